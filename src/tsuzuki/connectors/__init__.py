@@ -1,0 +1,1 @@
+"""One pure module per kind of source. A connector asks; it never fetches."""

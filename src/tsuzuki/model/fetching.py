@@ -1,0 +1,100 @@
+"""What a connector asks of the outside world, and what comes back. Values only; `net` does the work."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from tsuzuki.model.times import Millis
+
+DEFAULT_CAP = 10 * 1024 * 1024
+
+
+class Validators(msgspec.Struct, frozen=True):
+    """What to echo in a conditional request, byte for byte as the source sent it (R26)."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """One request, wanted by a connector. `net` adds the User-Agent, paces it, guards it and caps it."""
+
+    url: str
+    method: str = "GET"
+    headers: Mapping[str, str] = {}
+    body: bytes | None = None
+    validators: Validators = Validators()
+    max_bytes: int = DEFAULT_CAP
+    """After decoding; the cap on the wire is the same."""
+    accept_statuses: frozenset[int] = frozenset()
+    """Statuses beyond 2xx and 304 that the connector reads itself instead of having them raised."""
+
+
+class Hop(msgspec.Struct, frozen=True):
+    """One redirect that was followed."""
+
+    status: int
+    url: str
+    """Where it led."""
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """What came back, decoded and within its caps. `headers` has lower-case names; repeated ones are joined by ', '."""
+
+    url: str
+    """The final address, after redirects."""
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    received_at: Millis
+    hops: tuple[Hop, ...] = ()
+
+    @property
+    def validators(self) -> Validators:
+        """As received; None where the answer had none."""
+        return Validators(self.headers.get("etag"), self.headers.get("last-modified"))
+
+    @property
+    def content_type(self) -> str:
+        """Lower-case media type without parameters; empty when there is none."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+class ReadFolder(msgspec.Struct, frozen=True):
+    """List a folder below the source's root; answered by a tuple of `FileEntry`."""
+
+    path: str
+
+
+class ReadFile(msgspec.Struct, frozen=True):
+    """The bytes of a file below the source's root, or of one entry of the archive at that path."""
+
+    path: str
+    entry: str | None = None
+    max_bytes: int = DEFAULT_CAP
+
+
+class ReadArchive(msgspec.Struct, frozen=True):
+    """List the entries of a CBZ or ZIP below the source's root; answered by a tuple of `FileEntry`."""
+
+    path: str
+
+
+class FileEntry(msgspec.Struct, frozen=True):
+    """One file or folder, by its path relative to what was listed."""
+
+    name: str
+    is_folder: bool
+    size: int
+    modified_at: Millis
+
+
+class Parse(msgspec.Struct, frozen=True):
+    """Run a module-level function in the bounded process pool; answered by what it returns."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+Want = Ask | ReadFolder | ReadFile | ReadArchive | Parse

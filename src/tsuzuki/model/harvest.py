@@ -1,0 +1,121 @@
+"""What a source was found to have: the values that travel from a connector to ingest."""
+
+from decimal import Decimal
+from typing import Literal
+
+import msgspec
+
+from tsuzuki.model.times import Millis
+
+
+class Enclosure(msgspec.Struct, frozen=True):
+    """A file that belongs to an item: audio, video, an image."""
+
+    url: str
+    media_type: str | None = None
+    length: int | None = None
+    title: str | None = None
+    duration_seconds: int | None = None
+
+
+class FoundItem(msgspec.Struct, frozen=True):
+    """One entry of a feed, as its identity rules (R31) and date rules (R30) read it."""
+
+    key: str
+    """The identity within its feed: guid, else link, else a hash."""
+    title: str
+    link: str | None = None
+    content: str = ""
+    """Sanitised HTML with absolute addresses."""
+    summary: str | None = None
+    author: str | None = None
+    published_at: Millis | None = None
+    published_raw: str | None = None
+    updated_at: Millis | None = None
+    categories: tuple[str, ...] = ()
+    enclosures: tuple[Enclosure, ...] = ()
+    image_url: str | None = None
+    """A picture that stands for the item: thumbnail, media image."""
+    comments_url: str | None = None
+    page_urls: tuple[str, ...] = ()
+    """The images of an item that is mostly images, so that a webcomic's feed reads like a comic."""
+
+
+class FeedHarvest(msgspec.Struct, frozen=True):
+    """All that one visit to a feed brought."""
+
+    kind: Literal["rss", "atom", "json", "rdf"]
+    title: str
+    items: tuple[FoundItem, ...]
+    site_url: str | None = None
+    description: str | None = None
+    language: str | None = None
+    icon_url: str | None = None
+    author: str | None = None
+    ttl: Millis | None = None
+    """The publisher's own wish for the time between two calls (`ttl`, `sy:updatePeriod`)."""
+    hub_url: str | None = None
+    self_url: str | None = None
+    unstable_keys: bool = False
+    """True when the guids could not be trusted and links were used instead (R31)."""
+
+
+class FoundSeries(msgspec.Struct, frozen=True):
+    """A series as a list of a source shows it: often sparse."""
+
+    key: str
+    """The source's own id or slug for it."""
+    url: str
+    title: str
+    cover_url: str | None = None
+
+
+class SeriesPage(msgspec.Struct, frozen=True):
+    """One page of a source's list."""
+
+    series: tuple[FoundSeries, ...]
+    has_next: bool = False
+
+
+class SeriesDetails(msgspec.Struct, frozen=True):
+    """All that a source tells of one series. None means: the source did not say."""
+
+    title: str
+    alt_titles: tuple[str, ...] = ()
+    author: str | None = None
+    artist: str | None = None
+    description: str | None = None
+    genres: tuple[str, ...] = ()
+    status: int = 0
+    """R10: 0 unknown 1 ongoing 2 completed 3 licensed 4 publishing finished 5 cancelled 6 hiatus."""
+    cover_url: str | None = None
+    language: str | None = None
+    is_nsfw: bool = False
+    real_url: str | None = None
+    """Where a person would read it, when that differs from the address that is called."""
+
+
+class FoundChapter(msgspec.Struct, frozen=True):
+    """One release of a chapter on a source."""
+
+    url: str
+    title: str
+    source_key: str | None = None
+    """The source's own id of this release; None where it has none (R3)."""
+    number: Decimal | None = None
+    volume: Decimal | None = None
+    language: str | None = None
+    group: str | None = None
+    published_at: Millis | None = None
+    page_count: int | None = None
+    real_url: str | None = None
+    is_readable: bool = True
+    """False for a release that only links to another site."""
+
+
+class FoundPage(msgspec.Struct, frozen=True):
+    """One page of a release. `image_url` is None where it takes another call to learn it."""
+
+    index: int
+    url: str
+    image_url: str | None = None

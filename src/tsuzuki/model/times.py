@@ -1,0 +1,32 @@
+"""Times are integer milliseconds since 1970, UTC; people and clients see ISO 8601 with a Z."""
+
+from datetime import UTC, datetime
+from typing import NewType
+
+Millis = NewType("Millis", int)
+
+SECOND = Millis(1000)
+MINUTE = Millis(60 * SECOND)
+HOUR = Millis(60 * MINUTE)
+DAY = Millis(24 * HOUR)
+
+
+def iso(moment: Millis) -> str:
+    """`2026-02-22T00:16:49Z`; milliseconds only where there are some."""
+    seconds, rest = divmod(moment, SECOND)
+    text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text}.{rest:03d}Z" if rest else f"{text}Z"
+
+
+def from_iso(text: str) -> Millis:
+    """The moment an ISO 8601 text names; one without a zone is UTC. ValueError when it names none."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return from_datetime(moment)
+
+
+def from_datetime(moment: datetime) -> Millis:
+    """Exact to the millisecond: no float is involved."""
+    delta = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return Millis((delta.days * 86_400 + delta.seconds) * 1000 + delta.microseconds // 1000)

@@ -1,0 +1,1 @@
+"""The one polite and safe way out: guard, pace, caps, conditional GET, cookies, proxies."""
