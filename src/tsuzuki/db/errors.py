@@ -1,0 +1,52 @@
+"""What a database can refuse, the same on both engines.
+
+    TsuzukiError
+    ├── Conflict
+    │   └── UniqueViolation        `on` names the table and columns, or the index
+    ├── Unavailable
+    │   ├── DatabaseUnavailable    gone, full, or not answering: nothing was written, try again
+    │   └── Contention             a deadlock was broken by undoing this transaction: try again
+    └── DatabaseError              a mistake of ours
+        ├── ForeignKeyViolation
+        ├── CheckViolation         CHECK or NOT NULL
+        ├── MisuseError            awaiting something else inside a transaction, nesting one, writing while reading
+        └── SchemaRefused          the database's schema is not the one this program was written for
+"""
+
+from tsuzuki.model.errors import Conflict, TsuzukiError, Unavailable
+
+
+class UniqueViolation(Conflict):
+    """A row with this key exists. `on` is `table.column` (several: `table.a,b`) or the index's name."""
+
+    def __init__(self, on: str) -> None:
+        super().__init__(f"There is one already ({on}).")
+        self.on = on
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database cannot be reached or cannot write now; this transaction left no trace."""
+
+
+class Contention(Unavailable):
+    """Two transactions waited for each other and this one was undone."""
+
+
+class DatabaseError(TsuzukiError):
+    """A statement or its use was wrong."""
+
+
+class ForeignKeyViolation(DatabaseError):
+    """A row that is pointed to is missing, or a row that is pointed at was to be deleted."""
+
+
+class CheckViolation(DatabaseError):
+    """A value that the schema forbids."""
+
+
+class MisuseError(DatabaseError):
+    """The rules of `with_tx` were broken."""
+
+
+class SchemaRefused(DatabaseError):
+    """The database does not fit this program; the message says what to do."""

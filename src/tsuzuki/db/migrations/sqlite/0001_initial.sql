@@ -1,0 +1,620 @@
+-- Times are integer milliseconds since 1970 (UTC). Booleans are 0 or 1. JSON is text that json_valid accepts.
+-- public_id is a UUIDv7 in 16 bytes. Every foreign key says what its deletion takes along.
+
+-- Who pays, who signs in ------------------------------------------------------------------------------------
+
+create table tenant (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  name text not null,
+  anchor_at integer not null,  -- R83: periods are calendar months from here
+  renewed_at integer,
+  churned_at integer,
+  created_at integer not null,
+  updated_at integer not null
+) strict;
+
+create table shelf (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  tenant_id integer not null references tenant (id) on delete cascade,
+  name text not null,
+  plan text not null,
+  status text not null default 'active' check (status in ('active', 'inactive', 'delinquent')),  -- R81
+  synced integer not null default 0 check (synced in (0, 1)),
+  sync_error text not null default '',
+  created_at integer not null,
+  updated_at integer not null,
+  unique (tenant_id, name)
+) strict;
+create index shelf_pending on shelf (id) where not synced or sync_error <> '';
+
+create table user_account (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  tenant_id integer not null references tenant (id) on delete cascade,
+  default_shelf_id integer references shelf (id) on delete set null,
+  username text not null unique check (username = lower(username)),
+  role text not null check (role in ('admin', 'reader')),
+  password_hash text,
+  email text,
+  oidc_issuer text,
+  oidc_subject text,
+  preferences text not null default '{}' check (json_valid(preferences)),
+  disabled_at integer,
+  created_at integer not null,
+  updated_at integer not null,
+  unique (oidc_issuer, oidc_subject)
+) strict;
+create index user_account_tenant on user_account (tenant_id);
+
+create table session (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  user_id integer not null references user_account (id) on delete cascade,
+  key_hash blob not null unique check (length(key_hash) = 32),  -- R73: the cookie's value itself is nowhere
+  user_agent text not null default '',
+  address text not null default '',
+  created_at integer not null,
+  last_used_at integer not null,
+  expires_at integer not null
+) strict;
+create index session_of_user on session (user_id);
+create index session_expiry on session (expires_at);
+
+create table api_token (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  user_id integer not null references user_account (id) on delete cascade,
+  name text not null,
+  kind text not null default 'token' check (kind in ('token', 'device')),
+  key_hash blob not null unique check (length(key_hash) = 32),  -- R77
+  scopes text not null,
+  created_at integer not null,
+  last_used_at integer,
+  expires_at integer,
+  revoked_at integer
+) strict;
+create index api_token_user on api_token (user_id);
+
+create table audit (
+  id integer primary key,
+  at integer not null,
+  actor_id integer references user_account (id) on delete set null,
+  actor text not null,  -- the name as it was then, or 'system'
+  action text not null,
+  entity_type text not null,
+  entity_id text not null,
+  before text check (json_valid(before)),
+  after text check (json_valid(after)),
+  reason text,
+  address text
+) strict;
+create index audit_at on audit (at, id);
+create index audit_entity on audit (entity_type, entity_id, id);
+
+-- What can be called ----------------------------------------------------------------------------------------
+
+create table source (
+  id integer primary key autoincrement,  -- from 100000 (R9): sqlite_sequence is set below
+  uid integer not null,
+  name text not null unique,
+  slug text not null unique,
+  lang text not null default 'all',
+  base_url text not null,
+  connector text,  -- the connector's reverse-domain id; null while none is chosen
+  config text not null default '{}' check (json_valid(config)),
+  is_enabled integer not null default 1 check (is_enabled in (0, 1)),
+  is_nsfw integer not null default 0 check (is_nsfw in (0, 1)),
+  supports_latest integer not null default 0 check (supports_latest in (0, 1)),
+  consecutive_fails integer not null default 0 check (consecutive_fails >= 0),
+  last_succeeded_at integer,
+  last_failed_at integer,
+  created_at integer not null,
+  updated_at integer not null
+) strict;
+create index source_uid on source (uid);
+insert into sqlite_sequence (name, seq) values ('source', 99999);
+
+create table source_meta (
+  source_id integer not null references source (id) on delete cascade,
+  key text not null,
+  value text not null,
+  primary key (source_id, key)
+) strict, without rowid;
+
+create table series (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  title text not null,
+  match_key text not null,  -- normalised title and author: what a discovered series is matched by
+  author text,
+  artist text,
+  description text,
+  cover_url text,
+  language text,
+  status integer not null default 0 check (status between 0 and 6),  -- R10
+  is_nsfw integer not null default 0 check (is_nsfw in (0, 1)),
+  latest_number text,
+  latest_sort integer,  -- R6: never goes down
+  last_chapter_at integer,
+  created_at integer not null,
+  updated_at integer not null
+) strict;
+create index series_match on series (match_key);
+
+create table series_source (
+  id integer primary key autoincrement,
+  series_id integer not null references series (id) on delete cascade,
+  source_id integer not null references source (id) on delete cascade,
+  source_key text not null,  -- the source's own id or slug
+  url text not null,
+  real_url text,
+  is_active integer not null default 1 check (is_active in (0, 1)),
+  title text not null default '',
+  author text,
+  artist text,
+  description text,
+  genres text not null default '[]' check (json_valid(genres)),
+  status integer not null default 0 check (status between 0 and 6),
+  cover_url text,
+  cover_fetched_at integer,
+  is_initialized integer not null default 0 check (is_initialized in (0, 1)),
+  update_strategy text not null default 'ALWAYS_UPDATE' check (update_strategy in ('ALWAYS_UPDATE', 'ONLY_FETCH_ONCE')),
+  listed_at integer,
+  details_fetched_at integer,  -- R61: apart from the list's freshness
+  chapters_fetched_at integer,
+  last_crawled_at integer,
+  created_at integer not null,
+  updated_at integer not null,
+  unique (source_id, source_key)
+) strict;
+create index series_source_series on series_source (series_id);
+create index series_source_url on series_source (source_id, url);
+insert into sqlite_sequence (name, seq) values ('series_source', 199999);
+
+create table feed (
+  id integer primary key,
+  link text not null,
+  proxy text not null default '',  -- another proxy is another feed: its answers may differ (SEC-10)
+  title text not null default '',
+  site_url text,
+  description text,
+  language text,
+  icon_url text,
+  hub_url text,
+  has_unstable_keys integer not null default 0 check (has_unstable_keys in (0, 1)),
+  created_at integer not null,
+  updated_at integer not null,
+  unique (link, proxy)
+) strict;
+
+create table watch (
+  id integer primary key,
+  feed_id integer unique references feed (id) on delete cascade,
+  series_source_id integer unique references series_source (id) on delete cascade,
+  host text not null,
+  priority integer not null default 2 check (priority in (1, 2, 3)),  -- HOT, WARM, COLD
+  next_check_at integer not null,  -- I5: this alone decides when it is due
+  poll_floor integer,  -- the fastest plan among its followers, in milliseconds
+  suspended_at integer,
+  suspended_reason text,
+  lease_token integer not null default 0,  -- I4: a writer without the newest token writes nothing
+  lease_until integer,
+  etag text,
+  last_modified text,
+  cache_control text,
+  expires_at integer,
+  retry_after_until integer,
+  body_hash blob,
+  last_checked_at integer,
+  last_full_at integer,  -- R26: the last unconditional GET
+  last_http_status integer,
+  last_success_at integer,
+  last_error_at integer,
+  last_error text,
+  last_error_code text,
+  consecutive_failures integer not null default 0 check (consecutive_failures >= 0),
+  first_harvest_at integer,  -- R8: null until the back-catalogue is in
+  moved_to text,
+  moved_count integer not null default 0,
+  moved_since integer,
+  gone_since integer,
+  created_at integer not null,
+  check ((feed_id is null) <> (series_source_id is null))
+) strict;
+create index watch_due on watch (priority, next_check_at) where suspended_at is null;
+create index watch_host on watch (host);
+
+-- What was found --------------------------------------------------------------------------------------------
+
+create table chapter (
+  id integer primary key,
+  series_id integer not null references series (id) on delete cascade,
+  key text not null,  -- R3: its number, or its release's key when it has none
+  number text,  -- R2: exact decimal, canonical
+  number_sort integer,  -- the same in millionths
+  volume text,
+  title text not null default '',
+  published_at integer,
+  first_seen_at integer not null,
+  updated_at integer not null,
+  unique (series_id, key)  -- I1, I2
+) strict;
+create index chapter_order on chapter (series_id, number_sort);
+
+create table release (
+  id integer primary key,
+  chapter_id integer not null references chapter (id) on delete cascade,
+  series_source_id integer not null references series_source (id) on delete cascade,
+  key text not null,  -- R3: stable while its address changes
+  source_key text,
+  url text not null,  -- R5: an attribute
+  real_url text,
+  title text not null default '',
+  language text,
+  group_name text,
+  published_at integer,
+  source_order integer not null default 0,  -- R11: oldest is 0
+  page_count integer not null default -1,
+  pages_fetched_at integer,
+  is_available integer not null default 1 check (is_available in (0, 1)),
+  is_readable integer not null default 1 check (is_readable in (0, 1)),
+  content_hash blob not null,
+  first_seen_at integer not null,
+  last_seen_at integer not null,
+  unique (series_source_id, key)  -- I1
+) strict;
+create index release_chapter on release (chapter_id);
+create index release_order on release (series_source_id, source_order);
+
+create table appearance (
+  series_source_id integer not null references series_source (id) on delete cascade,
+  chapter_id integer not null references chapter (id) on delete cascade,
+  at integer not null,
+  primary key (series_source_id, chapter_id)  -- R4: "chapter N appeared on source S" happens once
+) strict, without rowid;
+create index appearance_chapter on appearance (chapter_id);
+
+create table page (
+  release_id integer not null references release (id) on delete cascade,
+  position integer not null check (position >= 0),
+  url text not null,
+  image_url text,
+  primary key (release_id, position)  -- R63
+) strict, without rowid;
+
+create table item (
+  id integer primary key,
+  feed_id integer not null references feed (id) on delete cascade,
+  key text not null,  -- R31
+  title text not null,
+  link text,
+  author text,
+  content text not null default '',
+  summary text,
+  published_at integer,
+  published_raw text,
+  sort_at integer not null,  -- R30: min(published, first seen)
+  categories text not null default '[]' check (json_valid(categories)),
+  enclosures text not null default '[]' check (json_valid(enclosures)),
+  page_urls text not null default '[]' check (json_valid(page_urls)),
+  image_url text,
+  comments_url text,
+  content_hash blob not null,
+  created_at integer not null,
+  updated_at integer,
+  unique (feed_id, key)  -- I1
+) strict;
+create index item_order on item (feed_id, sort_at, id);
+
+create table item_tombstone (
+  feed_id integer not null references feed (id) on delete cascade,
+  key text not null,
+  at integer not null,
+  primary key (feed_id, key)  -- REL-39d: what was pruned does not come back as new
+) strict, without rowid;
+
+create table listing (
+  source_id integer not null references source (id) on delete cascade,
+  kind text not null check (kind in ('popular', 'latest', 'search')),
+  page integer not null check (page >= 1),
+  query text not null default '',
+  filters text not null default '',
+  series_source_ids text not null check (json_valid(series_source_ids)),  -- R60: the order as the source gave it
+  has_next integer not null check (has_next in (0, 1)),
+  fetched_at integer not null,
+  primary key (source_id, kind, page, query, filters)
+) strict, without rowid;
+
+-- Tokens are made by us (model/tokens.py); the ascii tokenizer leaves them as they are.
+create virtual table item_search using fts5 (title, body, content = '', contentless_delete = 1, tokenize = 'ascii');
+create virtual table series_search using fts5 (title, body, content = '', contentless_delete = 1, tokenize = 'ascii');
+create trigger item_search_gone after delete on item begin
+  delete from item_search where rowid = old.id;
+end;
+create trigger series_search_gone after delete on series begin
+  delete from series_search where rowid = old.id;
+end;
+
+-- What a reader has -----------------------------------------------------------------------------------------
+
+create table shelf_group (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  shelf_id integer not null references shelf (id) on delete cascade,
+  name text not null,
+  position integer not null default 0,
+  is_default integer not null default 0 check (is_default in (0, 1)),
+  created_at integer not null,
+  updated_at integer not null,
+  unique (shelf_id, name)
+) strict;
+create unique index shelf_group_default on shelf_group (shelf_id) where is_default;
+
+create table subscription (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  shelf_id integer not null references shelf (id) on delete cascade,
+  feed_id integer not null references feed (id) on delete restrict,
+  group_id integer not null references shelf_group (id) on delete restrict,
+  name text not null default '',
+  site_url text,
+  suspended_at integer,
+  notify integer not null default 1 check (notify in (0, 1)),
+  full_text integer not null default 0 check (full_text in (0, 1)),
+  poll_interval integer check (poll_interval > 0),
+  retention integer check (retention > 0),
+  created_at integer not null,
+  updated_at integer not null,
+  unique (shelf_id, feed_id)
+) strict;
+create index subscription_feed on subscription (feed_id);
+create index subscription_group on subscription (group_id);
+
+create table follow (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  shelf_id integer not null references shelf (id) on delete cascade,
+  series_id integer not null references series (id) on delete restrict,  -- I9
+  group_id integer not null references shelf_group (id) on delete restrict,
+  status text not null default 'reading' check (status in ('reading', 'plan', 'done', 'dropped')),
+  notify integer not null default 1 check (notify in (0, 1)),
+  preferences text not null default '{}' check (json_valid(preferences)),
+  created_at integer not null,
+  updated_at integer not null,
+  unique (shelf_id, series_id)
+) strict;
+create index follow_series on follow (series_id);
+create index follow_group on follow (group_id);
+
+create table entry (
+  id integer primary key,
+  shelf_id integer not null references shelf (id) on delete cascade,
+  feed_id integer references feed (id) on delete cascade,
+  item_id integer references item (id) on delete cascade,
+  series_id integer references series (id) on delete restrict,
+  chapter_id integer references chapter (id) on delete restrict,  -- I9: a reader's state holds the chapter
+  unread integer not null default 1 check (unread in (0, 1)),
+  saved integer not null default 0 check (saved in (0, 1)),
+  sort_at integer not null,
+  read_at integer,
+  created_at integer not null,
+  check ((item_id is null) <> (chapter_id is null)),
+  check ((item_id is null) = (feed_id is null)),
+  check ((chapter_id is null) = (series_id is null))
+) strict;
+create unique index entry_item on entry (shelf_id, item_id) where item_id is not null;  -- I2
+create unique index entry_chapter on entry (shelf_id, chapter_id) where chapter_id is not null;  -- I2
+create index entry_unread on entry (shelf_id, sort_at, id) where unread;
+create index entry_order on entry (shelf_id, sort_at, id);
+create index entry_saved on entry (shelf_id, sort_at, id) where saved;
+create index entry_feed on entry (shelf_id, feed_id, sort_at, id) where feed_id is not null;
+create index entry_series on entry (shelf_id, series_id, sort_at, id) where series_id is not null;
+create index entry_of_item on entry (item_id) where item_id is not null;
+create index entry_of_chapter on entry (chapter_id) where chapter_id is not null;
+
+create table progress (
+  shelf_id integer not null references shelf (id) on delete cascade,
+  chapter_id integer not null references chapter (id) on delete restrict,  -- I9
+  page integer not null default 0 check (page >= 0),
+  furthest_page integer not null default 0 check (furthest_page >= 0),
+  is_read integer not null default 0 check (is_read in (0, 1)),
+  is_bookmarked integer not null default 0 check (is_bookmarked in (0, 1)),
+  device text,
+  updated_at integer not null,
+  primary key (shelf_id, chapter_id)
+) strict, without rowid;
+create index progress_recent on progress (shelf_id, updated_at);
+create index progress_chapter on progress (chapter_id);
+
+create table bookmark (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  shelf_id integer not null references shelf (id) on delete cascade,
+  item_id integer references item (id) on delete set null,  -- the snapshot outlives its item
+  feed_id integer references feed (id) on delete set null,
+  link text not null default '',
+  title text not null,
+  content text not null default '',
+  feed_name text not null default '',
+  note text not null default '',
+  published_at integer,
+  created_at integer not null
+) strict;
+create unique index bookmark_link on bookmark (shelf_id, link) where link <> '';  -- R71
+create unique index bookmark_item on bookmark (shelf_id, item_id) where link = '' and item_id is not null;
+create index bookmark_order on bookmark (shelf_id, created_at, id);
+create index bookmark_of_item on bookmark (item_id) where item_id is not null;
+create index bookmark_of_feed on bookmark (feed_id) where feed_id is not null;
+
+create table event (
+  id integer primary key autoincrement,  -- what Last-Event-ID names: never used twice
+  shelf_id integer not null references shelf (id) on delete cascade,
+  kind text not null,
+  payload text not null,
+  created_at integer not null
+) strict;
+create index event_shelf on event (shelf_id, id);
+create index event_age on event (created_at);
+
+-- Work to be done -------------------------------------------------------------------------------------------
+
+create table task (
+  id integer primary key autoincrement,
+  queue text not null,
+  key text not null,
+  payload text not null,
+  priority integer not null default 2,
+  run_at integer not null,
+  status text not null default 'queued' check (status in ('queued', 'running', 'done', 'failed', 'cancelled', 'skipped')),
+  attempts integer not null default 0 check (attempts >= 0),
+  lease_token integer not null default 0,  -- I4
+  lease_until integer,
+  worker text,
+  error text,
+  created_at integer not null,
+  finished_at integer
+) strict;
+create unique index task_active on task (queue, key) where status in ('queued', 'running');
+create index task_due on task (queue, priority, run_at, id) where status = 'queued';
+create index task_leased on task (lease_until) where status = 'running';
+create index task_finished on task (queue, finished_at) where finished_at is not null;
+
+create table dead_letter (
+  id integer primary key,
+  queue text not null,
+  key text not null,
+  payload text not null,
+  error text not null,
+  error_code text not null,
+  stack text not null default '',
+  attempts integer not null,
+  first_failed_at integer not null,
+  last_failed_at integer not null,
+  replayed_at integer,
+  discarded_at integer
+) strict;
+create index dead_letter_open on dead_letter (queue, last_failed_at) where replayed_at is null and discarded_at is null;
+
+create table crawl_job (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  kind text not null check (kind in ('discovery', 'targeted')),  -- R44
+  source_id integer not null,  -- R51: no foreign key; a job stays readable after its source is gone
+  source_name text not null,
+  source_slug text not null,
+  series_id integer references series (id) on delete set null,
+  status text not null default 'queued' check (status in ('queued', 'running', 'done', 'failed', 'cancelled')),
+  scheduled_at integer not null,
+  started_at integer,
+  finished_at integer,
+  pages_count integer not null default 0,
+  error_count integer not null default 0,
+  last_error text,
+  triggered_by integer references user_account (id) on delete set null,
+  resume_from text,
+  lease_token integer not null default 0,
+  lease_until integer,
+  losses integer not null default 0,  -- R42: at the third it is failed
+  created_at integer not null,
+  updated_at integer not null,
+  check ((finished_at is null) = (status in ('queued', 'running')))
+) strict;
+-- R43: one active job per source, kind and comic; a null comic is made comparable.
+create unique index crawl_job_active on crawl_job (source_id, kind, coalesce(series_id, 0)) where status in ('queued', 'running');
+create index crawl_job_due on crawl_job (scheduled_at, id) where status = 'queued';
+create index crawl_job_leased on crawl_job (lease_until) where status = 'running';
+create index crawl_job_source on crawl_job (source_id, scheduled_at);
+create index crawl_job_series on crawl_job (series_id) where series_id is not null;
+
+create table crawl_log (
+  id blob primary key check (length(id) = 16),
+  job_id integer not null,
+  level text not null check (level in ('debug', 'info', 'warn', 'error')),
+  message text not null,
+  meta text check (json_valid(meta)),
+  created_at integer not null
+) strict, without rowid;
+create index crawl_log_job on crawl_log (job_id, created_at, id);
+create index crawl_log_age on crawl_log (created_at);
+
+-- The ledger ------------------------------------------------------------------------------------------------
+
+create table activity (
+  id integer primary key autoincrement,
+  tenant_id integer not null references tenant (id) on delete restrict,
+  shelf_id integer references shelf (id) on delete restrict,
+  activity_type text not null,
+  resource_type text not null,
+  snapshot text not null check (json_valid(snapshot)),
+  created_at integer not null,
+  billed_at integer  -- I10: set once
+) strict;
+create index activity_unbilled on activity (tenant_id, id) where billed_at is null;
+create index activity_shelf on activity (shelf_id, created_at, id);
+
+create table invoice (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  tenant_id integer not null references tenant (id) on delete restrict,
+  amount_cents integer not null check (amount_cents > 0),
+  currency text not null,
+  period_start integer not null,
+  period_end integer not null,
+  method text check (method in ('manual', 'stripe', 'lightning')),
+  reference text,
+  created_at integer not null,
+  notified_at integer,
+  paid_at integer,
+  voided_at integer,
+  check (paid_at is null or voided_at is null),
+  check ((paid_at is null) = (method is null))
+) strict;
+create index invoice_open on invoice (tenant_id, created_at) where paid_at is null and voided_at is null;
+
+create table invoice_item (
+  id integer primary key,
+  tenant_id integer not null references tenant (id) on delete restrict,
+  invoice_id integer references invoice (id) on delete restrict,
+  shelf_id integer references shelf (id) on delete restrict,
+  activity_id integer unique references activity (id) on delete restrict,  -- I10: the backstop behind the claim
+  description text not null,
+  amount_cents integer not null,
+  period_start integer not null,
+  period_end integer not null,
+  created_at integer not null
+) strict;
+create index invoice_item_unbilled on invoice_item (tenant_id, id) where invoice_id is null;
+create index invoice_item_invoice on invoice_item (invoice_id) where invoice_id is not null;
+
+create table credit (
+  id integer primary key,
+  tenant_id integer not null references tenant (id) on delete restrict,
+  invoice_id integer references invoice (id) on delete restrict,
+  amount_cents integer not null,
+  reason text not null,
+  created_at integer not null
+) strict;
+create index credit_tenant on credit (tenant_id, id);
+
+create table bolt11 (
+  id integer primary key,
+  invoice_id integer not null references invoice (id) on delete restrict,
+  request text not null unique,
+  payment_hash text not null unique,
+  amount_msat integer not null check (amount_msat > 0),
+  created_at integer not null,
+  expires_at integer not null,
+  settled_at integer
+) strict;
+create index bolt11_invoice on bolt11 (invoice_id);
+
+create table intent (
+  id text primary key,  -- the provider's own id: a repeat inserts nothing
+  invoice_id integer not null references invoice (id) on delete restrict,
+  amount_cents integer not null,
+  currency text not null,
+  created_at integer not null
+) strict, without rowid;
+create index intent_invoice on intent (invoice_id);

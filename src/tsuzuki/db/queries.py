@@ -1,0 +1,132 @@
+"""Named queries out of `.sql` files.
+
+A file holds `-- name: add_item` sections; `:params` are bound by name. `queries.sql` is portable; a section of the same
+name in `queries.postgres.sql` replaces it there. `-- fragment: item_columns` sections are put in for `{item_columns}`.
+A section with a line `-- inline: why` is so cheap that SQLite may answer it on the event loop.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Literal
+
+import msgspec
+
+Engine = Literal["sqlite", "postgres"]
+
+_SECTION = re.compile(r"^-- (name|fragment): (\w+)\s*$", re.MULTILINE)
+_FRAGMENT = re.compile(r"\{(\w+)\}")
+_LEXEME = re.compile(r"'(?:[^']|'')*'|--[^\n]*|::|:([a-z_]\w*)")
+_WRITES = re.compile(r"\b(insert|update|delete|create|drop|alter|truncate)\b", re.IGNORECASE)
+_RETURNS = re.compile(r"^\s*(select|with|values)\b|\breturning\b", re.IGNORECASE)
+_INLINE = re.compile(r"^-- inline: \S", re.MULTILINE)
+
+
+class Text(msgspec.Struct, frozen=True):
+    """A query as one engine takes it."""
+
+    sql: str
+    params: tuple[str, ...]
+
+
+class Query(msgspec.Struct, frozen=True):
+    """One named query for both engines."""
+
+    name: str
+    sqlite: Text
+    postgres: Text
+    writes: bool
+    returns_rows: bool
+    inline: bool
+
+
+class Queries:
+    """The queries of one area, as attributes."""
+
+    def __init__(self, area: str, by_name: Mapping[str, Query]) -> None:
+        self._area = area
+        self._by_name = by_name
+
+    def __getattr__(self, name: str) -> Query:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise AttributeError(f"{self._area} has no query {name!r}") from None
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(self._by_name.values())
+
+
+def load_queries(package: str) -> Queries:
+    """The queries beside a package's modules: `q = load_queries(__package__)`."""
+    folder = files(package)
+    override = folder / "queries.postgres.sql"
+    portable = (folder / "queries.sql").read_text("utf-8")
+    return parse_queries(package, portable, override.read_text("utf-8") if override.is_file() else "")
+
+
+def parse_queries(area: str, portable: str, for_postgres: str = "") -> Queries:
+    """Read the sections of both texts; ValueError names what is wrong."""
+    common = _sections(area, portable)
+    special = _sections(area, for_postgres)
+    fragments = {"sqlite": common["fragment"], "postgres": common["fragment"] | special["fragment"]}
+    if strangers := special["name"].keys() - common["name"].keys():
+        raise ValueError(f"{area}: only PostgreSQL has {', '.join(sorted(strangers))}")
+    queries = {}
+    for name, body in common["name"].items():
+        lite = _prepare(_expand(area, body, fragments["sqlite"]), "sqlite")
+        post = _prepare(_expand(area, special["name"].get(name, body), fragments["postgres"]), "postgres")
+        if set(lite.params) != set(post.params):
+            raise ValueError(f"{area}: {name} takes other parameters on PostgreSQL")
+        queries[name] = Query(
+            name,
+            lite,
+            post,
+            writes=bool(_WRITES.search(_bare(lite.sql))),
+            returns_rows=bool(_RETURNS.search(_bare(lite.sql))),
+            inline=bool(_INLINE.search(body)),
+        )
+    return Queries(area, queries)
+
+
+def _sections(area: str, text: str) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {"name": {}, "fragment": {}}
+    starts = list(_SECTION.finditer(text))
+    ends = [following.start() for following in starts[1:]] + [len(text)]
+    for start, end in zip(starts, ends, strict=False):
+        kind, name = start.group(1), start.group(2)
+        if name in found[kind]:
+            raise ValueError(f"{area}: {name} stands twice")
+        found[kind][name] = text[start.end() : end].strip().removesuffix(";")
+    return found
+
+
+def _expand(area: str, body: str, fragments: Mapping[str, str]) -> str:
+    def put_in(match: re.Match[str]) -> str:
+        if match.group(1) not in fragments:
+            raise ValueError(f"{area}: there is no fragment {match.group(1)!r}")
+        return _expand(area, fragments[match.group(1)], fragments)
+
+    return _FRAGMENT.sub(put_in, body)
+
+
+def _prepare(body: str, engine: Engine) -> Text:
+    """Drop comments and number the parameters: SQLite takes `?1`, PostgreSQL `$1`, both in order of appearance."""
+    params: dict[str, int] = {}
+    mark = "?" if engine == "sqlite" else "$"
+
+    def number(match: re.Match[str]) -> str:
+        lexeme = match.group(0)
+        if lexeme.startswith("--"):
+            return ""
+        if match.group(1) is None:
+            return lexeme
+        return f"{mark}{params.setdefault(match.group(1), len(params) + 1)}"
+
+    sql = _LEXEME.sub(number, body)
+    lines = (line.rstrip() for line in sql.splitlines())
+    return Text("\n".join(line for line in lines if line), tuple(params))
+
+
+def _bare(sql: str) -> str:
+    return re.sub(r"'(?:[^']|'')*'", "''", sql)

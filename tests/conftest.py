@@ -1,0 +1,168 @@
+"""What every test may ask for: a database on each engine, the servers behind them, and no way out but loopback."""
+
+import asyncio
+import contextlib
+import ipaddress
+import itertools
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import pytest
+
+from tests import servers
+from tsuzuki.db import Database, DatabaseOptions, open_database
+from tsuzuki.db.migrate import migrate
+
+POSTGRES = "TSUZUKI_TEST_POSTGRES_URL"
+REDIS = "TSUZUKI_TEST_REDIS_URL"
+TEMPLATE = "tsuzuki_template"
+
+_stack = pytest.StashKey[contextlib.ExitStack]()
+_numbers = itertools.count()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-servers", action="store_true", help="leave out every test that needs a server or a browser")
+    parser.addoption("--soak", action="store_true", help="run the long tests with their full counts")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The first process starts the servers; xdist's workers inherit their addresses."""
+    if config.getoption("--no-servers") or hasattr(config, "workerinput") or config.option.collectonly:
+        return
+    config.stash[_stack] = stack = contextlib.ExitStack()
+    os.environ[POSTGRES], os.environ[REDIS] = stack.enter_context(servers.servers())
+    asyncio.run(_make_template(os.environ[POSTGRES]))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (stack := config.stash.get(_stack, None)) is not None:
+        stack.close()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        asks = set(getattr(item, "fixturenames", ()))
+        if asks & {"postgres_url", "redis_url"} or "[postgres" in item.name or "-postgres" in item.name:
+            item.add_marker(pytest.mark.server)
+    if config.getoption("--no-servers"):
+        left = [item for item in items if item.get_closest_marker("server") or item.get_closest_marker("browser")]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+
+
+# -- the network
+
+
+def _only_loopback(event: str, arguments: tuple[Any, ...]) -> None:
+    """Seen by the interpreter itself, so no library evades it. Raising here stops the call."""
+    if event in {"socket.connect", "socket.sendto", "socket.sendmsg"} and isinstance(arguments[1], tuple):
+        _must_be_loopback(arguments[1][0])
+
+
+def _must_be_loopback(host: object) -> None:
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(str(host)).is_loopback:
+            return
+    if host not in {"localhost", ""}:
+        raise RuntimeError(f"a test tried to reach {host}; tests talk to loopback only")
+
+
+sys.addaudithook(_only_loopback)
+
+
+# -- servers and databases
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> str:
+    """An administrator's URL of the PostgreSQL server."""
+    return os.environ[POSTGRES]
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> str:
+    """A Redis database of this worker's own: a test may flush it."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    return urlunsplit(urlsplit(os.environ[REDIS])._replace(path=f"/{int(worker) % 16}"))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each engine in turn."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "tsuzuki.db"
+    with ThreadPoolExecutor(1) as aside:  # the test that asks first has a running loop on this thread
+        aside.submit(lambda: asyncio.run(migrate(DatabaseOptions(f"sqlite://{path}"), now=0))).result()
+    return path
+
+
+@pytest.fixture
+async def database_url(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    """A migrated, empty database of the test's own."""
+    if engine == "sqlite":
+        path = tmp_path / "tsuzuki.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite://{path}"
+        return
+    async with postgres_database(request.getfixturevalue("postgres_url"), TEMPLATE) as url:
+        yield url
+
+
+@pytest.fixture
+async def empty_database_url(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str]:
+    """A database of the test's own with nothing in it."""
+    if engine == "sqlite":
+        yield f"sqlite://{tmp_path / 'empty.db'}"
+        return
+    async with postgres_database(request.getfixturevalue("postgres_url"), "template0") as url:
+        yield url
+
+
+@pytest.fixture
+async def db(database_url: str) -> AsyncIterator[Database]:
+    """A migrated, empty database, open."""
+    database = await open_database(DatabaseOptions(database_url))
+    yield database
+    await database.close()
+
+
+@contextlib.asynccontextmanager
+async def postgres_database(server_url: str, template: str) -> AsyncIterator[str]:
+    """A new database out of a template, dropped afterwards."""
+    name = f"test_{os.environ.get('PYTEST_XDIST_WORKER', 'gw')}_{os.getpid()}_{next(_numbers)}"
+    await _on_server(server_url, f"create database {name} template {template}")
+    try:
+        yield _named(server_url, name)
+    finally:
+        await _on_server(server_url, f"drop database {name} with (force)")
+
+
+async def _make_template(server_url: str) -> None:
+    await _on_server(server_url, f"drop database if exists {TEMPLATE} with (force)")
+    await _on_server(server_url, f"create database {TEMPLATE} template template0")
+    await migrate(DatabaseOptions(_named(server_url, TEMPLATE)), now=0)
+
+
+async def _on_server(server_url: str, statement: str) -> None:
+    connection = await asyncpg.connect(server_url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def _named(server_url: str, database: str) -> str:
+    return urlunsplit(urlsplit(server_url)._replace(path=f"/{database}"))
