@@ -72,7 +72,7 @@ class PostgresDatabase:
 
     async def with_tx(self, work: Work[T]) -> T:
         """See `Database`."""
-        drive = Drive(work)
+        drive = Drive(work, self.engine)
         try:
             async with self._connection(begin=True) as connection:
                 try:
@@ -87,7 +87,7 @@ class PostgresDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """See `Database`. No transaction is begun: at READ COMMITTED it would add two round trips and no promise."""
-        drive = Drive(work)
+        drive = Drive(work, self.engine)
         try:
             async with self._connection(begin=False) as connection:
                 result: T = await _run(connection, drive, reads_only=True)

@@ -116,7 +116,7 @@ class SqliteDatabase:
     async def with_tx(self, work: Work[T]) -> T:
         """See `Database`. A caller that is cancelled while it waits is skipped; one that has begun is finished."""
         loop = asyncio.get_running_loop()
-        job = _Job(Drive(work), loop.create_future(), loop)
+        job = _Job(Drive(work, self.engine), loop.create_future(), loop)
         if self._closed:
             job.drive.close()
             raise DatabaseUnavailable("The database is closed.")
@@ -126,7 +126,7 @@ class SqliteDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """See `Database`. Queries marked inline are answered here, the others by the reader threads."""
-        drive = Drive(work)
+        drive = Drive(work, self.engine)
         try:
             statement = drive.start()
             while statement is not None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from tsuzuki.db.errors import MisuseError
-from tsuzuki.db.queries import Query
+from tsuzuki.db.queries import Engine, Query
 from tsuzuki.db.rows import Raw, bindable, reader
 from tsuzuki.model.errors import NotFound
 
@@ -55,7 +55,10 @@ class Statement:
 class Tx:
     """The verbs inside a transaction. It is handed to a function by `with_tx` and is of no use after it."""
 
-    __slots__ = ()
+    __slots__ = ("engine",)
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
 
     async def one(self, row: type[T], query: Query, /, **params: Any) -> T:
         """Exactly one row, else NotFound."""
@@ -94,10 +97,10 @@ class Drive:
     `next_statement` gives the next one, or None once the function has returned; then `result` holds what it returned.
     """
 
-    def __init__(self, work: Work[T]) -> None:
+    def __init__(self, work: Work[T], engine: Engine) -> None:
         if inside():
             raise MisuseError("with_tx inside with_tx: join the transaction by calling the *_tx function")
-        self._coroutine = work(Tx())
+        self._coroutine = work(Tx(engine))
         self._failure: BaseException | None = None
         self.result: Any = None
 

@@ -243,6 +243,7 @@ create table chapter (
   published_at bigint,
   first_seen_at bigint not null,
   updated_at bigint not null,
+  revision bigint not null default 0,  -- R1: 0 in an upsert's RETURNING means that it inserted
   unique (series_id, key)  -- I1, I2
 );
 create index chapter_order on chapter (series_id, number_sort);
@@ -267,6 +268,7 @@ create table release (
   content_hash bytea not null,
   first_seen_at bigint not null,
   last_seen_at bigint not null,
+  revision bigint not null default 0,  -- R1: 0 in an upsert's RETURNING means that it inserted
   unique (series_source_id, key)  -- I1
 );
 create index release_chapter on release (chapter_id);
@@ -308,6 +310,7 @@ create table item (
   content_hash bytea not null,
   created_at bigint not null,
   updated_at bigint,
+  revision bigint not null default 0,  -- R1: 0 in an upsert's RETURNING means that it inserted
   unique (feed_id, key)  -- I1
 );
 create index item_order on item (feed_id, sort_at, id);

@@ -239,6 +239,7 @@ create table chapter (
   published_at integer,
   first_seen_at integer not null,
   updated_at integer not null,
+  revision integer not null default 0,  -- R1: 0 in an upsert's RETURNING means that it inserted
   unique (series_id, key)  -- I1, I2
 ) strict;
 create index chapter_order on chapter (series_id, number_sort);
@@ -263,6 +264,7 @@ create table release (
   content_hash blob not null,
   first_seen_at integer not null,
   last_seen_at integer not null,
+  revision integer not null default 0,  -- R1: 0 in an upsert's RETURNING means that it inserted
   unique (series_source_id, key)  -- I1
 ) strict;
 create index release_chapter on release (chapter_id);
@@ -304,6 +306,7 @@ create table item (
   content_hash blob not null,
   created_at integer not null,
   updated_at integer,
+  revision integer not null default 0,  -- R1: 0 in an upsert's RETURNING means that it inserted
   unique (feed_id, key)  -- I1
 ) strict;
 create index item_order on item (feed_id, sort_at, id);

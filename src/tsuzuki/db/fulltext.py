@@ -1,0 +1,57 @@
+"""Tokens as each engine's index takes them, and searches as each engine's MATCH understands them."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tsuzuki.db.queries import Engine
+from tsuzuki.model.tokens import Term
+
+LAST_POSITION = 16_383  # a tsvector has no positions beyond
+MOST_POSITIONS = 255  # nor more than this many for one lexeme
+GAP = 2  # so that no phrase reaches from a title into its body
+
+
+class Document(msgspec.Struct, frozen=True):
+    """A row of a search table: FTS5 takes title and body, PostgreSQL the finished tsvector."""
+
+    id: int
+    title: str
+    body: str
+    vector: str
+
+
+def document(engine: Engine, row_id: int, title: Sequence[str], body: Sequence[str]) -> Document:
+    """What to write for a row whose title and body have these tokens."""
+    if engine == "sqlite":
+        return Document(row_id, " ".join(title), " ".join(body), "")
+    return Document(row_id, "", "", _tsvector(title, body))
+
+
+def match(engine: Engine, terms: Sequence[Term]) -> str | None:
+    """The search as the engine's own expression; None when it would ask for nothing, or only for what is excluded."""
+    wanted = [_term(engine, term) for term in terms if not term.excluded]
+    refused = [_term(engine, term) for term in terms if term.excluded]
+    if not wanted:
+        return None
+    if engine == "sqlite":
+        found = " AND ".join(wanted)
+        return f"({found}) NOT ({' OR '.join(refused)})" if refused else found
+    return " & ".join(wanted + [f"!({term})" for term in refused])
+
+
+def _term(engine: Engine, term: Term) -> str:
+    # Tokens hold letters and digits only, so quoting them is enough.
+    if engine == "sqlite":
+        return f'"{" ".join(term.tokens)}"' + (" *" if term.prefix else "")
+    return "(" + " <-> ".join(f"'{token}'" for token in term.tokens) + (":*" if term.prefix else "") + ")"
+
+
+def _tsvector(title: Sequence[str], body: Sequence[str]) -> str:
+    places: dict[str, list[str]] = {}
+    for weight, start, words in (("A", 1, title), ("D", len(title) + GAP, body)):
+        for position, word in enumerate(words, start):
+            seen = places.setdefault(word, [])
+            if len(seen) < MOST_POSITIONS:
+                seen.append(f"{min(position, LAST_POSITION)}{weight}")
+    return " ".join(f"'{word}':{','.join(seen)}" for word, seen in places.items())

@@ -1,0 +1,48 @@
+"""Ids. Inside, every row has a number of its table's own type; outside, some have a UUIDv7."""
+
+from typing import NewType
+
+from tsuzuki.model.times import Millis
+
+TenantId = NewType("TenantId", int)
+UserId = NewType("UserId", int)
+ShelfId = NewType("ShelfId", int)
+GroupId = NewType("GroupId", int)
+SourceId = NewType("SourceId", int)
+SeriesId = NewType("SeriesId", int)
+SeriesSourceId = NewType("SeriesSourceId", int)
+ChapterId = NewType("ChapterId", int)
+ReleaseId = NewType("ReleaseId", int)
+FeedId = NewType("FeedId", int)
+ItemId = NewType("ItemId", int)
+WatchId = NewType("WatchId", int)
+EntryId = NewType("EntryId", int)
+
+PublicId = NewType("PublicId", bytes)
+"""A UUIDv7 in 16 bytes."""
+
+
+def uuid7(now: Millis, dice: bytes) -> PublicId:
+    """The UUIDv7 of this moment; `dice` are ten random bytes. Later moments sort later."""
+    if len(dice) != 10:
+        raise ValueError("a UUIDv7 takes ten random bytes")
+    high = 0x7000 | int.from_bytes(dice[:2], "big") & 0x0FFF
+    low = 0x8000_0000_0000_0000 | int.from_bytes(dice[2:], "big") & 0x3FFF_FFFF_FFFF_FFFF
+    return PublicId(now.to_bytes(6, "big") + high.to_bytes(2, "big") + low.to_bytes(8, "big"))
+
+
+def show_id(public_id: PublicId) -> str:
+    """`01952ff9-…` as clients see it."""
+    text = public_id.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def read_id(text: str) -> PublicId | None:
+    """The id that a client sent; None when it is none."""
+    digits = text.replace("-", "")
+    if len(text) != 36 or len(digits) != 32:
+        return None
+    try:
+        return PublicId(bytes.fromhex(digits))
+    except ValueError:
+        return None

@@ -1,0 +1,70 @@
+"""The words that are searched for: the same on both engines, because we make them and the engines only keep them.
+
+Letters are folded (NFKC, case, Latin accents). Chinese, Japanese and Korean have no spaces to split at, so their runs
+become overlapping pairs: 続きもの -> 続き きも もの, and any two characters in a row can be found.
+"""
+
+import html
+import re
+import unicodedata
+
+import msgspec
+
+LONGEST_TOKEN = 64
+MOST_TOKENS = 10_000
+"""Per text; an article beyond that is found by its first 10,000 words."""
+
+# Marks that belong to the letter before them; without these, Devanagari or Thai would fall into single letters.
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17d3"
+_WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
+_CJK = "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_RUNS = re.compile(rf"[{_CJK}]+|[^{_CJK}]+")
+_IS_CJK = re.compile(rf"[{_CJK}]")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_TAG = re.compile(r"<[^>]*>")
+_PIECE = re.compile(r'(-?)(?:"([^"]*)"|(\S+))')
+
+
+class Term(msgspec.Struct, frozen=True):
+    """Words that must stand side by side; with `prefix`, the last one may go on."""
+
+    tokens: tuple[str, ...]
+    prefix: bool = False
+    excluded: bool = False
+
+
+def tokens(text: str) -> list[str]:
+    """The words of a text in order, at most `MOST_TOKENS`."""
+    found: list[str] = []
+    for word in _WORD.findall(_fold(text)):
+        for run in _RUNS.findall(word):
+            if _IS_CJK.match(run) and len(run) > 1:
+                found.extend(run[i : i + 2] for i in range(len(run) - 1))
+            else:
+                found.append(run[:LONGEST_TOKEN])
+        if len(found) >= MOST_TOKENS:
+            return found[:MOST_TOKENS]
+    return found
+
+
+def text_of(markup: str) -> str:
+    """The text of sanitised HTML, for the index only."""
+    return html.unescape(_TAG.sub(" ", markup))
+
+
+def parse_terms(query: str) -> list[Term]:
+    """What a person typed: words, "phrases", prefix*, -excluded. A lone CJK character finds every word it begins."""
+    terms = []
+    for minus, phrase, word in _PIECE.findall(query):
+        words = tuple(tokens(phrase or word))
+        if words:
+            lone = len(words) == 1 and len(words[0]) == 1 and bool(_IS_CJK.match(words[0]))
+            terms.append(Term(words, prefix=lone or word.endswith("*"), excluded=bool(minus)))
+    return terms
+
+
+def _fold(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", folded)))
