@@ -24,10 +24,12 @@ class FoundItem(msgspec.Struct, frozen=True):
     key: str
     """The identity within its feed: guid, else link, else a hash."""
     title: str
+    """Plain text, to be escaped like any other."""
     link: str | None = None
     content: str = ""
     """Sanitised HTML with absolute addresses."""
     summary: str | None = None
+    """Plain text, where the entry has a short text beside its content."""
     author: str | None = None
     published_at: Millis | None = None
     published_raw: str | None = None
@@ -39,6 +41,10 @@ class FoundItem(msgspec.Struct, frozen=True):
     comments_url: str | None = None
     page_urls: tuple[str, ...] = ()
     """The images of an item that is mostly images, so that a webcomic's feed reads like a comic."""
+    link_key: str | None = None
+    """The link without scheme, tracking and session ids: an entry under a new key but a known link is not new (REL-27)."""
+    number: Decimal | None = None
+    """The installment's number, where the feed says one (podcast episode, comic host)."""
 
 
 class FeedHarvest(msgspec.Struct, frozen=True):

@@ -1,0 +1,10 @@
+"""Web feeds: RSS 0.9x, 1.0 and 2.0, Atom 0.3 and 1.0, JSON Feed. One verb: `visit`.
+
+bytes -> text (`encodings`) -> tree within limits (`document`) -> raw feed (`channels`, `items`, `jsonfeed`, or
+`lenient` for what is not sound) -> harvest (`assemble`: identity, moments, safe markup, pages).
+"""
+
+from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_fast, parse_leniently
+from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
+
+__all__ = ["FeedOutcome", "parse_anyhow", "parse_fast", "parse_leniently", "visit"]

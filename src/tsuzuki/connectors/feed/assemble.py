@@ -1,0 +1,155 @@
+"""A harvest out of a raw feed: identities, moments, safe markup, pages. Every reader's result goes through here."""
+
+from decimal import Decimal, InvalidOperation
+from urllib.parse import urljoin
+
+from tsuzuki.connectors.feed.dates import moment_of
+from tsuzuki.connectors.feed.identity import keys_of, link_key
+from tsuzuki.connectors.feed.media import is_image, is_player, seconds_of
+from tsuzuki.connectors.feed.pages import pages_of
+from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
+from tsuzuki.connectors.feed.raw import Media, RawFeed, RawItem, Text
+from tsuzuki.connectors.html.addresses import http_url
+from tsuzuki.connectors.html.safe import SafeHtml, one_line, plain_text, sanitise, text_to_html
+from tsuzuki.model.harvest import Enclosure, FeedHarvest, FoundItem
+from tsuzuki.model.times import HOUR, MINUTE, Millis
+
+MAX_TITLE = 1000
+MAX_NAME = 300
+MAX_SUMMARY = 5000
+MAX_LIST = 100
+_PERIODS = {"hourly": 1, "daily": 24, "weekly": 168, "monthly": 720, "yearly": 8760}
+
+
+def assemble(feed: RawFeed) -> FeedHarvest:
+    """The harvest of a feed, entries in document order, each once."""
+    site_url = http_url(feed.site_url, feed.url)
+    links = [_link(item, site_url or feed.url) for item in feed.items]
+    keys, unstable = keys_of(feed.items, links)
+    found: dict[str, FoundItem] = {}
+    for item, key, link in zip(feed.items, keys, links, strict=True):
+        if key not in found:
+            found[key] = _found(feed, item, key=key, link=link)
+    return FeedHarvest(
+        kind=feed.kind,
+        title=words_of(feed.title, MAX_TITLE),
+        items=tuple(found.values()),
+        site_url=site_url,
+        description=words_of(feed.description or feed.spare_description, MAX_SUMMARY) or None,
+        language=_name(feed.language).replace("_", "-") or None,
+        icon_url=feed.icon or feed.logo or feed.image,
+        author=_name(", ".join(feed.authors)) or None,
+        ttl=_ttl(feed),
+        hub_url=feed.hub,
+        self_url=feed.self_url,
+        unstable_keys=unstable,
+    )
+
+
+def _found(feed: RawFeed, item: RawItem, *, key: str, link: str | None) -> FoundItem:
+    texts = [text for text in (item.content, item.summary, *item.spare_texts) if text is not None]
+    content = _markup(texts[0], feed, link) if texts else SafeHtml("")
+    published = item.published or item.created or item.updated
+    published_at, updated_at = moment_of(published), moment_of(item.updated)
+    return FoundItem(
+        key=key,
+        title=words_of(item.title or item.spare_title, MAX_TITLE),
+        link=link,
+        link_key=link_key(link),
+        content=content,
+        summary=_summary(texts),
+        author=_name(", ".join(item.authors)) or None,
+        published_at=published_at,
+        published_raw=_name(published) or None,
+        updated_at=updated_at if updated_at != published_at else None,
+        categories=tuple(dict.fromkeys(name for word in item.categories[:MAX_LIST] if (name := _name(word)))),
+        enclosures=_enclosures(item),
+        image_url=_image(item),
+        comments_url=http_url(item.comments, feed.url),
+        page_urls=() if shows_only_thumbnails(feed.url) else pages_of(content),
+        number=_number(item.number) or number_of(link),
+    )
+
+
+def words_of(text: Text | None, limit: int) -> str:
+    """A text as words on one line, whatever it was written in; empty for none."""
+    if text is None:
+        return ""
+    value = text.value[: limit * 20]
+    return (plain_text(value) if text.is_html else one_line(value))[:limit].strip()
+
+
+def _name(text: str | None) -> str:
+    return one_line(text or "")[:MAX_NAME].strip()
+
+
+def _link(item: RawItem, base: str) -> str | None:
+    guid = item.guid if item.guid_is_link else None
+    return next((url for text in (item.link, guid, item.other_link) if (url := http_url(text, base))), None)
+
+
+def _markup(text: Text, feed: RawFeed, link: str | None) -> SafeHtml:
+    if not text.is_html:
+        return text_to_html(text.value)
+    return sanitise(text.value, _base(text, feed, link))
+
+
+def _base(text: Text, feed: RawFeed, link: str | None) -> str:
+    """The document's xml:base; else what Atom says, the feed's address; RSS says nothing: the entry's page is likely."""
+    if text.base is not None:
+        return text.base
+    if feed.kind == "atom":
+        return feed.url
+    return link or urljoin(feed.url, feed.site_url or "")
+
+
+def _summary(texts: list[Text]) -> str | None:
+    """The short text beside a full one, as words; None when there is none or it says the same."""
+    if len(texts) < 2:
+        return None
+    short = words_of(texts[1], MAX_SUMMARY)
+    return short if short and texts[1].value != texts[0].value else None
+
+
+def _enclosures(item: RawItem) -> tuple[Enclosure, ...]:
+    duration = seconds_of(item.duration)
+    found: dict[str, Enclosure] = {}
+    for media in item.media[:MAX_LIST]:
+        if not is_player(media) and media.url not in found:
+            found[media.url] = _enclosure(media, duration)
+    return tuple(found.values())
+
+
+def _enclosure(media: Media, duration: int | None) -> Enclosure:
+    return Enclosure(
+        url=media.url,
+        media_type=_name(media.media_type) or None,
+        length=media.length,
+        title=_name(media.title) or None,
+        duration_seconds=media.duration_seconds or (None if is_image(media) else duration),
+    )
+
+
+def _image(item: RawItem) -> str | None:
+    pictures = (media.url for media in item.media if is_image(media))
+    return next((url for url in (*item.thumbnails, item.image, *pictures) if url), None)
+
+
+def _number(text: str | None) -> Decimal | None:
+    try:
+        number = Decimal((text or "").strip())
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() and abs(number) < 10**6 else None
+
+
+def _ttl(feed: RawFeed) -> Millis | None:
+    minutes = (feed.ttl_minutes or "").strip()
+    if minutes.isascii() and minutes.isdigit() and int(minutes[:8]) > 0:
+        return Millis(int(minutes[:8]) * MINUTE)
+    hours = _PERIODS.get((feed.update_period or "").strip().lower())
+    if hours is None:
+        return None
+    frequency = (feed.update_frequency or "1").strip()
+    times = int(frequency[:6]) if frequency.isascii() and frequency.isdigit() else 1
+    return Millis(hours * HOUR // max(times, 1))

@@ -1,0 +1,150 @@
+"""The feed around the entries: a table from element names to what they say of it; and where the entries are."""
+
+from collections.abc import Callable
+
+from lxml.etree import _Element as Element
+
+from tsuzuki.connectors.feed.authors import author_of
+from tsuzuki.connectors.feed.document import Unsure
+from tsuzuki.connectors.feed.items import read_item
+from tsuzuki.connectors.feed.names import XML_LANG, Names
+from tsuzuki.connectors.feed.raw import Kind, RawFeed
+from tsuzuki.connectors.feed.scope import Scope
+from tsuzuki.connectors.feed.text import attribute, words
+from tsuzuki.connectors.html.addresses import http_url
+
+Handler = Callable[[Scope, RawFeed, Element], None]
+
+_ROOTS: dict[str, Kind] = {"rss": "rss", "rdf:rdf": "rdf", "feed": "atom"}
+
+
+def read_document(root: Element, url: str, *, has_bases: bool) -> RawFeed:
+    """The feed that a tree holds; Unsure for a root we do not know."""
+    names = Names()
+    kind = _ROOTS.get(names[str(root.tag)])
+    if kind is None:
+        raise Unsure
+    scope = Scope(url, is_rss=kind != "atom", has_bases=has_bases, names=names).within(root)
+    feed = RawFeed(kind=kind, url=url, language=root.get(XML_LANG))
+    _read_children(scope, feed, root)
+    return feed
+
+
+def _read_children(scope: Scope, feed: RawFeed, element: Element) -> None:
+    for child in element:
+        handler = _HANDLERS.get(scope.names[str(child.tag)])
+        if handler is not None:
+            handler(scope, feed, child)
+
+
+def _channel(scope: Scope, feed: RawFeed, element: Element) -> None:
+    _read_children(scope.within(element), feed, element)
+
+
+def _item(scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.items.append(read_item(scope, element))
+
+
+def _title(scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.title = feed.title or scope.text(element, "text")
+
+
+def _description(scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.description = feed.description or scope.text(element, "html" if scope.is_rss else "text")
+
+
+def _spare_description(scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.spare_description = feed.spare_description or scope.text(element, "text")
+
+
+def _link(scope: Scope, feed: RawFeed, element: Element) -> None:
+    href = attribute(element, "href")
+    if href is None:
+        feed.site_url = scope.address(words(element), element) or feed.site_url
+        return
+    address = http_url(href, scope.base_of(element))
+    rel = (attribute(element, "rel") or "alternate").strip().lower()
+    media_type = (attribute(element, "type") or "text/html").strip().lower()
+    if rel == "hub":
+        feed.hub = feed.hub or address
+    elif rel == "self":
+        feed.self_url = feed.self_url or address
+    elif rel == "alternate" and "html" in media_type:
+        feed.site_url = address or feed.site_url
+
+
+def _language(_scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.language = words(element) or feed.language
+
+
+def _icon(scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.icon = http_url(words(element), scope.base_of(element))
+
+
+def _logo(scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.logo = http_url(words(element), scope.base_of(element))
+
+
+def _image(scope: Scope, feed: RawFeed, element: Element) -> None:
+    for child in element:
+        if scope.names[str(child.tag)] in {"url", "href"}:
+            feed.image = http_url(words(child), scope.base_of(child)) or feed.image
+
+
+def _itunes_image(scope: Scope, feed: RawFeed, element: Element) -> None:
+    address = http_url(attribute(element, "href") or attribute(element, "url"), scope.base_of(element))
+    feed.image = address or feed.image
+
+
+def _author(scope: Scope, feed: RawFeed, element: Element) -> None:
+    name = scope.person(element)
+    if name and name not in feed.authors:
+        feed.authors.append(name)
+
+
+def _creator(_scope: Scope, feed: RawFeed, element: Element) -> None:
+    name = author_of(words(element))
+    if name and name not in feed.authors:
+        feed.authors.append(name)
+
+
+def _ttl(_scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.ttl_minutes = words(element)
+
+
+def _period(_scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.update_period = words(element)
+
+
+def _frequency(_scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.update_frequency = words(element)
+
+
+_HANDLERS: dict[str, Handler] = {
+    "channel": _channel,
+    "item": _item,
+    "entry": _item,
+    "title": _title,
+    "dc:title": _title,
+    "description": _description,
+    "subtitle": _description,
+    "tagline": _description,
+    "dc:description": _spare_description,
+    "itunes:subtitle": _spare_description,
+    "itunes:summary": _spare_description,
+    "link": _link,
+    "language": _language,
+    "dc:language": _language,
+    "icon": _icon,
+    "logo": _logo,
+    "image": _image,
+    "itunes:image": _itunes_image,
+    "author": _author,
+    "managingeditor": _author,
+    "dc:creator": _creator,
+    "dc:author": _creator,
+    "itunes:author": _creator,
+    "ttl": _ttl,
+    "sy:updateperiod": _period,
+    "sy:updatefrequency": _frequency,
+}

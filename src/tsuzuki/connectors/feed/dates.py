@@ -1,0 +1,143 @@
+"""Dates as feeds write them (R30, REL-30). A date that names no moment is None; the caller keeps the raw text."""
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+
+from tsuzuki.model.times import Millis, from_datetime
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan january januar janvier janv enero ene gennaio gen janeiro januari",
+            "feb february februar février fevrier févr febrero febbraio fevereiro fev februari",
+            "mar march märz mär maerz mars marzo março marco maart mrt",
+            "apr april avril avr abril abr aprile",
+            "may mai mayo maggio mag maio mei",
+            "jun june juni juin junio giugno giu junho",
+            "jul july juli juillet juil julio luglio lug julho",
+            "aug august août aout agosto ago augustus",
+            "sep sept september septembre septiembre settembre set setembro",
+            "oct october oktober okt octobre octubre ottobre ott outubro out",
+            "nov november novembre noviembre novembro",
+            "dec december dezember dez décembre decembre déc diciembre dic dicembre dezembro",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_ZONES = {
+    "UT": 0, "UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 60, "BST": 60, "CET": 60, "MET": 60, "MEZ": 60, "CEST": 120,
+    "MESZ": 120, "EET": 120, "EEST": 180, "MSK": 180, "IST": 330, "HKT": 480, "SGT": 480, "AWST": 480, "JST": 540,
+    "KST": 540, "AEST": 600, "AEDT": 660, "NZST": 720, "NZDT": 780, "AST": -240, "ADT": -180, "EST": -300, "EDT": -240,
+    "ET": -300, "CST": -360, "CDT": -300, "CT": -360, "MST": -420, "MDT": -360, "MT": -420, "PST": -480, "PDT": -420,
+    "PT": -480, "AKST": -540, "AKDT": -480, "HST": -600,
+}  # fmt: skip
+"""Minutes east of Greenwich. A name we do not know counts as UTC."""
+
+_ISO = re.compile(
+    r"(\d{4})(?:([-/.])(\d\d?)(?:\2(\d\d?))?|(\d\d)(\d\d))?"
+    r"(?:[Tt\s]\s*(\d{1,2}):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?)?\s*((?:[A-Za-z(\[]|[+-]\d).*)?",
+)
+_CJK = re.compile(
+    r"(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]?(?:\s*(\d{1,2}):(\d\d)(?::(\d\d))?)?\s*(.*)"
+)
+_DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)?[\s-]+([^\W\d_]+)\.?,?[\s-]+(\d{2,4})\b(.*)")
+_MONTH_FIRST = re.compile(r"([^\W\d_]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b(.*)")
+_YEAR_LAST = re.compile(r"([^\W\d_]+)\s+(\d{1,2})\s+(\d{1,2}:\d\d(?::\d\d)?(?:\s+[A-Z]{1,5})?)\s+(\d{4})")
+_WEEKDAY = re.compile(r"[^\W\d_]+\.?(?:,\s*|\s+(?=\d)|\s+(?=[^\W\d_]+\.?\s+\d))")
+_CLOCK = re.compile(
+    r"[\sT,-]*(?:at\s+)?(\d{1,2})[:.h](\d\d)(?:[:.](\d\d)(?:[.,]\d+)?)?\s*([AaPp])?(?:\.?[Mm]\.?)?\s*(.*)"
+)
+_OFFSET = re.compile(r"(?:(?:GMT|UTC|UT)\s*)?([+-])(\d{1,2}):?(\d\d)?\b")
+_EPOCH = re.compile(r"\d{10}(?:\d{3})?")
+_MAX = 120
+
+
+def moment_of(raw: str | None) -> Millis | None:
+    """The moment a date text names, without a zone taken as UTC; None when there is no such moment."""
+    text = " ".join((raw or "")[:_MAX].split())
+    if not text:
+        return None
+    if _EPOCH.fullmatch(text):
+        return Millis(int(text) if len(text) == len("1234567890123") else int(text) * 1000)
+    try:
+        return _iso(text) if text[0].isdigit() and _is_year_first(text) else _worded(text)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _is_year_first(text: str) -> bool:
+    return len(text) > 3 and text[:4].isdigit()
+
+
+def _iso(text: str) -> Millis | None:
+    if found := _CJK.fullmatch(text):
+        year, month, day, hour, minute, second, zone = found.groups()
+        fraction = None
+    elif found := _ISO.fullmatch(text):
+        year, _, month, day, month_2, day_2, hour, minute, second, fraction, zone = found.groups()
+        month, day = month or month_2, day or day_2
+    else:
+        return None
+    moment = _local(int(year), int(month or 1), int(day or 1), clock=(hour, minute, second))
+    milliseconds = int((fraction or "0")[:3].ljust(3, "0"))
+    return Millis(from_datetime(moment.replace(tzinfo=_zone(zone or ""))) + milliseconds)
+
+
+def _worded(text: str) -> Millis | None:
+    for candidate in (text, _WEEKDAY.sub("", text, count=1)):
+        if found := _DAY_FIRST.fullmatch(candidate):
+            day, month, year, rest = found.groups()
+        elif found := _YEAR_LAST.fullmatch(candidate):
+            month, day, rest, year = found.groups()
+        elif found := _MONTH_FIRST.fullmatch(candidate):
+            month, day, year, rest = found.groups()
+        else:
+            continue
+        if moment := _dated(year, month, day=day, rest=rest):
+            return from_datetime(moment)
+    return None
+
+
+def _dated(year: str, month: str, *, day: str, rest: str) -> datetime | None:
+    number = _MONTHS.get(month.lower())
+    if number is None:
+        return None
+    hour, minute, second, half, zone = _clock(rest)
+    if half:
+        hour = str(int(hour or 0) % 12 + (12 if half.lower() == "p" else 0))
+    moment = _local(_full_year(year), number, int(day), clock=(hour, minute, second))
+    return moment.replace(tzinfo=_zone(zone))
+
+
+def _clock(rest: str) -> tuple[str | None, str | None, str | None, str | None, str]:
+    found = _CLOCK.fullmatch(rest)
+    if found is None:
+        return None, None, None, None, rest
+    hour, minute, second, half, zone = found.groups()
+    return hour, minute, second, half, zone
+
+
+def _full_year(year: str) -> int:
+    number = int(year)
+    if len(year) > 3:
+        return number
+    return number + (1900 if number >= 69 else 2000)
+
+
+def _local(year: int, month: int, day: int, *, clock: tuple[str | None, str | None, str | None]) -> datetime:
+    hour, minute, second = (int(part or 0) for part in clock)
+    carry = timedelta(days=1) if (hour, minute, second) == (24, 0, 0) else timedelta()
+    # A leap second is no moment of ours; the one before it is.
+    return datetime(year, month, day, 0 if carry else hour, minute, min(second, 59), tzinfo=UTC) + carry
+
+
+def _zone(text: str) -> timezone:
+    text = text.strip()
+    if offset := _OFFSET.match(text):
+        sign, hours, minutes = offset.groups()
+        east = int(hours) * 60 + int(minutes or 0)
+        return timezone(timedelta(minutes=-east if sign == "-" else east))
+    name = text.strip("()[] ").partition(" ")[0].upper()
+    return timezone(timedelta(minutes=_ZONES.get(name, 0)))

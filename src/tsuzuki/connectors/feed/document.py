@@ -1,0 +1,170 @@
+"""From text to a tree, within limits: no DTD, no entities, no network, bounded depth and size (SEC-19, SEC-20)."""
+
+import re
+from typing import Any
+
+from lxml import etree
+from lxml.etree import _Element as Element
+
+from tsuzuki.model.errors import NotAFeed, TooLarge
+
+MAX_BYTES = 10 * 1024 * 1024
+MAX_NODES = 200_000
+MAX_DEPTH = 200
+
+_BARE_DOCTYPE = re.compile(r"""<!DOCTYPE(?:[^<>\[\]"']|"[^"]*"|'[^']*')*>""", re.IGNORECASE)
+_FEED_ROOT = re.compile(r"<(?:[A-Za-z_][\w.-]{0,40}:)?(?:rss|feed|rdf|channel)(?=[\s>/])", re.IGNORECASE)
+_ANY_ROOT = re.compile(r"<([A-Za-z_][\w.:-]{0,80})")
+_PAGE = re.compile(r"<!doctype\s+html|<html[\s>]", re.IGNORECASE)
+_TAG = re.compile(r"<(?:!(\[CDATA\[|--)|(/?)([A-Za-z_][\w.:-]*)[^<>]*?(/?)>)")
+_OFTEN_OPEN = "area base br col dd dt embed hr img input li link meta option p source td th tr wbr"
+_UNCLOSED = frozenset(_OFTEN_OPEN.split())
+_TOO_DEEP = etree.XPath("boolean(" + "/*" * (MAX_DEPTH + 1) + ")")
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+class Unsure(Exception):
+    """The document is not one the fast reader vouches for; the forgiving one shall read it."""
+
+
+class _Counter:
+    """A parser's target that keeps nothing and stops at the limits."""
+
+    def __init__(self) -> None:
+        self.nodes = 0
+
+    def start(self, _tag: str, _attributes: object) -> None:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise _too_many()
+
+    def close(self) -> None:
+        return None
+
+
+def root_text(text: str) -> str:
+    """The document from its root element to that element's end. No declaration or DTD is left in it."""
+    text = _FORBIDDEN.sub("", text) if _FORBIDDEN.search(text) else text
+    start = _skip_prolog(text)
+    root = _FEED_ROOT.match(text, start)
+    if root is None:
+        root = _root_after_junk(text, start)
+    name = root.group()[1:]
+    end = text.rfind(f"</{name}>")
+    return text[root.start() : end + len(name) + 3] if end > root.start() else text[root.start() :]
+
+
+def _skip_prolog(text: str) -> int:
+    """Where the root element starts; refuses a DTD with an internal subset before any parser sees it (SEC-19)."""
+    position = 0
+    while True:
+        while position < len(text) and (text[position].isspace() or text[position] == "\ufeff"):
+            position += 1
+        if text.startswith("<?", position):
+            end = text.find("?>", position)
+        elif text.startswith("<!--", position):
+            end = text.find("-->", position)
+        elif text[position : position + 9].upper() == "<!DOCTYPE":
+            end = _end_of_doctype(text, position) - 1
+        else:
+            return position
+        if end < 0:
+            return position
+        position = text.index(">", end) + 1
+
+
+def _end_of_doctype(text: str, position: int) -> int:
+    found = _BARE_DOCTYPE.match(text, position)
+    if found is None:
+        raise NotAFeed("The document declares entities of its own (a DTD); such feeds are refused.")
+    if _PAGE.match(found.group()):
+        raise _web_page()
+    return found.end()
+
+
+def _root_after_junk(text: str, start: int) -> re.Match[str]:
+    """Some servers print warnings before the feed."""
+    if _PAGE.search(text, start, start + 1024):
+        raise _web_page()
+    first = _ANY_ROOT.match(text, start)
+    found = None if first and _closes(text, first.group(1)) else _FEED_ROOT.search(text, start)
+    if found is None:
+        what = f"an XML document of the type <{first.group(1)}>" if first else "neither XML nor JSON"
+        raise NotAFeed(f"The answer is not a feed: it is {what}.")
+    if "<!" in text[start : found.start()]:
+        raise NotAFeed("The document declares entities of its own (a DTD); such feeds are refused.")
+    return found
+
+
+def _closes(text: str, name: str) -> bool:
+    """Whether the whole document is this one element, and so of a type of its own."""
+    return text.rstrip().endswith(f"</{name}>")
+
+
+def _web_page() -> NotAFeed:
+    return NotAFeed("The answer is a web page, not a feed. A sign-in page or a captive portal may stand in between.")
+
+
+def _too_many() -> TooLarge:
+    return TooLarge(f"The feed has more than {MAX_NODES} elements.")
+
+
+def _too_deep() -> TooLarge:
+    return TooLarge(f"The feed nests deeper than {MAX_DEPTH} elements.")
+
+
+def check_bytes(body: bytes) -> None:
+    """TooLarge for more bytes than any feed needs."""
+    if len(body) > MAX_BYTES:
+        raise TooLarge(f"The feed has more than {MAX_BYTES} bytes.")
+
+
+def parse_tree(text: str) -> Element:
+    """The tree of a well-formed document; Unsure when it is not well-formed."""
+    encoded = text.encode()
+    try:
+        if text.count("<") > MAX_NODES:  # an upper bound of the nodes; only beyond it they are counted
+            etree.fromstring(encoded, _hardened(_Counter()))
+        root = etree.fromstring(encoded, _hardened())
+    except etree.XMLSyntaxError as error:
+        raise Unsure from error
+    if _TOO_DEEP(root):
+        raise _too_deep()
+    return root
+
+
+def _hardened(target: Any = None) -> etree.XMLParser:
+    return etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        huge_tree=False,
+        recover=False,
+        remove_comments=True,
+        remove_pis=True,
+        collect_ids=False,
+        target=target,
+    )
+
+
+def check_shape(text: str) -> None:
+    """The same limits for a document that is not well-formed, before the forgiving reader sees it (SEC-20)."""
+    depth = nodes = position = 0
+    while tag := _TAG.search(text, position):
+        position = tag.end()
+        aside, closing, name, empty = tag.groups()
+        if aside:
+            position = text.find("]]>" if aside == "[CDATA[" else "-->", position)
+            if position < 0:
+                return
+            continue
+        if name.lower() in _UNCLOSED:
+            continue
+        nodes += 1
+        depth = max(0, depth - 1) if closing else depth + (not empty)
+        if depth > MAX_DEPTH:
+            raise _too_deep()
+        if nodes > 2 * MAX_NODES:
+            raise _too_many()

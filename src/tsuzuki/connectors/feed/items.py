@@ -1,0 +1,220 @@
+"""One entry of RSS, RDF or Atom: a table from element names to what they add to the entry."""
+
+from collections.abc import Callable
+
+from lxml.etree import _Element as Element
+
+from tsuzuki.connectors.feed.authors import author_of
+from tsuzuki.connectors.feed.media import enclosure_of
+from tsuzuki.connectors.feed.names import RDF_ABOUT
+from tsuzuki.connectors.feed.raw import RawItem
+from tsuzuki.connectors.feed.scope import Scope
+from tsuzuki.connectors.feed.text import attribute, words
+from tsuzuki.connectors.html.addresses import http_url
+
+Handler = Callable[[Scope, RawItem, Element], None]
+
+_WEB_PAGES = frozenset({"", "html", "text/html", "xhtml", "application/xhtml+xml"})
+
+
+def read_item(scope: Scope, element: Element) -> RawItem:
+    """The entry that an `item` or `entry` element holds."""
+    item = RawItem(guid=element.get(RDF_ABOUT))
+    _read_children(scope.within(element), item, element)
+    return item
+
+
+def _read_children(scope: Scope, item: RawItem, element: Element) -> None:
+    names = scope.names
+    for child in element:
+        handler = _HANDLERS.get(names[str(child.tag)])
+        if handler is not None:
+            handler(scope, item, child)
+
+
+def _title(scope: Scope, item: RawItem, element: Element) -> None:
+    if item.title is None:
+        item.title = scope.text(element, "text")
+
+
+def _spare_title(scope: Scope, item: RawItem, element: Element) -> None:
+    item.spare_title = item.spare_title or scope.text(element, "text")
+
+
+def _guid(scope: Scope, item: RawItem, element: Element) -> None:
+    value = words(element)
+    if not value:
+        return
+    item.guid_is_link = (attribute(element, "isPermaLink") or "true").strip().lower() == "true"
+    item.guid = (scope.address(value, element) or value) if item.guid_is_link else value
+
+
+def _link(scope: Scope, item: RawItem, element: Element) -> None:
+    href = attribute(element, "href")
+    if href is None:
+        address = scope.address(words(element), element)
+        item.link = address or item.link
+        return
+    rel = (attribute(element, "rel") or "alternate").strip().lower()
+    media_type = (attribute(element, "type") or "").strip().lower()
+    if rel == "enclosure":
+        _add_enclosure(scope, item, element, address="href")
+    elif rel == "replies" and media_type in _WEB_PAGES:
+        item.comments = item.comments or scope.address(href, element)
+    elif rel == "alternate":
+        address = scope.address(href, element)
+        if media_type in _WEB_PAGES:
+            item.link = address or item.link
+        else:
+            item.other_link = item.other_link or address
+
+
+def _description(scope: Scope, item: RawItem, element: Element) -> None:
+    if item.summary is None:
+        item.summary = scope.text(element, "html" if scope.is_rss else "text")
+
+
+def _summary(scope: Scope, item: RawItem, element: Element) -> None:
+    if item.summary is None:
+        item.summary = scope.text(element, "text")
+
+
+def _content(scope: Scope, item: RawItem, element: Element) -> None:
+    if item.content is None and not attribute(element, "src"):
+        item.content = scope.text(element, "text")
+
+
+def _encoded(scope: Scope, item: RawItem, element: Element) -> None:
+    if item.content is None:
+        item.content = scope.text(element, "html")
+
+
+def _spare_text(default: str) -> Handler:
+    def handler(scope: Scope, item: RawItem, element: Element) -> None:
+        text = scope.text(element, default)
+        if text is not None:
+            item.spare_texts.append(text)
+
+    return handler
+
+
+def _author(scope: Scope, item: RawItem, element: Element) -> None:
+    name = scope.person(element)
+    if name and name not in item.authors:
+        item.authors.append(name)
+
+
+def _creator(_scope: Scope, item: RawItem, element: Element) -> None:
+    name = author_of(words(element))
+    if name and name not in item.authors:
+        item.authors.append(name)
+
+
+def _published(_scope: Scope, item: RawItem, element: Element) -> None:
+    item.published = words(element) or item.published
+
+
+def _updated(_scope: Scope, item: RawItem, element: Element) -> None:
+    item.updated = words(element) or item.updated
+
+
+def _created(_scope: Scope, item: RawItem, element: Element) -> None:
+    item.created = words(element) or item.created
+
+
+def _category(_scope: Scope, item: RawItem, element: Element) -> None:
+    text = attribute(element, "label") or attribute(element, "term") or words(element)
+    if text and text not in item.categories:
+        item.categories.append(text)
+
+
+def _keywords(_scope: Scope, item: RawItem, element: Element) -> None:
+    for word in words(element).split(","):
+        if word.strip() and word.strip() not in item.categories:
+            item.categories.append(word.strip())
+
+
+def _add_enclosure(scope: Scope, item: RawItem, element: Element, *, address: str) -> None:
+    media = enclosure_of(element, scope.base_of(element), address=address)
+    if media is not None:
+        item.media.append(media)
+
+
+def _enclosure(scope: Scope, item: RawItem, element: Element) -> None:
+    _add_enclosure(scope, item, element, address="url")
+
+
+def _media_content(scope: Scope, item: RawItem, element: Element) -> None:
+    _add_enclosure(scope, item, element, address="url")
+    _read_children(scope, item, element)
+
+
+def _thumbnail(scope: Scope, item: RawItem, element: Element) -> None:
+    address = http_url(attribute(element, "url") or words(element), scope.base_of(element))
+    if address:
+        item.thumbnails.append(address)
+
+
+def _image(scope: Scope, item: RawItem, element: Element) -> None:
+    item.image = http_url(attribute(element, "href") or attribute(element, "url"), scope.base_of(element)) or item.image
+
+
+def _comments(scope: Scope, item: RawItem, element: Element) -> None:
+    item.comments = scope.address(words(element), element) or item.comments
+
+
+def _number(_scope: Scope, item: RawItem, element: Element) -> None:
+    item.number = item.number or words(element) or None
+
+
+def _duration(_scope: Scope, item: RawItem, element: Element) -> None:
+    item.duration = words(element) or item.duration
+
+
+_HANDLERS: dict[str, Handler] = {
+    "title": _title,
+    "dc:title": _title,
+    "media:title": _spare_title,
+    "itunes:title": _spare_title,
+    "guid": _guid,
+    "id": _guid,
+    "link": _link,
+    "description": _description,
+    "summary": _summary,
+    "content": _content,
+    "content:encoded": _encoded,
+    "xhtml:body": _encoded,
+    "dc:description": _spare_text("html"),
+    "media:description": _spare_text("html"),
+    "itunes:summary": _spare_text("text"),
+    "itunes:subtitle": _spare_text("text"),
+    "author": _author,
+    "dc:creator": _creator,
+    "dc:author": _creator,
+    "itunes:author": _creator,
+    "pubdate": _published,
+    "published": _published,
+    "issued": _published,
+    "dcterms:issued": _published,
+    "updated": _updated,
+    "modified": _updated,
+    "lastbuilddate": _updated,
+    "dc:date": _updated,
+    "dcterms:modified": _updated,
+    "created": _created,
+    "dcterms:created": _created,
+    "category": _category,
+    "dc:subject": _category,
+    "media:category": _category,
+    "itunes:keywords": _keywords,
+    "media:keywords": _keywords,
+    "enclosure": _enclosure,
+    "media:content": _media_content,
+    "media:group": _read_children,
+    "media:thumbnail": _thumbnail,
+    "itunes:image": _image,
+    "comments": _comments,
+    "itunes:episode": _number,
+    "podcast:episode": _number,
+    "itunes:duration": _duration,
+}

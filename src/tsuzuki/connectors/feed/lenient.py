@@ -1,0 +1,171 @@
+"""The forgiving reader: feedparser, for documents the fast one does not vouch for. Runs in the process pool.
+
+It gets text that was already decoded, bounded and freed of any DTD, and gives the same `RawFeed` as the fast reader.
+"""
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from tsuzuki.connectors.feed.media import length_of, seconds_of
+from tsuzuki.connectors.feed.raw import Kind, Media, RawFeed, RawItem, Text
+from tsuzuki.connectors.feed.text import mend
+from tsuzuki.connectors.html.addresses import http_url
+
+Found = Mapping[str, Any]
+
+_WEB_PAGES = frozenset({"text/html", "application/xhtml+xml", "html", "xhtml"})
+
+
+def read_leniently(text: str, url: str) -> RawFeed | None:
+    """The feed that feedparser finds in a document; None when it finds none."""
+    return raw_feed(parse(text.encode(), url), url)
+
+
+def parse(body: bytes, url: str, content_type: str = "application/xml; charset=utf-8") -> Found:
+    """What feedparser itself answers, without its sanitiser: ours comes later and sees everything."""
+    import feedparser  # type: ignore[import-untyped]  # it ships no types
+
+    headers = {"content-type": content_type, "content-location": url}
+    found: Found = feedparser.parse(
+        io.BytesIO(body), response_headers=headers, sanitize_html=False, resolve_relative_uris=False
+    )
+    return found
+
+
+def raw_feed(parsed: Found, url: str) -> RawFeed | None:
+    """The answer of feedparser in our words."""
+    feed, entries = parsed["feed"], parsed["entries"]
+    version = _plain(parsed, "version") or ""
+    if not version and not entries and not _plain(feed, "title"):
+        return None
+    kind: Kind = "atom" if version.startswith("atom") else "rdf" if version in {"rss10", "rss090"} else "rss"
+    base = None if kind == "atom" else url
+    links = _links(feed)
+    return RawFeed(
+        kind=kind,
+        url=url,
+        items=[_item(entry, url, ignored_base=base) for entry in entries],
+        title=_text(feed, "title", base),
+        site_url=_plain(feed, "link"),
+        description=_text(feed, "subtitle", base) or _text(feed, "summary", base),
+        language=_plain(feed, "language"),
+        icon=http_url(_plain(feed, "icon"), url),
+        logo=http_url(_plain(feed, "logo"), url),
+        image=http_url(_nested(feed, "image", "href"), url),
+        authors=_authors(feed),
+        ttl_minutes=_plain(feed, "ttl"),
+        update_period=_plain(feed, "sy_updateperiod"),
+        update_frequency=_plain(feed, "sy_updatefrequency"),
+        hub=_first_link(links, "hub", url),
+        self_url=_first_link(links, "self", url),
+    )
+
+
+def _item(entry: Found, url: str, *, ignored_base: str | None) -> RawItem:
+    links = _links(entry)
+    contents = [_content(part, ignored_base) for part in _value(entry, "content") or []]
+    content = next((text for text in contents if text is not None), None)
+    summary = _text(entry, "summary", ignored_base)
+    return RawItem(
+        title=_text(entry, "title", ignored_base),
+        guid=_plain(entry, "id"),
+        guid_is_link=bool(_value(entry, "guidislink")),
+        link=_plain(entry, "link"),
+        other_link=_first_link(links, "alternate", url),
+        content=content,
+        summary=summary,
+        authors=_authors(entry),
+        published=_plain(entry, "published"),
+        updated=_plain(entry, "updated"),
+        created=_plain(entry, "created"),
+        categories=_categories(entry),
+        media=_media(entry, links, url),
+        thumbnails=_thumbnails(entry, url),
+        image=http_url(_nested(entry, "image", "href"), url),
+        comments=_plain(entry, "comments") or _first_link(links, "replies", url, only=_WEB_PAGES),
+        number=_plain(entry, "itunes_episode") or _plain(entry, "podcast_episode"),
+        duration=_plain(entry, "itunes_duration"),
+    )
+
+
+def _value(holder: Found, name: str) -> Any:
+    """A value by its own name. feedparser's dictionaries answer for other names too, with a warning; not here."""
+    return dict.get(holder, name) if isinstance(holder, dict) else None
+
+
+def _plain(holder: Found, name: str) -> str | None:
+    value = _value(holder, name)
+    return mend(value) or None if isinstance(value, str) else None
+
+
+def _nested(holder: Found, name: str, inner: str) -> str | None:
+    return _plain(_value(holder, name), inner)
+
+
+def _text(holder: Found, name: str, ignored_base: str | None) -> Text | None:
+    detail = _value(holder, f"{name}_detail")
+    value = _plain(holder, name)
+    if value is None:
+        return None
+    if not isinstance(detail, dict) or _plain(detail, "value") != value:
+        return Text(value, is_html=False)
+    return _content(detail, ignored_base)
+
+
+def _content(detail: Found, ignored_base: str | None) -> Text | None:
+    value = _plain(detail, "value")
+    if not value:
+        return None
+    base = http_url(_plain(detail, "base"))
+    is_html = _plain(detail, "type") in _WEB_PAGES
+    return Text(value, is_html=is_html, base=None if base == ignored_base else base)
+
+
+def _links(holder: Found) -> list[Found]:
+    return [link for link in _value(holder, "links") or [] if isinstance(link, dict)]
+
+
+def _first_link(links: list[Found], rel: str, url: str, only: frozenset[str] | None = None) -> str | None:
+    for link in links:
+        if _plain(link, "rel") == rel and (only is None or _plain(link, "type") in only):
+            address = http_url(_plain(link, "href"), url)
+            if address:
+                return address
+    return None
+
+
+def _authors(holder: Found) -> list[str]:
+    people = [person for person in _value(holder, "authors") or [] if isinstance(person, dict)]
+    names = [_plain(person, "name") or _plain(person, "email") for person in people]
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _categories(entry: Found) -> list[str]:
+    tags = [tag for tag in _value(entry, "tags") or [] if isinstance(tag, dict)]
+    return list(dict.fromkeys(name for tag in tags if (name := _plain(tag, "label") or _plain(tag, "term"))))
+
+
+def _media(entry: Found, links: list[Found], url: str) -> list[Media]:
+    enclosures = [_one_media(link, "href", url) for link in links if _plain(link, "rel") == "enclosure"]
+    contents = [_one_media(content, "url", url) for content in _value(entry, "media_content") or []]
+    return [media for media in (*enclosures, *contents) if media is not None]
+
+
+def _one_media(holder: Found, name: str, url: str) -> Media | None:
+    address = http_url(_plain(holder, name), url)
+    if address is None:
+        return None
+    return Media(
+        address,
+        media_type=_plain(holder, "type"),
+        length=length_of(_plain(holder, "length") or _plain(holder, "filesize")),
+        title=_plain(holder, "title"),
+        duration_seconds=seconds_of(_plain(holder, "duration")),
+        medium=_plain(holder, "medium"),
+    )
+
+
+def _thumbnails(entry: Found, url: str) -> list[str]:
+    pictures = [picture for picture in _value(entry, "media_thumbnail") or [] if isinstance(picture, dict)]
+    return [address for picture in pictures if (address := http_url(_plain(picture, "url"), url))]

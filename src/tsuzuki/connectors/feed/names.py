@@ -1,0 +1,38 @@
+"""Elements by short names, whatever prefix a publisher chose: `title`, `dc:creator`, `media:thumbnail`."""
+
+_PREFIXES = {
+    "": "",
+    "http://backend.userland.com/rss": "",
+    "http://backend.userland.com/rss2": "",
+    "http://blogs.law.harvard.edu/tech/rss": "",
+    "http://my.netscape.com/rdf/simple/0.9/": "",
+    "http://purl.org/atom/ns#": "",
+    "http://purl.org/rss/1.0/": "",
+    "http://www.w3.org/2005/atom": "",
+    "http://purl.org/dc/elements/1.1/": "dc:",
+    "http://purl.org/dc/terms/": "dcterms:",
+    "http://purl.org/rss/1.0/modules/content/": "content:",
+    "http://purl.org/rss/1.0/modules/slash/": "slash:",
+    "http://purl.org/rss/1.0/modules/syndication/": "sy:",
+    "http://search.yahoo.com/mrss": "media:",
+    "http://search.yahoo.com/mrss/": "media:",
+    "http://www.itunes.com/dtds/podcast-1.0.dtd": "itunes:",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf:",
+    "http://www.w3.org/1999/xhtml": "xhtml:",
+    "http://www.youtube.com/xml/schemas/2015": "yt:",
+    "https://podcastindex.org/namespace/1.0": "podcast:",
+    "https://github.com/podcastindex-org/podcast-namespace/blob/main/docs/1.0.md": "podcast:",
+}
+XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+RDF_ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
+
+
+class Names(dict[str, str]):
+    """`{namespace}Local` -> our short name in lower case; what we do not know is `?:local`. One per document."""
+
+    def __missing__(self, tag: str) -> str:
+        namespace, _, local = tag.rpartition("}")
+        prefix = _PREFIXES.get(namespace.removeprefix("{").lower(), "?:")
+        self[tag] = name = prefix + local.lower()
+        return name

@@ -1,0 +1,49 @@
+"""Bytes to a harvest: the fast reader first, the forgiving one for what is left. Pure; both run in any process."""
+
+from tsuzuki.connectors.feed.assemble import assemble
+from tsuzuki.connectors.feed.channels import read_document
+from tsuzuki.connectors.feed.document import Unsure, check_bytes, check_shape, parse_tree, root_text
+from tsuzuki.connectors.feed.encodings import decode
+from tsuzuki.connectors.feed.jsonfeed import looks_like_json, read_json
+from tsuzuki.connectors.feed.lenient import read_leniently
+from tsuzuki.connectors.feed.raw import RawFeed
+from tsuzuki.model.errors import NotAFeed
+from tsuzuki.model.harvest import FeedHarvest
+
+
+def parse_fast(body: bytes, url: str, charset: str | None = None) -> FeedHarvest | None:
+    """The harvest of a sound document; None when the forgiving reader should look at it.
+
+    Raises NotAFeed and TooLarge, both of which the forgiving reader could not better.
+    """
+    raw = read_fast(body, url, charset)
+    return None if raw is None else assemble(raw)
+
+
+def read_fast(body: bytes, url: str, charset: str | None = None) -> RawFeed | None:
+    """`parse_fast` before identities, moments and sanitising."""
+    check_bytes(body)
+    text = decode(body, charset)
+    if looks_like_json(text):
+        return read_json(text, url)
+    text = root_text(text)
+    try:
+        return read_document(parse_tree(text), url, has_bases="xml:base" in text)
+    except Unsure:
+        return None
+
+
+def parse_leniently(body: bytes, url: str, charset: str | None = None) -> FeedHarvest:
+    """The harvest of a document that is not sound, by feedparser; NotAFeed when there is nothing to find."""
+    check_bytes(body)
+    text = root_text(decode(body, charset))
+    check_shape(text)
+    raw = read_leniently(text, url)
+    if raw is None:
+        raise NotAFeed("The answer looks like a feed but is too damaged to be read.")
+    return assemble(raw)
+
+
+def parse_anyhow(body: bytes, url: str, charset: str | None = None) -> FeedHarvest:
+    """The fast reader, then the forgiving one, in one go: for bodies too large for the event loop."""
+    return parse_fast(body, url, charset) or parse_leniently(body, url, charset)

@@ -1,0 +1,78 @@
+"""A feed as its document says it, whichever reader read it; `assemble` makes a harvest of it."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import msgspec
+
+Kind = Literal["rss", "atom", "json", "rdf"]
+
+
+class Text(msgspec.Struct, frozen=True):
+    """Words or markup. `base` is the document's own xml:base; None where it set none."""
+
+    value: str
+    is_html: bool = False
+    base: str | None = None
+
+
+class Media(msgspec.Struct, frozen=True):
+    """A file an entry points to, by enclosure or media:content; `url` is absolute."""
+
+    url: str
+    media_type: str | None = None
+    length: int | None = None
+    title: str | None = None
+    duration_seconds: int | None = None
+    medium: str | None = None
+
+
+@dataclass(slots=True)
+class RawItem:
+    """One entry. Addresses are resolved but not yet judged; dates are as written."""
+
+    title: Text | None = None
+    guid: str | None = None
+    guid_is_link: bool = False
+    link: str | None = None
+    other_link: str | None = None
+    """An alternate that is no web page; better than none."""
+    content: Text | None = None
+    summary: Text | None = None
+    spare_texts: list[Text] = field(default_factory=list)
+    """Descriptions of extensions, wanted only where the entry has no text of its own; best first."""
+    spare_title: Text | None = None
+    authors: list[str] = field(default_factory=list)
+    published: str | None = None
+    updated: str | None = None
+    created: str | None = None
+    categories: list[str] = field(default_factory=list)
+    media: list[Media] = field(default_factory=list)
+    thumbnails: list[str] = field(default_factory=list)
+    image: str | None = None
+    comments: str | None = None
+    number: str | None = None
+    duration: str | None = None
+
+
+@dataclass(slots=True)
+class RawFeed:
+    """The feed itself and its entries, in document order."""
+
+    kind: Kind
+    url: str
+    items: list[RawItem] = field(default_factory=list)
+    title: Text | None = None
+    site_url: str | None = None
+    description: Text | None = None
+    spare_description: Text | None = None
+    language: str | None = None
+    icon: str | None = None
+    logo: str | None = None
+    image: str | None = None
+    authors: list[str] = field(default_factory=list)
+    ttl_minutes: str | None = None
+    update_period: str | None = None
+    update_frequency: str | None = None
+    hub: str | None = None
+    self_url: str | None = None

@@ -1,0 +1,105 @@
+"""The feed's one verb: call it, and say whether it is unchanged or what it has."""
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+
+from tsuzuki.connectors.feed.encodings import charset_of
+from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_fast, parse_leniently
+from tsuzuki.connectors.protocol import Visit
+from tsuzuki.model.errors import NotAFeed
+from tsuzuki.model.fetching import Ask, Hop, Parse, Reply, Validators
+from tsuzuki.model.harvest import FeedHarvest
+
+INLINE_BYTES = 128 * 1024
+"""Up to here a body is parsed where it arrived; a larger one would hold up everything else, and goes to the pool."""
+ACCEPT = (
+    "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, "
+    "application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, */*;q=0.1"
+)
+_PERMANENT = frozenset({301, 308})
+
+
+class FeedOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What one visit brought. `harvest` is None when the feed is unchanged: a 304, or the same body again (R27)."""
+
+    harvest: FeedHarvest | None
+    validators: Validators
+    """To be stored as they are; a 304 keeps what it omits (R26)."""
+    body_hash: bytes | None
+    status: int
+    final_url: str
+    moved_to: str | None = None
+    """Where permanent redirects led, when the way there began with them (R29)."""
+    headers: Mapping[str, str] = {}
+    """Of the last answer, for its freshness."""
+
+    @property
+    def is_unchanged(self) -> bool:
+        """True when there is nothing to ingest."""
+        return self.harvest is None
+
+
+def visit(
+    url: str,
+    validators: Validators = Validators(),  # noqa: B008 - frozen
+    previous_body_hash: bytes | None = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+) -> Visit[FeedOutcome]:
+    """Call a feed once. Raises NotAFeed for an answer that is none, such as a captive portal's page."""
+    reply: Reply = yield Ask(url, headers={"Accept": ACCEPT, **(headers or {})}, validators=validators)
+    if reply.status == 304:
+        return _outcome(reply, None, validators=_kept(reply, validators), body_hash=previous_body_hash)
+    digest = body_hash(reply.body)
+    harvest = None if digest == previous_body_hash else (yield from read_reply(reply))
+    return _outcome(reply, harvest, validators=reply.validators, body_hash=digest)
+
+
+def read_reply(reply: Reply) -> Visit[FeedHarvest]:
+    """The harvest in an answer, parsed here when it is small and sound, in the process pool when it is not."""
+    if not reply.body.strip(b"\x00 \t\r\n"):
+        raise NotAFeed("The answer is empty.", status=reply.status)
+    arguments = (reply.body, reply.url, charset_of(reply.headers.get("content-type", "")))
+    if len(reply.body) > INLINE_BYTES:
+        large: FeedHarvest = yield Parse(parse_anyhow, arguments)
+        return large
+    harvest = parse_fast(*arguments)
+    if harvest is None:
+        harvest = yield Parse(parse_leniently, arguments)
+    return harvest
+
+
+def body_hash(body: bytes) -> bytes:
+    """What stands for a body from one visit to the next."""
+    return hashlib.blake2b(body, digest_size=16).digest()
+
+
+def moved_to(hops: tuple[Hop, ...]) -> str | None:
+    """Where the leading permanent redirects of a visit led; None when the first was a temporary one."""
+    target = None
+    for hop in hops:
+        if hop.status not in _PERMANENT:
+            break
+        target = hop.url
+    return target
+
+
+def _kept(reply: Reply, stored: Validators) -> Validators:
+    new = reply.validators
+    return Validators(new.etag or stored.etag, new.last_modified or stored.last_modified)
+
+
+def _outcome(
+    reply: Reply, harvest: FeedHarvest | None, *, validators: Validators, body_hash: bytes | None
+) -> FeedOutcome:
+    return FeedOutcome(
+        harvest=harvest,
+        validators=validators,
+        body_hash=body_hash,
+        status=reply.status,
+        final_url=reply.url,
+        moved_to=moved_to(reply.hops),
+        headers=reply.headers,
+    )

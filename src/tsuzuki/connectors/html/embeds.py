@@ -1,0 +1,48 @@
+"""Video embeds become plain links: a frame from elsewhere never reaches a page."""
+
+import re
+from collections.abc import Callable
+from urllib.parse import parse_qs, quote
+
+from tsuzuki.connectors.html.addresses import http_url, parts_of
+
+_ID = re.compile(r"[\w-]{1,64}")
+
+
+def _youtube(path: str, query: dict[str, list[str]]) -> str | None:
+    name = path.rsplit("/", 1)[-1]
+    if path.startswith("/embed/videoseries") or not name:
+        lists = query.get("list", [])
+        return f"https://www.youtube.com/playlist?list={quote(lists[0])}" if lists else None
+    return f"https://www.youtube.com/watch?v={name}" if _ID.fullmatch(name) else None
+
+
+def _after(prefix: str) -> Callable[[str, dict[str, list[str]]], str | None]:
+    def link(path: str, _query: dict[str, list[str]]) -> str | None:
+        name = path.rsplit("/", 1)[-1]
+        return prefix + name if _ID.fullmatch(name) else None
+
+    return link
+
+
+_HOSTS: dict[str, tuple[str, Callable[[str, dict[str, list[str]]], str | None]]] = {
+    "youtube.com": ("YouTube", _youtube),
+    "youtube-nocookie.com": ("YouTube", _youtube),
+    "player.vimeo.com": ("Vimeo", _after("https://vimeo.com/")),
+    "dailymotion.com": ("Dailymotion", _after("https://www.dailymotion.com/video/")),
+    "geo.dailymotion.com": ("Dailymotion", _after("https://www.dailymotion.com/video/")),
+}
+
+
+def link_for(frame_address: str, base: str) -> tuple[str, str] | None:
+    """Where a person would watch what this frame shows, and what to call it; None for any other frame."""
+    address = http_url(frame_address, base or "https://embedded.invalid/")
+    parts = parts_of(address) if address else None
+    if parts is None:
+        return None
+    known = _HOSTS.get((parts.hostname or "").removeprefix("www."))
+    if known is None:
+        return None
+    name, link = known
+    target = link(parts.path.rstrip("/"), parse_qs(parts.query))
+    return (target, f"Video on {name}") if target else None

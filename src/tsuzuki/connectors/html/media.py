@@ -1,0 +1,126 @@
+"""What a page's scripts would have shown, shown without them: lazy images, noscript fallbacks, embeds as links.
+
+This step makes nothing safe; the sanitiser comes after it and sees everything it wrote.
+"""
+
+import re
+from collections.abc import Mapping
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from tsuzuki.connectors.html.addresses import http_url, largest_of
+from tsuzuki.connectors.html.embeds import link_for
+from tsuzuki.connectors.html.trackers import is_tracker
+
+_WORTH_A_LOOK = re.compile(r"<(?:img|iframe|noscript|picture|source|video|audio|embed|object)\b", re.IGNORECASE)
+_LAZY_SOURCES = (
+    "data-src",
+    "data-lazy-src",
+    "data-original",
+    "data-lazy",
+    "data-original-src",
+    "data-hi-res-src",
+    "data-actualsrc",
+    "data-echo",
+    "data-url",
+    "data-image",
+)
+_LAZY_SETS = ("data-srcset", "data-lazy-srcset", "data-original-set")
+_PLACEHOLDER = re.compile(
+    r"^(?:data:|about:)|(?:placeholder|spacer|blank|transparent|loading|lazy|grey|gray|1x1|pixel)[^/]*\.(?:gif|png|svg|jpe?g)",
+    re.IGNORECASE,
+)
+
+
+def reveal(html: str, base: str) -> str:
+    """The same markup with its real images in place, without trackers, and video frames as links."""
+    if not _WORTH_A_LOOK.search(html):
+        return html
+    tree = LexborHTMLParser(html, is_fragment=True)
+    for node in tree.css("img, source, video, audio"):
+        _reveal_source(node, base)
+    for node in tree.css("noscript"):
+        _settle_fallback(node)
+    for node in tree.css("iframe, embed, object"):
+        _frame_to_link(tree, node, base)
+    return tree.html or ""
+
+
+def _attribute(node: LexborNode, name: str) -> str:
+    return node.attributes.get(name) or ""
+
+
+def _reveal_source(node: LexborNode, base: str) -> None:
+    attributes = node.attributes
+    srcset = next((value for name in _LAZY_SETS if (value := attributes.get(name))), None) or attributes.get("srcset")
+    current = attributes.get("src") or ""
+    source = _real_source(attributes, current, srcset=srcset, base=base)
+    if node.tag == "img" and _is_tracker(attributes, http_url(source, base) or source):
+        node.decompose()
+        return
+    if source != current:
+        node.attrs["src"] = source
+    if srcset and srcset != attributes.get("srcset"):
+        node.attrs["srcset"] = srcset
+
+
+def _real_source(attributes: Mapping[str, str | None], current: str, *, srcset: str | None, base: str) -> str:
+    for name in _LAZY_SOURCES:
+        lazy = attributes.get(name)
+        if lazy and _looks_like_address(lazy):
+            return lazy
+    if srcset and (not current or _PLACEHOLDER.search(current)):
+        return largest_of(srcset, base) or current
+    return current
+
+
+def _looks_like_address(text: str) -> bool:
+    return not text.startswith(("{", "[", "data:")) and " " not in text.strip()
+
+
+def _settle_fallback(noscript: LexborNode) -> None:
+    """A noscript image stands for the placeholder before it, unless that one shows the picture already."""
+    if noscript.css_first("img") is None:
+        noscript.decompose()
+        return
+    before = _element_before(noscript)
+    if before is not None and before.tag == "img":
+        if _is_shown(before):
+            noscript.decompose()
+            return
+        before.decompose()
+    noscript.unwrap()
+
+
+def _element_before(node: LexborNode) -> LexborNode | None:
+    before = node.prev
+    while before is not None and not before.is_element_node and not (before.text_content or "").strip():
+        before = before.prev
+    return before if before is not None and before.is_element_node else None
+
+
+def _is_shown(image: LexborNode) -> bool:
+    source = _attribute(image, "src")
+    return bool(source) and not _PLACEHOLDER.search(source)
+
+
+def _is_tracker(attributes: Mapping[str, str | None], address: str) -> bool:
+    return is_tracker(
+        address,
+        width=attributes.get("width") or "",
+        height=attributes.get("height") or "",
+        style=attributes.get("style") or "",
+    )
+
+
+def _frame_to_link(tree: LexborHTMLParser, frame: LexborNode, base: str) -> None:
+    source = _attribute(frame, "src") or _attribute(frame, "data-src") or _attribute(frame, "data")
+    known = link_for(source, base)
+    if known is None:
+        frame.decompose()
+        return
+    address, words = known
+    link = tree.create_node("a")
+    link.attrs["href"] = address
+    link.insert_child(_attribute(frame, "title").strip() or words)
+    frame.replace_with(link)
