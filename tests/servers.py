@@ -157,13 +157,14 @@ class Postgres:
         }
         settings = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
         process = spawn([self._binaries / "postgres", "-D", self._data, *settings], self._log, self._folder)
-        self._server = _wait(Server(process, self.url, self._log), lambda: self._answers())
+        self._server = _wait(Server(process, self.url, self._log), self._answers)
         return self
 
     def _answers(self) -> bool:
-        probe = [self._binaries / "pg_isready", "-h", "127.0.0.1", "-p", str(self.port), "-q"]
-        if probe[0].exists():  # type: ignore[union-attr]  # the first part is always a Path
-            return subprocess.run([str(part) for part in probe], check=False, timeout=20).returncode == 0
+        is_ready = self._binaries / "pg_isready"
+        if is_ready.exists():
+            probe = [str(is_ready), "-h", "127.0.0.1", "-p", str(self.port), "-q"]
+            return subprocess.run(probe, check=False, timeout=20).returncode == 0
         return _accepts(self.port)
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:

@@ -18,7 +18,7 @@ _SECTION = re.compile(r"^-- (name|fragment): (\w+)\s*$", re.MULTILINE)
 _FRAGMENT = re.compile(r"\{(\w+)\}")
 _LEXEME = re.compile(r"'(?:[^']|'')*'|--[^\n]*|::|:([a-z_]\w*)")
 _WRITES = re.compile(r"\b(insert|update|delete|create|drop|alter|truncate)\b", re.IGNORECASE)
-_RETURNS = re.compile(r"^\s*(select|with|values)\b|\breturning\b", re.IGNORECASE)
+_RETURNING = re.compile(r"\breturning\b", re.IGNORECASE)
 _INLINE = re.compile(r"^-- inline: \S", re.MULTILINE)
 
 
@@ -58,7 +58,7 @@ class Queries:
 
 
 def load_queries(package: str) -> Queries:
-    """The queries beside a package's modules: `q = load_queries(__package__)`."""
+    """The queries that stand beside a package's modules."""
     folder = files(package)
     override = folder / "queries.postgres.sql"
     portable = (folder / "queries.sql").read_text("utf-8")
@@ -78,14 +78,10 @@ def parse_queries(area: str, portable: str, for_postgres: str = "") -> Queries:
         post = _prepare(_expand(area, special["name"].get(name, body), fragments["postgres"]), "postgres")
         if set(lite.params) != set(post.params):
             raise ValueError(f"{area}: {name} takes other parameters on PostgreSQL")
-        queries[name] = Query(
-            name,
-            lite,
-            post,
-            writes=bool(_WRITES.search(_bare(lite.sql))),
-            returns_rows=bool(_RETURNS.search(_bare(lite.sql))),
-            inline=bool(_INLINE.search(body)),
-        )
+        writes = bool(_WRITES.search(_bare(lite.sql)))
+        returns_rows = not writes or bool(_RETURNING.search(_bare(lite.sql)))
+        inline = bool(_INLINE.search(body))
+        queries[name] = Query(name, lite, post, writes=writes, returns_rows=returns_rows, inline=inline)
     return Queries(area, queries)
 
 

@@ -15,9 +15,14 @@ MOST_TOKENS = 10_000
 """Per text; an article beyond that is found by its first 10,000 words."""
 
 # Marks that belong to the letter before them; without these, Devanagari or Thai would fall into single letters.
-_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17d3"
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17d3"
+)
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
-_CJK = "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_CJK = (
+    "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
 _RUNS = re.compile(rf"[{_CJK}]+|[^{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 _ACCENTS = re.compile("[\u0300-\u036f]")

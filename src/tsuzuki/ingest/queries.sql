@@ -1,0 +1,102 @@
+-- name: upsert_chapters
+-- I1, R1: `revision = 0` in RETURNING means that this statement inserted the row. An unchanged row is neither written
+-- nor returned. R6: an empty title or date never overwrites a stored one; first_seen_at never changes.
+insert into chapter (series_id, key, number, number_sort, volume, title, published_at, first_seen_at, updated_at)
+select
+  cast(:series_id as bigint), value ->> 'key', value ->> 'number', cast(value ->> 'number_sort' as bigint),
+  value ->> 'volume', value ->> 'title', cast(value ->> 'published_at' as bigint), cast(:now as bigint), cast(:now as bigint)
+from json_each(cast(:rows as text))
+where true
+on conflict (series_id, key) do update set
+  volume = coalesce(excluded.volume, chapter.volume),
+  title = case when excluded.title = '' then chapter.title else excluded.title end,
+  published_at = coalesce(excluded.published_at, chapter.published_at),
+  updated_at = excluded.updated_at,
+  revision = chapter.revision + 1
+where (excluded.title <> '' and excluded.title <> chapter.title)
+  or (excluded.volume is not null and excluded.volume is distinct from chapter.volume)
+  or (excluded.published_at is not null and excluded.published_at is distinct from chapter.published_at)
+returning id, key, number, title, revision = 0 as is_new;
+
+-- name: raise_latest
+-- R6, REL-05: the latest chapter never goes down, whatever comes last.
+update series
+set latest_number = :number, latest_sort = :number_sort, last_chapter_at = :now, updated_at = :now
+where id = :series_id and (latest_sort is null or latest_sort < :number_sort);
+
+-- name: upsert_releases
+-- I1, R5: the address is an attribute; a new one updates the row in place. Newness as in upsert_chapters.
+insert into release (
+  chapter_id, series_source_id, key, source_key, url, real_url, title, language, group_name, published_at, source_order,
+  page_count, is_readable, content_hash, first_seen_at, last_seen_at
+)
+select
+  chapter.id, cast(:series_source_id as bigint), value ->> 'key', value ->> 'source_key', value ->> 'url',
+  value ->> 'real_url', value ->> 'title', value ->> 'language', value ->> 'group_name',
+  cast(value ->> 'published_at' as bigint), cast(value ->> 'source_order' as bigint),
+  cast(value ->> 'page_count' as bigint), {as_boolean}, unhex(value ->> 'content_hash'), cast(:now as bigint), cast(:now as bigint)
+from json_each(cast(:rows as text))
+join chapter on chapter.series_id = :series_id and chapter.key = value ->> 'chapter_key'
+where true
+on conflict (series_source_id, key) do update set
+  chapter_id = excluded.chapter_id,
+  url = excluded.url,
+  real_url = coalesce(excluded.real_url, release.real_url),
+  title = case when excluded.title = '' then release.title else excluded.title end,
+  published_at = coalesce(excluded.published_at, release.published_at),
+  source_order = excluded.source_order,
+  is_readable = excluded.is_readable,
+  is_available = true,
+  content_hash = excluded.content_hash,
+  last_seen_at = excluded.last_seen_at,
+  revision = release.revision + 1
+where excluded.content_hash <> release.content_hash
+returning id, chapter_id, key, revision = 0 as is_new;
+
+-- fragment: as_boolean
+cast(value ->> 'is_readable' as bigint)
+
+-- name: upsert_items
+-- I1, R32: an item whose content changed is updated in place. REL-39d: what has a tombstone does not come back.
+insert into item (
+  feed_id, key, title, link, author, content, summary, published_at, published_raw, sort_at, categories, enclosures,
+  page_urls, image_url, comments_url, content_hash, created_at
+)
+select
+  cast(:feed_id as bigint), value ->> 'key', value ->> 'title', value ->> 'link', value ->> 'author', value ->> 'content',
+  value ->> 'summary', cast(value ->> 'published_at' as bigint), value ->> 'published_raw',
+  cast(value ->> 'sort_at' as bigint), {as_json}, value ->> 'image_url', value ->> 'comments_url',
+  unhex(value ->> 'content_hash'), cast(:now as bigint)
+from json_each(cast(:rows as text))
+where not exists (
+  select 1 from item_tombstone where item_tombstone.feed_id = :feed_id and item_tombstone.key = value ->> 'key'
+)
+on conflict (feed_id, key) do update set
+  title = excluded.title,
+  link = coalesce(excluded.link, item.link),
+  author = coalesce(excluded.author, item.author),
+  content = excluded.content,
+  summary = excluded.summary,
+  categories = excluded.categories,
+  enclosures = excluded.enclosures,
+  page_urls = excluded.page_urls,
+  image_url = coalesce(excluded.image_url, item.image_url),
+  content_hash = excluded.content_hash,
+  updated_at = excluded.created_at,
+  revision = item.revision + 1
+where excluded.content_hash <> item.content_hash
+returning id, key, title, content, sort_at, revision = 0 as is_new;
+
+-- fragment: as_json
+value ->> 'categories', value ->> 'enclosures', value ->> 'page_urls'
+
+-- name: index_items
+-- The index is a table of its own: nothing but a changed title or content touches it.
+insert or replace into item_search (rowid, title, body)
+select cast(value ->> 'id' as bigint), value ->> 'title', value ->> 'body'
+from json_each(cast(:rows as text));
+
+-- name: index_series
+insert or replace into series_search (rowid, title, body)
+select cast(value ->> 'id' as bigint), value ->> 'title', value ->> 'body'
+from json_each(cast(:rows as text));

@@ -1,0 +1,156 @@
+"""Chapters, releases and items, stored once each, and their words in the index."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.fulltext import document
+from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.ids import ChapterId, FeedId, ItemId, ReleaseId, SeriesId, SeriesSourceId
+from tsuzuki.model.times import Millis
+from tsuzuki.model.tokens import text_of, tokens
+
+q = load_queries("tsuzuki.ingest")
+
+
+class Keyed(Protocol):
+    """Anything with an identity within its batch."""
+
+    @property
+    def key(self) -> str: ...
+
+
+K = TypeVar("K", bound=Keyed)
+
+
+class NewChapter(msgspec.Struct, frozen=True):
+    """A logical chapter as a harvest shows it."""
+
+    key: str
+    number: str | None = None
+    number_sort: int | None = None
+    volume: str | None = None
+    title: str = ""
+    published_at: Millis | None = None
+
+
+class StoredChapter(msgspec.Struct, frozen=True):
+    """A chapter that was inserted or changed just now."""
+
+    id: ChapterId
+    key: str
+    number: str | None
+    title: str
+    is_new: bool
+
+
+class NewRelease(msgspec.Struct, frozen=True, kw_only=True):
+    """A chapter as one group put it on one source."""
+
+    chapter_key: str
+    key: str
+    url: str
+    content_hash: bytes
+    source_key: str | None = None
+    real_url: str | None = None
+    title: str = ""
+    language: str | None = None
+    group_name: str | None = None
+    published_at: Millis | None = None
+    source_order: int = 0
+    page_count: int = -1
+    is_readable: bool = True
+
+
+class StoredRelease(msgspec.Struct, frozen=True):
+    """A release that was inserted or changed just now."""
+
+    id: ReleaseId
+    chapter_id: ChapterId
+    key: str
+    is_new: bool
+
+
+class NewItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of a feed; `sort_at` is the earlier of published and first seen (R30)."""
+
+    key: str
+    title: str
+    sort_at: Millis
+    content_hash: bytes
+    link: str | None = None
+    author: str | None = None
+    content: str = ""
+    summary: str | None = None
+    published_at: Millis | None = None
+    published_raw: str | None = None
+    categories: tuple[str, ...] = ()
+    enclosures: tuple[Enclosure, ...] = ()
+    page_urls: tuple[str, ...] = ()
+    image_url: str | None = None
+    comments_url: str | None = None
+
+
+class StoredItem(msgspec.Struct, frozen=True):
+    """An item that was inserted or changed just now."""
+
+    id: ItemId
+    key: str
+    title: str
+    content: str
+    sort_at: Millis
+    is_new: bool
+
+
+async def upsert_chapters_tx(
+    tx: Tx, series_id: SeriesId, found: Iterable[NewChapter], now: Millis
+) -> list[StoredChapter]:
+    """Store chapters; what comes back is what was inserted or changed."""
+    return await tx.bulk(StoredChapter, q.upsert_chapters, last_of_each(found), series_id=series_id, now=now)
+
+
+async def raise_latest_tx(tx: Tx, series_id: SeriesId, *, number: str, number_sort: int, now: Millis) -> bool:
+    """Move the series' latest chapter up; False when it was there already."""
+    return bool(await tx.run(q.raise_latest, series_id=series_id, number=number, number_sort=number_sort, now=now))
+
+
+async def upsert_releases_tx(
+    tx: Tx, series_id: SeriesId, series_source_id: SeriesSourceId, found: Iterable[NewRelease], *, now: Millis
+) -> list[StoredRelease]:
+    """Store releases of chapters that are stored already; what comes back is what was inserted or changed."""
+    rows = [_release_row(release) for release in last_of_each(found)]
+    return await tx.bulk(
+        StoredRelease, q.upsert_releases, rows, series_id=series_id, series_source_id=series_source_id, now=now
+    )
+
+
+async def upsert_items_tx(tx: Tx, feed_id: FeedId, found: Iterable[NewItem], now: Millis) -> list[StoredItem]:
+    """Store items and index their words; what comes back is what was inserted or changed."""
+    rows = [_item_row(item) for item in last_of_each(found)]
+    stored = await tx.bulk(StoredItem, q.upsert_items, rows, feed_id=feed_id, now=now)
+    if stored:
+        words = [document(tx.engine, item.id, tokens(item.title), tokens(text_of(item.content))) for item in stored]
+        await tx.bulk(int, q.index_items, words)
+    return stored
+
+
+async def index_series_tx(tx: Tx, series_id: SeriesId, *, titles: Sequence[str], description: str) -> None:
+    """Index a series by all its titles and its description."""
+    words = document(tx.engine, series_id, tokens(" ".join(titles)), tokens(text_of(description)))
+    await tx.bulk(int, q.index_series, [words])
+
+
+def last_of_each(found: Iterable[K]) -> list[K]:
+    """One per key, the last one seen: PostgreSQL refuses to touch a row twice in one statement."""
+    return list({each.key: each for each in found}.values())
+
+
+def _release_row(release: NewRelease) -> dict[str, Any]:
+    row = msgspec.structs.asdict(release)
+    return row | {"content_hash": release.content_hash.hex(), "is_readable": int(release.is_readable)}
+
+
+def _item_row(item: NewItem) -> dict[str, Any]:
+    return msgspec.structs.asdict(item) | {"content_hash": item.content_hash.hex()}

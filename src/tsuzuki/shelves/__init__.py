@@ -1,0 +1,1 @@
+"""What a reader reads from: shelves, groups, subscriptions, follows, entries, bookmarks, progress, search."""

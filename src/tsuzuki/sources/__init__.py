@@ -1,0 +1,1 @@
+"""Sources, series, feeds, and the watches on them."""

@@ -1,0 +1,38 @@
+"""Public ids."""
+
+import secrets
+import uuid
+
+import pytest
+
+from tests.builders import NOON, a_public_id
+from tsuzuki.model.ids import read_id, show_id, uuid7
+from tsuzuki.model.times import Millis
+
+
+def test_a_public_id_is_a_uuid_of_version_7():
+    made = uuid.UUID(bytes=a_public_id())
+    assert made.version == 7
+    assert made.variant == uuid.RFC_4122
+    assert int.from_bytes(made.bytes[:6], "big") == NOON
+
+
+def test_later_ids_sort_later():
+    ids = [uuid7(Millis(NOON + n), secrets.token_bytes(10)) for n in range(50)]
+    assert ids == sorted(ids)
+
+
+def test_an_id_survives_being_shown():
+    made = a_public_id()
+    assert show_id(made) == str(uuid.UUID(bytes=made))
+    assert read_id(show_id(made)) == made
+
+
+@pytest.mark.parametrize("text", ["", "x", "0" * 32, "g" * 36, "-" * 36, "01952ff9-0000-7000-8000-00000000000é"])
+def test_what_is_no_id_is_none(text):
+    assert read_id(text) is None
+
+
+def test_a_uuid_needs_all_its_dice():
+    with pytest.raises(ValueError, match="ten"):
+        uuid7(NOON, b"short")

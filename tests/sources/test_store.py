@@ -1,0 +1,89 @@
+"""Sources, feeds and watches."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from tests.builders import NOON, stored_feed, stored_series, stored_series_source, stored_source, stored_watch
+from tsuzuki.db.errors import CheckViolation, UniqueViolation
+from tsuzuki.model.times import HOUR, MINUTE, Millis
+from tsuzuki.sources.store import NewSource, NewWatch, add_feed_tx, add_source_tx, add_watch_tx, claim_due_watches_tx
+
+
+async def test_r9_source_ids_are_numbers_from_100000(db):
+    assert await stored_source(db) == 100_000
+    assert await stored_source(db) == 100_001
+
+
+@pytest.mark.parametrize("same", ["name", "slug"])
+async def test_a_source_that_exists_is_a_conflict_that_says_on_what(db, same):
+    new = NewSource(uid=1, name="One", slug="one", base_url="https://example.org")
+    await stored_source(db, name="One" if same == "name" else "Other", slug="one" if same == "slug" else "other")
+    with pytest.raises(UniqueViolation) as refused:
+        await db.with_tx(lambda tx: add_source_tx(tx, new, NOON))
+    assert refused.value.on == f"source.{same}"
+
+
+async def test_r70_a_known_feed_is_shared(db):
+    link = "https://example.org/feed"
+    first = await db.with_tx(lambda tx: add_feed_tx(tx, link, now=NOON))
+    again = await db.with_tx(lambda tx: add_feed_tx(tx, link, now=NOON))
+    assert (first[1], again[1]) == (True, False)
+    assert first[0] == again[0]
+
+
+async def test_sec_10_the_same_link_through_a_proxy_is_another_feed(db):
+    link = "https://example.org/feed"
+    direct, _ = await db.with_tx(lambda tx: add_feed_tx(tx, link, now=NOON))
+    behind, new = await db.with_tx(lambda tx: add_feed_tx(tx, link, now=NOON, proxy="http://proxy.example.org"))
+    assert new
+    assert direct != behind
+
+
+async def test_a_watch_is_on_a_feed_or_on_a_series_source_never_on_both_or_none(db):
+    feed = await stored_feed(db)
+    mapping = await stored_series_source(db, await stored_series(db), await stored_source(db))
+    nothing = NewWatch(host="example.org", next_check_at=NOON)
+    both = NewWatch(host="example.org", next_check_at=NOON, feed_id=feed, series_source_id=mapping)
+    for new in (nothing, both):
+        with pytest.raises(CheckViolation):
+            await db.with_tx(lambda tx, new=new: add_watch_tx(tx, new, NOON))
+
+
+async def claim(db, priority=2, *, now=NOON, lease=MINUTE, most=10):
+    return await db.with_tx(lambda tx: claim_due_watches_tx(tx, priority, now=now, lease=lease, most=most))
+
+
+async def test_only_due_watches_of_the_priority_are_claimed_the_longest_overdue_first(db):
+    wanted = {}
+    for due, priority, suspended in ((NOON, 2, False), (NOON - HOUR, 2, False), (NOON + 1, 2, False), (NOON, 1, False)):
+        watch = await stored_watch(db, await stored_feed(db), next_check_at=Millis(due), priority=priority)
+        wanted[due, priority, suspended] = watch
+    claimed = await claim(db, most=1)
+    assert [each.id for each in claimed] == [wanted[NOON - HOUR, 2, False]]
+    assert [each.id for each in await claim(db)] == [wanted[NOON, 2, False]]
+    assert await claim(db) == []
+
+
+async def test_i5_a_lease_that_runs_out_makes_the_watch_due_again_with_a_new_token(db):
+    await stored_watch(db, await stored_feed(db))
+    first = (await claim(db))[0]
+    assert await claim(db, now=Millis(NOON + MINUTE - 1)) == []
+    second = (await claim(db, now=Millis(NOON + MINUTE)))[0]
+    assert (second.id, second.lease_token) == (first.id, first.lease_token + 1)
+
+
+async def test_rel_09_two_schedulers_over_200_due_watches_make_200_polls(db):
+    for _ in range(200):
+        await stored_watch(db, await stored_feed(db))
+
+    async def scheduler():
+        mine = []
+        while batch := await claim(db, most=7):
+            mine += [watch.id for watch in batch]
+        return mine
+
+    taken = Counter(watch for mine in await asyncio.gather(*(scheduler() for _ in range(4))) for watch in mine)
+    assert len(taken) == 200
+    assert set(taken.values()) == {1}
