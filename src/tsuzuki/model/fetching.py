@@ -1,7 +1,7 @@
 """What a connector asks of the outside world, and what comes back. Values only; `net` does the work."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,6 +17,22 @@ class Validators(msgspec.Struct, frozen=True):
     last_modified: str | None = None
 
 
+class RateHeaders(msgspec.Struct, frozen=True):
+    """How a source says in its answers that the allowance is used up; names in lower case."""
+
+    remaining: str = "x-ratelimit-remaining"
+    reset: str = "x-ratelimit-reset"
+    unit: Literal["seconds", "epoch_seconds", "epoch_millis"] = "seconds"
+    """What `reset` counts: seconds from now, or the moment itself."""
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """A limit of its own for one kind of call, beside the host's: at most `per_second` requests."""
+
+    name: str
+    per_second: float
+
+
 class Ask(msgspec.Struct, frozen=True):
     """One request, wanted by a connector. `net` adds the User-Agent, paces it, guards it and caps it."""
 
@@ -29,6 +45,9 @@ class Ask(msgspec.Struct, frozen=True):
     """After decoding; the cap on the wire is the same."""
     accept_statuses: frozenset[int] = frozenset()
     """Statuses beyond 2xx and 304 that the connector reads itself instead of having them raised."""
+    rate_headers: RateHeaders | None = None
+    """Where this source tells its limits, for those that do not use Retry-After."""
+    pace: Pace | None = None
 
 
 class Hop(msgspec.Struct, frozen=True):
@@ -37,6 +56,8 @@ class Hop(msgspec.Struct, frozen=True):
     status: int
     url: str
     """Where it led."""
+    retry_after: str | None = None
+    """The header of that answer, as sent."""
 
 
 class Reply(msgspec.Struct, frozen=True):

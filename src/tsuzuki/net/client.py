@@ -1,0 +1,168 @@
+"""The one way out: `Client.fetch` for an answer as a whole, `Client.stream` for one that is passed on as it comes."""
+
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Self
+
+from aiohttp.abc import AbstractResolver
+
+from tsuzuki.coord.pacer import Pacer
+from tsuzuki.model.errors import Blocked, HttpStatus, RateLimited, SourceError, Unreachable
+from tsuzuki.model.fetching import Ask, Reply
+from tsuzuki.model.times import Millis
+from tsuzuki.net.answers import LOOKED_AT, challenge_error, status_error
+from tsuzuki.net.exchange import Answer, Exchange
+from tsuzuki.net.failures import Budget, is_reset
+from tsuzuki.net.headers import rate_limit_wait, retry_after
+from tsuzuki.net.options import ClientOptions, SourceIdentity
+from tsuzuki.net.solver import Solver
+from tsuzuki.net.urls import parse
+
+_REPEATABLE = frozenset({"GET", "HEAD"})
+
+
+class Client:
+    """Guarded, paced and capped. Everything that goes wrong is a SourceError. Made and used within one event loop."""
+
+    def __init__(
+        self,
+        options: ClientOptions,
+        pacer: Pacer,
+        *,
+        now: Callable[[], Millis],
+        resolver: AbstractResolver | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._options = options
+        self._pacer = pacer
+        self._now = now
+        self._exchange = Exchange(options, pacer, resolver=resolver, tls=tls)
+        self._solver = Solver(options.solver_url, self._exchange) if options.solver_url else None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End FlareSolverr's sessions and close every connection."""
+        if self._solver is not None:
+            await self._solver.close()
+        await self._exchange.close()
+
+    async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply:
+        """The whole answer; a SourceError for anything that is none."""
+        try:
+            return await self._fetch(ask, origin)
+        except Blocked as error:
+            if self._solver is None or not origin.solve_challenges:
+                raise
+            return await self._fetch_solved(ask, origin, solver=self._solver, blocked=error)
+
+    @asynccontextmanager
+    async def stream(self, ask: Ask, origin: SourceIdentity) -> AsyncIterator[Answer]:
+        """A successful answer's head, with its body still to come: `async for piece in answer.chunks(cap)`."""
+        async with self._exchange.open(ask, origin, Budget(self._options.deadlines)) as answer:
+            await self._judge(answer, ask, origin)
+            yield answer
+
+    async def check(self, url: str) -> str:
+        """The canonical form of an address that may be called, its DNS answers judged too; RefusedAddress otherwise."""
+        target = parse(url)
+        async with Budget(self._options.deadlines).spend(target.host):
+            await self._exchange.dialer.lane_of(target, hidden=True)
+        return str(target)
+
+    async def _fetch(self, ask: Ask, origin: SourceIdentity) -> Reply:
+        budget = Budget(self._options.deadlines)
+        for _ in range(self._options.repeats):
+            try:
+                return await self._attempt(ask, origin, budget)
+            except (Unreachable, RateLimited) as error:
+                if not self._is_worth_repeating(ask, error):
+                    raise
+        return await self._attempt(ask, origin, budget)
+
+    async def _attempt(self, ask: Ask, origin: SourceIdentity, budget: Budget) -> Reply:
+        async with self._exchange.open(ask, origin, budget) as answer:
+            await self._judge(answer, ask, origin)
+            body = await answer.read(ask.max_bytes)
+        challenge = challenge_error(answer.status, answer.host, answer.headers, body)
+        if challenge is not None and answer.status not in ask.accept_statuses:
+            raise challenge
+        return self._reply(answer, body)
+
+    async def _judge(self, answer: Answer, ask: Ask, origin: SourceIdentity) -> None:
+        """Hold the watch back where the answer says so, then raise what its status is."""
+        wait = self._wait_asked_by(answer, ask)
+        error = status_error(
+            answer.status, answer.host, answer.headers, conditional=answer.request.is_conditional, wait=wait
+        )
+        if wait and (answer.status in {429, 503} or ask.rate_headers is not None):
+            await self._pacer.penalise(answer.bucket, origin.who, wait)
+        if error is None or answer.status in ask.accept_statuses:
+            return
+        if isinstance(error, HttpStatus):
+            error = await self._challenge_behind(answer) or error
+        raise error
+
+    def _wait_asked_by(self, answer: Answer, ask: Ask) -> Millis | None:
+        """What Retry-After says, else what the source's own headers say."""
+        now, ceiling = self._now(), self._options.longest_hold
+        told = retry_after(answer.headers.get("retry-after"), now, ceiling=ceiling) if answer.status >= 400 else None
+        if told is None and ask.rate_headers is not None:
+            return rate_limit_wait(answer.headers, ask.rate_headers, now, ceiling=ceiling)
+        return told
+
+    @staticmethod
+    async def _challenge_behind(answer: Answer) -> Blocked | None:
+        """A browser check often comes as 503; its page gives it away."""
+        if "html" not in answer.headers.get("content-type", "").lower():
+            return None
+        try:
+            body = await answer.peek(LOOKED_AT)
+        except SourceError:
+            return None
+        return challenge_error(answer.status, answer.host, answer.headers, body)
+
+    def _is_worth_repeating(self, ask: Ask, error: SourceError) -> bool:
+        if ask.method.upper() not in _REPEATABLE:
+            return False
+        if isinstance(error, RateLimited):
+            wait = error.retry_after
+            return error.status is not None and wait is not None and wait <= self._options.short_wait
+        return is_reset(error.__cause__)
+
+    async def _fetch_solved(self, ask: Ask, origin: SourceIdentity, *, solver: Solver, blocked: Blocked) -> Reply:
+        """Have the check passed, then ask again ourselves; where that is not believed, take what the browser saw."""
+        try:
+            solution = await solver.solve(ask, origin)
+        except SourceError as error:
+            raise Blocked(f"{blocked} FlareSolverr could not pass it: {error}", status=blocked.status) from error
+        try:
+            return await self._fetch(ask, origin)
+        except Blocked:
+            if solution.error is not None:
+                raise
+            return Reply(
+                url=solution.url,
+                status=solution.status,
+                headers={"content-type": "text/html; charset=utf-8"},
+                body=solution.body,
+                received_at=self._now(),
+            )
+
+    def _reply(self, answer: Answer, body: bytes) -> Reply:
+        return Reply(
+            url=str(answer.request.url),
+            status=answer.status,
+            headers=answer.headers,
+            body=body,
+            received_at=self._now(),
+            hops=answer.hops,
+        )

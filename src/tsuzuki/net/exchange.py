@@ -1,0 +1,223 @@
+"""One request on its way: lane, pace, place, redirects; and the answer, read under its caps."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+from yarl import URL
+
+from tsuzuki.coord.pace import MILLISECOND, SECOND, Rate
+from tsuzuki.coord.pacer import Pacer
+from tsuzuki.model.errors import RateLimited, TooLarge
+from tsuzuki.model.fetching import DEFAULT_CAP, Ask, Hop
+from tsuzuki.net.cookies import Jars
+from tsuzuki.net.decoding import ACCEPT_ENCODING, Decoding
+from tsuzuki.net.dialing import Dialer, Proxy
+from tsuzuki.net.failures import Budget
+from tsuzuki.net.guard import Lane
+from tsuzuki.net.headers import is_echoable
+from tsuzuki.net.options import ClientOptions, SourceIdentity
+from tsuzuki.net.redirects import REDIRECTS, Request, Trail, first_request
+from tsuzuki.net.urls import Url
+
+_BREATHE_EVERY = 16  # decoded pieces, so that a large body does not hold up the others
+_BODILESS = frozenset({204, 304})
+
+
+class Answer:
+    """What came back: its head at once, its body as it arrives. Good within the context that gave it."""
+
+    def __init__(self, response: aiohttp.ClientResponse, request: Request, *, bucket: str, budget: Budget) -> None:
+        self.request = request
+        self.bucket = bucket
+        """Where a penalty for this answer belongs."""
+        self.hops: tuple[Hop, ...] = ()
+        self.status = response.status
+        self.headers = _plain_headers(response)
+        self._response = response
+        self._budget = budget
+        self._since = asyncio.get_running_loop().time()
+
+    @property
+    def host(self) -> str:
+        """Whom to name in a sentence."""
+        return self.request.url.host
+
+    async def chunks(self, max_bytes: int) -> AsyncGenerator[bytes, None]:
+        """The decoded body in pieces; TooLarge past the cap, on the wire or decoded. The seam for streaming images."""
+        if self.status in _BODILESS or self.request.method == "HEAD":
+            return
+        self._check_declared_length(max_bytes)
+        decoding = Decoding(self.headers.get("content-encoding", ""), max_bytes)
+        received = pieces = 0
+        while data := await self._receive():
+            received += len(data)
+            if received > max_bytes:
+                raise self._too_large(max_bytes)
+            for piece in decoding.feed(data):
+                yield piece
+                pieces += 1
+                if pieces % _BREATHE_EVERY == 0:
+                    await asyncio.sleep(0)
+        decoding.finish()
+
+    async def read(self, max_bytes: int) -> bytes:
+        """The whole decoded body."""
+        body = bytearray()
+        async for piece in self.chunks(max_bytes):
+            body += piece
+        return bytes(body)
+
+    async def peek(self, wanted: int) -> bytes:
+        """The beginning of the body, however long the rest may be."""
+        body = bytearray()
+        async with aclosing(self.chunks(DEFAULT_CAP)) as pieces:
+            async for piece in pieces:
+                body += piece
+                if len(body) >= wanted:
+                    break
+        return bytes(body)
+
+    async def _receive(self) -> bytes:
+        async with self._budget.spend(self.host, body_since=self._since):
+            return await self._response.content.readany()
+
+    def _check_declared_length(self, max_bytes: int) -> None:
+        length = self.headers.get("content-length", "")
+        if length.isdecimal() and len(length) < 20 and int(length) > max_bytes:
+            raise self._too_large(max_bytes)
+
+    def _too_large(self, max_bytes: int) -> TooLarge:
+        return TooLarge(f"The answer of {self.host} is larger than {max_bytes:,} bytes.")
+
+
+def _plain_headers(response: aiohttp.ClientResponse) -> dict[str, str]:
+    """Lower-case names, repeats joined. Bytes that are no UTF-8 are read as Latin-1, except in a validator: it could
+    not be echoed exactly, so it is dropped.
+    """
+    joined: dict[str, str] = {}
+    for name, value in response.headers.items():
+        key = name.lower()
+        joined[key] = f"{joined[key]}, {value}" if key in joined else value
+    for key in ("etag", "last-modified"):
+        if key in joined and not is_echoable(joined[key]):
+            del joined[key]
+    return {key: _text(value) for key, value in joined.items()}
+
+
+def _text(value: str) -> str:
+    if value.isprintable():
+        return value
+    return value.encode("utf-8", "surrogateescape").decode("latin-1")
+
+
+class Exchange:
+    """Sends requests and follows their redirects. Shared by all who ask."""
+
+    def __init__(
+        self,
+        options: ClientOptions,
+        pacer: Pacer,
+        *,
+        resolver: AbstractResolver | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.jars = Jars()
+        self.dialer = Dialer(options, resolver=resolver, tls=tls)
+        self._options = options
+        self._pacer = pacer
+        self._timeout = aiohttp.ClientTimeout(
+            total=None, sock_connect=options.deadlines.connect, sock_read=options.deadlines.idle
+        )
+
+    @asynccontextmanager
+    async def open(self, ask: Ask, origin: SourceIdentity, budget: Budget) -> AsyncIterator[Answer]:
+        """The answer at the end of the redirects, whatever its status."""
+        jar = self.jars.of(origin)
+        trail = Trail(first_request(ask, origin, user_agent=jar.user_agent or self._options.user_agent))
+        while True:
+            request = trail.request
+            cookies = jar.header(request.url)
+            trail.visit(cookies)
+            async with self._sent(request, cookies, origin, budget=budget) as response:
+                jar.store(request.url, response.headers.getall("set-cookie", ()))
+                if response.status not in REDIRECTS or response.status in ask.accept_statuses:
+                    answer = Answer(response, request, bucket=bucket_of(request.url, origin), budget=budget)
+                    answer.hops = trail.hops
+                    yield answer
+                    return
+                trail.follow(
+                    response.status,
+                    response.headers.get("location"),
+                    retry_after=response.headers.get("retry-after"),
+                    cookies=bool(cookies),
+                )
+
+    @asynccontextmanager
+    async def turn(self, url: Url, origin: SourceIdentity, lane: Lane) -> AsyncIterator[None]:
+        """Our turn at this host, and a place there; RateLimited when it is too far off.
+
+        The place comes first: turns that were reserved early and used late would add up to more than the rate. Who is
+        held does not keep a place from others meanwhile.
+        """
+        is_ours = lane is not Lane.PUBLIC
+        slots = self._options.allowed_slots if is_ours else self._options.host_slots
+        rate = self._options.allowed_rate if is_ours else self._options.host_rate
+        if origin.ratelimit:
+            rate = Rate(origin.ratelimit)
+        bucket, waited = bucket_of(url, origin), 0
+        while True:
+            async with self._pacer.slot(bucket, slots):
+                turn = await self._pacer.reserve(bucket, origin.who, rate=rate, patience=self._options.patience)
+                if turn.is_reserved:
+                    await asyncio.sleep(turn.wait / SECOND)
+                    yield
+                    return
+            waited += turn.wait // MILLISECOND
+            if waited > self._options.patience:
+                sentence = f"It is not our turn at {url.host} for another {turn.wait // SECOND:,} s."
+                raise RateLimited(sentence, retry_after=turn.wait // MILLISECOND)
+            await asyncio.sleep(turn.wait / SECOND)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.dialer.close()
+
+    @asynccontextmanager
+    async def _sent(
+        self, request: Request, cookies: str, origin: SourceIdentity, *, budget: Budget
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        url, headers = request.url, {**request.headers, "accept-encoding": ACCEPT_ENCODING}
+        if cookies:
+            headers["cookie"] = f"{headers['cookie']}; {cookies}" if "cookie" in headers else cookies
+        async with budget.spend(url.host):
+            route = await self.dialer.route_to(url, origin.proxy)
+        async with self.turn(url, origin, route.lane):
+            async with budget.spend(url.host):
+                response = await self.dialer.session(route).request(
+                    request.method,
+                    URL(str(url), encoded=True),
+                    headers=headers,
+                    data=request.body,
+                    allow_redirects=False,
+                    timeout=self._timeout,
+                    skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
+                    proxy=None if route.proxy is None else URL(route.proxy.url.origin, encoded=True),
+                    proxy_headers=_proxy_headers(route.proxy),
+                )
+            async with response:
+                yield response
+
+
+def bucket_of(url: Url, origin: SourceIdentity) -> str:
+    """A host as seen through one way out: what happens through one proxy says nothing of others (SEC-11)."""
+    return url.host if origin.proxy is None else f"{url.host} via {Proxy.read(origin.proxy).url.origin}"
+
+
+def _proxy_headers(proxy: Proxy | None) -> dict[str, str] | None:
+    if proxy is None or proxy.authorization is None:
+        return None
+    return {"Proxy-Authorization": proxy.authorization}

@@ -1,0 +1,1 @@
+"""When to call a source, and calling it."""

@@ -1,0 +1,95 @@
+"""What runs in a child of the parse pool: reads orders, calls functions, writes answers; ends when the pipe does.
+
+It limits itself before it reads anything: address space, no core dumps, no files written. Each call runs against a
+timer of CPU time whose signal nobody handles, so that not even a loop in C outlives it.
+"""
+
+import importlib
+import inspect
+import os
+import resource
+import signal
+import struct
+import sys
+from collections.abc import Callable
+from typing import Any, BinaryIO, get_type_hints
+
+import msgspec
+
+from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge
+
+LENGTH = struct.Struct(">Q")
+READY = b"ready"
+
+
+class Order(msgspec.Struct, frozen=True, array_like=True):
+    """A function by its name, and its arguments as msgpack."""
+
+    module: str
+    name: str
+    arguments: bytes
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    """What it returned, as msgpack; or the code of the error and its sentence."""
+
+    value: bytes = b""
+    code: str | None = None
+    message: str = ""
+
+
+def main() -> None:
+    """Serve until the parent goes."""
+    memory, cpu_seconds = int(sys.argv[1]), float(sys.argv[2])
+    orders, answers = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # a parser that prints must not print into our answers
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it closes the pipe
+    _write(answers, READY)
+    while head := orders.read(LENGTH.size):
+        order = msgspec.msgpack.decode(orders.read(*LENGTH.unpack(head)), type=Order)
+        _write(answers, msgspec.msgpack.encode(_carried_out(order, cpu_seconds)))
+
+
+def _carried_out(order: Order, cpu_seconds: float) -> Answer:
+    try:
+        function = _found(order)
+        arguments = _arguments(function, order.arguments)
+        signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
+        try:
+            return Answer(value=msgspec.msgpack.encode(function(*arguments)))
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+    except SourceError as error:
+        return Answer(code=error.code, message=str(error))
+    except MemoryError:
+        return Answer(code=TooLarge.code, message="The document needs more memory than we give it.")
+    except Exception as error:  # noqa: BLE001 - whatever a document does to a parser is that document's failure
+        return Answer(code=NotAFeed.code, message=f"The document cannot be read ({type(error).__name__}: {error}).")
+
+
+def _found(order: Order) -> Callable[..., Any]:
+    found: Any = importlib.import_module(order.module)
+    for part in order.name.split("."):
+        found = getattr(found, part)
+    function: Callable[..., Any] = found
+    return function
+
+
+def _arguments(function: Callable[..., Any], encoded: bytes) -> list[Any]:
+    """What was sent, each as the type that the function declares for it."""
+    raws = msgspec.msgpack.decode(encoded, type=list[msgspec.Raw])
+    hints = get_type_hints(function)
+    names = list(inspect.signature(function).parameters)[: len(raws)]
+    return [msgspec.msgpack.decode(raw, type=hints.get(name, Any)) for raw, name in zip(raws, names, strict=True)]
+
+
+def _write(pipe: BinaryIO, frame: bytes) -> None:
+    pipe.write(LENGTH.pack(len(frame)) + frame)
+    pipe.flush()
+
+
+if __name__ == "__main__":
+    main()

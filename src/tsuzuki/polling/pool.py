@@ -1,0 +1,174 @@
+"""A bounded pool of processes for work on hostile documents (SEC-20).
+
+A parser that loops, bloats or crashes takes down its own process and nothing else: the call ends in a named error and
+the next one gets a new process. Values travel as msgpack, typed by the function's own annotations; nothing that a child
+says can run code here, which pickle would allow. The child is a fresh interpreter without our environment.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import msgspec
+
+from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge, Unavailable
+from tsuzuki.polling import parser_child
+from tsuzuki.polling.parser_child import LENGTH, Answer, Order
+
+_CALLS_PER_CHILD = 1000  # a parser that leaks does not leak for ever
+_START_WITHIN = 30.0
+_GRACE = 1.0
+_ERRORS = {kind.code: kind for kind in SourceError.__subclasses__()}
+
+
+class PoolOptions(msgspec.Struct, frozen=True):
+    """How many children, and what each call may cost."""
+
+    processes: int = 2
+    cpu_seconds: float = 5.0
+    wall_seconds: float = 15.0
+    memory_bytes: int = 512 * 1024 * 1024
+    """Of address space, interpreter and libraries included."""
+    answer_bytes: int = 64 * 1024 * 1024
+
+
+class ParsePool:
+    """Runs module-level functions in child processes, each call on its own budget. Made and used within one loop."""
+
+    def __init__(self, options: PoolOptions) -> None:
+        self._options = options
+        self._idle: asyncio.LifoQueue[_Child | None] = asyncio.LifoQueue()
+        self._children: set[_Child] = set()
+        self._is_closed = False
+        for _ in range(options.processes):
+            self._idle.put_nowait(None)
+
+    async def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """What the function returns, or the SourceError it raises; NotAFeed or TooLarge when its process had to end."""
+        order = _order(function, arguments)
+        child = await self._idle.get()
+        try:
+            if child is None:
+                child = await self._start()
+            answer = await child.call(order, self._options)
+        except BaseException:
+            if child is not None:
+                await self._discard(child)
+                child = None
+            raise
+        finally:
+            self._idle.put_nowait(await self._rested(child))
+        if answer.code is not None:
+            raise _ERRORS.get(answer.code, NotAFeed)(answer.message)
+        return msgspec.msgpack.decode(answer.value, type=get_type_hints(function).get("return", Any))
+
+    async def close(self) -> None:
+        """End all children; calls under way fail."""
+        self._is_closed = True
+        await asyncio.gather(*(child.stop(_GRACE) for child in self._children))
+        self._children.clear()
+
+    async def _start(self) -> "_Child":
+        if self._is_closed:
+            raise Unavailable("The parsers have been shut down.")
+        child = await _Child.start(self._options)
+        self._children.add(child)
+        return child
+
+    async def _rested(self, child: "_Child | None") -> "_Child | None":
+        if child is None or child.calls < _CALLS_PER_CHILD:
+            return child
+        await self._discard(child)
+        return None
+
+    async def _discard(self, child: "_Child") -> None:
+        self._children.discard(child)
+        await child.stop()
+
+
+class _Child:
+    """One interpreter, and the pipes to it."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._stdin = process.stdin
+        self._stdout = process.stdout
+        self.calls = 0
+
+    @classmethod
+    async def start(cls, options: PoolOptions) -> "_Child":
+        """A child that said it is ready."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-B",
+            "-m",
+            parser_child.__name__,
+            str(options.memory_bytes),
+            str(options.cpu_seconds),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={"PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path), "PYTHONUTF8": "1"},
+        )
+        child = cls(process)
+        try:
+            async with asyncio.timeout(_START_WITHIN):
+                await child._frame(len(parser_child.READY))
+        except BaseException as error:
+            await child.stop()
+            if isinstance(error, TimeoutError | EOFError):
+                raise Unavailable("A parser process did not start.") from error
+            raise
+        return child
+
+    async def call(self, order: bytes, options: PoolOptions) -> Answer:
+        """The child's answer; NotAFeed or TooLarge when there is none."""
+        self.calls += 1
+        try:
+            async with asyncio.timeout(options.wall_seconds):
+                self._stdin.write(LENGTH.pack(len(order)) + order)
+                await self._stdin.drain()
+                return msgspec.msgpack.decode(await self._frame(options.answer_bytes), type=Answer)
+        except TimeoutError as error:
+            raise NotAFeed(f"The document could not be read within {options.wall_seconds:g} s.") from error
+        except (EOFError, OSError, msgspec.DecodeError) as error:
+            raise _obituary(await self.stop(_GRACE), options) from error
+
+    async def stop(self, grace: float = 0.0) -> int:
+        """The exit status of a child that was told to go, and made to when it did not within `grace` seconds."""
+        self._stdin.close()
+        try:
+            async with asyncio.timeout(grace):
+                return await self._process.wait()
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            return await self._process.wait()
+
+    async def _frame(self, at_most: int) -> bytes:
+        (length,) = LENGTH.unpack(await self._stdout.readexactly(LENGTH.size))
+        if length > at_most:
+            raise TooLarge("The document unfolds to more than we accept.")
+        return await self._stdout.readexactly(length)
+
+
+def _order(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
+    if "<" in function.__qualname__:
+        raise TypeError(f"{function.__qualname__} is not a module-level function, so no other process can find it")
+    order = Order(module=function.__module__, name=function.__qualname__, arguments=msgspec.msgpack.encode(arguments))
+    return msgspec.msgpack.encode(order)
+
+
+def _obituary(status: int, options: PoolOptions) -> SourceError:
+    if status == -signal.SIGPROF:
+        return NotAFeed(f"The document could not be read within {options.cpu_seconds:g} s of computing.")
+    if status == -signal.SIGKILL:
+        return TooLarge("The document needs more memory than we give it.")
+    return NotAFeed(f"The document brought its parser down (exit status {status}).")

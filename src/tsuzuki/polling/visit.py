@@ -1,0 +1,60 @@
+"""Drives a connector: does what it yields, and hands the answer, or the failure, back at the same place."""
+
+from typing import Any, Protocol, TypeVar
+
+from tsuzuki.connectors.protocol import Visit
+from tsuzuki.model.errors import RefusedAddress, ShapeChanged, SourceError
+from tsuzuki.model.fetching import Ask, FileEntry, Parse, ReadArchive, ReadFile, ReadFolder, Reply, Want
+from tsuzuki.net.options import SourceIdentity
+from tsuzuki.polling.pool import ParsePool
+
+T = TypeVar("T")
+
+MOST_WANTS = 1000
+
+
+class Fetcher(Protocol):
+    """What a driver needs of the client."""
+
+    async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply: ...
+
+
+class LocalReader(Protocol):
+    """What a driver needs of a folder that is a source: answers within that source's root."""
+
+    async def read(self, want: ReadFolder | ReadFile | ReadArchive) -> bytes | tuple[FileEntry, ...]: ...
+
+
+class Driver:
+    """Runs visits. One for all sources; the identity and the folder come with each visit."""
+
+    def __init__(self, fetcher: Fetcher, pool: ParsePool) -> None:
+        self._fetcher = fetcher
+        self._pool = pool
+
+    async def run(self, visit: Visit[T], origin: SourceIdentity, *, folder: LocalReader | None = None) -> T:
+        """What the visit returns. A SourceError is thrown into it first, so that a connector may go on without."""
+        answer: Any = None
+        failure: SourceError | None = None
+        try:
+            for _ in range(MOST_WANTS):
+                want = visit.send(answer) if failure is None else visit.throw(failure)
+                try:
+                    answer, failure = await self._do(want, origin, folder), None
+                except SourceError as error:
+                    answer, failure = None, error
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        finally:
+            visit.close()
+        raise ShapeChanged(f"The visit asked for more than {MOST_WANTS} things; its list does not seem to end.")
+
+    async def _do(self, want: Want, origin: SourceIdentity, folder: LocalReader | None) -> Any:
+        if isinstance(want, Ask):
+            return await self._fetcher.fetch(want, origin)
+        if isinstance(want, Parse):
+            return await self._pool.run(want.function, want.arguments)
+        if folder is None:
+            raise RefusedAddress(f"{origin.source} has no folder, so {want.path!r} cannot be read.")
+        return await folder.read(want)
