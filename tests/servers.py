@@ -14,7 +14,7 @@ import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 NOBODY = 65534
@@ -63,7 +63,7 @@ def is_root() -> bool:
     return os.geteuid() == 0
 
 
-def spawn(command: list[str | Path], log: Path, cwd: Path) -> subprocess.Popen[bytes]:
+def spawn(command: Sequence[str | Path], log: Path, cwd: Path) -> subprocess.Popen[bytes]:
     """Start as nobody when we are root: PostgreSQL refuses root, and no user is added to the machine for it."""
     with log.open("ab") as out:
         return subprocess.Popen(
@@ -73,7 +73,9 @@ def spawn(command: list[str | Path], log: Path, cwd: Path) -> subprocess.Popen[b
             stdin=subprocess.DEVNULL,
             cwd=cwd,
             start_new_session=True,
-            **({"user": NOBODY, "group": NOBODY, "extra_groups": []} if is_root() else {}),  # type: ignore[arg-type]  # Popen's overloads do not take a dict
+            user=NOBODY if is_root() else None,
+            group=NOBODY if is_root() else None,
+            extra_groups=[] if is_root() else None,
         )
 
 
@@ -139,8 +141,8 @@ class Postgres:
         self._initdb()
 
     def _initdb(self) -> None:
-        command = [self._binaries / "initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N"]
-        done = spawn([*command, "--locale=C.UTF-8"], self._log, self._folder).wait(PATIENCE_S)
+        options = ["-D", str(self._data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N", "--locale=C.UTF-8"]
+        done = spawn([self._binaries / "initdb", *options], self._log, self._folder).wait(PATIENCE_S)
         if done != 0:
             raise RuntimeError(f"initdb failed:\n{self._log.read_text('utf-8', 'replace')[-4000:]}")
 

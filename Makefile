@@ -1,0 +1,55 @@
+# Two commands matter: `make run` and `make test`. `make help` lists the others.
+SHELL := /bin/sh
+BIN := .venv/bin
+
+.PHONY: help run test test-fast check fix bench soak lock schema clean
+
+help: ## What there is
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: ## Serve on http://127.0.0.1:8080 (installs and migrates what is missing)
+	@tools/venv run
+	@$(BIN)/tsuzuki serve
+
+test: check ## Everything: checks, then all tests on SQLite, PostgreSQL, Redis and Chromium
+	@tools/chromium
+	$(BIN)/pytest -n 2 --dist worksteal
+
+test-fast: ## The tests that need no server and no browser
+	@tools/venv dev
+	$(BIN)/pytest --no-servers
+
+check: ## Format, lint, types, import contracts, dependencies
+	@tools/venv dev
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/deptry src
+
+fix: ## Format, and mend what ruff can
+	@tools/venv dev
+	$(BIN)/ruff check --fix --quiet --exit-zero
+	$(BIN)/ruff format --quiet
+
+bench: ## Every benchmark, one after the other
+	@tools/venv dev
+	@for script in bench/[a-z]*.py; do \
+	  case $$script in bench/__init__.py|bench/harness.py) continue;; esac; \
+	  echo "== $$script"; $(BIN)/python -m "bench.$$(basename $$script .py)" || exit 1; \
+	done
+
+soak: ## The long tests with their full counts
+	@tools/venv dev
+	$(BIN)/pytest --soak -m soak --timeout=3600
+
+lock: ## Compile the hashed locks anew from pyproject.toml
+	@tools/venv dev
+	tools/lock
+
+schema: ## Write docs/schema.md from a freshly migrated database
+	@tools/venv dev
+	$(BIN)/python tools/schema.py
+
+clean: ## Remove what make made (never data/)
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
