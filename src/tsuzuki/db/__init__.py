@@ -3,7 +3,8 @@
 Only this package imports a database driver. The rest of the program sees `Database`, `Tx` and `load_queries`.
 """
 
-from tsuzuki.db.database import Database, DatabaseOptions, open_database
+from tsuzuki.db.database import Database, DatabaseOptions
+from tsuzuki.db.opening import open_database
 from tsuzuki.db.queries import Queries, Query, load_queries
 from tsuzuki.db.tx import Tx
 

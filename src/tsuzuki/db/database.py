@@ -1,4 +1,4 @@
-"""What an engine offers, and the choice between the two."""
+"""What an engine offers."""
 
 from typing import Protocol, TypeVar
 
@@ -17,17 +17,20 @@ class DatabaseOptions(msgspec.Struct, frozen=True):
     """`sqlite:///absolute/path` or `postgresql://...`."""
     min_connections: int = 2
     max_connections: int = 10
+    command_timeout: float = 60
+    """Seconds until a PostgreSQL that does not answer a statement counts as lost."""
 
 
 class Database(Protocol):
-    """One database. Every method may raise `DatabaseUnavailable`."""
+    """One database, used from one event loop. Every method may raise `DatabaseUnavailable`."""
 
     engine: Engine
 
     async def with_tx(self, work: Work[T]) -> T:
         """Run `work(tx)` in a transaction: committed when it returns, rolled back when it raises.
 
-        The answer comes after the commit is safe on disk. `work` may await only the verbs of its `tx`.
+        The answer comes after the commit is safe on disk. `work` awaits only the verbs of its `tx`; a caller that is
+        cancelled meanwhile rolls back, unless the commit was under way already.
         """
         ...
 
@@ -43,16 +46,5 @@ class Database(Protocol):
         ...
 
     async def close(self) -> None:
-        """Finish what was begun, then let go of every connection."""
+        """Finish what was begun or waits, then let go of every connection; later calls raise `DatabaseUnavailable`."""
         ...
-
-
-async def open_database(options: DatabaseOptions) -> Database:
-    """Connect and check the engine; migrating is `migrate`'s."""
-    if options.url.startswith("sqlite:"):
-        from tsuzuki.db.sqlite import SqliteDatabase, path_of
-
-        return SqliteDatabase(path_of(options.url), readers=options.min_connections)
-    from tsuzuki.db.postgres import PostgresDatabase
-
-    return await PostgresDatabase.connect(options)

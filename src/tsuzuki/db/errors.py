@@ -1,16 +1,16 @@
 """What a database can refuse, the same on both engines.
 
-    TsuzukiError
-    ├── Conflict
-    │   └── UniqueViolation        `on` names the table and columns, or the index
-    ├── Unavailable
-    │   ├── DatabaseUnavailable    gone, full, or not answering: nothing was written, try again
-    │   └── Contention             a deadlock was broken by undoing this transaction: try again
-    └── DatabaseError              a mistake of ours
-        ├── ForeignKeyViolation
-        ├── CheckViolation         CHECK or NOT NULL
-        ├── MisuseError            awaiting something else inside a transaction, nesting one, writing while reading
-        └── SchemaRefused          the database's schema is not the one this program was written for
+TsuzukiError
+├── Conflict
+│   └── UniqueViolation        `on` names the table and columns, or the index
+├── Unavailable
+│   ├── DatabaseUnavailable    gone, full, closed or not answering: try again
+│   └── Contention             a deadlock was broken by undoing this transaction: try again
+└── DatabaseError              a mistake of ours
+    ├── ForeignKeyViolation
+    ├── CheckViolation         CHECK or NOT NULL
+    ├── MisuseError            awaiting something else inside a transaction, nesting one, writing while reading
+    └── SchemaRefused          this database, or its engine, is not one that this program was written for
 """
 
 from tsuzuki.model.errors import Conflict, TsuzukiError, Unavailable
@@ -25,7 +25,10 @@ class UniqueViolation(Conflict):
 
 
 class DatabaseUnavailable(Unavailable):
-    """The database cannot be reached or cannot write now; this transaction left no trace."""
+    """The database cannot be reached or cannot write now.
+
+    The transaction left no trace, save where PostgreSQL was lost while it committed: then nobody can know.
+    """
 
 
 class Contention(Unavailable):
@@ -49,4 +52,4 @@ class MisuseError(DatabaseError):
 
 
 class SchemaRefused(DatabaseError):
-    """The database does not fit this program; the message says what to do."""
+    """The database or its engine does not fit this program; the message says what to do."""

@@ -2,9 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager, closing
+from typing import Any, TypeAlias, TypeVar
 
 import asyncpg
 
@@ -18,14 +18,17 @@ from tsuzuki.db.errors import (
     MisuseError,
     UniqueViolation,
 )
+from tsuzuki.db.gate import Gate
 from tsuzuki.db.queries import Engine
-from tsuzuki.db.tx import Answer, Drive, Statement, Work
+from tsuzuki.db.tx import Answer, Drive, Statement, Work, arguments
 
 T = TypeVar("T")
+Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
 CONNECT_TIMEOUT = 10
-COMMAND_TIMEOUT = 60
+BEGIN_TIMEOUT = 10
 ROLLBACK_TIMEOUT = 5
+ATTEMPTS = 3
 
 _LOST = (
     OSError,
@@ -33,25 +36,28 @@ _LOST = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
-    asyncpg.CannotConnectNowError,
 )
+_REFUSED = (*_LOST, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError)
+_KEY = re.compile(r'\(([\w, "]+)\)=\(')
 
 
 async def connect_once(url: str) -> "asyncpg.Connection[asyncpg.Record]":
     """A connection of its own, outside the pool; DatabaseUnavailable says in one line why there is none."""
     try:
         return await asyncpg.connect(url, timeout=CONNECT_TIMEOUT)
-    except (*_LOST, asyncpg.PostgresError, ValueError) as error:
-        raise DatabaseUnavailable(f"PostgreSQL does not let us in: {error}") from error
+    except _REFUSED as error:
+        raise _unreachable(error) from error
 
 
 class PostgresDatabase:
-    """One PostgreSQL database."""
+    """One PostgreSQL database, used from one event loop."""
 
     engine: Engine = "postgres"
 
-    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]") -> None:
+    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", options: DatabaseOptions) -> None:
         self._pool = pool
+        self._options = options
+        self._gate = Gate()
 
     @classmethod
     async def connect(cls, options: DatabaseOptions) -> "PostgresDatabase":
@@ -62,117 +68,153 @@ class PostgresDatabase:
             min_size=options.min_connections,
             max_size=options.max_connections,
             timeout=CONNECT_TIMEOUT,
-            command_timeout=COMMAND_TIMEOUT,
+            command_timeout=options.command_timeout,
             # Every unit of work ends its transaction and leaves no session state behind: asyncpg's reset query
             # would cost as much as a point read.
             reset=_nothing_to_reset,
             server_settings={"application_name": "tsuzuki"},
         )
-        return cls(pool)
+        return cls(pool, options)
 
     async def with_tx(self, work: Work[T]) -> T:
         """See `Database`."""
-        drive = Drive(work, self.engine)
-        try:
-            async with self._connection(begin=True) as connection:
-                try:
-                    result: T = await _run(connection, drive)
-                    await _guarded(connection.execute("commit"))
-                except BaseException:
-                    await _roll_back(connection)
-                    raise
-        finally:
-            drive.close()
+        with closing(Drive(work, self.engine)) as drive, self._gate:
+            async with self._transaction() as connection:
+                statement = drive.start()
+                while statement is not None:
+                    statement = await _next(drive, _ask(connection, statement))
+            result: T = drive.result
         return result
 
     async def read(self, work: Work[T]) -> T:
         """See `Database`. No transaction is begun: at READ COMMITTED it would add two round trips and no promise."""
-        drive = Drive(work, self.engine)
-        try:
-            async with self._connection(begin=False) as connection:
-                result: T = await _run(connection, drive, reads_only=True)
-        finally:
-            drive.close()
+        with closing(Drive(work, self.engine)) as drive, self._gate:
+            statement = drive.start()
+            if statement is not None:
+                async with self._borrowed() as held:
+                    while statement is not None:
+                        statement = await _next(drive, self._read_one(held, statement))
+            result: T = drive.result
         return result
 
     async def ping(self) -> None:
         """See `Database`."""
-        async with self._connection(begin=False) as connection:
-            await _guarded(connection.execute("select 1"))
+        with self._gate:
+            async with self._transaction():
+                pass
 
     async def close(self) -> None:
         """See `Database`."""
-        await self._pool.close()
+        if await self._gate.close():
+            await self._pool.close()
+
+    # -- connections
 
     @asynccontextmanager
-    async def _connection(self, *, begin: bool) -> AsyncIterator["asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"]:
-        """A pooled connection; one that died since its last use is replaced before any work is done on it."""
-        connection = await self._acquire(begin=begin)
-        try:
-            yield connection
-        finally:
-            await asyncio.shield(self._release(connection))
-
-    async def _acquire(self, *, begin: bool) -> "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]":
-        for attempt in range(self._pool.get_max_size() + 1):
+    async def _transaction(self) -> AsyncIterator[Connection]:
+        async with self._borrowed() as held:
+            await self._begin(held)
             try:
-                connection = await self._pool.acquire(timeout=COMMAND_TIMEOUT)
-            except _LOST as error:
-                raise DatabaseUnavailable(f"PostgreSQL does not answer: {error or 'timeout'}") from error
-            try:
-                if begin:
-                    await connection.execute("begin")
-                return connection
-            except _LOST as error:
-                connection.terminate()
-                await self._release(connection)
-                if attempt == self._pool.get_max_size():
-                    raise DatabaseUnavailable(f"PostgreSQL does not answer: {error}") from error
+                yield held.connection
+                await _ours(held.connection.execute("commit"))
             except BaseException:
-                connection.terminate()
-                await asyncio.shield(self._release(connection))
+                await _roll_back(held.connection)
                 raise
-        raise DatabaseUnavailable("PostgreSQL does not answer.")
 
-    async def _release(self, connection: "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]") -> None:
+    async def _begin(self, held: "_Held") -> None:
+        """Begin on a connection that lives: nothing has been done yet, so one that has died is simply replaced."""
+        timeout = min(BEGIN_TIMEOUT, self._options.command_timeout)
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                await held.connection.execute("begin", timeout=timeout)
+                return
+            except (*_LOST, asyncpg.InterfaceError) as error:
+                if attempt == ATTEMPTS:
+                    raise _unreachable(error) from error
+                await self._replace(held)
+
+    async def _read_one(self, held: "_Held", statement: Statement) -> Answer:
+        """Outside a transaction a read may be asked again, of another connection."""
+        if statement.query.writes:
+            raise MisuseError(f"{statement.query.name} writes; call it in with_tx")
+        for _ in range(1, ATTEMPTS):
+            try:
+                return await _ask(held.connection, statement)
+            except DatabaseUnavailable:
+                is_lost = held.connection.is_closed()
+                await self._replace(held)
+                if not is_lost:  # it was too slow, or the server is full: asking again would make that worse
+                    raise
+        return await _ask(held.connection, statement)
+
+    @asynccontextmanager
+    async def _borrowed(self) -> AsyncIterator["_Held"]:
+        held = _Held(await self._acquire())
+        try:
+            yield held
+        finally:
+            # Shielded: a caller that is cancelled once more must not keep the connection.
+            await asyncio.shield(self._release(held.connection))
+
+    async def _acquire(self) -> Connection:
+        try:
+            return await self._pool.acquire(timeout=self._options.command_timeout)
+        except _REFUSED as error:
+            raise _unreachable(error) from error
+
+    async def _release(self, connection: Connection) -> None:
         try:
             await self._pool.release(connection)
-        except _LOST:
+        except (*_LOST, asyncpg.InterfaceError):
             connection.terminate()
+
+    async def _replace(self, held: "_Held") -> None:
+        """Another connection instead of this one. The others of its age are not tried: what killed it killed them."""
+        held.connection.terminate()
+        await self._pool.expire_connections()
+        await self._release(held.connection)
+        held.connection = await self._acquire()
+
+
+class _Held:
+    """The connection that a unit of work holds at the moment."""
+
+    __slots__ = ("connection",)
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
 
 
 async def _nothing_to_reset(_: Any) -> None:
     return None
 
 
-async def _run(connection: Any, drive: Drive, *, reads_only: bool = False) -> Any:
-    statement = drive.start()
-    while statement is not None:
-        try:
-            if reads_only and statement.query.writes:
-                raise MisuseError(f"{statement.query.name} writes; call it in with_tx")
-            answer = await _guarded(_execute(connection, statement))
-        except DatabaseUnavailable:
-            raise
-        except Exception as error:  # noqa: BLE001  handed to the function, which may not swallow it
-            statement = drive.fail(error)
-        else:
-            statement = drive.answer(answer)
-    return drive.result
+async def _next(drive: Drive, answer: Awaitable[Answer]) -> Statement | None:
+    """The function's next statement, after it was told how this one went."""
+    try:
+        brought = await answer
+    except DatabaseUnavailable:
+        raise  # the function cannot do anything about it
+    except Exception as error:  # noqa: BLE001  handed to the function, which may not swallow it
+        return drive.fail(error)
+    return drive.answer(brought)
 
 
-async def _execute(connection: Any, statement: Statement) -> Answer:
+async def _ask(connection: Connection, statement: Statement) -> Answer:
     text = statement.query.postgres
-    arguments = statement.arguments(text.params)
+    values = arguments(statement.query, text.params, statement.params)
     if statement.query.returns_rows:
-        rows = await connection.fetch(text.sql, *arguments)
-        return Answer(rows, len(rows))
-    status = await connection.execute(text.sql, *arguments)
-    return Answer([], int(status.rpartition(" ")[2]))
+        rows = await _ours(connection.fetch(text.sql, *values))
+        return Answer(rows, len(rows) if statement.query.writes else 0)
+    status: str = await _ours(connection.execute(text.sql, *values))
+    touched = status.rpartition(" ")[2]  # "UPDATE 3", "CREATE TABLE"
+    return Answer([], int(touched) if touched.isdecimal() else 0)
 
 
-async def _roll_back(connection: Any) -> None:
+async def _roll_back(connection: Connection) -> None:
     """Undo, also while we are being cancelled; a connection that cannot even do that is thrown away."""
+    if connection.is_closed():
+        return
     undo = asyncio.ensure_future(connection.execute("rollback"))
     try:
         await asyncio.wait_for(asyncio.shield(undo), ROLLBACK_TIMEOUT)
@@ -188,31 +230,37 @@ def _forget(done: "asyncio.Future[Any]") -> None:
         done.exception()
 
 
-async def _guarded(awaitable: Any) -> Any:
+async def _ours(call: Awaitable[T]) -> T:
     """Await a driver's call; its errors come out as ours."""
     try:
-        return await awaitable
+        return await call
     except asyncpg.UniqueViolationError as error:
         raise UniqueViolation(_unique_on(error)) from error
-    except asyncpg.ForeignKeyViolationError as error:
+    except (asyncpg.ForeignKeyViolationError, asyncpg.RestrictViolationError) as error:
         raise ForeignKeyViolation(str(error)) from error
     except asyncpg.IntegrityConstraintViolationError as error:
         raise CheckViolation(str(error)) from error
     except (asyncpg.DeadlockDetectedError, asyncpg.SerializationError) as error:
         raise Contention(str(error)) from error
-    except _LOST as error:
-        raise DatabaseUnavailable(f"PostgreSQL was lost: {error}") from error
-    except asyncpg.InterfaceError as error:
-        if "closed" in str(error):
-            raise DatabaseUnavailable(f"PostgreSQL was lost: {error}") from error
+    except (*_LOST, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        if isinstance(error, _LOST) or "closed" in str(error):
+            raise DatabaseUnavailable(f"PostgreSQL was lost: {_reason(error)}") from error
         raise DatabaseError(str(error)) from error
-    except asyncpg.PostgresError as error:
-        raise DatabaseError(str(error)) from error
+
+
+def _unreachable(error: Exception) -> DatabaseUnavailable:
+    return DatabaseUnavailable(f"PostgreSQL does not let us in: {_reason(error)}")
+
+
+def _reason(error: Exception) -> str:
+    """One line; a timeout has no text of its own."""
+    return " ".join(str(error).split()) or "it does not answer"
 
 
 def _unique_on(error: asyncpg.UniqueViolationError) -> str:
     """`Key (slug, lang)=(a, b) already exists.` -> `source.slug,lang`; an expression index by its name."""
-    match = re.match(r"Key \(([\w, ]+)\)=", error.detail or "")
+    match = _KEY.search(error.detail or "")
     if match is None:
         return error.constraint_name or ""
-    return f"{error.table_name}.{match.group(1).replace(' ', '')}"
+    columns = re.sub(r'[ "]', "", match.group(1))
+    return f"{error.table_name}.{columns}"

@@ -1,36 +1,47 @@
-"""From a driver's row to a value: a frozen Struct by position, or the single column itself."""
+"""From a driver's row to a value, and from a value to what a driver takes."""
 
 import types
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Any, TypeVar, Union, get_args, get_origin
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from operator import itemgetter
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
+
+from tsuzuki.db.errors import MisuseError
 
 T = TypeVar("T")
 Raw = Sequence[Any]
 Convert = Callable[[Any], Any]
 
-_PLAIN = (int, str, bytes, float, type(None))
+PLAIN = frozenset((int, str, bytes, float, bool, type(None)))
+"""What both drivers take and give as it is."""
 
 
-@lru_cache(maxsize=None)
+# -- reading
+
+
 def reader(row_type: type[T]) -> Callable[[Raw], T]:
-    """What turns a row into `row_type`. Booleans come as 0 and 1 from SQLite, JSON as text from both engines."""
+    """What turns a row into `row_type`: a Struct by position, anything else from the single column."""
+    return cast("Callable[[Raw], T]", _builder(row_type))  # type: ignore[arg-type]  # every class is hashable
+
+
+@cache
+def _builder(row_type: Any) -> Callable[[Raw], Any]:
+    """Booleans come as 0 and 1 from SQLite, JSON as text from both engines; NULL stays None."""
     if not (isinstance(row_type, type) and issubclass(row_type, msgspec.Struct)):
         only = _converter(row_type)
-        return (lambda row: row[0]) if only is None else (lambda row: only(row[0]))
-    converters = {
-        index: convert
-        for index, field in enumerate(msgspec.structs.fields(row_type))
-        if (convert := _converter(field.type)) is not None
-    }
+        if only is None:
+            return itemgetter(0)
+        return lambda row: None if row[0] is None else only(row[0])
+    fields = msgspec.structs.fields(row_type)
+    converters = [(index, convert) for index, field in enumerate(fields) if (convert := _converter(field.type))]
     if not converters:
         return lambda row: row_type(*row)
 
-    def build(row: Raw) -> T:
+    def build(row: Raw) -> Any:
         values = list(row)
-        for index, convert in converters.items():
+        for index, convert in converters:
             if values[index] is not None:
                 values[index] = convert(values[index])
         return row_type(*values)
@@ -43,25 +54,57 @@ def _converter(annotation: Any) -> Convert | None:
     kinds = _kinds(annotation)
     if kinds == {bool}:
         return bool
-    if kinds <= set(_PLAIN):
+    if kinds <= PLAIN:
         return None
     return msgspec.json.Decoder(annotation).decode
 
 
 def _kinds(annotation: Any) -> set[Any]:
-    """The plain types behind NewTypes, Literals and optionals; others stay as they are."""
+    """The types behind NewTypes, Literals and optionals."""
     while hasattr(annotation, "__supertype__"):
         annotation = annotation.__supertype__
     origin = get_origin(annotation)
     if origin in {Union, types.UnionType}:
         return set().union(*(_kinds(part) for part in get_args(annotation) if part is not type(None)))
-    if origin is not None and str(origin) == "typing.Literal":
+    if origin is Literal:
         return {type(value) for value in get_args(annotation)}
     return {annotation}
 
 
+# -- writing
+
+
 def bindable(value: Any) -> Any:
-    """A parameter as both drivers take it: what is not plain becomes JSON text."""
-    if value is None or isinstance(value, (int, str, bytes, float)):
+    """A parameter as both drivers take it: Structs, dicts and sequences become JSON text."""
+    if isinstance(value, (int, str, bytes, float)):
         return value
-    return msgspec.json.encode(value).decode()
+    if isinstance(value, (msgspec.Struct, dict, list, tuple)):
+        return msgspec.json.encode(value).decode()
+    raise MisuseError(f"a parameter cannot be a {type(value).__name__}")
+
+
+def json_batch(rows: Iterable[Any]) -> str:
+    """The rows (Structs, dicts or sequences) as one JSON array; bytes among their values become hex digits."""
+    return msgspec.json.encode([_with_hex(row) for row in rows]).decode()
+
+
+def _with_hex(row: Any) -> Any:
+    """JSON would carry bytes as base64, which SQLite cannot read; both engines have `unhex`."""
+    if isinstance(row, msgspec.Struct):
+        if not _has_bytes(type(row)):
+            return row
+        row = msgspec.structs.asdict(row)
+    if isinstance(row, dict):
+        return {name: _hex(value) for name, value in row.items()}
+    if isinstance(row, (list, tuple)):
+        return [_hex(value) for value in row]
+    return _hex(row)
+
+
+def _hex(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else value
+
+
+@cache
+def _has_bytes(row_type: type[msgspec.Struct]) -> bool:
+    return any(bytes in _kinds(field.type) for field in msgspec.structs.fields(row_type))

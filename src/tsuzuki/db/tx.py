@@ -1,8 +1,9 @@
 """A transaction as its functions see it, and the rule that they await nothing else.
 
-A `*_tx` function is a coroutine whose awaits end in a `Statement`. The engine's driver receives each statement, runs
-it, and sends the answer back in. The functions therefore run unchanged on SQLite's writer thread and on the event
-loop with PostgreSQL, and an await of anything but the transaction is seen, and refused, at the moment it happens.
+A `*_tx` function is a coroutine whose awaits all end in a verb of its `Tx`. Where the engine can answer at once
+(SQLite) the verb never suspends; where it cannot (PostgreSQL, or a read that a thread does) the verb gives a
+`Statement` to the driver and gets the answer back. So the same function runs on SQLite's writer thread and on the event
+loop, and an await of anything but the transaction is seen, and refused, at the moment it happens.
 """
 
 import threading
@@ -13,18 +14,25 @@ import msgspec
 
 from tsuzuki.db.errors import MisuseError
 from tsuzuki.db.queries import Engine, Query
-from tsuzuki.db.rows import Raw, bindable, reader
+from tsuzuki.db.rows import PLAIN, Raw, bindable, json_batch, reader
 from tsuzuki.model.errors import NotFound
 
 T = TypeVar("T")
 Work = Callable[["Tx"], Coroutine[Any, Any, T]]
+Params = Mapping[str, Any]
+
+CLOSING_ATTEMPTS = 10
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """What a statement brought: its rows, and how many it touched."""
 
-    rows: list[Raw]
+    rows: list[Any]
     touched: int
+
+
+Execute = Callable[[Query, Params], Answer | None]
+"""Answers at once, or None: then the driver is asked."""
 
 
 class Statement:
@@ -32,127 +40,161 @@ class Statement:
 
     __slots__ = ("params", "query")
 
-    def __init__(self, query: Query, params: Mapping[str, Any]) -> None:
+    def __init__(self, query: Query, params: Params) -> None:
         self.query = query
         self.params = params
 
     def __await__(self) -> Generator["Statement", Answer, Answer]:
         return (yield self)
 
-    def arguments(self, names: tuple[str, ...]) -> tuple[Any, ...]:
-        """The values in the order of `names`; MisuseError when they are not exactly those."""
-        if len(names) != len(self.params):
-            raise self._mismatch(names)
-        try:
-            return tuple([bindable(self.params[name]) for name in names])
-        except KeyError:
-            raise self._mismatch(names) from None
 
-    def _mismatch(self, names: tuple[str, ...]) -> MisuseError:
-        return MisuseError(f"{self.query.name} takes {', '.join(names) or 'nothing'}; got {', '.join(self.params)}")
+def arguments(query: Query, names: tuple[str, ...], params: Params) -> tuple[Any, ...]:
+    """The values in the order of `names`; MisuseError names those that are missing or not taken."""
+    if len(names) != len(params):
+        raise _mismatch(query, names, params)
+    try:
+        values = [params[name] for name in names]
+    except KeyError:
+        raise _mismatch(query, names, params) from None
+    return tuple([value if type(value) in PLAIN else bindable(value) for value in values])
+
+
+def _mismatch(query: Query, names: tuple[str, ...], params: Params) -> MisuseError:
+    missing = ", ".join(name for name in names if name not in params)
+    extra = ", ".join(name for name in params if name not in names)
+    parts = [f"misses {missing}"] if missing else []
+    parts += [f"does not take {extra}"] if extra else []
+    return MisuseError(f"{query.name} {' and '.join(parts)}")
 
 
 class Tx:
-    """The verbs inside a transaction. It is handed to a function by `with_tx` and is of no use after it."""
+    """The verbs inside a transaction. It is handed to a function by `with_tx` and is of no use elsewhere."""
 
-    __slots__ = ("engine",)
+    __slots__ = ("_drive", "engine")
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, drive: "Drive", engine: Engine) -> None:
+        self._drive = drive
         self.engine = engine
 
     async def one(self, row: type[T], query: Query, /, **params: Any) -> T:
-        """Exactly one row, else NotFound."""
-        found = await self.maybe(row, query, **params)
-        if found is None:
+        """The first row, else NotFound."""
+        rows = (await self._ask(query, params)).rows
+        if not rows:
             raise NotFound(f"{query.name} found nothing.")
-        return found
+        return reader(row)(rows[0])
 
     async def maybe(self, row: type[T], query: Query, /, **params: Any) -> T | None:
         """The first row, or None."""
-        rows = (await Statement(query, params)).rows
+        rows = (await self._ask(query, params)).rows
         return reader(row)(rows[0]) if rows else None
 
     async def many(self, row: type[T], query: Query, /, **params: Any) -> list[T]:
         """All rows."""
-        rows = (await Statement(query, params)).rows
-        return [build(raw) for build in (reader(row),) for raw in rows]
+        rows: list[Raw] = (await self._ask(query, params)).rows
+        return list(map(reader(row), rows))
 
     async def run(self, query: Query, /, **params: Any) -> int:
         """How many rows it touched."""
-        return (await Statement(query, params)).touched
+        return (await self._ask(query, params)).touched
 
     async def bulk(self, row: type[T], query: Query, rows: Iterable[Any], /, **params: Any) -> list[T]:
-        """One statement for a whole batch: `:rows` is a JSON array, read by `json_each(:rows)`. Bytes go as hex."""
-        batch = msgspec.json.encode(list(rows), enc_hook=_as_json).decode()
-        return await self.many(row, query, rows=batch, **params)
+        """One statement for a whole batch: `:rows` is a JSON array, read by `json_each(:rows)`; bytes go as hex.
 
+        A key that stands twice in a batch is the caller's to resolve: PostgreSQL refuses to update a row twice.
+        """
+        return await self.many(row, query, rows=json_batch(rows), **params)
 
-def _as_json(value: object) -> Any:
-    raise NotImplementedError(f"a batch cannot carry {type(value).__name__}")
+    async def _ask(self, query: Query, params: Params) -> Answer:
+        drive = self._drive
+        if _standing.drive is not drive:
+            raise MisuseError(f"{query.name} was called outside the function that its transaction was given to")
+        if drive.failure is not None:
+            raise MisuseError(f"{query.name} was called after an error had ended its transaction") from drive.failure
+        try:
+            answer = drive.execute(query, params)
+            return await Statement(query, params) if answer is None else answer
+        except BaseException as error:
+            drive.failure = error
+            raise
 
 
 class Drive:
     """Steps a function through its statements and remembers whether one of them failed.
 
-    `next_statement` gives the next one, or None once the function has returned; then `result` holds what it returned.
+    `start`, `answer` and `fail` give the next statement, or None once the function has returned; then `result` holds
+    what it returned.
     """
 
-    def __init__(self, work: Work[T], engine: Engine) -> None:
-        if inside():
-            raise MisuseError("with_tx inside with_tx: join the transaction by calling the *_tx function")
-        self._coroutine = work(Tx(engine))
-        self._failure: BaseException | None = None
+    __slots__ = ("_coroutine", "execute", "failure", "result")
+
+    def __init__(self, work: Work[T], engine: Engine, execute: Execute = lambda _query, _params: None) -> None:
+        refuse_nesting()
+        self.execute = execute
+        self.failure: BaseException | None = None
         self.result: Any = None
+        self._coroutine = work(Tx(self, engine))
 
     def start(self) -> Statement | None:
         """The first statement."""
-        return self._step(lambda: self._coroutine.send(None))
+        return self._step(self._coroutine.send, None)
 
     def answer(self, answer: Answer) -> Statement | None:
         """The next statement, after this answer."""
-        return self._step(lambda: self._coroutine.send(answer))
+        return self._step(self._coroutine.send, answer)
 
     def fail(self, error: Exception) -> Statement | None:
         """The next statement of a function that was told of a failure: whatever it does, nothing will be committed."""
-        self._failure = error
-        return self._step(lambda: self._coroutine.throw(error))
+        return self._step(self._coroutine.throw, error)
 
     def close(self) -> None:
-        """End the function where it stands."""
-        self._coroutine.close()
+        """End the function where it stands; a verb in its `finally` is not run. What it raises now is not news."""
+        for _ in range(CLOSING_ATTEMPTS):
+            try:
+                self._coroutine.close()
+            except Exception:  # noqa: BLE001, S112  an await in a `finally`, or an error of its own
+                continue
+            return
 
-    def _step(self, resume: Callable[[], Any]) -> Statement | None:
-        _standing.inside = True
+    def _step(self, resume: Callable[[Any], Any], value: Any) -> Statement | None:
+        _standing.drive = self
         try:
-            wanted = resume()
-            while not isinstance(wanted, Statement):
+            wanted = resume(value)
+            while type(wanted) is not Statement:
                 wanted = self._refuse_await(wanted)
         except StopIteration as stop:
-            if self._failure is not None:
+            if self.failure is not None:
                 # REL-41: a function that swallows an error would commit half of its work.
-                raise MisuseError("an error inside a transaction was swallowed; it was rolled back") from self._failure
+                message = f"an error inside a transaction was swallowed, so it was rolled back: {self.failure}"
+                raise MisuseError(message) from self.failure
             self.result = stop.value
             return None
         finally:
-            _standing.inside = False
+            _standing.drive = None
         return wanted
 
     def _refuse_await(self, wanted: object) -> Any:
-        self._failure = MisuseError(f"a transaction awaits only its own verbs, not {type(wanted).__name__}")
+        self.failure = MisuseError(f"a transaction awaits only its own verbs, not {type(wanted).__name__}")
         if hasattr(wanted, "_asyncio_future_blocking"):
-            wanted._asyncio_future_blocking = False
-        return self._coroutine.throw(self._failure)
+            wanted._asyncio_future_blocking = False  # noqa: SLF001  how a future is told that nobody waits for it
+        return self._coroutine.throw(self.failure)
 
 
 class _Standing(threading.local):
-    """Whether this thread is running a transaction's function at this very moment."""
+    """The function that this thread is stepping through at this very moment."""
 
-    inside = False
+    drive: Drive | None = None
 
 
 _standing = _Standing()
 
 
-def inside() -> bool:
-    """True while a transaction's function runs on this thread."""
-    return _standing.inside
+def refuse_inside(message: str) -> None:
+    """MisuseError while a transaction's function runs on this thread; swallowing it does not save the transaction."""
+    if _standing.drive is not None:
+        _standing.drive.failure = MisuseError(message)
+        raise _standing.drive.failure
+
+
+def refuse_nesting() -> None:
+    """MisuseError when a transaction or a read is begun inside a transaction's function."""
+    refuse_inside("a transaction was begun inside a transaction: join it by calling the *_tx function")

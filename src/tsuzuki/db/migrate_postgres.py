@@ -1,0 +1,79 @@
+"""Migrating a PostgreSQL database."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import asyncpg
+
+from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
+from tsuzuki.db.postgres import connect_once
+from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, Outcome, outcome, plan
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+LOCK_KEY = 0x7473757A  # "tsuz"
+LOCK_PATIENCE_S = 120
+
+
+async def migrate_server(url: str, known: Sequence[Migration], *, now: int, dry_run: bool) -> Outcome:
+    """Each step in its transaction, all of them behind one lock, which other starters wait for."""
+    async with _locked(url) as connection:
+        applied = await _applied(connection)
+        others = await _tables(connection)
+        steps = plan(applied, known, has_other_tables=bool(others))
+        for step in () if dry_run else steps:
+            await _apply(connection, step, now)
+        return outcome(applied, steps, dry_run=dry_run)
+
+
+async def _apply(connection: Connection, step: Migration, now: int) -> None:
+    try:
+        async with connection.transaction():
+            await connection.execute(LEDGER)
+            await connection.execute(step.sql)
+            await connection.execute("insert into schema_migration values ($1, $2, $3, $4)", *step.ledger_row(now))
+    except asyncpg.PostgresError as error:
+        raise step.failure(error) from error
+
+
+async def empty_server(url: str) -> None:
+    """Drop every table; SchemaRefused when they are not ours."""
+    async with _locked(url) as connection:
+        if not await _applied(connection) and await _tables(connection):
+            raise SchemaRefused(NOT_OURS)
+        await connection.execute("drop schema public cascade; create schema public")
+
+
+@asynccontextmanager
+async def _locked(url: str) -> AsyncIterator[Connection]:
+    """A connection that holds the lock of migrations; the lock goes with it.
+
+    Polled, not waited for: a waiting lock holds a snapshot and deadlocks with CREATE INDEX CONCURRENTLY.
+    """
+    connection = await connect_once(url)
+    deadline = time.monotonic() + LOCK_PATIENCE_S
+    try:
+        while not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK_KEY):
+            if time.monotonic() > deadline:
+                raise DatabaseUnavailable("Another process has been migrating this database for two minutes.")
+            await asyncio.sleep(0.1)
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def _tables(connection: Connection) -> set[str]:
+    rows = await connection.fetch(
+        "select tablename from pg_tables where schemaname = current_schema() and tablename <> 'schema_migration'"
+    )
+    return {row[0] for row in rows}
+
+
+async def _applied(connection: Connection) -> list[Applied]:
+    if await connection.fetchval("select to_regclass('schema_migration')") is None:
+        return []
+    rows = await connection.fetch("select version, checksum from schema_migration order by version")
+    return [Applied(version, checksum) for version, checksum in rows]

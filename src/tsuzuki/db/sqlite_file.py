@@ -1,0 +1,115 @@
+"""A SQLite file: how every connection to it is set up, what a statement brings, and what its errors mean."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from tsuzuki.db.errors import (
+    CheckViolation,
+    DatabaseError,
+    DatabaseUnavailable,
+    ForeignKeyViolation,
+    SchemaRefused,
+    UniqueViolation,
+)
+from tsuzuki.db.queries import Query
+from tsuzuki.db.tx import Answer, Params, arguments
+
+BUSY_TIMEOUT_MS = 30_000
+STATEMENT_CACHE = 500
+KEPT_WAL_BYTES = 64 * 1024 * 1024
+
+_LOST = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.LockedError, apsw.ReadOnlyError, apsw.CantOpenError)
+_UNBINDABLE = (TypeError, ValueError, OverflowError)
+
+
+def path_of(url: str) -> Path:
+    """The file that `sqlite:///...` names."""
+    return Path(url.removeprefix("sqlite://"))
+
+
+def has_wal_reset_race(version: str) -> bool:
+    """True for every SQLite from 3.7.0 to 3.51.2: a checkpoint that races a WAL reset may corrupt the file there.
+
+    The few older branches that got the fix as well are refused too: nothing that we ship needs them.
+    """
+    numbers = tuple(int(part) for part in version.split(".")[:3])
+    return (3, 7, 0) <= numbers <= (3, 51, 2)
+
+
+def connect(path: Path, *, read_only: bool = False, vfs: str | None = None) -> apsw.Connection:
+    """A connection set up as every one of ours is: WAL, FULL, foreign keys, patient."""
+    try:
+        connection = connect_bare(path, vfs=vfs)
+        connection.execute("pragma journal_mode = wal")
+        connection.execute("pragma synchronous = full")
+        connection.execute("pragma foreign_keys = on")
+        connection.execute("pragma temp_store = memory")
+        connection.execute("pragma cache_size = -16000")
+        connection.execute(f"pragma journal_size_limit = {KEPT_WAL_BYTES}")
+        if read_only:
+            connection.execute("pragma query_only = on")
+    except apsw.NotADBError:
+        raise SchemaRefused(f"{path} is not a SQLite database.") from None
+    except _LOST as error:
+        raise DatabaseUnavailable(f"The database file {path} cannot be opened: {error}") from error
+    return connection
+
+
+def connect_bare(path: Path, *, vfs: str | None = None) -> apsw.Connection:
+    """A patient connection that has not touched the file yet; SchemaRefused with a SQLite that may corrupt it."""
+    if has_wal_reset_race(apsw.sqlite_lib_version()):
+        raise SchemaRefused(f"SQLite {apsw.sqlite_lib_version()} can corrupt its WAL; install apsw 3.51.3 or newer.")
+    connection = apsw.Connection(str(path), statementcachesize=STATEMENT_CACHE, vfs=vfs)
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    return connection
+
+
+def execute(connection: apsw.Connection, query: Query, params: Params) -> Answer:
+    """Run one statement to its end."""
+    text = query.sqlite
+    values = arguments(query, text.params, params)
+    try:
+        if not query.writes:
+            return Answer(connection.execute(text.sql, values).fetchall(), 0)
+        before = connection.total_changes()
+        rows = connection.execute(text.sql, values).fetchall()
+        # changes() still holds the previous statement's count when this one changed nothing.
+        return Answer(rows, connection.changes() if connection.total_changes() != before else 0)
+    except apsw.Error as error:
+        raise translated(error) from error
+    except _UNBINDABLE as error:
+        raise DatabaseError(f"{query.name} was given a value that SQLite does not take: {error}") from error
+
+
+def translated(error: BaseException) -> BaseException:
+    """The engine's error as ours; others stay as they are."""
+    if isinstance(error, apsw.ConstraintError):
+        return _constraint(error)
+    if isinstance(error, _LOST):
+        return DatabaseUnavailable(f"The database cannot be used now: {error}")
+    if isinstance(error, apsw.Error):
+        return DatabaseError(str(error))
+    return error
+
+
+def _constraint(error: apsw.ConstraintError) -> Exception:
+    kinds: dict[int, Callable[[str], Exception]] = {
+        apsw.SQLITE_CONSTRAINT_UNIQUE: lambda text: UniqueViolation(_unique_on(text)),
+        apsw.SQLITE_CONSTRAINT_PRIMARYKEY: lambda text: UniqueViolation(_unique_on(text)),
+        apsw.SQLITE_CONSTRAINT_ROWID: lambda text: UniqueViolation(_unique_on(text)),
+        apsw.SQLITE_CONSTRAINT_FOREIGNKEY: ForeignKeyViolation,
+        apsw.SQLITE_CONSTRAINT_TRIGGER: ForeignKeyViolation,  # ON DELETE RESTRICT
+    }
+    return kinds.get(getattr(error, "extendedresult", 0), CheckViolation)(str(error))
+
+
+def _unique_on(text: str) -> str:
+    """`UNIQUE constraint failed: source.slug, source.lang` -> `source.slug,lang`; an expression index by its name."""
+    failed = text.partition("constraint failed: ")[2]
+    if failed.startswith("index '"):
+        return failed.removeprefix("index '").removesuffix("'")
+    columns = [part.strip() for part in failed.split(",")]
+    table = columns[0].partition(".")[0]
+    return f"{table}.{','.join(column.partition('.')[2] for column in columns)}"

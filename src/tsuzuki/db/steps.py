@@ -1,0 +1,89 @@
+"""The steps of the schema, what a database remembers of them, and what is still to be done."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+
+import msgspec
+
+from tsuzuki.db.errors import DatabaseError, SchemaRefused
+from tsuzuki.db.queries import Engine
+
+RECREATE = "tsuzuki migrate --recreate"
+NOT_OURS = "This database holds tables that Tsuzuki did not make. Name another one."
+
+LEDGER = """
+create table if not exists schema_migration (
+  version integer primary key, name text not null, checksum text not null, applied_at bigint not null
+)"""
+_FILE = re.compile(r"(\d{4})_(\w+)\.sql")
+
+
+class Migration(msgspec.Struct, frozen=True):
+    """One step of the schema."""
+
+    version: int
+    name: str
+    sql: str
+    checksum: str
+
+    def ledger_row(self, now: int) -> tuple[int, str, str, int]:
+        """What a database remembers of it."""
+        return (self.version, self.name, self.checksum, now)
+
+    def failure(self, error: Exception) -> DatabaseError:
+        """What is said when it fails."""
+        return DatabaseError(f"Migration {self.version:04d} ({self.name}) failed and changed nothing: {error}")
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """A step that a database remembers."""
+
+    version: int
+    checksum: str
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a run did, or with a dry run would do."""
+
+    before: int
+    after: int
+    steps: tuple[Migration, ...]
+
+
+def available(engine: Engine) -> list[Migration]:
+    """The steps this program brings, in order."""
+    folder = files("tsuzuki.db.migrations") / engine
+    steps = []
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if match := _FILE.fullmatch(file.name):
+            sql = file.read_text("utf-8")
+            steps.append(Migration(int(match[1]), match[2], sql, hashlib.sha256(sql.encode()).hexdigest()))
+    return steps
+
+
+def plan(applied: Sequence[Applied], known: Sequence[Migration], *, has_other_tables: bool = False) -> list[Migration]:
+    """What is still to be done; SchemaRefused unless what was done is how this program begins."""
+    if not applied and has_other_tables:
+        raise SchemaRefused(NOT_OURS)
+    newest = known[-1].version if known else 0
+    if applied and applied[-1].version > newest:
+        raise SchemaRefused(
+            f"This database was made by a newer Tsuzuki (schema {applied[-1].version}, this program knows {newest}). "
+            "Upgrade the program, or restore a backup from before."
+        )
+    for done, step in zip(applied, known, strict=False):
+        if (done.version, done.checksum) != (step.version, step.checksum):
+            raise SchemaRefused(
+                f"This database was made from another migration {step.version:04d} than this program brings. "
+                f"A development database is recreated, empty, by: {RECREATE}"
+            )
+    return list(known[len(applied) :])
+
+
+def outcome(applied: Sequence[Applied], steps: Sequence[Migration], *, dry_run: bool) -> Outcome:
+    """Before and after, as the last steps' numbers."""
+    before = applied[-1].version if applied else 0
+    after = before if dry_run or not steps else steps[-1].version
+    return Outcome(before, after, tuple(steps))
