@@ -24,7 +24,7 @@ _PERIODS = {"hourly": 1, "daily": 24, "weekly": 168, "monthly": 720, "yearly": 8
 def assemble(feed: RawFeed) -> FeedHarvest:
     """The harvest of a feed, entries in document order, each once."""
     site_url = http_url(feed.site_url, feed.url)
-    links = [_link(item, site_url or feed.url) for item in feed.items]
+    links = [_link(item, feed.url) for item in feed.items]
     keys, unstable = keys_of(feed.items, links)
     found: dict[str, FoundItem] = {}
     for item, key, link in zip(feed.items, keys, links, strict=True):
@@ -38,7 +38,7 @@ def assemble(feed: RawFeed) -> FeedHarvest:
         description=words_of(feed.description or feed.spare_description, MAX_SUMMARY) or None,
         language=_name(feed.language).replace("_", "-") or None,
         icon_url=feed.icon or feed.logo or feed.image,
-        author=_name(", ".join(feed.authors)) or None,
+        author=_name(", ".join(feed.authors) or feed.owner) or None,
         ttl=_ttl(feed),
         hub_url=feed.hub,
         self_url=feed.self_url,
@@ -95,7 +95,7 @@ def _markup(text: Text, feed: RawFeed, link: str | None) -> SafeHtml:
 
 
 def _base(text: Text, feed: RawFeed, link: str | None) -> str:
-    """The document's xml:base; else what Atom says, the feed's address; RSS says nothing: the entry's page is likely."""
+    """The document's xml:base; else what Atom says, the feed's address; RSS says nothing: the entry's page."""
     if text.base is not None:
         return text.base
     if feed.kind == "atom":

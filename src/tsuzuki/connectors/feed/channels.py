@@ -108,6 +108,10 @@ def _creator(_scope: Scope, feed: RawFeed, element: Element) -> None:
         feed.authors.append(name)
 
 
+def _owner(scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.owner = feed.owner or scope.person(element)
+
+
 def _ttl(_scope: Scope, feed: RawFeed, element: Element) -> None:
     feed.ttl_minutes = words(element)
 
@@ -144,6 +148,7 @@ _HANDLERS: dict[str, Handler] = {
     "dc:creator": _creator,
     "dc:author": _creator,
     "itunes:author": _creator,
+    "itunes:owner": _owner,
     "ttl": _ttl,
     "sy:updateperiod": _period,
     "sy:updatefrequency": _frequency,

@@ -47,7 +47,7 @@ _MONTH_FIRST = re.compile(r"([^\W\d_]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4
 _YEAR_LAST = re.compile(r"([^\W\d_]+)\s+(\d{1,2})\s+(\d{1,2}:\d\d(?::\d\d)?(?:\s+[A-Z]{1,5})?)\s+(\d{4})")
 _WEEKDAY = re.compile(r"[^\W\d_]+\.?(?:,\s*|\s+(?=\d)|\s+(?=[^\W\d_]+\.?\s+\d))")
 _CLOCK = re.compile(
-    r"[\sT,-]*(?:at\s+)?(\d{1,2})[:.h](\d\d)(?:[:.](\d\d)(?:[.,]\d+)?)?\s*([AaPp])?(?:\.?[Mm]\.?)?\s*(.*)"
+    r"[\sT,-]*(?:at\s+)?(\d{1,2})[:.h](\d\d)(?:[:.](\d\d)(?:[.,]\d+)?)?\s*(?:([AaPp])\.?[Mm]\b\.?)?\s*(.*)"
 )
 _OFFSET = re.compile(r"(?:(?:GMT|UTC|UT)\s*)?([+-])(\d{1,2}):?(\d\d)?\b")
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?")

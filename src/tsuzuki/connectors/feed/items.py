@@ -41,12 +41,14 @@ def _spare_title(scope: Scope, item: RawItem, element: Element) -> None:
     item.spare_title = item.spare_title or scope.text(element, "text")
 
 
-def _guid(scope: Scope, item: RawItem, element: Element) -> None:
+def _guid(_scope: Scope, item: RawItem, element: Element) -> None:
     value = words(element)
     if not value:
         return
-    item.guid_is_link = (attribute(element, "isPermaLink") or "true").strip().lower() == "true"
-    item.guid = (scope.address(value, element) or value) if item.guid_is_link else value
+    claims_link = (attribute(element, "isPermaLink") or "true").strip().lower() == "true"
+    # Many guids without the attribute are no addresses: only what looks like one is taken for one.
+    item.guid_is_link = claims_link and value.startswith(("http://", "https://", "/"))
+    item.guid = value
 
 
 def _link(scope: Scope, item: RawItem, element: Element) -> None:

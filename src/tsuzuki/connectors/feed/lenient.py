@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
+from tsuzuki.connectors.feed.authors import author_of
 from tsuzuki.connectors.feed.media import length_of, seconds_of
 from tsuzuki.connectors.feed.raw import Kind, Media, RawFeed, RawItem, Text
 from tsuzuki.connectors.feed.text import mend
@@ -19,14 +20,14 @@ _WEB_PAGES = frozenset({"text/html", "application/xhtml+xml", "html", "xhtml"})
 
 def read_leniently(text: str, url: str) -> RawFeed | None:
     """The feed that feedparser finds in a document; None when it finds none."""
-    return raw_feed(parse(text.encode(), url), url)
+    return raw_feed(parse(text.encode()), url)
 
 
-def parse(body: bytes, url: str, content_type: str = "application/xml; charset=utf-8") -> Found:
-    """What feedparser itself answers, without its sanitiser: ours comes later and sees everything."""
+def parse(body: bytes, content_type: str = "application/xml; charset=utf-8") -> Found:
+    """What feedparser itself answers, without its sanitiser and without a base: both are ours, and come later."""
     import feedparser  # type: ignore[import-untyped]  # it ships no types
 
-    headers = {"content-type": content_type, "content-location": url}
+    headers = {"content-type": content_type}
     found: Found = feedparser.parse(
         io.BytesIO(body), response_headers=headers, sanitize_html=False, resolve_relative_uris=False
     )
@@ -40,15 +41,14 @@ def raw_feed(parsed: Found, url: str) -> RawFeed | None:
     if not version and not entries and not _plain(feed, "title"):
         return None
     kind: Kind = "atom" if version.startswith("atom") else "rdf" if version in {"rss10", "rss090"} else "rss"
-    base = None if kind == "atom" else url
     links = _links(feed)
     return RawFeed(
         kind=kind,
         url=url,
-        items=[_item(entry, url, ignored_base=base) for entry in entries],
-        title=_text(feed, "title", base),
-        site_url=_plain(feed, "link"),
-        description=_text(feed, "subtitle", base) or _text(feed, "summary", base),
+        items=[_item(entry, url) for entry in entries],
+        title=_text(feed, "title", url),
+        site_url=_link(feed, url),
+        description=_text(feed, "subtitle", url) or _text(feed, "summary", url),
         language=_plain(feed, "language"),
         icon=http_url(_plain(feed, "icon"), url),
         logo=http_url(_plain(feed, "logo"), url),
@@ -62,16 +62,17 @@ def raw_feed(parsed: Found, url: str) -> RawFeed | None:
     )
 
 
-def _item(entry: Found, url: str, *, ignored_base: str | None) -> RawItem:
+def _item(entry: Found, url: str) -> RawItem:
     links = _links(entry)
-    contents = [_content(part, ignored_base) for part in _value(entry, "content") or []]
+    contents = [_content(part, url) for part in _value(entry, "content") or []]
     content = next((text for text in contents if text is not None), None)
-    summary = _text(entry, "summary", ignored_base)
+    summary = _text(entry, "summary", url)
+    guid = _plain(entry, "id")
     return RawItem(
-        title=_text(entry, "title", ignored_base),
-        guid=_plain(entry, "id"),
-        guid_is_link=bool(_value(entry, "guidislink")),
-        link=_plain(entry, "link"),
+        title=_text(entry, "title", url),
+        guid=guid,
+        guid_is_link=bool(_value(entry, "guidislink")) and (guid or "").startswith(("http://", "https://", "/")),
+        link=_link(entry, url),
         other_link=_first_link(links, "alternate", url),
         content=content,
         summary=summary,
@@ -99,27 +100,34 @@ def _plain(holder: Found, name: str) -> str | None:
     return mend(value) or None if isinstance(value, str) else None
 
 
+def _link(holder: Found, url: str) -> str | None:
+    """The page. feedparser lets a guid stand in for it, also one that is no address."""
+    link = _plain(holder, "link")
+    if link is None or (link == _plain(holder, "id") and not link.startswith(("http://", "https://", "/"))):
+        return None
+    return http_url(link, url)
+
+
 def _nested(holder: Found, name: str, inner: str) -> str | None:
     return _plain(_value(holder, name), inner)
 
 
-def _text(holder: Found, name: str, ignored_base: str | None) -> Text | None:
+def _text(holder: Found, name: str, url: str) -> Text | None:
     detail = _value(holder, f"{name}_detail")
     value = _plain(holder, name)
     if value is None:
         return None
     if not isinstance(detail, dict) or _plain(detail, "value") != value:
         return Text(value, is_html=False)
-    return _content(detail, ignored_base)
+    return _content(detail, url)
 
 
-def _content(detail: Found, ignored_base: str | None) -> Text | None:
+def _content(detail: Found, url: str) -> Text | None:
     value = _plain(detail, "value")
     if not value:
         return None
-    base = http_url(_plain(detail, "base"))
     is_html = _plain(detail, "type") in _WEB_PAGES
-    return Text(value, is_html=is_html, base=None if base == ignored_base else base)
+    return Text(value, is_html=is_html, base=http_url(_plain(detail, "base"), url))
 
 
 def _links(holder: Found) -> list[Found]:
@@ -137,6 +145,10 @@ def _first_link(links: list[Found], rel: str, url: str, only: frozenset[str] | N
 
 def _authors(holder: Found) -> list[str]:
     people = [person for person in _value(holder, "authors") or [] if isinstance(person, dict)]
+    author = _plain(holder, "author")
+    if len(people) == 1 and author:
+        # It takes names and addresses apart wrongly where a top-level domain is long; the text it keeps is whole.
+        return [name for name in (author_of(author),) if name]
     names = [_plain(person, "name") or _plain(person, "email") for person in people]
     return list(dict.fromkeys(name for name in names if name))
 

@@ -71,6 +71,8 @@ class RawFeed:
     logo: str | None = None
     image: str | None = None
     authors: list[str] = field(default_factory=list)
+    owner: str | None = None
+    """Of a podcast; stands in where nobody is named as its author."""
     ttl_minutes: str | None = None
     update_period: str | None = None
     update_frequency: str | None = None
