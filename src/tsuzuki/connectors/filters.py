@@ -1,8 +1,12 @@
 """Search filters as a source declares them, and as a reader fills them in."""
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
+
+from tsuzuki.model.errors import Invalid, Problem
+
+MAX_TEXT = 500
 
 
 class Header(msgspec.Struct, frozen=True, tag="header"):
@@ -65,11 +69,14 @@ class Sort(msgspec.Struct, frozen=True, tag="sort"):
     state: SortState | None = None
 
 
+GroupedFilter = CheckBox | TriState | Text | Select
+
+
 class Group(msgspec.Struct, frozen=True, tag="group"):
     """Filters that belong together, such as all genres."""
 
     name: str
-    filters: tuple[CheckBox | TriState | Text | Select, ...]
+    filters: tuple[GroupedFilter, ...]
 
 
 Filter = Header | Separator | Select | Text | CheckBox | TriState | Sort | Group
@@ -81,3 +88,62 @@ class FilterValue(msgspec.Struct, frozen=True):
     name: str
     state: int | str | bool | SortState
     group: str | None = None
+
+
+def with_values(filters: tuple[Filter, ...], values: tuple[FilterValue, ...]) -> tuple[Filter, ...]:
+    """The filters as the reader set them, or `Invalid` with every value that fits none of them."""
+    problems: list[Problem] = []
+    wanted = {(value.group, value.name): value.state for value in values}
+    known: set[tuple[str | None, str]] = {(None, entry.name) for entry in filters if not isinstance(entry, Group)}
+    known |= {(entry.name, inner.name) for entry in filters if isinstance(entry, Group) for inner in entry.filters}
+    for group, name in wanted.keys() - known:
+        problems.append(Problem(_place(group, name), "This source has no such filter."))
+    result = tuple(_with_state(entry, None, wanted, problems) for entry in filters)
+    if problems:
+        raise Invalid(f"{problems[0].field}: {problems[0].message}", tuple(problems))
+    return result
+
+
+Wanted = dict[tuple[str | None, str], int | str | bool | SortState]
+F = TypeVar("F", Filter, GroupedFilter)
+
+
+def _with_state(entry: F, group: str | None, wanted: Wanted, problems: list[Problem]) -> F:
+    if isinstance(entry, Group):
+        inner = tuple(_with_state(part, entry.name, wanted, problems) for part in entry.filters)
+        return msgspec.structs.replace(entry, filters=inner)
+    if (group, entry.name) not in wanted:
+        return entry
+    state = wanted[group, entry.name]
+    reason = _misfit(entry, state)
+    if reason:
+        problems.append(Problem(_place(group, entry.name), reason))
+        return entry
+    return msgspec.structs.replace(entry, state=state)
+
+
+def _misfit(entry: Filter, state: int | str | bool | SortState) -> str | None:  # noqa: FBT001  # a state, not a switch
+    """Why this state cannot be that filter's; None when it can."""
+    match entry:
+        case Select(values=choices):
+            fits = _is_index(state) and 0 <= int(str(state)) < len(choices)
+            return None if fits else f"Expected a number from 0 to {len(choices) - 1}."
+        case Sort(values=choices):
+            fits = isinstance(state, SortState) and 0 <= state.index < len(choices)
+            return None if fits else f"Expected an index from 0 to {len(choices) - 1} and a direction."
+        case Text():
+            return None if isinstance(state, str) and len(state) <= MAX_TEXT else f"Expected up to {MAX_TEXT} letters."
+        case CheckBox():
+            return None if isinstance(state, bool) else "Expected true or false."
+        case TriState():
+            return None if _is_index(state) and state in {0, 1, 2} else "Expected 0, 1 or 2."
+        case _:
+            return "This line is no filter."
+
+
+def _is_index(state: object) -> bool:
+    return isinstance(state, int) and not isinstance(state, bool)
+
+
+def _place(group: str | None, name: str) -> str:
+    return f"filters.{group}.{name}" if group else f"filters.{name}"

@@ -5,28 +5,26 @@ value. Politeness, retries, the address guard and the process pool are the drive
 and its tests need no server.
 """
 
+# ruff: noqa: ARG002  # the signatures are the contract; a verb that declines looks at none of its arguments
+
 from collections.abc import Generator, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar, runtime_checkable
+from urllib.parse import urlsplit
 
 import msgspec
 
+from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.filters import Filter, FilterValue
-from tsuzuki.model.fetching import Want
+from tsuzuki.model.errors import Invalid
+from tsuzuki.model.fetching import Ask, Want
 from tsuzuki.model.harvest import FoundChapter, FoundPage, SeriesDetails, SeriesPage
 
 T = TypeVar("T")
 Visit = Generator[Want, Any, T]
 
 
-class SourceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every source's config knows; a connector's own config adds to it by inheriting."""
-
-    ratelimit: float | None = None
-    """Requests a second; the connector's own limit when None."""
-    proxy: str | None = None
-    headers: Mapping[str, str] = {}
-    maxpages: int = 50
-    """How far a discovery walks a catalogue."""
+class Unsupported(Invalid):
+    """The connector cannot do what was asked of it; its abilities say so beforehand."""
 
 
 class Abilities(msgspec.Struct, frozen=True):
@@ -47,8 +45,14 @@ class ConnectorInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Reverse-domain, unique: `org.mangadex`."""
     name: str
     languages: tuple[str, ...]
+    """Codes as Tachiyomi spells them; `all` where a source does not tell them apart."""
     base_url: str
+    """Where a person reads it."""
+    hosts: tuple[str, ...] = ()
+    """Hosts beside that of `base_url` which get the headers of a source's config."""
     version_id: int = 1
+    uid_overrides: Mapping[str, int] = {}
+    """By language: the uid of a source that does not follow from its name (R9)."""
     is_nsfw: bool = False
     ratelimit: float = 2.0
     """Requests a second to its hosts."""
@@ -58,21 +62,84 @@ class ConnectorInfo(msgspec.Struct, frozen=True, kw_only=True):
     abilities: Abilities = Abilities()
 
 
-class Connector(Protocol):
+def dressed(info: ConnectorInfo, config: SourceConfig, ask: Ask) -> Ask:
+    """The request with the headers of the source's config, which only the connector's own hosts get to see."""
+    host = urlsplit(ask.url).hostname
+    if not config.headers or host not in {urlsplit(info.base_url).hostname, *info.hosts}:
+        return ask
+    return msgspec.structs.replace(ask, headers={**ask.headers, **config.headers})
+
+
+class ImageOutcome(msgspec.Struct, frozen=True):
+    """How one image came, for hosts that want to be told."""
+
+    url: str
+    is_success: bool
+    size: int
+    took_ms: int
+    is_cached: bool = False
+    """The host said that it had the image already."""
+
+
+@runtime_checkable
+class Described(Protocol):
+    """Anything that the registry can hold: a connector of comics or of feeds."""
+
+    @property
+    def info(self) -> ConnectorInfo: ...
+
+
+class Connector:
     """A kind of source with a catalogue. Verbs that `info.abilities` denies raise `Unsupported` when called.
 
-    `config` is an instance of `info.config`; `key` and `url` of a series are the ones its list gave.
+    Inherit from it and define the verbs you can answer. `config` is an instance of `info.config`; `series_url` and
+    `chapter_url` are the ones that its lists gave. Pages are counted from 1; chapters come newest first (R11).
     """
 
     info: ConnectorInfo
 
-    def filters(self, config: Any) -> tuple[Filter, ...]: ...
-    def popular(self, config: Any, page: int) -> Visit[SeriesPage]: ...
-    def latest(self, config: Any, page: int) -> Visit[SeriesPage]: ...
-    def search(
-        self, config: Any, page: int, *, text: str, filters: tuple[FilterValue, ...] = ()
-    ) -> Visit[SeriesPage]: ...
-    def details(self, config: Any, series_url: str) -> Visit[SeriesDetails]: ...
-    def chapters(self, config: Any, series_url: str) -> Visit[tuple[FoundChapter, ...]]: ...
-    def pages(self, config: Any, chapter_url: str) -> Visit[tuple[FoundPage, ...]]: ...
-    def image_url(self, config: Any, page: FoundPage) -> Visit[str]: ...
+    def filters(self, config: Any) -> tuple[Filter, ...]:
+        """What a search can be narrowed by."""
+        return ()
+
+    def popular(self, config: Any, page: int) -> Visit[SeriesPage]:
+        """One page of the list that most people want."""
+        self._decline("list popular series")
+
+    def latest(self, config: Any, page: int) -> Visit[SeriesPage]:
+        """One page of the series with the newest chapters."""
+        self._decline("list the latest series")
+
+    def search(self, config: Any, page: int, *, text: str, filters: tuple[FilterValue, ...] = ()) -> Visit[SeriesPage]:
+        """One page of what matches; an empty text with filters browses."""
+        self._decline("search")
+
+    def details(self, config: Any, series_url: str) -> Visit[SeriesDetails]:
+        """All that the source tells of a series."""
+        self._decline("show a series")
+
+    def chapters(self, config: Any, series_url: str) -> Visit[tuple[FoundChapter, ...]]:
+        """Every release, newest first. Raises `ShapeChanged` rather than return a part of the list (R28)."""
+        self._decline("list chapters")
+
+    def pages(self, config: Any, chapter_url: str) -> Visit[tuple[FoundPage, ...]]:
+        """The pages of a release in reading order, counted from 0."""
+        self._decline("list pages")
+
+    def image_url(self, config: Any, page: FoundPage) -> Visit[str]:
+        """The address of a page's image, where `pages` did not tell it already."""
+        yield from ()  # a generator like every other verb, though it asks for nothing
+        if page.image_url is None:
+            self._decline("find this page's image")
+        return page.image_url
+
+    def image(self, config: Any, image_url: str) -> Want:
+        """What to ask for to get the image itself, with the headers that its host wants to see."""
+        return Ask(image_url)
+
+    def image_report(self, outcome: ImageOutcome) -> Ask | None:
+        """What to tell the source about an image that was fetched; None where it does not want to know."""
+        return None
+
+    def _decline(self, doing: str) -> NoReturn:
+        raise Unsupported(f"{self.info.name} cannot {doing}.")

@@ -1,0 +1,1 @@
+"""Definitions that come with Tsuzuki: data, not code."""

@@ -1,0 +1,1 @@
+"""A folder of CBZ files and image folders as a source."""

@@ -1,0 +1,227 @@
+"""A folder as a source: each folder in it is a series, each archive or folder of images in that a chapter.
+
+Archives that lie in the root are series of one chapter. What is read is named below the source's root only; that it
+stays there is the reader's to see to (SEC-23).
+"""
+
+# ruff: noqa: ARG002  # the protocol's signatures; a folder needs little of its config
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tsuzuki.connectors.chapter_names import read_name, without_restarts
+from tsuzuki.connectors.config import SourceConfig
+from tsuzuki.connectors.filters import FilterValue
+from tsuzuki.connectors.local.comicinfo import MAX_BYTES, ComicInfo, read_comic_info
+from tsuzuki.connectors.local.names import (
+    COVERS,
+    address,
+    is_archive,
+    is_hidden,
+    is_image,
+    natural,
+    parts,
+    read_of,
+    stem,
+)
+from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, Visit
+from tsuzuki.model.errors import ShapeChanged, SourceError
+from tsuzuki.model.fetching import FileEntry, ReadArchive, ReadFile, ReadFolder
+from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
+from tsuzuki.model.times import Millis, from_datetime
+
+LIST_SIZE = 50
+IMAGE_CAP = 64 * 1024 * 1024
+INFO_FILE = "ComicInfo.xml"
+
+
+class LocalConfig(SourceConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`folder` is the root on the server's disk; nothing outside of it is ever read."""
+
+    folder: Annotated[str, Meta(min_length=1, max_length=4000, pattern=r"^/[^\x00]*$")]
+
+
+class LocalFolder(Connector):
+    """Reads folders and archives; there is nothing to call."""
+
+    info = ConnectorInfo(
+        id="tsuzuki.local",
+        name="Local",
+        languages=("all",),
+        base_url="local:",
+        uid_overrides={"all": 0},
+        ratelimit=50.0,
+        config=LocalConfig,
+        abilities=Abilities(popular=True, latest=True, search=True, details=True, chapters=True, pages=True),
+    )
+
+    def popular(self, config: LocalConfig, page: int) -> Visit[SeriesPage]:
+        """By name."""
+        series = yield from self._series()
+        return _page_of(sorted(series, key=lambda entry: natural(entry.name)), page)
+
+    def latest(self, config: LocalConfig, page: int) -> Visit[SeriesPage]:
+        """By the time of the last change."""
+        series = yield from self._series()
+        return _page_of(sorted(series, key=lambda entry: entry.modified_at, reverse=True), page)
+
+    def search(
+        self, config: LocalConfig, page: int, *, text: str, filters: tuple[FilterValue, ...] = ()
+    ) -> Visit[SeriesPage]:
+        """By a part of the name."""
+        series = yield from self._series()
+        fitting = [entry for entry in series if text.casefold().strip() in entry.name.casefold()]
+        return _page_of(sorted(fitting, key=lambda entry: natural(entry.name)), page)
+
+    def details(self, config: LocalConfig, series_url: str) -> Visit[SeriesDetails]:
+        """By the ComicInfo.xml of the series' folder or first archive; the cover by its name, else the first page."""
+        path, _ = parts(series_url)
+        inside: tuple[FileEntry, ...] = () if is_archive(path) else (yield ReadFolder(path))
+        archives = [f"{path}/{entry.name}" for entry in _sorted(inside) if is_archive(entry.name)]
+        archives = [path] if is_archive(path) else archives
+        info = yield from self._series_info(path, inside, archives)
+        cover = yield from self._cover(path, inside, archives)
+        return SeriesDetails(
+            title=info.series or stem(path),
+            author=info.writer,
+            artist=info.artist,
+            description=info.summary,
+            genres=info.genres,
+            cover_url=cover,
+            language=info.language,
+            is_nsfw=info.is_nsfw,
+            real_url=info.web,
+        )
+
+    def chapters(self, config: LocalConfig, series_url: str) -> Visit[tuple[FoundChapter, ...]]:
+        """Every archive and every folder with images, in natural order; what cannot be opened is listed, unreadable."""
+        path, _ = parts(series_url)
+        if is_archive(path):
+            single = yield from self._chapter(FileEntry(path, is_folder=False, size=0, modified_at=Millis(0)), "")
+            return () if single is None else (single,)
+        inside: tuple[FileEntry, ...] = yield ReadFolder(path)
+        found = []
+        for entry in _sorted(inside):
+            chapter = yield from self._chapter(_below(path, entry), path)
+            found += [] if chapter is None else [chapter]
+        if any(is_image(entry.name) for entry in inside) and not found:
+            found = [_plain_chapter(path, stem(path), None)]
+        return without_restarts(tuple(reversed(found)))
+
+    def pages(self, config: LocalConfig, chapter_url: str) -> Visit[tuple[FoundPage, ...]]:
+        """The images of the archive or folder, in natural order."""
+        path, _ = parts(chapter_url)
+        inside: tuple[FileEntry, ...] = yield ReadArchive(path) if is_archive(path) else ReadFolder(path)
+        names = [entry.name for entry in _sorted(inside) if not entry.is_folder and is_image(entry.name)]
+        if not names:
+            raise ShapeChanged(f"There are no images in {path}.")
+        images = [address(path, name) if is_archive(path) else address(f"{path}/{name}") for name in names]
+        return tuple(FoundPage(index, chapter_url, image) for index, image in enumerate(images))
+
+    def image(self, config: LocalConfig, image_url: str) -> ReadFile:
+        """The file or archive entry."""
+        return read_of(image_url, IMAGE_CAP)
+
+    def _series(self) -> Visit[list[FileEntry]]:
+        inside: tuple[FileEntry, ...] = yield ReadFolder("")
+        return [entry for entry in inside if not is_hidden(entry.name) and (entry.is_folder or is_archive(entry.name))]
+
+    def _chapter(self, entry: FileEntry, series: str) -> Visit[FoundChapter | None]:
+        """None for what is neither an archive nor a folder."""
+        if is_hidden(entry.name) or not (entry.is_folder or is_archive(entry.name)):
+            return None
+        try:
+            inside: tuple[FileEntry, ...] = yield ReadFolder(entry.name) if entry.is_folder else ReadArchive(entry.name)
+            info = yield from self._info(entry.name, inside)
+        except SourceError:
+            broken = _plain_chapter(entry.name, stem(entry.name), entry.modified_at or None, series=stem(series))
+            return msgspec.structs.replace(broken, is_readable=False)
+        count = sum(is_image(one.name) and not one.is_folder for one in inside)
+        if not count:
+            return None
+        return _chapter(entry, info, count, series=stem(series))
+
+    def _info(self, path: str, inside: Iterable[FileEntry]) -> Visit[ComicInfo]:
+        found = next((entry for entry in inside if entry.name.lower() == INFO_FILE.lower()), None)
+        if found is None or found.size > MAX_BYTES:
+            return ComicInfo()
+        read = (
+            ReadFile(path, found.name, MAX_BYTES)
+            if is_archive(path)
+            else ReadFile(f"{path}/{found.name}", None, MAX_BYTES)
+        )
+        data: bytes = yield read
+        return read_comic_info(data)
+
+    def _series_info(self, path: str, inside: tuple[FileEntry, ...], archives: list[str]) -> Visit[ComicInfo]:
+        info = (yield from self._info(path, inside)) if inside else ComicInfo()
+        if info == ComicInfo() and archives:
+            try:
+                listed: tuple[FileEntry, ...] = yield ReadArchive(archives[0])
+                info = yield from self._info(archives[0], listed)
+            except SourceError:
+                return info
+        return info
+
+    def _cover(self, path: str, inside: tuple[FileEntry, ...], archives: list[str]) -> Visit[str | None]:
+        images = [entry.name for entry in _sorted(inside) if is_image(entry.name) and not entry.is_folder]
+        named = next((name for name in images if stem(name).lower() in COVERS), None)
+        if named or images:
+            return address(f"{path}/{named or images[0]}")
+        if not archives:
+            return None
+        try:
+            listed: tuple[FileEntry, ...] = yield ReadArchive(archives[0])
+        except SourceError:
+            return None
+        first = next((entry.name for entry in _sorted(listed) if is_image(entry.name)), None)
+        return address(archives[0], first) if first else None
+
+
+def _page_of(entries: list[FileEntry], page: int) -> SeriesPage:
+    shown = entries[(page - 1) * LIST_SIZE : page * LIST_SIZE]
+    series = tuple(FoundSeries(key=entry.name, url=address(entry.name), title=stem(entry.name)) for entry in shown)
+    return SeriesPage(series, has_next=len(entries) > page * LIST_SIZE)
+
+
+def _sorted(entries: Iterable[FileEntry]) -> list[FileEntry]:
+    return sorted(entries, key=lambda entry: natural(entry.name))
+
+
+def _below(folder: str, entry: FileEntry) -> FileEntry:
+    return msgspec.structs.replace(entry, name=f"{folder}/{entry.name}" if folder else entry.name)
+
+
+def _plain_chapter(path: str, title: str, modified_at: Millis | None, *, series: str = "") -> FoundChapter:
+    read = read_name(title, series)
+    return FoundChapter(
+        url=address(path), title=title, number=read.number, volume=read.volume, published_at=modified_at
+    )
+
+
+def _chapter(entry: FileEntry, info: ComicInfo, count: int, *, series: str) -> FoundChapter:
+    plain = _plain_chapter(entry.name, info.title or stem(entry.name), None, series=series)
+    named = read_name(stem(entry.name), series)
+    return msgspec.structs.replace(
+        plain,
+        number=info.number if info.number is not None else named.number,
+        volume=info.volume if info.volume is not None else named.volume,
+        language=info.language,
+        group=info.translator,
+        published_at=_published(info) or entry.modified_at or None,
+        page_count=count,
+        real_url=info.web,
+    )
+
+
+def _published(info: ComicInfo) -> Millis | None:
+    if info.year is None:
+        return None
+    try:
+        return from_datetime(datetime(info.year, info.month or 1, info.day or 1, tzinfo=UTC))
+    except ValueError:
+        return None

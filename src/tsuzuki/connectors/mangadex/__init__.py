@@ -1,0 +1,1 @@
+"""MangaDex by its public API."""

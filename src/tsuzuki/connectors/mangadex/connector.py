@@ -1,0 +1,260 @@
+"""MangaDex: search, details, every release with its group, and the pages of MangaDex@Home.
+
+Its rules: an honest User-Agent, no `Via`, about 5 requests a second, images by proxy and never with credentials, and
+credit to the scanlation groups.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Literal
+from urllib.parse import quote, urlencode, urlsplit
+
+import msgspec
+from msgspec import Meta
+
+from tsuzuki.connectors.config import SourceConfig
+from tsuzuki.connectors.filters import Filter, FilterValue
+from tsuzuki.connectors.mangadex import searching
+from tsuzuki.connectors.mangadex.reading import SITE, details_of, newest_first, series_of
+from tsuzuki.connectors.mangadex.searching import Query
+from tsuzuki.connectors.mangadex.shapes import AtHome, Chapter, ChapterList, MangaAnswer, MangaList, error_detail, read
+from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, ImageOutcome, Visit
+from tsuzuki.model.errors import HttpStatus, Invalid, Problem, ShapeChanged
+from tsuzuki.model.fetching import Ask, Pace, RateHeaders, Reply
+from tsuzuki.model.harvest import FoundChapter, FoundPage, SeriesDetails, SeriesPage
+
+API = "https://api.mangadex.org"
+REPORTS = "https://api.mangadex.network/report"
+LIST_SIZE = 32
+LATEST_SIZE = 100
+FEED_SIZE = 500
+OFFSET_CAP = 10_000
+MAX_REQUESTS = 200
+"""A feed of 100,000 releases; nobody has one, and a server that never ends its list must not hold us."""
+IMAGE_CAP = 32 * 1024 * 1024
+LIMITS = RateHeaders(remaining="x-ratelimit-remaining", reset="x-ratelimit-retry-after", unit="epoch_seconds")
+AT_HOME_PACE = Pace("at-home", per_second=40 / 60)
+LANGUAGES = (
+    "en", "ar", "bg", "bn", "ca", "cs", "da", "de", "el", "es", "es-la", "fa", "fi", "fr", "he", "hi", "hu", "id",
+    "it", "ja", "ko", "lt", "ms", "nl", "no", "pl", "pt", "pt-br", "ro", "ru", "sv", "th", "tl", "tr", "uk", "vi",
+    "zh", "zh-hk",
+)  # fmt: skip
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+Uuid = Annotated[str, Meta(pattern=rf"^{_UUID.pattern}$")]
+
+
+class MangaDexConfig(SourceConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`contentrating` is what lists and feeds may contain; `datasaver` takes the smaller images."""
+
+    language: Annotated[str, Meta(pattern="^[a-z]{2}(-[a-z]{2})?$")] = "en"
+    contentrating: tuple[Literal["safe", "suggestive", "erotica", "pornographic"], ...] = (
+        "safe",
+        "suggestive",
+        "erotica",
+    )
+    datasaver: bool = False
+    excludedgroups: Annotated[tuple[Uuid, ...], Meta(max_length=100)] = ()
+    excludeduploaders: Annotated[tuple[Uuid, ...], Meta(max_length=100)] = ()
+
+    def problems(self) -> Iterator[Problem]:
+        """MangaDex bans clients that hide who they are."""
+        yield from super().problems()
+        if any(name.lower() == "user-agent" for name in self.headers):
+            yield Problem("headers.User-Agent", "MangaDex wants an honest User-Agent; it cannot be replaced.")
+        if not self.contentrating:
+            yield Problem("contentrating", "At least one content rating is needed.")
+
+
+class MangaDex(Connector):
+    """The connector; `api` differs only for the developers' mirror and for tests."""
+
+    info = ConnectorInfo(
+        id="org.mangadex",
+        name="MangaDex",
+        languages=LANGUAGES,
+        base_url=SITE,
+        hosts=("api.mangadex.org",),
+        ratelimit=4.0,
+        image_urls_expire=True,
+        config=MangaDexConfig,
+        abilities=Abilities(popular=True, latest=True, search=True, details=True, chapters=True, pages=True),
+    )
+
+    def __init__(self, api: str = API) -> None:
+        self._api = api
+
+    def filters(self, config: MangaDexConfig) -> tuple[Filter, ...]:
+        """Tags, status, demographic, origin, rating and order."""
+        return searching.declared(config.contentrating)
+
+    def popular(self, config: MangaDexConfig, page: int) -> Visit[SeriesPage]:
+        """By followers."""
+        query = [("order[followedCount]", "desc"), *_ratings(config)]
+        return (yield from self._list(config, page, query))
+
+    def latest(self, config: MangaDexConfig, page: int) -> Visit[SeriesPage]:
+        """The series of the newest chapters in this language; the order of series by itself mixes all languages."""
+        offset = (page - 1) * LATEST_SIZE
+        if offset + LATEST_SIZE > OFFSET_CAP:
+            return SeriesPage(())
+        query = [
+            ("limit", str(LATEST_SIZE)),
+            ("offset", str(offset)),
+            ("order[readableAt]", "desc"),
+            ("translatedLanguage[]", config.language),
+            ("includeFuturePublishAt", "0"),
+            *_ratings(config),
+            *_unwanted(config),
+        ]
+        found = read((yield self._ask("/chapter", query)), ChapterList)
+        links = [link for chapter in found.data for link in chapter.relationships]
+        ids = list(dict.fromkeys(link.id for link in links if link.type == "manga"))
+        has_next = _has_next(offset, LATEST_SIZE, found.total)
+        if not ids:
+            return SeriesPage((), has_next)
+        wanted = [("limit", str(len(ids))), ("includes[]", "cover_art"), *(("ids[]", id_) for id_ in ids)]
+        wanted += _ratings(config)
+        listed = {manga.id: manga for manga in read((yield self._ask("/manga", wanted)), MangaList).data}
+        return SeriesPage(tuple(series_of(listed[id_], config.language) for id_ in ids if id_ in listed), has_next)
+
+    def search(
+        self, config: MangaDexConfig, page: int, *, text: str, filters: tuple[FilterValue, ...] = ()
+    ) -> Visit[SeriesPage]:
+        """By title and filters; a pasted address or id of a series finds that series."""
+        identity = _UUID.search(text.lower())
+        if identity:
+            query = [("ids[]", identity[0]), *(("contentRating[]", rating) for rating in searching.RATINGS.values())]
+            return (yield from self._list(config, page, query, any_language=True))
+        title = [("title", text.strip())] if text.strip() else []
+        return (yield from self._list(config, page, [*title, *searching.query_of(filters, config.contentrating)]))
+
+    def _list(
+        self, config: MangaDexConfig, page: int, query: Query, *, any_language: bool = False
+    ) -> Visit[SeriesPage]:
+        offset = (page - 1) * LIST_SIZE
+        if offset + LIST_SIZE > OFFSET_CAP:
+            return SeriesPage(())
+        language = [] if any_language else [("availableTranslatedLanguage[]", config.language)]
+        paging = [("limit", str(LIST_SIZE)), ("offset", str(offset)), ("includes[]", "cover_art")]
+        found = read((yield self._ask("/manga", [*paging, *language, *query])), MangaList)
+        series = tuple(series_of(manga, config.language) for manga in found.data)
+        return SeriesPage(series, bool(series) and _has_next(offset, LIST_SIZE, found.total))
+
+    def details(self, config: MangaDexConfig, series_url: str) -> Visit[SeriesDetails]:
+        """All that MangaDex tells of a series."""
+        includes = [("includes[]", kind) for kind in ("cover_art", "author", "artist")]
+        reply = yield self._ask(f"/manga/{_id_in(series_url)}", includes, accept={404})
+        _refuse_missing(reply, "this series")
+        return details_of(read(reply, MangaAnswer).data, config.language)
+
+    def chapters(self, config: MangaDexConfig, series_url: str) -> Visit[tuple[FoundChapter, ...]]:
+        """Every release in the language, with its group. Walked from the oldest, in windows below the offset cap."""
+        path = f"/manga/{_id_in(series_url)}/feed"
+        found: dict[str, Chapter] = {}
+        since: str | None = None
+        offset = 0
+        for _ in range(MAX_REQUESTS):
+            reply = yield self._ask(path, _feed_query(config, offset, since), accept={404})
+            _refuse_missing(reply, "this series")
+            page = read(reply, ChapterList)
+            found.update((chapter.id, chapter) for chapter in page.data)
+            offset += FEED_SIZE
+            if offset >= page.total:
+                return newest_first(found.values())
+            if not page.data:
+                raise ShapeChanged(f"MangaDex promised {page.total} chapters and sent fewer.")
+            if offset + FEED_SIZE > OFFSET_CAP:
+                since, offset = _window_after(page.data[-1], since), 0
+        raise ShapeChanged(f"MangaDex's list of chapters does not end after {MAX_REQUESTS} pages.")
+
+    def pages(self, config: MangaDexConfig, chapter_url: str) -> Visit[tuple[FoundPage, ...]]:
+        """The images on the MangaDex@Home node of the moment: good for minutes, never stored (R66)."""
+        path = f"/at-home/server/{_id_in(chapter_url)}"
+        reply = yield self._ask(path, [("forcePort443", "true")], accept={404}, pace=AT_HOME_PACE)
+        _refuse_missing(reply, "this chapter's pages")
+        home = read(reply, AtHome)
+        folder, names = ("data-saver", home.chapter.data_saver) if config.datasaver else ("data", home.chapter.data)
+        if not names:
+            raise ShapeChanged("MangaDex sent no pages for this chapter.")
+        base = f"{home.base_url.rstrip('/')}/{folder}/{quote(home.chapter.hash, safe='')}"
+        return tuple(
+            FoundPage(index, f"{chapter_url}#{index + 1}", f"{base}/{quote(name, safe='')}")
+            for index, name in enumerate(names)
+        )
+
+    def image(self, config: MangaDexConfig, image_url: str) -> Ask:  # noqa: ARG002  # the protocol's signature
+        """Plain: image hosts get no credentials."""
+        return Ask(image_url, max_bytes=IMAGE_CAP)
+
+    def image_report(self, outcome: ImageOutcome) -> Ask | None:
+        """MangaDex@Home wants to hear of every image, unless its own servers sent it."""
+        host = urlsplit(outcome.url).hostname or ""
+        if host == "mangadex.org" or host.endswith(".mangadex.org"):
+            return None
+        report = {
+            "url": outcome.url,
+            "success": outcome.is_success,
+            "bytes": outcome.size,
+            "duration": outcome.took_ms,
+            "cached": outcome.is_cached,
+        }
+        headers = {"content-type": "application/json"}
+        return Ask(REPORTS, method="POST", headers=headers, body=msgspec.json.encode(report))
+
+    def _ask(
+        self, path: str, query: Query, *, accept: frozenset[int] | set[int] = frozenset(), pace: Pace | None = None
+    ) -> Ask:
+        url = f"{self._api}{path}?{urlencode(query, safe='[]')}"
+        return Ask(url, accept_statuses=frozenset(accept), rate_headers=LIMITS, pace=pace)
+
+
+def _id_in(url: str) -> str:
+    """The id in an address of ours; nothing else of it is used, so it can name no host (SEC-05)."""
+    found = _UUID.search(url.lower())
+    if found is None:
+        raise Invalid(f"{url[:200]!r} is no address of a series or chapter on MangaDex.")
+    return found[0]
+
+
+def _refuse_missing(reply: Reply, what: str) -> None:
+    if reply.status == 404:
+        raise HttpStatus(f"MangaDex does not have {what}, or not any more: {error_detail(reply)}.", status=404)
+
+
+def _has_next(offset: int, size: int, total: int) -> bool:
+    after = offset + size
+    return after < total and after + size <= OFFSET_CAP
+
+
+def _ratings(config: MangaDexConfig) -> Query:
+    return [("contentRating[]", rating) for rating in config.contentrating]
+
+
+def _unwanted(config: MangaDexConfig) -> Query:
+    groups = [("excludedGroups[]", group) for group in config.excludedgroups]
+    return [*groups, *(("excludedUploaders[]", uploader) for uploader in config.excludeduploaders)]
+
+
+def _feed_query(config: MangaDexConfig, offset: int, since: str | None) -> Query:
+    # includeFuturePublishAt must be said: any of its kind switches off the rule that only published ones come.
+    query = [
+        ("limit", str(FEED_SIZE)),
+        ("offset", str(offset)),
+        ("translatedLanguage[]", config.language),
+        ("order[createdAt]", "asc"),
+        ("includes[]", "scanlation_group"),
+        ("includes[]", "user"),
+        ("includeFuturePublishAt", "0"),
+        *_ratings(config),
+        *_unwanted(config),
+    ]
+    return [*query, ("createdAtSince", since)] if since else query
+
+
+def _window_after(last: Chapter, since: str | None) -> str:
+    """Where the next window begins: at the last one seen, which comes again and is known by its id."""
+    moment = last.attributes.created_at[:19]
+    if moment == since:
+        raise ShapeChanged("MangaDex lists more than 10,000 chapters of one second.")
+    return moment

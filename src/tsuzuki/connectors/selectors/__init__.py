@@ -1,0 +1,1 @@
+"""Sources described in a YAML or JSON file, without code."""

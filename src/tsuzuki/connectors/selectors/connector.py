@@ -1,0 +1,317 @@
+"""A source that is described by a definition."""
+
+# ruff: noqa: ARG002  # the protocol's signatures; what a definition says needs no config
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from tsuzuki.connectors.chapter_names import read_name, without_restarts
+from tsuzuki.connectors.config import SourceConfig
+from tsuzuki.connectors.feed.encodings import charset_of
+from tsuzuki.connectors.filters import Filter, FilterValue, Select, Text, with_values
+from tsuzuki.connectors.html.addresses import http_url
+from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, Visit
+from tsuzuki.connectors.selectors import values
+from tsuzuki.connectors.selectors.addresses import address_to_call, own_address, own_hosts, series_values, with_query
+from tsuzuki.connectors.selectors.definition import (
+    STATUS_CODES,
+    ChaptersStep,
+    Definition,
+    FixedSeries,
+    Pick,
+    SeriesStep,
+    Step,
+)
+from tsuzuki.connectors.selectors.extracting import MAX_BYTES, Extract, Plan, extract_html, extract_json
+from tsuzuki.connectors.selectors.values import Row
+from tsuzuki.model.errors import ShapeChanged
+from tsuzuki.model.fetching import Ask, Parse, Reply
+from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
+from tsuzuki.model.numbers import parse_number
+from tsuzuki.model.times import Millis
+
+ANY = "Any"
+IMAGE_CAP = 32 * 1024 * 1024
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a step found, where, and when."""
+
+    found: Extract
+    url: str
+    received_at: Millis
+
+
+class SelectorsSource(Connector):
+    """Asks what the definition says and reads it as the definition says."""
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+        self.info = _info(definition)
+
+    def filters(self, config: SourceConfig) -> tuple[Filter, ...]:
+        """Those of the definition's search."""
+        search = self.definition.search
+        return tuple(
+            Select(choice.name, (ANY, *choice.options)) if choice.options else Text(choice.name)
+            for choice in (search.filters if search else ())
+        )
+
+    def popular(self, config: SourceConfig, page: int) -> Visit[SeriesPage]:
+        """The definition's list; without one, its fixed series."""
+        if self.definition.popular is None and self.definition.series:
+            return _on_one_page(self._fixed() if page == 1 else ())
+        return self._list(self.definition.popular, "list popular series", page)
+
+    def latest(self, config: SourceConfig, page: int) -> Visit[SeriesPage]:
+        """The definition's list."""
+        return self._list(self.definition.latest, "list the latest series", page)
+
+    def search(
+        self, config: SourceConfig, page: int, *, text: str, filters: tuple[FilterValue, ...] = ()
+    ) -> Visit[SeriesPage]:
+        """The definition's search; without one, the fixed series whose title has the text in it."""
+        chosen = with_values(self.filters(config), filters)
+        if self.definition.search is None and self.definition.series:
+            wanted = text.casefold().strip()
+            fitting = tuple(series for series in self._fixed() if wanted in series.title.casefold())
+            return _on_one_page(fitting if page == 1 else ())
+        return self._list(self.definition.search, "search", page, text=text, chosen=chosen)
+
+    def _list(
+        self,
+        step: SeriesStep | None,
+        doing: str,
+        page: int,
+        *,
+        text: str | None = None,
+        chosen: tuple[Filter, ...] = (),
+    ) -> Visit[SeriesPage]:
+        if step is None:
+            self._decline(doing)
+        return self._listed(step, page, text=text, chosen=chosen)
+
+    def _listed(
+        self, step: SeriesStep, page: int, *, text: str | None, chosen: tuple[Filter, ...]
+    ) -> Visit[SeriesPage]:
+        variables = {
+            "page": str(page - 1 + step.first_page),
+            "offset": str((page - 1) * step.page_size),
+            "query": text or "",
+            "language": self.definition.language,
+        }
+        address = address_to_call(self.definition, step.url, variables)
+        answer = yield from self._ask(step, with_query(address, _parameters(step, chosen)))
+        series = tuple(self._series(answer, step))
+        if not series and page == 1 and text is None:
+            raise ShapeChanged(f"{answer.url}: nothing was found by each: {step.each!r} with its link and title.")
+        return SeriesPage(series, bool(series) and values.is_there(answer.found.whole, "next", step.next))
+
+    def details(self, config: SourceConfig, series_url: str) -> Visit[SeriesDetails]:
+        """By the definition; without `details`, what its fixed series say."""
+        step = self.definition.details
+        fixed = next((one for one in self.definition.series if self._address(one) == self._own(series_url)), None)
+        if step is None:
+            yield from ()
+            if fixed is None:
+                self._decline("show a series")
+            return _fixed_details(fixed, self.definition)
+        answer = yield from self._call(step, series_url)
+        row = next(iter(answer.found.rows), {})
+        title = values.one(row, "title", step.title)
+        if title is None:
+            raise ShapeChanged(f"{answer.url}: no title was found by {', '.join(step.title.pick)!r}.")
+        return SeriesDetails(
+            title=title,
+            alt_titles=tuple(other for other in values.many(row, "alt_titles", step.alt_titles) if other != title),
+            author=", ".join(values.many(row, "author", step.author)) or None,
+            artist=", ".join(values.many(row, "artist", step.artist)) or None,
+            description="\n\n".join(values.many(row, "description", step.description)) or None,
+            genres=values.many(row, "genres", step.genres),
+            status=values.status(row, "status", step.status),
+            cover_url=http_url(values.one(row, "cover", step.cover), answer.url),
+            language=None if self.definition.language == "all" else self.definition.language,
+            is_nsfw=self.definition.nsfw,
+            real_url=self._own(series_url),
+        )
+
+    def chapters(self, config: SourceConfig, series_url: str) -> Visit[tuple[FoundChapter, ...]]:
+        """All pages of the list; `ShapeChanged` when it goes on after `maxpages`, rather than a part of it."""
+        step = self.definition.chapters
+        found: dict[str, FoundChapter] = {}
+        answers = yield from self._follow(step, series_url, step.next, limit=config.maxpages)
+        for answer in answers:
+            rows = list(self._chapters(answer, step))
+            if answer.found.rows and not rows:
+                raise ShapeChanged(f"{answer.url}: {step.each!r} was found, but no link in it.")
+            found.update((chapter.url, chapter) for chapter in rows if chapter.url not in found)
+        listed = tuple(found.values())
+        return without_restarts(listed if step.order == "newest_first" else listed[::-1])
+
+    def pages(self, config: SourceConfig, chapter_url: str) -> Visit[tuple[FoundPage, ...]]:
+        """The images in their order, each once."""
+        step = self.definition.pages
+        if step is None:
+            self._decline("list pages")
+        answers = yield from self._follow(step, chapter_url, step.next, limit=config.maxpages)
+        images = [
+            image
+            for answer in answers
+            for row in answer.found.rows
+            if (image := http_url(values.one(row, "image", step.image), answer.url))
+        ]
+        if not images:
+            raise ShapeChanged(f"{answers[0].url}: no image was found by {step.each!r}.")
+        return tuple(FoundPage(index, chapter_url, image) for index, image in enumerate(dict.fromkeys(images)))
+
+    def image(self, config: SourceConfig, image_url: str) -> Ask:
+        """With the definition's own headers, such as the Referer that image hosts ask for, but no others."""
+        return Ask(image_url, headers=self.definition.headers, max_bytes=IMAGE_CAP)
+
+    def _call(self, step: Step, url: str) -> Visit[Answer]:
+        address = address_to_call(self.definition, step.url, series_values(self.definition, url))
+        return (yield from self._ask(step, address))
+
+    def _follow(self, step: Step, url: str, onward: Pick | None, *, limit: int) -> Visit[list[Answer]]:
+        """This page and those that `next` leads to, each once."""
+        answers = [(yield from self._call(step, url))]
+        seen = {answers[0].url}
+        while (address := self._next(answers[-1], onward)) and address not in seen:
+            if len(answers) >= limit:
+                raise ShapeChanged(f"{url[:200]}: the list has more than {limit} pages; `maxpages` allows no more.")
+            seen.add(address)
+            answers.append((yield from self._ask(step, address)))
+        return answers
+
+    def _next(self, answer: Answer, onward: Pick | None) -> str | None:
+        text = values.one(answer.found.whole, "next", onward)
+        return own_address(self.definition, text, answer.url) if text else None
+
+    def _ask(self, step: Step, address: str) -> Visit[Answer]:
+        reply: Reply = yield Ask(address, headers=self.definition.headers, max_bytes=MAX_BYTES)
+        plan = _plan(step)
+        if step.reads == "json":
+            return Answer(extract_json(reply.body, plan), reply.url, reply.received_at)
+        charset = charset_of(reply.headers.get("content-type", ""))
+        found: Extract = yield Parse(extract_html, (reply.body, charset, plan))
+        return Answer(found, reply.url, reply.received_at)
+
+    def _series(self, answer: Answer, step: SeriesStep) -> Iterator[FoundSeries]:
+        """Rows without a title, or that lead away from the source, are no series."""
+        seen: set[str] = set()
+        for row in answer.found.rows:
+            link, title = values.one(row, "link", step.link), values.one(row, "title", step.title)
+            url = own_address(self.definition, link, answer.url) if link else None
+            if url is None or title is None or url in seen:
+                continue
+            seen.add(url)
+            cover = http_url(values.one(row, "cover", step.cover), answer.url)
+            yield FoundSeries(key=_key(url), url=url, title=title, cover_url=cover)
+
+    def _chapters(self, answer: Answer, step: ChaptersStep) -> Iterator[FoundChapter]:
+        for row in answer.found.rows:
+            link = values.one(row, "link", step.link)
+            url = own_address(self.definition, link, answer.url) if link else None
+            if url is not None:
+                yield self._chapter(row, step, url, now=answer.received_at)
+
+    def _chapter(self, row: Row, step: ChaptersStep, url: str, *, now: Millis) -> FoundChapter:
+        title = values.one(row, "title", step.title) or ""
+        read = read_name(title)
+        number = parse_number(values.one(row, "number", step.number)) if step.number else read.number
+        volume = parse_number(values.one(row, "volume", step.volume)) if step.volume else read.volume
+        language = None if self.definition.language == "all" else self.definition.language
+        return FoundChapter(
+            url=url,
+            title=title,
+            source_key=values.one(row, "key", step.key),
+            number=number,
+            volume=volume,
+            language=values.one(row, "language", step.language) or language,
+            group=values.one(row, "group", step.group),
+            published_at=values.date(row, "date", step.date, now=now),
+            is_readable=self.definition.pages is not None,
+        )
+
+    def _fixed(self) -> tuple[FoundSeries, ...]:
+        found = []
+        for series in self.definition.series:
+            url = self._address(series)
+            cover = http_url(series.cover, self.definition.base_url)
+            found.append(FoundSeries(key=_key(url), url=url, title=series.title, cover_url=cover))
+        return tuple(found)
+
+    def _address(self, series: FixedSeries) -> str:
+        return self._own(series.url) or series.url
+
+    def _own(self, url: str) -> str | None:
+        return own_address(self.definition, url)
+
+
+def _info(definition: Definition) -> ConnectorInfo:
+    has_fixed = bool(definition.series)
+    return ConnectorInfo(
+        id=definition.id,
+        name=definition.name,
+        languages=(definition.language,),
+        base_url=definition.base_url,
+        hosts=tuple(sorted(host.partition(":")[0] for host in own_hosts(definition))),
+        version_id=definition.version_id,
+        is_nsfw=definition.nsfw,
+        ratelimit=definition.ratelimit,
+        image_urls_expire=definition.image_urls_expire,
+        abilities=Abilities(
+            popular=definition.popular is not None or has_fixed,
+            latest=definition.latest is not None,
+            search=definition.search is not None or has_fixed,
+            details=definition.details is not None or has_fixed,
+            chapters=True,
+            pages=definition.pages is not None,
+        ),
+    )
+
+
+def _plan(step: Step) -> Plan:
+    """Every pick of the step; `next` looks at the whole answer, all others at one row."""
+    picks: Mapping[str, tuple[str, ...]] = {
+        name: pick.pick for name in step.__struct_fields__ if isinstance(pick := getattr(step, name), Pick)
+    }
+    row = {name: expressions for name, expressions in picks.items() if name != "next"}
+    whole = {"next": picks["next"]} if "next" in picks else {}
+    return Plan(getattr(step, "each", None), row, whole)
+
+
+def _parameters(step: SeriesStep, chosen: tuple[Filter, ...]) -> list[tuple[str, str]]:
+    parameters = []
+    for declared, entry in zip(step.filters, chosen, strict=True) if chosen else ():
+        if isinstance(entry, Select) and entry.state:
+            parameters.append((declared.param, list(declared.options.values())[entry.state - 1]))
+        if isinstance(entry, Text) and entry.state:
+            parameters.append((declared.param, entry.state))
+    return parameters
+
+
+def _on_one_page(series: tuple[FoundSeries, ...]) -> Visit[SeriesPage]:
+    yield from ()
+    return SeriesPage(series)
+
+
+def _fixed_details(series: FixedSeries, definition: Definition) -> SeriesDetails:
+    return SeriesDetails(
+        title=series.title,
+        author=series.author,
+        artist=series.artist,
+        description=series.description,
+        genres=series.genres,
+        status=STATUS_CODES[series.status],
+        cover_url=http_url(series.cover, definition.base_url),
+        language=None if definition.language == "all" else definition.language,
+        is_nsfw=definition.nsfw,
+        real_url=own_address(definition, series.url),
+    )
+
+
+def _key(url: str) -> str:
+    """The address without scheme and host, so that a site may move."""
+    return "/" + url.partition("://")[2].partition("/")[2]

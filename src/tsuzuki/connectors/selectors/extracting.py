@@ -1,0 +1,158 @@
+"""What the expressions of a step find in an answer, as plain texts. Runs in the bounded process pool for HTML.
+
+An answer is written by strangers: its size, its tags and what is found in it are bounded before anything reads it
+(SEC-20). A parser of HTML takes quadratic time on elements that are never closed.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from itertools import islice
+from typing import Any, Protocol
+
+import msgspec
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+
+from tsuzuki.connectors.feed.encodings import decode
+from tsuzuki.connectors.selectors.jsonpath import as_text, follow
+from tsuzuki.model.errors import NotAFeed, TooLarge
+
+MAX_BYTES = 4 * 1024 * 1024
+MAX_TAGS = 200_000
+MAX_UNCLOSED = 5000
+MAX_ROWS = 20_000
+MAX_VALUES = 500
+MAX_TEXT = 20_000
+
+_TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]{0,20})")
+_UNCLOSED_BY_NATURE = frozenset(
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
+    | {"p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "option"}
+)
+_META_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"@([A-Za-z_][\w:.-]{0,60})$")
+
+Texts = tuple[tuple[str, ...], ...]
+"""Per expression of a pick, in order, what it found."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Which expressions to apply: to each row, and to the whole answer."""
+
+    each: str | None
+    row: Mapping[str, tuple[str, ...]]
+    whole: Mapping[str, tuple[str, ...]] = {}
+
+
+class Extract(msgspec.Struct, frozen=True):
+    """What was found, by the names of the plan."""
+
+    rows: tuple[Mapping[str, Texts], ...]
+    whole: Mapping[str, Texts]
+
+
+class Place(Protocol):
+    """A part of an answer that expressions can be applied to."""
+
+    def rows(self, each: str) -> "Iterable[Place]": ...
+    def texts(self, expression: str) -> Iterable[str]: ...
+
+
+def extract_html(body: bytes, charset: str | None, plan: Plan) -> Extract:
+    """`TooLarge` for a page that is a bomb."""
+    found = _META_CHARSET.search(body[:2048])
+    text = decode(body, charset or (found[1].decode("ascii") if found else None))
+    _refuse_bombs(text)
+    return _extract(HtmlPlace(LexborHTMLParser(text).root), plan)
+
+
+def extract_json(body: bytes, plan: Plan) -> Extract:
+    """`NotAFeed` for what is not JSON."""
+    try:
+        value = msgspec.json.Decoder(float_hook=Decimal).decode(body)
+    except (msgspec.DecodeError, RecursionError, ArithmeticError) as error:
+        raise NotAFeed(f"The answer is not JSON: {error}.") from error
+    return _extract(JsonPlace(value), plan)
+
+
+def _extract(document: Place, plan: Plan) -> Extract:
+    rows: Iterable[Place] = [document] if plan.each is None else islice(document.rows(plan.each), MAX_ROWS)
+    found = tuple({name: _texts(row, picks) for name, picks in plan.row.items()} for row in rows)
+    return Extract(found, {name: _texts(document, picks) for name, picks in plan.whole.items()})
+
+
+def _texts(place: Place, expressions: tuple[str, ...]) -> Texts:
+    return tuple(tuple(text[:MAX_TEXT] for text in islice(place.texts(one), MAX_VALUES)) for one in expressions)
+
+
+class HtmlPlace:
+    """An element. `css@name` is an attribute, `css` the text, `@name` and the empty one are of the element itself."""
+
+    def __init__(self, node: LexborNode | None) -> None:
+        self._node = node
+
+    def rows(self, each: str) -> Iterable["HtmlPlace"]:
+        """Every element that matches."""
+        return (HtmlPlace(node) for node in self._matching(each))
+
+    def texts(self, expression: str) -> Iterable[str]:
+        """What each match says, without those that say nothing."""
+        css, attribute = split_expression(expression)
+        for node in self._matching(css):
+            text = _plain_text(node) if attribute is None else node.attributes.get(attribute)
+            if text and text.strip():
+                yield text.strip()
+
+    def _matching(self, css: str) -> list[LexborNode]:
+        if self._node is None:
+            return []
+        return self._node.css(css) if css else [self._node]
+
+
+def _plain_text(node: LexborNode) -> str:
+    return " ".join(node.text(deep=True, separator=" ").split())
+
+
+class JsonPlace:
+    """A JSON value; expressions are paths."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def rows(self, each: str) -> Iterable["JsonPlace"]:
+        """Every value at the path."""
+        return (JsonPlace(value) for value in follow(self._value, each))
+
+    def texts(self, expression: str) -> Iterable[str]:
+        """Every scalar at the path."""
+        return (text for value in follow(self._value, expression) if (text := as_text(value)))
+
+
+def split_expression(expression: str) -> tuple[str, str | None]:
+    """The CSS selector and the attribute of `css@attribute`; the attribute is None for text."""
+    found = _ATTRIBUTE.search(expression.strip())
+    if found is None:
+        return expression.strip(), None
+    return expression.strip()[: found.start()].strip(), found[1].lower()
+
+
+def css_problem(css: str) -> str | None:
+    """Why this selector cannot be used; None when it can."""
+    try:
+        LexborHTMLParser("<p></p>").css(css)
+    except SelectolaxError:
+        return f"{css!r} is not a CSS selector."
+    return None
+
+
+def _refuse_bombs(text: str) -> None:
+    unclosed: Counter[str] = Counter()
+    tags = 0
+    for tags, found in enumerate(_TAG.finditer(text), start=1):
+        if tags > MAX_TAGS:
+            break
+        unclosed[found[2].lower()] += -1 if found[1] else 1
+    depth = sum(count for tag, count in unclosed.items() if count > 0 and tag not in _UNCLOSED_BY_NATURE)
+    if tags > MAX_TAGS or depth > MAX_UNCLOSED:
+        raise TooLarge(f"The page has more than {MAX_TAGS} tags, or {MAX_UNCLOSED} that are never closed.")
