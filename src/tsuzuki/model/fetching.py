@@ -48,6 +48,7 @@ class Ask(msgspec.Struct, frozen=True):
     rate_headers: RateHeaders | None = None
     """Where this source tells its limits, for those that do not use Retry-After."""
     pace: Pace | None = None
+    """Where this call has a limit of its own."""
 
 
 class Hop(msgspec.Struct, frozen=True):
