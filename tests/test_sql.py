@@ -32,10 +32,17 @@ ALL = [(area, query) for area in AREAS for query in queries(area)]
 each_query = pytest.mark.parametrize(("area", "query"), ALL, ids=[f"{area}.{query.name}" for area, query in ALL])
 
 
+def files_of(area: str) -> list[Path]:
+    """The modules of an area, without those of areas inside it."""
+    inside = [SOURCE / other for other in AREAS if other.startswith(f"{area}/")]
+    found = sorted((SOURCE / area).rglob("*.py"))
+    return [file for file in found if not any(file.is_relative_to(folder) for folder in inside)]
+
+
 def uses(area: str) -> list[tuple[str, str, ast.Call]]:
     """Every `tx.verb(..., q.name, ...)` of an area: the module, the query's name, the call."""
     found = []
-    for file in sorted((SOURCE / area).rglob("*.py")):
+    for file in files_of(area):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VERBS:
                 for argument in node.args:

@@ -77,10 +77,44 @@ create table api_token (
 ) strict;
 create index api_token_user on api_token (user_id);
 
+create table invite (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  tenant_id integer not null references tenant (id) on delete cascade,
+  role text not null check (role in ('admin', 'reader')),
+  code_hash blob not null unique check (length(code_hash) = 32),
+  invited_by integer references user_account (id) on delete cascade,  -- null for the code of the first visit
+  created_at integer not null,
+  expires_at integer not null
+) strict;
+create index invite_tenant on invite (tenant_id);
+create index invite_inviter on invite (invited_by);
+create index invite_expiry on invite (expires_at);
+
+create table sign_in_guard (
+  key text primary key,  -- an address or a name, hashed: people type passwords into the name's field
+  recent text not null default '[]' check (json_valid(recent)),  -- when the failures of the window were
+  blocked_until integer,
+  forget_at integer not null
+) strict, without rowid;
+create index sign_in_guard_age on sign_in_guard (forget_at);
+
+create table oidc_flow (
+  key_hash blob primary key check (length(key_hash) = 32),  -- of a cookie: the flow belongs to one browser
+  state text not null,
+  nonce text not null,
+  verifier text not null,
+  next text not null,
+  user_id integer references user_account (id) on delete cascade,  -- whose account is being linked
+  expires_at integer not null
+) strict, without rowid;
+create index oidc_flow_user on oidc_flow (user_id);
+create index oidc_flow_expiry on oidc_flow (expires_at);
+
 create table audit (
   id integer primary key,
   at integer not null,
-  actor_id integer references user_account (id) on delete set null,
+  actor_id text,  -- the public id, without a foreign key: the log outlives who acted; null for the system
   actor text not null,  -- the name as it was then, or 'system'
   action text not null,
   entity_type text not null,
@@ -92,6 +126,13 @@ create table audit (
 ) strict;
 create index audit_at on audit (at, id);
 create index audit_entity on audit (entity_type, entity_id, id);
+create index audit_actor on audit (actor_id, id);
+create trigger audit_unchanged before update on audit begin
+  select raise(abort, 'the audit log is append-only');
+end;
+create trigger audit_undeleted before delete on audit begin
+  select raise(abort, 'the audit log is append-only');
+end;
 
 -- What can be called ----------------------------------------------------------------------------------------
 

@@ -1,0 +1,20 @@
+-- name: add_audit
+insert into audit (at, actor_id, actor, action, entity_type, entity_id, before, after, reason, address)
+values (:at, :actor_id, :actor, :action, :entity_type, :entity_id, :before, :after, :reason, :address);
+
+-- fragment: audit_filter
+(cast(:actor_id as text) is null or actor_id = :actor_id)
+  and (cast(:prefix as text) is null or action = :action or substr(action, 1, length(:prefix)) = :prefix)
+  and (cast(:entity_type as text) is null or entity_type = :entity_type)
+  and (cast(:entity_id as text) is null or entity_id = :entity_id)
+  and at >= :since and at < :until
+
+-- name: list_audit
+select id, at, actor_id, actor, action, entity_type, entity_id, before, after, reason, address
+from audit
+where {audit_filter}
+order by at desc, id desc
+limit :most offset :skip;
+
+-- name: count_audit
+select count(*) as total from audit where {audit_filter};

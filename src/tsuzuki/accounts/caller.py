@@ -1,0 +1,60 @@
+"""Who is calling: resolved once per request, and asked by everything after that."""
+
+from typing import Literal
+
+import msgspec
+
+from tsuzuki.accounts.nouns import SCOPES, Actor, KeyHolder, Role, Scope, SessionId, TokenId
+from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """A person with a session or a token. A session may do all that its owner may; a token what its scopes say."""
+
+    user_id: UserId
+    user_public_id: PublicId
+    tenant_id: TenantId
+    default_shelf_id: ShelfId | None
+    username: str
+    role: Role
+    scopes: frozenset[str]
+    by: Literal["session", "token"]
+    key_id: int
+    key_public_id: PublicId
+    address: str
+
+    @property
+    def actor(self) -> Actor:
+        """The caller as the audit log remembers it."""
+        return Actor(self.user_public_id, self.username, self.address)
+
+    @property
+    def session_id(self) -> SessionId | None:
+        """The session that this request came with."""
+        return SessionId(self.key_id) if self.by == "session" else None
+
+    @property
+    def token_id(self) -> TokenId | None:
+        """The token that this request came with."""
+        return TokenId(self.key_id) if self.by == "token" else None
+
+    def may(self, scope: Scope) -> bool:
+        """Whether this scope is the caller's: `admin` takes the role as well as the scope."""
+        return scope in self.scopes and (scope != "admin" or self.role == "admin")
+
+
+def caller_of(holder: KeyHolder, by: Literal["session", "token"], address: str) -> Caller:
+    """The caller behind a key."""
+    return Caller(
+        user_id=holder.user_id,
+        user_public_id=holder.user_public_id,
+        tenant_id=holder.tenant_id,
+        default_shelf_id=holder.default_shelf_id,
+        username=holder.username,
+        role=holder.role,
+        scopes=frozenset(SCOPES) if by == "session" else frozenset(holder.scopes.split()),
+        by=by,
+        key_id=holder.key_id,
+        key_public_id=holder.key_public_id,
+        address=address,
+    )

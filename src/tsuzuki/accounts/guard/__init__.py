@@ -1,0 +1,1 @@
+"""How often a sign-in may fail."""

@@ -1,0 +1,78 @@
+"""When a sign-in may be tried: so many failures within a window, then nothing for the length of a block."""
+
+import ipaddress
+from collections.abc import Iterable
+
+import msgspec
+
+from tsuzuki.model.times import MINUTE, SECOND, Millis
+
+IPV6_CUSTOMER = 64
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """So many failures within the window, then nothing for the length of the block."""
+
+    failures: int = 10
+    window: Millis = MINUTE
+    block: Millis = Millis(5 * MINUTE)
+
+
+class Guard(msgspec.Struct, frozen=True):
+    """What is remembered of an address or a name: when it failed lately, and until when it is blocked."""
+
+    recent: tuple[Millis, ...] = ()
+    blocked_until: Millis | None = None
+
+
+def wait(guard: Guard, now: Millis, limits: Limits) -> Millis:
+    """How long until the next attempt may be made; 0 for at once."""
+    if guard.blocked_until is not None and guard.blocked_until > now:
+        return Millis(guard.blocked_until - now)
+    within = _within(guard.recent, now, limits)
+    if len(within) >= limits.failures:  # a block that is shorter than the window
+        return Millis(within[-limits.failures] + limits.window - now)
+    return Millis(0)
+
+
+def attempted(guard: Guard, now: Millis, limits: Limits) -> Guard:
+    """An attempt counts as a failure from its beginning, or ten thousand at once would all be checked."""
+    recent = (*_within(guard.recent, now, limits), now)
+    blocked = Millis(now + limits.block) if len(recent) >= limits.failures else None
+    return Guard(recent, blocked)
+
+
+def forgiven(guard: Guard, attempt: Millis, limits: Limits) -> Guard:
+    """The attempt turned out right: it alone is taken back, so a success never pays for others' guesses."""
+    if attempt not in guard.recent:
+        return guard
+    at = guard.recent.index(attempt)
+    recent = guard.recent[:at] + guard.recent[at + 1 :]
+    return Guard(recent, guard.blocked_until if len(recent) >= limits.failures else None)
+
+
+def forget_at(guard: Guard, now: Millis, limits: Limits) -> Millis:
+    """When nothing is left to remember."""
+    return Millis(max(now + limits.window, guard.blocked_until or 0))
+
+
+def retry_after(delay: Millis) -> int:
+    """In whole seconds, as the header says it."""
+    return max(1, -(-delay // SECOND))
+
+
+def _within(recent: Iterable[Millis], now: Millis, limits: Limits) -> tuple[Millis, ...]:
+    return tuple(at for at in recent if at > now - limits.window)
+
+
+def neighbourhood(address: str) -> str:
+    """What is limited together: an IPv4 address, or the /64 that one IPv6 customer has all of."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed, IPV6_CUSTOMER), strict=False))

@@ -1,0 +1,155 @@
+"""Tenants, people and the keys they hold, as the rest of the program sees them."""
+
+from collections.abc import Callable
+from typing import Literal, NewType
+
+import msgspec
+
+from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
+from tsuzuki.model.times import Millis
+
+Role = Literal["admin", "reader"]
+Scope = Literal["read", "write", "admin"]
+Protocol = Literal["opds", "greader", "fever", "koreader"]
+"""What a device password can be made for."""
+TokenKind = Literal["token", "device"]
+
+SessionId = NewType("SessionId", int)
+TokenId = NewType("TokenId", int)
+
+Clock = Callable[[], Millis]
+Dice = Callable[[int], bytes]
+"""So many random bytes that nobody can guess."""
+
+SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
+
+
+class Tenant(msgspec.Struct, frozen=True):
+    """Who pays: its people share its shelves."""
+
+    id: TenantId
+    public_id: PublicId
+    name: str
+    churned_at: Millis | None
+    created_at: Millis
+    updated_at: Millis
+
+
+class Shelf(msgspec.Struct, frozen=True):
+    """A shelf, as far as choosing one needs it."""
+
+    id: ShelfId
+    public_id: PublicId
+    name: str
+    plan: str
+    status: str
+
+
+class User(msgspec.Struct, frozen=True):
+    """A person. What proves it is them is elsewhere: `Credential`."""
+
+    id: UserId
+    public_id: PublicId
+    tenant_id: TenantId
+    default_shelf_id: ShelfId | None
+    username: str
+    role: Role
+    email: str | None
+    disabled_at: Millis | None
+    created_at: Millis
+    updated_at: Millis
+
+
+class ListedUser(msgspec.Struct, frozen=True):
+    """A person in the operator's list."""
+
+    public_id: PublicId
+    tenant_public_id: PublicId
+    tenant_name: str
+    username: str
+    role: Role
+    email: str | None
+    has_password: bool
+    is_linked: bool
+    disabled_at: Millis | None
+    created_at: Millis
+    last_used_at: Millis | None
+
+
+class Credential(msgspec.Struct, frozen=True):
+    """What a password is checked against."""
+
+    user_id: UserId
+    password_hash: str | None
+    disabled_at: Millis | None
+
+
+class Session(msgspec.Struct, frozen=True):
+    """One signed-in browser."""
+
+    id: SessionId
+    public_id: PublicId
+    user_agent: str
+    address: str
+    created_at: Millis
+    last_used_at: Millis
+    expires_at: Millis
+
+
+class Token(msgspec.Struct, frozen=True):
+    """A token or device password without its secret, which nobody has but its owner (R77)."""
+
+    id: TokenId
+    public_id: PublicId
+    name: str
+    kind: TokenKind
+    scopes: str
+    created_at: Millis
+    last_used_at: Millis | None
+    expires_at: Millis | None
+    revoked_at: Millis | None
+
+
+class Invite(msgspec.Struct, frozen=True):
+    """An open invitation without its code."""
+
+    public_id: PublicId
+    tenant_id: TenantId
+    tenant_public_id: PublicId
+    role: Role
+    invited_by: str | None
+    created_at: Millis
+    expires_at: Millis
+
+
+class KeyHolder(msgspec.Struct, frozen=True):
+    """Whoever holds a session's or token's key, found by its hash."""
+
+    key_id: int
+    key_public_id: PublicId
+    last_used_at: Millis | None
+    scopes: str
+    user_id: UserId
+    user_public_id: PublicId
+    tenant_id: TenantId
+    default_shelf_id: ShelfId | None
+    username: str
+    role: Role
+
+
+class Actor(msgspec.Struct, frozen=True):
+    """Who did something, as the audit log remembers it."""
+
+    id: PublicId | None
+    name: str
+    address: str | None = None
+
+
+SYSTEM = Actor(None, "system")
+
+
+class Slice(msgspec.Struct, frozen=True):
+    """A part of a list."""
+
+    most: int = 50
+    skip: int = 0

@@ -1,0 +1,275 @@
+-- Tenants and their shelves ---------------------------------------------------------------------------------
+
+-- fragment: tenant_columns
+id, public_id, name, churned_at, created_at, updated_at
+
+-- name: lock_people
+-- What must see each other in turn: the first set-up, and whatever could take away the last administrator.
+-- SQLite has one writer.
+select 1 as locked;
+
+-- name: add_tenant
+insert into tenant (public_id, name, anchor_at, created_at, updated_at)
+values (:public_id, :name, :now, :now, :now)
+returning {tenant_columns};
+
+-- name: first_tenant
+select {tenant_columns} from tenant order by id limit 1;
+
+-- name: get_tenant
+select {tenant_columns} from tenant where public_id = :public_id;
+
+-- name: get_tenant_of
+select {tenant_columns} from tenant where id = :id;
+
+-- name: list_tenants
+select {tenant_columns} from tenant order by id limit :most offset :skip;
+
+-- name: count_tenants
+select count(*) as total from tenant;
+
+-- name: rename_tenant
+update tenant set name = :name, updated_at = :now where id = :id
+returning {tenant_columns};
+
+-- name: count_tenant_contents
+select
+  (select count(*) from user_account where user_account.tenant_id = tenant.id) as users,
+  (select count(*) from shelf where shelf.tenant_id = tenant.id) as shelves,
+  (select count(*) from subscription join shelf on shelf.id = subscription.shelf_id
+   where shelf.tenant_id = tenant.id) as subscriptions,
+  (select count(*) from follow join shelf on shelf.id = follow.shelf_id
+   where shelf.tenant_id = tenant.id) as follows,
+  (select count(*) from bookmark join shelf on shelf.id = bookmark.shelf_id
+   where shelf.tenant_id = tenant.id) as bookmarks,
+  (select count(*) from activity where activity.tenant_id = tenant.id) as activities
+from tenant
+where tenant.id = :id;
+
+-- name: delete_subscriptions_of_tenant
+-- Before the tenant: a subscription holds on to its group, whichever of the two the cascade meets first.
+delete from subscription where shelf_id in (select id from shelf where tenant_id = :tenant_id);
+
+-- name: delete_tenant
+delete from tenant where id = :id;
+
+-- fragment: shelf_columns
+id, public_id, name, plan, status
+
+-- name: add_shelf
+insert into shelf (public_id, tenant_id, name, plan, created_at, updated_at)
+values (:public_id, :tenant_id, :name, :plan, :now, :now)
+returning {shelf_columns};
+
+-- name: add_default_group
+insert into shelf_group (public_id, shelf_id, name, is_default, created_at, updated_at)
+values (:public_id, :shelf_id, 'Default', true, :now, :now);
+
+-- name: list_shelves
+-- The first is the one that is meant when a person has chosen none.
+select {shelf_columns} from shelf where tenant_id = :tenant_id order by id;
+
+-- name: get_shelf
+-- I8: another tenant's shelf is not found.
+select {shelf_columns} from shelf where tenant_id = :tenant_id and public_id = :public_id;
+
+-- People ----------------------------------------------------------------------------------------------------
+
+-- fragment: user_columns
+id, public_id, tenant_id, default_shelf_id, username, role, email, disabled_at, created_at, updated_at
+
+-- name: add_user
+insert into user_account (
+  public_id, tenant_id, default_shelf_id, username, role, password_hash, email, oidc_issuer, oidc_subject,
+  created_at, updated_at
+)
+values (
+  :public_id, :tenant_id, :default_shelf_id, :username, :role, :password_hash, :email, :oidc_issuer, :oidc_subject,
+  :now, :now
+)
+returning {user_columns};
+
+-- name: has_users
+select exists (select 1 from user_account) as found;
+
+-- name: get_user
+select {user_columns} from user_account where public_id = :public_id;
+
+-- name: get_user_by_id
+select {user_columns} from user_account where id = :id;
+
+-- name: find_user_by_name
+select {user_columns} from user_account where username = :username;
+
+-- name: find_user_by_identity
+select {user_columns} from user_account where oidc_issuer = :issuer and oidc_subject = :subject;
+
+-- name: find_credential
+select id as user_id, password_hash, disabled_at from user_account where username = :username;
+
+-- name: get_credential
+select id as user_id, password_hash, disabled_at from user_account where id = :user_id;
+
+-- name: list_users
+select
+  user_account.public_id, tenant.public_id as tenant_public_id, tenant.name as tenant_name, user_account.username,
+  user_account.role, user_account.email, user_account.password_hash is not null as has_password,
+  user_account.oidc_subject is not null as is_linked, user_account.disabled_at, user_account.created_at,
+  (select max(session.last_used_at) from session where session.user_id = user_account.id) as last_used_at
+from user_account
+join tenant on tenant.id = user_account.tenant_id
+order by user_account.id
+limit :most offset :skip;
+
+-- name: count_users
+select count(*) as total from user_account;
+
+-- name: count_other_admins
+select count(*) as total from user_account where role = 'admin' and disabled_at is null and id <> :id;
+
+-- name: change_user
+update user_account
+set role = :role, email = :email, default_shelf_id = :default_shelf_id, updated_at = :now
+where id = :id
+returning {user_columns};
+
+-- name: set_disabled
+update user_account set disabled_at = :disabled_at, updated_at = :now where id = :id
+returning {user_columns};
+
+-- name: set_password_hash
+update user_account set password_hash = :password_hash, updated_at = :now where id = :id;
+
+-- name: set_identity
+update user_account set oidc_issuer = :issuer, oidc_subject = :subject, updated_at = :now where id = :id;
+
+-- name: count_user_contents
+select
+  (select count(*) from session where session.user_id = user_account.id) as sessions,
+  (select count(*) from api_token where api_token.user_id = user_account.id and api_token.revoked_at is null) as tokens,
+  (select count(*) from invite where invite.invited_by = user_account.id) as invites
+from user_account
+where user_account.id = :id;
+
+-- name: delete_user
+delete from user_account where id = :id;
+
+-- Invitations -----------------------------------------------------------------------------------------------
+
+-- name: add_invite
+insert into invite (public_id, tenant_id, role, code_hash, invited_by, created_at, expires_at)
+values (:public_id, :tenant_id, :role, :code_hash, :invited_by, :now, :expires_at);
+
+-- name: list_invites
+-- The code of the first visit is nobody's invitation.
+select
+  invite.public_id, invite.tenant_id, tenant.public_id as tenant_public_id, invite.role,
+  user_account.username as invited_by, invite.created_at, invite.expires_at
+from invite
+join tenant on tenant.id = invite.tenant_id
+join user_account on user_account.id = invite.invited_by
+where invite.expires_at > :now
+order by invite.id;
+
+-- name: take_invite
+-- Whoever deletes the row has the invitation: it cannot be used twice.
+delete from invite
+where code_hash = :code_hash and expires_at > :now and (invited_by is null) = cast(:is_setup as boolean)
+returning tenant_id, role;
+
+-- name: revoke_invite
+delete from invite where public_id = :public_id and invited_by is not null;
+
+-- name: delete_setup_codes
+delete from invite where invited_by is null;
+
+-- name: delete_old_invites
+delete from invite where expires_at <= :now;
+
+-- Sessions --------------------------------------------------------------------------------------------------
+
+-- fragment: holder_columns
+user_account.id as user_id, user_account.public_id as user_public_id, user_account.tenant_id,
+user_account.default_shelf_id, user_account.username, user_account.role
+
+-- name: add_session
+insert into session (public_id, user_id, key_hash, user_agent, address, created_at, last_used_at, expires_at)
+values (:public_id, :user_id, :key_hash, :user_agent, :address, :now, :now, :expires_at);
+
+-- name: find_session
+-- inline: by two unique keys, at every request with a cookie
+-- SEC-34: nobody disabled has a session, whatever rows are left.
+select session.id as key_id, session.public_id as key_public_id, session.last_used_at, '' as scopes, {holder_columns}
+from session
+join user_account on user_account.id = session.user_id
+where session.key_hash = :key_hash and session.expires_at > :now and user_account.disabled_at is null;
+
+-- name: touch_session
+update session set last_used_at = :now, expires_at = :expires_at, address = :address where id = :id;
+
+-- name: list_sessions
+select id, public_id, user_agent, address, created_at, last_used_at, expires_at
+from session
+where user_id = :user_id and expires_at > :now
+order by last_used_at desc, id desc;
+
+-- name: end_session
+-- I8: only one's own.
+delete from session where public_id = :public_id and user_id = :user_id;
+
+-- name: end_session_by_key
+delete from session where key_hash = :key_hash;
+
+-- name: end_sessions
+delete from session where user_id = :user_id and id <> :but_id;
+
+-- name: delete_old_sessions
+delete from session where expires_at <= :now;
+
+-- Tokens ----------------------------------------------------------------------------------------------------
+
+-- fragment: token_columns
+id, public_id, name, kind, scopes, created_at, last_used_at, expires_at, revoked_at
+
+-- name: add_token
+insert into api_token (public_id, user_id, name, kind, key_hash, scopes, created_at, expires_at)
+values (:public_id, :user_id, :name, :kind, :key_hash, :scopes, :now, :expires_at)
+returning {token_columns};
+
+-- name: find_token
+-- inline: by two unique keys, at every request with a token
+select
+  api_token.id as key_id, api_token.public_id as key_public_id, api_token.last_used_at, api_token.scopes,
+  {holder_columns}
+from api_token
+join user_account on user_account.id = api_token.user_id
+where api_token.key_hash = :key_hash and api_token.kind = :kind and api_token.revoked_at is null
+  and (api_token.expires_at is null or api_token.expires_at > :now) and user_account.disabled_at is null;
+
+-- name: touch_token
+update api_token set last_used_at = :now where id = :id;
+
+-- name: get_token
+select {token_columns} from api_token where id = :id;
+
+-- name: list_tokens
+select {token_columns} from api_token where user_id = :user_id order by id desc;
+
+-- name: revoke_token
+-- I8: only one's own; a second time changes nothing.
+update api_token set revoked_at = :now where public_id = :public_id and user_id = :user_id and revoked_at is null
+returning {token_columns};
+
+-- OpenID Connect --------------------------------------------------------------------------------------------
+
+-- name: add_flow
+insert into oidc_flow (key_hash, state, nonce, verifier, next, user_id, expires_at)
+values (:key_hash, :state, :nonce, :verifier, :next, :user_id, :expires_at);
+
+-- name: take_flow
+-- A flow ends once: whoever deletes the row has it.
+delete from oidc_flow where key_hash = :key_hash and expires_at > :now
+returning state, nonce, verifier, next, user_id;
+
+-- name: delete_old_flows
+delete from oidc_flow where expires_at <= :now;

@@ -1,0 +1,393 @@
+"""People, their invitations and their keys as rows."""
+
+import msgspec
+
+from tsuzuki.accounts.nouns import (
+    Credential,
+    Invite,
+    KeyHolder,
+    ListedUser,
+    Role,
+    Session,
+    SessionId,
+    Shelf,
+    Slice,
+    Tenant,
+    Token,
+    TokenId,
+    TokenKind,
+    User,
+)
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
+from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.accounts")
+
+
+async def lock_people_tx(tx: Tx) -> None:
+    """Wait until no other transaction is setting up, or taking an administrator away."""
+    await tx.one(int, q.lock_people)
+
+
+# -- tenants and their shelves
+
+
+class TenantContents(msgspec.Struct, frozen=True):
+    """What goes with a tenant, or holds it."""
+
+    users: int
+    shelves: int
+    subscriptions: int
+    follows: int
+    bookmarks: int
+    activities: int
+
+
+async def add_tenant_tx(tx: Tx, public_id: PublicId, name: str, now: Millis) -> Tenant:
+    """A tenant with nothing in it."""
+    return await tx.one(Tenant, q.add_tenant, public_id=public_id, name=name, now=now)
+
+
+async def first_tenant_tx(tx: Tx) -> Tenant | None:
+    """The one that a fresh install begins with."""
+    return await tx.maybe(Tenant, q.first_tenant)
+
+
+async def get_tenant_tx(tx: Tx, public_id: PublicId) -> Tenant:
+    """By its public id, or NotFound."""
+    return await tx.one(Tenant, q.get_tenant, public_id=public_id)
+
+
+async def get_tenant_of_tx(tx: Tx, tenant_id: TenantId) -> Tenant:
+    """By its id, or NotFound."""
+    return await tx.one(Tenant, q.get_tenant_of, id=tenant_id)
+
+
+async def list_tenants_tx(tx: Tx, part: Slice) -> tuple[list[Tenant], int]:
+    """Oldest first, and how many there are in all."""
+    rows = await tx.many(Tenant, q.list_tenants, most=part.most, skip=part.skip)
+    return rows, await tx.one(int, q.count_tenants)
+
+
+async def rename_tenant_tx(tx: Tx, tenant_id: TenantId, name: str, now: Millis) -> Tenant:
+    """The tenant under its new name."""
+    return await tx.one(Tenant, q.rename_tenant, id=tenant_id, name=name, now=now)
+
+
+async def count_tenant_contents_tx(tx: Tx, tenant_id: TenantId) -> TenantContents:
+    """How much hangs on it."""
+    return await tx.one(TenantContents, q.count_tenant_contents, id=tenant_id)
+
+
+async def delete_tenant_tx(tx: Tx, tenant_id: TenantId) -> None:
+    """The tenant with all that is its own; what was fetched for it stays."""
+    await tx.run(q.delete_subscriptions_of_tenant, tenant_id=tenant_id)
+    await tx.run(q.delete_tenant, id=tenant_id)
+
+
+async def add_shelf_tx(
+    tx: Tx, tenant_id: TenantId, public_ids: tuple[PublicId, PublicId], *, name: str, plan: str, now: Millis
+) -> Shelf:
+    """A shelf with its default group, which takes the second id."""
+    of_shelf, of_group = public_ids
+    shelf = await tx.one(Shelf, q.add_shelf, public_id=of_shelf, tenant_id=tenant_id, name=name, plan=plan, now=now)
+    await tx.run(q.add_default_group, public_id=of_group, shelf_id=shelf.id, now=now)
+    return shelf
+
+
+async def list_shelves_tx(tx: Tx, tenant_id: TenantId) -> list[Shelf]:
+    """The tenant's, oldest first."""
+    return await tx.many(Shelf, q.list_shelves, tenant_id=tenant_id)
+
+
+async def get_shelf_tx(tx: Tx, tenant_id: TenantId, public_id: PublicId) -> Shelf:
+    """One of the tenant's, or NotFound (I8)."""
+    return await tx.one(Shelf, q.get_shelf, tenant_id=tenant_id, public_id=public_id)
+
+
+# -- people
+
+
+class NewUser(msgspec.Struct, frozen=True, kw_only=True):
+    """A person who is about to exist."""
+
+    public_id: PublicId
+    tenant_id: TenantId
+    username: str
+    role: Role
+    default_shelf_id: ShelfId | None = None
+    password_hash: str | None = None
+    email: str | None = None
+    oidc_issuer: str | None = None
+    oidc_subject: str | None = None
+
+
+class UserContents(msgspec.Struct, frozen=True):
+    """What goes with a person. The shelves are the tenant's and stay."""
+
+    sessions: int
+    tokens: int
+    invites: int
+
+
+async def add_user_tx(tx: Tx, new: NewUser, now: Millis) -> User:
+    """The person; UniqueViolation when the name or the identity is taken."""
+    return await tx.one(User, q.add_user, now=now, **msgspec.structs.asdict(new))
+
+
+async def has_users_tx(tx: Tx) -> bool:
+    """Whether anyone was ever set up."""
+    return await tx.one(bool, q.has_users)
+
+
+async def get_user_tx(tx: Tx, public_id: PublicId) -> User:
+    """By the public id, or NotFound."""
+    return await tx.one(User, q.get_user, public_id=public_id)
+
+
+async def get_user_by_id_tx(tx: Tx, user_id: UserId) -> User:
+    """By the id, or NotFound."""
+    return await tx.one(User, q.get_user_by_id, id=user_id)
+
+
+async def find_user_by_name_tx(tx: Tx, username: str) -> User | None:
+    """By the name as it is stored."""
+    return await tx.maybe(User, q.find_user_by_name, username=username)
+
+
+async def find_user_by_identity_tx(tx: Tx, issuer: str, subject: str) -> User | None:
+    """Whoever is linked to this identity at this provider."""
+    return await tx.maybe(User, q.find_user_by_identity, issuer=issuer, subject=subject)
+
+
+async def find_credential_tx(tx: Tx, username: str) -> Credential | None:
+    """What the password of this name is checked against."""
+    return await tx.maybe(Credential, q.find_credential, username=username)
+
+
+async def get_credential_tx(tx: Tx, user_id: UserId) -> Credential:
+    """What this person's password is checked against."""
+    return await tx.one(Credential, q.get_credential, user_id=user_id)
+
+
+async def list_users_tx(tx: Tx, part: Slice) -> tuple[list[ListedUser], int]:
+    """Oldest first, and how many there are in all."""
+    rows = await tx.many(ListedUser, q.list_users, most=part.most, skip=part.skip)
+    return rows, await tx.one(int, q.count_users)
+
+
+async def count_other_admins_tx(tx: Tx, user_id: UserId) -> int:
+    """How many could still administer without this one."""
+    return await tx.one(int, q.count_other_admins, id=user_id)
+
+
+async def change_user_tx(tx: Tx, user: User, now: Millis) -> User:
+    """Store the role, address and shelf that `user` says."""
+    return await tx.one(
+        User,
+        q.change_user,
+        id=user.id,
+        role=user.role,
+        email=user.email,
+        default_shelf_id=user.default_shelf_id,
+        now=now,
+    )
+
+
+async def set_disabled_tx(tx: Tx, user_id: UserId, disabled_at: Millis | None, *, now: Millis) -> User:
+    """Nobody disabled gets in by any door; None lets them in again."""
+    return await tx.one(User, q.set_disabled, id=user_id, disabled_at=disabled_at, now=now)
+
+
+async def set_password_hash_tx(tx: Tx, user_id: UserId, password_hash: str, *, now: Millis) -> None:
+    """From now on this password and no other."""
+    await tx.run(q.set_password_hash, id=user_id, password_hash=password_hash, now=now)
+
+
+async def set_identity_tx(tx: Tx, user_id: UserId, *, issuer: str | None, subject: str | None, now: Millis) -> None:
+    """Link an identity, or with None unlink it; UniqueViolation when it is someone else's."""
+    await tx.run(q.set_identity, id=user_id, issuer=issuer, subject=subject, now=now)
+
+
+async def count_user_contents_tx(tx: Tx, user_id: UserId) -> UserContents:
+    """How much goes with this person."""
+    return await tx.one(UserContents, q.count_user_contents, id=user_id)
+
+
+async def delete_user_tx(tx: Tx, user_id: UserId) -> None:
+    """The person with sessions, tokens and open invitations."""
+    await tx.run(q.delete_user, id=user_id)
+
+
+# -- invitations
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """What an invitation is good for."""
+
+    tenant_id: TenantId
+    role: Role
+
+
+class NewInvite(msgspec.Struct, frozen=True, kw_only=True):
+    """An invitation that is about to exist; the code of the first visit has no inviter."""
+
+    public_id: PublicId
+    tenant_id: TenantId
+    role: Role
+    code_hash: bytes
+    invited_by: UserId | None
+    expires_at: Millis
+
+
+async def add_invite_tx(tx: Tx, new: NewInvite, now: Millis) -> None:
+    """Its code can be used once, until it expires."""
+    await tx.run(q.add_invite, now=now, **msgspec.structs.asdict(new))
+
+
+async def list_invites_tx(tx: Tx, now: Millis) -> list[Invite]:
+    """The open ones, oldest first."""
+    return await tx.many(Invite, q.list_invites, now=now)
+
+
+async def take_invite_tx(tx: Tx, code_hash: bytes, *, is_setup: bool, now: Millis) -> Taken | None:
+    """Use it up; None when there is none, or it was used or has expired."""
+    return await tx.maybe(Taken, q.take_invite, code_hash=code_hash, is_setup=is_setup, now=now)
+
+
+async def revoke_invite_tx(tx: Tx, public_id: PublicId) -> bool:
+    """False when there was none."""
+    return await tx.run(q.revoke_invite, public_id=public_id) > 0
+
+
+async def delete_setup_codes_tx(tx: Tx) -> None:
+    """There is an administrator now, however that came about."""
+    await tx.run(q.delete_setup_codes)
+
+
+# -- sessions
+
+
+class NewSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that is about to exist."""
+
+    public_id: PublicId
+    user_id: UserId
+    key_hash: bytes
+    user_agent: str
+    address: str
+    expires_at: Millis
+
+
+async def add_session_tx(tx: Tx, new: NewSession, now: Millis) -> None:
+    """From now on its key is a way in."""
+    await tx.run(q.add_session, now=now, **msgspec.structs.asdict(new))
+
+
+async def find_session_tx(tx: Tx, key_hash: bytes, now: Millis) -> KeyHolder | None:
+    """Whose session this key opens, if it still does."""
+    return await tx.maybe(KeyHolder, q.find_session, key_hash=key_hash, now=now)
+
+
+async def touch_session_tx(tx: Tx, session_id: SessionId, *, address: str, expires_at: Millis, now: Millis) -> None:
+    """It was used just now and lives on."""
+    await tx.run(q.touch_session, id=session_id, address=address, expires_at=expires_at, now=now)
+
+
+async def list_sessions_tx(tx: Tx, user_id: UserId, now: Millis) -> list[Session]:
+    """The living ones, last used first."""
+    return await tx.many(Session, q.list_sessions, user_id=user_id, now=now)
+
+
+async def end_session_tx(tx: Tx, user_id: UserId, public_id: PublicId) -> bool:
+    """End one of this person's; False when it is none."""
+    return await tx.run(q.end_session, user_id=user_id, public_id=public_id) > 0
+
+
+async def end_session_by_key_tx(tx: Tx, key_hash: bytes) -> bool:
+    """End whichever session this key opens; False when it opens none."""
+    return await tx.run(q.end_session_by_key, key_hash=key_hash) > 0
+
+
+async def end_sessions_tx(tx: Tx, user_id: UserId, *, but: SessionId | None = None) -> int:
+    """End all of this person's, or all but one; how many that were."""
+    return await tx.run(q.end_sessions, user_id=user_id, but_id=but or 0)
+
+
+# -- tokens
+
+
+class NewToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A token that is about to exist."""
+
+    public_id: PublicId
+    user_id: UserId
+    name: str
+    kind: TokenKind
+    key_hash: bytes
+    scopes: str
+    expires_at: Millis | None
+
+
+async def add_token_tx(tx: Tx, new: NewToken, now: Millis) -> Token:
+    """From now on its key is a way in."""
+    return await tx.one(Token, q.add_token, now=now, **msgspec.structs.asdict(new))
+
+
+async def find_token_tx(tx: Tx, key_hash: bytes, kind: TokenKind, *, now: Millis) -> KeyHolder | None:
+    """Whose token this key is, if it is still good."""
+    return await tx.maybe(KeyHolder, q.find_token, key_hash=key_hash, kind=kind, now=now)
+
+
+async def touch_token_tx(tx: Tx, token_id: TokenId, now: Millis) -> None:
+    """It was used just now."""
+    await tx.run(q.touch_token, id=token_id, now=now)
+
+
+async def get_token_tx(tx: Tx, token_id: TokenId) -> Token:
+    """By its id, or NotFound."""
+    return await tx.one(Token, q.get_token, id=token_id)
+
+
+async def list_tokens_tx(tx: Tx, user_id: UserId) -> list[Token]:
+    """This person's, newest first, the revoked ones among them."""
+    return await tx.many(Token, q.list_tokens, user_id=user_id)
+
+
+async def revoke_token_tx(tx: Tx, user_id: UserId, public_id: PublicId, *, now: Millis) -> Token | None:
+    """Revoke one of this person's; None when it is none, or was revoked before."""
+    return await tx.maybe(Token, q.revoke_token, user_id=user_id, public_id=public_id, now=now)
+
+
+# -- OpenID Connect
+
+
+class Flow(msgspec.Struct, frozen=True):
+    """A sign-in that has gone to the provider and has not come back."""
+
+    state: str
+    nonce: str
+    verifier: str
+    next: str
+    user_id: UserId | None
+
+
+async def add_flow_tx(tx: Tx, key_hash: bytes, flow: Flow, *, expires_at: Millis) -> None:
+    """It belongs to the browser that holds the key."""
+    await tx.run(q.add_flow, key_hash=key_hash, expires_at=expires_at, **msgspec.structs.asdict(flow))
+
+
+async def take_flow_tx(tx: Tx, key_hash: bytes, now: Millis) -> Flow | None:
+    """Use it up; None when this browser began none, or too long ago."""
+    return await tx.maybe(Flow, q.take_flow, key_hash=key_hash, now=now)
+
+
+# -- upkeep
+
+
+async def delete_old_tx(tx: Tx, now: Millis) -> int:
+    """What has expired and is of no use to anybody; how many rows that were."""
+    gone = await tx.run(q.delete_old_sessions, now=now)
+    gone += await tx.run(q.delete_old_invites, now=now)
+    return gone + await tx.run(q.delete_old_flows, now=now)
