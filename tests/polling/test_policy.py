@@ -1,0 +1,153 @@
+"""When a watch is looked at again, and why."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.builders import NOON
+from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
+from tsuzuki.polling.policy import (
+    COLD,
+    HOT,
+    WARM,
+    Answered,
+    Failed,
+    Pace,
+    Watched,
+    is_breaker_open,
+    next_look,
+    wants_full_fetch,
+)
+
+PACE = Pace(Millis(30 * MINUTE), Millis(48 * HOUR))
+FEED = Watched(kind="feed", last_release_at=NOON)
+SERIES = Watched(kind="series", last_release_at=NOON)
+
+
+def ago(span):
+    return Millis(NOON - span)
+
+
+def wait(watched, outcome, pace=PACE):
+    look = next_look(watched, outcome, pace, NOON)
+    assert look.at is not None
+    return look.at - NOON
+
+
+@pytest.mark.parametrize(
+    ("answered", "delay", "why"),
+    [
+        (Answered(), 30 * MINUTE, "the pull interval"),
+        (Answered(retry_after=Millis(10 * MINUTE)), 30 * MINUTE, "the pull interval"),
+        (Answered(retry_after=Millis(2 * HOUR)), 2 * HOUR, "the source asked us to wait"),
+        (Answered(fresh_for=Millis(3 * HOUR)), 3 * HOUR, "its answer is fresh until then"),
+        (Answered(retry_after=Millis(5 * HOUR), fresh_for=Millis(3 * HOUR)), 5 * HOUR, "the source asked us to wait"),
+        (Answered(fresh_for=Millis(365 * DAY)), 48 * HOUR, "its answer is fresh until then"),
+    ],
+)
+def test_after_an_answer_the_longest_of_interval_retry_after_and_freshness_counts(answered, delay, why):
+    look = next_look(FEED, answered, PACE, NOON)
+    assert (look.at, look.why) == (NOON + delay, why)
+
+
+@pytest.mark.parametrize(
+    ("failures", "minutes"), [(1, 54), (2, 97.2), (3, 174.96), (4, 314.928), (8, 48 * 60), (100_000, 48 * 60)]
+)
+def test_after_failures_a_feed_is_left_alone_for_interval_times_1_8_to_their_power(failures, minutes):
+    assert wait(FEED, Failed(failures)) == int(minutes * MINUTE)
+
+
+def test_r21_retry_after_wins_over_the_back_off_and_is_capped_like_it():
+    assert wait(FEED, Failed(1, retry_after=Millis(6 * HOUR))) == 6 * HOUR
+    assert wait(FEED, Failed(1, retry_after=Millis(10**15))) == 48 * HOUR
+    assert next_look(FEED, Failed(1, Millis(6 * HOUR)), PACE, NOON).why == "the source asked us to wait"
+
+
+@given(
+    kind=st.sampled_from(["feed", "series"]),
+    failures=st.integers(1, 100_000),
+    retry_after=st.none() | st.integers(-5, 10**18).map(Millis),
+    interval=st.integers(1000, 10 * DAY).map(Millis),
+    ceiling=st.integers(1000, 100 * DAY).map(Millis),
+)
+def test_rel_22_no_count_of_failures_leaves_the_bounds(kind, failures, retry_after, interval, ceiling):
+    watched = Watched(kind=kind, last_release_at=NOON, wished_interval=interval)
+    delay = wait(watched, Failed(failures, retry_after), Pace(interval, ceiling))
+    assert min(interval, ceiling) <= delay <= ceiling
+
+
+@pytest.mark.parametrize(
+    ("quiet_for", "followers", "failures", "priority"),
+    [
+        (0, 1, 0, HOT),
+        (7 * DAY - 1, 1, 0, HOT),
+        (7 * DAY, 1, 0, WARM),
+        (30 * DAY - 1, 1, 0, WARM),
+        (30 * DAY, 1, 0, COLD),
+        (300 * DAY, 100, 0, COLD),
+        (300 * DAY, 101, 0, HOT),
+        (0, 1, 1, WARM),
+        (8 * DAY, 1, 1, COLD),
+        (300 * DAY, 1, 9, COLD),
+        (300 * DAY, 101, 9, WARM),
+    ],
+)
+def test_r24_a_release_makes_hot_silence_cools_and_failures_demote_one_step(quiet_for, followers, failures, priority):
+    watched = Watched(kind="series", last_release_at=ago(quiet_for), followers=followers)
+    outcome = Failed(failures) if failures else Answered()
+    assert next_look(watched, outcome, PACE, NOON).priority == priority
+
+
+@pytest.mark.parametrize(
+    ("quiet_for", "delay", "why"),
+    [
+        (0, 15 * MINUTE, "the series is hot"),
+        (8 * DAY, 4 * HOUR, "the series is warm"),
+        (31 * DAY, 24 * HOUR, "the series is cold"),
+    ],
+)
+def test_r24_a_series_is_looked_at_by_its_class(quiet_for, delay, why):
+    look = next_look(Watched(kind="series", last_release_at=ago(quiet_for)), Answered(), PACE, NOON)
+    assert (look.at, look.why) == (NOON + delay, why)
+
+
+def test_r23_rel_20_at_five_failures_a_series_rests_a_day_then_is_probed():
+    assert wait(SERIES, Failed(4)) < DAY
+    for failures in (5, 6):
+        assert wait(SERIES, Failed(failures)) >= DAY
+        assert is_breaker_open("series", failures)
+    assert "probe" in next_look(SERIES, Failed(5), PACE, NOON).why
+    assert wait(SERIES, Answered()) == 15 * MINUTE
+    assert not is_breaker_open("feed", 50)
+
+
+def test_r23_the_rest_obeys_a_lower_ceiling():
+    assert wait(SERIES, Failed(5), Pace(Millis(MINUTE), Millis(2 * HOUR))) == 2 * HOUR
+
+
+def test_r24_what_is_fetched_once_is_not_looked_at_again_unless_it_failed():
+    once = Watched(kind="series", last_release_at=NOON, fetch_once=True)
+    assert next_look(once, Answered(), PACE, NOON).at is None
+    assert wait(once, Failed(1)) > 0
+
+
+def test_a_plan_slows_and_a_wish_speeds():
+    wish = Millis(5 * MINUTE)
+    assert wait(Watched(kind="feed", last_release_at=None, wished_interval=wish), Answered()) == wish
+    slow = Watched(kind="feed", last_release_at=None, wished_interval=wish, poll_floor=Millis(HOUR))
+    assert wait(slow, Answered()) == HOUR
+    assert "plan" in next_look(slow, Answered(), PACE, NOON).why
+
+
+@pytest.mark.parametrize(
+    ("last_full", "dice", "wanted"),
+    [
+        (None, 0.5, True),
+        (ago(7 * DAY - SECOND), 0.0, False),
+        (ago(7 * DAY), 0.0, True),
+        (ago(7 * DAY), 0.5, False),
+        (ago(8 * DAY), 0.99, True),
+    ],
+)
+def test_rel_23_every_seven_days_or_so_validators_are_left_out(last_full, dice, wanted):
+    assert wants_full_fetch(last_full, NOON, dice) is wanted
