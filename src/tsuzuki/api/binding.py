@@ -1,0 +1,120 @@
+"""From an `Endpoint` to a handler of the edge: done once at the start, so that a mistake stops the start."""
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import Any, get_type_hints
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.api.checking import Checked, invalid
+from tsuzuki.api.endpoints import Endpoint, Gate
+from tsuzuki.api.forms import Body, Query
+from tsuzuki.api.reading import Reader, body_reader, path_reader, query_reader
+from tsuzuki.api.views import Listing
+from tsuzuki.edge.routing import Handler
+from tsuzuki.model.errors import Problem
+
+Services = Mapping[type, object]
+
+_PARAMETER = re.compile(r"\{(\w+)\}")
+
+
+class BindingError(Exception):
+    """An endpoint asks for what nobody can give it."""
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """What a handler wants and gives."""
+
+    path: dict[str, Any]
+    query: dict[str, type[Query]]
+    body: dict[str, type[Body]]
+    others: dict[str, Any]
+    answer: Any
+
+
+def signature_of(endpoint: Endpoint) -> Signature:
+    """The handler's parameters, sorted by where their arguments come from."""
+    hints = get_type_hints(endpoint.handler, include_extras=True)
+    found = Signature({}, {}, {}, {}, hints.pop("return", None))
+    names = set(_PARAMETER.findall(endpoint.path))
+    for name in inspect.signature(endpoint.handler).parameters:
+        kind = hints[name]
+        if name in names:
+            found.path[name] = kind
+        elif isinstance(kind, type) and issubclass(kind, Query):
+            found.query[name] = kind
+        elif isinstance(kind, type) and issubclass(kind, Body):
+            found.body[name] = kind
+        else:
+            found.others[name] = kind
+    if missing := names - found.path.keys():
+        raise BindingError(f"{_name(endpoint)} does not take {', '.join(sorted(missing))} of its path")
+    if len(found.query) > 1 or len(found.body) > 1:
+        raise BindingError(f"{_name(endpoint)} takes more than one query or body")
+    return found
+
+
+def bind(endpoint: Endpoint, services: Services, gate: Gate) -> Handler:
+    """The handler that admits, reads, calls and answers."""
+    signature = signature_of(endpoint)
+    fixed = _fixed(endpoint, signature, services, gate)
+    readers = _readers(endpoint, signature)
+    requests = [name for name, kind in signature.others.items() if kind is Request]
+    callers = [name for name, kind in signature.others.items() if kind is gate.caller]
+
+    async def handle(request: Request) -> Response:
+        caller = await gate.admit(request, endpoint.access)
+        arguments = fixed | await _read_all(readers, request)
+        arguments.update(dict.fromkeys(requests, request), **dict.fromkeys(callers, caller))
+        return _respond(await endpoint.handler(**arguments), endpoint.status)
+
+    return handle
+
+
+def _fixed(endpoint: Endpoint, signature: Signature, services: Services, gate: Gate) -> dict[str, object]:
+    """The arguments that are the same for every request."""
+    fixed = {}
+    for name, kind in signature.others.items():
+        if kind in services:
+            fixed[name] = services[kind]
+        elif kind not in (Request, gate.caller):
+            raise BindingError(f"{_name(endpoint)} wants {name}: {kind!r}, which is no service")
+    return fixed
+
+
+def _readers(endpoint: Endpoint, signature: Signature) -> dict[str, Reader]:
+    return {
+        **{name: path_reader(name, kind) for name, kind in signature.path.items()},
+        **{name: query_reader(form) for name, form in signature.query.items()},
+        **{name: body_reader(form, endpoint.max_body) for name, form in signature.body.items()},
+    }
+
+
+async def _read_all(readers: Mapping[str, Reader], request: Request) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for name, read in readers.items():
+        try:
+            arguments[name] = await read(request)
+        except Checked as found:
+            problems.extend(found.problems)
+    if problems:
+        raise invalid(problems)
+    return arguments
+
+
+def _respond(result: Any, status: int) -> Response:
+    if result is None:
+        return Response(status_code=204)
+    if isinstance(result, Response):
+        return result
+    body = result if isinstance(result, Listing) else {"data": result}
+    return Response(msgspec.json.encode(body), status, media_type="application/json")
+
+
+def _name(endpoint: Endpoint) -> str:
+    return f"{endpoint.method} {endpoint.path}"

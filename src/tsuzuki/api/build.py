@@ -1,0 +1,56 @@
+"""The whole API: every domain's endpoints, bound to their services, and the document that describes them."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.api import PREFIX, about
+from tsuzuki.api.binding import BindingError, Services, bind
+from tsuzuki.api.endpoints import Endpoint, Gate, PublicGate
+from tsuzuki.api.openapi import Json, document
+from tsuzuki.edge.routing import Handler, Resource, page
+
+ENDPOINTS: tuple[Endpoint, ...] = (*about.ENDPOINTS,)
+"""A domain's module is added here; `bootstrap` adds the services that its handlers name."""
+
+
+class Api(msgspec.Struct, frozen=True):
+    """What the edge serves, and what the pages tell about it."""
+
+    resources: tuple[Resource, ...]
+    document: Json
+
+
+def build_api(
+    services: Services, *, version: str, gate: Gate | None = None, endpoints: Sequence[Endpoint] = ENDPOINTS
+) -> Api:
+    """Bind every endpoint; `BindingError` for one that cannot work."""
+    admits = gate or PublicGate()
+    by_path: dict[str, dict[str, Handler]] = {}
+    for endpoint in endpoints:
+        methods = by_path.setdefault(PREFIX + endpoint.path, {})
+        if endpoint.method in methods:
+            raise BindingError(f"{endpoint.method} {endpoint.path} is declared twice")
+        methods[endpoint.method] = bind(endpoint, services, admits)
+    _must_have_own_names(endpoints)
+    described = document(endpoints, version)
+    resources = [Resource(path, methods) for path, methods in by_path.items()]
+    return Api((*resources, page(f"{PREFIX}/openapi.json", _constant(described))), described)
+
+
+def _must_have_own_names(endpoints: Sequence[Endpoint]) -> None:
+    names = Counter(endpoint.handler.__name__ for endpoint in endpoints)
+    if shared := [name for name, count in names.items() if count > 1]:
+        raise BindingError(f"two handlers are called {shared[0]}; the name is the operation's id")
+
+
+def _constant(described: Json) -> Handler:
+    body = msgspec.json.encode(described)
+
+    async def show_document(_: Request) -> Response:
+        return Response(body, media_type="application/json", headers={"cache-control": "no-cache"})
+
+    return show_document

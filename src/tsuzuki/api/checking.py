@@ -1,0 +1,161 @@
+"""Decoding by types, with every problem of a request found at once.
+
+msgspec stops at the first problem, which is right for speed: the good request pays nothing. Only a bad one is gone
+through again, field by field.
+"""
+
+import enum
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import reduce
+from operator import or_
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+import msgspec
+from msgspec import UnsetType, ValidationError
+
+from tsuzuki.api.wording import one_of, say
+from tsuzuki.model.errors import Invalid, Problem
+
+F = TypeVar("F", bound=msgspec.Struct)
+
+_LISTS = (list, tuple, set, frozenset)
+
+
+class Checked(Exception):
+    """What was sent cannot be used; the request's other parts may have problems too."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__(problems[0].message)
+        self.problems = problems
+
+
+def invalid(problems: list[Problem]) -> Invalid:
+    """The error for these: it speaks of the first and lists all."""
+    return Invalid(problems[0].message, tuple(problems))
+
+
+def decode(form: type[F], raw: Any, *, texts: bool = False) -> F:
+    """`raw` as this form, or `Checked` with all its problems. With `texts`, numbers and booleans come as text."""
+    try:
+        return msgspec.convert(raw, form, strict=not texts)
+    except ValidationError as error:
+        problems = list(_form_problems(form, raw, "", texts=texts))
+        raise Checked(*(problems or [_problem("", str(error), form)])) from None
+
+
+def decode_text(kind: Any, text: str, name: str) -> Any:
+    """One value out of a path."""
+    problems = list(_value_problems(kind, text, name, texts=True))
+    if problems:
+        raise Checked(*problems)
+    return msgspec.convert(text, kind, strict=False)
+
+
+def refuse_nul(value: Any, place: str) -> Iterator[Problem]:
+    """PostgreSQL cannot store NUL in a text; what one engine takes, both must."""
+    if isinstance(value, str):
+        if "\0" in value:
+            yield Problem(place, f"{place} must not hold the character NUL.")
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from refuse_nul(key, place)
+            yield from refuse_nul(inner, _below(place, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from refuse_nul(inner, _below(place, index))
+
+
+def is_list(kind: Any) -> bool:
+    """Whether several values fit."""
+    return any((get_origin(member) or member) in _LISTS for member in _members(kind))
+
+
+def _form_problems(form: type[msgspec.Struct], raw: Any, place: str, *, texts: bool) -> Iterator[Problem]:
+    if not isinstance(raw, Mapping):
+        yield Problem(place or "body", f"{place or 'The body'} must be an object.")
+        return
+    fields = {field.encode_name: field for field in msgspec.structs.fields(form)}
+    for name, field in fields.items():
+        if name in raw:
+            yield from _value_problems(field.type, raw[name], _below(place, name), texts=texts)
+        elif field.required:
+            yield Problem(_below(place, name), f"{_below(place, name)} is required.")
+    if form.__struct_config__.forbid_unknown_fields:
+        yield from (_unknown(_below(place, name), name, fields) for name in raw if name not in fields)
+
+
+def _value_problems(kind: Any, value: Any, place: str, *, texts: bool) -> Iterator[Problem]:
+    """Every problem inside; where there is none, what msgspec says of the whole."""
+    found = False
+    for inner_kind, inner, inner_place in _parts(kind, value, place):
+        for problem in _inner_problems(inner_kind, inner, inner_place, texts=texts):
+            found = True
+            yield problem
+    if found:
+        return
+    try:
+        msgspec.convert(value, _without_unset(kind), strict=not texts)
+    except ValidationError as error:
+        yield _problem(place, str(error), kind)
+
+
+def _inner_problems(kind: Any, value: Any, place: str, *, texts: bool) -> Iterator[Problem]:
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return _form_problems(kind, value, place, texts=texts)
+    return _value_problems(kind, value, place, texts=texts)
+
+
+def _parts(kind: Any, value: Any, place: str) -> Iterator[tuple[Any, Any, str]]:
+    """What a value is made of, with the type and place of each; nothing for a simple one."""
+    for member in _members(kind):
+        arguments = get_args(member)
+        if isinstance(value, Mapping) and isinstance(member, type) and issubclass(member, msgspec.Struct):
+            yield member, value, place
+        elif isinstance(value, list) and get_origin(member) in _LISTS:
+            yield from ((arguments[0], inner, _below(place, index)) for index, inner in enumerate(value))
+        elif isinstance(value, Mapping) and get_origin(member) is dict:
+            yield from ((arguments[1], inner, _below(place, key)) for key, inner in value.items())
+
+
+def _members(kind: Any) -> list[Any]:
+    """The types of a union, or the type itself; without None and Unset, and without annotations."""
+    if get_origin(kind) is Annotated:
+        return _members(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return [one for member in get_args(kind) if member not in (NoneType, UnsetType) for one in _members(member)]
+    return [kind]
+
+
+def _without_unset(kind: Any) -> Any:
+    """What msgspec takes outside a field. Nothing that was sent is Unset."""
+    if get_origin(kind) in (Union, UnionType):
+        return reduce(or_, (member for member in get_args(kind) if member is not UnsetType))
+    return kind
+
+
+def _problem(place: str, message: str, kind: Any) -> Problem:
+    text, _, inside = message.partition(" - at `$")
+    inner = inside.rstrip("`").replace("[...]", "").replace("[", ".").replace("]", "").strip(".")
+    field = _below(place, inner) if inner else place
+    if text.startswith("Invalid enum value") and not inner and (words := list(_words(kind))):
+        return Problem(field, one_of(field, words))
+    return Problem(field, say(field, text) if field else text)
+
+
+def _words(kind: Any) -> Iterator[Any]:
+    for member in _members(kind):
+        if get_origin(member) is Literal:
+            yield from get_args(member)
+        elif isinstance(member, type) and issubclass(member, enum.Enum):
+            yield from (one.value for one in member)
+
+
+def _unknown(place: str, name: str, fields: Mapping[str, Any]) -> Problem:
+    nearest = get_close_matches(name, fields, n=1)
+    return Problem(place, f"{place} is not known here" + (f"; did you mean {nearest[0]}?" if nearest else "."))
+
+
+def _below(place: str, name: object) -> str:
+    return f"{place}.{name}" if place else str(name)

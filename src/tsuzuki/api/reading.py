@@ -1,0 +1,100 @@
+"""From a request to the arguments of a handler: each `Reader` takes one of them out, or says what is wrong with it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.requests import Request
+
+from tsuzuki.api.checking import Checked, decode, decode_text, is_list, refuse_nul
+from tsuzuki.api.forms import Body, Query
+from tsuzuki.edge.body import read_body, refuse_deep_json
+from tsuzuki.model.errors import Invalid, Problem
+
+MOST_PARAMETERS = 200
+
+Reader = Callable[[Request], Awaitable[Any]]
+"""The argument; `Checked` when it cannot be had. The request's other arguments are still looked at."""
+
+
+def path_reader(name: str, kind: Any) -> Reader:
+    """A parameter of the path."""
+
+    async def read(request: Request) -> Any:
+        text = request.path_params[name]
+        _must_be_clean(text, name)
+        return decode_text(kind, text, name)
+
+    return read
+
+
+def query_reader(form: type[Query]) -> Reader:
+    """Everything after the `?`."""
+    several = frozenset(field.encode_name for field in msgspec.structs.fields(form) if is_list(field.type))
+
+    async def read(request: Request) -> Query:
+        return decode(form, _gather(_pairs(request.scope["query_string"]), several), texts=True)
+
+    return read
+
+
+def _pairs(query: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(
+            query.decode("latin-1"), keep_blank_values=True, errors="strict", max_num_fields=MOST_PARAMETERS
+        )
+    except UnicodeDecodeError:
+        raise Checked(Problem("query", "The query is not valid UTF-8.")) from None
+    except ValueError:
+        raise Checked(Problem("query", f"The query has more than {MOST_PARAMETERS} parameters.")) from None
+
+
+def _gather(pairs: list[tuple[str, str]], several: frozenset[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, text in pairs:
+        if name in several:
+            found.setdefault(name, []).extend(part for part in text.split(",") if part)
+        elif name in found:
+            raise Checked(Problem(name, f"{name} is given more than once."))
+        else:
+            found[name] = text
+        _must_be_clean(text, name)
+    return found
+
+
+def body_reader(form: type[Body], limit: int) -> Reader:
+    """A JSON object."""
+
+    async def read(request: Request) -> Body:
+        media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media_type != "application/json":
+            raise Checked(Problem("body", "The body must be JSON, sent as Content-Type: application/json."))
+        text = await read_body(request.scope, request.receive, limit)
+        return decode(form, _json(text))
+
+    return read
+
+
+def _json(text: bytes) -> Any:
+    try:
+        refuse_deep_json(text)
+        raw = msgspec.json.decode(text)
+    except Invalid as error:
+        raise Checked(Problem("body", str(error))) from None
+    except ValueError as error:  # msgspec's DecodeError is one, and so is bad UTF-8
+        raise Checked(Problem("body", f"The body is not valid JSON: {_why(error)}.")) from None
+    if b"\\u0000" in text and (problems := list(refuse_nul(raw, ""))):
+        raise Checked(*problems)
+    return raw
+
+
+def _why(error: ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8"
+    return str(error).removeprefix("JSON is malformed: ").removeprefix("Input data was ")
+
+
+def _must_be_clean(text: str, name: str) -> None:
+    if problems := list(refuse_nul(text, name)):
+        raise Checked(*problems)

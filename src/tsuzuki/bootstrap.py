@@ -1,0 +1,98 @@
+"""The composition root: the only module that knows every part.
+
+A new part is opened here, in the order in which parts stand on one another; what was opened is closed in reverse.
+"""
+
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+from starlette.types import ASGIApp
+
+from tsuzuki import __version__
+from tsuzuki.api.about import About
+from tsuzuki.api.build import build_api
+from tsuzuki.db import Database, DatabaseOptions, open_database
+from tsuzuki.db.measured import MeasuredDatabase
+from tsuzuki.db.migrate import migrate
+from tsuzuki.edge.metrics import Metrics
+from tsuzuki.edge.probes import Check, probes
+from tsuzuki.edge.stack import build_app
+from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.ids import PublicId, uuid7
+from tsuzuki.model.times import Millis
+from tsuzuki.settings import Settings
+from tsuzuki.web.build import build_web
+
+Clock = Callable[[], Millis]
+
+
+class Tsuzuki(msgspec.Struct, frozen=True):
+    """Everything that runs in this process."""
+
+    settings: Settings
+    clock: Clock
+    new_id: Callable[[], PublicId]
+    db: Database
+    metrics: Metrics
+    app: ASGIApp
+
+
+def wall_clock() -> Millis:
+    """The real time; everyone else is given a clock."""
+    return Millis(time.time_ns() // 1_000_000)
+
+
+def database_options(settings: Settings) -> DatabaseOptions:
+    """What the data layer needs to know."""
+    return DatabaseOptions(settings.database_url, settings.database_min_conns, settings.database_max_conns)
+
+
+def make_data_dir(settings: Settings) -> None:
+    """The data folder exists afterwards; it is nobody's business but its owner's."""
+    try:
+        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Unavailable(f"The data folder {settings.data_dir} cannot be made: {error.strerror}.") from error
+
+
+@asynccontextmanager
+async def open_tsuzuki(settings: Settings, *, clock: Clock = wall_clock) -> AsyncIterator[Tsuzuki]:
+    """Migrate, open every part, and close them at the end of the block."""
+    make_data_dir(settings)
+    options = database_options(settings)
+    await migrate(options, now=clock())
+    async with AsyncExitStack() as parts:
+        opened = await open_database(options)
+        parts.push_async_callback(opened.close)
+        metrics = Metrics(version=__version__, engine=opened.engine)
+        db = MeasuredDatabase(opened, metrics.transacted)
+        checks: dict[str, Check] = {"database": db.ping}
+        if settings.redis_url is not None:
+            from tsuzuki.coord.connecting import redis_client
+
+            redis = redis_client(settings.redis_url)
+            parts.push_async_callback(redis.aclose)
+            checks["redis"] = redis.ping
+        yield Tsuzuki(
+            settings=settings,
+            clock=clock,
+            new_id=lambda: uuid7(clock(), os.urandom(10)),
+            db=db,
+            metrics=metrics,
+            app=_build_app(settings, db, metrics, checks),
+        )
+
+
+def _build_app(settings: Settings, db: Database, metrics: Metrics, checks: dict[str, Check]) -> ASGIApp:
+    services: dict[type, object] = {About: About("tsuzuki", __version__, db.engine)}
+    api = build_api(services, version=__version__)
+    web = build_web(version=__version__, engine=db.engine, document=api.document)
+    return build_app(
+        [*probes(checks, metrics), *api.resources, *web.resources],
+        metrics=metrics,
+        error_page=web.error_page,
+        allowed_origins=settings.cors_allowed_origins,
+    )

@@ -1,0 +1,37 @@
+"""A database whose transactions are timed."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from tsuzuki.db.database import Database
+from tsuzuki.db.queries import Engine
+from tsuzuki.db.tx import Work
+
+T = TypeVar("T")
+
+Timed = Callable[[bool, float], None]
+"""Told whether a transaction was committed, and the seconds from asking for it to its end."""
+
+
+class MeasuredDatabase:
+    """A `Database` that tells of every transaction how long it took."""
+
+    def __init__(self, inner: Database, timed: Timed) -> None:
+        self.engine: Engine = inner.engine
+        self.read = inner.read
+        self.ping = inner.ping
+        self.close = inner.close
+        self._inner = inner
+        self._timed = timed
+
+    async def with_tx(self, work: Work[T]) -> T:
+        """See `Database`."""
+        began = time.perf_counter()
+        committed = False
+        try:
+            result = await self._inner.with_tx(work)
+            committed = True
+        finally:
+            self._timed(committed, time.perf_counter() - began)
+        return result

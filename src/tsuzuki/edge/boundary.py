@@ -1,0 +1,58 @@
+"""Where an exception becomes an answer: JSON for machines, a page for people, never a stack trace (SEC-13)."""
+
+from collections.abc import Callable
+
+import structlog
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tsuzuki.edge.errors import Disconnected, Failure, failure_of, json_failure
+from tsuzuki.edge.request_ids import request_id_of
+
+ErrorPage = Callable[[Failure], Response]
+
+_log = structlog.stdlib.get_logger("tsuzuki.edge")
+
+
+class ErrorBoundary:
+    """Answers what was raised. An answer that has begun cannot be taken back: the connection is cut instead."""
+
+    def __init__(self, app: ASGIApp, error_page: ErrorPage) -> None:
+        self._app = app
+        self._error_page = error_page
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI)."""
+        started = False
+
+        async def send_and_remember(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_and_remember)
+        except Disconnected:
+            return
+        except Exception as error:
+            if started:
+                raise
+            failure = failure_of(error, request_id_of(scope))
+            if failure.status == 500:
+                _log.exception("request_failed")
+            await self._response(scope, failure)(scope, receive, send)
+
+    def _response(self, scope: Scope, failure: Failure) -> Response:
+        if not _wants_page(scope):
+            return json_failure(failure)
+        try:
+            return self._error_page(failure)
+        except Exception:  # noqa: BLE001  the page that says sorry must not be the one that fails
+            _log.exception("error_page_failed")
+            return json_failure(failure)
+
+
+def _wants_page(scope: Scope) -> bool:
+    if scope["path"].startswith("/api/"):
+        return False
+    return any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])

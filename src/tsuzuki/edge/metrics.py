@@ -1,0 +1,52 @@
+"""Numbers for Prometheus, in a registry of our own: requests, transactions, the process and the build."""
+
+from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram, Info, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_TX_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5)
+
+
+class Metrics:
+    """What is counted. Labels are route templates and other closed sets: nothing that a caller can make up."""
+
+    content_type = CONTENT_TYPE_LATEST
+
+    def __init__(self, *, version: str, engine: str) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+        Info("tsuzuki_build", "What runs here", registry=self.registry).info({"version": version, "engine": engine})
+        self._requests = Counter(
+            "tsuzuki_http_requests", "Answers", ("method", "route", "status"), registry=self.registry
+        )
+        self._request_seconds = Histogram(
+            "tsuzuki_http_request_duration_seconds",
+            "From the request to the end of its answer",
+            ("method", "route"),
+            buckets=_REQUEST_BUCKETS,
+            registry=self.registry,
+        )
+        self._tx_seconds = Histogram(
+            "tsuzuki_db_transaction_duration_seconds",
+            "From asking for a transaction to its commit or rollback",
+            ("outcome",),
+            buckets=_TX_BUCKETS,
+            registry=self.registry,
+        )
+
+    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one answer."""
+        method = method if method in _METHODS else "other"
+        route = route or "none"
+        self._requests.labels(method, route, str(status)).inc()
+        self._request_seconds.labels(method, route).observe(seconds)
+
+    def transacted(self, committed: bool, seconds: float) -> None:  # noqa: FBT001  the shape that db's `Timed` has
+        """Count one transaction."""
+        self._tx_seconds.labels("committed" if committed else "rolled_back").observe(seconds)
+
+    def render(self) -> bytes:
+        """The page that Prometheus reads."""
+        return generate_latest(self.registry)

@@ -1,0 +1,119 @@
+"""uvicorn, run by us: it listens, serves, and stops when it is told to, without losing an open request."""
+
+import asyncio
+import errno
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from tsuzuki.model.errors import TsuzukiError
+
+GRACE_S = 10
+KEEP_ALIVE_S = 30
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class CannotListen(TsuzukiError):
+    """The address is taken, or not ours; the message is one line."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket bound to this address: taken before any work is done, opened when there is something to serve."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise CannotListen(f"{host} is no address of this machine: {error.strerror or error}.") from error
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen()
+    except OSError as error:
+        bound.close()
+        raise _cannot_listen(host, port, error) from error
+    return bound
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
+    if error.errno == errno.EADDRINUSE:
+        return CannotListen(f"Port {port} on {host} is in use. Is Tsuzuki running already? Choose another with --port.")
+    return CannotListen(f"Cannot listen on {host}, port {port}: {error.strerror or error}.")
+
+
+def url_of(bound: socket.socket) -> str:
+    """Where a browser on this machine finds the server."""
+    host, port = bound.getsockname()[:2]
+    local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  all addresses: loopback is one
+    return f"http://[{local}]:{port}" if ":" in local else f"http://{local}:{port}"
+
+
+class Server(uvicorn.Server):
+    """One server. `stop()` lets open requests finish, at most `GRACE_S` long."""
+
+    def __init__(
+        self, app: ASGIApp, *, trusted_proxies: Sequence[str] = (), on_started: Callable[[], None] | None = None
+    ) -> None:
+        self._on_started = on_started
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="httptools",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=bool(trusted_proxies),
+                forwarded_allow_ips=list(trusted_proxies),
+                timeout_keep_alive=KEEP_ALIVE_S,
+                timeout_graceful_shutdown=GRACE_S,
+            )
+        )
+
+    def stop(self) -> None:
+        """Take no new connection, finish what is open, return from `serve`."""
+        self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's, and say so."""
+        await super().startup(sockets)
+        if self._on_started is not None:
+            self._on_started()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """The first signal stops gracefully; a second one ends the process where it stands.
+
+        uvicorn's own would raise the signal again when all is done, which turns a clean stop into a failure.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._on_signal, number)
+        try:
+            yield
+        finally:
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
+
+    def _on_signal(self, number: int) -> None:
+        if self.should_exit:
+            os._exit(128 + number)  # every store survives this; nothing needs to be asked
+        self.stop()
+
+
+def run_with_uvloop(main: Any) -> None:
+    """Run this coroutine on a new uvloop until it ends."""
+    import uvloop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main)

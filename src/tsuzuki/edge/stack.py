@@ -1,0 +1,29 @@
+"""The order of what stands around every handler, from the outside in."""
+
+from collections.abc import Iterable, Sequence
+
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+
+from tsuzuki.edge.boundary import ErrorBoundary, ErrorPage
+from tsuzuki.edge.metrics import Metrics
+from tsuzuki.edge.observing import Observed
+from tsuzuki.edge.request_ids import RequestIds
+from tsuzuki.edge.routing import Resource, build_router
+from tsuzuki.edge.security import SecurityHeaders
+
+
+def build_app(
+    resources: Iterable[Resource], *, metrics: Metrics, error_page: ErrorPage, allowed_origins: Sequence[str] = ()
+) -> ASGIApp:
+    """The whole ASGI application over these resources."""
+    app: ASGIApp = ErrorBoundary(build_router(resources), error_page)
+    if allowed_origins:
+        app = CORSMiddleware(
+            app,
+            allow_origins=allowed_origins,
+            allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
+            allow_headers=("authorization", "content-type", "x-request-id"),
+            expose_headers=("x-request-id", "retry-after"),
+        )
+    return RequestIds(SecurityHeaders(Observed(app, metrics)))

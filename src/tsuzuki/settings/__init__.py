@@ -1,0 +1,17 @@
+"""One frozen `Settings`, read once from the TSUZUKI_* variables."""
+
+from tsuzuki.settings.reading import BadSetting, Effective, checkout, effective, read_settings, unknown_variables
+from tsuzuki.settings.table import PREFIX, Settings, Variable, variables
+
+__all__ = [
+    "PREFIX",
+    "BadSetting",
+    "Effective",
+    "Settings",
+    "Variable",
+    "checkout",
+    "effective",
+    "read_settings",
+    "unknown_variables",
+    "variables",
+]

@@ -1,0 +1,54 @@
+"""docs/settings.md and .env.example out of the table of settings. `tools/settings-docs` writes both."""
+
+from itertools import groupby
+from textwrap import wrap
+
+from tsuzuki.settings.table import Variable, variables
+
+_PAGE = """\
+# Settings
+
+Everything an operator decides is a `TSUZUKI_*` environment variable, read once at the start. An empty variable counts
+as unset. A value that cannot be used stops the start with one line and exit status 2; a variable that is no setting is
+a warning. `tsuzuki settings` shows what is in force and where it came from.
+
+*This page is written by `tools/settings-docs`; a test fails when it is stale.*
+"""
+
+_EXAMPLE = """\
+# Every setting of Tsuzuki with its default. Copy this file to .env and uncomment what you change.
+# Written by tools/settings-docs; docs/settings.md says the same in a table.
+"""
+
+
+def _groups() -> list[tuple[str, list[tuple[str, Variable]]]]:
+    by_group = groupby(variables().items(), key=lambda entry: entry[1].group)
+    return [(group, list(entries)) for group, entries in by_group]
+
+
+def markdown() -> str:
+    """The page for people."""
+    parts = [_PAGE]
+    for group, entries in _groups():
+        parts.append(f"\n## {group}\n\n| variable | default | takes | what it is for |\n|---|---|---|---|\n")
+        parts.extend(_row(name, variable) for name, variable in entries)
+    return "".join(parts)
+
+
+def _row(name: str, variable: Variable) -> str:
+    default = f"`{variable.default}`" if variable.default else ""
+    return f"| `{name}` | {default} | {variable.kind.takes} | {variable.says} |\n"
+
+
+def env_example() -> str:
+    """The same as a file of variables, all commented out."""
+    parts = [_EXAMPLE]
+    for group, entries in _groups():
+        parts.append(f"\n# -- {group}\n")
+        parts.extend(_example(name, variable) for name, variable in entries)
+    return "".join(parts)
+
+
+def _example(name: str, variable: Variable) -> str:
+    says = wrap(f"{variable.says} Takes {variable.kind.takes}.", width=110)
+    return "\n" + "".join(f"# {line}\n" for line in says) + f"#{name}={variable.default}\n"

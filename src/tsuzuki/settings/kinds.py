@@ -1,0 +1,154 @@
+"""How the text of a variable becomes a value: one `Kind` for each sort of setting, pure."""
+
+import re
+from collections.abc import Callable
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+import msgspec
+
+from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
+
+Network = IPv4Network | IPv6Network
+
+LONGEST = Millis(3650 * DAY)
+_DURATION = re.compile(r"(\d{1,12})([smhd]?)")
+_UNITS = {"": SECOND, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off"})
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A sort of value: `read` raises ValueError for a text that is none; `takes` says what would be one."""
+
+    takes: str
+    read: Callable[[str], Any]
+    unset: Any = None
+    """What a variable without a text and without a default means."""
+
+
+def _switch(text: str) -> bool:
+    word = text.lower()
+    if word in _TRUE:
+        return True
+    if word in _FALSE:
+        return False
+    raise ValueError(text)
+
+
+SWITCH = Kind("on or off", _switch)
+TEXT = Kind("a text", str)
+FOLDER = Kind("the path of a folder", str)
+
+
+def number(lowest: int, highest: int) -> Kind:
+    """A whole number within bounds."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,12}", text, re.ASCII) or not lowest <= int(text) <= highest:
+            raise ValueError(text)
+        return int(text)
+
+    return Kind(f"a whole number from {lowest} to {highest}", read)
+
+
+PORT = Kind("a port from 1 to 65535, or 0 for any free one", number(0, 65535).read)
+
+
+def duration(lowest: Millis) -> Kind:
+    """Seconds, or a number with its unit; in milliseconds."""
+
+    def read(text: str) -> Millis:
+        match = _DURATION.fullmatch(text.lower())
+        if match is None:
+            raise ValueError(text)
+        length = Millis(int(match[1]) * _UNITS[match[2]])
+        if not lowest <= length <= LONGEST:
+            raise ValueError(text)
+        return length
+
+    least = "" if lowest == 0 else f", at least {lowest // SECOND} s"
+    return Kind(f"seconds, or a number with s, m, h or d such as 30s, 15m, 48h{least}", read)
+
+
+def one_of(*words: str) -> Kind:
+    """One of a few words, in any case."""
+
+    def read(text: str) -> str:
+        if text.lower() not in words:
+            raise ValueError(text)
+        return text.lower()
+
+    return Kind(", ".join(words[:-1]) + f" or {words[-1]}", read)
+
+
+def list_of(kind: Kind, takes: str) -> Kind:
+    """Several values with commas between them."""
+
+    def read(text: str) -> tuple[Any, ...]:
+        return tuple(kind.read(part.strip()) for part in text.split(",") if part.strip())
+
+    return Kind(takes, read, unset=())
+
+
+def _network(text: str) -> Network:
+    return ip_network(text, strict=False)
+
+
+NETWORKS = list_of(Kind("", _network), "addresses or networks with commas between them, such as 127.0.0.0/8, ::1")
+
+
+def address(*schemes: str, takes: str, host: bool = True) -> Kind:
+    """A URL with one of these schemes and, unless told otherwise, a host."""
+
+    def read(text: str) -> str:
+        parts = _split(text)
+        if parts.scheme not in schemes or (host and not parts.hostname):
+            raise ValueError(text)
+        return text
+
+    return Kind(takes, read)
+
+
+def _split(text: str) -> SplitResult:
+    if any(letter.isspace() or not letter.isprintable() for letter in text):
+        raise ValueError(text)
+    parts = urlsplit(text)
+    _ = parts.port  # reading it is what checks it
+    return parts
+
+
+HTTP_URL = address("http", "https", takes="an address such as https://example.org/path")
+CONTACT = Kind(
+    "an address such as https://example.org/about or mailto:me@example.org",
+    address("http", "https", "mailto", takes="", host=False).read,
+)
+REDIS_URL = address("redis", "rediss", takes="an address such as redis://127.0.0.1:6379/0")
+
+
+def _database(text: str) -> str:
+    if text.startswith("sqlite:///") and text.strip("/") != "sqlite:" and ":memory:" not in text and "\0" not in text:
+        return text
+    parts = _split(text)
+    if parts.scheme not in {"postgresql", "postgres"} or not parts.hostname:
+        raise ValueError(text)
+    return text
+
+
+DATABASE_URL = Kind(
+    "sqlite:///file (from the data folder), sqlite:////absolute/file or postgresql://user:password@host/database",
+    _database,
+)
+
+
+def _origin(text: str) -> str:
+    parts = _split(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or text != f"{parts.scheme}://{parts.netloc}":
+        raise ValueError(text)
+    if parts.username is not None or parts.netloc != parts.netloc.lower():
+        raise ValueError(text)
+    return text
+
+
+ORIGINS = list_of(Kind("", _origin), "origins with commas between them, such as https://reader.example.org")

@@ -1,0 +1,1 @@
+"""Pages for people: one module per page, its template in templates/, what a browser loads in static/."""

@@ -1,0 +1,188 @@
+"""The API's documentation as a page, rendered here from the OpenAPI document: no script, nothing from elsewhere."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.edge.routing import Resource, page
+from tsuzuki.web.rendering import Pages
+
+PATH = "/api/v1/docs"
+
+Json = Mapping[str, Any]
+
+_BOUNDS = (
+    ("minimum", "at least {}"),
+    ("maximum", "at most {}"),
+    ("exclusiveMinimum", "more than {}"),
+    ("exclusiveMaximum", "less than {}"),
+    ("minLength", "at least {} characters"),
+    ("maxLength", "at most {} characters"),
+    ("minItems", "at least {} entries"),
+    ("maxItems", "at most {} entries"),
+    ("pattern", "of the form {}"),
+    ("default", "{} when left out"),
+)
+_NAMES = {"integer": "whole number", "string": "text", "boolean": "true or false", "object": "object", "null": "null"}
+
+
+class Piece(msgspec.Struct, frozen=True):
+    """A part of a type's description; `model` is the component it links to."""
+
+    text: str
+    model: str | None = None
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A parameter, or a key of an object."""
+
+    name: str
+    kind: list[Piece]
+    notes: str
+    required: bool
+    place: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One possible answer."""
+
+    status: str
+    says: str
+    kind: list[Piece]
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """One method of one path."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    description: str
+    needs: str
+    fields: list[Field]
+    body: list[Piece]
+    answers: list[Answer]
+
+
+class Section(msgspec.Struct, frozen=True):
+    """The operations of one tag."""
+
+    tag: str
+    operations: list[Operation]
+
+
+class Model(msgspec.Struct, frozen=True):
+    """One component."""
+
+    name: str
+    says: str
+    fields: list[Field]
+    kind: list[Piece]
+
+
+def docs_page(pages: Pages, document: Json) -> Resource:
+    """`/api/v1/docs`"""
+
+    async def show_docs(_: Request) -> Response:
+        return pages.render(
+            "api_docs.html", info=document["info"], sections=sections(document), models=models(document)
+        )
+
+    return page(PATH, show_docs)
+
+
+def sections(document: Json) -> list[Section]:
+    """Every operation, by its first tag."""
+    by_tag: dict[str, list[Operation]] = {tag["name"]: [] for tag in document["tags"]}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            by_tag[operation["tags"][0]].append(_operation(method, path, operation))
+    return [Section(tag, operations) for tag, operations in by_tag.items() if operations]
+
+
+def models(document: Json) -> list[Model]:
+    """Every component, by name."""
+    schemas = document["components"]["schemas"]
+    return [_model(name, schemas[name]) for name in sorted(schemas)]
+
+
+def _operation(method: str, path: str, operation: Json) -> Operation:
+    scopes = [scope for need in operation.get("security", ()) for scopes in need.values() for scope in scopes]
+    return Operation(
+        id=operation["operationId"],
+        method=method.upper(),
+        path=path,
+        summary=operation["summary"],
+        description=operation.get("description", ""),
+        needs=", ".join(scopes),
+        fields=[_parameter(parameter) for parameter in operation.get("parameters", ())],
+        body=_content_kind(operation.get("requestBody", {})),
+        answers=[_answer(status, answer) for status, answer in operation["responses"].items()],
+    )
+
+
+def _parameter(parameter: Json) -> Field:
+    schema = parameter["schema"]
+    return Field(parameter["name"], list(_kind(schema)), _notes(schema), parameter["required"], parameter["in"])
+
+
+def _answer(status: str, answer: Json) -> Answer:
+    return Answer(status, answer["description"], _content_kind(answer))
+
+
+def _content_kind(holder: Json) -> list[Piece]:
+    if "content" not in holder:
+        return []
+    return list(_kind(holder["content"]["application/json"]["schema"]))
+
+
+def _model(name: str, schema: Json) -> Model:
+    needed = schema.get("required", ())
+    fields = [
+        Field(key, list(_kind(inner)), _notes(inner), key in needed)
+        for key, inner in schema.get("properties", {}).items()
+    ]
+    return Model(name, schema.get("description", ""), fields, [] if fields else list(_kind(schema)))
+
+
+def _kind(schema: Json) -> Iterator[Piece]:
+    """The type in words, with a link at each name."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        yield Piece(name, name)
+    elif "anyOf" in schema:
+        yield from _joined(schema["anyOf"], " or ")
+    elif "enum" in schema:
+        yield Piece(" | ".join(str(word) for word in schema["enum"]))
+    elif schema.get("type") == "array":
+        yield Piece("list of ")
+        yield from _kind(schema.get("items", {}))
+    elif "properties" in schema:
+        yield Piece("{ ")
+        yield from _members(schema["properties"])
+        yield Piece(" }")
+    else:
+        kind = str(schema.get("type", "anything"))
+        yield Piece(str(schema.get("format") or _NAMES.get(kind, kind)))
+
+
+def _joined(schemas: list[Json], between: str) -> Iterator[Piece]:
+    for number, schema in enumerate(schemas):
+        if number:
+            yield Piece(between)
+        yield from _kind(schema)
+
+
+def _members(properties: Json) -> Iterator[Piece]:
+    for number, (key, schema) in enumerate(properties.items()):
+        yield Piece(f"{', ' if number else ''}{key}: ")
+        yield from _kind(schema)
+
+
+def _notes(schema: Json) -> str:
+    said = [words.format(schema[key]) for key, words in _BOUNDS if schema.get(key) not in (None, "", [], {})]
+    return ", ".join(([schema["description"]] if "description" in schema else []) + said)
