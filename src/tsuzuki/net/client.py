@@ -6,15 +6,16 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
 
+import msgspec
 from aiohttp.abc import AbstractResolver
 
 from tsuzuki.coord.pacer import Pacer
 from tsuzuki.model.errors import Blocked, HttpStatus, RateLimited, SourceError, Unreachable
-from tsuzuki.model.fetching import Ask, Reply
+from tsuzuki.model.fetching import Ask, Reply, Validators
 from tsuzuki.model.times import Millis
 from tsuzuki.net.answers import LOOKED_AT, challenge_error, status_error
 from tsuzuki.net.exchange import Answer, Exchange
-from tsuzuki.net.failures import Budget, is_reset
+from tsuzuki.net.failures import Budget, is_malformed, is_reset
 from tsuzuki.net.headers import rate_limit_wait, retry_after
 from tsuzuki.net.options import ClientOptions, SourceIdentity
 from tsuzuki.net.solver import Solver
@@ -84,8 +85,10 @@ class Client:
             try:
                 return await self._attempt(ask, origin, budget)
             except (Unreachable, RateLimited) as error:
-                if not self._is_worth_repeating(ask, error):
+                again = self._worth_asking_again(ask, error)
+                if again is None:
                     raise
+                ask = again
         return await self._attempt(ask, origin, budget)
 
     async def _attempt(self, ask: Ask, origin: SourceIdentity, budget: Budget) -> Reply:
@@ -130,13 +133,18 @@ class Client:
             return None
         return challenge_error(answer.status, answer.host, answer.headers, body)
 
-    def _is_worth_repeating(self, ask: Ask, error: SourceError) -> bool:
+    def _worth_asking_again(self, ask: Ask, error: SourceError) -> Ask | None:
+        """What to ask after this failure, within the same visit; None when it is the poll's outcome."""
         if ask.method.upper() not in _REPEATABLE:
-            return False
+            return None
         if isinstance(error, RateLimited):
             wait = error.retry_after
-            return error.status is not None and wait is not None and wait <= self._options.short_wait
-        return is_reset(error.__cause__)
+            is_short = error.status is not None and wait is not None and wait <= self._options.short_wait
+            return ask if is_short else None
+        if is_malformed(error.__cause__) and ask.validators != Validators():
+            # REL-26: a 304 with a body breaks the connection; without a condition there is no 304
+            return msgspec.structs.replace(ask, validators=Validators())
+        return ask if is_reset(error.__cause__) else None
 
     async def _fetch_solved(self, ask: Ask, origin: SourceIdentity, *, solver: Solver, blocked: Blocked) -> Reply:
         """Have the check passed, then ask again ourselves; where that is not believed, take what the browser saw."""

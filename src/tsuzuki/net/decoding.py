@@ -151,11 +151,12 @@ class _Brotli:
         self._stream = brotli.Decompressor()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        if self._stream.is_finished():
-            return
-        yield self._stream.process(data, output_buffer_limit=PIECE)
-        while not self._stream.is_finished() and not self._stream.can_accept_more_data():
-            yield self._stream.process(b"", output_buffer_limit=PIECE)
+        while not self._stream.is_finished():
+            piece = self._stream.process(data, output_buffer_limit=PIECE)
+            yield piece
+            data = b""
+            if self._stream.can_accept_more_data() and len(piece) < PIECE:
+                return
 
     def finish(self) -> None:
         if not self._stream.is_finished():

@@ -9,19 +9,17 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from tsuzuki.coord.pace import MILLISECOND, SECOND, Rate
 from tsuzuki.coord.pacer import Pacer
-from tsuzuki.model.errors import RateLimited, TooLarge
-from tsuzuki.model.fetching import DEFAULT_CAP, Ask, Hop
+from tsuzuki.model.errors import TooLarge
+from tsuzuki.model.fetching import DEFAULT_CAP, Ask, Hop, Pace
 from tsuzuki.net.cookies import Jars
 from tsuzuki.net.decoding import ACCEPT_ENCODING, Decoding
 from tsuzuki.net.dialing import Dialer, Proxy
 from tsuzuki.net.failures import Budget
-from tsuzuki.net.guard import Lane
 from tsuzuki.net.headers import is_echoable
 from tsuzuki.net.options import ClientOptions, SourceIdentity
 from tsuzuki.net.redirects import REDIRECTS, Request, Trail, first_request
-from tsuzuki.net.urls import Url
+from tsuzuki.net.turns import Turns, bucket_of
 
 _BREATHE_EVERY = 16  # decoded pieces, so that a large body does not hold up the others
 _BODILESS = frozenset({204, 304})
@@ -127,8 +125,8 @@ class Exchange:
     ) -> None:
         self.jars = Jars()
         self.dialer = Dialer(options, resolver=resolver, tls=tls)
-        self._options = options
-        self._pacer = pacer
+        self.turns = Turns(options, pacer)
+        self._user_agent = options.user_agent
         self._timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=options.deadlines.connect, sock_read=options.deadlines.idle
         )
@@ -137,12 +135,13 @@ class Exchange:
     async def open(self, ask: Ask, origin: SourceIdentity, budget: Budget) -> AsyncIterator[Answer]:
         """The answer at the end of the redirects, whatever its status."""
         jar = self.jars.of(origin)
-        trail = Trail(first_request(ask, origin, user_agent=jar.user_agent or self._options.user_agent))
+        trail = Trail(first_request(ask, origin, user_agent=jar.user_agent or self._user_agent))
         while True:
             request = trail.request
             cookies = jar.header(request.url)
             trail.visit(cookies)
-            async with self._sent(request, cookies, origin, budget=budget) as response:
+            pace = None if trail.hops else ask.pace
+            async with self._sent(request, cookies, origin, budget=budget, pace=pace) as response:
                 jar.store(request.url, response.headers.getall("set-cookie", ()))
                 if response.status not in REDIRECTS or response.status in ask.accept_statuses:
                     answer = Answer(response, request, bucket=bucket_of(request.url, origin), budget=budget)
@@ -156,46 +155,20 @@ class Exchange:
                     cookies=bool(cookies),
                 )
 
-    @asynccontextmanager
-    async def turn(self, url: Url, origin: SourceIdentity, lane: Lane) -> AsyncIterator[None]:
-        """Our turn at this host, and a place there; RateLimited when it is too far off.
-
-        The place comes first: turns that were reserved early and used late would add up to more than the rate. Who is
-        held does not keep a place from others meanwhile.
-        """
-        is_ours = lane is not Lane.PUBLIC
-        slots = self._options.allowed_slots if is_ours else self._options.host_slots
-        rate = self._options.allowed_rate if is_ours else self._options.host_rate
-        if origin.ratelimit:
-            rate = Rate(origin.ratelimit)
-        bucket, waited = bucket_of(url, origin), 0
-        while True:
-            async with self._pacer.slot(bucket, slots):
-                turn = await self._pacer.reserve(bucket, origin.who, rate=rate, patience=self._options.patience)
-                if turn.is_reserved:
-                    await asyncio.sleep(turn.wait / SECOND)
-                    yield
-                    return
-            waited += turn.wait // MILLISECOND
-            if waited > self._options.patience:
-                sentence = f"It is not our turn at {url.host} for another {turn.wait // SECOND:,} s."
-                raise RateLimited(sentence, retry_after=turn.wait // MILLISECOND)
-            await asyncio.sleep(turn.wait / SECOND)
-
     async def close(self) -> None:
         """Close every connection."""
         await self.dialer.close()
 
     @asynccontextmanager
     async def _sent(
-        self, request: Request, cookies: str, origin: SourceIdentity, *, budget: Budget
+        self, request: Request, cookies: str, origin: SourceIdentity, *, budget: Budget, pace: Pace | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         url, headers = request.url, {**request.headers, "accept-encoding": ACCEPT_ENCODING}
         if cookies:
             headers["cookie"] = f"{headers['cookie']}; {cookies}" if "cookie" in headers else cookies
         async with budget.spend(url.host):
             route = await self.dialer.route_to(url, origin.proxy)
-        async with self.turn(url, origin, route.lane):
+        async with self.turns.at(url, origin, route.lane, pace=pace):
             async with budget.spend(url.host):
                 response = await self.dialer.session(route).request(
                     request.method,
@@ -210,11 +183,6 @@ class Exchange:
                 )
             async with response:
                 yield response
-
-
-def bucket_of(url: Url, origin: SourceIdentity) -> str:
-    """A host as seen through one way out: what happens through one proxy says nothing of others (SEC-11)."""
-    return url.host if origin.proxy is None else f"{url.host} via {Proxy.read(origin.proxy).url.origin}"
 
 
 def _proxy_headers(proxy: Proxy | None) -> dict[str, str] | None:

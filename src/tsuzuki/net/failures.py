@@ -50,7 +50,7 @@ class Budget:
 
     def _explained(self, error: Exception, host: str) -> SourceError:
         if isinstance(error, aiohttp.ConnectionTimeoutError):
-            return TimedOut(f"{host} did not accept a connection within {self._deadlines.connect:g} s.")
+            return TimedOut(f"No connection to {host} came about within {self._deadlines.connect:g} s.")
         if isinstance(error, TimeoutError):
             return TimedOut(f"{host} sent nothing for {self._deadlines.idle:g} s.")
         return explained(error, host)
@@ -88,6 +88,11 @@ def is_reset(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
+
+
+def is_malformed(error: BaseException | None) -> bool:
+    """True for an answer that breaks the rules of HTTP."""
+    return isinstance(error, aiohttp.ClientResponseError) and not isinstance(error, aiohttp.ClientHttpProxyError)
 
 
 def _not_http(error: aiohttp.ClientResponseError, host: str) -> SourceError:

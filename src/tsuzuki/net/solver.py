@@ -83,7 +83,7 @@ class Solver:
         """Have this page opened; its cookies and User-Agent go into the source's jar."""
         target = parse(ask.url)
         lane = await self._exchange.dialer.lane_of(target, hidden=True)
-        async with self._alone(origin), self._exchange.turn(target, origin, lane):
+        async with self._alone(origin), self._exchange.turns.at(target, origin, lane):
             spoken = await self._say(self._order(ask, target, await self._session_for(origin)), ask.max_bytes)
         if spoken.solution is None:
             raise NotAFeed("FlareSolverr answered without a solution.")

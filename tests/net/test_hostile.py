@@ -1,0 +1,37 @@
+"""REL-34 to REL-38, SEC-04: whatever an origin does ends in a named error, in time, and hurts nobody else."""
+
+import asyncio
+import time
+
+import pytest
+
+from tests.net.builders import SHORT, SOMEONE, a_client, a_server, always, answer
+from tests.net.hostile import BEHAVIOURS, FEED, NAMES, play
+from tsuzuki.model.errors import SourceError
+from tsuzuki.model.fetching import Ask
+
+HEALTHY = 50
+
+
+@pytest.mark.parametrize("name", sorted(BEHAVIOURS))
+async def test_a_hostile_origin_ends_in_its_error_while_others_go_on(name):
+    behaviour = BEHAVIOURS[name]
+    async with (
+        a_server(play) as hostile,
+        a_server(always(answer(200, FEED)), host="127.0.0.2") as healthy,
+        a_client(NAMES) as client,
+    ):
+        bad = asyncio.create_task(client.fetch(Ask(f"{hostile.url}/{name}"), SOMEONE))
+        began = time.monotonic()
+        good = await asyncio.gather(*(client.fetch(Ask(f"{healthy.url}/{n}"), SOMEONE) for n in range(HEALTHY)))
+        with pytest.raises(SourceError) as ended:
+            await bad
+    assert time.monotonic() - began < SHORT.total + 2
+    assert type(ended.value) is behaviour.error, ended.value
+    assert behaviour.says in str(ended.value)
+    assert str(ended.value).endswith(".")
+    assert [reply.body for reply in good] == [FEED] * HEALTHY
+
+
+def test_the_origin_knows_at_least_fifty_ways_to_be_hostile():
+    assert len(BEHAVIOURS) >= 50
