@@ -27,7 +27,7 @@ class UniqueViolation(Conflict):
 class DatabaseUnavailable(Unavailable):
     """The database cannot be reached or cannot write now.
 
-    The transaction left no trace, save where PostgreSQL was lost while it committed: then nobody can know.
+    The transaction left no trace, save where the server or the disk was lost during its commit: then nobody can know.
     """
 
 

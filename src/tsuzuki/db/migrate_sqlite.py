@@ -37,7 +37,7 @@ def _apply(connection: apsw.Connection, steps: Sequence[Migration], now: int) ->
     connection.execute(LEDGER)
     for step in steps:
         try:
-            connection.execute(step.sql)
+            connection.execute(step.sql).fetchall()  # to the end: a statement that gives rows would stop it there
             for orphan in connection.execute("pragma foreign_key_check"):
                 raise step.failure(ValueError(f"it leaves {orphan[0]} pointing to nothing in {orphan[2]}"))
         except apsw.Error as error:

@@ -233,8 +233,9 @@ def _is_unwanted(job: _Job) -> bool:
 
 
 def _fail(jobs: Sequence[_Job], cause: BaseException | None) -> None:
-    """Those who were told nothing yet are told that nothing of theirs is stored."""
+    """Those whose error is not known yet will be told that nothing of theirs is stored, whether they ran or not."""
     for job in jobs:
+        job.drive.close()
         if job.error is None:
             job.error = DatabaseUnavailable(f"The transaction was undone: {cause}")
             job.error.__cause__ = cause

@@ -509,27 +509,31 @@ create table task (
   queue text not null,
   key text not null,
   payload text not null,
-  priority integer not null default 2,
+  priority integer not null default 2 check (priority in (1, 2, 3)),
   run_at integer not null,
   status text not null default 'queued' check (status in ('queued', 'running', 'done', 'failed', 'cancelled', 'skipped')),
-  attempts integer not null default 0 check (attempts >= 0),
+  attempts integer not null default 0 check (attempts >= 0),  -- that failed
+  losses integer not null default 0 check (losses >= 0),  -- R42: that died with their worker
   lease_token integer not null default 0,  -- I4
   lease_until integer,
   worker text,
   error text,
+  first_failed_at integer,
   created_at integer not null,
   finished_at integer
 ) strict;
 create unique index task_active on task (queue, key) where status in ('queued', 'running');
 create index task_due on task (queue, priority, run_at, id) where status = 'queued';
-create index task_leased on task (lease_until) where status = 'running';
-create index task_finished on task (queue, finished_at) where finished_at is not null;
+create index task_leased on task (queue) where status = 'running';
+create index task_finished on task (queue, status, finished_at, id) where finished_at is not null;
 
 create table dead_letter (
-  id integer primary key,
+  id integer primary key autoincrement,
+  task_id integer not null,  -- no foreign key: tasks are forgotten sooner (R58)
   queue text not null,
   key text not null,
   payload text not null,
+  priority integer not null,
   error text not null,
   error_code text not null,
   stack text not null default '',
@@ -537,9 +541,10 @@ create table dead_letter (
   first_failed_at integer not null,
   last_failed_at integer not null,
   replayed_at integer,
+  replayed_as integer,  -- the task
   discarded_at integer
 ) strict;
-create index dead_letter_open on dead_letter (queue, last_failed_at) where replayed_at is null and discarded_at is null;
+create index dead_letter_open on dead_letter (queue, id) where replayed_at is null and discarded_at is null;
 
 create table crawl_job (
   id integer primary key,
