@@ -13,12 +13,13 @@ from tsuzuki.coord.pacer import Pacer
 from tsuzuki.model.errors import Blocked, HttpStatus, RateLimited, SourceError, Unreachable
 from tsuzuki.model.fetching import Ask, Reply, Validators
 from tsuzuki.model.times import Millis
-from tsuzuki.net.answers import LOOKED_AT, challenge_error, status_error
-from tsuzuki.net.exchange import Answer, Exchange
+from tsuzuki.net.answer import Answer
+from tsuzuki.net.exchange import Exchange
 from tsuzuki.net.failures import Budget, is_malformed, is_reset
 from tsuzuki.net.headers import rate_limit_wait, retry_after
 from tsuzuki.net.options import ClientOptions, SourceIdentity
 from tsuzuki.net.solver import Solver
+from tsuzuki.net.statuses import LOOKED_AT, challenge_error, status_error
 from tsuzuki.net.urls import parse
 
 _REPEATABLE = frozenset({"GET", "HEAD"})

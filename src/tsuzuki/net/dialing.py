@@ -160,7 +160,7 @@ class Dialer:
     def _open(self, lane: Lane) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
             resolver=VettingResolver(self._resolver, self._guard, lane),
-            socket_factory=_socket_factory(self._guard, lane),
+            socket_factory=make_socket_factory(self._guard, lane),
             use_dns_cache=False,
             ssl=self._tls or True,
         )
@@ -177,7 +177,7 @@ class Dialer:
         )
 
 
-def _socket_factory(guard: Guard, lane: Lane) -> Any:
+def make_socket_factory(guard: Guard, lane: Lane) -> Any:
     """A maker of sockets that makes none for an address the lane forbids, or, in the open, for this machine itself."""
 
     def make(info: tuple[Any, ...]) -> socket.socket:
