@@ -12,7 +12,7 @@ from tsuzuki.model.times import Millis
 
 NOON = Millis(1_780_000_000_000)
 T = TypeVar("T")
-Answer = Callable[[Want], Any]
+Answer = Callable[[Any], Any]
 
 
 def a_reply(body: bytes | str | object = b"", *, url: str = "https://site.example/", **over: Any) -> Reply:

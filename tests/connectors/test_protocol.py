@@ -2,16 +2,14 @@ import pytest
 
 from tests.connectors.builders import run
 from tsuzuki.connectors.config import SourceConfig
-from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, ImageOutcome, Unsupported, dressed
+from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, ImageOutcome, Unsupported
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.fetching import Ask
 from tsuzuki.model.harvest import FoundPage
 
 
 class Bare(Connector):
-    info = ConnectorInfo(
-        id="example.bare", name="Bare", languages=("en",), base_url="https://bare.example", hosts=("api.bare.example",)
-    )
+    info = ConnectorInfo(id="example.bare", name="Bare", languages=("en",), base_url="https://bare.example")
 
 
 CONFIG = SourceConfig()
@@ -48,20 +46,3 @@ def test_by_default_an_image_is_asked_for_plainly_and_nobody_is_told():
     assert Bare().image(CONFIG, "https://i.example/1.png") == Ask("https://i.example/1.png")
     assert Bare().image_report(ImageOutcome("https://i.example/1.png", is_success=True, size=1, took_ms=1)) is None
     assert Bare().filters(CONFIG) == ()
-
-
-@pytest.mark.parametrize(
-    ("url", "is_dressed"),
-    [
-        ("https://bare.example/list", True),
-        ("https://api.bare.example/list", True),
-        ("https://images.example/1.png", False),
-        ("https://bare.example.evil.example/", False),
-        ("https://evil.example/?bare.example", False),
-    ],
-)
-def test_headers_of_the_config_go_to_the_sources_own_hosts_only(url, is_dressed):
-    config = SourceConfig(headers={"Authorization": "Bearer abc"})
-    asked = dressed(Bare.info, config, Ask(url, headers={"Accept": "text/html"}))
-    assert asked.headers["Accept"] == "text/html"
-    assert ("Authorization" in asked.headers) is is_dressed

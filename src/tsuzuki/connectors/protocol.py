@@ -9,7 +9,6 @@ and its tests need no server.
 
 from collections.abc import Generator, Mapping
 from typing import Any, NoReturn, Protocol, TypeVar, runtime_checkable
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -48,8 +47,8 @@ class ConnectorInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Codes as Tachiyomi spells them; `all` where a source does not tell them apart."""
     base_url: str
     """Where a person reads it."""
-    hosts: tuple[str, ...] = ()
-    """Hosts beside that of `base_url` which get the headers of a source's config."""
+    api_url: str | None = None
+    """What is called, where that is another host; only it gets the credentials of a source's config."""
     version_id: int = 1
     uid_overrides: Mapping[str, int] = {}
     """By language: the uid of a source that does not follow from its name (R9)."""
@@ -60,14 +59,6 @@ class ConnectorInfo(msgspec.Struct, frozen=True, kw_only=True):
     """R66: such addresses are never stored."""
     config: type[SourceConfig] = SourceConfig
     abilities: Abilities = Abilities()
-
-
-def dressed(info: ConnectorInfo, config: SourceConfig, ask: Ask) -> Ask:
-    """The request with the headers of the source's config, which only the connector's own hosts get to see."""
-    host = urlsplit(ask.url).hostname
-    if not config.headers or host not in {urlsplit(info.base_url).hostname, *info.hosts}:
-        return ask
-    return msgspec.structs.replace(ask, headers={**ask.headers, **config.headers})
 
 
 class ImageOutcome(msgspec.Struct, frozen=True):

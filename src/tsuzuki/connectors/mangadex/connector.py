@@ -74,7 +74,7 @@ class MangaDex(Connector):
         name="MangaDex",
         languages=LANGUAGES,
         base_url=SITE,
-        hosts=("api.mangadex.org",),
+        api_url=API,
         ratelimit=4.0,
         image_urls_expire=True,
         config=MangaDexConfig,

@@ -95,7 +95,7 @@ def _check_pick(pick: Pick, path: Path, reads: Reads, *, hosts: frozenset[str]) 
     if pick.pattern is not None and (problem := pattern_problem(pick.pattern)):
         yield (*path, "pattern"), problem
     if pick.template is not None:
-        problem = template_problem(pick.template, ("value", "language"), hosts) if path[-1] in _ADDRESSES else None
+        problem = template_problem(pick.template, ("value",), hosts) if path[-1] in _ADDRESSES else None
         if problem or "{value}" not in pick.template:
             yield (*path, "template"), problem or "A template has {value} in it."
     if isinstance(pick, DatePick):

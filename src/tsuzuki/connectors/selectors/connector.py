@@ -13,7 +13,7 @@ from tsuzuki.connectors.filters import Filter, FilterValue, Select, Text, with_v
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, Visit
 from tsuzuki.connectors.selectors import values
-from tsuzuki.connectors.selectors.addresses import address_to_call, own_address, own_hosts, series_values, with_query
+from tsuzuki.connectors.selectors.addresses import address_to_call, own_address, series_values, with_query
 from tsuzuki.connectors.selectors.definition import (
     STATUS_CODES,
     ChaptersStep,
@@ -256,7 +256,6 @@ def _info(definition: Definition) -> ConnectorInfo:
         name=definition.name,
         languages=(definition.language,),
         base_url=definition.base_url,
-        hosts=tuple(sorted(host.partition(":")[0] for host in own_hosts(definition))),
         version_id=definition.version_id,
         is_nsfw=definition.nsfw,
         ratelimit=definition.ratelimit,

@@ -1,6 +1,6 @@
 """What a source finds when it is tried: for the author of a definition, before anyone follows it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
@@ -39,15 +39,17 @@ def try_source(
     into the generator, as it does for every visit.
     """
     failures: dict[str, str] = {}
-    listing = None if series_url else (yield from _noted(_listing(source, config, text), "series", failures))
+    listing = None if series_url else (yield from _noted(lambda: _listing(source, config, text), "series", failures))
     url = series_url or (listing.series[0].url if listing and listing.series else None)
     if url is None:
         return Trial(series=listing, failures=failures)
     can = source.info.abilities
-    details = (yield from _noted(source.details(config, url), "details", failures)) if can.details else None
-    chapters = yield from _noted(source.chapters(config, url), "chapters", failures)
+    details = (yield from _noted(lambda: source.details(config, url), "details", failures)) if can.details else None
+    chapters = yield from _noted(lambda: source.chapters(config, url), "chapters", failures)
     readable = next((chapter for chapter in chapters or () if chapter.is_readable), None)
-    pages = (yield from _noted(source.pages(config, readable.url), "pages", failures)) if readable else None
+    pages = None
+    if readable:
+        pages = yield from _noted(lambda: source.pages(config, readable.url), "pages", failures)
     known = listing or SeriesPage((FoundSeries(key=url, url=url, title=details.title if details else url),))
     return Trial(series=known, details=details, chapters=chapters, pages=pages, failures=failures)
 
@@ -58,9 +60,10 @@ def _listing(source: Connector, config: Any, text: str | None) -> Visit[SeriesPa
     return source.popular(config, 1) if source.info.abilities.popular else source.latest(config, 1)
 
 
-def _noted(visit: Visit[T], verb: str, failures: dict[str, str]) -> Visit[T | None]:
+def _noted(begin: Callable[[], Visit[T]], verb: str, failures: dict[str, str]) -> Visit[T | None]:
+    """What the visit brings, or None and its failure; a verb may decline before it begins."""
     try:
-        return (yield from visit)
+        return (yield from begin())
     except TsuzukiError as error:
         failures[verb] = str(error)
         return None
@@ -100,7 +103,7 @@ def _details_lines(details: SeriesDetails | None) -> Iterator[str]:
     yield details.title
     for name in ("author", "artist", "genres", "status", "cover_url", "description"):
         value = getattr(details, name)
-        text = ", ".join(value) if isinstance(value, tuple) else str(value or "-")
+        text = " ".join((", ".join(value) if isinstance(value, tuple) else str(value or "-")).split())
         yield f"{name}: {text[:100]}{'...' if len(text) > 100 else ''}"
 
 
