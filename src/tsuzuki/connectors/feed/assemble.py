@@ -1,5 +1,6 @@
 """A harvest out of a raw feed: identities, moments, safe markup, pages. Every reader's result goes through here."""
 
+import re
 from decimal import Decimal, InvalidOperation
 from urllib.parse import urljoin
 
@@ -18,6 +19,7 @@ MAX_TITLE = 1000
 MAX_NAME = 300
 MAX_SUMMARY = 5000
 MAX_LIST = 100
+_MARKUP = re.compile(r"[<&]")
 _PERIODS = {"hourly": 1, "daily": 24, "weekly": 168, "monthly": 720, "yearly": 8760}
 
 
@@ -89,7 +91,7 @@ def _link(item: RawItem, base: str) -> str | None:
 
 
 def _markup(text: Text, feed: RawFeed, link: str | None) -> SafeHtml:
-    if not text.is_html:
+    if not text.is_html or not _MARKUP.search(text.value):
         return text_to_html(text.value)
     return sanitise(text.value, _base(text, feed, link))
 

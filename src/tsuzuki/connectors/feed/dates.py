@@ -78,6 +78,8 @@ def _iso(text: str) -> Millis | None:
     elif found := _ISO.fullmatch(text):
         year, _, month, day, month_2, day_2, hour, minute, second, fraction, zone = found.groups()
         month, day = month or month_2, day or day_2
+        if zone and zone[0] in "+-" and not day:
+            return None  # the day of a year, as in 2024-045, is no zone
     else:
         return None
     moment = _local(int(year), int(month or 1), int(day or 1), clock=(hour, minute, second))

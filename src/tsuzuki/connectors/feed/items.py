@@ -93,7 +93,7 @@ def _encoded(scope: Scope, item: RawItem, element: Element) -> None:
 
 def _spare_text(default: str) -> Handler:
     def handler(scope: Scope, item: RawItem, element: Element) -> None:
-        text = scope.text(element, default)
+        text = scope.text(element, default, guess=True)
         if text is not None:
             item.spare_texts.append(text)
 
@@ -187,7 +187,7 @@ _HANDLERS: dict[str, Handler] = {
     "content:encoded": _encoded,
     "xhtml:body": _encoded,
     "dc:description": _spare_text("html"),
-    "media:description": _spare_text("html"),
+    "media:description": _spare_text("text"),
     "itunes:summary": _spare_text("text"),
     "itunes:subtitle": _spare_text("text"),
     "author": _author,

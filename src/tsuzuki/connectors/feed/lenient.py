@@ -4,6 +4,7 @@ It gets text that was already decoded, bounded and freed of any DTD, and gives t
 """
 
 import io
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,12 +16,26 @@ from tsuzuki.connectors.html.addresses import http_url
 
 Found = Mapping[str, Any]
 
+_REFERENCE = re.compile(r"&#(?:[xX]([0-9A-Fa-f]+)|([0-9]+));?")
+_ITS_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _WEB_PAGES = frozenset({"text/html", "application/xhtml+xml", "html", "xhtml"})
 
 
 def read_leniently(text: str, url: str) -> RawFeed | None:
-    """The feed that feedparser finds in a document; None when it finds none."""
-    return raw_feed(parse(text.encode()), url)
+    """The feed that feedparser finds in a document; None when it finds none, or breaks over it."""
+    text = _REFERENCE.sub(_possible, text)
+    try:
+        return raw_feed(parse(text.encode()), url)
+    except _ITS_FAULTS:
+        return None
+
+
+def _possible(reference: re.Match[str]) -> str:
+    """The reference itself, or nothing where there is no such character: feedparser breaks over those."""
+    hexadecimal, decimal = reference.groups()
+    code = int(hexadecimal[:8], 16) if hexadecimal else int(decimal[:8])
+    is_character = code in {9, 10, 13} or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0xFFFF < code < 0x110000
+    return reference.group() if is_character else ""
 
 
 def parse(body: bytes, content_type: str = "application/xml; charset=utf-8") -> Found:

@@ -10,7 +10,10 @@ WORDS_PER_IMAGE = 140
 """Characters of text that one image carries before the entry counts as an article."""
 MAX_WORDS = 1000
 _SMALL = 100
-_DECORATION = re.compile(r"(?:emoji|avatar|gravatar|smil(?:ey|ies)|icon|button|badge|share|logo)", re.IGNORECASE)
+_DECORATION = re.compile(
+    r"[/_.-](?:emojis?|avatars?|gravatar|smileys?|smilies|icons?|buttons?|badges?|share|logo)(?:[/_.\d-]|$)",
+    re.IGNORECASE,
+)
 _ARTICLE = "video, audio, table, pre, h2, h3"
 
 
@@ -31,7 +34,7 @@ def _page(image: LexborNode) -> str | None:
     """The address of an image large enough to be a page."""
     attributes = image.attributes
     source = attributes.get("src")
-    if not source or _DECORATION.search(source.rpartition("/")[2]):
+    if not source or _DECORATION.search(source.partition("://")[2]):
         return None
     sizes = (attributes.get("width") or "", attributes.get("height") or "")
     if any(size.isdecimal() and int(size) < _SMALL for size in sizes):

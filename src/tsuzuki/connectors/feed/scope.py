@@ -51,9 +51,10 @@ class Scope:
         except ValueError:
             return text
 
-    def text(self, element: Element, default: str) -> Text | None:
+    def text(self, element: Element, default: str, *, guess: bool = False) -> Text | None:
         """A text construct. RSS has no types, so its plain text may turn out to be markup."""
-        return text_of(element, self.names, default=default, base=self.explicit_base(element), guess=self.is_rss)
+        base = self.explicit_base(element)
+        return text_of(element, self.names, default=default, base=base, guess=guess or self.is_rss)
 
     def person(self, element: Element) -> str | None:
         """An Atom person's name, else address; or the text of an RSS author."""

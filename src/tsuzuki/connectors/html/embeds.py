@@ -6,15 +6,18 @@ from urllib.parse import parse_qs, quote
 
 from tsuzuki.connectors.html.addresses import http_url, parts_of
 
+_YOUTUBE = re.compile(r"/(?:embed|v|shorts)/([\w-]{1,64})")
 _ID = re.compile(r"[\w-]{1,64}")
 
 
 def _youtube(path: str, query: dict[str, list[str]]) -> str | None:
-    name = path.rsplit("/", 1)[-1]
-    if path.startswith("/embed/videoseries") or not name:
-        lists = query.get("list", [])
-        return f"https://www.youtube.com/playlist?list={quote(lists[0])}" if lists else None
-    return f"https://www.youtube.com/watch?v={name}" if _ID.fullmatch(name) else None
+    found = _YOUTUBE.fullmatch(path)
+    if found is None:
+        return None
+    if found.group(1) != "videoseries":
+        return f"https://www.youtube.com/watch?v={found.group(1)}"
+    lists = query.get("list", [])
+    return f"https://www.youtube.com/playlist?list={quote(lists[0])}" if lists else None
 
 
 def _after(prefix: str) -> Callable[[str, dict[str, list[str]]], str | None]:

@@ -1,0 +1,99 @@
+"""R30, REL-30: a date names a moment or none; it never fails."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.connectors.feed.builders import item_of
+from tests.scale import examples
+from tsuzuki.connectors.feed.dates import moment_of
+from tsuzuki.model.times import iso
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ("Sun, 06 Nov 1994 08:49:37 GMT", "1994-11-06T08:49:37Z"),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", "1994-11-06T08:49:37Z"),
+        ("Sun Nov  6 08:49:37 1994", "1994-11-06T08:49:37Z"),
+        ("Sun Nov 6 08:49:37 PST 1994", "1994-11-06T16:49:37Z"),
+        ("06 Nov 1994 08:49", "1994-11-06T08:49:00Z"),
+        ("Sun, 6 Nov 94 8:49:37 UT", "1994-11-06T08:49:37Z"),
+        ("Sun, 06 Nov 1994 08:49:37 -0800", "1994-11-06T16:49:37Z"),
+        ("Sun, 06 Nov 1994 08:49:37 +05:30", "1994-11-06T03:19:37Z"),
+        ("Sun, 06 Nov 1994 08:49:37 GMT+0200", "1994-11-06T06:49:37Z"),
+        ("Sun, 06 Nov 1994 08:49:37 PST", "1994-11-06T16:49:37Z"),
+        ("Fri, 01 Jul 1994 08:49:37 EDT", "1994-07-01T12:49:37Z"),
+        ("Fri, 01 Jul 1994 08:49:37 CEST", "1994-07-01T06:49:37Z"),
+        ("Fri, 01 Jul 1994 08:49:37 JST", "1994-06-30T23:49:37Z"),
+        ("Fri, 01 Jul 1994 08:49:37 XYZ", "1994-07-01T08:49:37Z"),
+        ("Fri, 01 Jul 1994 08:49:37", "1994-07-01T08:49:37Z"),
+        ("Fri, 01 Jul 68 00:00:00 GMT", "2068-07-01T00:00:00Z"),
+        ("Fri, 01 Jul 69 00:00:00 GMT", "1969-07-01T00:00:00Z"),
+        ("Friday, July 1, 1994", "1994-07-01T00:00:00Z"),
+        ("July 1, 1994 8:05 PM EST", "1994-07-02T01:05:00Z"),
+        ("July 1st, 1994 12:05 a.m.", "1994-07-01T00:05:00Z"),
+        ("1 juillet 1994 08:49", "1994-07-01T08:49:00Z"),
+        ("Fr, 01 Mär 2024 10:20:30 +0100", "2024-03-01T09:20:30Z"),
+        ("2024年3月1日 10:20", "2024-03-01T10:20:00Z"),
+        ("2024-03-01T10:20:30Z", "2024-03-01T10:20:30Z"),
+        ("2024-03-01T10:20:30.125Z", "2024-03-01T10:20:30.125Z"),
+        ("2024-03-01T10:20:30.123456789+02:00", "2024-03-01T08:20:30.123Z"),
+        ("2024-03-01t10:20:30z", "2024-03-01T10:20:30Z"),
+        ("2024-03-01 10:20:30 -0500", "2024-03-01T15:20:30Z"),
+        ("2024/03/01 10:20", "2024-03-01T10:20:00Z"),
+        ("20240301T102030Z", "2024-03-01T10:20:30Z"),
+        ("20240301", "2024-03-01T00:00:00Z"),
+        ("2024-03", "2024-03-01T00:00:00Z"),
+        ("2024", "2024-01-01T00:00:00Z"),
+        ("2024-03-01T24:00:00Z", "2024-03-02T00:00:00Z"),
+        ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59Z"),
+        ("Thu, 01 Jan 1970 00:00:00 +0000", "1970-01-01T00:00:00Z"),
+        ("Sat, 01 Mar 2036 10:20:30 GMT", "2036-03-01T10:20:30Z"),
+        ("1709288430", "2024-03-01T10:20:30Z"),
+        ("1709288430125", "2024-03-01T10:20:30.125Z"),
+        ("  Sun, 06 Nov 1994\n 08:49:37 GMT ", "1994-11-06T08:49:37Z"),
+    ],
+)
+def test_a_date_names_its_moment(raw: str, expected: str):
+    moment = moment_of(raw)
+    assert moment is not None
+    assert iso(moment) == expected
+
+
+@pytest.mark.parametrize(
+    "raw",
+    ["", None, "   ", "yesterday", "Tue, 31 Feb 2024 10:00:00 GMT", "0000-00-00T00:00:00Z", "0000-01-01", "2024-13-01",
+     "Mon, 01 Jan 0000 00:00:00 +0000", "2024-03-01T25:00:00Z", "Mon, 45 Foo 2024 10:00:00 GMT", "2024-045",
+     "2024-W09-5", "99/99/9999", "2024-03-01T10:20:30+99:99", "9" * 5000, "1 Jan 2024 99:99:99"],
+)  # fmt: skip
+def test_what_names_no_moment_is_none(raw: str | None):
+    assert moment_of(raw) is None
+
+
+@given(
+    st.text(max_size=60) | st.from_regex(r"[A-Z][a-z]{2}, \d{1,3} [A-Z][a-z]{2} \d{1,5} \d\d:\d\d:\d\d [A-Z+0-9-]{1,6}")
+)
+@examples(2000)
+def test_any_text_is_answered(raw: str):
+    moment = moment_of(raw)
+    assert moment is None or isinstance(iso(moment), str)
+
+
+def test_the_raw_text_is_kept_where_there_is_no_moment():
+    item = item_of("<title>x</title><pubDate>Tue, 31 Feb 2024 10:00:00 GMT</pubDate>")
+    assert (item.published_at, item.published_raw) == (None, "Tue, 31 Feb 2024 10:00:00 GMT")
+
+
+def test_an_item_without_a_date_has_none():
+    """REL-31: ingest keeps the time it was first seen."""
+    item = item_of("<title>x</title>")
+    assert (item.published_at, item.published_raw, item.updated_at) == (None, None, None)
+
+
+def test_an_update_is_told_apart_from_the_publication():
+    item = item_of("<pubDate>Fri, 01 Mar 2024 00:00:00 GMT</pubDate><dc:date>2024-03-05</dc:date>", use=("dc",))
+    assert item.published_at is not None
+    assert item.updated_at is not None
+    assert iso(item.published_at) == "2024-03-01T00:00:00Z"
+    assert iso(item.updated_at) == "2024-03-05T00:00:00Z"

@@ -1,0 +1,125 @@
+"""A grammar of feeds: whatever it makes is answered by a harvest or by a named error, never by anything else."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.connectors.feed.builders import URL, Outside, a_reply
+from tests.data.feeds.make import corpus
+from tests.data.feeds.recipes.shapes import NAMESPACES
+from tests.scale import examples
+from tsuzuki.connectors.feed import parse_anyhow, visit
+from tsuzuki.connectors.feed.parsing import parse_fast, parse_leniently
+from tsuzuki.model.errors import SourceError
+from tsuzuki.model.harvest import FeedHarvest
+
+ELEMENTS = """
+title link guid id description summary content author name email category pubDate published updated enclosure source
+image url comments language ttl item entry channel feed rss dc:creator dc:date dc:subject content:encoded media:group
+media:content media:thumbnail media:description itunes:duration itunes:episode itunes:image itunes:summary itunes:owner
+sy:updatePeriod atom:link atom:author atom:updated podcast:episode yt:videoId x unknown:y
+"""
+ATTRIBUTES = "isPermaLink type mode href rel url length xml:base xml:lang term label src medium"
+VALUES = """
+false html xhtml text base64 text/html image/png alternate self hub enclosure replies https://x.example/1 data:,x
+audio/mpeg 12 javascript:1 http://[ escaped
+"""
+PIECES = """
+https://x.example/1 /relative javascript:alert(1) http://[ 2024-13-45 2024-03-01T10:20:30Z &lt;p&gt;x&lt;/p&gt;
+<![CDATA[<img/src=x>]]> &amp; &nbsp; &#0; &#xD800; &#99999999999; <b> </item> ]]> <!-- --> <![CDATA[ <?x \x00 \ufffe & <
+1:02:03 99 日本
+"""
+TEXTS = st.text(max_size=30) | st.sampled_from(PIECES.split())
+
+
+@st.composite
+def attributes(draw: st.DrawFn) -> str:
+    names = draw(st.lists(st.sampled_from(ATTRIBUTES.split()), max_size=2, unique=True))
+    return "".join(f' {name}="{draw(st.sampled_from(VALUES.split()))}"' for name in names)
+
+
+@st.composite
+def elements(draw: st.DrawFn, inside: st.SearchStrategy[str]) -> str:
+    name = draw(st.sampled_from(ELEMENTS.split()))
+    return f"<{name}{draw(attributes())}>{draw(inside)}</{name}>"
+
+
+NESTED = st.recursive(TEXTS, lambda inner: st.lists(elements(inner) | TEXTS, max_size=4).map("".join), max_leaves=8)
+ITEMS = st.lists(st.lists(elements(NESTED), max_size=5).map("".join), max_size=4)
+ROOTS = st.sampled_from(
+    [("<rss version='2.0'{}><channel>", "item", "</channel></rss>"),
+     ("<feed xmlns='http://www.w3.org/2005/Atom'{}>", "entry", "</feed>"),
+     ("<feed version='0.3' xmlns='http://purl.org/atom/ns#'{}>", "entry", "</feed>"),
+     ("<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'{}>", "item",
+      "</rdf:RDF>"),
+     ("<RSS{}>", "ITEM", "</RSS>"), ("<channel{}>", "item", ""), ("junk <rss{}>", "item", "</rss> junk")]
+)  # fmt: skip
+DECLARED = "".join(f' xmlns:{prefix}="{uri}"' for prefix, uri in NAMESPACES.items())
+
+
+@st.composite
+def feeds(draw: st.DrawFn) -> bytes:
+    start, tag, end = draw(ROOTS)
+    head = draw(st.lists(elements(NESTED), max_size=3).map("".join))
+    items = "".join(f"<{tag}>{inside}</{tag}>" for inside in draw(ITEMS))
+    text = start.format(draw(st.sampled_from([DECLARED, DECLARED, ""]))) + head + items + end
+    encoding = draw(st.sampled_from(["utf-8", "utf-8", "utf-16", "latin-1", "cp932"]))
+    body = text.encode(encoding, "replace")
+    cut = draw(st.integers(0, 9))
+    return body[: len(body) * (cut + 1) // 5] if cut < 4 else body
+
+
+def answered(body: bytes) -> FeedHarvest | None:
+    try:
+        outcome = Outside({URL: a_reply(body)}).run(visit(URL))
+    except SourceError:
+        return None
+    harvest = outcome.harvest
+    assert isinstance(harvest, FeedHarvest)
+    keys = [item.key for item in harvest.items]
+    assert len(set(keys)) == len(keys)
+    assert all(keys)
+    return harvest
+
+
+@given(feeds())
+@examples(3000)
+def test_whatever_the_grammar_makes_is_answered(body: bytes):
+    answered(body)
+
+
+@given(st.sampled_from(sorted(corpus())), st.lists(st.tuples(st.floats(0, 1), st.binary(max_size=3)), max_size=6))
+@examples(3000)
+def test_a_feed_with_bytes_changed_anywhere_is_answered(name: str, changes: list[tuple[float, bytes]]):
+    body = bytearray(corpus()[name])
+    for place, value in changes:
+        position = int(place * len(body))
+        body[position : position + len(value)] = value
+    answered(bytes(body))
+
+
+@given(st.binary(max_size=200))
+@examples(1000)
+def test_any_bytes_are_answered(body: bytes):
+    answered(body)
+
+
+@given(feeds())
+@examples(1000)
+def test_a_body_parsed_twice_is_the_same_harvest(body: bytes):
+    """R27 and R32 stand on this: nothing in a harvest is by chance."""
+    try:
+        first = parse_anyhow(body, URL)
+    except SourceError:
+        return
+    assert parse_anyhow(body, URL) == first
+
+
+@given(feeds())
+@examples(500)
+def test_the_forgiving_reader_answers_what_the_fast_one_takes(body: bytes):
+    try:
+        fast = parse_fast(body, URL)
+    except SourceError:
+        return
+    if fast is not None:
+        assert isinstance(parse_leniently(body, URL), FeedHarvest)

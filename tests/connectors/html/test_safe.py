@@ -1,0 +1,157 @@
+"""SEC-14, SEC-17: nothing that runs comes out of the sanitiser, and what comes out goes through it unchanged."""
+
+from html.parser import HTMLParser
+from typing import get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import html as second_parser
+
+from tests.connectors.html.payloads import payloads
+from tests.scale import examples
+from tsuzuki.connectors.feed.pages import pages_of
+from tsuzuki.connectors.html.safe import TAGS, SafeHtml, plain_text, sanitise, text_to_html
+
+BASE = "https://blog.example/posts/1"
+ALLOWED_ATTRIBUTES = {
+    "alt", "cite", "colspan", "controls", "datetime", "dir", "headers", "height", "href", "lang", "loading", "media",
+    "open", "poster", "rel", "reversed", "rowspan", "scope", "sizes", "span", "src", "srcset", "start", "title", "type",
+    "value", "width",
+}  # fmt: skip
+
+
+each_payload = pytest.mark.parametrize("payload", payloads(), ids=range(len(payloads())))
+
+
+class Inspector(HTMLParser):
+    """An independent reader that lists what a browser could act on."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.offences: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in TAGS:
+            self.offences.append(tag)
+        for name, value in attrs:
+            self._judge(name, value or "")
+
+    def _judge(self, name: str, value: str) -> None:
+        if name not in ALLOWED_ATTRIBUTES:
+            self.offences.append(name)
+        if name in {"href", "src", "poster", "cite"} and not value.startswith(("http://", "https://", "mailto:")):
+            self.offences.append(f"{name}={value}")
+        if name == "srcset" and not all(part.strip().startswith(("http://", "https://")) for part in value.split(",")):
+            self.offences.append(f"{name}={value}")
+
+    def handle_comment(self, data):
+        self.offences.append(f"comment {data}")
+
+    def handle_decl(self, decl):
+        self.offences.append(f"declaration {decl}")
+
+    def handle_pi(self, data):
+        self.offences.append(f"instruction {data}")
+
+
+def offences_in(html: str) -> list[str]:
+    inspector = Inspector()
+    inspector.feed(html)
+    inspector.close()
+    return inspector.offences
+
+
+def test_there_are_enough_payloads():
+    assert len(payloads()) >= 150
+
+
+@each_payload
+def test_a_payload_comes_out_harmless_and_as_a_fixed_point(payload: str):
+    safe = sanitise(payload, BASE)
+    assert offences_in(safe) == []
+    assert sanitise(safe, BASE) == safe
+
+
+@each_payload
+def test_a_payload_is_harmless_to_a_second_parser_too(payload: str):
+    tree = second_parser.fragment_fromstring(sanitise(payload, BASE), create_parent="div")
+    names = {name for element in tree.iter() for name in element.attrib}
+    assert not {name for name in names if str(name).startswith("on") or str(name) in {"style", "srcdoc", "action"}}
+    assert not {str(element.tag) for element in tree.iter()} & {"script", "iframe", "svg", "math", "form", "style"}
+
+
+@each_payload
+def test_text_made_of_a_payload_is_only_text(payload: str):
+    assert offences_in(text_to_html(payload)) == []
+    assert sanitise(text_to_html(payload), BASE) == text_to_html(payload)
+
+
+FRAGMENTS = st.lists(
+    st.sampled_from(payloads())
+    | st.text(max_size=8)
+    | st.sampled_from(
+        ["<p>", "</p>", "<a href=x>", "</a>", "<b>", "</b>", "<table>", "<tr>", "<td>", "</table>", "<pre>", "\n",
+         "<li>", "<ul>", "<img src=i.png>", "<noscript>", "</noscript>", "<picture>", "<h1>", "<ruby>", "<rt>",
+         "<select>", "<svg>", "<math>", "<style>", "<title>", "<div>", "</div>", "&nbsp;", "&lt;", "<!--", "-->",
+         "<details>", "<summary>"]
+    ),
+    max_size=14,
+)  # fmt: skip
+
+
+@given(FRAGMENTS)
+@examples(3000)
+def test_any_mixture_comes_out_harmless_and_as_a_fixed_point(parts: list[str]):
+    safe = sanitise("".join(parts), BASE)
+    assert offences_in(safe) == []
+    assert sanitise(safe, BASE) == safe
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ('<a href="/x">x</a>', '<a href="https://blog.example/x" rel="noopener noreferrer">x</a>'),
+        ('<a href="y">x</a>', '<a href="https://blog.example/posts/y" rel="noopener noreferrer">x</a>'),
+        ('<img src="/i" alt="&quot;">', '<img src="https://blog.example/i" alt="&quot;" loading="lazy">'),
+        ('<img src="//cdn.example/i.png">', '<img src="https://cdn.example/i.png" loading="lazy">'),
+        ('<img src="a b.png">', '<img src="https://blog.example/posts/a%20b.png" loading="lazy">'),
+        ('<video src="v.mp4" autoplay></video>', '<video src="https://blog.example/posts/v.mp4" controls=""></video>'),
+        ('<video poster="/p.jpg"></video>', '<video poster="https://blog.example/p.jpg" controls=""></video>'),
+        ("<p>one<p>two", "<p>one</p><p>two</p>"),
+        ("plain > text", "plain &gt; text"),
+        ("1 < 2", "1 &lt; 2"),
+        ("<form><input>words</form>", "words"),
+        ("<p>a<script>b</script>c</p>", "<p>ac</p>"),
+    ],
+)  # fmt: skip
+def test_what_is_harmless_stays_and_gets_absolute_addresses(html: str, expected: str):
+    assert sanitise(html, BASE) == expected
+
+
+def test_a_srcset_becomes_absolute_and_loses_what_is_no_address():
+    safe = sanitise('<img src="/1.jpg" srcset="/1.jpg 1x, javascript:alert(1) 2x, //cdn.example/3.jpg 3x">', BASE)
+    assert 'srcset="https://blog.example/1.jpg 1x, https://cdn.example/3.jpg 3x"' in safe
+
+
+def test_links_tell_nobody_where_the_reader_came_from():
+    assert 'rel="noopener noreferrer"' in sanitise(
+        '<a href="https://x.example/" rel="opener" target="_blank">x</a>', BASE
+    )
+
+
+def test_nesting_without_end_is_answered():
+    safe = sanitise("<div>" * 20_000 + "deep" + "</div>" * 20_000, BASE)
+    assert offences_in(safe) == []
+
+
+def test_plain_text_has_the_words_and_nothing_else():
+    assert (
+        plain_text("<p>One</p><p>t<b>w</b>o &amp; three</p><script>no</script><style>no</style>") == "One two & three"
+    )
+
+
+def test_only_the_sanitiser_makes_safe_html():
+    """SEC-17: what shows markup takes this type, so that a path around the sanitiser does not type-check."""
+    assert get_type_hints(sanitise)["return"] is SafeHtml
+    assert get_type_hints(pages_of)["content"] is SafeHtml
