@@ -36,15 +36,17 @@ _LOST = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
+    asyncpg.InternalClientError,  # a connection that was ended a moment ago and has not noticed yet
 )
+_TOO_MUCH = (TimeoutError, asyncpg.QueryCanceledError, asyncpg.InsufficientResourcesError)
 _REFUSED = (*_LOST, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError)
 _KEY = re.compile(r'\(([\w, "]+)\)=\(')
 
 
-async def connect_once(url: str) -> "asyncpg.Connection[asyncpg.Record]":
+async def connect_once(url: str, patience: float = CONNECT_TIMEOUT) -> "asyncpg.Connection[asyncpg.Record]":
     """A connection of its own, outside the pool; DatabaseUnavailable says in one line why there is none."""
     try:
-        return await asyncpg.connect(url, timeout=CONNECT_TIMEOUT)
+        return await asyncpg.connect(url, timeout=patience)
     except _REFUSED as error:
         raise _unreachable(error) from error
 
@@ -62,12 +64,13 @@ class PostgresDatabase:
     @classmethod
     async def connect(cls, options: DatabaseOptions) -> "PostgresDatabase":
         """Open the pool and see that the server answers."""
-        await (await connect_once(options.url)).close()
+        patience = min(CONNECT_TIMEOUT, options.command_timeout)
+        await (await connect_once(options.url, patience)).close()
         pool = await asyncpg.create_pool(
             options.url,
             min_size=options.min_connections,
             max_size=options.max_connections,
-            timeout=CONNECT_TIMEOUT,
+            timeout=patience,
             command_timeout=options.command_timeout,
             # Every unit of work ends its transaction and leaves no session state behind: asyncpg's reset query
             # would cost as much as a point read.
@@ -140,10 +143,9 @@ class PostgresDatabase:
         for _ in range(1, ATTEMPTS):
             try:
                 return await _ask(held.connection, statement)
-            except DatabaseUnavailable:
-                is_lost = held.connection.is_closed()
+            except DatabaseUnavailable as error:
                 await self._replace(held)
-                if not is_lost:  # it was too slow, or the server is full: asking again would make that worse
+                if isinstance(error.__cause__, _TOO_MUCH):  # asking again would make that worse
                     raise
         return await _ask(held.connection, statement)
 
@@ -166,11 +168,11 @@ class PostgresDatabase:
         try:
             await self._pool.release(connection)
         except (*_LOST, asyncpg.InterfaceError):
-            connection.terminate()
+            _throw_away(connection)
 
     async def _replace(self, held: "_Held") -> None:
         """Another connection instead of this one. The others of its age are not tried: what killed it killed them."""
-        held.connection.terminate()
+        _throw_away(held.connection)
         await self._pool.expire_connections()
         await self._release(held.connection)
         held.connection = await self._acquire()
@@ -183,6 +185,18 @@ class _Held:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+
+
+def _is_gone(connection: Connection) -> bool:
+    try:
+        return connection.is_closed()
+    except asyncpg.InterfaceError:  # the pool took it back by itself when it died
+        return True
+
+
+def _throw_away(connection: Connection) -> None:
+    if not _is_gone(connection):
+        connection.terminate()
 
 
 async def _nothing_to_reset(_: Any) -> None:
@@ -213,14 +227,14 @@ async def _ask(connection: Connection, statement: Statement) -> Answer:
 
 async def _roll_back(connection: Connection) -> None:
     """Undo, also while we are being cancelled; a connection that cannot even do that is thrown away."""
-    if connection.is_closed():
+    if _is_gone(connection):
         return
     undo = asyncio.ensure_future(connection.execute("rollback"))
     try:
         await asyncio.wait_for(asyncio.shield(undo), ROLLBACK_TIMEOUT)
     except BaseException as error:
         undo.add_done_callback(_forget)
-        connection.terminate()
+        _throw_away(connection)
         if not isinstance(error, Exception):
             raise
 

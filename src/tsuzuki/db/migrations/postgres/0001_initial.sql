@@ -241,6 +241,8 @@ create table watch (
   host text not null,
   priority bigint not null default 2 check (priority in (1, 2, 3)),  -- HOT, WARM, COLD
   next_check_at bigint not null,  -- I5: this alone decides when it is due
+  next_check_why text not null default '',
+  refresh_at bigint,  -- a person wants it now; suspended or not
   poll_floor bigint,  -- the fastest plan among its followers, in milliseconds
   suspended_at bigint,
   suspended_reason text,
@@ -261,6 +263,7 @@ create table watch (
   last_error_code text,
   consecutive_failures bigint not null default 0 check (consecutive_failures >= 0),
   first_harvest_at bigint,  -- R8: null until the back-catalogue is in
+  last_release_at bigint,
   moved_to text,
   moved_count bigint not null default 0,
   moved_since bigint,
@@ -270,6 +273,7 @@ create table watch (
 );
 create index watch_due on watch (priority, next_check_at) where suspended_at is null;
 create index watch_host on watch (host);
+create index watch_refresh on watch (refresh_at) where refresh_at is not null;
 
 -- What was found --------------------------------------------------------------------------------------------
 
@@ -530,6 +534,7 @@ create table task (
 );
 create unique index task_active on task (queue, key) where status in ('queued', 'running');
 create index task_due on task (queue, priority, run_at, id) where status = 'queued';
+create index task_suspect on task (queue, priority, run_at, id) where status = 'queued' and losses > 0;
 create index task_leased on task (queue) where status = 'running';
 create index task_finished on task (queue, status, finished_at, id) where finished_at is not null;
 

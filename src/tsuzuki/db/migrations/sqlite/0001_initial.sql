@@ -237,6 +237,8 @@ create table watch (
   host text not null,
   priority integer not null default 2 check (priority in (1, 2, 3)),  -- HOT, WARM, COLD
   next_check_at integer not null,  -- I5: this alone decides when it is due
+  next_check_why text not null default '',
+  refresh_at integer,  -- a person wants it now; suspended or not
   poll_floor integer,  -- the fastest plan among its followers, in milliseconds
   suspended_at integer,
   suspended_reason text,
@@ -257,6 +259,7 @@ create table watch (
   last_error_code text,
   consecutive_failures integer not null default 0 check (consecutive_failures >= 0),
   first_harvest_at integer,  -- R8: null until the back-catalogue is in
+  last_release_at integer,
   moved_to text,
   moved_count integer not null default 0,
   moved_since integer,
@@ -266,6 +269,7 @@ create table watch (
 ) strict;
 create index watch_due on watch (priority, next_check_at) where suspended_at is null;
 create index watch_host on watch (host);
+create index watch_refresh on watch (refresh_at) where refresh_at is not null;
 
 -- What was found --------------------------------------------------------------------------------------------
 
@@ -524,6 +528,7 @@ create table task (
 ) strict;
 create unique index task_active on task (queue, key) where status in ('queued', 'running');
 create index task_due on task (queue, priority, run_at, id) where status = 'queued';
+create index task_suspect on task (queue, priority, run_at, id) where status = 'queued' and losses > 0;
 create index task_leased on task (queue) where status = 'running';
 create index task_finished on task (queue, status, finished_at, id) where finished_at is not null;
 
