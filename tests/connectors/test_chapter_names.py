@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.connectors.chapter_name_table import rows
 from tests.scale import examples
-from tsuzuki.connectors.chapter_names import NameReading, read_name, without_restarts
+from tsuzuki.connectors.chapter_names import NameReading, newest_first, read_name, without_restarts
 from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.numbers import number_key, sort_value
 
@@ -99,3 +99,10 @@ def test_volumes_that_go_on_counting_or_merely_overlap_keep_their_numbers():
     overlapping = chapters((1, 1), (1, 2), (2, 2), (2, 3))
     assert without_restarts(going_on) == going_on
     assert without_restarts(overlapping) == overlapping
+
+
+def test_r11_chapters_are_ordered_by_number_and_extras_stay_where_they_appeared():
+    extra = FoundChapter(url="/extra", title="Extra")
+    first, tenth, second = chapters((None, 1), (None, 10), (None, 2))
+    assert newest_first((first, extra, second, tenth)) == (tenth, second, extra, first)
+    assert newest_first((extra, tenth, first)) == (tenth, first, extra)

@@ -7,7 +7,7 @@ length (SEC-21); a name is cut at `MAX_NAME` first.
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 import msgspec
@@ -171,6 +171,16 @@ def _kanji_value(run: str) -> int:
 def _roman_value(run: str) -> int:
     values = [_ROMAN[sign] for sign in run]
     return sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0], strict=True))
+
+
+def newest_first(oldest_first: Iterable[FoundChapter]) -> tuple[FoundChapter, ...]:
+    """By number; those without one stay behind the highest that came before them."""
+    ranked: list[tuple[Decimal, int, FoundChapter]] = []
+    highest = Decimal(-1)
+    for place, chapter in enumerate(oldest_first):
+        highest = highest if chapter.number is None else max(highest, chapter.number)
+        ranked.append((highest if chapter.number is None else chapter.number, place, chapter))
+    return tuple(chapter for _, _, chapter in sorted(ranked, key=lambda rank: rank[:2], reverse=True))
 
 
 def without_restarts(chapters: tuple[FoundChapter, ...]) -> tuple[FoundChapter, ...]:

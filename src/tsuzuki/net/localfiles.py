@@ -125,9 +125,10 @@ class LocalFiles:
             raise RefusedAddress("A folder is not a file.")
         with self._opened_folder(parts[:-1]) as folder:
             descriptor = os.open(parts[-1], _FILE_FLAGS, dir_fd=folder)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise RefusedAddress(f"{path} is not a plain file.")
         with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise RefusedAddress(f"{path} is not a plain file.")
             yield file
 
 

@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from tsuzuki.connectors.chapter_names import read_name, without_restarts
+from tsuzuki.connectors.chapter_names import newest_first, read_name, without_restarts
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.connectors.local.comicinfo import MAX_BYTES, ComicInfo, read_comic_info
@@ -98,7 +98,7 @@ class LocalFolder(Connector):
         )
 
     def chapters(self, config: LocalConfig, series_url: str) -> Visit[tuple[FoundChapter, ...]]:
-        """Every archive and every folder with images, in natural order; what cannot be opened is listed, unreadable."""
+        """Every archive and every folder with images; what cannot be opened is listed as unreadable."""
         path, _ = parts(series_url)
         if is_archive(path):
             single = yield from self._chapter(FileEntry(path, is_folder=False, size=0, modified_at=Millis(0)), "")
@@ -110,7 +110,7 @@ class LocalFolder(Connector):
             found += [] if chapter is None else [chapter]
         if any(is_image(entry.name) for entry in inside) and not found:
             found = [_plain_chapter(path, stem(path), None)]
-        return without_restarts(tuple(reversed(found)))
+        return newest_first(without_restarts(tuple(found)))
 
     def pages(self, config: LocalConfig, chapter_url: str) -> Visit[tuple[FoundPage, ...]]:
         """The images of the archive or folder, in natural order."""

@@ -15,7 +15,7 @@ from msgspec import Meta
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.filters import Filter, FilterValue
 from tsuzuki.connectors.mangadex import searching
-from tsuzuki.connectors.mangadex.reading import SITE, details_of, newest_first, series_of
+from tsuzuki.connectors.mangadex.reading import SITE, details_of, releases_of, series_of
 from tsuzuki.connectors.mangadex.searching import Query
 from tsuzuki.connectors.mangadex.shapes import AtHome, Chapter, ChapterList, MangaAnswer, MangaList, error_detail, read
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, ImageOutcome, Visit
@@ -161,7 +161,7 @@ class MangaDex(Connector):
             found.update((chapter.id, chapter) for chapter in page.data)
             offset += FEED_SIZE
             if offset >= page.total:
-                return newest_first(found.values())
+                return releases_of(found.values())
             if not page.data:
                 raise ShapeChanged(f"MangaDex promised {page.total} chapters and sent fewer.")
             if offset + FEED_SIZE > OFFSET_CAP:

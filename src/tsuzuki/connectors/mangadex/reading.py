@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from decimal import Decimal
 
-from tsuzuki.connectors.chapter_names import read_name
+from tsuzuki.connectors.chapter_names import newest_first, read_name
 from tsuzuki.connectors.mangadex.shapes import Chapter, Manga, Relationship, text_in
 from tsuzuki.model.harvest import FoundChapter, FoundSeries, SeriesDetails
 from tsuzuki.model.numbers import parse_number
@@ -70,15 +70,9 @@ def chapter_of(chapter: Chapter) -> FoundChapter:
     )
 
 
-def newest_first(chapters: Iterable[Chapter]) -> tuple[FoundChapter, ...]:
-    """By number as the site does, then by time; those without a number stand where they were published."""
-    found = sorted((chapter_of(chapter) for chapter in chapters), key=lambda one: one.published_at or 0)
-    ranked: list[tuple[Decimal, int, FoundChapter]] = []
-    highest = Decimal(-1)
-    for place, one in enumerate(found):
-        highest = highest if one.number is None else max(highest, one.number)
-        ranked.append((highest if one.number is None else one.number, place, one))
-    return tuple(one for _, _, one in sorted(ranked, key=lambda rank: rank[:2], reverse=True))
+def releases_of(chapters: Iterable[Chapter]) -> tuple[FoundChapter, ...]:
+    """By number as the site does, then by time, newest first."""
+    return newest_first(sorted(map(chapter_of, chapters), key=lambda found: found.published_at or 0))
 
 
 def _title(manga: Manga, language: str) -> str:
