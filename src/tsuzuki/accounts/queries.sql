@@ -16,10 +16,10 @@ returning {tenant_columns};
 -- name: first_tenant
 select {tenant_columns} from tenant order by id limit 1;
 
--- name: get_tenant
+-- name: find_tenant
 select {tenant_columns} from tenant where public_id = :public_id;
 
--- name: get_tenant_of
+-- name: get_tenant
 select {tenant_columns} from tenant where id = :id;
 
 -- name: list_tenants
@@ -69,7 +69,7 @@ values (:public_id, :shelf_id, 'Default', true, :now, :now);
 -- The first is the one that is meant when a person has chosen none.
 select {shelf_columns} from shelf where tenant_id = :tenant_id order by id;
 
--- name: get_shelf
+-- name: find_shelf
 -- I8: another tenant's shelf is not found.
 select {shelf_columns} from shelf where tenant_id = :tenant_id and public_id = :public_id;
 
@@ -92,10 +92,10 @@ returning {user_columns};
 -- name: has_users
 select exists (select 1 from user_account) as found;
 
--- name: get_user
+-- name: find_user
 select {user_columns} from user_account where public_id = :public_id;
 
--- name: get_user_by_id
+-- name: get_user
 select {user_columns} from user_account where id = :id;
 
 -- name: find_user_by_name

@@ -54,14 +54,14 @@ async def first_tenant_tx(tx: Tx) -> Tenant | None:
     return await tx.maybe(Tenant, q.first_tenant)
 
 
-async def get_tenant_tx(tx: Tx, public_id: PublicId) -> Tenant:
-    """By its public id, or NotFound."""
-    return await tx.one(Tenant, q.get_tenant, public_id=public_id)
+async def find_tenant_tx(tx: Tx, public_id: PublicId) -> Tenant | None:
+    """By its public id."""
+    return await tx.maybe(Tenant, q.find_tenant, public_id=public_id)
 
 
-async def get_tenant_of_tx(tx: Tx, tenant_id: TenantId) -> Tenant:
+async def get_tenant_tx(tx: Tx, tenant_id: TenantId) -> Tenant:
     """By its id, or NotFound."""
-    return await tx.one(Tenant, q.get_tenant_of, id=tenant_id)
+    return await tx.one(Tenant, q.get_tenant, id=tenant_id)
 
 
 async def list_tenants_tx(tx: Tx, part: Slice) -> tuple[list[Tenant], int]:
@@ -101,9 +101,9 @@ async def list_shelves_tx(tx: Tx, tenant_id: TenantId) -> list[Shelf]:
     return await tx.many(Shelf, q.list_shelves, tenant_id=tenant_id)
 
 
-async def get_shelf_tx(tx: Tx, tenant_id: TenantId, public_id: PublicId) -> Shelf:
-    """One of the tenant's, or NotFound (I8)."""
-    return await tx.one(Shelf, q.get_shelf, tenant_id=tenant_id, public_id=public_id)
+async def find_shelf_tx(tx: Tx, tenant_id: TenantId, public_id: PublicId) -> Shelf | None:
+    """One of the tenant's; another's is as unknown as one that is not there (I8)."""
+    return await tx.maybe(Shelf, q.find_shelf, tenant_id=tenant_id, public_id=public_id)
 
 
 # -- people
@@ -141,14 +141,14 @@ async def has_users_tx(tx: Tx) -> bool:
     return await tx.one(bool, q.has_users)
 
 
-async def get_user_tx(tx: Tx, public_id: PublicId) -> User:
-    """By the public id, or NotFound."""
-    return await tx.one(User, q.get_user, public_id=public_id)
+async def find_user_tx(tx: Tx, public_id: PublicId) -> User | None:
+    """By the public id."""
+    return await tx.maybe(User, q.find_user, public_id=public_id)
 
 
-async def get_user_by_id_tx(tx: Tx, user_id: UserId) -> User:
+async def get_user_tx(tx: Tx, user_id: UserId) -> User:
     """By the id, or NotFound."""
-    return await tx.one(User, q.get_user_by_id, id=user_id)
+    return await tx.one(User, q.get_user, id=user_id)
 
 
 async def find_user_by_name_tx(tx: Tx, username: str) -> User | None:

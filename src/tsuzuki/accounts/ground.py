@@ -1,0 +1,20 @@
+"""What every service of this area stands on."""
+
+import msgspec
+
+from tsuzuki.accounts.nouns import Clock, Dice
+from tsuzuki.db import Database
+from tsuzuki.model.ids import PublicId, uuid7
+from tsuzuki.model.times import Millis
+
+
+class Ground(msgspec.Struct, frozen=True):
+    """The database, the clock and the dice."""
+
+    db: Database
+    clock: Clock
+    dice: Dice
+
+    def new_id(self, now: Millis) -> PublicId:
+        """A public id that nothing has."""
+        return uuid7(now, self.dice(10))

@@ -1,0 +1,125 @@
+"""Invitations: a code that makes one account, once, of the role and tenant that the inviter chose."""
+
+import msgspec
+
+from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.guard.limiter import Limiter
+from tsuzuki.accounts.keys import hash_of, typed_code
+from tsuzuki.accounts.nouns import Invite, Role
+from tsuzuki.accounts.passwords import Passwords
+from tsuzuki.accounts.people import add_person_tx, found, tenant_tx
+from tsuzuki.accounts.policy import INVITE_LIFE, name_problems, password_problems, plain_name
+from tsuzuki.accounts.sessions import Device
+from tsuzuki.accounts.signin import SignedIn, SignIn
+from tsuzuki.accounts.store import (
+    NewInvite,
+    NewUser,
+    add_invite_tx,
+    has_users_tx,
+    list_invites_tx,
+    lock_people_tx,
+    revoke_invite_tx,
+    take_invite_tx,
+)
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import Conflict, Invalid, Unauthorized
+from tsuzuki.model.ids import PublicId, show_id
+from tsuzuki.model.times import Millis
+
+
+class MadeInvite(msgspec.Struct, frozen=True):
+    """A new invitation; its code is never seen again."""
+
+    public_id: PublicId
+    code: str
+    role: Role
+    expires_at: Millis
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+    """What someone sends who was invited, or who sets this server up."""
+
+    code: str
+    username: str
+    password: str
+
+
+class Invites:
+    """Makes, lists and revokes invitations, and turns one into a person."""
+
+    def __init__(self, ground: Ground, passwords: Passwords, limiter: Limiter, sign_in: SignIn) -> None:
+        self._ground = ground
+        self._passwords = passwords
+        self._limiter = limiter
+        self._sign_in = sign_in
+
+    async def make(self, caller: Caller, role: Role, tenant_id: PublicId | None) -> MadeInvite:
+        """An invitation for seven days; without a tenant into the first one."""
+
+        async def make(tx: Tx) -> MadeInvite:
+            now = self._ground.clock()
+            tenant = await tenant_tx(tx, tenant_id)
+            code = typed_code(self._ground.dice)
+            made = MadeInvite(self._ground.new_id(now), code, role, Millis(now + INVITE_LIFE))
+            new = NewInvite(
+                public_id=made.public_id,
+                tenant_id=tenant.id,
+                role=role,
+                code_hash=hash_of(code),
+                invited_by=caller.user_id,
+                expires_at=made.expires_at,
+            )
+            await add_invite_tx(tx, new, now)
+            deed = Deed("invite.create", "invite", show_id(made.public_id), after={"role": role, "tenant": tenant.name})
+            await record_tx(tx, caller.actor, deed, now=now)
+            return made
+
+        return await self._ground.db.with_tx(make)
+
+    async def list(self) -> list[Invite]:
+        """The open ones, oldest first."""
+        return await self._ground.db.read(lambda tx: list_invites_tx(tx, self._ground.clock()))
+
+    async def revoke(self, caller: Caller, public_id: PublicId) -> None:
+        """Its code is worth nothing from now on."""
+
+        async def revoke(tx: Tx) -> None:
+            found(await revoke_invite_tx(tx, public_id) or None, "invitation")
+            deed = Deed("invite.revoke", "invite", show_id(public_id))
+            await record_tx(tx, caller.actor, deed, now=self._ground.clock())
+
+        await self._ground.db.with_tx(revoke)
+
+    async def accept(self, accepted: Accepted, device: Device, *, is_setup: bool = False) -> SignedIn:
+        """Become the invited person, signed in. Codes are guarded like passwords (SEC-37)."""
+        name = plain_name(accepted.username)
+        problems = name_problems(name) + password_problems(accepted.password)
+        if problems:
+            raise Invalid(problems[0].message, problems)
+        attempt = await self._limiter.begin(device.address, f"code {device.address}")
+        password_hash = await self._passwords.hash(accepted.password)
+
+        async def accept(tx: Tx) -> SignedIn:
+            await lock_people_tx(tx)
+            now = self._ground.clock()
+            if is_setup and await has_users_tx(tx):
+                raise Conflict("This server is set up already.")
+            taken = await take_invite_tx(tx, hash_of(accepted.code.strip().lower()), is_setup=is_setup, now=now)
+            if taken is None:
+                raise Unauthorized("This code is wrong, was used or has expired.")
+            new = NewUser(
+                public_id=self._ground.new_id(now),
+                tenant_id=taken.tenant_id,
+                username=name,
+                role=taken.role,
+                password_hash=password_hash,
+            )
+            user = await add_person_tx(tx, new, None, now=now)
+            reason = "first set-up" if is_setup else "invitation"
+            return await self._sign_in.open_session_tx(tx, user, device, reason=reason)
+
+        signed_in = await self._ground.db.with_tx(accept)
+        await self._limiter.forgive(attempt)
+        return signed_in

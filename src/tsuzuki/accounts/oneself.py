@@ -1,0 +1,88 @@
+"""What people do with themselves: their password, and the shelf that they read from."""
+
+import msgspec
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.nouns import Shelf, Tenant, User
+from tsuzuki.accounts.passwords import Passwords
+from tsuzuki.accounts.people import found, set_password_tx, store_change_tx
+from tsuzuki.accounts.policy import password_problems
+from tsuzuki.accounts.store import find_shelf_tx, get_credential_tx, get_tenant_tx, get_user_tx, list_shelves_tx
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import Conflict, Invalid, Problem
+from tsuzuki.model.ids import PublicId
+
+
+class Me(msgspec.Struct, frozen=True):
+    """A person with what they can read from."""
+
+    user: User
+    tenant: Tenant
+    shelves: list[Shelf]
+
+
+class Oneself:
+    """What nobody needs an administrator for."""
+
+    def __init__(self, ground: Ground, passwords: Passwords) -> None:
+        self._ground = ground
+        self._passwords = passwords
+
+    async def look(self, caller: Caller) -> Me:
+        """The caller with tenant and shelves."""
+
+        async def look(tx: Tx) -> Me:
+            user = await get_user_tx(tx, caller.user_id)
+            tenant = await get_tenant_tx(tx, user.tenant_id)
+            return Me(user, tenant, await list_shelves_tx(tx, user.tenant_id))
+
+        return await self._ground.db.read(look)
+
+    async def change_own_password(self, caller: Caller, current: str, new: str) -> None:
+        """Replace the password; every session but the caller's ends. Invalid when `current` is not it."""
+        if problems := password_problems(new, "new_password"):
+            raise Invalid(problems[0].message, problems)
+        known = await self._ground.db.read(lambda tx: get_credential_tx(tx, caller.user_id))
+        if known.password_hash is not None and not (await self._passwords.check(current, known.password_hash)).right:
+            wrong = Problem("current_password", "This is not the current password.")
+            raise Invalid(wrong.message, (wrong,))
+        password_hash = await self._passwords.hash(new)
+
+        async def change(tx: Tx) -> None:
+            user = await get_user_tx(tx, caller.user_id)
+            if await get_credential_tx(tx, caller.user_id) != known:
+                raise Conflict("The password was changed at the same time. Try again.")
+            await set_password_tx(
+                tx,
+                caller.actor,
+                user,
+                password_hash=password_hash,
+                now=self._ground.clock(),
+                but=caller.session_id,
+            )
+
+        await self._ground.db.with_tx(change)
+
+    async def choose_shelf(self, caller: Caller, shelf: PublicId | None) -> User:
+        """The shelf that is meant when none is named; NotFound for another tenant's (I8)."""
+
+        async def choose(tx: Tx) -> User:
+            user = await get_user_tx(tx, caller.user_id)
+            chosen = None if shelf is None else found(await find_shelf_tx(tx, caller.tenant_id, shelf), "shelf")
+            wanted = msgspec.structs.replace(user, default_shelf_id=chosen.id if chosen else None)
+            return await store_change_tx(tx, caller.actor, user, wanted=wanted, now=self._ground.clock())
+
+        return await self._ground.db.with_tx(choose)
+
+    async def pick_shelf(self, caller: Caller, shelf: PublicId | None) -> Shelf:
+        """The shelf that a request means: the named one, else the caller's default, else the tenant's first."""
+
+        async def pick(tx: Tx) -> Shelf:
+            if shelf is not None:
+                return found(await find_shelf_tx(tx, caller.tenant_id, shelf), "shelf")
+            shelves = await list_shelves_tx(tx, caller.tenant_id)
+            chosen = [one for one in shelves if one.id == caller.default_shelf_id]
+            return found(next(iter(chosen + shelves), None), "shelf")
+
+        return await self._ground.db.read(pick)

@@ -1,0 +1,93 @@
+"""What several services do with people and tenants inside their transactions."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.nouns import Actor, SessionId, Tenant, User
+from tsuzuki.accounts.store import (
+    NewUser,
+    add_user_tx,
+    change_user_tx,
+    delete_setup_codes_tx,
+    end_sessions_tx,
+    find_tenant_tx,
+    find_user_by_name_tx,
+    find_user_tx,
+    first_tenant_tx,
+    set_password_hash_tx,
+)
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.ids import PublicId, show_id
+from tsuzuki.model.times import Millis
+
+T = TypeVar("T")
+
+
+def found(value: T | None, what: str) -> T:
+    """The value, or NotFound."""
+    if value is None:
+        raise NotFound(f"There is no such {what}.")
+    return value
+
+
+async def user_tx(tx: Tx, public_id: PublicId) -> User:
+    """By the public id, or NotFound."""
+    return found(await find_user_tx(tx, public_id), "user")
+
+
+async def tenant_tx(tx: Tx, public_id: PublicId | None) -> Tenant:
+    """By the public id, or NotFound; None means the first."""
+    return found(await (first_tenant_tx(tx) if public_id is None else find_tenant_tx(tx, public_id)), "tenant")
+
+
+async def add_person_tx(tx: Tx, new: NewUser, actor: Actor | None, *, now: Millis) -> User:
+    """Store and record a new person; Conflict when the name is taken. Without an actor they added themselves.
+
+    Whenever an administrator comes into being, the first set-up is over.
+    """
+    if await find_user_by_name_tx(tx, new.username) is not None:
+        raise Conflict(f"The name {new.username} is taken.")
+    user = await add_user_tx(tx, new, now)
+    if user.role == "admin":
+        await delete_setup_codes_tx(tx)
+    deed = on_user("user.create", user, after=shown_user(user))
+    await record_tx(tx, actor or Actor(user.public_id, user.username), deed, now=now)
+    return user
+
+
+async def store_change_tx(tx: Tx, actor: Actor, user: User, *, wanted: User, now: Millis) -> User:
+    """Store and record what changed about someone, if anything did."""
+    if wanted == user:
+        return user
+    changed = await change_user_tx(tx, wanted, now)
+    deed = on_user("user.change", user, before=shown_user(user), after=shown_user(changed))
+    await record_tx(tx, actor, deed, now=now)
+    return changed
+
+
+async def set_password_tx(
+    tx: Tx, actor: Actor, user: User, *, password_hash: str, now: Millis, but: SessionId | None = None
+) -> None:
+    """From now on this password; the sessions from before end (SEC-34), all but one where the owner asks."""
+    await set_password_hash_tx(tx, user.id, password_hash, now=now)
+    ended = await end_sessions_tx(tx, user.id, but=but)
+    await record_tx(tx, actor, on_user("user.password", user, after={"ended": ended}), now=now)
+
+
+def shown_user(user: User) -> dict[str, Any]:
+    """A person as the log shows them."""
+    return {"username": user.username, "role": user.role, "email": user.email}
+
+
+def on_user(
+    action: str,
+    user: User,
+    *,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    reason: str | None = None,
+) -> Deed:
+    """Something that was done to a person."""
+    return Deed(action, "user", show_id(user.public_id), before=before, after=after, reason=reason)

@@ -1,0 +1,90 @@
+"""A fresh install: one tenant, one shelf, and a way for the first administrator to come in."""
+
+from typing import Literal
+
+import msgspec
+
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.keys import hash_of, typed_code
+from tsuzuki.accounts.nouns import SYSTEM, Tenant
+from tsuzuki.accounts.passwords import Passwords
+from tsuzuki.accounts.people import add_person_tx
+from tsuzuki.accounts.policy import SETUP_LIFE
+from tsuzuki.accounts.store import NewInvite, NewUser, add_invite_tx, first_tenant_tx, has_users_tx, lock_people_tx
+from tsuzuki.accounts.tenants import Tenants
+from tsuzuki.db import Tx
+from tsuzuki.model.times import Millis
+
+FIRST_ADMIN = "admin"
+FIRST_TENANT = "Home"
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """What the start found or did. `code` is for the log alone: it makes whoever types it the administrator."""
+
+    way: Literal["known", "password", "open", "code"]
+    code: str | None = None
+
+
+class Setup:
+    """Runs at every start; several processes may do so at once."""
+
+    def __init__(self, ground: Ground, passwords: Passwords) -> None:
+        self._ground = ground
+        self._passwords = passwords
+
+    async def is_needed(self) -> bool:
+        """Whether nobody can sign in yet."""
+        return not await self._ground.db.read(has_users_tx)
+
+    async def prepare(self, *, password: str | None, is_open: bool = False) -> Prepared:
+        """See that there is a tenant, and an administrator or a code to become one.
+
+        `password` makes the first administrator, `is_open` makes one without a password (R76).
+        """
+        password_hash = None
+        if password is not None and await self.is_needed():
+            password_hash = await self._passwords.hash(password)
+        return await self._ground.db.with_tx(
+            lambda tx: self._prepare_tx(tx, password_hash=password_hash, is_open=is_open)
+        )
+
+    async def prepare_tenant(self) -> Tenant:
+        """See that there is a tenant: for commands that add people before the first start."""
+
+        async def prepare(tx: Tx) -> Tenant:
+            await lock_people_tx(tx)
+            return await self._tenant_tx(tx)
+
+        return await self._ground.db.with_tx(prepare)
+
+    async def _prepare_tx(self, tx: Tx, *, password_hash: str | None, is_open: bool) -> Prepared:
+        await lock_people_tx(tx)
+        tenant = await self._tenant_tx(tx)
+        if await has_users_tx(tx):
+            return Prepared("known")
+        now = self._ground.clock()
+        if password_hash is not None or is_open:
+            admin = NewUser(
+                public_id=self._ground.new_id(now),
+                tenant_id=tenant.id,
+                username=FIRST_ADMIN,
+                role="admin",
+                password_hash=password_hash,
+            )
+            await add_person_tx(tx, admin, SYSTEM, now=now)
+            return Prepared("open" if password_hash is None else "password")
+        code = typed_code(self._ground.dice)
+        invite = NewInvite(
+            public_id=self._ground.new_id(now),
+            tenant_id=tenant.id,
+            role="admin",
+            code_hash=hash_of(code),
+            invited_by=None,
+            expires_at=Millis(now + SETUP_LIFE),
+        )
+        await add_invite_tx(tx, invite, now)
+        return Prepared("code", code)
+
+    async def _tenant_tx(self, tx: Tx) -> Tenant:
+        return await first_tenant_tx(tx) or await Tenants(self._ground).add_tx(tx, SYSTEM, FIRST_TENANT)

@@ -1,0 +1,110 @@
+"""Signing in with a name and a password."""
+
+import msgspec
+
+from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.guard.limiter import Limiter
+from tsuzuki.accounts.keys import hash_of
+from tsuzuki.accounts.nouns import Actor, Credential, Protocol, User
+from tsuzuki.accounts.passwords import Checked, Passwords
+from tsuzuki.accounts.people import on_user
+from tsuzuki.accounts.policy import plain_name
+from tsuzuki.accounts.sessions import Device, Sessions
+from tsuzuki.accounts.store import (
+    end_session_by_key_tx,
+    find_credential_tx,
+    find_session_tx,
+    get_credential_tx,
+    get_user_tx,
+    set_password_hash_tx,
+)
+from tsuzuki.accounts.tokens import Tokens
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import Unauthorized
+from tsuzuki.model.ids import show_id
+
+WRONG_PAIR = "This name and password do not belong together."
+
+
+class SignedIn(msgspec.Struct, frozen=True):
+    """A person with a new session; its key goes into a cookie and nowhere else."""
+
+    user: User
+    key: str
+
+
+class SignIn:
+    """The door. `is_open` lets in whoever has no password yet (R76): the settings allow it on loopback only."""
+
+    def __init__(self, ground: Ground, passwords: Passwords, limiter: Limiter, *, is_open: bool = False) -> None:
+        self._ground = ground
+        self._passwords = passwords
+        self._limiter = limiter
+        self._sessions = Sessions(ground)
+        self._tokens = Tokens(ground)
+        self._is_open = is_open
+
+    async def sign_in(self, username: str, password: str, device: Device) -> SignedIn:
+        """A new session; Unauthorized alike for a wrong name, a wrong password and a disabled account (SEC-38)."""
+        name = plain_name(username)
+        attempt = await self._limiter.begin(device.address, name)
+        signed_in = await self._try(name, password, device) or await self._try(name, password, device)
+        if signed_in is None:
+            raise Unauthorized(WRONG_PAIR)
+        await self._limiter.forgive(attempt)
+        return signed_in
+
+    async def sign_in_device(self, username: str, password: str, protocol: Protocol, *, address: str) -> Caller:
+        """The caller behind a device password of this protocol; limited like every other door (SEC-37)."""
+        name = plain_name(username)
+        caller = await self._tokens.resume_device(password, protocol, address)
+        if caller is None or caller.username != name:
+            await self._limiter.begin(address, name)
+            raise Unauthorized(WRONG_PAIR)
+        return caller
+
+    async def sign_out(self, key: str, address: str) -> None:
+        """End the session of this key; nothing happens when it opens none."""
+
+        async def end(tx: Tx) -> None:
+            now = self._ground.clock()
+            holder = await find_session_tx(tx, hash_of(key), now)
+            if await end_session_by_key_tx(tx, hash_of(key)) and holder is not None:
+                actor = Actor(holder.user_public_id, holder.username, address)
+                deed = Deed("session.end", "session", show_id(holder.key_public_id))
+                await record_tx(tx, actor, deed, now=now)
+
+        await self._ground.db.with_tx(end)
+
+    async def open_session_tx(self, tx: Tx, user: User, device: Device, *, reason: str) -> SignedIn:
+        """A session for someone who has proved who they are, by whatever means `reason` says."""
+        now = self._ground.clock()
+        key = await self._sessions.open_tx(tx, user, device, now=now)
+        actor = Actor(user.public_id, user.username, device.address)
+        deed = on_user("session.create", user, reason=reason)
+        await record_tx(tx, actor, deed, now=now)
+        return SignedIn(user, key)
+
+    async def _try(self, name: str, password: str, device: Device) -> SignedIn | None:
+        """None when the password was changed, or its hash bettered, while we were checking: then check again."""
+        known = await self._ground.db.read(lambda tx: find_credential_tx(tx, name))
+        checked = await self._check(password, known)
+        if known is None or not checked.right or known.disabled_at is not None:
+            raise Unauthorized(WRONG_PAIR)
+        return await self._ground.db.with_tx(lambda tx: self._admit_tx(tx, known, checked, device=device))
+
+    async def _check(self, password: str, known: Credential | None) -> Checked:
+        checked = await self._passwords.check(password, known.password_hash if known else None)
+        if self._is_open and known is not None and known.password_hash is None and not password:
+            return Checked(right=True)
+        return checked
+
+    async def _admit_tx(self, tx: Tx, known: Credential, checked: Checked, *, device: Device) -> SignedIn | None:
+        if await get_credential_tx(tx, known.user_id) != known:
+            return None
+        if checked.better is not None:
+            await set_password_hash_tx(tx, known.user_id, checked.better, now=self._ground.clock())
+        user = await get_user_tx(tx, known.user_id)
+        return await self.open_session_tx(tx, user, device, reason="password")

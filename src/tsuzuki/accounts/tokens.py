@@ -1,0 +1,151 @@
+"""Tokens and device passwords: opaque, shown once, limited in what they open (R77)."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.caller import Caller, caller_of
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.keys import TOKEN_PREFIX, device_password, hash_of, token_key
+from tsuzuki.accounts.nouns import SCOPES, Actor, KeyHolder, Protocol, Scope, Token, TokenId, TokenKind, User
+from tsuzuki.accounts.policy import TOKEN_TOUCH, is_stale, outlives
+from tsuzuki.accounts.store import (
+    NewToken,
+    add_token_tx,
+    find_token_tx,
+    get_token_tx,
+    get_user_tx,
+    list_tokens_tx,
+    revoke_token_tx,
+    touch_token_tx,
+)
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Problem
+from tsuzuki.model.ids import PublicId, show_id
+from tsuzuki.model.times import Millis
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """The token that somebody wants: with scopes for the API, or with protocols for a device."""
+
+    name: str
+    scopes: tuple[Scope, ...] = ()
+    protocols: tuple[Protocol, ...] = ()
+    expires_at: Millis | None = None
+
+    @property
+    def kind(self) -> TokenKind:
+        """A device password opens its protocols and nothing else."""
+        return "device" if self.protocols else "token"
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A new token; its key is never seen again."""
+
+    token: Token
+    key: str
+
+
+class Tokens:
+    """Makes, finds, lists and revokes tokens."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    async def make(self, caller: Caller, wish: Wish) -> Made:
+        """A token of the caller's own. A token makes none that may do more, or lives longer, than itself."""
+
+        async def make(tx: Tx) -> Made:
+            user = await get_user_tx(tx, caller.user_id)
+            await self._check_reach_tx(tx, caller, wish)
+            return await self.make_tx(tx, user, wish, actor=caller.actor)
+
+        return await self._ground.db.with_tx(make)
+
+    async def make_tx(self, tx: Tx, user: User, wish: Wish, *, actor: Actor) -> Made:
+        """A token of this person's."""
+        now = self._ground.clock()
+        _check(wish, user, now)
+        key = (device_password if wish.kind == "device" else token_key)(self._ground.dice)
+        new = NewToken(
+            public_id=self._ground.new_id(now),
+            user_id=user.id,
+            name=wish.name,
+            kind=wish.kind,
+            key_hash=hash_of(key),
+            scopes=" ".join(wish.protocols or [scope for scope in SCOPES if scope in wish.scopes]),
+            expires_at=wish.expires_at,
+        )
+        token = await add_token_tx(tx, new, now)
+        after = {"name": token.name, "kind": token.kind, "scopes": token.scopes, "user": user.username}
+        await record_tx(tx, actor, Deed("token.create", "token", show_id(token.public_id), after=after), now=now)
+        return Made(token, key)
+
+    async def resume(self, key: str, address: str) -> Caller | None:
+        """Who holds this token; None when it opens nothing (any more)."""
+        if not key.startswith(TOKEN_PREFIX):
+            return None
+        holder = await self._find(key, "token")
+        return None if holder is None else caller_of(holder, "token", address)
+
+    async def resume_device(self, key: str, protocol: Protocol, address: str) -> Caller | None:
+        """Who holds this device password, if it was made for this protocol."""
+        holder = await self._find(key, "device")
+        if holder is None or protocol not in holder.scopes.split():
+            return None
+        return caller_of(holder, "token", address)
+
+    async def list(self, caller: Caller) -> list[Token]:
+        """The caller's own, newest first."""
+        return await self._ground.db.read(lambda tx: list_tokens_tx(tx, caller.user_id))
+
+    async def revoke(self, caller: Caller, public_id: PublicId) -> None:
+        """Revoke one of the caller's own; one that is revoked already stays so."""
+
+        async def revoke(tx: Tx) -> None:
+            now = self._ground.clock()
+            token = await revoke_token_tx(tx, caller.user_id, public_id, now=now)
+            if token is not None:
+                deed = Deed("token.revoke", "token", show_id(public_id), before={"name": token.name})
+                await record_tx(tx, caller.actor, deed, now=now)
+            elif public_id not in {known.public_id for known in await list_tokens_tx(tx, caller.user_id)}:
+                raise NotFound("There is no such token.")
+
+        await self._ground.db.with_tx(revoke)
+
+    async def _find(self, key: str, kind: TokenKind) -> KeyHolder | None:
+        now = self._ground.clock()
+        holder = await self._ground.db.read(lambda tx: find_token_tx(tx, hash_of(key), kind, now=now))
+        if holder is not None and is_stale(holder.last_used_at, now, TOKEN_TOUCH):
+            token_id = TokenId(holder.key_id)
+            await self._ground.db.with_tx(lambda tx: touch_token_tx(tx, token_id, now))
+        return holder
+
+    async def _check_reach_tx(self, tx: Tx, caller: Caller, wish: Wish) -> None:
+        if caller.token_id is None:
+            return
+        if not set(wish.scopes) <= caller.scopes or wish.protocols:
+            raise Forbidden("A token cannot make one that may do more than itself.")
+        if outlives(wish.expires_at, (await get_token_tx(tx, caller.token_id)).expires_at):
+            raise Forbidden("A token cannot make one that lives longer than itself.")
+
+
+def _check(wish: Wish, user: User, now: Millis) -> None:
+    problems = []
+    if bool(wish.scopes) == bool(wish.protocols):
+        problems.append(Problem("scopes", "Name either scopes or protocols."))
+    if "admin" in wish.scopes and user.role != "admin":
+        problems.append(Problem("scopes", "Only an administrator's token can have the scope admin."))
+    if wish.expires_at is not None and wish.expires_at <= now:
+        problems.append(Problem("expires_at", "This moment has passed."))
+    if problems:
+        raise Invalid(problems[0].message, tuple(problems))
+
+
+def read_scopes(names: Collection[str]) -> tuple[Scope, ...]:
+    """The scopes of these names; Invalid for one that is none."""
+    strange = sorted(set(names) - set(SCOPES))
+    if strange or not names:
+        raise Invalid(f"A scope is one of {', '.join(SCOPES)}, not {', '.join(strange) or 'nothing'}.")
+    return tuple(scope for scope in SCOPES if scope in names)

@@ -1,0 +1,113 @@
+"""People, keys and clocks that say only what a test is about."""
+
+import itertools
+import os
+from typing import Any
+
+from tests.builders import NOON, a_public_id
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.guard.limiter import Limiter
+from tsuzuki.accounts.guard.policy import Limits
+from tsuzuki.accounts.invites import Invites
+from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.accounts.passwords import Passwords
+from tsuzuki.accounts.sessions import Device, Sessions
+from tsuzuki.accounts.setup import Setup
+from tsuzuki.accounts.signin import SignIn
+from tsuzuki.accounts.tenants import Tenants
+from tsuzuki.accounts.tokens import Tokens, Wish
+from tsuzuki.accounts.users import NewPerson, Users
+from tsuzuki.db import Database
+from tsuzuki.model.ids import TenantId, UserId
+from tsuzuki.model.times import Millis
+
+PASSWORD = "correct horse battery"
+HERE = Device("192.0.2.1", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
+
+_count = itertools.count(1)
+
+
+class Time:
+    """A clock that stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> Millis:
+        return self.now
+
+    def pass_(self, length: int) -> None:
+        self.now = Millis(self.now + length)
+
+
+class CountedPasswords(Passwords):
+    """Counts how often a password was really checked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.checks = 0
+
+    async def check(self, password: str, stored: str | None) -> Any:
+        self.checks += 1
+        return await super().check(password, stored)
+
+
+class House:
+    """Every service of accounts over one database, and the clock they share."""
+
+    def __init__(self, db: Database, *, is_open: bool = False, limits: Limits | None = None) -> None:
+        self.db = db
+        self.time = Time()
+        self.ground = Ground(db, self.time, os.urandom)
+        self.passwords = CountedPasswords()
+        self.limiter = Limiter(db, self.time, limits or Limits())
+        self.sessions = Sessions(self.ground)
+        self.tokens = Tokens(self.ground)
+        self.sign_in = SignIn(self.ground, self.passwords, self.limiter, is_open=is_open)
+        self.users = Users(self.ground, self.passwords)
+        self.tenants = Tenants(self.ground)
+        self.setup = Setup(self.ground, self.passwords)
+        self.invites = Invites(self.ground, self.passwords, self.limiter, self.sign_in)
+
+    async def add(self, username: str | None = None, **over: Any) -> User:
+        """Someone who can sign in with PASSWORD."""
+        await self.setup.prepare_tenant()
+        values: dict[str, Any] = {
+            "username": f"user{next(_count)}" if username is None else username,
+            "password": PASSWORD,
+        } | over
+        return await self.users.add(SYSTEM, NewPerson(**values))
+
+    async def enter(self, user: User, device: Device = HERE) -> str:
+        """The key of a new session."""
+        return (await self.sign_in.sign_in(user.username, PASSWORD, device)).key
+
+    async def caller(self, user: User) -> Caller:
+        """This person, signed in."""
+        resumed = await self.sessions.resume(await self.enter(user), HERE.address)
+        assert resumed is not None
+        return resumed.caller
+
+    async def token(self, user: User, **over: Any) -> str:
+        """The key of a new token."""
+        values: dict[str, Any] = {"name": "test", "scopes": ("read",)} | over
+        made = await self.db.with_tx(lambda tx: self.tokens.make_tx(tx, user, Wish(**values), actor=SYSTEM))
+        return made.key
+
+
+def a_caller(**over: Any) -> Caller:
+    values: dict[str, Any] = {
+        "user_id": UserId(1),
+        "user_public_id": a_public_id(),
+        "tenant_id": TenantId(1),
+        "default_shelf_id": None,
+        "username": "someone",
+        "role": "reader",
+        "scopes": frozenset({"read", "write", "admin"}),
+        "by": "session",
+        "key_id": 1,
+        "key_public_id": a_public_id(),
+        "address": "192.0.2.1",
+    }
+    return Caller(**values | over)

@@ -1,0 +1,240 @@
+"""Tenants, people, invitations and the first set-up."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from tests.accounts.builders import HERE, PASSWORD, House
+from tsuzuki.accounts.invites import Accepted
+from tsuzuki.accounts.nouns import SYSTEM, Slice
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.policy import name_from, name_problems
+from tsuzuki.accounts.users import Change
+from tsuzuki.db import DatabaseOptions, open_database
+from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unauthorized
+from tsuzuki.model.times import DAY
+
+
+def accepted(code: str, **over: str) -> Accepted:
+    return Accepted(**{"code": code, "username": "invited", "password": PASSWORD} | over)
+
+
+# -- the first start
+
+
+async def test_a_fresh_install_has_one_tenant_one_unlimited_shelf_and_a_code_for_the_first_visit(house):
+    prepared = await house.setup.prepare(password=None)
+    assert prepared.code is not None
+    assert await house.setup.is_needed()
+    signed_in = await house.invites.accept(accepted(prepared.code.upper(), username="Root"), HERE, is_setup=True)
+    assert (signed_in.user.username, signed_in.user.role) == ("root", "admin")
+    caller = (await house.sessions.resume(signed_in.key, HERE.address)).caller
+    me = await Oneself(house.ground, house.passwords).look(caller)
+    assert [(shelf.name, shelf.plan) for shelf in me.shelves] == [("Main", "self-hosted")]
+    assert not await house.setup.is_needed()
+
+
+async def test_the_code_of_the_first_visit_works_once(house):
+    prepared = await house.setup.prepare(password=None)
+    assert prepared.code is not None
+    await house.invites.accept(accepted(prepared.code), HERE, is_setup=True)
+    with pytest.raises(Conflict):
+        await house.invites.accept(accepted(prepared.code, username="second"), HERE, is_setup=True)
+    with pytest.raises(Unauthorized):
+        await house.invites.accept(accepted(prepared.code, username="second"), HERE)
+
+
+async def test_the_code_of_the_first_visit_is_dead_once_there_is_an_administrator_by_other_means(house):
+    prepared = await house.setup.prepare(password=None)
+    assert prepared.code is not None
+    await house.add(role="admin")
+    with pytest.raises(Conflict):
+        await house.invites.accept(accepted(prepared.code), HERE, is_setup=True)
+
+
+async def test_a_password_in_the_settings_makes_the_first_administrator_and_only_the_first(house):
+    assert (await house.setup.prepare(password="first")).way == "password"
+    assert (await house.setup.prepare(password="second")).way == "known"
+    signed_in = await house.sign_in.sign_in("admin", "first", HERE)
+    assert signed_in.user.role == "admin"
+    with pytest.raises(Unauthorized):
+        await house.sign_in.sign_in("admin", "second", HERE)
+
+
+async def test_several_processes_that_start_at_once_set_up_once(house, database_url):
+    other = await open_database(DatabaseOptions(database_url))
+    try:
+        prepared = await asyncio.gather(
+            *(House(db).setup.prepare(password="first") for db in (house.db, other) for _ in range(3))
+        )
+        assert sorted(one.way for one in prepared) == ["known"] * 5 + ["password"]
+        assert (await house.tenants.list(Slice()))[1] == 1
+    finally:
+        await other.close()
+
+
+async def test_an_empty_password_opens_only_where_the_settings_say_so(db):
+    """R76."""
+    house = House(db, is_open=True)
+    assert (await house.setup.prepare(password=None, is_open=True)).way == "open"
+    assert (await house.sign_in.sign_in("admin", "", HERE)).user.role == "admin"
+    with pytest.raises(Unauthorized):
+        await house.sign_in.sign_in("admin", "guess", HERE)
+    with pytest.raises(Unauthorized):
+        await House(db).sign_in.sign_in("admin", "", HERE)
+    user = await house.add()
+    with pytest.raises(Unauthorized):
+        await house.sign_in.sign_in(user.username, "", HERE)
+
+
+# -- people
+
+
+@pytest.mark.parametrize("name", ["", "-a", "a b", "a/b", "ä", "a" * 65, "a\0", "../x", "<b>"])
+def test_a_name_that_cannot_be_is_refused(name):
+    assert [problem.field for problem in name_problems(name)] == ["username"]
+
+
+async def test_nobody_is_added_under_such_a_name(house):
+    with pytest.raises(Invalid, match="A username has"):
+        await house.add("../x")
+
+
+async def test_names_are_compared_without_case_and_are_taken_once(house):
+    user = await house.add(" Alice ")
+    assert user.username == "alice"
+    assert (await house.sign_in.sign_in("ALICE", PASSWORD, HERE)).user.id == user.id
+    with pytest.raises(Conflict, match="The name alice is taken"):
+        await house.add("alice")
+
+
+async def test_a_short_password_is_refused_but_for_the_operators_own_hand(house):
+    with pytest.raises(Invalid, match="at least 8"):
+        await house.add(password="short")
+
+
+async def test_the_last_administrator_cannot_be_disabled_demoted_or_deleted(house):
+    admin = await house.add(role="admin")
+    for attempt in (
+        lambda: house.users.disable(SYSTEM, admin.public_id),
+        lambda: house.users.change(SYSTEM, admin.public_id, Change(role="reader")),
+        lambda: house.users.delete(SYSTEM, admin.public_id),
+    ):
+        with pytest.raises(Conflict, match="last administrator"):
+            await attempt()
+    await house.add(role="admin")
+    assert (await house.users.change(SYSTEM, admin.public_id, Change(role="reader"))).role == "reader"
+
+
+async def test_two_administrators_cannot_disable_each_other_at_the_same_time(house):
+    one, two = await house.add(role="admin"), await house.add(role="admin")
+    results = await asyncio.gather(
+        house.users.disable(SYSTEM, one.public_id), house.users.disable(SYSTEM, two.public_id), return_exceptions=True
+    )
+    assert sum(isinstance(result, Conflict) for result in results) == 1
+
+
+async def test_what_a_deletion_takes_along_is_said_before(house):
+    user = await house.add(role="admin")
+    await house.add(role="admin")
+    caller = await house.caller(user)
+    await house.token(user)
+    await house.invites.make(caller, "reader", None)
+    contents = await house.users.contents(user.public_id)
+    assert msgspec.structs.asdict(contents) == {"sessions": 1, "tokens": 1, "invites": 1}
+    assert await house.users.delete(SYSTEM, user.public_id) == contents
+    assert await house.invites.list() == []
+    with pytest.raises(NotFound):
+        await house.users.contents(user.public_id)
+
+
+async def test_people_are_listed_with_what_the_operator_needs(house):
+    user = await house.add("alice", email="alice@example.org")
+    await house.enter(user)
+    listed, total = await house.users.list(Slice())
+    assert total == 1
+    assert (listed[0].username, listed[0].tenant_name, listed[0].has_password) == ("alice", "Home", True)
+    assert listed[0].last_used_at == house.time()
+
+
+# -- tenants
+
+
+async def test_a_tenant_begins_with_a_shelf_of_its_own_and_its_people_see_no_other(house):
+    """I8."""
+    await house.setup.prepare_tenant()
+    tenant = await house.tenants.add(SYSTEM, "Other")
+    mine = await house.caller(await house.add())
+    theirs = await house.caller(await house.add(tenant_id=tenant.public_id))
+    oneself = Oneself(house.ground, house.passwords)
+    my_shelf, their_shelf = await oneself.pick_shelf(mine, None), await oneself.pick_shelf(theirs, None)
+    assert my_shelf.id != their_shelf.id
+    assert await oneself.pick_shelf(mine, my_shelf.public_id) == my_shelf
+    with pytest.raises(NotFound):
+        await oneself.pick_shelf(mine, their_shelf.public_id)
+    with pytest.raises(NotFound):
+        await oneself.choose_shelf(mine, their_shelf.public_id)
+    assert (await oneself.choose_shelf(mine, my_shelf.public_id)).default_shelf_id == my_shelf.id
+
+
+async def test_a_tenant_with_people_is_not_deleted(house):
+    await house.setup.prepare_tenant()
+    tenant = await house.tenants.add(SYSTEM, "Other")
+    user = await house.add(tenant_id=tenant.public_id)
+    with pytest.raises(Conflict):
+        await house.tenants.delete(SYSTEM, tenant.public_id)
+    await house.users.delete(SYSTEM, user.public_id)
+    assert (await house.tenants.delete(SYSTEM, tenant.public_id)).shelves == 1
+    with pytest.raises(NotFound):
+        await house.tenants.get(tenant.public_id)
+
+
+# -- invitations
+
+
+async def test_an_invitation_makes_one_account_of_the_role_and_tenant_that_were_chosen(house):
+    admin = await house.caller(await house.add(role="admin"))
+    tenant = await house.tenants.add(SYSTEM, "Other")
+    invite = await house.invites.make(admin, "reader", tenant.public_id)
+    assert [one.role for one in await house.invites.list()] == ["reader"]
+    signed_in = await house.invites.accept(accepted(f" {invite.code.upper()} "), HERE)
+    assert (signed_in.user.role, signed_in.user.tenant_id) == ("reader", tenant.id)
+    with pytest.raises(Unauthorized):
+        await house.invites.accept(accepted(invite.code, username="second"), HERE)
+
+
+async def test_an_invitation_whose_name_was_taken_can_be_used_again(house):
+    admin = await house.caller(await house.add(role="admin"))
+    invite = await house.invites.make(admin, "reader", None)
+    with pytest.raises(Conflict):
+        await house.invites.accept(accepted(invite.code, username=admin.username), HERE)
+    await house.invites.accept(accepted(invite.code), HERE)
+
+
+async def test_an_invitation_ends_when_it_is_revoked_or_a_week_has_passed(house):
+    admin = await house.caller(await house.add(role="admin"))
+    revoked = await house.invites.make(admin, "reader", None)
+    await house.invites.revoke(admin, revoked.public_id)
+    old = await house.invites.make(admin, "reader", None)
+    house.time.pass_(7 * DAY)
+    for code in (revoked.code, old.code):
+        with pytest.raises(Unauthorized):
+            await house.invites.accept(accepted(code), HERE)
+    with pytest.raises(NotFound):
+        await house.invites.revoke(admin, revoked.public_id)
+
+
+async def test_an_invitation_is_not_the_code_of_the_first_visit(house):
+    admin = await house.caller(await house.add(role="admin"))
+    invite = await house.invites.make(admin, "admin", None)
+    with pytest.raises(Conflict):
+        await house.invites.accept(accepted(invite.code), HERE, is_setup=True)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "expected"),
+    [(["Álice B"], "liceb"), ([None, "", "bob@example.org"], "bob@example.org"), (["日本"], "reader"), (["-_x"], "x")],
+)
+def test_a_name_is_made_of_what_a_provider_calls_someone(wishes, expected):
+    assert name_from(wishes) == expected

@@ -1,0 +1,182 @@
+"""R73, SEC-34, SEC-35: sessions as rows."""
+
+import asyncio
+
+import pytest
+
+from tests.accounts.builders import HERE, PASSWORD, House
+from tsuzuki.accounts.devices import device_name
+from tsuzuki.accounts.keys import hash_of
+from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.sessions import Device
+from tsuzuki.accounts.store import delete_old_tx, find_session_tx
+from tsuzuki.db import DatabaseOptions, open_database
+from tsuzuki.model.errors import Invalid, NotFound, Unauthorized
+from tsuzuki.model.times import DAY, MINUTE
+
+
+async def lives(house: House, key: str) -> bool:
+    return await house.sessions.resume(key, HERE.address) is not None
+
+
+async def test_a_session_is_found_by_its_key_and_only_a_hash_is_stored(house):
+    key = await house.enter(await house.add())
+    assert len(key) == 43  # 256 bits
+    assert await lives(house, key)
+    assert not await lives(house, hash_of(key).hex())
+    assert await house.db.read(lambda tx: find_session_tx(tx, key.encode()[:32], house.time())) is None
+
+
+async def test_a_session_lives_thirty_days_from_its_last_use(house):
+    key = await house.enter(await house.add())
+    for _ in range(3):
+        house.time.pass_(29 * DAY)
+        assert await lives(house, key)
+    house.time.pass_(30 * DAY)
+    assert not await lives(house, key)
+
+
+async def test_the_time_of_last_use_is_written_every_five_minutes_at_most(house):
+    caller = await house.caller(await house.add())
+    key = await house.enter(await house.users.find(caller.username))
+
+    async def renewed() -> bool:
+        resumed = await house.sessions.resume(key, HERE.address)
+        assert resumed is not None
+        return bool(resumed.renewed)
+
+    assert not await renewed()
+    house.time.pass_(5 * MINUTE)
+    assert await renewed()
+    assert not await renewed()
+
+
+async def test_signing_in_ends_the_session_that_the_browser_came_with(house):
+    user = await house.add()
+    planted = await house.enter(user)
+    key = await house.enter(user, Device("192.0.2.1", "", planted))
+    assert key != planted
+    assert not await lives(house, planted)
+    assert await lives(house, key)
+
+
+async def test_signing_out_ends_the_session_and_twice_is_once(house):
+    key = await house.enter(await house.add())
+    await house.sign_in.sign_out(key, HERE.address)
+    assert not await lives(house, key)
+    await house.sign_in.sign_out(key, HERE.address)
+
+
+async def test_disabling_someone_ends_their_sessions_and_enabling_brings_none_back(house):
+    user = await house.add()
+    key = await house.enter(user)
+    await house.users.disable(SYSTEM, user.public_id)
+    assert not await lives(house, key)
+    with pytest.raises(Unauthorized):
+        await house.enter(user)
+    await house.users.enable(SYSTEM, user.public_id)
+    assert not await lives(house, key)
+    await house.enter(user)
+
+
+async def test_a_changed_password_ends_every_other_session(house):
+    user = await house.add()
+    caller = await house.caller(user)
+    other = await house.enter(user)
+    oneself = Oneself(house.ground, house.passwords)
+    with pytest.raises(Invalid, match="not the current password"):
+        await oneself.change_own_password(caller, "wrong", "another password")
+    assert await lives(house, other)
+    await oneself.change_own_password(caller, PASSWORD, "another password")
+    assert not await lives(house, other)
+    assert [one.id for one in await house.sessions.list(caller)] == [caller.session_id]
+    with pytest.raises(Unauthorized):
+        await house.enter(user)
+
+
+async def test_a_reset_password_ends_every_session(house):
+    user = await house.add()
+    key = await house.enter(user)
+    await house.users.reset_password(SYSTEM, user.public_id, "another password")
+    assert not await lives(house, key)
+
+
+async def test_a_sign_in_with_the_old_password_does_not_outlive_its_change(house):
+    """The password is checked outside the transaction: what changed meanwhile counts."""
+    user = await house.add()
+
+    async def change_then_check(password, stored):
+        house.passwords.check = check
+        await house.users.reset_password(SYSTEM, user.public_id, "another password")
+        return await check(password, stored)
+
+    check, house.passwords.check = house.passwords.check, change_then_check
+    with pytest.raises(Unauthorized):
+        await house.enter(user)
+
+
+async def test_many_sign_ins_at_the_same_time_all_succeed(house):
+    user = await house.add()
+    keys = await asyncio.gather(*(house.enter(user, Device(f"192.0.2.{n}")) for n in range(8)))
+    assert len(set(keys)) == 8
+
+
+async def test_sessions_are_listed_with_device_and_last_use_and_ended_one_by_one(house):
+    user = await house.add()
+    caller = await house.caller(user)
+    house.time.pass_(MINUTE)
+    phone = await house.enter(user, Device("198.51.100.7", "Mozilla/5.0 (iPhone; CPU OS 18) Safari/605"))
+    first, second = await house.sessions.list(caller)
+    assert (device_name(first.user_agent), first.address) == ("Safari on iPhone", "198.51.100.7")
+    assert (device_name(second.user_agent), second.last_used_at) == ("Firefox on Linux", house.time() - MINUTE)
+    await house.sessions.end(caller, first.public_id)
+    assert not await lives(house, phone)
+    with pytest.raises(NotFound):
+        await house.sessions.end(caller, first.public_id)
+
+
+async def test_nobody_ends_another_ones_session(house):
+    mine = await house.caller(await house.add())
+    theirs = await house.caller(await house.add())
+    with pytest.raises(NotFound):
+        await house.sessions.end(mine, theirs.key_public_id)
+    assert len(await house.sessions.list(theirs)) == 1
+
+
+async def test_all_other_sessions_end_at_once(house):
+    user = await house.add()
+    caller = await house.caller(user)
+    for _ in range(3):
+        await house.enter(user)
+    assert await house.sessions.end_others(caller) == 3
+    assert [one.id for one in await house.sessions.list(caller)] == [caller.session_id]
+
+
+async def test_sessions_survive_a_restart(house, database_url):
+    key = await house.enter(await house.add())
+    again = await open_database(DatabaseOptions(database_url))
+    try:
+        assert await lives(House(again), key)
+    finally:
+        await again.close()
+
+
+async def test_expired_rows_are_deleted(house):
+    await house.enter(await house.add())
+    house.time.pass_(31 * DAY)
+    assert await house.db.with_tx(lambda tx: delete_old_tx(tx, house.time())) == 1
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "expected"),
+    [
+        ("", "Unknown device"),
+        ("curl/8.5.0", "curl"),
+        ("Mozilla/5.0 (Windows NT 10.0) Chrome/140.0 Safari/537.36 Edg/140.0", "Edge on Windows"),
+        ("Mozilla/5.0 (Linux; Android 16) Chrome/140.0 Mobile Safari/537.36", "Chrome on Android"),
+        ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Version/18 Safari/605", "Safari on macOS"),
+    ],
+)
+def test_a_device_is_called_by_what_it_says_of_itself(user_agent, expected):
+    assert device_name(user_agent) == expected
