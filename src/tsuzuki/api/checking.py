@@ -68,8 +68,8 @@ def refuse_nul(value: Any, place: str) -> Iterator[Problem]:
 
 
 def is_list(kind: Any) -> bool:
-    """Whether several values fit."""
-    return any((get_origin(member) or member) in _LISTS for member in _members(kind))
+    """Whether any number of values of one type fit; a tuple of certain types is a value of its own."""
+    return any((get_origin(one) or one) in _LISTS and get_args(one)[1:] in ((), (...,)) for one in _members(kind))
 
 
 def _form_problems(form: type[msgspec.Struct], raw: Any, place: str, *, texts: bool) -> Iterator[Problem]:
@@ -113,7 +113,7 @@ def _parts(kind: Any, value: Any, place: str) -> Iterator[tuple[Any, Any, str]]:
         arguments = get_args(member)
         if isinstance(value, Mapping) and isinstance(member, type) and issubclass(member, msgspec.Struct):
             yield member, value, place
-        elif isinstance(value, list) and get_origin(member) in _LISTS:
+        elif isinstance(value, list) and is_list(member) and arguments:
             yield from ((arguments[0], inner, _below(place, index)) for index, inner in enumerate(value))
         elif isinstance(value, Mapping) and get_origin(member) is dict:
             yield from ((arguments[1], inner, _below(place, key)) for key, inner in value.items())

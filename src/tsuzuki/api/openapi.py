@@ -43,7 +43,7 @@ def document(endpoints: Sequence[Endpoint], version: str) -> Json:
     for endpoint, signature in signatures:
         operation = _operation(endpoint, signature, schemas)
         paths.setdefault(PREFIX + endpoint.path, {})[endpoint.method.lower()] = operation
-    return {
+    described = {
         "openapi": "3.1.0",
         "info": {
             "title": "Tsuzuki",
@@ -59,6 +59,8 @@ def document(endpoints: Sequence[Endpoint], version: str) -> Json:
             "securitySchemes": {_BEARER: {"type": "http", "scheme": "bearer", "description": "A personal token."}},
         },
     }
+    plain: Json = msgspec.json.decode(msgspec.json.encode(described))  # a default may be a tuple or an enum
+    return plain
 
 
 def _types(signature: Signature) -> list[Any]:
@@ -118,7 +120,7 @@ def _query_parameters(signature: Signature, schemas: _Schemas) -> list[Json]:
 def _with_default(schema: Json, field: msgspec.structs.FieldInfo) -> Json:
     if field.default in (msgspec.NODEFAULT, msgspec.UNSET, None):
         return schema
-    return {**schema, "default": msgspec.to_builtins(field.default)}
+    return {**schema, "default": field.default}
 
 
 def _responses(endpoint: Endpoint, signature: Signature, schemas: _Schemas) -> Json:

@@ -1,5 +1,6 @@
 """Where an exception becomes an answer: JSON for machines, a page for people, never a stack trace (SEC-13)."""
 
+import asyncio
 from collections.abc import Callable
 
 import structlog
@@ -8,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tsuzuki.edge.errors import Disconnected, Failure, failure_of, json_failure
 from tsuzuki.edge.request_ids import request_id_of
+from tsuzuki.model.errors import Unavailable
 
 ErrorPage = Callable[[Failure], Response]
 
@@ -37,10 +39,17 @@ class ErrorBoundary:
         except Exception as error:
             if started:
                 raise
-            failure = failure_of(error, request_id_of(scope))
-            if failure.status == 500:
-                _log.exception("request_failed")
-            await self._response(scope, failure)(scope, receive, send)
+            await self._answer(scope, error)(scope, receive, send)
+        except asyncio.CancelledError:  # the server stops, and its patience is over
+            if started:
+                raise
+            await self._answer(scope, Unavailable("The server is stopping. Try again."))(scope, receive, send)
+
+    def _answer(self, scope: Scope, error: Exception) -> Response:
+        failure = failure_of(error, request_id_of(scope))
+        if failure.status == 500:
+            _log.error("request_failed", exc_info=error)
+        return self._response(scope, failure)
 
     def _response(self, scope: Scope, failure: Failure) -> Response:
         if not _wants_page(scope):

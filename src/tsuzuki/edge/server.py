@@ -12,8 +12,11 @@ from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from tsuzuki.model.errors import TsuzukiError
+from tsuzuki.edge.errors import failure_of, json_failure
+from tsuzuki.edge.security import HEADERS
+from tsuzuki.model.errors import Invalid, TsuzukiError
 
 GRACE_S = 10
 KEEP_ALIVE_S = 30
@@ -25,7 +28,7 @@ class CannotListen(TsuzukiError):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket bound to this address: taken before any work is done, opened when there is something to serve."""
+    """A socket that holds this address, taken before any work is done. Whoever connects meanwhile waits."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
@@ -54,17 +57,34 @@ def url_of(bound: socket.socket) -> str:
     return f"http://[{local}]:{port}" if ":" in local else f"http://{local}:{port}"
 
 
+class _Protocol(HttpToolsProtocol):
+    """Answers what is no HTTP request as it would any other: in our envelope, with our headers."""
+
+    def send_400_response(self, msg: str) -> None:
+        """See uvicorn; `msg` is its own sentence."""
+        answer = json_failure(failure_of(Invalid(msg), ""))
+        headers = [*answer.raw_headers, *((name.encode(), value.encode()) for name, value in HEADERS.items())]
+        lines = [b"HTTP/1.1 400 Bad Request", *(b": ".join(header) for header in headers), b"connection: close"]
+        self.transport.write(b"\r\n".join(lines) + b"\r\n\r\n" + bytes(answer.body))
+        self.transport.close()
+
+
 class Server(uvicorn.Server):
-    """One server. `stop()` lets open requests finish, at most `GRACE_S` long."""
+    """One server. `stop()` lets open requests finish, for at most `grace_s`."""
 
     def __init__(
-        self, app: ASGIApp, *, trusted_proxies: Sequence[str] = (), on_started: Callable[[], None] | None = None
+        self,
+        app: ASGIApp,
+        *,
+        trusted_proxies: Sequence[str] = (),
+        on_started: Callable[[], None] | None = None,
+        grace_s: int = GRACE_S,
     ) -> None:
         self._on_started = on_started
         super().__init__(
             uvicorn.Config(
                 app,
-                http="httptools",
+                http=_Protocol,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -73,7 +93,7 @@ class Server(uvicorn.Server):
                 proxy_headers=bool(trusted_proxies),
                 forwarded_allow_ips=list(trusted_proxies),
                 timeout_keep_alive=KEEP_ALIVE_S,
-                timeout_graceful_shutdown=GRACE_S,
+                timeout_graceful_shutdown=grace_s,
             )
         )
 

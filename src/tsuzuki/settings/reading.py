@@ -54,7 +54,7 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """One sentence for each TSUZUKI_* variable that means nothing to us."""
     known = variables()
     strange = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
-    return [_unknown(name, list(known)) for name in strange]
+    return [_unknown(name, [_field(one) for one in known]) for name in strange]
 
 
 def effective(settings: Settings, environ: Mapping[str, str]) -> list[Effective]:
@@ -119,8 +119,8 @@ def _from_data_dir(url: str, data_dir: Path) -> str:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    nearest = get_close_matches(name, known, n=1)
-    return f"{name} is no setting of ours" + (f"; did you mean {nearest[0]}?" if nearest else ".")
+    nearest = get_close_matches(_field(name), known, n=1)
+    return f"{name} is no setting of ours" + (f"; did you mean {PREFIX}{nearest[0].upper()}?" if nearest else ".")
 
 
 def _check_together(settings: Settings) -> None:

@@ -1,0 +1,96 @@
+"""A running Tsuzuki, or a few resources behind the real edge, on a free port; and a client for them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+from starlette.types import ASGIApp
+from yarl import URL
+
+from tsuzuki.bootstrap import open_tsuzuki
+from tsuzuki.edge.errors import json_failure
+from tsuzuki.edge.metrics import Metrics
+from tsuzuki.edge.routing import Resource
+from tsuzuki.edge.server import Server, listen, url_of
+from tsuzuki.edge.stack import build_app
+from tsuzuki.settings import PREFIX, Settings, read_settings
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a client got. Names of headers are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode()
+
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+
+class Client:
+    """Speaks to one server. Paths are sent as they are written, dots and escapes included."""
+
+    def __init__(self, session: aiohttp.ClientSession, base: str) -> None:
+        self._session = session
+        self.base = base
+
+    async def ask(self, method: str, path: str, **options: Any) -> Answer:
+        url = URL(self.base + path, encoded=True)
+        async with self._session.request(method, url, allow_redirects=False, **options) as response:
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            return Answer(response.status, headers, await response.read())
+
+    async def get(self, path: str, **options: Any) -> Answer:
+        return await self.ask("GET", path, **options)
+
+    async def post(self, path: str, body: Any = None, **options: Any) -> Answer:
+        """`body` is sent as JSON."""
+        return await self.ask("POST", path, json=body, **options)
+
+
+def settings_for(folder: Path, **variables: object) -> Settings:
+    """Settings for a test: data in this folder, the rest by default or as said (`port=0`)."""
+    said = {PREFIX + name.upper(): str(value) for name, value in variables.items()}
+    return read_settings({f"{PREFIX}DATA_DIR": str(folder), **said})
+
+
+@asynccontextmanager
+async def serving(app: ASGIApp, *, trusted_proxies: Sequence[str] = ()) -> AsyncIterator[Client]:
+    """This application behind a real server, until the end of the block."""
+    started = asyncio.Event()
+    bound = listen("127.0.0.1", 0)
+    server = Server(app, trusted_proxies=trusted_proxies, on_started=started.set)
+    running = asyncio.create_task(server.serve(sockets=[bound]))
+    await started.wait()
+    try:
+        async with aiohttp.ClientSession() as session:
+            yield Client(session, url_of(bound))
+    finally:
+        server.stop()
+        await running
+
+
+@asynccontextmanager
+async def running_app(settings: Settings) -> AsyncIterator[Client]:
+    """All of Tsuzuki with these settings."""
+    async with (
+        open_tsuzuki(settings) as opened,
+        serving(opened.app, trusted_proxies=[str(network) for network in settings.trusted_proxies]) as client,
+    ):
+        yield client
+
+
+@asynccontextmanager
+async def serving_resources(resources: Iterable[Resource], **options: Any) -> AsyncIterator[Client]:
+    """Only these resources, behind the whole edge."""
+    metrics = Metrics(version="0", engine="none")
+    async with serving(build_app(resources, metrics=metrics, error_page=json_failure, **options)) as client:
+        yield client

@@ -1,0 +1,103 @@
+import asyncio
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from structlog.testing import capture_logs
+
+from tests.app import running_app, serving_resources, settings_for
+from tests.servers import free_port
+from tsuzuki.edge import probes as probes_module
+from tsuzuki.edge.metrics import Metrics
+from tsuzuki.edge.probes import probes
+
+
+async def fine() -> None:
+    return None
+
+
+async def broken() -> None:
+    raise OSError("canary: no route to 10.0.0.1")
+
+
+async def never() -> None:
+    await asyncio.sleep(60)
+
+
+def some_metrics() -> Metrics:
+    return Metrics(version="1.2.3", engine="sqlite")
+
+
+async def test_alive_needs_no_part_to_answer():
+    async with serving_resources(probes({"database": broken}, some_metrics())) as client:
+        answer = await client.get("/healthz")
+    assert (answer.status, answer.json()) == (200, {"status": "ok"})
+
+
+async def test_ready_names_each_part_that_answers():
+    async with serving_resources(probes({"database": fine, "redis": fine}, some_metrics())) as client:
+        answer = await client.get("/readyz")
+    assert (answer.status, answer.json()) == (200, {"status": "ready", "parts": {"database": "ok", "redis": "ok"}})
+
+
+async def test_a_part_that_fails_or_hangs_is_named_and_why_is_for_the_log(monkeypatch):
+    monkeypatch.setattr(probes_module, "PATIENCE_S", 0.05)
+    with capture_logs() as logs:
+        checks = {"database": broken, "redis": never, "queue": fine}
+        async with serving_resources(probes(checks, some_metrics())) as client:
+            answer = await client.get("/readyz")
+    assert answer.status == 503
+    assert answer.json() == {
+        "status": "unavailable",
+        "parts": {"database": "down", "redis": "down", "queue": "ok"},
+    }
+    assert "canary" not in answer.text
+    assert {line["part"]: line["reason"] for line in logs if line["event"] == "part_down"} == {
+        "database": "canary: no route to 10.0.0.1",
+        "redis": "TimeoutError",
+    }
+
+
+async def test_the_whole_server_is_ready_on_each_engine(empty_database_url, tmp_path):
+    url = empty_database_url.replace("sqlite:///", "sqlite:////")
+    async with running_app(settings_for(tmp_path, database_url=url)) as client:
+        answer = await client.get("/readyz")
+        about = await client.get("/api/v1/about")
+    assert (answer.status, answer.json()["parts"]) == (200, {"database": "ok"})
+    assert about.json()["data"]["engine"] == ("sqlite" if url.startswith("sqlite") else "postgres")
+
+
+@pytest.mark.server
+async def test_redis_is_asked_when_there_is_one(redis_url, tmp_path):
+    async with running_app(settings_for(tmp_path, redis_url=redis_url)) as client:
+        answer = await client.get("/readyz")
+    assert answer.json()["parts"] == {"database": "ok", "redis": "ok"}
+
+
+async def test_a_redis_that_is_gone_does_not_stop_the_server_but_it_is_not_ready(tmp_path):
+    async with running_app(settings_for(tmp_path, redis_url=f"redis://127.0.0.1:{free_port()}")) as client:
+        ready = await client.get("/readyz")
+        alive = await client.get("/healthz")
+    assert (ready.status, ready.json()["parts"]["redis"]) == (503, "down")
+    assert alive.status == 200
+
+
+async def test_metrics_count_requests_by_template_and_not_by_what_callers_make_up(tmp_path):
+    async with running_app(settings_for(tmp_path)) as client:
+        for path in ("/api/v1/about", "/api/v1/about", "/nope/1", "/nope/2", "/static/tsuzuki.css"):
+            await client.get(path)
+        await client.ask("PROPFIND", "/")
+        answer = await client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain")
+    samples = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+    assert samples["tsuzuki_http_requests_total", "GET", "/api/v1/about", "200"] == 2
+    assert samples["tsuzuki_http_requests_total", "GET", "none", "404"] == 2
+    assert samples["tsuzuki_http_requests_total", "GET", "/static/{name:path}", "200"] == 1
+    assert samples["tsuzuki_http_requests_total", "other", "/", "405"] == 1
+    assert samples["tsuzuki_http_request_duration_seconds_count", "GET", "/api/v1/about"] == 2
+    assert "nope" not in answer.text
+    assert any(name[0] == "tsuzuki_build_info" for name in samples)
+    assert samples["process_resident_memory_bytes",] > 0

@@ -1,0 +1,177 @@
+"""The program as a process: how it starts, stops, and refuses to."""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import socket
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.servers import free_port
+
+SLOW = str(Path(__file__).parent / "edge" / "slow_server.py")
+
+
+def environment(folder: Path, **variables: object) -> dict[str, str]:
+    ours = {f"TSUZUKI_{name}": str(value) for name, value in {"DATA_DIR": folder, **variables}.items()}
+    return {name: value for name, value in os.environ.items() if not name.startswith("TSUZUKI_")} | ours
+
+
+@contextlib.asynccontextmanager
+async def process(*arguments: str, env: dict[str, str] | None = None) -> AsyncIterator[Process]:
+    """A child that is gone at the end of the block, whatever happens in it."""
+    child = await asyncio.create_subprocess_exec(sys.executable, *arguments, stdout=PIPE, stderr=PIPE, env=env)
+    try:
+        yield child
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            child.kill()
+        await child.communicate()
+
+
+def serve(folder: Path, *options: str, **variables: object):
+    return process("-m", "tsuzuki", "serve", *options, env=environment(folder, **variables))
+
+
+async def line_of(child: Process) -> str:
+    assert child.stdout is not None
+    return (await asyncio.wait_for(child.stdout.readline(), 30)).decode().strip()
+
+
+async def refusal(folder: Path, *options: str, **variables: object) -> tuple[int, str]:
+    """The exit status and stderr of a start that fails."""
+    async with serve(folder, *options, **variables) as child:
+        out, err = await asyncio.wait_for(child.communicate(), 60)
+        assert out == b""
+        assert child.returncode is not None
+        return child.returncode, err.decode()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_serve_says_in_one_line_where_it_is_answers_and_stops_with_status_0(tmp_path, number):
+    async with serve(tmp_path, "--port", "0") as child:
+        line = await line_of(child)
+        found = re.fullmatch(r"Tsuzuki is at (http://127\.0\.0\.1:\d+) \((.+)\)\. Ctrl\+C stops it\.", line)
+        assert found is not None
+        assert found[2] == str(tmp_path / "tsuzuki.db")
+        async with aiohttp.ClientSession() as session, session.get(found[1] + "/api/v1/about") as response:
+            assert response.status == 200
+            child.send_signal(number)
+            out, err = await asyncio.wait_for(child.communicate(), 10)
+    assert child.returncode == 0
+    assert out == b""
+    assert all(line.startswith(b"{") for line in err.splitlines())
+
+
+async def test_without_workers_the_line_says_so(tmp_path):
+    async with serve(tmp_path, "--no-workers", "--port", "0") as child:
+        assert "no workers" in await line_of(child)
+
+
+async def test_a_port_in_use_is_one_line_and_status_1(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        status, said = await refusal(tmp_path, "--port", str(port))
+    assert status == 1
+    assert said == (
+        f"Error: Port {port} on 127.0.0.1 is in use. Is Tsuzuki running already? Choose another with --port.\n"
+    )
+
+
+async def test_an_address_of_another_machine_is_one_line_and_status_1(tmp_path):
+    status, said = await refusal(tmp_path, "--host", "203.0.113.1", "--port", "0")
+    assert (status, len(said.splitlines())) == (1, 1)
+    assert "203.0.113.1" in said
+
+
+async def test_a_database_that_does_not_answer_is_one_line_and_status_1(tmp_path):
+    url = f"postgresql://ann:canary@127.0.0.1:{free_port()}/x"
+    status, said = await refusal(tmp_path, PORT=0, DATABASE_URL=url)
+    assert (status, len(said.splitlines())) == (1, 1)
+    assert said.startswith("Error: PostgreSQL does not let us in")
+    assert "canary" not in said
+
+
+async def test_a_file_that_is_no_database_is_one_line_and_status_1(tmp_path):
+    (tmp_path / "tsuzuki.db").write_bytes(b"not a database, but long enough to look like one" * 100)
+    status, said = await refusal(tmp_path, PORT=0)
+    assert (status, len(said.splitlines())) == (1, 1)
+    assert "is not a SQLite database" in said
+
+
+async def test_an_unknown_variable_is_a_warning_and_no_more(tmp_path):
+    async with serve(tmp_path, PORT=0, PROT=1) as child:
+        await line_of(child)
+        child.terminate()
+        _, err = await asyncio.wait_for(child.communicate(), 10)
+    assert child.returncode == 0
+    assert b"TSUZUKI_PROT is no setting of ours; did you mean TSUZUKI_PORT?" in err
+
+
+async def test_two_that_start_at_once_on_one_new_database_both_serve(tmp_path):
+    async with serve(tmp_path, "--port", "0") as one, serve(tmp_path, "--port", "0") as two:
+        assert (await line_of(one)).startswith("Tsuzuki is at ")
+        assert (await line_of(two)).startswith("Tsuzuki is at ")
+
+
+async def test_migrate_brings_either_engine_up_to_the_schema(empty_database_url, tmp_path):
+    url = empty_database_url.replace("sqlite:///", "sqlite:////")
+    for said in ("Schema 0 -> 1: applied 0001_initial.", "Schema 1: nothing to do."):
+        async with process("-m", "tsuzuki", "migrate", env=environment(tmp_path, DATABASE_URL=url)) as child:
+            assert await line_of(child) == said
+            assert await child.wait() == 0
+
+
+# -- stopping while requests are open
+
+
+async def test_an_open_request_is_finished_before_the_server_stops():
+    async with process(SLOW, "10") as child, aiohttp.ClientSession() as session:
+        asked = asyncio.create_task(_get(session, await line_of(child) + "/0.5"))
+        assert await line_of(child) == "asked"
+        child.terminate()
+        assert await asked == (200, "done")
+        out, _ = await asyncio.wait_for(child.communicate(), 10)
+    assert (child.returncode, out) == (0, b"closed\n")
+
+
+async def test_a_request_that_never_ends_is_cut_when_the_grace_is_over():
+    async with process(SLOW, "1") as child, aiohttp.ClientSession() as session:
+        asked = asyncio.create_task(_get(session, await line_of(child) + "/60"))
+        assert await line_of(child) == "asked"
+        began = time.monotonic()
+        child.terminate()
+        status, said = await asked
+        out, err = await asyncio.wait_for(child.communicate(), 10)
+    assert (status, "The server is stopping" in said) == (503, True)
+    assert b"Traceback" not in err
+    assert 0.9 < time.monotonic() - began < 5
+    assert (child.returncode, out) == (0, b"closed\n")
+
+
+async def test_a_second_signal_ends_at_once():
+    async with process(SLOW, "60") as child, aiohttp.ClientSession() as session:
+        asked = asyncio.create_task(_get(session, await line_of(child) + "/60"))
+        assert await line_of(child) == "asked"
+        began = time.monotonic()
+        child.terminate()
+        await asyncio.sleep(0.2)
+        child.terminate()
+        with pytest.raises(aiohttp.ClientError):
+            await asked
+        await asyncio.wait_for(child.wait(), 10)
+    assert time.monotonic() - began < 5
+    assert child.returncode == 128 + signal.SIGTERM
+
+
+async def _get(session: aiohttp.ClientSession, url: str) -> tuple[int, str]:
+    async with session.get(url) as response:
+        return response.status, await response.text()
