@@ -56,10 +56,12 @@ class ParsePool:
             if child is None:
                 child = await self._start()
             answer = await child.call(order, self._options)
-        except BaseException:
+        except BaseException as error:
             if child is not None:
                 await self._discard(child)
                 child = None
+            if self._is_closed and isinstance(error, SourceError):
+                raise _shut_down() from error
             raise
         finally:
             self._idle.put_nowait(await self._rested(child))
@@ -68,14 +70,14 @@ class ParsePool:
         return msgspec.msgpack.decode(answer.value, type=get_type_hints(function).get("return", Any))
 
     async def close(self) -> None:
-        """End all children; calls under way fail."""
+        """End all children; calls under way end as Unavailable, which is no failure of their documents."""
         self._is_closed = True
         await asyncio.gather(*(child.stop(_GRACE) for child in self._children))
         self._children.clear()
 
     async def _start(self) -> "_Child":
         if self._is_closed:
-            raise Unavailable("The parsers have been shut down.")
+            raise _shut_down()
         child = await _Child.start(self._options)
         self._children.add(child)
         return child
@@ -157,6 +159,10 @@ class _Child:
         if length > at_most:
             raise TooLarge("The document unfolds to more than we accept.")
         return await self._stdout.readexactly(length)
+
+
+def _shut_down() -> Unavailable:
+    return Unavailable("The parsers have been shut down.")
 
 
 def _order(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:

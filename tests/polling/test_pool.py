@@ -1,0 +1,137 @@
+"""SEC-20: a document can take down the process that reads it, and nothing else."""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.polling import parsers
+from tsuzuki.model.errors import NotAFeed, ShapeChanged, TooLarge, Unavailable
+from tsuzuki.polling.pool import ParsePool, PoolOptions
+
+
+@asynccontextmanager
+async def a_pool(**over: Any) -> AsyncIterator[ParsePool]:
+    pool = ParsePool(PoolOptions(**{"processes": 1, "cpu_seconds": 0.5, "wall_seconds": 2.0} | over))
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+async def test_values_go_in_and_come_back_with_their_types():
+    async with a_pool() as pool:
+        found = await pool.run(parsers.read, (b"\x00\xff", ("a", "b"), Decimal("4.5")))
+        again = await pool.run(parsers.read, (b"", ("a",)))
+    assert found == (parsers.Found("a", Decimal("4.5"), b"\x00\xff"), parsers.Found("b", Decimal("4.5"), b"\x00\xff"))
+    assert again == (parsers.Found("a", None, b""),)
+
+
+async def test_a_process_serves_many_calls_and_never_ours():
+    async with a_pool() as pool:
+        pids = {await pool.run(parsers.say_pid, ()) for _ in range(5)}
+    assert len(pids) == 1
+    assert os.getpid() not in pids
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "says"),
+    [
+        (parsers.spin, NotAFeed, "0.5 s of computing"),
+        (parsers.bloat, TooLarge, "more memory"),
+        (parsers.crash, NotAFeed, "brought its parser down"),
+        (parsers.leave, NotAFeed, "exit status 3"),
+        (parsers.stumble, NotAFeed, "KeyError: 'no such field'"),
+        (parsers.complain, ShapeChanged, "no titles any more"),
+    ],
+)
+async def test_what_a_document_does_to_its_parser_is_that_document_s_failure(function, error, says):
+    async with a_pool() as pool:
+        with pytest.raises(error, match=says):
+            await pool.run(function, ())
+        assert await pool.run(parsers.say, ("still here",)) == "still here"
+
+
+async def test_a_call_that_only_waits_meets_the_deadline_too():
+    async with a_pool(wall_seconds=0.4) as pool:
+        await pool.run(parsers.say, ("warm",))
+        began = time.monotonic()
+        with pytest.raises(NotAFeed, match=r"within 0\.4 s"):
+            await pool.run(parsers.sleep, (60.0,))
+        assert time.monotonic() - began < 2
+        assert await pool.run(parsers.say, ("next",)) == "next"
+
+
+async def test_an_answer_without_end_is_refused():
+    async with a_pool(answer_bytes=1000) as pool:
+        with pytest.raises(TooLarge, match="unfolds to more"):
+            await pool.run(parsers.shout, (10_000,))
+        assert len(await pool.run(parsers.shout, (900,))) == 900
+
+
+async def test_a_parser_that_prints_does_not_garble_its_answers():
+    async with a_pool() as pool:
+        assert [await pool.run(parsers.chatter, ()) for _ in range(2)] == ["quiet", "quiet"]
+
+
+async def test_a_parser_writes_no_files_and_knows_no_secrets(tmp_path, monkeypatch):
+    monkeypatch.setenv("TSUZUKI_PASSWORD", "canary")
+    async with a_pool() as pool:
+        with pytest.raises(NotAFeed, match="File too large"):
+            await pool.run(parsers.write_a_file, (str(tmp_path / "x"),))
+        assert "canary" not in (await pool.run(parsers.tell_environment, ())).values()
+
+
+async def test_no_more_processes_than_allowed_and_calls_wait_their_turn():
+    async with a_pool(processes=2, wall_seconds=10.0) as pool:
+        pids = await asyncio.gather(*(pool.run(parsers.say_pid, ()) for _ in range(20)))
+    assert len(set(pids)) <= 2
+
+
+async def test_one_bad_call_leaves_its_neighbour_alone():
+    async with a_pool(processes=2, wall_seconds=10.0) as pool:
+        results = await asyncio.gather(
+            pool.run(parsers.crash, ()), *(pool.run(parsers.say, (str(n),)) for n in range(10)), return_exceptions=True
+        )
+    assert isinstance(results[0], NotAFeed)
+    assert results[1:] == [str(n) for n in range(10)]
+
+
+async def test_a_cancelled_call_gives_its_place_back():
+    async with a_pool(wall_seconds=30.0) as pool:
+        call = asyncio.create_task(pool.run(parsers.sleep, (60.0,)))
+        await asyncio.sleep(0.3)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert await pool.run(parsers.say, ("free",)) == "free"
+
+
+async def test_a_closed_pool_ends_its_processes_and_says_so():
+    async with a_pool() as pool:
+        pid = await pool.run(parsers.say_pid, ())
+        await pool.close()
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+        with pytest.raises(Unavailable):
+            await pool.run(parsers.say, ("late",))
+
+
+async def test_a_call_under_way_when_the_pool_closes_is_no_failure_of_its_document():
+    async with a_pool(processes=2, wall_seconds=30.0, cpu_seconds=30.0) as pool:
+        calls = [asyncio.create_task(pool.run(parsers.sleep, (60.0,))) for _ in range(3)]
+        await asyncio.sleep(0.3)
+        await pool.close()
+        results = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(result) for result in results] == [Unavailable] * 3
+
+
+async def test_only_a_function_that_another_process_can_find_is_taken():
+    async with a_pool() as pool:
+        with pytest.raises(TypeError, match="module-level"):
+            await pool.run(lambda: None, ())
