@@ -9,7 +9,7 @@ import apsw
 
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.sqlite_file import connect_bare
-from tsuzuki.db.steps import LEDGER, Applied, Migration, Outcome, outcome, plan
+from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, Outcome, outcome, plan
 
 
 def migrate_file(path: Path, known: Sequence[Migration], *, now: int, dry_run: bool) -> Outcome:
@@ -58,12 +58,17 @@ def _applied(connection: apsw.Connection) -> list[Applied]:
 
 
 def put_aside(path: Path, now: int) -> Path | None:
-    """Rename the file, after its WAL was folded in: SQLite does that only where nobody else has it open."""
+    """Rename the file, after its WAL was folded in: SQLite does that only where nobody else has it open.
+
+    SchemaRefused when it is not ours.
+    """
     if not path.exists():
         return None
     try:
         with closing(connect_bare(path)) as connection:
             connection.set_busy_timeout(0)
+            if not _applied(connection) and _tables(connection):
+                raise SchemaRefused(NOT_OURS)
             connection.execute("pragma journal_mode = delete")
     except apsw.BusyError:
         raise DatabaseUnavailable(f"{path} is in use; stop every Tsuzuki first.") from None

@@ -1,0 +1,238 @@
+"""Migrations: once, in order, all or nothing, and never on a database that is not ours."""
+
+import shutil
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import apsw
+import asyncpg
+import pytest
+
+from tests.db.builders import a_query, add_link_tx, links
+from tsuzuki.db import DatabaseOptions, open_database
+from tsuzuki.db.errors import DatabaseError, DatabaseUnavailable, SchemaRefused
+from tsuzuki.db.migrate import migrate, recreate
+from tsuzuki.db.sqlite_file import path_of
+from tsuzuki.db.steps import Applied, Migration, available, plan
+
+ONE = Migration(1, "one", "create table one (id integer primary key)", "a")
+TWO = Migration(2, "two", "create table two (id integer primary key); insert into two values (1)", "b")
+BROKEN = Migration(2, "broken", "create table two (id integer primary key); insert into nowhere values (1)", "b")
+
+
+async def tables(url):
+    """The names of all tables but the ledger's."""
+    if url.startswith("sqlite:"):
+        if not path_of(url).exists():
+            return set()
+        with closing(apsw.Connection(str(path_of(url)))) as connection:
+            rows: Any = connection.execute("select name from sqlite_schema where type = 'table'").fetchall()
+    else:
+        server = await asyncpg.connect(url)
+        rows = await server.fetch("select tablename from pg_tables where schemaname = 'public'")
+        await server.close()
+    return {row[0] for row in rows} - {"schema_migration"}
+
+
+async def run_on(url, sql):
+    if url.startswith("sqlite:"):
+        with closing(apsw.Connection(str(path_of(url)))) as connection:
+            connection.execute(sql).fetchall()
+        return
+    server = await asyncpg.connect(url)
+    await server.execute(sql)
+    await server.close()
+
+
+def steps_of(outcome):
+    return [step.version for step in outcome.steps]
+
+
+async def test_an_empty_database_is_migrated_and_a_migrated_one_is_left_alone(empty_database_url):
+    options = DatabaseOptions(empty_database_url)
+    first = await migrate(options, now=0)
+    assert (first.before, first.after, steps_of(first)) == (0, 1, [1])
+    again = await migrate(options, now=0)
+    assert (again.before, again.after, steps_of(again)) == (1, 1, [])
+    db = await open_database(options)
+    await db.with_tx(lambda tx: add_link_tx(tx, "a"))
+    assert await links(db) == ["a"]
+    await db.close()
+
+
+async def test_a_dry_run_says_what_it_would_do_and_does_nothing(empty_database_url):
+    options = DatabaseOptions(empty_database_url)
+    outcome = await migrate(options, now=0, dry_run=True)
+    assert (outcome.before, outcome.after, steps_of(outcome)) == (0, 0, [1])
+    assert await tables(empty_database_url) == set()
+    await migrate(options, now=0, known=[ONE])
+    outcome = await migrate(options, now=0, known=[ONE, TWO], dry_run=True)
+    assert (outcome.before, outcome.after, steps_of(outcome)) == (1, 1, [2])
+    assert await tables(empty_database_url) == {"one"}
+
+
+async def test_later_steps_are_added_to_earlier_ones(empty_database_url):
+    options = DatabaseOptions(empty_database_url)
+    await migrate(options, now=5, known=[ONE])
+    outcome = await migrate(options, now=7, known=[ONE, TWO])
+    assert (outcome.before, outcome.after, steps_of(outcome)) == (1, 2, [2])
+    db = await open_database(options)
+    ledger = await db.read(lambda tx: tx.many(int, a_query("select applied_at from schema_migration order by version")))
+    assert ledger == [5, 7]
+    await db.close()
+
+
+async def test_a_step_that_fails_leaves_nothing_of_itself(empty_database_url):
+    options = DatabaseOptions(empty_database_url)
+    await migrate(options, now=0, known=[ONE])
+    with pytest.raises(DatabaseError, match=r"Migration 0002 \(broken\) failed and changed nothing: .*nowhere"):
+        await migrate(options, now=0, known=[ONE, BROKEN])
+    assert await tables(empty_database_url) == {"one"}
+    assert (await migrate(options, now=0, known=[ONE, TWO])).after == 2
+
+
+async def test_a_first_step_that_fails_leaves_an_empty_database(empty_database_url):
+    with pytest.raises(DatabaseError, match="failed and changed nothing"):
+        await migrate(DatabaseOptions(empty_database_url), now=0, known=[BROKEN])
+    assert await tables(empty_database_url) == set()
+    assert (await migrate(DatabaseOptions(empty_database_url), now=0)).after == 1
+
+
+async def test_the_rest_of_a_step_is_run_after_a_statement_that_gives_rows(empty_database_url):
+    chatty = Migration(1, "chatty", "create table one (id integer); select 1; create table two (id integer)", "c")
+    await migrate(DatabaseOptions(empty_database_url), now=0, known=[chatty])
+    assert await tables(empty_database_url) == {"one", "two"}
+
+
+async def test_a_database_that_is_newer_than_the_program_is_refused(empty_database_url):
+    options = DatabaseOptions(empty_database_url)
+    await migrate(options, now=0, known=[ONE, TWO])
+    with pytest.raises(SchemaRefused, match=r"newer Tsuzuki \(schema 2, this program knows 1\)"):
+        await migrate(options, now=0, known=[ONE])
+
+
+async def test_a_database_of_an_edited_migration_is_refused_with_what_to_do(empty_database_url):
+    options = DatabaseOptions(empty_database_url)
+    await migrate(options, now=0, known=[Migration(1, "one", ONE.sql, "another")])
+    with pytest.raises(SchemaRefused, match=r"another migration 0001 .* tsuzuki migrate --recreate"):
+        await migrate(options, now=0, known=[ONE])
+
+
+async def test_a_database_of_someone_else_is_refused_and_not_touched(empty_database_url):
+    await run_on(empty_database_url, "create table theirs (id integer)")
+    before = path_of(empty_database_url).read_bytes() if empty_database_url.startswith("sqlite:") else None
+    with pytest.raises(SchemaRefused, match="Tsuzuki did not make"):
+        await migrate(DatabaseOptions(empty_database_url), now=0)
+    assert await tables(empty_database_url) == {"theirs"}
+    if before is not None:
+        assert path_of(empty_database_url).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("applied", "known"),
+    [
+        ([Applied(1, "a")], [ONE, TWO]),
+        ([], [ONE, TWO]),
+        ([Applied(1, "a"), Applied(2, "b")], [ONE, TWO]),
+    ],
+)
+def test_what_was_done_must_be_how_the_program_begins(applied, known):
+    assert plan(applied, known) == known[len(applied) :]
+
+
+@pytest.mark.parametrize("applied", [[Applied(2, "b")], [Applied(1, "x")], [Applied(1, "a"), Applied(2, "x")]])
+def test_anything_else_is_refused(applied):
+    with pytest.raises(SchemaRefused):
+        plan(applied, [ONE, TWO])
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_steps_are_numbered_without_gaps(engine):
+    steps = available(engine)
+    assert [step.version for step in steps] == list(range(1, len(steps) + 1))
+
+
+# -- beginning anew
+
+
+async def test_recreate_makes_an_old_database_new_and_says_where_the_old_one_is(empty_database_url):
+    options = DatabaseOptions(empty_database_url)
+    await migrate(options, now=0, known=[ONE])
+    said = await recreate(options, now=1234)
+    assert "one" not in await tables(empty_database_url)
+    assert (await migrate(options, now=0)).before == 1
+    if empty_database_url.startswith("sqlite:"):
+        kept = path_of(empty_database_url).with_name("empty.db.1234.bak")
+        assert said == f"the old file is {kept}"
+        assert await tables(f"sqlite://{kept}") == {"one"}
+    else:
+        assert said == "the old tables are gone"
+
+
+async def test_recreate_does_not_touch_what_is_not_ours(empty_database_url):
+    await run_on(empty_database_url, "create table theirs (id integer)")
+    with pytest.raises(SchemaRefused, match="did not make"):
+        await recreate(DatabaseOptions(empty_database_url), now=0)
+    assert await tables(empty_database_url) == {"theirs"}
+
+
+async def test_recreate_without_an_old_file_just_makes_one(tmp_path):
+    assert await recreate(DatabaseOptions(f"sqlite://{tmp_path / 'new.db'}"), now=0) == "there was no old file"
+
+
+async def test_recreate_keeps_every_old_file_and_all_that_was_committed(sqlite_template, tmp_path):
+    path = tmp_path / "a.db"
+    options = DatabaseOptions(f"sqlite://{path}")
+    for number in range(2):
+        shutil.copy(sqlite_template, path)
+        db = await open_database(options)
+        await db.with_tx(partial(add_link_tx, link=f"link-{number}"))
+        await db.close()
+        await recreate(options, now=7)
+    kept = sorted(tmp_path.glob("*.bak"))
+    assert len(kept) == 2
+    for number, file in enumerate(kept):
+        with closing(apsw.Connection(str(file))) as connection:
+            assert connection.execute("select link from feed").get == f"link-{number}"
+
+
+async def test_recreate_waits_for_nobody_who_still_uses_the_file(sqlite_template, tmp_path):
+    path = tmp_path / "a.db"
+    shutil.copy(sqlite_template, path)
+    db = await open_database(DatabaseOptions(f"sqlite://{path}"))
+    await db.with_tx(lambda tx: add_link_tx(tx, "a"))
+    with pytest.raises(DatabaseUnavailable, match="in use; stop every Tsuzuki first"):
+        await recreate(DatabaseOptions(f"sqlite://{path}"), now=0)
+    assert await links(db) == ["a"]
+    await db.close()
+
+
+@pytest.mark.parametrize("verb", [migrate, recreate])
+async def test_a_file_that_is_not_sqlite_is_refused_and_kept(tmp_path, verb):
+    path = tmp_path / "notes.txt"
+    path.write_text("not a database, but someone's text" * 100)
+    with pytest.raises(SchemaRefused, match="is not a SQLite database"):
+        await verb(DatabaseOptions(f"sqlite://{path}"), now=0)
+    assert path.read_text().startswith("not a database")
+
+
+async def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "a.db").mkdir()
+    with pytest.raises(DatabaseUnavailable, match=r"a\.db cannot be migrated"):
+        await migrate(DatabaseOptions(f"sqlite://{tmp_path / 'a.db'}"), now=0)
+
+
+async def test_a_step_that_leaves_a_row_pointing_to_nothing_is_refused(tmp_path):
+    parents = Migration(
+        1,
+        "parents",
+        "create table a (id integer primary key); create table b (a_id integer references a (id));"
+        "insert into a values (1); insert into b values (1)",
+        "p",
+    )
+    orphaning = Migration(2, "orphaning", "delete from a", "o")
+    options = DatabaseOptions(f"sqlite://{tmp_path / 'a.db'}")
+    await migrate(options, now=0, known=[parents])
+    with pytest.raises(DatabaseError, match="it leaves b pointing to nothing in a"):
+        await migrate(options, now=0, known=[parents, orphaning])
