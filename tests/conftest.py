@@ -17,6 +17,7 @@ import asyncpg
 import pytest
 
 from tests import servers
+from tests.scale import SOAK
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
 
@@ -35,6 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """The first process starts the servers; xdist's workers inherit their addresses."""
+    if config.getoption("--soak"):
+        os.environ[SOAK] = "1"  # properties fix their counts when they are imported
     if config.getoption("--no-servers") or hasattr(config, "workerinput") or config.option.collectonly:
         return
     config.stash[_stack] = stack = contextlib.ExitStack()

@@ -4,12 +4,16 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
+SOAK = "TSUZUKI_TEST_SOAK"
+"""Set by conftest for `--soak`, because a property fixes its count when it is imported."""
 SHARE = 10
 
 
 def examples(full: int) -> Callable[[Any], Any]:
-    """`full` cases when TSUZUKI_SOAK is set, a tenth of them in an ordinary run."""
-    count = full if os.environ.get("TSUZUKI_SOAK") else full // SHARE
-    return settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    """`full` cases with `--soak`, a tenth of them in an ordinary run."""
+    count = full if os.environ.get(SOAK) else full // SHARE
+    bounded = settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    return lambda test: pytest.mark.soak(bounded(test))

@@ -11,6 +11,8 @@ from tsuzuki.polling.pool import ParsePool
 T = TypeVar("T")
 
 MOST_WANTS = 1000
+MOST_READS = 20_000
+"""Of local files, which cost little: a folder of thousands of archives takes two for each."""
 
 
 class Fetcher(Protocol):
@@ -37,8 +39,11 @@ class Driver:
         answer: Any = None
         failure: SourceError | None = None
         try:
-            for _ in range(MOST_WANTS):
+            wants = reads = 0
+            while wants < MOST_WANTS and reads < MOST_READS:
                 want = visit.send(answer) if failure is None else visit.throw(failure)
+                is_read = isinstance(want, ReadFolder | ReadFile | ReadArchive)
+                wants, reads = wants + (not is_read), reads + is_read
                 try:
                     answer, failure = await self._do(want, origin, folder), None
                 except SourceError as error:
