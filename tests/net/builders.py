@@ -25,7 +25,7 @@ Handler = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
 
 
 class StubResolver(AbstractResolver):
-    """Answers as it was told; a list of lists is one answer after another, the last for ever."""
+    """Answers as it was told; a list of lists is one answer after another, the last for ever; `*` is any other name."""
 
     def __init__(self, names: dict[str, Any] | None = None) -> None:
         self._names = dict(names or {})
@@ -33,7 +33,7 @@ class StubResolver(AbstractResolver):
 
     async def resolve(self, host: str, port: int = 0, family: Any = socket.AF_UNSPEC) -> list[ResolveResult]:
         self.asked.append(host)
-        answers = self._names.get(host)
+        answers = self._names.get(host, self._names.get("*"))
         if answers is None:
             raise OSError(None, "no such name")
         if isinstance(answers[0], list):

@@ -16,6 +16,8 @@ CLOUDFLARE = b"<!DOCTYPE html><html><head><title>Just a moment...</title></head>
         (206, None, None, ""),
         (401, None, HttpStatus, "sign-in"),
         (403, None, Blocked, "refuses"),
+        (403, 90, Blocked, "refuses"),
+        (500, 90, HttpStatus, "500"),
         (404, None, HttpStatus, "nothing at this address"),
         (410, None, Gone, "gone for good"),
         (418, None, HttpStatus, "418"),
@@ -42,7 +44,7 @@ def test_each_status_has_its_error(status, wait, kind, says):
     assert type(error) is kind
     assert says in str(error)
     assert error.status == status
-    assert error.retry_after == (told if kind is RateLimited else None)
+    assert error.retry_after == told
 
 
 def test_not_modified_answers_a_conditional_question_only():

@@ -36,7 +36,7 @@ def status_error(
     if is_challenge_header(headers):
         return blocked(host, status)
     if status == HTTPStatus.FORBIDDEN:
-        return Blocked(f"{host} refuses to answer us (403).", status=status)
+        return Blocked(f"{host} refuses to answer us (403).", status=status, retry_after=wait)
     if status == HTTPStatus.GONE:
         return Gone(f"{host} says that this is gone for good (410).", status=status)
     if status == HTTPStatus.TOO_MANY_REQUESTS or (status == HTTPStatus.SERVICE_UNAVAILABLE and wait is not None):
@@ -47,8 +47,8 @@ def status_error(
         return HttpStatus(f"{host} answered 304 (not modified) though we sent it nothing to compare.", status=status)
     if 200 <= status < 300:
         return None
-    hint = _HINTS.get(status)
-    return HttpStatus(f"{host} answered {status}{_phrase(status)}" + (f": {hint}." if hint else "."), status=status)
+    hint = f": {_HINTS[status]}" if status in _HINTS else ""
+    return HttpStatus(f"{host} answered {status}{_phrase(status)}{hint}.", status=status, retry_after=wait)
 
 
 def challenge_error(status: int, host: str, headers: Mapping[str, str], body: bytes) -> Blocked | None:
