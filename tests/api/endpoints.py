@@ -22,7 +22,7 @@ class Colour(enum.Enum):
     BLUE = "blue"
 
 
-class Wheel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Wheel(Body, frozen=True):
     size: Annotated[int, Meta(ge=1)]
     name: str = ""
 

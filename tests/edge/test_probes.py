@@ -4,8 +4,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
-from tests.app import running_app, serving_resources, settings_for
+from tests.app import running_app, serving, serving_resources, settings_for
 from tests.servers import free_port
+from tsuzuki.bootstrap import open_tsuzuki
+from tsuzuki.db import Tx
 from tsuzuki.edge import probes as probes_module
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.probes import probes
@@ -66,6 +68,16 @@ async def test_the_whole_server_is_ready_on_each_engine(empty_database_url, tmp_
     assert about.json()["data"]["engine"] == ("sqlite" if url.startswith("sqlite") else "postgres")
 
 
+async def test_a_server_whose_database_is_gone_is_alive_but_not_ready(empty_database_url, tmp_path):
+    url = empty_database_url.replace("sqlite:///", "sqlite:////")
+    async with open_tsuzuki(settings_for(tmp_path, database_url=url)) as opened, serving(opened.app) as client:
+        await opened.db.close()
+        ready = await client.get("/readyz")
+        alive = await client.get("/healthz")
+    assert (ready.status, ready.json()["parts"]) == (503, {"database": "down"})
+    assert alive.status == 200
+
+
 @pytest.mark.server
 async def test_redis_is_asked_when_there_is_one(redis_url, tmp_path):
     async with running_app(settings_for(tmp_path, redis_url=redis_url)) as client:
@@ -101,3 +113,13 @@ async def test_metrics_count_requests_by_template_and_not_by_what_callers_make_u
     assert "nope" not in answer.text
     assert any(name[0] == "tsuzuki_build_info" for name in samples)
     assert samples["process_resident_memory_bytes",] > 0
+
+
+async def test_metrics_count_transactions_by_how_they_ended(tmp_path):
+    async def nothing(_: Tx) -> None:
+        return None
+
+    async with open_tsuzuki(settings_for(tmp_path)) as opened, serving(opened.app) as client:
+        await opened.db.with_tx(nothing)
+        text = (await client.get("/metrics")).text
+    assert 'tsuzuki_db_transaction_duration_seconds_count{outcome="committed"} 1.0' in text

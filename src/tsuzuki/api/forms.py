@@ -17,7 +17,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A JSON object; an unknown key is a problem. A key that may be left out is `X | UnsetType = UNSET`.
+    """A JSON object; an unknown key is a problem. A key that may be left out is `X | UnsetType = UNSET`;
+    an object within it is a `Body` too.
 
     Declared as `class NewFeed(Body, frozen=True)`. What no field says alone is a ValueError of `__post_init__`.
     """
