@@ -130,13 +130,35 @@ async def test_migrate_brings_either_engine_up_to_the_schema(empty_database_url,
             assert await child.wait() == 0
 
 
+async def test_sec_39_no_secret_of_settings_or_requests_is_in_the_log(tmp_path):
+    async with serve(tmp_path, PORT=0, LOG_LEVEL="debug", PASSWORD="canary-1") as child:
+        url = (await line_of(child)).split()[3]
+        sent = {"authorization": "Bearer canary-2", "cookie": "session=canary-3"}
+        async with aiohttp.ClientSession(headers=sent) as session:
+            assert (await _get(session, f"{url}/api/v1/about?token=canary-4&x=1"))[0] == 200
+            assert (await _get(session, f"{url}/nope?password=canary-5"))[0] == 404
+        child.terminate()
+        _, err = await asyncio.wait_for(child.communicate(), 10)
+    assert err.count(b'"event":"request"') == 2
+    assert b"canary" not in err
+
+
 # -- stopping while requests are open
 
 
-async def test_an_open_request_is_finished_before_the_server_stops():
-    async with process(SLOW, "10") as child, aiohttp.ClientSession() as session:
-        asked = asyncio.create_task(_get(session, await line_of(child) + "/0.5"))
+@contextlib.asynccontextmanager
+async def asked_to_wait(
+    *, grace_s: int, takes_s: float
+) -> AsyncIterator[tuple[Process, asyncio.Task[tuple[int, str]]]]:
+    """A server with one request open that it will take so long to answer."""
+    async with process(SLOW, str(grace_s)) as child, aiohttp.ClientSession() as session:
+        asked = asyncio.create_task(_get(session, f"{await line_of(child)}/{takes_s}"))
         assert await line_of(child) == "asked"
+        yield child, asked
+
+
+async def test_an_open_request_is_finished_before_the_server_stops():
+    async with asked_to_wait(grace_s=10, takes_s=0.5) as (child, asked):
         child.terminate()
         assert await asked == (200, "done")
         out, _ = await asyncio.wait_for(child.communicate(), 10)
@@ -144,9 +166,7 @@ async def test_an_open_request_is_finished_before_the_server_stops():
 
 
 async def test_a_request_that_never_ends_is_cut_when_the_grace_is_over():
-    async with process(SLOW, "1") as child, aiohttp.ClientSession() as session:
-        asked = asyncio.create_task(_get(session, await line_of(child) + "/60"))
-        assert await line_of(child) == "asked"
+    async with asked_to_wait(grace_s=1, takes_s=60) as (child, asked):
         began = time.monotonic()
         child.terminate()
         status, said = await asked
@@ -158,9 +178,7 @@ async def test_a_request_that_never_ends_is_cut_when_the_grace_is_over():
 
 
 async def test_a_second_signal_ends_at_once():
-    async with process(SLOW, "60") as child, aiohttp.ClientSession() as session:
-        asked = asyncio.create_task(_get(session, await line_of(child) + "/60"))
-        assert await line_of(child) == "asked"
+    async with asked_to_wait(grace_s=60, takes_s=60) as (child, asked):
         began = time.monotonic()
         child.terminate()
         await asyncio.sleep(0.2)

@@ -5,8 +5,9 @@ import pytest
 import pytest_asyncio
 from starlette.requests import Request
 from starlette.responses import Response
+from structlog.testing import capture_logs
 
-from tests.api.endpoints import ENDPOINTS
+from tests.api.endpoints import ENDPOINTS, an_endpoint, show_car
 from tests.app import Client, running_app, serving, serving_resources, settings_for
 from tsuzuki import __version__
 from tsuzuki.api.endpoints import Access
@@ -120,7 +121,7 @@ async def test_the_documentation_shows_every_operation_parameter_and_type():
         text = (await client.get("/api/v1/docs")).text
     for path, methods in described["paths"].items():
         for operation in methods.values():
-            assert path.replace("{", "{") in text
+            assert path in text
             assert f'id="{operation["operationId"]}"' in text
             assert all(f"<code>{one['name']}</code>" in text for one in operation.get("parameters", ()))
     assert all(f'id="model-{name}"' in text for name in described["components"]["schemas"])
@@ -130,8 +131,6 @@ async def test_the_documentation_shows_every_operation_parameter_and_type():
 
 
 async def test_the_documentation_names_what_a_caller_needs():
-    from tests.api.endpoints import an_endpoint, show_car
-
     described = document([an_endpoint("GET", "/cars/{car_id}", show_car, access=Access.ADMIN)], "1")
     (section,) = sections(described)
     assert section.operations[0].needs == "admin"
@@ -187,8 +186,6 @@ async def test_sec_43_no_path_leads_out_of_the_static_files(client, path):
 
 @pytest.mark.parametrize(("trusted", "client_seen"), [("", "127.0.0.1"), ("127.0.0.0/8", "203.0.113.9")])
 async def test_sec_40_only_a_trusted_proxy_says_who_called(tmp_path, trusted, client_seen):
-    from structlog.testing import capture_logs
-
     with capture_logs() as logs:
         async with running_app(settings_for(tmp_path, trusted_proxies=trusted)) as client:
             await client.get(

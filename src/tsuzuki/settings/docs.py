@@ -1,5 +1,6 @@
 """docs/settings.md and .env.example out of the table of settings. `tools/settings-docs` writes both."""
 
+from collections.abc import Callable
 from itertools import groupby
 from textwrap import wrap
 
@@ -21,32 +22,27 @@ _EXAMPLE = """\
 """
 
 
-def _groups() -> list[tuple[str, list[tuple[str, Variable]]]]:
-    by_group = groupby(variables().items(), key=lambda entry: entry[1].group)
-    return [(group, list(entries)) for group, entries in by_group]
-
-
 def markdown() -> str:
     """The page for people."""
-    parts = [_PAGE]
-    for group, entries in _groups():
-        parts.append(f"\n## {group}\n\n| variable | default | takes | what it is for |\n|---|---|---|---|\n")
-        parts.extend(_row(name, variable) for name, variable in entries)
+    return _document(_PAGE, "\n## {}\n\n| variable | default | takes | what it is for |\n|---|---|---|---|\n", _row)
+
+
+def env_example() -> str:
+    """The same as a file of variables, all commented out."""
+    return _document(_EXAMPLE, "\n# -- {}\n", _example)
+
+
+def _document(opening: str, heading: str, entry: Callable[[str, Variable], str]) -> str:
+    parts = [opening]
+    for group, entries in groupby(variables().items(), key=lambda one: one[1].group):
+        parts.append(heading.format(group))
+        parts.extend(entry(name, variable) for name, variable in entries)
     return "".join(parts)
 
 
 def _row(name: str, variable: Variable) -> str:
     default = f"`{variable.default}`" if variable.default else ""
     return f"| `{name}` | {default} | {variable.kind.takes} | {variable.says} |\n"
-
-
-def env_example() -> str:
-    """The same as a file of variables, all commented out."""
-    parts = [_EXAMPLE]
-    for group, entries in _groups():
-        parts.append(f"\n# -- {group}\n")
-        parts.extend(_example(name, variable) for name, variable in entries)
-    return "".join(parts)
 
 
 def _example(name: str, variable: Variable) -> str:
