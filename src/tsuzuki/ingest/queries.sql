@@ -16,7 +16,7 @@ on conflict (series_id, key) do update set
 where (excluded.title <> '' and excluded.title <> chapter.title)
   or (excluded.volume is not null and excluded.volume is distinct from chapter.volume)
   or (excluded.published_at is not null and excluded.published_at is distinct from chapter.published_at)
-returning id, key, number, title, revision = 0 as is_new;
+returning id, key, number, number_sort, title, revision = 0 as is_new;
 
 -- name: raise_latest
 -- R6, REL-05: the latest chapter never goes down, whatever comes last.
@@ -100,3 +100,21 @@ from json_each(cast(:rows as text));
 insert or replace into series_search (rowid, title, body)
 select cast(value ->> 'id' as bigint), value ->> 'title', value ->> 'body'
 from json_each(cast(:rows as text));
+
+-- name: watch_exists
+-- inline: by primary key
+select id from watch where id = :id;
+
+-- name: add_appearances
+-- R4: "chapter N appeared on source S" happens once.
+insert into appearance (series_source_id, chapter_id, at)
+select cast(:series_source_id as bigint), chapter.id, cast(:now as bigint)
+from json_each(cast(:rows as text))
+join chapter on chapter.series_id = :series_id and chapter.key = value ->> 'key'
+where true
+on conflict (series_source_id, chapter_id) do nothing
+returning chapter_id;
+
+-- name: released
+-- R24: something new makes a watch hot again.
+update watch set last_release_at = :now where id = :id and (last_release_at is null or last_release_at < :now);

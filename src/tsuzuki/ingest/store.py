@@ -8,7 +8,7 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import document
 from tsuzuki.model.harvest import Enclosure
-from tsuzuki.model.ids import ChapterId, FeedId, ItemId, ReleaseId, SeriesId, SeriesSourceId
+from tsuzuki.model.ids import ChapterId, FeedId, ItemId, ReleaseId, SeriesId, SeriesSourceId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import text_of, tokens
 
@@ -42,6 +42,7 @@ class StoredChapter(msgspec.Struct, frozen=True):
     id: ChapterId
     key: str
     number: str | None
+    number_sort: int | None
     title: str
     is_new: bool
 
@@ -140,6 +141,26 @@ async def index_series_tx(tx: Tx, series_id: SeriesId, *, titles: Sequence[str],
     """Index a series by all its titles and its description."""
     words = document(tx.engine, series_id, tokens(" ".join(titles)), tokens(text_of(description)))
     await tx.bulk(int, q.index_series, [words])
+
+
+async def watch_exists_tx(tx: Tx, watch_id: WatchId) -> bool:
+    """False when nobody follows it any more and it was removed (R58)."""
+    return await tx.maybe(WatchId, q.watch_exists, id=watch_id) is not None
+
+
+async def add_appearances_tx(
+    tx: Tx, series_id: SeriesId, series_source_id: SeriesSourceId, keys: Iterable[str], *, now: Millis
+) -> list[ChapterId]:
+    """Record that chapters are on a source; those that were not there before."""
+    rows = [{"key": key} for key in keys]
+    return await tx.bulk(
+        ChapterId, q.add_appearances, rows, series_id=series_id, series_source_id=series_source_id, now=now
+    )
+
+
+async def released_tx(tx: Tx, watch_id: WatchId, now: Millis) -> None:
+    """Remember that the watch brought something new."""
+    await tx.run(q.released, id=watch_id, now=now)
 
 
 def last_of_each(found: Iterable[K]) -> list[K]:

@@ -126,7 +126,6 @@ create table audit (
 ) strict;
 create index audit_at on audit (at, id);
 create index audit_entity on audit (entity_type, entity_id, id);
-create index audit_actor on audit (actor_id, id);
 create trigger audit_unchanged before update on audit begin
   select raise(abort, 'the audit log is append-only');
 end;
@@ -459,6 +458,9 @@ create index entry_order on entry (shelf_id, sort_at, id);
 create index entry_saved on entry (shelf_id, sort_at, id) where saved;
 create index entry_feed on entry (shelf_id, feed_id, sort_at, id) where feed_id is not null;
 create index entry_series on entry (shelf_id, series_id, sort_at, id) where series_id is not null;
+-- Exact unread counts without counters: these hold just what is counted.
+create index entry_unread_feed on entry (shelf_id, feed_id) where unread and feed_id is not null;
+create index entry_unread_series on entry (shelf_id, series_id) where unread and series_id is not null;
 create index entry_of_item on entry (item_id) where item_id is not null;
 create index entry_of_chapter on entry (chapter_id) where chapter_id is not null;
 
@@ -497,14 +499,47 @@ create index bookmark_of_item on bookmark (item_id) where item_id is not null;
 create index bookmark_of_feed on bookmark (feed_id) where feed_id is not null;
 
 create table event (
-  id integer primary key autoincrement,  -- what Last-Event-ID names: never used twice
+  id integer primary key autoincrement,  -- never used twice
+  txid integer not null default 0,  -- there is one writer: ids are committed in their order
   shelf_id integer not null references shelf (id) on delete cascade,
-  kind text not null,
+  kind text not null check (kind in ('entry', 'counts', 'feed', 'job')),
   payload text not null,
   created_at integer not null
 ) strict;
-create index event_shelf on event (shelf_id, id);
+create index event_shelf on event (shelf_id, txid, id);  -- what Last-Event-ID names
+create index event_order on event (txid, id);
 create index event_age on event (created_at);
+
+create table channel (
+  id integer primary key,
+  public_id blob not null unique check (length(public_id) = 16),
+  shelf_id integer not null references shelf (id) on delete cascade,
+  kind text not null,  -- webhook, ntfy
+  name text not null,
+  config text not null check (json_valid(config)),  -- R47: its secrets are shown as ***
+  is_enabled integer not null default 1 check (is_enabled in (0, 1)),
+  consecutive_failures integer not null default 0 check (consecutive_failures >= 0),
+  rests_until integer,  -- its breaker is open until then
+  last_sent_at integer,
+  last_failed_at integer,
+  last_error text,
+  created_at integer not null,
+  updated_at integer not null,
+  unique (shelf_id, name)
+) strict;
+
+create table outage (
+  id integer primary key,
+  watch_id integer not null references watch (id) on delete cascade,
+  source_id integer references source (id) on delete cascade,  -- of a series; a feed is its own source
+  reason text not null,
+  since integer not null,
+  healed_at integer
+) strict;
+create unique index outage_open on outage (watch_id) where healed_at is null;  -- one alert for each outage
+create index outage_open_source on outage (source_id) where healed_at is null and source_id is not null;
+create index outage_watch on outage (watch_id, since);
+create index outage_source on outage (source_id) where source_id is not null;
 
 -- Work to be done -------------------------------------------------------------------------------------------
 

@@ -1,0 +1,151 @@
+"""One poll of a series on a source."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tsuzuki.connectors.config import SourceConfig, decode_config
+from tsuzuki.connectors.protocol import Connector
+from tsuzuki.db import Database, Tx
+from tsuzuki.ingest.tasks import CHAPTERS, LARGEST_BATCH, ChapterBatch, ReleaseFound, in_order, release_hash
+from tsuzuki.model.errors import Invalid, ShapeChanged, SourceError
+from tsuzuki.model.numbers import release_key
+from tsuzuki.model.times import Millis
+from tsuzuki.net.options import SourceIdentity
+from tsuzuki.polling.policy import Answered, Watched, next_look
+from tsuzuki.polling.saving import Conditions, after_failure, save_failure_or_lose_tx
+from tsuzuki.polling.store import Answer, SeriesTarget, known_releases_tx, save_answer_tx
+from tsuzuki.polling.visit import Driver, LocalReader
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.queue.store import enqueue_many_tx
+from tsuzuki.queue.tasks import NewTask
+from tsuzuki.sources.store import ClaimedWatch
+
+FolderOf = Callable[[SourceConfig], LocalReader | None]
+OK = 200
+
+
+class SeriesPoll:
+    """A series on a source that is ours to call."""
+
+    def __init__(
+        self,
+        db: Database,
+        driver: Driver,
+        watch: ClaimedWatch,
+        target: SeriesTarget,
+        *,
+        connector: Connector,
+        folder_of: FolderOf,
+        conditions: Conditions,
+    ) -> None:
+        self._db = db
+        self._driver = driver
+        self._watch = watch
+        self._target = target
+        self._connector = connector
+        self._folder_of = folder_of
+        self._pace = conditions.pace
+        self._clock = conditions.clock
+
+    async def run(self) -> int:
+        """How many releases were handed to ingest. A SourceError has been written down when it comes out."""
+        try:
+            found = await self._visit()
+            changed = await self._new_or_changed(found)
+        except SourceError as error:
+            await self._save_failure(error)
+            raise
+        await self._save(changed)
+        return len(changed)
+
+    async def _visit(self) -> list[ReleaseFound]:
+        config = read_config(self._connector, self._target.config)
+        origin = identity(self._connector, config, self._target, watch=f"watch:{self._watch.id}")
+        asking = self._connector.chapters(config, self._target.url)
+        found = in_order(await self._driver.run(asking, origin, folder=self._folder_of(config)))
+        if not found and self._target.has_content:
+            raise ShapeChanged("The source lists no chapters, though it had some before.")  # R28
+        return found
+
+    async def _new_or_changed(self, found: Sequence[ReleaseFound]) -> list[ReleaseFound]:
+        by_key = {release_key(each.found): each for each in found}
+        known = await self._db.read(lambda tx: known_releases_tx(tx, self._target.series_source_id, by_key))
+        return [each for key, each in by_key.items() if known.get(key) != release_hash(each)]
+
+    async def _save(self, found: Sequence[ReleaseFound]) -> None:
+        now = self._clock()
+        look = next_look(self._watched, Answered(), self._pace, now)
+        answer = Answer(
+            next_check_at=look.at if look.at is not None else Millis(now + self._pace.ceiling),
+            why=look.why,
+            priority=look.priority,
+            status=OK,
+            last_full_at=now,
+            harvested_at=now,
+            suspended_at=now if look.at is None else None,
+            suspended_reason=look.why if look.at is None else None,
+        )
+
+        async def save(tx: Tx) -> None:
+            if not await save_answer_tx(tx, self._watch, answer, now):
+                raise LeaseLost([self._watch.id])
+            await enqueue_many_tx(tx, CHAPTERS, self._tasks(found), now=now)
+
+        await self._db.with_tx(save)
+
+    async def _save_failure(self, error: SourceError) -> None:
+        now = self._clock()
+        failure = after_failure(
+            self._watched, self._watch, error, gone_since=self._target.gone_since, pace=self._pace, now=now
+        )
+        await self._db.with_tx(lambda tx: save_failure_or_lose_tx(tx, self._watch, failure, now))
+
+    def _tasks(self, found: Sequence[ReleaseFound]) -> list[NewTask[ChapterBatch]]:
+        return [
+            NewTask(
+                f"ingest-{self._watch.id}-{self._watch.lease_token}-{start}",
+                ChapterBatch(
+                    watch_id=self._watch.id,
+                    series_id=self._target.series_id,
+                    series_source_id=self._target.series_source_id,
+                    releases=tuple(found[start : start + LARGEST_BATCH]),
+                    is_first_harvest=self._target.first_harvest_at is None,
+                ),
+                self._watch.priority,
+            )
+            for start in range(0, len(found), LARGEST_BATCH)
+        ]
+
+    @property
+    def _watched(self) -> Watched:
+        target = self._target
+        return Watched(
+            kind="series",
+            last_release_at=target.last_release_at,
+            followers=target.followers,
+            poll_floor=target.poll_floor,
+            fetch_once=target.update_strategy == "ONLY_FETCH_ONCE",
+        )
+
+
+def read_config(connector: Connector, raw: Mapping[str, Any]) -> SourceConfig:
+    """The source's config as its connector understands it; a ShapeChanged names every problem."""
+    try:
+        return decode_config(connector.info.config, raw)
+    except Invalid as error:
+        raise ShapeChanged(f"The source's config does not fit its connector: {error}") from error
+
+
+def identity(
+    connector: Connector, config: SourceConfig, target: SeriesTarget, *, watch: str | None = None
+) -> SourceIdentity:
+    """On whose behalf a source is called."""
+    info = connector.info
+    return SourceIdentity(
+        source=f"source:{target.source_id}",
+        watch=watch,
+        home_url=info.api_url or info.base_url,
+        ratelimit=config.ratelimit or info.ratelimit,
+        proxy=config.proxy,
+        headers=config.headers,
+    )

@@ -1,0 +1,172 @@
+"""One poll of a feed."""
+
+from collections.abc import Sequence
+
+from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
+from tsuzuki.db import Database, Tx
+from tsuzuki.ingest.tasks import ITEMS, LARGEST_BATCH, ItemBatch, item_hash
+from tsuzuki.model.errors import ShapeChanged, SourceError
+from tsuzuki.model.fetching import Validators
+from tsuzuki.model.harvest import FoundItem
+from tsuzuki.model.times import Millis
+from tsuzuki.net.headers import freshness, retry_after
+from tsuzuki.net.options import SourceIdentity
+from tsuzuki.polling.policy import Answered, Watched, next_look, wants_full_fetch
+from tsuzuki.polling.saving import (
+    Conditions,
+    Moved,
+    after_failure,
+    is_believed,
+    moved_again,
+    save_failure_or_lose_tx,
+)
+from tsuzuki.polling.store import (
+    Answer,
+    FeedTarget,
+    describe_feed_tx,
+    known_items_tx,
+    move_feed_tx,
+    save_answer_tx,
+)
+from tsuzuki.polling.visit import Driver
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.queue.store import enqueue_many_tx
+from tsuzuki.queue.tasks import NewTask
+from tsuzuki.sources.store import ClaimedWatch
+
+NOT_MODIFIED = 304
+
+
+class FeedPoll:
+    """A feed that is ours to call."""
+
+    def __init__(
+        self, db: Database, driver: Driver, watch: ClaimedWatch, target: FeedTarget, *, conditions: Conditions
+    ) -> None:
+        self._db = db
+        self._driver = driver
+        self._watch = watch
+        self._target = target
+        self._pace = conditions.pace
+        self._clock = conditions.clock
+        self._is_full = wants_full_fetch(target.last_full_at, conditions.clock(), conditions.dice())
+
+    async def run(self) -> int:
+        """How many installments were handed to ingest. A SourceError has been written down when it comes out."""
+        try:
+            outcome = await self._visit()
+            found = await self._new_or_changed(outcome)
+        except SourceError as error:
+            await self._save_failure(error)
+            raise
+        await self._save(outcome, found)
+        return len(found)
+
+    async def _visit(self) -> FeedOutcome:
+        watch, target = self._watch, self._target
+        validators = Validators() if self._is_full else Validators(watch.etag, watch.last_modified)
+        origin = SourceIdentity(source=f"feed:{target.feed_id}", watch=f"watch:{watch.id}", proxy=target.proxy or None)
+        outcome = await self._driver.run(visit(target.link, validators, watch.body_hash), origin)
+        if outcome.harvest is not None and not outcome.harvest.items and target.has_content:
+            # R28: it never deletes anything, and it is not believed either.
+            raise ShapeChanged("The feed is empty, though it had entries before.", status=outcome.status)
+        return outcome
+
+    async def _new_or_changed(self, outcome: FeedOutcome) -> list[FoundItem]:
+        if outcome.harvest is None:
+            return []
+        found = {item.key: item for item in outcome.harvest.items}
+        known = await self._db.read(lambda tx: known_items_tx(tx, self._target.feed_id, found))
+        return [item for key, item in found.items() if key not in known or _differs(item, known[key])]
+
+    # -- what is left behind
+
+    async def _save(self, outcome: FeedOutcome, found: Sequence[FoundItem]) -> None:
+        now = self._clock()
+        moved = moved_again(self._moved_before, outcome.moved_to, now)
+        answer = self._answer(outcome, moved, now)
+
+        async def save(tx: Tx) -> None:
+            if not await save_answer_tx(tx, self._watch, answer, now):
+                raise LeaseLost([self._watch.id])
+            if outcome.harvest is not None:
+                await describe_feed_tx(tx, self._target.feed_id, outcome.harvest, now)
+            if moved.to is not None and is_believed(moved, now):
+                await move_feed_tx(tx, self._target.feed_id, moved.to, now)
+            await enqueue_many_tx(tx, ITEMS, self._tasks(found), now=now)
+
+        await self._db.with_tx(save)
+
+    async def _save_failure(self, error: SourceError) -> None:
+        now = self._clock()
+        failure = after_failure(
+            self._watched, self._watch, error, gone_since=self._target.gone_since, pace=self._pace, now=now
+        )
+        await self._db.with_tx(lambda tx: save_failure_or_lose_tx(tx, self._watch, failure, now))
+
+    def _answer(self, outcome: FeedOutcome, moved: Moved, now: Millis) -> Answer:
+        cache_control, expires_at = self._freshness(outcome, now)
+        wait = retry_after(outcome.headers.get("retry-after"), now, ceiling=self._pace.ceiling)
+        fresh_for = None if expires_at is None else Millis(max(0, expires_at - now))
+        look = next_look(self._watched, Answered(wait, fresh_for), self._pace, now)
+        assert look.at is not None
+        return Answer(
+            next_check_at=look.at,
+            why=look.why,
+            priority=look.priority,
+            status=outcome.status,
+            etag=outcome.validators.etag,
+            last_modified=outcome.validators.last_modified,
+            cache_control=cache_control,
+            expires_at=expires_at,
+            retry_after_until=None if wait is None else Millis(now + wait),
+            body_hash=outcome.body_hash,
+            last_full_at=now if self._is_full else None,
+            harvested_at=now if outcome.harvest is not None else None,
+            moved_to=moved.to,
+            moved_count=moved.count,
+            moved_since=moved.since,
+        )
+
+    def _freshness(self, outcome: FeedOutcome, now: Millis) -> tuple[str | None, Millis | None]:
+        """R26: a 304 keeps the freshness that it does not tell."""
+        told = freshness(outcome.headers, now)
+        if told is None and outcome.status == NOT_MODIFIED and "cache-control" not in outcome.headers:
+            return self._target.cache_control, self._target.expires_at
+        return outcome.headers.get("cache-control"), None if told is None else Millis(now + told)
+
+    def _tasks(self, found: Sequence[FoundItem]) -> list[NewTask[ItemBatch]]:
+        oldest_first = list(reversed(found))  # so that ids grow with time, as the search by newest expects
+        return [
+            NewTask(
+                f"ingest-{self._watch.id}-{self._watch.lease_token}-{start}",
+                ItemBatch(
+                    watch_id=self._watch.id,
+                    feed_id=self._target.feed_id,
+                    items=tuple(oldest_first[start : start + LARGEST_BATCH]),
+                    is_first_harvest=self._target.first_harvest_at is None,
+                ),
+                self._watch.priority,
+            )
+            for start in range(0, len(oldest_first), LARGEST_BATCH)
+        ]
+
+    @property
+    def _watched(self) -> Watched:
+        target = self._target
+        return Watched(
+            kind="feed",
+            last_release_at=target.last_release_at,
+            followers=target.followers,
+            poll_floor=target.poll_floor,
+            wished_interval=target.wished_interval,
+        )
+
+    @property
+    def _moved_before(self) -> Moved:
+        return Moved(self._target.moved_to, self._target.moved_count, self._target.moved_since)
+
+
+def _differs(item: FoundItem, known: bytes | None) -> bool:
+    """A tombstone (None) is never different: what was pruned stays pruned."""
+    return known is not None and item_hash(item) != known

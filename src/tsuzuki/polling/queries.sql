@@ -1,0 +1,112 @@
+-- name: claim_watch
+-- R25: as claim_due_watches, for one watch that a person wants now; none when somebody is polling it.
+update watch
+set lease_token = lease_token + 1, lease_until = :until, next_check_at = :until, refresh_at = null
+where id = :id and (lease_until is null or lease_until <= :now)
+returning id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, body_hash, consecutive_failures;
+
+-- name: refreshes
+-- What people asked for and nobody polls yet, the oldest wish first.
+select id from watch
+where refresh_at is not null and (lease_until is null or lease_until <= :now)
+order by refresh_at
+limit :most;
+
+-- name: ask_refresh
+update watch set refresh_at = :now where id = :id and refresh_at is null;
+
+-- name: ask_refresh_all
+-- The manual refresh of every feed of a shelf that is not suspended.
+update watch set refresh_at = :now
+where refresh_at is null and suspended_at is null and feed_id in (
+  select feed_id from subscription where shelf_id = :shelf_id and suspended_at is null
+);
+
+-- name: defer_watches
+-- Claimed, but its host has its share already: due again soon, without a poll.
+update watch
+set lease_until = null, next_check_at = :until
+where id in (select cast(value ->> 'id' as bigint) from json_each(cast(:rows as text)))
+returning id;
+
+-- name: extend_lease
+-- I4, I5: the lease and the moment it makes the watch due again move together.
+update watch set lease_until = :until, next_check_at = :until where id = :id and lease_token = :lease_token;
+
+-- name: feed_target
+select
+  feed.id as feed_id, feed.link, feed.proxy, watch.last_full_at, watch.first_harvest_at, watch.last_release_at,
+  watch.cache_control, watch.expires_at, watch.poll_floor, watch.moved_to, watch.moved_count, watch.moved_since,
+  watch.gone_since,
+  (select count(*) from subscription where subscription.feed_id = feed.id) as followers,
+  (select min(poll_interval) from subscription where subscription.feed_id = feed.id) as wished_interval,
+  exists (select 1 from item where item.feed_id = feed.id) as has_content
+from watch join feed on feed.id = watch.feed_id
+where watch.id = :id;
+
+-- name: series_target
+select
+  series_source.id as series_source_id, series_source.series_id, series_source.url, series_source.update_strategy,
+  source.id as source_id, source.name as source_name, source.lang, source.connector, source.config, source.is_enabled,
+  watch.first_harvest_at, watch.last_release_at, watch.poll_floor, watch.gone_since,
+  (select count(*) from follow where follow.series_id = series_source.series_id) as followers,
+  exists (select 1 from release where release.series_source_id = series_source.id) as has_content
+from watch
+join series_source on series_source.id = watch.series_source_id
+join source on source.id = series_source.source_id
+where watch.id = :id;
+
+-- name: known_items
+-- Which of these keys are stored, with what content; a tombstone counts as known whatever it holds (REL-39d).
+select item.key, item.content_hash from item
+join json_each(cast(:rows as text)) on item.key = value ->> 'key'
+where item.feed_id = :feed_id
+union all
+select item_tombstone.key, null from item_tombstone
+join json_each(cast(:rows as text)) on item_tombstone.key = value ->> 'key'
+where item_tombstone.feed_id = :feed_id;
+
+-- name: known_releases
+select release.key, release.content_hash from release
+join json_each(cast(:rows as text)) on release.key = value ->> 'key'
+where release.series_source_id = :series_source_id;
+
+-- name: save_answer
+-- I4: fenced. The counter, the next check and the validators are one write (R22).
+update watch
+set lease_until = null, next_check_at = :next_check_at, next_check_why = :why, priority = :priority, etag = :etag,
+  last_modified = :last_modified, cache_control = :cache_control, expires_at = :expires_at,
+  retry_after_until = :retry_after_until, body_hash = :body_hash, last_checked_at = :now,
+  last_full_at = coalesce(:last_full_at, last_full_at), last_http_status = :status, last_success_at = :now,
+  last_error = null, last_error_code = null, consecutive_failures = 0,
+  first_harvest_at = coalesce(first_harvest_at, :harvested_at), moved_to = :moved_to, moved_count = :moved_count,
+  moved_since = :moved_since, gone_since = null, suspended_at = coalesce(suspended_at, :suspended_at),
+  suspended_reason = coalesce(suspended_reason, :suspended_reason)
+where id = :id and lease_token = :lease_token;
+
+-- name: save_failure
+-- R22, R46: one failure per poll, written with the moment that follows from it. Freshness stays what it was.
+update watch
+set lease_until = null, next_check_at = :next_check_at, next_check_why = :why, priority = :priority,
+  retry_after_until = :retry_after_until, last_checked_at = :now, last_http_status = coalesce(:status, last_http_status),
+  last_error_at = :now, last_error = :error, last_error_code = :error_code,
+  consecutive_failures = consecutive_failures + 1, gone_since = :gone_since,
+  suspended_at = coalesce(suspended_at, :suspended_at), suspended_reason = coalesce(suspended_reason, :suspended_reason)
+where id = :id and lease_token = :lease_token
+returning consecutive_failures;
+
+-- name: move_feed
+-- R29: the new address is believed; nothing happens when another feed has it.
+update feed set link = :link, updated_at = :now
+where id = :feed_id and not exists (
+  select 1 from feed as other where other.link = :link and other.proxy = feed.proxy and other.id <> feed.id
+);
+
+-- name: describe_feed
+-- What the feed says of itself; silence never blanks what is known.
+update feed
+set title = case when :title = '' then title else :title end, site_url = coalesce(:site_url, site_url),
+  description = coalesce(:description, description), language = coalesce(:language, language),
+  icon_url = coalesce(:icon_url, icon_url), hub_url = coalesce(:hub_url, hub_url),
+  has_unstable_keys = :has_unstable_keys, updated_at = :now
+where id = :feed_id;

@@ -1,0 +1,82 @@
+"""What a poll leaves behind: the outcome on its watch, fenced by its lease, and tasks for what is new."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import Gone, SourceError
+from tsuzuki.model.times import DAY, HOUR, Millis
+from tsuzuki.polling.policy import Failed, Look, Pace, Watched, next_look
+from tsuzuki.polling.store import Failure, save_failure_tx
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.sources.store import ClaimedWatch
+
+CONFIRM_GONE_AFTER = DAY
+NEARLY = HOUR
+"""A confirmation may come a little early: the schedule is not exact."""
+BELIEVE_MOVE_AFTER = Millis(2 * DAY)
+BELIEVE_MOVE_COUNT = 5
+
+
+class Conditions(msgspec.Struct, frozen=True):
+    """What a poll needs besides its watch."""
+
+    pace: Pace
+    clock: Callable[[], Millis]
+    dice: Callable[[], float]
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """How often and since when a permanent redirect has led to the same place (R29)."""
+
+    to: str | None
+    count: int
+    since: Millis | None
+
+
+def moved_again(before: Moved, target: str | None, now: Millis) -> Moved:
+    """One more answer: the same target counts up, another begins anew, none forgets."""
+    if target is None:
+        return Moved(None, 0, None)
+    if target == before.to and before.since is not None:
+        return Moved(target, before.count + 1, before.since)
+    return Moved(target, 1, now)
+
+
+def is_believed(moved: Moved, now: Millis) -> bool:
+    """R29: five same answers over at least two days."""
+    return moved.since is not None and moved.count >= BELIEVE_MOVE_COUNT and now - moved.since >= BELIEVE_MOVE_AFTER
+
+
+def after_failure(
+    watched: Watched, watch: ClaimedWatch, error: SourceError, *, gone_since: Millis | None, pace: Pace, now: Millis
+) -> Failure:
+    """What to write after a failed poll. REL-33: a 410 suspends once a second one a day later confirms it."""
+    wait = None if error.retry_after is None else Millis(min(error.retry_after, pace.ceiling))
+    look = next_look(watched, Failed(watch.consecutive_failures + 1, wait), pace, now)
+    gone = isinstance(error, Gone)
+    confirmed = gone and gone_since is not None and now - gone_since >= CONFIRM_GONE_AFTER - NEARLY
+    if gone and not confirmed:
+        look = Look(Millis(now + min(CONFIRM_GONE_AFTER, pace.ceiling)), look.priority, "to confirm that it is gone")
+    assert look.at is not None
+    return Failure(
+        next_check_at=look.at,
+        why=look.why,
+        priority=look.priority,
+        status=error.status,
+        error=str(error),
+        error_code=error.code,
+        retry_after_until=None if wait is None else Millis(now + wait),
+        gone_since=(gone_since or now) if gone else None,
+        suspended_at=now if confirmed else None,
+        suspended_reason="the source says that it is gone for good (410)" if confirmed else None,
+    )
+
+
+async def save_failure_or_lose_tx(tx: Tx, watch: ClaimedWatch, failure: Failure, now: Millis) -> int:
+    """The failures in a row; LeaseLost when the watch is no longer ours."""
+    failures = await save_failure_tx(tx, watch, failure, now)
+    if failures is None:
+        raise LeaseLost([watch.id])
+    return failures

@@ -1,0 +1,187 @@
+"""Takes watches that are due and polls them.
+
+The way of one poll: claim (a lease), visit (the connector asks, the driver does), compare with what is stored, and one
+transaction that saves the outcome and enqueues only what is new or changed. Whoever lost the lease writes nothing (I4).
+"""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+import structlog
+
+from tsuzuki.connectors.protocol import Connector, Unsupported
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.db import Database, Tx
+from tsuzuki.model.errors import NotFound, SourceError
+from tsuzuki.model.ids import ShelfId, WatchId
+from tsuzuki.model.times import DAY, SECOND, Millis
+from tsuzuki.polling.claiming import DEFERRED_FOR, ORDER, over_their_share, shares
+from tsuzuki.polling.comics import FolderOf, SeriesPoll
+from tsuzuki.polling.feeds import FeedPoll
+from tsuzuki.polling.saving import Conditions
+from tsuzuki.polling.store import (
+    SeriesTarget,
+    ask_refresh_all_tx,
+    ask_refresh_tx,
+    claim_watch_tx,
+    defer_watches_tx,
+    extend_lease_tx,
+    feed_target_tx,
+    refreshes_tx,
+    series_target_tx,
+)
+from tsuzuki.polling.visit import Driver
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.sources.store import ClaimedWatch, claim_due_watches_tx
+
+log = structlog.get_logger()
+
+T = TypeVar("T")
+
+
+class PollOptions(msgspec.Struct, frozen=True):
+    """How polls are taken and held."""
+
+    lease: Millis = Millis(30 * SECOND)
+    per_host: int = 2
+    """Polls of one host at the same time in one process."""
+
+
+class Polled(msgspec.Struct, frozen=True):
+    """What came of a poll, for metrics and the log."""
+
+    outcome: str
+    """changed, unchanged, skipped, lost, or the error's code."""
+    found: int = 0
+
+
+class Poller:
+    """The verbs of polling. One per process; the loop that calls it is the worker's."""
+
+    def __init__(
+        self,
+        db: Database,
+        driver: Driver,
+        registry: Registry,
+        conditions: Conditions,
+        *,
+        folder_of: FolderOf,
+        options: PollOptions = PollOptions(),  # noqa: B008  frozen
+    ) -> None:
+        self._db = db
+        self._driver = driver
+        self._registry = registry
+        self._conditions = conditions
+        self._folder_of = folder_of
+        self._options = options
+
+    # -- taking
+
+    async def claim(self, slots: int, in_flight: Mapping[str, int]) -> list[ClaimedWatch]:
+        """Lease up to `slots` watches: what people asked for, then by class; `in_flight` counts polls per host."""
+        if slots <= 0:
+            return []
+        return await self._db.with_tx(lambda tx: self._claim_tx(tx, slots, in_flight))
+
+    async def _claim_tx(self, tx: Tx, slots: int, in_flight: Mapping[str, int]) -> list[ClaimedWatch]:
+        now, lease = self._conditions.clock(), self._options.lease
+        asked = [
+            await claim_watch_tx(tx, wanted, now=now, lease=lease)
+            for wanted in await refreshes_tx(tx, now=now, most=slots)
+        ]
+        claimed = [watch for watch in asked if watch is not None]
+        first = shares(slots - len(claimed))
+        for round_ in (first, dict.fromkeys(ORDER, slots)):
+            for priority in ORDER:
+                most = min(round_[priority], slots - len(claimed))
+                if most > 0:
+                    claimed += await claim_due_watches_tx(tx, priority, now=now, lease=lease, most=most)
+        kept, surplus = over_their_share(claimed, in_flight, self._options.per_host)
+        if surplus:
+            await defer_watches_tx(tx, surplus, until=Millis(now + DEFERRED_FOR))
+        return kept
+
+    # -- asking
+
+    async def ask_refresh(self, watch_id: WatchId) -> bool:
+        """Have a watch polled now, suspended or not; False when that was asked for already."""
+        return await self._db.with_tx(lambda tx: ask_refresh_tx(tx, watch_id, self._conditions.clock()))
+
+    async def ask_refresh_all(self, shelf_id: ShelfId) -> int:
+        """Have all feeds of a shelf polled now that are not suspended; how many."""
+        return await self._db.with_tx(lambda tx: ask_refresh_all_tx(tx, shelf_id, self._conditions.clock()))
+
+    # -- polling
+
+    async def poll(self, watch: ClaimedWatch) -> Polled:
+        """Poll a claimed watch. A source's failure is written on its watch and is no error here."""
+        try:
+            found = await self._holding(watch, self._poll(watch))
+        except SourceError as error:
+            return Polled(error.code)
+        except LeaseLost:
+            return Polled("lost")
+        if found is None:
+            return Polled("skipped")
+        return Polled("changed" if found else "unchanged", found)
+
+    async def _poll(self, watch: ClaimedWatch) -> int | None:
+        if watch.feed_id is not None:
+            feed = await self._db.read(lambda tx: feed_target_tx(tx, watch.id))
+            if feed is None:
+                return None
+            return await FeedPoll(self._db, self._driver, watch, feed, conditions=self._conditions).run()
+        series = await self._db.read(lambda tx: series_target_tx(tx, watch.id))
+        connector = None if series is None else self._connector(series)
+        if series is None or connector is None:
+            await self._put_off(watch)
+            return None
+        return await SeriesPoll(
+            self._db,
+            self._driver,
+            watch,
+            series,
+            connector=connector,
+            folder_of=self._folder_of,
+            conditions=self._conditions,
+        ).run()
+
+    def _connector(self, series: SeriesTarget) -> Connector | None:
+        """None while the source is disabled or nothing installed can call it: a skipped poll is no failure (R23)."""
+        if not series.is_enabled or series.connector is None:
+            return None
+        try:
+            return self._registry.comics(series.connector)
+        except (NotFound, Unsupported):
+            log.warning("no connector", source=series.source_name, connector=series.connector)
+            return None
+
+    async def _put_off(self, watch: ClaimedWatch) -> None:
+        until = Millis(self._conditions.clock() + DAY)
+        await self._db.with_tx(lambda tx: defer_watches_tx(tx, [watch.id], until=until))
+
+    async def _holding(self, watch: ClaimedWatch, work: Coroutine[Any, Any, T]) -> T:
+        """Run the work while the lease is kept; LeaseLost ends it when somebody else has the watch."""
+        polling = asyncio.ensure_future(work)
+        beating = asyncio.ensure_future(self._beat(watch))
+        try:
+            await asyncio.wait({polling, beating}, return_when=asyncio.FIRST_COMPLETED)
+            if beating.done() and not polling.done():
+                beating.result()
+            return await polling
+        finally:
+            polling.cancel()
+            beating.cancel()
+            await asyncio.gather(polling, beating, return_exceptions=True)
+
+    async def _beat(self, watch: ClaimedWatch) -> None:
+        lease = self._options.lease
+        while True:
+            await asyncio.sleep(lease / SECOND / 3)
+            if not await self._db.with_tx(lambda tx: extend_lease_tx(tx, watch, until=self._lease_end())):
+                raise LeaseLost([watch.id])
+
+    def _lease_end(self) -> Millis:
+        return Millis(self._conditions.clock() + self._options.lease)

@@ -1,0 +1,188 @@
+"""Watches as a poll sees them: what to call, what is known, and what came of it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.harvest import FeedHarvest
+from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId
+from tsuzuki.model.times import Millis
+from tsuzuki.sources.store import ClaimedWatch
+
+q = load_queries("tsuzuki.polling")
+
+
+class FeedTarget(msgspec.Struct, frozen=True):
+    """A feed to be called."""
+
+    feed_id: FeedId
+    link: str
+    proxy: str
+    last_full_at: Millis | None
+    first_harvest_at: Millis | None
+    last_release_at: Millis | None
+    cache_control: str | None
+    expires_at: Millis | None
+    poll_floor: Millis | None
+    moved_to: str | None
+    moved_count: int
+    moved_since: Millis | None
+    gone_since: Millis | None
+    followers: int
+    wished_interval: Millis | None
+    has_content: bool
+
+
+class SeriesTarget(msgspec.Struct, frozen=True):
+    """A series on a source to be called."""
+
+    series_source_id: SeriesSourceId
+    series_id: SeriesId
+    url: str
+    update_strategy: str
+    source_id: SourceId
+    source_name: str
+    lang: str
+    connector: str | None
+    config: dict[str, Any]
+    is_enabled: bool
+    first_harvest_at: Millis | None
+    last_release_at: Millis | None
+    poll_floor: Millis | None
+    gone_since: Millis | None
+    followers: int
+    has_content: bool
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a successful poll leaves on its watch."""
+
+    next_check_at: Millis
+    why: str
+    priority: int
+    status: int
+    etag: str | None = None
+    last_modified: str | None = None
+    cache_control: str | None = None
+    expires_at: Millis | None = None
+    retry_after_until: Millis | None = None
+    body_hash: bytes | None = None
+    last_full_at: Millis | None = None
+    """Now, when it was an unconditional request; None keeps the last one."""
+    harvested_at: Millis | None = None
+    """Now, when something was read; the first such moment is kept."""
+    moved_to: str | None = None
+    moved_count: int = 0
+    moved_since: Millis | None = None
+    suspended_at: Millis | None = None
+    suspended_reason: str | None = None
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """What a failed poll leaves on its watch."""
+
+    next_check_at: Millis
+    why: str
+    priority: int
+    status: int | None
+    error: str
+    error_code: str
+    retry_after_until: Millis | None = None
+    gone_since: Millis | None = None
+    suspended_at: Millis | None = None
+    suspended_reason: str | None = None
+
+
+class _Known(msgspec.Struct, frozen=True):
+    key: str
+    content_hash: bytes | None
+
+
+async def claim_watch_tx(tx: Tx, watch_id: WatchId, *, now: Millis, lease: Millis) -> ClaimedWatch | None:
+    """Lease one watch whatever its schedule says; None while somebody else polls it, or when it is gone."""
+    return await tx.maybe(ClaimedWatch, q.claim_watch, id=watch_id, now=now, until=Millis(now + lease))
+
+
+async def refreshes_tx(tx: Tx, *, now: Millis, most: int) -> list[WatchId]:
+    """Watches that a person wants polled now."""
+    return await tx.many(WatchId, q.refreshes, now=now, most=most)
+
+
+async def ask_refresh_tx(tx: Tx, watch_id: WatchId, now: Millis) -> bool:
+    """Want this watch polled; False when that is wanted already."""
+    return bool(await tx.run(q.ask_refresh, id=watch_id, now=now))
+
+
+async def ask_refresh_all_tx(tx: Tx, shelf_id: ShelfId, now: Millis) -> int:
+    """Want every feed of a shelf polled that is not suspended; how many."""
+    return await tx.run(q.ask_refresh_all, shelf_id=shelf_id, now=now)
+
+
+async def defer_watches_tx(tx: Tx, watches: Iterable[WatchId], *, until: Millis) -> list[WatchId]:
+    """Give claimed watches back, due again at that moment."""
+    return await tx.bulk(WatchId, q.defer_watches, [{"id": watch} for watch in watches], until=until)
+
+
+async def extend_lease_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool:
+    """Keep the lease; False when it is lost."""
+    return bool(await tx.run(q.extend_lease, id=watch.id, lease_token=watch.lease_token, until=until))
+
+
+async def feed_target_tx(tx: Tx, watch_id: WatchId) -> FeedTarget | None:
+    """What to call; None when the watch is gone or is on a series."""
+    return await tx.maybe(FeedTarget, q.feed_target, id=watch_id)
+
+
+async def series_target_tx(tx: Tx, watch_id: WatchId) -> SeriesTarget | None:
+    """What to call; None when the watch is gone or is on a feed."""
+    return await tx.maybe(SeriesTarget, q.series_target, id=watch_id)
+
+
+async def known_items_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str]) -> dict[str, bytes | None]:
+    """The stored ones of these keys with their content's hash; None is a tombstone."""
+    return _by_key(await tx.bulk(_Known, q.known_items, [{"key": key} for key in keys], feed_id=feed_id))
+
+
+async def known_releases_tx(tx: Tx, series_source_id: SeriesSourceId, keys: Iterable[str]) -> dict[str, bytes | None]:
+    """The stored ones of these keys with their content's hash."""
+    rows = [{"key": key} for key in keys]
+    return _by_key(await tx.bulk(_Known, q.known_releases, rows, series_source_id=series_source_id))
+
+
+async def save_answer_tx(tx: Tx, watch: ClaimedWatch, answer: Answer, now: Millis) -> bool:
+    """Write the outcome; False when the lease was lost, and nothing is written."""
+    values = msgspec.structs.asdict(answer)
+    return bool(await tx.run(q.save_answer, id=watch.id, lease_token=watch.lease_token, now=now, **values))
+
+
+async def save_failure_tx(tx: Tx, watch: ClaimedWatch, failure: Failure, now: Millis) -> int | None:
+    """Write the outcome; how many failures in a row that makes, or None when the lease was lost."""
+    values = msgspec.structs.asdict(failure)
+    return await tx.maybe(int, q.save_failure, id=watch.id, lease_token=watch.lease_token, now=now, **values)
+
+
+async def move_feed_tx(tx: Tx, feed_id: FeedId, link: str, now: Millis) -> bool:
+    """Believe a permanent redirect; False when another feed has that address."""
+    return bool(await tx.run(q.move_feed, feed_id=feed_id, link=link, now=now))
+
+
+async def describe_feed_tx(tx: Tx, feed_id: FeedId, harvest: FeedHarvest, now: Millis) -> None:
+    """Keep what the feed says of itself."""
+    await tx.run(
+        q.describe_feed,
+        feed_id=feed_id,
+        title=harvest.title,
+        site_url=harvest.site_url,
+        description=harvest.description,
+        language=harvest.language,
+        icon_url=harvest.icon_url,
+        hub_url=harvest.hub_url,
+        has_unstable_keys=harvest.unstable_keys,
+        now=now,
+    )
+
+
+def _by_key(known: Sequence[_Known]) -> dict[str, bytes | None]:
+    return {each.key: each.content_hash for each in known}

@@ -1,0 +1,277 @@
+"""One poll of a feed after another: what is asked, what is handed on, what is remembered."""
+
+import asyncio
+
+import pytest
+
+from tests.builders import NOON, stored_feed, stored_watch
+from tests.net.builders import answer
+from tests.polling.builders import (
+    Clock,
+    a_feed,
+    a_poller,
+    a_publisher,
+    item_batches,
+    poll_due,
+    poll_one,
+    q,
+    state,
+)
+from tsuzuki.ingest.store import upsert_items_tx
+from tsuzuki.ingest.tasks import LARGEST_BATCH, new_item
+from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
+from tsuzuki.polling.service import Polled
+
+
+@pytest.fixture
+async def publisher():
+    async with a_publisher() as publisher:
+        yield publisher
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+async def poller(db, clock):
+    async with a_poller(db, clock) as poller:
+        yield poller
+
+
+@pytest.fixture
+async def feed(db, publisher):
+    return await stored_feed(db, f"{publisher.url}/feed")
+
+
+@pytest.fixture
+async def watch(db, feed):
+    return await stored_watch(db, feed, host="127.0.0.1")
+
+
+async def ingest(db, feed):
+    """Store what was handed on, as ingest would."""
+    batches = await item_batches(db)
+    found = [item for batch in batches for item in batch.items]
+    await db.with_tx(lambda tx: upsert_items_tx(tx, feed, [new_item(item, NOON) for item in found], NOON))
+    return [item.key for item in found]
+
+
+async def test_a_first_poll_hands_on_everything_as_a_back_catalogue(db, poller, publisher, feed, watch):
+    publisher.response = answer(200, a_feed("2", "1"), etag='"a"', cache_control="max-age=7200")
+    assert await poll_one(poller) == Polled("changed", 2)
+    batches = await item_batches(db)
+    assert [[item.key for item in batch.items] for batch in batches] == [["1", "2"]]
+    assert batches[0].is_first_harvest
+    after = await state(db, watch)
+    assert (after.etag, after.last_http_status, after.first_harvest_at) == ('"a"', 200, NOON)
+    assert (after.next_check_at, after.next_check_why) == (NOON + 2 * HOUR, "its answer is fresh until then")
+    assert (after.consecutive_failures, after.lease_until) == (0, None)
+
+
+async def test_rel_25_rel_26_validators_are_echoed_exactly_and_a_304_keeps_what_it_omits(
+    db, poller, publisher, clock, watch
+):
+    modified = "Tue, 24 Feb 2026 00:00:00 GMT"
+    publisher.response = answer(
+        200, a_feed("1"), etag='W/"x;gzip"', last_modified=modified, cache_control="max-age=3600"
+    )
+    await poll_one(poller)
+    await item_batches(db)
+    publisher.response = answer(304, b"")
+    clock.turn(HOUR)
+    assert await poll_one(poller) == Polled("unchanged", 0)
+    asked = publisher.requests[-1]
+    assert (asked["if-none-match"], asked["if-modified-since"]) == ('W/"x;gzip"', modified)
+    after = await state(db, watch)
+    assert (after.etag, after.last_modified, after.last_http_status) == ('W/"x;gzip"', modified, 304)
+    assert after.expires_at == NOON + HOUR
+    assert await item_batches(db) == []
+
+
+async def test_r27_an_unchanged_body_is_not_parsed_again_and_hands_on_nothing(
+    db, poller, publisher, clock, feed, watch
+):
+    publisher.response = answer(200, a_feed("1"))
+    await poll_one(poller)
+    await db.with_tx(lambda tx: tx.run(q.clear_tasks))  # nothing was stored: only the body's hash can tell
+    clock.turn(30 * MINUTE)
+    assert await poll_one(poller) == Polled("unchanged", 0)
+
+
+async def test_only_what_is_new_or_changed_is_handed_on(db, poller, publisher, clock, feed, watch):
+    publisher.response = answer(200, a_feed("2", "1"), etag='"a"')
+    await poll_one(poller)
+    await ingest(db, feed)
+    publisher.response = answer(200, a_feed("3", "2", "1", changed="1"), etag='"a"')  # REL-24: the body wins
+    clock.turn(30 * MINUTE)
+    assert await poll_one(poller) == Polled("changed", 2)
+    batches = await item_batches(db)
+    assert [(item.key, batch.is_first_harvest) for batch in batches for item in batch.items] == [
+        ("1", False),
+        ("3", False),
+    ]
+
+
+async def test_a_large_harvest_travels_in_several_batches(db, poller, publisher, watch):
+    keys = [str(n) for n in range(LARGEST_BATCH * 2 + 1)]
+    publisher.response = answer(200, a_feed(*keys))
+    assert await poll_one(poller) == Polled("changed", len(keys))
+    assert [len(batch.items) for batch in await item_batches(db)] == [LARGEST_BATCH, LARGEST_BATCH, 1]
+
+
+@pytest.mark.parametrize(
+    ("response", "code"),
+    [
+        (answer(500, b"oops"), "http_status"),
+        (answer(404, b""), "http_status"),
+        (answer(403, b""), "blocked"),
+        (answer(429, b"<html>slow down</html>"), "rate_limited"),
+        (
+            answer(200, b"<!doctype html><html><body>Please sign in</body></html>", content_type="text/html"),
+            "not_a_feed",
+        ),
+        (answer(200, b""), "not_a_feed"),
+    ],
+)
+async def test_a_failure_is_counted_once_and_written_with_the_next_check(db, poller, publisher, watch, response, code):
+    publisher.response = response
+    assert await poll_one(poller) == Polled(code)
+    after = await state(db, watch)
+    assert (after.consecutive_failures, after.last_error_code, after.last_error_at) == (1, code, NOON)
+    assert after.next_check_at == NOON + int(30 * MINUTE * 1.8)
+    assert after.suspended_reason is None
+
+
+async def test_a_failure_keeps_freshness_and_validators_and_success_resets_the_count(
+    db, poller, publisher, clock, watch
+):
+    publisher.response = answer(200, a_feed("1"), etag='"a"', cache_control="max-age=1800")
+    await poll_one(poller)
+    before = await state(db, watch)
+    publisher.response = answer(500, b"")
+    clock.turn(30 * MINUTE)
+    await poll_one(poller)
+    broken = await state(db, watch)
+    assert (broken.etag, broken.expires_at, broken.consecutive_failures) == (before.etag, before.expires_at, 1)
+    publisher.response = answer(304, b"")
+    clock.turn(HOUR)
+    await poll_one(poller)
+    healed = await state(db, watch)
+    assert (healed.consecutive_failures, healed.last_error_code) == (0, None)
+
+
+async def test_rel_21_retry_after_is_kept_and_capped(db, poller, publisher, clock, watch):
+    publisher.response = answer(503, b"", retry_after="86400")
+    await poll_one(poller)
+    after = await state(db, watch)
+    assert (after.retry_after_until, after.next_check_at) == (NOON + DAY, NOON + DAY)
+
+
+async def test_r28_an_empty_feed_that_had_entries_is_a_failure_and_deletes_nothing(
+    db, poller, publisher, clock, feed, watch
+):
+    publisher.response = answer(200, a_feed("1"))
+    await poll_one(poller)
+    await ingest(db, feed)
+    publisher.response = answer(200, a_feed())
+    clock.turn(30 * MINUTE)
+    assert await poll_one(poller) == Polled("shape_changed")
+    assert await db.read(lambda tx: tx.many(str, q.payloads, queue="item-ingest")) == []
+
+
+async def test_rel_33_a_410_suspends_only_when_confirmed_a_day_later(db, poller, publisher, clock, watch):
+    publisher.response = answer(410, b"")
+    assert await poll_one(poller) == Polled("gone")
+    first = await state(db, watch)
+    assert (first.suspended_reason, first.next_check_at) == (None, NOON + DAY)
+    clock.turn(DAY)
+    await poll_one(poller)
+    assert "gone" in ((await state(db, watch)).suspended_reason or "")
+    clock.turn(30 * DAY)
+    assert await poll_due(poller) == []
+
+
+async def test_rel_33_a_410_that_heals_is_forgotten(db, poller, publisher, clock, watch):
+    publisher.response = answer(410, b"")
+    await poll_one(poller)
+    clock.turn(DAY)
+    publisher.response = answer(200, a_feed("1"))
+    await poll_one(poller)
+    clock.turn(DAY)
+    publisher.response = answer(410, b"")
+    await poll_one(poller)
+    assert (await state(db, watch)).suspended_reason is None
+
+
+async def test_r29_a_permanent_redirect_is_believed_after_five_answers_over_two_days(db, clock):
+    async def redirect(head, writer):
+        moved = b" /old" in head.split(b"\r\n")[0]
+        writer.write(answer(301, b"", location="/new") if moved else answer(200, a_feed("1")))
+
+    async with a_publisher(redirect) as publisher, a_poller(db, clock) as poller:
+        feed = await stored_feed(db, f"{publisher.url}/old")
+        await stored_watch(db, feed, host="127.0.0.1")
+        links = []
+        for _ in range(6):
+            await poll_one(poller)
+            links.append(await db.read(lambda tx: tx.one(str, q.link, id=feed)))
+            clock.turn(12 * HOUR)
+        assert [link.rpartition("/")[2] for link in links] == ["old"] * 4 + ["new"] * 2
+
+
+async def test_rel_23_after_seven_days_the_validators_are_left_out_once(db, poller, publisher, clock, watch):
+    publisher.response = answer(200, a_feed("1"), etag='"frozen"')
+    await poll_one(poller)
+    await item_batches(db)
+    publisher.response = answer(304, b"")
+    clock.turn(30 * MINUTE)
+    await poll_one(poller)
+    publisher.response = answer(200, a_feed("2", "1"), etag='"frozen"')
+    clock.turn(8 * DAY)
+    assert (await poll_one(poller)).found == 2
+    assert [("if-none-match" in asked) for asked in publisher.requests] == [False, True, False]
+
+
+async def test_rel_39_restarts_poll_nothing_before_it_is_due(db, publisher, clock, watch):
+    publisher.response = answer(200, a_feed("1"))
+    for _ in range(10):
+        async with a_poller(db, clock) as poller:
+            await poll_due(poller)
+        clock.turn(20 * SECOND)
+    assert len(publisher.requests) == 1
+
+
+async def test_i4_a_poll_whose_lease_was_taken_writes_nothing(db, poller, publisher, clock, watch):
+    publisher.response = answer(200, a_feed("1"))
+    mine = (await poller.claim(1, {}))[0]
+    clock.turn(30 * SECOND)
+    taken = (await poller.claim(1, {}))[0]
+    assert taken.lease_token == mine.lease_token + 1
+    before = await state(db, watch)
+    assert await poller.poll(mine) == Polled("lost")
+    assert await state(db, watch) == before
+    assert await item_batches(db) == []
+    assert await poller.poll(taken) == Polled("changed", 1)
+
+
+async def test_a_slow_visit_keeps_its_lease(db, publisher, watch):
+    clock = Clock()
+    publisher.response = answer(200, a_feed("1"))
+    publisher.delay = 0.35
+    async with a_poller(db, clock, lease=Millis(150)) as poller, a_poller(db, clock) as other:
+        mine = (await poller.claim(1, {}))[0]
+        polling = asyncio.ensure_future(poller.poll(mine))
+        await asyncio.sleep(0.1)
+        clock.turn(140)
+        await asyncio.sleep(0.1)
+        clock.turn(20)
+        assert await other.claim(1, {}) == []
+        assert await polling == Polled("changed", 1)
+
+
+async def test_a_watch_that_is_gone_by_then_is_skipped(db, poller, publisher, watch):
+    claimed = (await poller.claim(1, {}))[0]
+    await db.with_tx(lambda tx: tx.run(q.drop_feeds))
+    assert await poller.poll(claimed) == Polled("skipped")
