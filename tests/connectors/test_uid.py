@@ -3,7 +3,7 @@ import pytest
 from tsuzuki.connectors.local.connector import LocalFolder
 from tsuzuki.connectors.mangadex.connector import MangaDex
 from tsuzuki.connectors.protocol import ConnectorInfo
-from tsuzuki.connectors.uid import computed_uid, source_uid
+from tsuzuki.connectors.uid import computed_uid, default_name, source_uid
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,8 @@ def test_r9_a_source_may_override_its_uid():
     assert source_uid(mangahere, "en") == 2
     assert source_uid(LocalFolder.info, "all") == 0
     assert source_uid(MangaDex.info, "en") == 2499283573021220255
+
+
+def test_r9_a_connector_of_several_languages_names_its_sources_by_them():
+    assert default_name(MangaDex.info, "pt-br") == "MangaDex (PT-BR)"
+    assert default_name(LocalFolder.info, "all") == "Local"

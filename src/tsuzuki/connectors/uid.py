@@ -13,6 +13,11 @@ def computed_uid(name: str, language: str, version_id: int = 1) -> int:
     return int.from_bytes(digest[:8], "big") & MASK
 
 
+def default_name(info: ConnectorInfo, language: str) -> str:
+    """What a source is called until someone renames it: names are unique, and a source has one language (R9)."""
+    return info.name if len(info.languages) == 1 else f"{info.name} ({language.upper()})"
+
+
 def source_uid(info: ConnectorInfo, language: str) -> int:
     """The uid of a connector's source in one language: its own override, else computed."""
     if language in info.uid_overrides:

@@ -208,6 +208,35 @@ def test_a_list_of_several_pages_is_read_whole():
     assert [chapter.number for chapter in found] == [Decimal(n) for n in (99, 98, 97, 96)]
 
 
+COUNTED = """\
+chapters:
+  url: "/api/{id}?p={page}"
+  reads: json
+  each: rows[*]
+  link: {pick: n, template: "/c/{value}"}
+  title: n
+  next: more
+"""
+
+
+def test_a_list_that_counts_its_pages_is_read_while_it_says_there_are_more():
+    def answer(want):
+        page = int(want.url.partition("?p=")[2])
+        return a_reply({"rows": [{"n": 10 - page}], "more": page < 3}, url=want.url)
+
+    found, asks = run_and_record(a_source(HEAD + POPULAR + COUNTED).chapters(CONFIG, "/comic/cat"), answer)
+    assert [ask.url for ask in asks] == [f"{SITE}/api/cat?p={page}" for page in (1, 2, 3)]
+    assert [chapter.number for chapter in found] == [Decimal(9), Decimal(8), Decimal(7)]
+
+
+def test_a_list_that_counts_its_pages_ends_where_there_are_no_rows():
+    found, asks = run_and_record(
+        a_source(HEAD + POPULAR + COUNTED).chapters(CONFIG, "/comic/cat"),
+        lambda want: a_reply({"rows": [], "more": True}, url=want.url),
+    )
+    assert (found, len(asks)) == ((), 1)
+
+
 def test_r28_a_list_longer_than_maxpages_is_no_list():
     with pytest.raises(ShapeChanged, match="more than 3 pages"):
         run(a_source(PAGED).chapters(SourceConfig(maxpages=3), "/cat/"), a_paged_site(4))
@@ -221,7 +250,7 @@ def test_a_next_page_that_leads_in_a_circle_or_away_ends_the_list():
 
 
 def test_rows_without_any_link_are_a_changed_shape_and_no_rows_are_no_chapters():
-    with pytest.raises(ShapeChanged, match="no link"):
+    with pytest.raises(ShapeChanged, match=r"no link in it to site\.example"):
         run(a_source().chapters(CONFIG, "/cat/"), {f"{SITE}/cat/": "<li>Chapter 1</li>"})
     assert run(a_source().chapters(CONFIG, "/cat/"), {f"{SITE}/cat/": "<p>Coming soon</p>"}) == ()
 

@@ -115,6 +115,8 @@ def test_the_message_of_the_error_is_the_whole_list():
         ("link: a@href", "link: {pick: a, template: '//{value}'}", "site.yaml:8:29", "a host of this"),
         ("each: li", "each: li\n  filters: [{name: a, param: b}]", "site.yaml:8:12", "Only a search has filters"),
         ("url: /list?page={page}", "url: /list\n  next: a", "site.yaml:6:8", "has {page} or {offset}"),
+        ("chapters:", "chapters:\n  url: '{url}?p={page}'", "site.yaml:11:8", "needs `next`"),
+        ("pages:", "details:\n  url: '{url}?p={page}'\n  title: h1\npages:", "site.yaml:15:8", "{page} is not known"),
         ("popular:", "search:", "site.yaml:6:8", "A search has {query}"),
     ],
 )
@@ -161,6 +163,9 @@ def test_paths_are_checked_where_json_is_read():
         ("a: !!binary aGk=", "site.yaml:1:4", "Tags"),
         ("a: 1\n--- \nb: 2", "site.yaml:2:1", "Not readable"),
         ("%YAML 9.9\n---\na: 1", "site.yaml:1:1", "Not readable"),
+        ("%YAML " + "1" * 10_000, "site.yaml:1:1", "Not readable"),
+        ("a: " + "1" * 10_000, "site.yaml:1:1", "`a` is not known here"),
+        ("- " * 30_000, "site.yaml:1:25", "levels deep"),
         ("a: " + "[" * 5000, "site.yaml:1:15", "levels deep"),
         ("a: " + "{b: " * 5000, "site.yaml:1:48", "levels deep"),
         ("a: [" + "1," * 6000 + "]", "site.yaml:1:9999", "at most 5000 values"),

@@ -36,7 +36,10 @@ def check(definition: Definition) -> Iterator[Finding]:
     for name in ("details", "chapters", "pages"):
         step = getattr(definition, name)
         if step is not None:
-            yield from _check_step(step, name, _SERIES_VARIABLES, hosts=hosts)
+            variables = _SERIES_VARIABLES if name == "details" else (*_SERIES_VARIABLES, "page")
+            yield from _check_step(step, name, variables, hosts=hosts)
+            if "{page}" in step.url and getattr(step, "next", None) is None:
+                yield (name, "url"), "An address with {page} needs `next` to say whether there is another page."
 
 
 def _check_plain(definition: Definition) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from tsuzuki.connectors.filters import Filter, FilterValue, Select, Text, with_v
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, Visit
 from tsuzuki.connectors.selectors import values
-from tsuzuki.connectors.selectors.addresses import address_to_call, own_address, series_values, with_query
+from tsuzuki.connectors.selectors.addresses import address_to_call, own_address, own_hosts, series_values, with_query
 from tsuzuki.connectors.selectors.definition import (
     STATUS_CODES,
     ChaptersStep,
@@ -105,7 +105,9 @@ class SelectorsSource(Connector):
         answer = yield from self._ask(step, with_query(address, _parameters(step, chosen)))
         series = tuple(self._series(answer, step))
         if not series and page == 1 and text is None:
-            raise ShapeChanged(f"{answer.url}: nothing was found by each: {step.each!r} with its link and title.")
+            raise ShapeChanged(
+                f"{answer.url}: nothing was found by each: {step.each!r} with a title and a link to {self._hosts()}."
+            )
         return SeriesPage(series, bool(series) and values.is_there(answer.found.whole, "next", step.next))
 
     def details(self, config: SourceConfig, series_url: str) -> Visit[SeriesDetails]:
@@ -144,7 +146,7 @@ class SelectorsSource(Connector):
         for answer in answers:
             rows = list(self._chapters(answer, step))
             if answer.found.rows and not rows:
-                raise ShapeChanged(f"{answer.url}: {step.each!r} was found, but no link in it.")
+                raise ShapeChanged(f"{answer.url}: {step.each!r} was found, but no link in it to {self._hosts()}.")
             found.update((chapter.url, chapter) for chapter in rows if chapter.url not in found)
         listed = tuple(found.values())
         return without_restarts(listed if step.order == "newest_first" else listed[::-1])
@@ -170,23 +172,30 @@ class SelectorsSource(Connector):
         return Ask(image_url, headers=self.definition.headers, max_bytes=IMAGE_CAP)
 
     def _call(self, step: Step, url: str) -> Visit[Answer]:
-        address = address_to_call(self.definition, step.url, series_values(self.definition, url))
-        return (yield from self._ask(step, address))
+        return (yield from self._ask(step, self._address_of(step, url)))
+
+    def _address_of(self, step: Step, url: str, page: int = 1) -> str:
+        variables = series_values(self.definition, url) | {"page": str(page)}
+        return address_to_call(self.definition, step.url, variables)
 
     def _follow(self, step: Step, url: str, onward: Pick | None, *, limit: int) -> Visit[list[Answer]]:
-        """This page and those that `next` leads to, each once."""
+        """This page and those that `next` leads to, each once; by number where the address has one."""
         answers = [(yield from self._call(step, url))]
         seen = {answers[0].url}
-        while (address := self._next(answers[-1], onward)) and address not in seen:
+        while (address := self._next(step, url, onward, answers=answers)) and address not in seen:
             if len(answers) >= limit:
                 raise ShapeChanged(f"{url[:200]}: the list has more than {limit} pages; `maxpages` allows no more.")
             seen.add(address)
             answers.append((yield from self._ask(step, address)))
         return answers
 
-    def _next(self, answer: Answer, onward: Pick | None) -> str | None:
-        text = values.one(answer.found.whole, "next", onward)
-        return own_address(self.definition, text, answer.url) if text else None
+    def _next(self, step: Step, url: str, onward: Pick | None, *, answers: list[Answer]) -> str | None:
+        last = answers[-1]
+        if "{page}" in step.url:
+            goes_on = bool(last.found.rows) and values.is_there(last.found.whole, "next", onward)
+            return self._address_of(step, url, len(answers) + 1) if goes_on else None
+        text = values.one(last.found.whole, "next", onward)
+        return own_address(self.definition, text, last.url) if text else None
 
     def _ask(self, step: Step, address: str) -> Visit[Answer]:
         reply: Reply = yield Ask(address, headers=self.definition.headers, max_bytes=MAX_BYTES)
@@ -241,6 +250,9 @@ class SelectorsSource(Connector):
             cover = http_url(series.cover, self.definition.base_url)
             found.append(FoundSeries(key=_key(url), url=url, title=series.title, cover_url=cover))
         return tuple(found)
+
+    def _hosts(self) -> str:
+        return " or ".join(sorted(own_hosts(self.definition)))
 
     def _address(self, series: FixedSeries) -> str:
         return self._own(series.url) or series.url

@@ -97,7 +97,7 @@ class DetailsStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ChaptersStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The chapters of one series. `next` is the address of the list's next page."""
+    """The chapters of one series. `next` is the address of the next page, or with {page} whether there is one."""
 
     url: Address = "{url}"
     each: Expression
@@ -114,7 +114,7 @@ class ChaptersStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class PagesStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The images of one chapter. `next` is the address of the next page of images."""
+    """The images of one chapter; `next` as in chapters."""
 
     url: Address = "{url}"
     each: Expression

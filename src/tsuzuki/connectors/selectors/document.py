@@ -52,7 +52,7 @@ def read_document(text: str, name: str) -> Node:
         mark = error.problem_mark or error.context_mark
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
         raise bad_definition(name, [(*place, f"Not readable: {error.problem or error.context}.")]) from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a version of ten thousand digits
         raise bad_definition(name, [(1, 1, f"Not readable: {' '.join(str(error).split())}.")]) from error
     if problems:
         raise bad_definition(name, problems)
