@@ -180,14 +180,17 @@ async def test_a_source_with_credentials_is_not_led_from_https_to_http():
     """SEC-09, REL-34."""
     async with (
         a_server(always(answer(200, FEED))) as plain,
-        a_server(always(answer(301, b"", Location=f"{plain.url}/")), tls=tls_server()) as secure,
+        a_server(always(answer(301, b"", Location=f"{plain.url}/", Set_Cookie="a=canary")), tls=tls_server()) as secure,
         a_client(tls=tls_client()) as client,
     ):
         url = f"https://127.0.0.1:{secure.port}/"
-        assert (await client.fetch(Ask(url), SOMEONE)).body == FEED
+        for _ in range(2):
+            assert (await client.fetch(Ask(url), SOMEONE)).body == FEED
         with pytest.raises(RefusedAddress, match="from https to plain http"):
             await client.fetch(Ask(url, headers={"Authorization": "s"}), SOMEONE)
-    assert len(plain.heads) == 1
+    assert b"canary" in secure.heads[1]
+    assert len(plain.heads) == 2
+    assert not any(b"canary" in head for head in plain.heads)
 
 
 async def test_a_certificate_must_be_valid_and_for_this_name():

@@ -29,11 +29,13 @@ def test_a_source_with_credentials_is_not_led_from_https_to_http(secret):
         following(request, 301, "http://a.example/")
 
 
-def test_cookies_from_the_jar_are_credentials_too():
-    plain = Request("GET", parse("https://a.example/"), {"accept": "*/*"})
-    assert str(following(plain, 301, "http://a.example/").url) == "http://a.example/"
-    with pytest.raises(RefusedAddress):
-        following(plain, 301, "http://a.example/", cookies=True)
+def test_without_credentials_the_way_may_lead_to_http_but_takes_no_cookies_along():
+    trail = Trail(Request("GET", parse("https://a.example/"), {"accept": "*/*"}))
+    trail.follow(301, "/x")
+    assert trail.takes_cookies
+    trail.follow(301, "http://a.example/x")
+    assert str(trail.request.url) == "http://a.example/x"
+    assert not trail.takes_cookies
 
 
 @pytest.mark.parametrize(
@@ -69,22 +71,22 @@ def test_a_redirect_without_a_target_is_a_named_error(location):
 def test_a_circle_is_named_and_so_is_a_way_without_end():
     circle = Trail(Request("GET", parse("http://a.example/1"), {}))
     circle.visit("")
-    circle.follow(301, "/2", retry_after=None, cookies=False)
+    circle.follow(301, "/2")
     circle.visit("")
-    circle.follow(301, "/1", retry_after=None, cookies=False)
+    circle.follow(301, "/1")
     with pytest.raises(RedirectLoop, match=r"circle: http://a\.example/2 -> http://a\.example/1"):
         circle.visit("")
     endless = Trail(Request("GET", parse("http://a.example/0"), {}))
     for step in range(5):
-        endless.follow(302, f"/{step + 1}", retry_after=None, cookies=False)
+        endless.follow(302, f"/{step + 1}")
     with pytest.raises(RedirectLoop, match="More than 5"):
-        endless.follow(302, "/6", retry_after=None, cookies=False)
+        endless.follow(302, "/6")
 
 
 def test_coming_again_with_a_new_cookie_is_no_circle():
     trail = Trail(Request("GET", parse("http://a.example/"), {}))
     trail.visit("")
-    trail.follow(302, "/", retry_after=None, cookies=False)
+    trail.follow(302, "/")
     trail.visit("session=1")
 
 

@@ -88,6 +88,13 @@ async def test_a_check_is_passed_once_and_its_cookies_are_used_with_their_user_a
     assert b"user-agent: tsuzuki/" in site.heads[0].lower()
 
 
+async def test_many_who_meet_the_same_check_have_it_solved_once():
+    async with a_solver() as solver, a_server(walled) as site, a_client(solver_url=solver.url) as client:
+        replies = await asyncio.gather(*(client.fetch(Ask(f"{site.url}/{n}"), WILLING) for n in range(8)))
+        assert [reply.body for reply in replies] == [PASSED] * 8
+        assert solver.commands == ["sessions.create", "request.get"]
+
+
 async def test_a_clearance_is_one_source_s_own():
     """SEC-10."""
     async with a_solver() as solver, a_server(walled) as site, a_client(solver_url=solver.url) as client:

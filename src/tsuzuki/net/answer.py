@@ -20,11 +20,19 @@ _BODILESS = frozenset({204, 304})
 class Answer:
     """What came back: its head at once, its body as it arrives. Good within the context that gave it."""
 
-    def __init__(self, response: aiohttp.ClientResponse, request: Request, *, bucket: str, budget: Budget) -> None:
+    def __init__(
+        self,
+        response: aiohttp.ClientResponse,
+        request: Request,
+        *,
+        hops: tuple[Hop, ...],
+        bucket: str,
+        budget: Budget,
+    ) -> None:
         self.request = request
+        self.hops = hops
         self.bucket = bucket
         """Where a penalty for this answer belongs."""
-        self.hops: tuple[Hop, ...] = ()
         self.status = response.status
         self.headers = _plain_headers(response)
         self._response = response

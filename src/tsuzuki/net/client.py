@@ -18,7 +18,7 @@ from tsuzuki.net.exchange import Exchange
 from tsuzuki.net.failures import Budget, is_malformed, is_reset
 from tsuzuki.net.headers import rate_limit_wait, retry_after
 from tsuzuki.net.options import ClientOptions, SourceIdentity
-from tsuzuki.net.solver import Solver
+from tsuzuki.net.solver import Solution, Solver
 from tsuzuki.net.statuses import LOOKED_AT, challenge_error, status_error
 from tsuzuki.net.urls import parse
 
@@ -59,12 +59,14 @@ class Client:
 
     async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply:
         """The whole answer; a SourceError for anything that is none."""
+        if self._solver is None or not origin.solve_challenges:
+            return await self._fetch(ask, origin)
+        clearances = self._exchange.jars.of(origin).clearances
         try:
             return await self._fetch(ask, origin)
-        except Blocked as error:
-            if self._solver is None or not origin.solve_challenges:
-                raise
-            return await self._fetch_solved(ask, origin, solver=self._solver, blocked=error)
+        except Blocked as blocked:
+            solution = await self._solution(ask, origin, solver=self._solver, clearances=clearances, blocked=blocked)
+            return await self._fetch_solved(ask, origin, solution)
 
     @asynccontextmanager
     async def stream(self, ask: Ask, origin: SourceIdentity) -> AsyncIterator[Answer]:
@@ -147,16 +149,21 @@ class Client:
             return msgspec.structs.replace(ask, validators=Validators())
         return ask if is_reset(error.__cause__) else None
 
-    async def _fetch_solved(self, ask: Ask, origin: SourceIdentity, *, solver: Solver, blocked: Blocked) -> Reply:
-        """Have the check passed, then ask again ourselves; where that is not believed, take what the browser saw."""
+    @staticmethod
+    async def _solution(
+        ask: Ask, origin: SourceIdentity, *, solver: Solver, clearances: int, blocked: Blocked
+    ) -> Solution | None:
         try:
-            solution = await solver.solve(ask, origin)
+            return await solver.solve(ask, origin, clearances=clearances)
         except SourceError as error:
             raise Blocked(f"{blocked} FlareSolverr could not pass it: {error}", status=blocked.status) from error
+
+    async def _fetch_solved(self, ask: Ask, origin: SourceIdentity, solution: Solution | None) -> Reply:
+        """Ask again ourselves, now that the check is passed; where that is not believed, take what the browser saw."""
         try:
             return await self._fetch(ask, origin)
         except Blocked:
-            if solution.error is not None:
+            if solution is None or solution.error is not None:
                 raise
             return Reply(
                 url=solution.url,

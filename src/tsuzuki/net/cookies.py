@@ -21,6 +21,8 @@ class Jar:
         self._cookies = CookieJar(unsafe=True)  # "unsafe": hosts that are IP addresses may have cookies too
         self.user_agent: str | None = None
         """A cookie from a solved browser check counts only beside the browser's own name."""
+        self.clearances = 0
+        """How many checks were solved for this jar."""
 
     def header(self, url: Url) -> str:
         """The Cookie header for this address; empty when there is none. What is too long is left out."""

@@ -46,23 +46,18 @@ class Exchange:
         trail = Trail(first_request(ask, origin, user_agent=jar.user_agent or self._user_agent))
         while True:
             request = trail.request
-            cookies = jar.header(request.url)
+            cookies = jar.header(request.url) if trail.takes_cookies else ""
             trail.visit(cookies)
             pace = None if trail.hops else ask.pace
             async with self._sent(request, cookies, origin, budget=budget, pace=pace) as response:
                 jar.store(request.url, response.headers.getall("set-cookie", ()))
                 if response.status not in REDIRECTS or response.status in ask.accept_statuses:
-                    answer = Answer(response, request, bucket=bucket_of(request.url, origin), budget=budget)
-                    answer.hops = trail.hops
+                    bucket = bucket_of(request.url, origin)
                     with ending_with_connection(response):
-                        yield answer
+                        yield Answer(response, request, hops=trail.hops, bucket=bucket, budget=budget)
                     return
-                trail.follow(
-                    response.status,
-                    response.headers.get("location"),
-                    retry_after=response.headers.get("retry-after"),
-                    cookies=bool(cookies),
-                )
+                head = response.headers
+                trail.follow(response.status, head.get("location"), retry_after=head.get("retry-after"))
 
     async def close(self) -> None:
         """Close every connection."""

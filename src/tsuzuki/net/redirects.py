@@ -55,6 +55,8 @@ class Trail:
     def __init__(self, first: Request) -> None:
         self.request = first
         self.hops: tuple[Hop, ...] = ()
+        self.takes_cookies = True
+        """False once the way led from https to http: what was given in secret is not said aloud."""
         self._seen: set[tuple[str, str, str]] = set()
 
     def visit(self, cookies: str) -> None:
@@ -67,9 +69,12 @@ class Trail:
             raise RedirectLoop(f"The redirects go round in a circle: {self._names()}.")
         self._seen.add(here)
 
-    def follow(self, status: int, location: str | None, *, retry_after: str | None, cookies: bool) -> None:
-        """Turn to where the answer points. `cookies` says whether the request carried any."""
-        self.request = following(self.request, status, location, cookies=cookies)
+    def follow(self, status: int, location: str | None, *, retry_after: str | None = None) -> None:
+        """Turn to where the answer points."""
+        came_from = self.request.url
+        self.request = following(self.request, status, location)
+        if is_downgrade(came_from, self.request.url):
+            self.takes_cookies = False
         self.hops = (*self.hops, Hop(status=status, url=str(self.request.url), retry_after=retry_after))
         if len(self.hops) > MAX_HOPS:
             raise RedirectLoop(f"More than {MAX_HOPS} redirects: {self._names()}.")
@@ -78,13 +83,18 @@ class Trail:
         return " -> ".join(hop.url for hop in self.hops[-MAX_HOPS - 1 :])
 
 
-def following(request: Request, status: int, location: str | None, *, cookies: bool = False) -> Request:
+def is_downgrade(origin: Url, target: Url) -> bool:
+    """True from https to plain http."""
+    return origin.scheme == "https" and target.scheme == "http"
+
+
+def following(request: Request, status: int, location: str | None) -> Request:
     """The request that a redirect asks for, less what must not follow it there."""
     if location is None or not location.strip():
         raise HttpStatus(f"{request.url.host} redirects ({status}) without saying where.", status=status)
     url = join(request.url, location)
     is_elsewhere = url.origin != request.url.origin
-    if request.url.scheme == "https" and url.scheme == "http" and (cookies or has_credentials(request.headers)):
+    if is_downgrade(request.url, url) and has_credentials(request.headers):
         raise RefusedAddress(f"{request.url.host} redirects from https to plain http, and this source has credentials.")
     method, body = _method_and_body(request, status)
     if body is not None and is_elsewhere:

@@ -79,15 +79,21 @@ class Solver:
         self._sessions: dict[tuple[str, str | None], str] = {}
         self._locks: dict[tuple[str, str | None], asyncio.Lock] = {}
 
-    async def solve(self, ask: Ask, origin: SourceIdentity) -> Solution:
-        """Have this page opened; its cookies and User-Agent go into the source's jar."""
+    async def solve(self, ask: Ask, origin: SourceIdentity, *, clearances: int) -> Solution | None:
+        """Have this page opened; its cookies and User-Agent go into the source's jar.
+
+        None when the jar has more than `clearances` by now: somebody else had the same check solved meanwhile.
+        """
         target = parse(ask.url)
         lane = await self._exchange.dialer.lane_of(target, hidden=True)
-        async with self._alone(origin), self._exchange.turns.at(target, origin, lane):
-            spoken = await self._say(self._order(ask, target, await self._session_for(origin)), ask.max_bytes)
-        if spoken.solution is None:
-            raise NotAFeed("FlareSolverr answered without a solution.")
-        return await self._judged(spoken.solution, origin, ask.max_bytes)
+        async with self._alone(origin):
+            if self._exchange.jars.of(origin).clearances > clearances:
+                return None
+            async with self._exchange.turns.at(target, origin, lane):
+                spoken = await self._say(self._order(ask, target, await self._session_for(origin)), ask.max_bytes)
+            if spoken.solution is None:
+                raise NotAFeed("FlareSolverr answered without a solution.")
+            return await self._judged(spoken.solution, origin, ask.max_bytes)
 
     async def close(self) -> None:
         """End the browser sessions that we began; those that cannot be ended run out by themselves."""
@@ -185,4 +191,5 @@ class Solver:
 def _keep(jar: Jar, url: Url, found: _Found) -> None:
     """Put the browser's cookies into the jar as if the page had set them, which also checks their domains."""
     jar.store(url, [line for cookie in found.cookies if (line := cookie.line()) is not None])
+    jar.clearances += 1
     jar.user_agent = sendable({"user-agent": found.user_agent or ""}).get("user-agent") or None
