@@ -340,6 +340,7 @@ create table item (
   key text not null,  -- R31
   title text not null,
   link text,
+  link_key text,  -- REL-27: the same page under another key is the same item
   author text,
   content text not null default '',
   summary text,
@@ -358,6 +359,7 @@ create table item (
   unique (feed_id, key)  -- I1
 );
 create index item_order on item (feed_id, sort_at, id);
+create index item_link on item (feed_id, link_key) where link_key is not null;
 
 create table item_tombstone (
   feed_id bigint not null references feed (id) on delete cascade,

@@ -1,0 +1,71 @@
+"""What an event says."""
+
+from typing import Literal
+
+import msgspec
+
+from tsuzuki.model.ids import ShelfId
+
+EVENTS_BELL = "events"
+
+EventKind = Literal["entry", "counts", "feed", "job"]
+
+
+class Arrived(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`entry`: something came into the inbox, or (R8) is there to be read without having come into it."""
+
+    kind: Literal["item", "chapter"]
+    id: str
+    """Of the shelf's subscription, or of the series."""
+    name: str
+    count: int = 0
+    """How many entries."""
+    newest: str | None = None
+    """The entry with the highest id."""
+    available: int = 0
+    """How many chapters of a back-catalogue."""
+    is_quiet: bool = False
+    """True for what is no news: a first harvest, or the items of a feed that was known before."""
+
+
+class CountsChanged(msgspec.Struct, frozen=True):
+    """`counts`: entries were marked. How many are unread is counted when it is told, so that it is never old."""
+
+
+class WatchChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`feed`: a source broke or healed."""
+
+    kind: Literal["item", "chapter"]
+    id: str
+    name: str
+    is_broken: bool
+    reason: str = ""
+
+
+class JobChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """`job`: a crawl job moved on."""
+
+    id: str
+    status: str
+
+
+News = Arrived | CountsChanged | WatchChanged | JobChanged
+
+_KINDS: dict[type[News], EventKind] = {
+    Arrived: "entry",
+    CountsChanged: "counts",
+    WatchChanged: "feed",
+    JobChanged: "job",
+}
+
+
+class NewEvent(msgspec.Struct, frozen=True):
+    """News for one shelf."""
+
+    shelf_id: ShelfId
+    news: News
+
+    @property
+    def kind(self) -> EventKind:
+        """The name under which it is told."""
+        return _KINDS[type(self.news)]

@@ -1,0 +1,137 @@
+"""New installments into the inboxes of those who follow, with their events and notices, all in one transaction."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from tsuzuki.db import Tx
+from tsuzuki.delivery.events.news import EVENTS_BELL, Arrived, NewEvent
+from tsuzuki.delivery.events.store import add_events_tx
+from tsuzuki.delivery.notices.tasks import NOTICES, Notice
+from tsuzuki.delivery.policy import KNOWN_ITEMS, loudness
+from tsuzuki.delivery.store import (
+    Placed,
+    Reader,
+    add_chapter_entries_tx,
+    add_item_entries_tx,
+    add_known_entries_tx,
+    feed_readers_tx,
+    hold_feed_tx,
+    series_readers_tx,
+    share_feed_tx,
+)
+from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, ShelfId, show_id
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.store import enqueue_many_tx
+
+
+class Delivered(msgspec.Struct, frozen=True):
+    """What a delivery wrote, and which bells to ring after the commit."""
+
+    entries: int = 0
+    bells: tuple[str, ...] = ()
+
+
+NOTHING = Delivered()
+
+
+async def deliver_items_tx(
+    tx: Tx, feed_id: FeedId, new_items: Sequence[ItemId], *, is_first_harvest: bool, now: Millis
+) -> Delivered:
+    """Entries for items inserted in this transaction (R1), on every shelf whose subscription is not suspended.
+
+    R8: a first harvest makes entries and no notices. A repeat delivers nothing (I2).
+    """
+    if not new_items:
+        return NOTHING
+    await share_feed_tx(tx, feed_id)
+    placed = await add_item_entries_tx(tx, feed_id, new_items, now)
+    if not placed:
+        return NOTHING
+    batch = _Batch("item", feed_id, tuple(new_items), is_first_harvest, now)
+    return await _announce_tx(tx, batch, placed, await feed_readers_tx(tx, feed_id))
+
+
+async def deliver_chapters_tx(
+    tx: Tx, series_id: SeriesId, new_chapters: Sequence[ChapterId], *, is_first_harvest: bool, now: Millis
+) -> Delivered:
+    """Entries for chapters inserted in this transaction (R1, R7), on every shelf that has not dropped the series.
+
+    R8: a first harvest is a back-catalogue: one event "N chapters available" for each shelf, no entries, no notices.
+    """
+    if not new_chapters:
+        return NOTHING
+    batch = _Batch("chapter", series_id, tuple(new_chapters), is_first_harvest, now)
+    if is_first_harvest:
+        return await _show_catalogue_tx(tx, batch, await series_readers_tx(tx, series_id))
+    placed = await add_chapter_entries_tx(tx, series_id, new_chapters, now)
+    if not placed:
+        return NOTHING
+    return await _announce_tx(tx, batch, placed, await series_readers_tx(tx, series_id))
+
+
+async def deliver_known_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, now: Millis) -> Delivered:
+    """R8: the newest items of a feed that is known already, for a shelf that subscribed in this very transaction."""
+    await hold_feed_tx(tx, feed_id)
+    placed = await add_known_entries_tx(tx, shelf_id, feed_id, most=KNOWN_ITEMS, now=now)
+    if not placed:
+        return NOTHING
+    readers = [reader for reader in await feed_readers_tx(tx, feed_id) if reader.shelf_id == shelf_id]
+    return await _announce_tx(tx, _Batch("item", feed_id, (), is_quiet=True, now=now), placed, readers)
+
+
+class _Batch(msgspec.Struct, frozen=True):
+    """What was new at once."""
+
+    kind: Literal["item", "chapter"]
+    of_id: int
+    installments: tuple[int, ...]
+    is_quiet: bool
+    now: Millis
+
+
+async def _announce_tx(tx: Tx, batch: _Batch, placed: Sequence[Placed], readers: Sequence[Reader]) -> Delivered:
+    """An event for each shelf that got something, and the notices that the policy allows."""
+    entries: dict[ShelfId, list[EntryId]] = defaultdict(list)
+    for entry in placed:
+        entries[entry.shelf_id].append(entry.id)
+    reached = [reader for reader in readers if reader.shelf_id in entries]
+    await add_events_tx(tx, [_arrival(batch, reader, entries[reader.shelf_id]) for reader in reached], batch.now)
+    notices = _notices(batch) if any(reader.is_told for reader in reached) else []
+    if notices:
+        await enqueue_many_tx(tx, NOTICES, [notice.task() for notice in notices], now=batch.now)
+    return Delivered(len(placed), (EVENTS_BELL, NOTICES.name) if notices else (EVENTS_BELL,))
+
+
+async def _show_catalogue_tx(tx: Tx, batch: _Batch, readers: Sequence[Reader]) -> Delivered:
+    available = len(batch.installments)
+    news = [
+        Arrived(kind="chapter", id=show_id(reader.shown_id), name=reader.name, available=available, is_quiet=True)
+        for reader in readers
+    ]
+    events = [NewEvent(reader.shelf_id, each) for reader, each in zip(readers, news, strict=True)]
+    return Delivered(0, (EVENTS_BELL,)) if await add_events_tx(tx, events, batch.now) else NOTHING
+
+
+def _arrival(batch: _Batch, reader: Reader, entries: Sequence[EntryId]) -> NewEvent:
+    arrived = Arrived(
+        kind=batch.kind,
+        id=show_id(reader.shown_id),
+        name=reader.name,
+        count=len(entries),
+        newest=str(max(entries)),
+        is_quiet=batch.is_quiet,
+    )
+    return NewEvent(reader.shelf_id, arrived)
+
+
+def _notices(batch: _Batch) -> list[Notice]:
+    new = len(batch.installments)
+    how = loudness(new, is_first_harvest=batch.is_quiet)
+    if how == "none":
+        return []
+    told = [None] if how == "once" else batch.installments
+    count = new if how == "once" else 1
+    return [Notice(kind=batch.kind, of_id=batch.of_id, installment_id=each, count=count, at=batch.now) for each in told]

@@ -1,0 +1,1 @@
+"""Notices on their way out: what is to be told, to whom, through which channel."""

@@ -1,0 +1,84 @@
+-- name: hold_feed
+-- One writer at a time: nothing to hold.
+select 1 where cast(:feed_id as bigint) is not null;
+
+-- name: share_feed
+select 1 where cast(:feed_id as bigint) is not null;
+
+-- name: add_item_entries
+-- I2: a repeat meets entry_item, inserts nothing and returns no row. In the order of the key: two that overlap then wait
+-- for each other and do not deadlock.
+insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
+select subscription.shelf_id, item.feed_id, item.id, item.sort_at, cast(:now as bigint)
+from json_each(cast(:rows as text)) as wanted
+join item on item.id = cast(wanted.value ->> 0 as bigint) and item.feed_id = :feed_id
+join subscription on subscription.feed_id = item.feed_id and subscription.suspended_at is null
+where true
+order by subscription.shelf_id, item.id
+on conflict (shelf_id, item_id) where item_id is not null do nothing
+returning shelf_id, id;
+
+-- name: add_known_entries
+-- R8: the newest items of a feed that was known before the shelf subscribed.
+insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
+select cast(:shelf_id as bigint), feed_id, id, sort_at, cast(:now as bigint)
+from (
+  select id, feed_id, sort_at from item where feed_id = :feed_id order by sort_at desc, id desc limit :most
+) as newest
+where true
+order by id
+on conflict (shelf_id, item_id) where item_id is not null do nothing
+returning shelf_id, id;
+
+-- name: add_chapter_entries
+-- I2, R7: by the logical chapter, whichever source brought it. R30: the earlier of published and first seen.
+insert into entry (shelf_id, series_id, chapter_id, sort_at, created_at)
+select
+  follow.shelf_id, chapter.series_id, chapter.id,
+  case when chapter.published_at < chapter.first_seen_at then chapter.published_at else chapter.first_seen_at end,
+  cast(:now as bigint)
+from json_each(cast(:rows as text)) as wanted
+join chapter on chapter.id = cast(wanted.value ->> 0 as bigint) and chapter.series_id = :series_id
+join follow on follow.series_id = chapter.series_id and follow.status <> 'dropped'
+where true
+order by follow.shelf_id, chapter.id
+on conflict (shelf_id, chapter_id) where chapter_id is not null do nothing
+returning shelf_id, id;
+
+-- name: feed_readers
+select subscription.shelf_id, subscription.public_id as shown_id,
+  case when subscription.name = '' then feed.title else subscription.name end as name,
+  subscription.notify and exists (
+    select 1 from channel where channel.shelf_id = subscription.shelf_id and channel.is_enabled
+  ) as is_told
+from subscription
+join feed on feed.id = subscription.feed_id
+where subscription.feed_id = :id and subscription.suspended_at is null;
+
+-- name: series_readers
+select follow.shelf_id, series.public_id as shown_id, series.title as name,
+  follow.notify and exists (
+    select 1 from channel where channel.shelf_id = follow.shelf_id and channel.is_enabled
+  ) as is_told
+from follow
+join series on series.id = follow.series_id
+where follow.series_id = :id and follow.status <> 'dropped';
+
+-- name: unread_counts
+-- REL-19h: counted, never kept. entry_unread_feed and entry_unread_series hold exactly what is counted here.
+select 'item' as kind, counted.of_id, subscription.public_id as shown_id, shelf_group.public_id as group_id, counted.unread
+from (
+  select feed_id as of_id, count(*) as unread from entry
+  where shelf_id = :shelf_id and unread and feed_id is not null group by feed_id
+) as counted
+left join subscription on subscription.shelf_id = :shelf_id and subscription.feed_id = counted.of_id
+left join shelf_group on shelf_group.id = subscription.group_id
+union all
+select 'chapter', counted.of_id, series.public_id, shelf_group.public_id, counted.unread
+from (
+  select series_id as of_id, count(*) as unread from entry
+  where shelf_id = :shelf_id and unread and series_id is not null group by series_id
+) as counted
+join series on series.id = counted.of_id
+left join follow on follow.shelf_id = :shelf_id and follow.series_id = counted.of_id
+left join shelf_group on shelf_group.id = follow.group_id;

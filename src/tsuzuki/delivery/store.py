@@ -1,0 +1,82 @@
+"""Entries as they are delivered and counted."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, PublicId, SeriesId, ShelfId
+from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.delivery")
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """An entry that was inserted just now."""
+
+    shelf_id: ShelfId
+    id: EntryId
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """A shelf that follows something: under which id and name, and whether some channel is to be told."""
+
+    shelf_id: ShelfId
+    shown_id: PublicId
+    name: str
+    is_told: bool
+
+
+class UnreadRow(msgspec.Struct, frozen=True):
+    """How many entries of one feed or series a shelf has not read."""
+
+    kind: Literal["item", "chapter"]
+    of_id: int
+    shown_id: PublicId | None
+    """Of the subscription, or of the series; None where the subscription is gone and its entries are not."""
+    group_id: PublicId | None
+    unread: int
+
+
+async def share_feed_tx(tx: Tx, feed_id: FeedId) -> None:
+    """From here on, nobody's subscription to this feed is committed unseen."""
+    await tx.many(str, q.share_feed, feed_id=feed_id)
+
+
+async def hold_feed_tx(tx: Tx, feed_id: FeedId) -> None:
+    """From here on, no item of this feed is delivered unseen."""
+    await tx.many(str, q.hold_feed, feed_id=feed_id)
+
+
+async def add_item_entries_tx(tx: Tx, feed_id: FeedId, items: Sequence[ItemId], now: Millis) -> list[Placed]:
+    """An entry for each of these items on each shelf that is subscribed; only the new ones come back (I2)."""
+    return await tx.bulk(Placed, q.add_item_entries, [[item] for item in items], feed_id=feed_id, now=now)
+
+
+async def add_known_entries_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, most: int, now: Millis) -> list[Placed]:
+    """Entries for the newest items that the feed has already."""
+    return await tx.many(Placed, q.add_known_entries, shelf_id=shelf_id, feed_id=feed_id, most=most, now=now)
+
+
+async def add_chapter_entries_tx(
+    tx: Tx, series_id: SeriesId, chapters: Sequence[ChapterId], now: Millis
+) -> list[Placed]:
+    """An entry for each of these chapters on each shelf that follows; only the new ones come back (I2)."""
+    rows = [[chapter] for chapter in chapters]
+    return await tx.bulk(Placed, q.add_chapter_entries, rows, series_id=series_id, now=now)
+
+
+async def feed_readers_tx(tx: Tx, feed_id: FeedId) -> list[Reader]:
+    """The shelves that get this feed's items."""
+    return await tx.many(Reader, q.feed_readers, id=feed_id)
+
+
+async def series_readers_tx(tx: Tx, series_id: SeriesId) -> list[Reader]:
+    """The shelves that get this series' chapters."""
+    return await tx.many(Reader, q.series_readers, id=series_id)
+
+
+async def unread_counts_tx(tx: Tx, shelf_id: ShelfId) -> list[UnreadRow]:
+    """What a shelf has not read, by feed and by series."""
+    return await tx.many(UnreadRow, q.unread_counts, shelf_id=shelf_id)
