@@ -1,4 +1,4 @@
-"""Write docs/schema.md: the tables, and a picture of how they hang together, out of a freshly migrated SQLite database."""
+"""Write docs/schema.md: the tables and how they hang together, out of a freshly migrated SQLite database."""
 
 import asyncio
 import sys

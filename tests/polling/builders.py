@@ -51,7 +51,7 @@ class Publisher:
         self.delay = 0.0
         self.server: RawServer | None = None
 
-    async def handle(self, head: bytes, writer: asyncio.StreamWriter) -> None:
+    async def handle(self, _: bytes, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(self.delay)
         writer.write(self.response)
 
@@ -156,6 +156,10 @@ update watch set suspended_at = 1, suspended_reason = 'a person' where id = :id;
 select payload from task where queue = :queue order by id;
 -- name: clear_tasks
 delete from task;
+-- name: titles
+select title from item where feed_id = :id;
+-- name: is_unstable
+select has_unstable_keys from feed where id = :id;
 -- name: drop_feeds
 delete from feed;
 -- name: link

@@ -275,3 +275,41 @@ async def test_a_watch_that_is_gone_by_then_is_skipped(db, poller, publisher, wa
     claimed = (await poller.claim(1, {}))[0]
     await db.with_tx(lambda tx: tx.run(q.drop_feeds))
     assert await poller.poll(claimed) == Polled("skipped")
+
+
+def churning(poll: int, *pages: str) -> bytes:
+    """A feed whose guids are others at every request."""
+    items = "".join(
+        f"<item><guid isPermaLink='false'>{poll}-{page}</guid><title>Item {page}</title>"
+        f"<link>http{'s' if poll % 2 else ''}://example.org/{page}?utm_source=rss{poll}</link></item>"
+        for page in pages
+    )
+    return f"<rss version='2.0'><channel><title>A feed</title>{items}</channel></rss>".encode()
+
+
+async def test_rel_27_guids_that_churn_bring_each_story_once_and_flag_the_feed(
+    db, poller, publisher, clock, feed, watch
+):
+    seen = []
+    for poll, pages in enumerate([("a", "b"), ("a", "b"), ("c", "a", "b"), ("c", "a", "b")]):
+        publisher.response = answer(200, churning(poll, *pages))
+        await poll_one(poller)
+        seen += await ingest(db, feed)
+        clock.turn(30 * MINUTE)
+    stored = await db.read(lambda tx: tx.many(str, q.titles, id=feed))
+    assert sorted(stored) == ["Item a", "Item b", "Item c"]
+    assert await db.read(lambda tx: tx.one(bool, q.is_unstable, id=feed))
+
+
+async def test_rel_28_two_items_of_one_page_under_lasting_keys_stay_two(db, poller, publisher, clock, feed, watch):
+    same = "<link>https://example.org/page</link>"
+    first = f"<item><guid>1</guid><title>One</title>{same}</item>"
+    second = f"<item><guid>2</guid><title>Two</title>{same}</item>"
+    for items in (first, second + first):
+        publisher.response = answer(
+            200, f"<rss version='2.0'><channel><title>F</title>{items}</channel></rss>".encode()
+        )
+        await poll_one(poller)
+        await ingest(db, feed)
+        clock.turn(30 * MINUTE)
+    assert sorted(await db.read(lambda tx: tx.many(str, q.titles, id=feed))) == ["One", "Two"]

@@ -59,12 +59,12 @@ cast(value ->> 'is_readable' as bigint)
 -- name: upsert_items
 -- I1, R32: an item whose content changed is updated in place. REL-39d: what has a tombstone does not come back.
 insert into item (
-  feed_id, key, title, link, author, content, summary, published_at, published_raw, sort_at, categories, enclosures,
+  feed_id, key, title, link, link_key, author, content, summary, published_at, published_raw, sort_at, categories, enclosures,
   page_urls, image_url, comments_url, content_hash, created_at
 )
 select
-  cast(:feed_id as bigint), value ->> 'key', value ->> 'title', value ->> 'link', value ->> 'author', value ->> 'content',
-  value ->> 'summary', cast(value ->> 'published_at' as bigint), value ->> 'published_raw',
+  cast(:feed_id as bigint), value ->> 'key', value ->> 'title', value ->> 'link', value ->> 'link_key', value ->> 'author',
+  value ->> 'content', value ->> 'summary', cast(value ->> 'published_at' as bigint), value ->> 'published_raw',
   cast(value ->> 'sort_at' as bigint), {as_json}, value ->> 'image_url', value ->> 'comments_url',
   unhex(value ->> 'content_hash'), cast(:now as bigint)
 from json_each(cast(:rows as text))
@@ -74,6 +74,7 @@ where not exists (
 on conflict (feed_id, key) do update set
   title = excluded.title,
   link = coalesce(excluded.link, item.link),
+  link_key = coalesce(excluded.link_key, item.link_key),
   author = coalesce(excluded.author, item.author),
   content = excluded.content,
   summary = excluded.summary,

@@ -82,6 +82,7 @@ class NewItem(msgspec.Struct, frozen=True, kw_only=True):
     sort_at: Millis
     content_hash: bytes
     link: str | None = None
+    link_key: str | None = None
     author: str | None = None
     content: str = ""
     summary: str | None = None

@@ -56,6 +56,7 @@ def new_item(found: FoundItem, now: Millis) -> NewItem:
         sort_at=Millis(max(sort_at, 0)),
         content_hash=item_hash(found),
         link=found.link,
+        link_key=found.link_key,
         author=found.author,
         content=found.content,
         summary=found.summary,

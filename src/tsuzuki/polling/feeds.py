@@ -1,6 +1,8 @@
 """One poll of a feed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
 from tsuzuki.db import Database, Tx
@@ -23,8 +25,10 @@ from tsuzuki.polling.saving import (
 from tsuzuki.polling.store import (
     Answer,
     FeedTarget,
+    KnownLink,
     describe_feed_tx,
     known_items_tx,
+    known_links_tx,
     move_feed_tx,
     save_answer_tx,
 )
@@ -49,6 +53,7 @@ class FeedPoll:
         self._target = target
         self._pace = conditions.pace
         self._clock = conditions.clock
+        self._is_unstable = False
         self._is_full = wants_full_fetch(target.last_full_at, conditions.clock(), conditions.dice())
 
     async def run(self) -> int:
@@ -76,8 +81,29 @@ class FeedPoll:
         if outcome.harvest is None:
             return []
         found = {item.key: item for item in outcome.harvest.items}
-        known = await self._db.read(lambda tx: known_items_tx(tx, self._target.feed_id, found))
-        return [item for key, item in found.items() if key not in known or _differs(item, known[key])]
+        return await self._db.read(lambda tx: self._compare_tx(tx, found))
+
+    async def _compare_tx(self, tx: Tx, found: Mapping[str, FoundItem]) -> list[FoundItem]:
+        known = await known_items_tx(tx, self._target.feed_id, found)
+        strangers = {item.link_key: item for key, item in found.items() if key not in known and item.link_key}
+        renamed = await self._renamed_tx(tx, strangers, found) if strangers else {}
+        changed = []
+        for key, item in found.items():
+            if (old := renamed.get(key)) is not None:
+                same = msgspec.structs.replace(item, key=old.key)
+                changed += [same] if _differs(same, old.content_hash) else []
+            elif key not in known or _differs(item, known[key]):
+                changed.append(item)
+        return changed
+
+    async def _renamed_tx(
+        self, tx: Tx, strangers: Mapping[str, FoundItem], found: Mapping[str, FoundItem]
+    ) -> dict[str, KnownLink]:
+        """REL-27: new keys whose page is stored under a key that the feed no longer has: the same story again."""
+        stored = await known_links_tx(tx, self._target.feed_id, strangers)
+        renamed = {strangers[old.link_key].key: old for old in stored if old.key not in found}
+        self._is_unstable = bool(renamed)
+        return renamed
 
     # -- what is left behind
 
@@ -90,7 +116,8 @@ class FeedPoll:
             if not await save_answer_tx(tx, self._watch, answer, now):
                 raise LeaseLost([self._watch.id])
             if outcome.harvest is not None:
-                await describe_feed_tx(tx, self._target.feed_id, outcome.harvest, now)
+                unstable = outcome.harvest.unstable_keys or self._is_unstable
+                await describe_feed_tx(tx, self._target.feed_id, outcome.harvest, has_unstable_keys=unstable, now=now)
             if moved.to is not None and is_believed(moved, now):
                 await move_feed_tx(tx, self._target.feed_id, moved.to, now)
             await enqueue_many_tx(tx, ITEMS, self._tasks(found), now=now)

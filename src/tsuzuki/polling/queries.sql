@@ -66,6 +66,12 @@ select item_tombstone.key, null from item_tombstone
 join json_each(cast(:rows as text)) on item_tombstone.key = value ->> 'key'
 where item_tombstone.feed_id = :feed_id;
 
+-- name: known_links
+-- REL-27: what is stored under these pages, whatever its key.
+select item.key, item.link_key, item.content_hash from item
+join json_each(cast(:rows as text)) on item.link_key = value ->> 'link_key'
+where item.feed_id = :feed_id;
+
 -- name: known_releases
 select release.key, release.content_hash from release
 join json_each(cast(:rows as text)) on release.key = value ->> 'key'

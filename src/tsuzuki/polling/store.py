@@ -95,6 +95,14 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     suspended_reason: str | None = None
 
 
+class KnownLink(msgspec.Struct, frozen=True):
+    """A stored item by its page."""
+
+    key: str
+    link_key: str
+    content_hash: bytes
+
+
 class _Known(msgspec.Struct, frozen=True):
     key: str
     content_hash: bytes | None
@@ -145,6 +153,11 @@ async def known_items_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str]) -> dict[s
     return _by_key(await tx.bulk(_Known, q.known_items, [{"key": key} for key in keys], feed_id=feed_id))
 
 
+async def known_links_tx(tx: Tx, feed_id: FeedId, links: Iterable[str]) -> list[KnownLink]:
+    """The stored items of these pages."""
+    return await tx.bulk(KnownLink, q.known_links, [{"link_key": link} for link in links], feed_id=feed_id)
+
+
 async def known_releases_tx(tx: Tx, series_source_id: SeriesSourceId, keys: Iterable[str]) -> dict[str, bytes | None]:
     """The stored ones of these keys with their content's hash."""
     rows = [{"key": key} for key in keys]
@@ -168,8 +181,10 @@ async def move_feed_tx(tx: Tx, feed_id: FeedId, link: str, now: Millis) -> bool:
     return bool(await tx.run(q.move_feed, feed_id=feed_id, link=link, now=now))
 
 
-async def describe_feed_tx(tx: Tx, feed_id: FeedId, harvest: FeedHarvest, now: Millis) -> None:
-    """Keep what the feed says of itself."""
+async def describe_feed_tx(
+    tx: Tx, feed_id: FeedId, harvest: FeedHarvest, *, has_unstable_keys: bool, now: Millis
+) -> None:
+    """Keep what the feed says of itself, and what was seen of it."""
     await tx.run(
         q.describe_feed,
         feed_id=feed_id,
@@ -179,7 +194,7 @@ async def describe_feed_tx(tx: Tx, feed_id: FeedId, harvest: FeedHarvest, now: M
         language=harvest.language,
         icon_url=harvest.icon_url,
         hub_url=harvest.hub_url,
-        has_unstable_keys=harvest.unstable_keys,
+        has_unstable_keys=has_unstable_keys,
         now=now,
     )
 
