@@ -1,0 +1,2 @@
+-- fragment: id
+value #>> '{}'
