@@ -124,8 +124,9 @@ async def test_a_closed_pool_ends_its_processes_and_says_so():
 
 async def test_a_call_under_way_when_the_pool_closes_is_no_failure_of_its_document():
     async with a_pool(processes=2, wall_seconds=30.0, cpu_seconds=30.0) as pool:
+        await pool.run(parsers.say, ("one child runs, the other must start",))
         calls = [asyncio.create_task(pool.run(parsers.sleep, (60.0,))) for _ in range(3)]
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0)
         await pool.close()
         results = await asyncio.gather(*calls, return_exceptions=True)
     assert [type(result) for result in results] == [Unavailable] * 3

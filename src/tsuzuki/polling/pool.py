@@ -79,6 +79,9 @@ class ParsePool:
         if self._is_closed:
             raise _shut_down()
         child = await _Child.start(self._options)
+        if self._is_closed:  # while it started
+            await child.stop()
+            raise _shut_down()
         self._children.add(child)
         return child
 
