@@ -9,14 +9,20 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import msgspec
+import structlog
 from starlette.types import ASGIApp
 
 from tsuzuki import __version__
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.guard.policy import Limits
+from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.api.about import About
 from tsuzuki.api.build import build_api
+from tsuzuki.api.gate import AccountsGate
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
+from tsuzuki.edge.auth import Callers
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.probes import Check, probes
 from tsuzuki.edge.stack import build_app
@@ -28,6 +34,8 @@ from tsuzuki.web.build import build_web
 
 Clock = Callable[[], Millis]
 
+_log = structlog.stdlib.get_logger("tsuzuki.start")
+
 
 class Tsuzuki(msgspec.Struct, frozen=True):
     """Everything that runs in this process."""
@@ -36,6 +44,7 @@ class Tsuzuki(msgspec.Struct, frozen=True):
     clock: Clock
     new_id: Callable[[], PublicId]
     db: Database
+    accounts: Accounts
     metrics: Metrics
     app: ASGIApp
 
@@ -58,6 +67,33 @@ def make_data_dir(settings: Settings) -> None:
         raise Unavailable(f"The data folder {settings.data_dir} cannot be made: {error.strerror}.") from error
 
 
+def accounts_of(settings: Settings, db: Database, clock: Clock) -> Accounts:
+    """The services of accounts, as the settings want them."""
+    limits = Limits(settings.login_limit, settings.login_window, settings.login_block)
+    return build_accounts(Ground(db, clock, os.urandom), limits, is_open=settings.allow_empty_password)
+
+
+@asynccontextmanager
+async def open_accounts(settings: Settings, *, clock: Clock = wall_clock) -> AsyncIterator[Accounts]:
+    """Migrate and open no more than the commands about people need."""
+    make_data_dir(settings)
+    await migrate(database_options(settings), now=clock())
+    db = await open_database(database_options(settings))
+    try:
+        yield accounts_of(settings, db, clock)
+    finally:
+        await db.close()
+
+
+async def _welcome(accounts: Accounts, settings: Settings) -> None:
+    """See that somebody can sign in, and say in the log how when that is not obvious."""
+    prepared = await accounts.setup.prepare(password=settings.password, is_open=settings.allow_empty_password)
+    if prepared.code is not None:
+        _log.warning("nobody_can_sign_in_yet", setup_code=prepared.code, open="/setup")
+    if settings.allow_empty_password:
+        _log.warning("open_without_password", why="TSUZUKI_ALLOW_EMPTY_PASSWORD is on")
+
+
 @asynccontextmanager
 async def open_tsuzuki(settings: Settings, *, clock: Clock = wall_clock) -> AsyncIterator[Tsuzuki]:
     """Migrate, open every part, and close them at the end of the block."""
@@ -76,20 +112,25 @@ async def open_tsuzuki(settings: Settings, *, clock: Clock = wall_clock) -> Asyn
             redis = redis_client(settings.redis_url)
             parts.push_async_callback(redis.aclose)
             checks["redis"] = redis.ping
+        accounts = accounts_of(settings, db, clock)
+        await _welcome(accounts, settings)
         yield Tsuzuki(
             settings=settings,
             clock=clock,
             new_id=lambda: uuid7(clock(), os.urandom(10)),
             db=db,
+            accounts=accounts,
             metrics=metrics,
-            app=_build_app(settings, db, metrics, checks),
+            app=_build_app(settings, accounts, metrics, checks),
         )
 
 
-def _build_app(settings: Settings, db: Database, metrics: Metrics, checks: dict[str, Check]) -> ASGIApp:
-    services: dict[type, object] = {About: About("tsuzuki", __version__, db.engine)}
-    api = build_api(services, version=__version__)
-    web = build_web(version=__version__, engine=db.engine, document=api.document)
+def _build_app(settings: Settings, accounts: Accounts, metrics: Metrics, checks: dict[str, Check]) -> ASGIApp:
+    engine = accounts.ground.db.engine
+    callers = Callers(accounts.sessions, accounts.tokens)
+    services: dict[type, object] = {About: About("tsuzuki", __version__, engine), **accounts.by_type()}
+    api = build_api(services, version=__version__, gate=AccountsGate(callers))
+    web = build_web(version=__version__, engine=engine, document=api.document)
     return build_app(
         [*probes(checks, metrics), *api.resources, *web.resources],
         metrics=metrics,

@@ -7,17 +7,13 @@ from typing import Any
 from tests.builders import NOON, a_public_id
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.ground import Ground
-from tsuzuki.accounts.guard.limiter import Limiter
 from tsuzuki.accounts.guard.policy import Limits
-from tsuzuki.accounts.invites import Invites
 from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.accounts.passwords import Passwords
-from tsuzuki.accounts.sessions import Device, Sessions
-from tsuzuki.accounts.setup import Setup
-from tsuzuki.accounts.signin import SignIn
-from tsuzuki.accounts.tenants import Tenants
-from tsuzuki.accounts.tokens import Tokens, Wish
-from tsuzuki.accounts.users import NewPerson, Users
+from tsuzuki.accounts.services import build_accounts
+from tsuzuki.accounts.sessions import Device
+from tsuzuki.accounts.tokens import Wish
+from tsuzuki.accounts.users import NewPerson
 from tsuzuki.db import Database
 from tsuzuki.model.ids import TenantId, UserId
 from tsuzuki.model.times import Millis
@@ -59,16 +55,18 @@ class House:
     def __init__(self, db: Database, *, is_open: bool = False, limits: Limits | None = None) -> None:
         self.db = db
         self.time = Time()
-        self.ground = Ground(db, self.time, os.urandom)
         self.passwords = CountedPasswords()
-        self.limiter = Limiter(db, self.time, limits or Limits())
-        self.sessions = Sessions(self.ground)
-        self.tokens = Tokens(self.ground)
-        self.sign_in = SignIn(self.ground, self.passwords, self.limiter, is_open=is_open)
-        self.users = Users(self.ground, self.passwords)
-        self.tenants = Tenants(self.ground)
-        self.setup = Setup(self.ground, self.passwords)
-        self.invites = Invites(self.ground, self.passwords, self.limiter, self.sign_in)
+        ground = Ground(db, self.time, os.urandom)
+        self.all = build_accounts(ground, limits or Limits(), is_open=is_open, passwords=self.passwords)
+        self.limiter = self.all.limiter
+        self.sessions = self.all.sessions
+        self.tokens = self.all.tokens
+        self.sign_in = self.all.sign_in
+        self.users = self.all.users
+        self.oneself = self.all.oneself
+        self.tenants = self.all.tenants
+        self.setup = self.all.setup
+        self.invites = self.all.invites
 
     async def add(self, username: str | None = None, **over: Any) -> User:
         """Someone who can sign in with PASSWORD."""

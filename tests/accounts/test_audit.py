@@ -7,9 +7,8 @@ from tests.accounts.builders import HERE, PASSWORD
 from tests.builders import NOON
 from tsuzuki.accounts.audit.reading import AuditLog, action_filter
 from tsuzuki.accounts.audit.recording import Deed, masked, record_tx
-from tsuzuki.accounts.audit.store import AuditFilter
+from tsuzuki.accounts.audit.rows import AuditFilter
 from tsuzuki.accounts.nouns import SYSTEM, Slice
-from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.accounts.tokens import Wish
 from tsuzuki.accounts.users import Change
 from tsuzuki.db.errors import DatabaseError
@@ -30,7 +29,7 @@ async def test_everything_done_to_accounts_is_written_down_with_who_did_it(house
     await house.users.change(caller.actor, user.public_id, Change(email="alice@example.org"))
     token = await house.tokens.make(other, Wish(name="t", scopes=("read",)))
     await house.tokens.revoke(other, token.token.public_id)
-    await Oneself(house.ground, house.passwords).change_own_password(other, PASSWORD, "another password")
+    await house.oneself.change_own_password(other, PASSWORD, "another password")
     invite = await house.invites.make(caller, "reader", None)
     await house.invites.revoke(caller, invite.public_id)
     tenant = await house.tenants.add(caller.actor, "Other")

@@ -8,7 +8,6 @@ import pytest
 from tests.accounts.builders import HERE, PASSWORD, House
 from tsuzuki.accounts.invites import Accepted
 from tsuzuki.accounts.nouns import SYSTEM, Slice
-from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.accounts.policy import name_from, name_problems
 from tsuzuki.accounts.users import Change
 from tsuzuki.db import DatabaseOptions, open_database
@@ -30,7 +29,7 @@ async def test_a_fresh_install_has_one_tenant_one_unlimited_shelf_and_a_code_for
     signed_in = await house.invites.accept(accepted(prepared.code.upper(), username="Root"), HERE, is_setup=True)
     assert (signed_in.user.username, signed_in.user.role) == ("root", "admin")
     caller = (await house.sessions.resume(signed_in.key, HERE.address)).caller
-    me = await Oneself(house.ground, house.passwords).look(caller)
+    me = await house.oneself.look(caller)
     assert [(shelf.name, shelf.plan) for shelf in me.shelves] == [("Main", "self-hosted")]
     assert not await house.setup.is_needed()
 
@@ -167,7 +166,7 @@ async def test_a_tenant_begins_with_a_shelf_of_its_own_and_its_people_see_no_oth
     tenant = await house.tenants.add(SYSTEM, "Other")
     mine = await house.caller(await house.add())
     theirs = await house.caller(await house.add(tenant_id=tenant.public_id))
-    oneself = Oneself(house.ground, house.passwords)
+    oneself = house.oneself
     my_shelf, their_shelf = await oneself.pick_shelf(mine, None), await oneself.pick_shelf(theirs, None)
     assert my_shelf.id != their_shelf.id
     assert await oneself.pick_shelf(mine, my_shelf.public_id) == my_shelf

@@ -8,9 +8,8 @@ from tests.accounts.builders import HERE, PASSWORD, House
 from tsuzuki.accounts.devices import device_name
 from tsuzuki.accounts.keys import hash_of
 from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.accounts.sessions import Device
-from tsuzuki.accounts.store import delete_old_tx, find_session_tx
+from tsuzuki.accounts.store import find_session_tx
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.model.errors import Invalid, NotFound, Unauthorized
 from tsuzuki.model.times import DAY, MINUTE
@@ -84,7 +83,7 @@ async def test_a_changed_password_ends_every_other_session(house):
     user = await house.add()
     caller = await house.caller(user)
     other = await house.enter(user)
-    oneself = Oneself(house.ground, house.passwords)
+    oneself = house.oneself
     with pytest.raises(Invalid, match="not the current password"):
         await oneself.change_own_password(caller, "wrong", "another password")
     assert await lives(house, other)
@@ -165,7 +164,7 @@ async def test_sessions_survive_a_restart(house, database_url):
 async def test_expired_rows_are_deleted(house):
     await house.enter(await house.add())
     house.time.pass_(31 * DAY)
-    assert await house.db.with_tx(lambda tx: delete_old_tx(tx, house.time())) == 1
+    assert await house.all.forget_old() == 1 + 2  # the session, and its sign-in's two counters
 
 
 @pytest.mark.parametrize(

@@ -153,3 +153,22 @@ class Slice(msgspec.Struct, frozen=True):
 
     most: int = 50
     skip: int = 0
+
+
+class TenantContents(msgspec.Struct, frozen=True):
+    """What goes with a tenant, or holds it."""
+
+    users: int
+    shelves: int
+    subscriptions: int
+    follows: int
+    bookmarks: int
+    activities: int
+
+
+class UserContents(msgspec.Struct, frozen=True):
+    """What goes with a person. The shelves are the tenant's and stay."""
+
+    sessions: int
+    tokens: int
+    invites: int

@@ -2,16 +2,25 @@
 
 import msgspec
 
+from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.guard.limiter import Limiter
 from tsuzuki.accounts.nouns import Shelf, Tenant, User
 from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.people import found, set_password_tx, store_change_tx
 from tsuzuki.accounts.policy import password_problems
-from tsuzuki.accounts.store import find_shelf_tx, get_credential_tx, get_tenant_tx, get_user_tx, list_shelves_tx
+from tsuzuki.accounts.store import (
+    find_shelf_tx,
+    get_credential_tx,
+    get_tenant_tx,
+    get_user_tx,
+    list_shelves_tx,
+    set_identity_tx,
+)
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import Conflict, Invalid, Problem
-from tsuzuki.model.ids import PublicId
+from tsuzuki.model.ids import PublicId, show_id
 
 
 class Me(msgspec.Struct, frozen=True):
@@ -25,9 +34,10 @@ class Me(msgspec.Struct, frozen=True):
 class Oneself:
     """What nobody needs an administrator for."""
 
-    def __init__(self, ground: Ground, passwords: Passwords) -> None:
+    def __init__(self, ground: Ground, passwords: Passwords, limiter: Limiter) -> None:
         self._ground = ground
         self._passwords = passwords
+        self._limiter = limiter
 
     async def look(self, caller: Caller) -> Me:
         """The caller with tenant and shelves."""
@@ -44,9 +54,8 @@ class Oneself:
         if problems := password_problems(new, "new_password"):
             raise Invalid(problems[0].message, problems)
         known = await self._ground.db.read(lambda tx: get_credential_tx(tx, caller.user_id))
-        if known.password_hash is not None and not (await self._passwords.check(current, known.password_hash)).right:
-            wrong = Problem("current_password", "This is not the current password.")
-            raise Invalid(wrong.message, (wrong,))
+        if known.password_hash is not None:
+            await self._prove(caller, current, known.password_hash)
         password_hash = await self._passwords.hash(new)
 
         async def change(tx: Tx) -> None:
@@ -63,6 +72,19 @@ class Oneself:
             )
 
         await self._ground.db.with_tx(change)
+
+    async def unlink(self, caller: Caller) -> None:
+        """Forget the identity at the provider; Conflict when there is no password to come in by instead."""
+
+        async def unlink(tx: Tx) -> None:
+            if (await get_credential_tx(tx, caller.user_id)).password_hash is None:
+                raise Conflict("Set a password first, or you could not sign in again.")
+            now = self._ground.clock()
+            await set_identity_tx(tx, caller.user_id, issuer=None, subject=None, now=now)
+            deed = Deed("user.unlink", "user", show_id(caller.user_public_id))
+            await record_tx(tx, caller.actor, deed, now=now)
+
+        await self._ground.db.with_tx(unlink)
 
     async def choose_shelf(self, caller: Caller, shelf: PublicId | None) -> User:
         """The shelf that is meant when none is named; NotFound for another tenant's (I8)."""
@@ -86,3 +108,11 @@ class Oneself:
             return found(next(iter(chosen + shelves), None), "shelf")
 
         return await self._ground.db.read(pick)
+
+    async def _prove(self, caller: Caller, password: str, stored: str) -> None:
+        """A session that somebody else got hold of guesses no more often than a stranger (SEC-37)."""
+        attempt = await self._limiter.begin(caller.address, caller.username)
+        if not (await self._passwords.check(password, stored)).right:
+            wrong = Problem("current_password", "This is not the current password.")
+            raise Invalid(wrong.message, (wrong,))
+        await self._limiter.forgive(attempt)

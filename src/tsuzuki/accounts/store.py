@@ -13,10 +13,12 @@ from tsuzuki.accounts.nouns import (
     Shelf,
     Slice,
     Tenant,
+    TenantContents,
     Token,
     TokenId,
     TokenKind,
     User,
+    UserContents,
 )
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
@@ -31,17 +33,6 @@ async def lock_people_tx(tx: Tx) -> None:
 
 
 # -- tenants and their shelves
-
-
-class TenantContents(msgspec.Struct, frozen=True):
-    """What goes with a tenant, or holds it."""
-
-    users: int
-    shelves: int
-    subscriptions: int
-    follows: int
-    bookmarks: int
-    activities: int
 
 
 async def add_tenant_tx(tx: Tx, public_id: PublicId, name: str, now: Millis) -> Tenant:
@@ -121,14 +112,6 @@ class NewUser(msgspec.Struct, frozen=True, kw_only=True):
     email: str | None = None
     oidc_issuer: str | None = None
     oidc_subject: str | None = None
-
-
-class UserContents(msgspec.Struct, frozen=True):
-    """What goes with a person. The shelves are the tenant's and stay."""
-
-    sessions: int
-    tokens: int
-    invites: int
 
 
 async def add_user_tx(tx: Tx, new: NewUser, now: Millis) -> User:

@@ -7,10 +7,9 @@ import msgspec
 
 from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.ground import Ground
-from tsuzuki.accounts.nouns import Actor, Slice, Tenant
+from tsuzuki.accounts.nouns import Actor, Slice, Tenant, TenantContents
 from tsuzuki.accounts.people import tenant_tx
 from tsuzuki.accounts.store import (
-    TenantContents,
     add_shelf_tx,
     add_tenant_tx,
     count_tenant_contents_tx,

@@ -4,7 +4,7 @@ import msgspec
 
 from tsuzuki.accounts.audit.recording import record_tx
 from tsuzuki.accounts.ground import Ground
-from tsuzuki.accounts.nouns import Actor, ListedUser, Role, Slice, Tenant, User
+from tsuzuki.accounts.nouns import Actor, ListedUser, Role, Slice, Tenant, User, UserContents
 from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.people import (
     add_person_tx,
@@ -18,7 +18,6 @@ from tsuzuki.accounts.people import (
 from tsuzuki.accounts.policy import name_problems, password_problems, plain_name
 from tsuzuki.accounts.store import (
     NewUser,
-    UserContents,
     count_other_admins_tx,
     count_user_contents_tx,
     delete_user_tx,

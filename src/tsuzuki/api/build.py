@@ -7,13 +7,21 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.api import PREFIX, about
+from tsuzuki.api import PREFIX, about, auditlog, joining, me, sessions, tenants, users
 from tsuzuki.api.binding import BindingError, Services, bind
 from tsuzuki.api.endpoints import Endpoint, Gate, PublicGate
 from tsuzuki.api.openapi import Json, document
 from tsuzuki.edge.routing import Handler, Resource, page
 
-ENDPOINTS: tuple[Endpoint, ...] = (*about.ENDPOINTS,)
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *about.ENDPOINTS,
+    *sessions.ENDPOINTS,
+    *joining.ENDPOINTS,
+    *me.ENDPOINTS,
+    *users.ENDPOINTS,
+    *tenants.ENDPOINTS,
+    *auditlog.ENDPOINTS,
+)
 """A domain's module is added here; `bootstrap` adds the services that its handlers name."""
 
 

@@ -6,6 +6,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from tsuzuki.edge.boundary import ErrorBoundary, ErrorPage
+from tsuzuki.edge.cookies import Cookies
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.observing import Observed
 from tsuzuki.edge.request_ids import RequestIds
@@ -17,7 +18,7 @@ def build_app(
     resources: Iterable[Resource], *, metrics: Metrics, error_page: ErrorPage, allowed_origins: Sequence[str] = ()
 ) -> ASGIApp:
     """The whole ASGI application over these resources."""
-    app: ASGIApp = ErrorBoundary(build_router(resources), error_page)
+    app: ASGIApp = Cookies(ErrorBoundary(build_router(resources), error_page))
     if allowed_origins:
         app = CORSMiddleware(
             app,

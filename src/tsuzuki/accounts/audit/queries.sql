@@ -3,7 +3,7 @@ insert into audit (at, actor_id, actor, action, entity_type, entity_id, before, 
 values (:at, :actor_id, :actor, :action, :entity_type, :entity_id, :before, :after, :reason, :address);
 
 -- fragment: audit_filter
-(cast(:actor_id as text) is null or actor_id = :actor_id)
+(cast(:actor_id as text) is null or coalesce(actor_id, 'system') = :actor_id)
   and (cast(:prefix as text) is null or action = :action or substr(action, 1, length(:prefix)) = :prefix)
   and (cast(:entity_type as text) is null or entity_type = :entity_type)
   and (cast(:entity_id as text) is null or entity_id = :entity_id)

@@ -1,6 +1,7 @@
 """Looking into the audit log."""
 
-from tsuzuki.accounts.audit.store import AuditFilter, AuditRow, list_audit_tx
+from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
+from tsuzuki.accounts.audit.store import list_audit_tx
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Database
 

@@ -4,40 +4,12 @@ from typing import Any
 
 import msgspec
 
+from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.accounts.audit")
-
-
-class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which rows of the log; what is None does not matter."""
-
-    actor_id: str | None = None
-    action: str | None = None
-    prefix: str | None = None
-    """With `action`: that one, and every one that begins like this."""
-    entity_type: str | None = None
-    entity_id: str | None = None
-    since: Millis = Millis(0)
-    until: Millis = Millis(2**62)
-
-
-class AuditRow(msgspec.Struct, frozen=True):
-    """One thing that somebody did."""
-
-    id: int
-    at: Millis
-    actor_id: str | None
-    actor: str
-    action: str
-    entity_type: str
-    entity_id: str
-    before: dict[str, Any] | None
-    after: dict[str, Any] | None
-    reason: str | None
-    address: str | None
 
 
 class NewAuditRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,65 @@
+"""Every service of this area, built once for a process."""
+
+import msgspec
+
+from tsuzuki.accounts.audit.reading import AuditLog
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.guard.limiter import Limiter
+from tsuzuki.accounts.guard.policy import Limits
+from tsuzuki.accounts.invites import Invites
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.passwords import Passwords
+from tsuzuki.accounts.sessions import Sessions
+from tsuzuki.accounts.setup import Setup
+from tsuzuki.accounts.signin import SignIn
+from tsuzuki.accounts.store import delete_old_tx
+from tsuzuki.accounts.tenants import Tenants
+from tsuzuki.accounts.tokens import Tokens
+from tsuzuki.accounts.users import Users
+
+
+class Accounts(msgspec.Struct, frozen=True):
+    """The services, by name; the passwords' threads are shared by all of them."""
+
+    ground: Ground
+    limiter: Limiter
+    sessions: Sessions
+    tokens: Tokens
+    sign_in: SignIn
+    oneself: Oneself
+    users: Users
+    tenants: Tenants
+    invites: Invites
+    setup: Setup
+    audit_log: AuditLog
+
+    def by_type(self) -> dict[type, object]:
+        """Each service under its own type: how handlers ask for it."""
+        return {type(service): service for service in msgspec.structs.astuple(self)}
+
+    async def forget_old(self) -> int:
+        """Delete expired sessions, invitations and attempts; how many rows that were. To be done now and then."""
+        gone = await self.ground.db.with_tx(lambda tx: delete_old_tx(tx, self.ground.clock()))
+        return gone + await self.limiter.forget_old()
+
+
+def build_accounts(
+    ground: Ground, limits: Limits, *, is_open: bool = False, passwords: Passwords | None = None
+) -> Accounts:
+    """The services over this ground; `is_open` is R76."""
+    checker = passwords or Passwords()
+    limiter = Limiter(ground.db, ground.clock, limits)
+    sign_in = SignIn(ground, checker, limiter, is_open=is_open)
+    return Accounts(
+        ground=ground,
+        limiter=limiter,
+        sessions=Sessions(ground),
+        tokens=Tokens(ground),
+        sign_in=sign_in,
+        oneself=Oneself(ground, checker, limiter),
+        users=Users(ground, checker),
+        tenants=Tenants(ground),
+        invites=Invites(ground, checker, limiter, sign_in),
+        setup=Setup(ground, checker),
+        audit_log=AuditLog(ground.db),
+    )

@@ -1,0 +1,97 @@
+"""The audit log, for the operator. Names of fields as in the crawler's domain."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from tsuzuki.accounts.audit.reading import MOST_ROWS, AuditLog, action_filter
+from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.forms import Moment, PageNumber, Query
+from tsuzuki.api.views import Listing, PageMeta, Time
+from tsuzuki.model.times import Millis, from_datetime, iso
+
+Word = Annotated[str, Meta(max_length=200)]
+
+
+class AuditQuery(Query, frozen=True, kw_only=True):
+    """`action` is exact and with all below it (`user` finds `user.disable`); `user.*` and `us*` are beginnings.
+
+    `actorid` is a user's id, or `system`. `from` is included, `to` is not.
+    """
+
+    actorid: Word | None = None
+    action: Word | None = None
+    entitytype: Word | None = None
+    entityid: Word | None = None
+    since: Moment | None = msgspec.field(default=None, name="from")
+    until: Moment | None = msgspec.field(default=None, name="to")
+    page: PageNumber = 1
+    limit: Annotated[int, Meta(ge=1, le=MOST_ROWS)] = 50
+
+
+class AuditView(msgspec.Struct, frozen=True):
+    """One thing that somebody did; without `actorid` it was the system."""
+
+    id: int
+    actorid: str | None
+    actor: str
+    action: str
+    entitytype: str
+    entityid: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    reason: str | None
+    address: str | None
+    createdat: Time
+
+
+async def list_audit_log(query: AuditQuery, log: AuditLog) -> Listing[AuditView, PageMeta]:
+    """Newest first. Secrets are masked."""
+    part = Slice(most=query.limit, skip=(query.page - 1) * query.limit)
+    rows, total = await log.list(_filter(query), part)
+    return Listing([_row(row) for row in rows], PageMeta.of(total, query.page, query.limit))
+
+
+def _filter(query: AuditQuery) -> AuditFilter:
+    action, prefix = action_filter(query.action)
+    since, until = AuditFilter().since, AuditFilter().until
+    return AuditFilter(
+        actor_id=query.actorid,
+        action=action,
+        prefix=prefix,
+        entity_type=query.entitytype,
+        entity_id=query.entityid,
+        since=since if query.since is None else from_datetime(query.since),
+        until=until if query.until is None else Millis(from_datetime(query.until)),
+    )
+
+
+def _row(row: AuditRow) -> AuditView:
+    return AuditView(
+        id=row.id,
+        actorid=row.actor_id,
+        actor=row.actor,
+        action=row.action,
+        entitytype=row.entity_type,
+        entityid=row.entity_id,
+        before=row.before,
+        after=row.after,
+        reason=row.reason,
+        address=row.address,
+        createdat=iso(row.at),
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/admin/auditlog",
+        handler=list_audit_log,
+        summary="Who did what",
+        access=Access.ADMIN,
+        tags=("audit",),
+    ),
+)

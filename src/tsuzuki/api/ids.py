@@ -1,0 +1,27 @@
+"""Public ids in paths and bodies."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from tsuzuki.model.errors import Invalid, NotFound, Problem
+from tsuzuki.model.ids import PublicId, read_id
+
+IdText = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "uuid"})]
+"""An id as clients see it."""
+
+
+def id_in_path(text: str, what: str) -> PublicId:
+    """The id; NotFound for a text that cannot be one: nothing is there."""
+    public_id = read_id(text)
+    if public_id is None:
+        raise NotFound(f"There is no such {what}.")
+    return public_id
+
+
+def id_in_field(text: str | None, field: str) -> PublicId | None:
+    """The id that a field holds, if it holds any; Invalid for a text that cannot be one."""
+    public_id = None if text is None else read_id(text)
+    if text is not None and public_id is None:
+        raise Invalid(f"{field} must be an id.", (Problem(field, f"{field} must be an id."),))
+    return public_id

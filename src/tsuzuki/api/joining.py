@@ -1,0 +1,92 @@
+"""How people come to be: the first visit, and invitations."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from starlette.requests import Request
+
+from tsuzuki.accounts.invites import Accepted, Invites
+from tsuzuki.accounts.setup import FIRST_ADMIN, Setup
+from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.forms import Body
+from tsuzuki.api.sessions import Name, SignedInView, begin_session
+from tsuzuki.edge.auth import device_of
+from tsuzuki.model.errors import Conflict, Forbidden, TooManyRequests, Unauthorized
+
+Code = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class SetupView(msgspec.Struct, frozen=True):
+    """Whether nobody can sign in yet."""
+
+    needed: bool
+
+
+class SetupBody(Body, frozen=True, kw_only=True):
+    """The code from the log, and what the first administrator wants to be called."""
+
+    code: Code
+    username: Name = FIRST_ADMIN
+    password: str
+
+
+class InvitedBody(Body, frozen=True, kw_only=True):
+    """The code of an invitation, and what its owner wants to be called."""
+
+    code: Code
+    username: Name
+    password: str
+
+
+async def show_setup(setup: Setup) -> SetupView:
+    """Whether the first administrator is still to come."""
+    return SetupView(await setup.is_needed())
+
+
+async def set_up(request: Request, body: SetupBody, invites: Invites) -> SignedInView:
+    """Makes the first administrator, once, with the code that the server printed in its log."""
+    return begin_session(request, await invites.accept(_accepted(body), device_of(request), is_setup=True))
+
+
+async def accept_invite(request: Request, body: InvitedBody, invites: Invites) -> SignedInView:
+    """Makes the invited account and signs it in."""
+    return begin_session(request, await invites.accept(_accepted(body), device_of(request)))
+
+
+def _accepted(body: SetupBody | InvitedBody) -> Accepted:
+    return Accepted(code=body.code, username=body.username, password=body.password)
+
+
+_ERRORS = (Unauthorized, Forbidden, Conflict, TooManyRequests)
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/setup",
+        handler=show_setup,
+        summary="Whether this server has an administrator",
+        access=Access.PUBLIC,
+        tags=("sign-in",),
+    ),
+    Endpoint(
+        method="POST",
+        path="/setup",
+        handler=set_up,
+        summary="Become the first administrator",
+        access=Access.PUBLIC,
+        tags=("sign-in",),
+        status=201,
+        errors=_ERRORS,
+    ),
+    Endpoint(
+        method="POST",
+        path="/invites/accept",
+        handler=accept_invite,
+        summary="Accept an invitation",
+        access=Access.PUBLIC,
+        tags=("sign-in",),
+        status=201,
+        errors=_ERRORS,
+    ),
+)

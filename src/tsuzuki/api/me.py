@@ -1,0 +1,288 @@
+"""What belongs to the caller: profile, password, sessions, tokens."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.devices import device_name
+from tsuzuki.accounts.nouns import Protocol, Role, Scope, Session, Shelf, Token
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.sessions import Sessions
+from tsuzuki.accounts.tokens import Tokens, Wish
+from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.forms import Body, Moment
+from tsuzuki.api.ids import IdText, id_in_field, id_in_path
+from tsuzuki.api.views import Time, shown
+from tsuzuki.model.errors import Conflict, NotFound, TooManyRequests
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import from_datetime, iso
+
+
+class TenantRef(msgspec.Struct, frozen=True):
+    """A tenant, in short."""
+
+    id: str
+    name: str
+
+
+class ShelfView(msgspec.Struct, frozen=True):
+    """A shelf to read from."""
+
+    id: str
+    name: str
+    plan: str
+
+
+class MeView(msgspec.Struct, frozen=True):
+    """The caller, the tenant and its shelves; `default_shelf_id` is what requests without `?shelf=` mean."""
+
+    id: str
+    username: str
+    role: Role
+    email: str | None
+    scopes: list[str]
+    tenant: TenantRef
+    shelves: list[ShelfView]
+    default_shelf_id: str | None
+
+
+class SessionView(msgspec.Struct, frozen=True):
+    """A signed-in browser."""
+
+    id: str
+    device: str
+    address: str
+    is_current: bool
+    created_at: Time
+    last_used_at: Time
+    expires_at: Time
+
+
+class EndedView(msgspec.Struct, frozen=True):
+    """How many sessions ended."""
+
+    ended: int
+
+
+class TokenView(msgspec.Struct, frozen=True):
+    """A token or a device password, without its secret."""
+
+    id: str
+    name: str
+    kind: str
+    scopes: list[str]
+    created_at: Time
+    last_used_at: Time | None
+    expires_at: Time | None
+    revoked_at: Time | None
+
+
+class NewTokenView(msgspec.Struct, frozen=True):
+    """A new token; `token` is the secret, shown this once."""
+
+    token: str
+    details: TokenView
+
+
+class MeBody(Body, frozen=True, kw_only=True):
+    """What to change; null means the tenant's first shelf."""
+
+    default_shelf_id: IdText | UnsetType | None = UNSET
+
+
+class PasswordBody(Body, frozen=True, kw_only=True):
+    """The password as it is, empty when there is none, and as it shall be."""
+
+    current_password: str = ""
+    new_password: str
+
+
+class TokenBody(Body, frozen=True, kw_only=True):
+    """Scopes for the API, or protocols for a device password; without an end it never expires."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    scopes: tuple[Scope, ...] = ()
+    protocols: tuple[Protocol, ...] = ()
+    expires_at: Moment | None = None
+
+
+async def show_me(caller: Caller, oneself: Oneself) -> MeView:
+    """The caller, the tenant and its shelves."""
+    me = await oneself.look(caller)
+    chosen = [shelf for shelf in me.shelves if shelf.id == me.user.default_shelf_id]
+    default = next(iter(chosen + me.shelves), None)
+    return MeView(
+        id=show_id(me.user.public_id),
+        username=me.user.username,
+        role=me.user.role,
+        email=me.user.email,
+        scopes=sorted(caller.scopes),
+        tenant=TenantRef(show_id(me.tenant.public_id), me.tenant.name),
+        shelves=[_shelf(shelf) for shelf in me.shelves],
+        default_shelf_id=show_id(default.public_id) if default else None,
+    )
+
+
+async def change_me(caller: Caller, body: MeBody, oneself: Oneself) -> MeView:
+    """Chooses the shelf that requests without `?shelf=` mean."""
+    if body.default_shelf_id is not UNSET:
+        await oneself.choose_shelf(caller, id_in_field(body.default_shelf_id, "default_shelf_id"))
+    return await show_me(caller, oneself)
+
+
+async def change_password(caller: Caller, body: PasswordBody, oneself: Oneself) -> None:
+    """Every other session ends; tokens stay."""
+    await oneself.change_own_password(caller, body.current_password, body.new_password)
+
+
+async def unlink_identity(caller: Caller, oneself: Oneself) -> None:
+    """The account is no longer linked to an identity provider."""
+    await oneself.unlink(caller)
+
+
+async def list_sessions(caller: Caller, sessions: Sessions) -> list[SessionView]:
+    """Where the caller is signed in, last used first."""
+    return [_session(one, caller) for one in await sessions.list(caller)]
+
+
+async def end_session(session_id: IdText, caller: Caller, sessions: Sessions) -> None:
+    """Signs one browser out."""
+    await sessions.end(caller, id_in_path(session_id, "session"))
+
+
+async def end_other_sessions(caller: Caller, sessions: Sessions) -> EndedView:
+    """Signs every browser out but the caller's own."""
+    return EndedView(await sessions.end_others(caller))
+
+
+async def list_tokens(caller: Caller, tokens: Tokens) -> list[TokenView]:
+    """The caller's tokens and device passwords, newest first."""
+    return [_token(one) for one in await tokens.list(caller)]
+
+
+async def create_token(caller: Caller, body: TokenBody, tokens: Tokens) -> NewTokenView:
+    """A token that a token makes may do no more, and lives no longer, than the one that makes it."""
+    made = await tokens.make(
+        caller,
+        Wish(
+            name=body.name,
+            scopes=body.scopes,
+            protocols=body.protocols,
+            expires_at=None if body.expires_at is None else from_datetime(body.expires_at),
+        ),
+    )
+    return NewTokenView(made.key, _token(made.token))
+
+
+async def revoke_token(token_id: IdText, caller: Caller, tokens: Tokens) -> None:
+    """The token opens nothing from now on."""
+    await tokens.revoke(caller, id_in_path(token_id, "token"))
+
+
+def _shelf(shelf: Shelf) -> ShelfView:
+    return ShelfView(show_id(shelf.public_id), shelf.name, shelf.plan)
+
+
+def _session(session: Session, caller: Caller) -> SessionView:
+    return SessionView(
+        id=show_id(session.public_id),
+        device=device_name(session.user_agent),
+        address=session.address,
+        is_current=session.id == caller.session_id,
+        created_at=iso(session.created_at),
+        last_used_at=iso(session.last_used_at),
+        expires_at=iso(session.expires_at),
+    )
+
+
+def _token(token: Token) -> TokenView:
+    return TokenView(
+        id=show_id(token.public_id),
+        name=token.name,
+        kind=token.kind,
+        scopes=token.scopes.split(),
+        created_at=iso(token.created_at),
+        last_used_at=shown(token.last_used_at),
+        expires_at=shown(token.expires_at),
+        revoked_at=shown(token.revoked_at),
+    )
+
+
+_TAGS = ("me",)
+
+ENDPOINTS = (
+    Endpoint(method="GET", path="/me", handler=show_me, summary="Who I am", access=Access.READ, tags=_TAGS),
+    Endpoint(
+        method="PATCH",
+        path="/me",
+        handler=change_me,
+        summary="Choose my shelf",
+        access=Access.WRITE,
+        tags=_TAGS,
+        errors=(NotFound,),
+    ),
+    Endpoint(
+        method="PUT",
+        path="/me/password",
+        handler=change_password,
+        summary="Change my password",
+        access=Access.WRITE,
+        tags=_TAGS,
+        errors=(Conflict, TooManyRequests),
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/me/identity",
+        handler=unlink_identity,
+        summary="Unlink my identity",
+        access=Access.WRITE,
+        tags=_TAGS,
+        errors=(Conflict,),
+    ),
+    Endpoint(
+        method="GET",
+        path="/me/sessions",
+        handler=list_sessions,
+        summary="Where I am signed in",
+        access=Access.READ,
+        tags=_TAGS,
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/me/sessions",
+        handler=end_other_sessions,
+        summary="Sign out everywhere else",
+        access=Access.WRITE,
+        tags=_TAGS,
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/me/sessions/{session_id}",
+        handler=end_session,
+        summary="Sign one browser out",
+        access=Access.WRITE,
+        tags=_TAGS,
+        errors=(NotFound,),
+    ),
+    Endpoint(method="GET", path="/me/tokens", handler=list_tokens, summary="My tokens", access=Access.READ, tags=_TAGS),
+    Endpoint(
+        method="POST",
+        path="/me/tokens",
+        handler=create_token,
+        summary="Make a token",
+        access=Access.WRITE,
+        tags=_TAGS,
+        status=201,
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/me/tokens/{token_id}",
+        handler=revoke_token,
+        summary="Revoke a token",
+        access=Access.WRITE,
+        tags=_TAGS,
+        errors=(NotFound,),
+    ),
+)

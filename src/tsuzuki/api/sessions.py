@@ -1,0 +1,87 @@
+"""Signing in and out."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from starlette.requests import Request
+
+from tsuzuki.accounts.nouns import Role, User
+from tsuzuki.accounts.setup import FIRST_ADMIN
+from tsuzuki.accounts.signin import WRONG_PAIR, SignedIn, SignIn
+from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.forms import Body
+from tsuzuki.edge.auth import SESSION, address_of, device_of, is_addressed_locally
+from tsuzuki.model.errors import Forbidden, TooManyRequests, Unauthorized
+from tsuzuki.model.ids import show_id
+
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class SignInBody(Body, frozen=True, kw_only=True):
+    """A name, by default `admin`, and its password."""
+
+    username: Name = FIRST_ADMIN
+    password: str
+
+
+class UserView(msgspec.Struct, frozen=True):
+    """A person, in short."""
+
+    id: str
+    username: str
+    role: Role
+
+
+class SignedInView(msgspec.Struct, frozen=True):
+    """Who is signed in now; the session is in the cookie."""
+
+    user: UserView
+
+
+def user_view(user: User) -> UserView:
+    """A person as others see them."""
+    return UserView(show_id(user.public_id), user.username, user.role)
+
+
+def begin_session(request: Request, signed_in: SignedIn) -> SignedInView:
+    """Send the new session's cookie."""
+    SESSION.set(request, signed_in.key)
+    return SignedInView(user_view(signed_in.user))
+
+
+async def sign_in(request: Request, body: SignInBody, service: SignIn) -> SignedInView:
+    """Begins a session; the one that the browser had ends."""
+    if not body.password and not is_addressed_locally(request):
+        raise Unauthorized(WRONG_PAIR)  # R76: where no password is needed, another site could still be rebound to us
+    return begin_session(request, await service.sign_in(body.username, body.password, device_of(request)))
+
+
+async def sign_out(request: Request, service: SignIn) -> None:
+    """Ends the session of the cookie, if there is one."""
+    key = SESSION.read(request)
+    if key is not None:
+        await service.sign_out(key, address_of(request))
+        SESSION.clear(request)
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="POST",
+        path="/sessions",
+        handler=sign_in,
+        summary="Sign in",
+        access=Access.PUBLIC,
+        tags=("sign-in",),
+        errors=(Unauthorized, Forbidden, TooManyRequests),
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/sessions",
+        handler=sign_out,
+        summary="Sign out",
+        access=Access.PUBLIC,
+        tags=("sign-in",),
+        errors=(Forbidden,),
+    ),
+)

@@ -1,0 +1,98 @@
+"""The operator's side of tenants."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Tenant, TenantContents
+from tsuzuki.accounts.tenants import Tenants
+from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.forms import Body
+from tsuzuki.api.ids import IdText, id_in_path
+from tsuzuki.api.paging import PageQuery
+from tsuzuki.api.views import Listing, PageMeta, Time, shown
+from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import iso
+
+
+class TenantView(msgspec.Struct, frozen=True):
+    """Who pays."""
+
+    id: str
+    name: str
+    churned_at: Time | None
+    created_at: Time
+    updated_at: Time
+
+
+class TenantBody(Body, frozen=True, kw_only=True):
+    """What it is called."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+async def list_tenants(page: PageQuery, tenants: Tenants) -> Listing[TenantView, PageMeta]:
+    """All tenants, oldest first."""
+    found, total = await tenants.list(page.part)
+    return Listing([_tenant(tenant) for tenant in found], page.meta(total))
+
+
+async def create_tenant(caller: Caller, body: TenantBody, tenants: Tenants) -> TenantView:
+    """A tenant with one shelf."""
+    return _tenant(await tenants.add(caller.actor, body.name))
+
+
+async def show_tenant(tenant_id: IdText, tenants: Tenants) -> TenantView:
+    """One tenant."""
+    return _tenant(await tenants.get(id_in_path(tenant_id, "tenant")))
+
+
+async def change_tenant(tenant_id: IdText, caller: Caller, body: TenantBody, tenants: Tenants) -> TenantView:
+    """Renames it."""
+    return _tenant(await tenants.rename(caller.actor, id_in_path(tenant_id, "tenant"), body.name))
+
+
+async def show_tenant_contents(tenant_id: IdText, tenants: Tenants) -> TenantContents:
+    """What deleting this tenant would take along."""
+    return await tenants.contents(id_in_path(tenant_id, "tenant"))
+
+
+async def delete_tenant(tenant_id: IdText, caller: Caller, tenants: Tenants) -> TenantContents:
+    """Deletes it with its shelves; says what went along. Not while people belong to it, or the ledger names it."""
+    return await tenants.delete(caller.actor, id_in_path(tenant_id, "tenant"))
+
+
+def _tenant(tenant: Tenant) -> TenantView:
+    return TenantView(
+        id=show_id(tenant.public_id),
+        name=tenant.name,
+        churned_at=shown(tenant.churned_at),
+        created_at=iso(tenant.created_at),
+        updated_at=iso(tenant.updated_at),
+    )
+
+
+def _admin(method: str, path: str, handler: Callable[..., Awaitable[Any]], summary: str, **rest: Any) -> Endpoint:
+    return Endpoint(
+        method=method, path=path, handler=handler, summary=summary, access=Access.ADMIN, tags=("tenants",), **rest
+    )
+
+
+ENDPOINTS = (
+    _admin("GET", "/admin/tenants", list_tenants, "All tenants"),
+    _admin("POST", "/admin/tenants", create_tenant, "Add a tenant", status=201),
+    _admin("GET", "/admin/tenants/{tenant_id}", show_tenant, "One tenant", errors=(NotFound,)),
+    _admin("PATCH", "/admin/tenants/{tenant_id}", change_tenant, "Rename a tenant", errors=(NotFound,)),
+    _admin("DELETE", "/admin/tenants/{tenant_id}", delete_tenant, "Delete a tenant", errors=(NotFound, Conflict)),
+    _admin(
+        "GET",
+        "/admin/tenants/{tenant_id}/contents",
+        show_tenant_contents,
+        "What goes with a tenant",
+        errors=(NotFound,),
+    ),
+)

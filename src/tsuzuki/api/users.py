@@ -1,0 +1,239 @@
+"""The operator's side of people: accounts and invitations."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.invites import Invites
+from tsuzuki.accounts.nouns import Invite, ListedUser, Role, Tenant, User, UserContents
+from tsuzuki.accounts.users import Change, NewPerson, Users
+from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.forms import Body
+from tsuzuki.api.ids import IdText, id_in_field, id_in_path
+from tsuzuki.api.me import TenantRef
+from tsuzuki.api.paging import PageQuery
+from tsuzuki.api.sessions import Name
+from tsuzuki.api.views import Listing, PageMeta, Time, shown
+from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import iso
+
+Email = Annotated[str, Meta(min_length=3, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
+Reason = Annotated[str, Meta(max_length=500)]
+
+
+class AccountView(msgspec.Struct, frozen=True):
+    """A person as the operator sees them."""
+
+    id: str
+    username: str
+    role: Role
+    email: str | None
+    tenant: TenantRef
+    disabled_at: Time | None
+    created_at: Time
+
+
+class ListedAccountView(AccountView, frozen=True, kw_only=True):
+    """A person in the list; `last_used_at` is of their sessions."""
+
+    has_password: bool
+    is_linked: bool
+    last_used_at: Time | None
+
+
+class InviteView(msgspec.Struct, frozen=True):
+    """An open invitation, without its code."""
+
+    id: str
+    role: Role
+    tenant_id: str
+    invited_by: str | None
+    created_at: Time
+    expires_at: Time
+
+
+class NewInviteView(msgspec.Struct, frozen=True):
+    """A new invitation; `code` is shown this once, `path` is where to use it."""
+
+    id: str
+    role: Role
+    code: str
+    path: str
+    expires_at: Time
+
+
+class AccountBody(Body, frozen=True, kw_only=True):
+    """Without a tenant in the first one; without a password they come in by an identity provider only."""
+
+    username: Name
+    role: Role = "reader"
+    tenant_id: IdText | None = None
+    password: str | None = None
+    email: Email | None = None
+
+
+class AccountChangeBody(Body, frozen=True, kw_only=True):
+    """What to change."""
+
+    role: Role | UnsetType = UNSET
+    email: Email | UnsetType | None = UNSET
+
+
+class ReasonBody(Body, frozen=True, kw_only=True):
+    """Why, for the audit log."""
+
+    reason: Reason | None = None
+
+
+class NewPasswordBody(Body, frozen=True, kw_only=True):
+    """The password that they shall have."""
+
+    password: str
+
+
+class InviteBody(Body, frozen=True, kw_only=True):
+    """What the invited account will be; without a tenant in the first one."""
+
+    role: Role = "reader"
+    tenant_id: IdText | None = None
+
+
+async def list_users(page: PageQuery, users: Users) -> Listing[ListedAccountView, PageMeta]:
+    """Everyone, oldest first."""
+    found, total = await users.list(page.part)
+    return Listing([_listed(user) for user in found], page.meta(total))
+
+
+async def create_user(caller: Caller, body: AccountBody, users: Users) -> AccountView:
+    """Adds someone."""
+    new = NewPerson(
+        username=body.username,
+        role=body.role,
+        tenant_id=id_in_field(body.tenant_id, "tenant_id"),
+        password=body.password,
+        email=body.email,
+    )
+    user = await users.add(caller.actor, new)
+    return _account(*await users.get(user.public_id))
+
+
+async def show_user(user_id: IdText, users: Users) -> AccountView:
+    """One person."""
+    return _account(*await users.get(id_in_path(user_id, "user")))
+
+
+async def change_user(user_id: IdText, caller: Caller, body: AccountChangeBody, users: Users) -> AccountView:
+    """Changes role or e-mail address."""
+    public_id = id_in_path(user_id, "user")
+    await users.change(caller.actor, public_id, Change(role=body.role, email=body.email))
+    return _account(*await users.get(public_id))
+
+
+async def disable_user(user_id: IdText, caller: Caller, body: ReasonBody, users: Users) -> AccountView:
+    """Locks someone out: sessions end, tokens open nothing."""
+    public_id = id_in_path(user_id, "user")
+    await users.disable(caller.actor, public_id, reason=body.reason)
+    return _account(*await users.get(public_id))
+
+
+async def enable_user(user_id: IdText, caller: Caller, users: Users) -> AccountView:
+    """Lets someone in again."""
+    public_id = id_in_path(user_id, "user")
+    await users.enable(caller.actor, public_id)
+    return _account(*await users.get(public_id))
+
+
+async def reset_user_password(user_id: IdText, caller: Caller, body: NewPasswordBody, users: Users) -> None:
+    """Gives someone another password; their sessions end."""
+    await users.reset_password(caller.actor, id_in_path(user_id, "user"), body.password)
+
+
+async def show_user_contents(user_id: IdText, users: Users) -> UserContents:
+    """What deleting this person would take along."""
+    return await users.contents(id_in_path(user_id, "user"))
+
+
+async def delete_user(user_id: IdText, caller: Caller, users: Users) -> UserContents:
+    """Deletes someone; says what went along. Shelves are the tenant's and stay."""
+    return await users.delete(caller.actor, id_in_path(user_id, "user"))
+
+
+async def list_invites(invites: Invites) -> list[InviteView]:
+    """The open ones, oldest first."""
+    return [_invite(one) for one in await invites.list()]
+
+
+async def create_invite(caller: Caller, body: InviteBody, invites: Invites) -> NewInviteView:
+    """Its code makes one account within seven days."""
+    made = await invites.make(caller, body.role, id_in_field(body.tenant_id, "tenant_id"))
+    path = f"/invite?code={made.code}"
+    return NewInviteView(show_id(made.public_id), made.role, made.code, path, iso(made.expires_at))
+
+
+async def revoke_invite(invite_id: IdText, caller: Caller, invites: Invites) -> None:
+    """Its code is worth nothing from now on."""
+    await invites.revoke(caller, id_in_path(invite_id, "invitation"))
+
+
+def _account(user: User, tenant: Tenant) -> AccountView:
+    return AccountView(
+        id=show_id(user.public_id),
+        username=user.username,
+        role=user.role,
+        email=user.email,
+        tenant=TenantRef(show_id(tenant.public_id), tenant.name),
+        disabled_at=shown(user.disabled_at),
+        created_at=iso(user.created_at),
+    )
+
+
+def _listed(user: ListedUser) -> ListedAccountView:
+    return ListedAccountView(
+        id=show_id(user.public_id),
+        username=user.username,
+        role=user.role,
+        email=user.email,
+        tenant=TenantRef(show_id(user.tenant_public_id), user.tenant_name),
+        disabled_at=shown(user.disabled_at),
+        created_at=iso(user.created_at),
+        has_password=user.has_password,
+        is_linked=user.is_linked,
+        last_used_at=shown(user.last_used_at),
+    )
+
+
+def _invite(invite: Invite) -> InviteView:
+    return InviteView(
+        id=show_id(invite.public_id),
+        role=invite.role,
+        tenant_id=show_id(invite.tenant_public_id),
+        invited_by=invite.invited_by,
+        created_at=iso(invite.created_at),
+        expires_at=iso(invite.expires_at),
+    )
+
+
+def _admin(method: str, path: str, handler: Callable[..., Awaitable[Any]], summary: str, **rest: Any) -> Endpoint:
+    return Endpoint(
+        method=method, path=path, handler=handler, summary=summary, access=Access.ADMIN, tags=("people",), **rest
+    )
+
+
+ENDPOINTS = (
+    _admin("GET", "/admin/users", list_users, "Everyone"),
+    _admin("POST", "/admin/users", create_user, "Add someone", status=201, errors=(Conflict, NotFound)),
+    _admin("GET", "/admin/users/{user_id}", show_user, "One person", errors=(NotFound,)),
+    _admin("PATCH", "/admin/users/{user_id}", change_user, "Change someone", errors=(NotFound, Conflict)),
+    _admin("DELETE", "/admin/users/{user_id}", delete_user, "Delete someone", errors=(NotFound, Conflict)),
+    _admin("GET", "/admin/users/{user_id}/contents", show_user_contents, "What goes with someone", errors=(NotFound,)),
+    _admin("POST", "/admin/users/{user_id}/disable", disable_user, "Lock someone out", errors=(NotFound, Conflict)),
+    _admin("POST", "/admin/users/{user_id}/enable", enable_user, "Let someone in again", errors=(NotFound,)),
+    _admin("PUT", "/admin/users/{user_id}/password", reset_user_password, "Reset a password", errors=(NotFound,)),
+    _admin("GET", "/admin/invites", list_invites, "Open invitations"),
+    _admin("POST", "/admin/invites", create_invite, "Invite someone", status=201, errors=(NotFound,)),
+    _admin("DELETE", "/admin/invites/{invite_id}", revoke_invite, "Revoke an invitation", errors=(NotFound,)),
+)
