@@ -44,7 +44,7 @@ class ParsePool:
         self._options = options
         self._idle: asyncio.LifoQueue[_Child | None] = asyncio.LifoQueue()
         self._children: set[_Child] = set()
-        self._is_closed = False
+        self._closed = asyncio.Event()
         for _ in range(options.processes):
             self._idle.put_nowait(None)
 
@@ -53,43 +53,41 @@ class ParsePool:
         order = _order(function, arguments)
         child = await self._idle.get()
         try:
-            if child is None:
-                child = await self._start()
+            child = await self._fresh(child)
             answer = await child.call(order, self._options)
         except BaseException as error:
-            if child is not None:
-                await self._discard(child)
-                child = None
-            if self._is_closed and isinstance(error, SourceError):
+            spoilt, child = child, None
+            if spoilt is not None:
+                await self._discard(spoilt)
+            if self._closed.is_set() and isinstance(error, SourceError):
                 raise _shut_down() from error
             raise
         finally:
-            self._idle.put_nowait(await self._rested(child))
+            self._idle.put_nowait(child)
         if answer.code is not None:
             raise _ERRORS.get(answer.code, NotAFeed)(answer.message)
         return msgspec.msgpack.decode(answer.value, type=get_type_hints(function).get("return", Any))
 
     async def close(self) -> None:
         """End all children; calls under way end as Unavailable, which is no failure of their documents."""
-        self._is_closed = True
+        self._closed.set()
         await asyncio.gather(*(child.stop(_GRACE) for child in self._children))
         self._children.clear()
 
-    async def _start(self) -> "_Child":
-        if self._is_closed:
-            raise _shut_down()
-        child = await _Child.start(self._options)
-        if self._is_closed:  # while it started
-            await child.stop()
-            raise _shut_down()
-        self._children.add(child)
-        return child
-
-    async def _rested(self, child: "_Child | None") -> "_Child | None":
-        if child is None or child.calls < _CALLS_PER_CHILD:
+    async def _fresh(self, child: "_Child | None") -> "_Child":
+        """This child, or a new one where there is none or it has served long enough."""
+        if child is not None and child.calls < _CALLS_PER_CHILD:
             return child
-        await self._discard(child)
-        return None
+        if child is not None:
+            await self._discard(child)
+        if self._closed.is_set():
+            raise _shut_down()
+        new = await _Child.start(self._options)
+        if self._closed.is_set():  # while it started
+            await new.stop()
+            raise _shut_down()
+        self._children.add(new)
+        return new
 
     async def _discard(self, child: "_Child") -> None:
         self._children.discard(child)
