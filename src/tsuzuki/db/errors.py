@@ -32,7 +32,7 @@ class DatabaseUnavailable(Unavailable):
 
 
 class Contention(Unavailable):
-    """Two transactions waited for each other and this one was undone."""
+    """Two transactions waited for each other, or one for too long, and this one was undone."""
 
 
 class DatabaseError(TsuzukiError):

@@ -254,7 +254,7 @@ async def _ours(call: Awaitable[T]) -> T:
         raise ForeignKeyViolation(str(error)) from error
     except asyncpg.IntegrityConstraintViolationError as error:
         raise CheckViolation(str(error)) from error
-    except (asyncpg.DeadlockDetectedError, asyncpg.SerializationError) as error:
+    except (asyncpg.DeadlockDetectedError, asyncpg.SerializationError, asyncpg.LockNotAvailableError) as error:
         raise Contention(str(error)) from error
     except (*_LOST, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
         if isinstance(error, _LOST) or "closed" in str(error):

@@ -13,12 +13,14 @@ from tsuzuki.model.times import Millis
 
 MONTHS_AHEAD = 2
 REST = "crawl_log_rest"
+LOCK_PATIENCE = "10s"
 
 
 async def ensure_partitions(db: Database, now: Millis) -> list[Month]:
     """Make the partitions of this month and the next two where they are missing; those that were made.
 
-    Safe at any time and from any number of processes; rows of such a month that lie in the rest are moved.
+    Safe at any time and from any number of processes; rows of such a month that lie in the rest are moved. Contention
+    when a transaction that wrote to the log does not end: try again later.
     """
     if db.engine == "sqlite":
         return []
@@ -55,6 +57,7 @@ async def lock_partition_tx(tx: Tx, month: Month) -> bool:
 
 async def _exists_tx(tx: Tx, month: Month) -> bool:
     """Holds off everyone else who would make or drop one, but nobody who reads or writes rows."""
+    await tx.run(statement(f"set local lock_timeout = '{LOCK_PATIENCE}'"))  # those who queue behind us have none
     await tx.run(statement("lock table crawl_log in share update exclusive mode"))
     return await tx.one(bool, question(f"select to_regclass('{month.table}') is not null"))
 
@@ -65,9 +68,9 @@ async def _make_tx(tx: Tx, month: Month) -> bool:
     bounds = f"created_at >= {month.start} and created_at < {month.end}"
     moved = f"delete from {REST} where {bounds} returning *"  # noqa: S608  our own names and numbers
     for sql in (
+        # Writers wait for the whole of it: a row that had been sent to the rest before would be refused there after.
+        "lock table crawl_log in access exclusive mode",
         f"create table {month.table} (like crawl_log including all)",
-        # Nobody may put another row of this month into the rest between the move and the attachment.
-        f"lock table {REST} in access exclusive mode",
         f"with moved as ({moved}) insert into {month.table} select * from moved",  # noqa: S608  as above
         f"alter table crawl_log attach partition {month.table} for values from ({month.start}) to ({month.end})",
     ):
