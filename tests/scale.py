@@ -9,11 +9,10 @@ from hypothesis import HealthCheck, settings
 
 SOAK = "TSUZUKI_TEST_SOAK"
 """Set by conftest for `--soak`, because a property fixes its count when it is imported."""
-SHARE = 10
 
 
-def examples(full: int) -> Callable[[Any], Any]:
-    """`full` cases with `--soak`, a tenth of them in an ordinary run."""
-    count = full if os.environ.get(SOAK) else full // SHARE
+def examples(full: int, *, share: int = 10) -> Callable[[Any], Any]:
+    """`full` cases with `--soak`, one in `share` of them in an ordinary run."""
+    count = full if os.environ.get(SOAK) else full // share
     bounded = settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     return lambda test: pytest.mark.soak(bounded(test))

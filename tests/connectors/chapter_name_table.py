@@ -174,6 +174,10 @@ Ch.12 (Season 3) | 12 | 3
 Season 2 Chapter 4.5 | 4.5 | 2
 Season 2 Finale | - | 2
 S2 Finale | - | 2
+It's 5 O'Clock | 5 | -
+Vitamin C 12 | 12 | -
+Ch. 3 - Don't 4 Get | 3 | -
+Ch. 3 - Mr. T 1000 | 3 | -
 Chapter ??? | - | -
 Chapter TBD | - | -
 Chapter | - | -

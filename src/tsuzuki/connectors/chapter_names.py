@@ -26,23 +26,27 @@ _START = r"(?<![^\W\d_])"
 """Not in the middle of a word; digits and underscores may come before ("v2ch5", "x_ch5")."""
 
 
-def _marked(words: str, number: str = _NUMBER) -> re.Pattern[str]:
-    return re.compile(rf"{_START}(?:{words}){_GAP}(?:no{_GAP}|n[°º]{_GAP})?{number}")
+def _marked(words: str, letters: str, number: str = _NUMBER) -> re.Pattern[str]:
+    """One of the words and a number; a single letter only right before its number ("c12"), and not after "'"."""
+    word = rf"(?:{words}){_GAP}(?:no{_GAP}|n[°º]{_GAP})?"
+    return re.compile(rf"{_START}(?:{word}|(?<!['’])[{letters}]\.?){number}")
 
 
 _VOLUME = _marked(
-    "volumen|volumes|volume|vols|vol|tome|tomo|band|bd|libro|book|том|v|t",
+    "volumen|volumes|volume|vols|vol|tome|tomo|band|bd|libro|book|том",
+    "vt",
     r"(?P<number>\d{1,4}(?:\.\d{1,4})?)(?![\d])",
 )
-_SEASON = _marked("seasons|season|saison|temporada|staffel|сезон|s", r"(?P<number>\d{1,3})(?![\d.])")
+_SEASON = _marked("seasons|season|saison|temporada|staffel|сезон", "s", r"(?P<number>\d{1,3})(?![\d.])")
 _SEASON_AFTER = re.compile(r"(?<!\d)(?P<number>\d{1,2})(?:st|nd|rd|th) season\b")
 _CHAPTER = _marked(
     "chapters|chapter|chapitre|chap|chp|ch|capitulos|capitulo|capítulo|cap|kapitel|kap|rozdział|rozdzial|глава|гл"
     "|episodes|episode|épisode|episodio|episódio|folge|эпизод|epi|eps|ep|bölüm|bab|chương|chuong|issue|strip|mission"
-    "|act|page|c|e"
+    "|act|page",
+    "ce",
 )
 _SEASON_EPISODE = re.compile(
-    rf"(?<![^\W_])s(?P<season>\d{{1,3}}){_GAP}e(?:p)?{_GAP}(?P<number>\d{{1,9}}(?:\.\d{{1,4}})?)(?!\d)"
+    rf"(?<![^\W_])s(?P<season>\d{{1,3}}){_GAP}ep?{_GAP}(?P<number>\d{{1,9}}(?:\.\d{{1,4}})?)(?!\d)"
 )
 _CJK_CHAPTER = re.compile(rf"[第제]?\s{{0,2}}{_NUMBER}\s{{0,2}}[話话回章篇節节화장]")
 _CJK_VOLUME = re.compile(r"[第제]?\s{0,2}(?P<number>\d{1,4}(?:\.\d{1,4})?)\s{0,2}[巻卷集권]")

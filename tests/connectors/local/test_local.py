@@ -99,6 +99,14 @@ def test_chapters_are_archives_and_folders_of_images_newest_first(read, config):
     assert newest.published_at is not None
 
 
+def test_a_date_that_does_not_exist_is_not_believed(read, config, library):
+    impossible = "<ComicInfo><Year>2026</Year><Month>2</Month><Day>31</Day></ComicInfo>"
+    an_archive(library / "Dated" / "c1.cbz", "1.png", info=impossible)
+    os.utime(library / "Dated" / "c1.cbz", (1_700_000_000, 1_700_000_000))
+    (chapter,) = read(LOCAL.chapters(config, "local:Dated"))
+    assert chapter.published_at == 1_700_000_000_000
+
+
 def test_a_folder_of_images_alone_is_one_chapter(read, config):
     (chapter,) = read(LOCAL.chapters(config, "local:Loose%20Pages"))
     assert chapter.title == "Loose Pages"

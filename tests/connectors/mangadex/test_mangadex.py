@@ -342,6 +342,18 @@ def test_a_feed_that_never_ends_is_left():
         run(DEX.chapters(CONFIG, SERIES), always(a_list([a_chapter()], total=10**9)))
 
 
+def test_a_feed_that_brings_something_new_for_ever_is_left_too():
+    count = iter(range(10**6))
+
+    def answer(ask):
+        number = next(count)
+        created = f"2024-01-01T{number // 3600:02d}:{number // 60 % 60:02d}:{number % 60:02d}+00:00"
+        return a_reply(a_list([a_chapter(number, createdAt=created)], total=10**9), url=ask.url)
+
+    with pytest.raises(ShapeChanged, match="does not end after 200 pages"):
+        run(DEX.chapters(CONFIG, SERIES), answer)
+
+
 def test_unnumbered_chapters_stand_where_they_were_published():
     chapters = [
         a_chapter(1, readableAt="2024-01-01T00:00:00+00:00"),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.connectors.builders import a_reply, run
-from tests.connectors.selectors.builders import CONFIG, SMALL
+from tests.connectors.selectors.builders import CONFIG, HEAD, SMALL
 from tests.scale import examples
 from tsuzuki.connectors.selectors.connector import SelectorsSource
 from tsuzuki.connectors.selectors.document import BadDefinition
@@ -34,10 +34,62 @@ TREES = st.recursive(
 )
 
 
+CSS = st.sampled_from(["a", "li", "", "@href", "a@href", "img@src", "li > a", "*", "*:not(li)", ":has(a)", "h1, a, li"])
+PATHS = st.sampled_from(["$", "", "t", "data[*].t", "[0]", "[*]", "a.*", "['x y']", "data", "[-1].t.a[0]"])
+PATTERNS = st.sampled_from([r"(\d+)", "(a+)+$", ".*", "x|(y)", r"\p{L}+", "^", "(?i)chapter", "()", "第([0-9]+)話"])
+FORMS = st.sampled_from(["auto", "relative", "unix", "unix_ms", "%d/%m/%Y", "%H:%M", "%j %y %Z", "%a %d %b"])
+PLAIN = st.text("aZ09 .-é続#/?&=%'\"", max_size=10)
+
+
+def picks(expression, template):
+    """Any value that is a good one, with everything that may be done to it."""
+    details = {
+        "join": PLAIN,
+        "pattern": PATTERNS,
+        "replace": st.dictionaries(PLAIN, PLAIN, max_size=2),
+        "template": st.just(template),
+        "default": PLAIN,
+    }
+    several = st.lists(expression, min_size=1, max_size=3)
+    return expression | several | st.fixed_dictionaries({"pick": several}, optional=details)
+
+
 @st.composite
-def definitions(draw):
+def steps(draw, url, needed, optional=(), *, has_rows=True):
+    """A good step: expressions fit what it reads."""
+    reads = draw(st.sampled_from(["html", "json"]))
+    expression = CSS if reads == "html" else PATHS
+    step = {"url": url, "reads": reads}
+    if has_rows:
+        rows = expression.filter(lambda one: reads == "json" or (one and "@" not in one))
+        step["each"] = draw(rows)
+    for name in (*needed, *(name for name in optional if draw(st.booleans()))):
+        step[name] = draw(picks(expression, "/x/{value}"))
+    return step
+
+
+@st.composite
+def good_definitions(draw):
+    """A whole source in which nothing is wrong."""
+    tree = yaml.safe_load(HEAD)
+    tree["popular"] = draw(steps("/list?p={page}", ["link", "title"], ["cover", "next"]))
+    tree["search"] = draw(steps("/find/{query}/{offset}", ["link", "title"], ["cover", "next"]))
+    facts = ["alt_titles", "author", "artist", "description", "genres", "status", "cover"]
+    tree["details"] = draw(steps("{url}", ["title"], facts, has_rows=False))
+    parts = ["key", "number", "volume", "date", "group", "language", "next"]
+    tree["chapters"] = draw(steps("/c/{id}", ["link", "title"], parts))
+    tree["pages"] = draw(steps("{url}", ["image"], ["next"]))
+    if draw(st.booleans()):
+        reads = tree["chapters"]["reads"]
+        expression = draw(CSS if reads == "html" else PATHS)
+        tree["chapters"]["date"] = {"pick": expression, "format": draw(st.lists(FORMS, min_size=1, max_size=3))}
+    return yaml.safe_dump(tree, allow_unicode=True)
+
+
+@st.composite
+def broken_definitions(draw):
     """A good definition with a few places replaced or added."""
-    tree = yaml.safe_load(SMALL)
+    tree = yaml.safe_load(draw(good_definitions()))
     for _ in range(draw(st.integers(1, 3))):
         place = tree
         while draw(st.booleans()):
@@ -81,8 +133,19 @@ def loaded(text):
     return None
 
 
-@given(definitions(), HTML.map(str.encode) | JSON | st.binary(max_size=50))
-@examples(3000)
+ANSWERS = HTML.map(lambda html: html.encode("utf-8", "replace")) | JSON | st.binary(max_size=50)
+
+
+@given(good_definitions(), ANSWERS)
+@examples(3000, share=30)
+def test_a_good_definition_is_taken_and_works_on_any_answer(text, body):
+    definition = loaded(text)
+    assert definition is not None
+    tried(definition, body)
+
+
+@given(broken_definitions(), ANSWERS)
+@examples(3000, share=30)
 def test_any_definition_is_refused_with_places_or_works_on_any_answer(text, body):
     definition = loaded(text)
     if definition is not None:
@@ -98,7 +161,7 @@ def test_any_text_is_refused_with_places_or_is_a_definition(text):
     loaded(text)
 
 
-@given(HTML.map(lambda html: html.encode("utf-8", "replace")) | st.binary(max_size=200))
+@given(ANSWERS)
 @examples(3000)
 def test_any_page_is_read_or_named_as_unreadable(body):
     tried(load_definition(SMALL, "small.yaml"), body)
