@@ -131,3 +131,9 @@ async def test_r28_a_list_that_is_suddenly_empty_is_a_failure(db, poller, publis
     publisher.response = answer(200, b"[]")
     clock.turn(15 * MINUTE)
     assert await poll_one(poller) == Polled("shape_changed")
+
+
+async def test_a_connector_that_stumbles_is_a_failure_of_its_source(db, poller, publisher, watch):
+    publisher.response = answer(200, b'{"not": "a list"}')
+    assert await poll_one(poller) == Polled("shape_changed")
+    assert (await state(db, watch)).consecutive_failures == 1

@@ -12,7 +12,7 @@ from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.policy import Answered, Watched, next_look
-from tsuzuki.polling.saving import Conditions, after_failure, save_failure_or_lose_tx
+from tsuzuki.polling.saving import Conditions, after_failure, save_failure_or_lose_tx, visited
 from tsuzuki.polling.store import Answer, SeriesTarget, known_releases_tx, save_answer_tx
 from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.errors import LeaseLost
@@ -52,17 +52,17 @@ class SeriesPoll:
         try:
             found = await self._visit()
             changed = await self._new_or_changed(found)
+            await self._save(changed)
         except SourceError as error:
             await self._save_failure(error)
             raise
-        await self._save(changed)
         return len(changed)
 
     async def _visit(self) -> list[ReleaseFound]:
         config = read_config(self._connector, self._target.config)
         origin = identity(self._connector, config, self._target, watch=f"watch:{self._watch.id}")
         asking = self._connector.chapters(config, self._target.url)
-        found = in_order(await self._driver.run(asking, origin, folder=self._folder_of(config)))
+        found = in_order(await visited(self._driver, asking, origin, folder=self._folder_of(config)))
         if not found and self._target.has_content:
             raise ShapeChanged("The source lists no chapters, though it had some before.")  # R28
         return found
@@ -91,7 +91,10 @@ class SeriesPoll:
                 raise LeaseLost([self._watch.id])
             await enqueue_many_tx(tx, CHAPTERS, self._tasks(found), now=now)
 
-        await self._db.with_tx(save)
+        try:
+            await self._db.with_tx(save)
+        except UnicodeError as error:  # half of a character: no engine stores it
+            raise ShapeChanged(f"The source sends text that is none: {error}") from error
 
     async def _save_failure(self, error: SourceError) -> None:
         now = self._clock()

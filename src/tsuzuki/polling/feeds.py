@@ -21,6 +21,7 @@ from tsuzuki.polling.saving import (
     is_believed,
     moved_again,
     save_failure_or_lose_tx,
+    visited,
 )
 from tsuzuki.polling.store import (
     Answer,
@@ -61,17 +62,17 @@ class FeedPoll:
         try:
             outcome = await self._visit()
             found = await self._new_or_changed(outcome)
+            await self._save(outcome, found)
         except SourceError as error:
             await self._save_failure(error)
             raise
-        await self._save(outcome, found)
         return len(found)
 
     async def _visit(self) -> FeedOutcome:
         watch, target = self._watch, self._target
         validators = Validators() if self._is_full else Validators(watch.etag, watch.last_modified)
         origin = SourceIdentity(source=f"feed:{target.feed_id}", watch=f"watch:{watch.id}", proxy=target.proxy or None)
-        outcome = await self._driver.run(visit(target.link, validators, watch.body_hash), origin)
+        outcome = await visited(self._driver, visit(target.link, validators, watch.body_hash), origin)
         if outcome.harvest is not None and not outcome.harvest.items and target.has_content:
             # R28: it never deletes anything, and it is not believed either.
             raise ShapeChanged("The feed is empty, though it had entries before.", status=outcome.status)
@@ -122,7 +123,10 @@ class FeedPoll:
                 await move_feed_tx(tx, self._target.feed_id, moved.to, now)
             await enqueue_many_tx(tx, ITEMS, self._tasks(found), now=now)
 
-        await self._db.with_tx(save)
+        try:
+            await self._db.with_tx(save)
+        except UnicodeError as error:  # half of a character: no engine stores it
+            raise ShapeChanged(f"The source sends text that is none: {error}") from error
 
     async def _save_failure(self, error: SourceError) -> None:
         now = self._clock()

@@ -1,16 +1,25 @@
 """What a poll leaves behind: the outcome on its watch, fenced by its lease, and tasks for what is new."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
+import structlog
 
+from tsuzuki.connectors.protocol import Visit
 from tsuzuki.db import Tx
-from tsuzuki.model.errors import Gone, SourceError
+from tsuzuki.model.errors import Gone, ShapeChanged, SourceError, Unavailable
 from tsuzuki.model.times import DAY, HOUR, Millis
+from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.policy import Failed, Look, Pace, Watched, next_look
 from tsuzuki.polling.store import Failure, save_failure_tx
+from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.store import ClaimedWatch
+
+T = TypeVar("T")
+
+_log = structlog.stdlib.get_logger("tsuzuki.polling")
 
 CONFIRM_GONE_AFTER = DAY
 NEARLY = HOUR
@@ -33,6 +42,17 @@ class Moved(msgspec.Struct, frozen=True):
     to: str | None
     count: int
     since: Millis | None
+
+
+async def visited(driver: Driver, visit: Visit[T], origin: SourceIdentity, *, folder: LocalReader | None = None) -> T:
+    """What a visit brought. A connector that stumbles over what it got is a failure of that source, not ours."""
+    try:
+        return await driver.run(visit, origin, folder=folder)
+    except (SourceError, Unavailable):
+        raise
+    except Exception as error:
+        _log.exception("connector_stumbled", source=origin.source)
+        raise ShapeChanged(f"The connector does not understand the answer: {type(error).__name__}: {error}") from error
 
 
 def moved_again(before: Moved, target: str | None, now: Millis) -> Moved:

@@ -36,7 +36,7 @@ from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.store import ClaimedWatch, claim_due_watches_tx
 
-log = structlog.get_logger()
+_log = structlog.stdlib.get_logger("tsuzuki.polling")
 
 T = TypeVar("T")
 
@@ -155,7 +155,7 @@ class Poller:
         try:
             return self._registry.comics(series.connector)
         except (NotFound, Unsupported):
-            log.warning("no connector", source=series.source_name, connector=series.connector)
+            _log.warning("no connector", source=series.source_name, connector=series.connector)
             return None
 
     async def _put_off(self, watch: ClaimedWatch) -> None:

@@ -1,0 +1,1 @@
+"""Loops only: what is done in them stands in the areas."""

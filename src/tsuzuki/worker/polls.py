@@ -1,0 +1,97 @@
+"""Polls what is due, as many at a time as there are places."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable
+
+import structlog
+
+from tsuzuki.coord.bell import Bell, Ear
+from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.times import SECOND
+from tsuzuki.polling.service import Polled, Poller
+from tsuzuki.queue.policy import FLOOR
+from tsuzuki.sources.store import ClaimedWatch
+
+POLL_BELL = "poll-source"
+"""Rung when a watch may have become due out of turn: a subscription, a refresh."""
+
+_log = structlog.stdlib.get_logger("tsuzuki.polling")
+
+
+class PollLoop:
+    """Claims due watches and polls them until it is stopped. `ingest_bells` are rung when a poll found something."""
+
+    def __init__(
+        self,
+        poller: Poller,
+        bell: Bell,
+        *,
+        concurrency: int,
+        ingest_bells: tuple[str, ...],
+        polled: Callable[[Polled, float], None],
+    ) -> None:
+        self._poller = poller
+        self._bell = bell
+        self._concurrency = concurrency
+        self._ingest_bells = ingest_bells
+        self._polled = polled
+        self._running: dict[asyncio.Task[None], str] = {}
+        self._is_stopping = False
+        self._ear = Ear()
+
+    def stop(self) -> None:
+        """Claim nothing more; `run` returns when the polls that were begun are over."""
+        self._is_stopping = True
+        self._ear.hear()
+
+    async def run(self, *, patience: float = 20.0) -> None:
+        """Poll until `stop`. A poll that does not end in time is cancelled; its lease runs out by itself."""
+        async with asyncio.TaskGroup() as group:
+            with self._bell.listen(POLL_BELL) as ear:
+                self._ear = ear
+                while not self._is_stopping:
+                    if not await self._take_some(group):
+                        await ear.wait(FLOOR / SECOND * random.uniform(0.75, 1.25))
+            if self._running:
+                _, late = await asyncio.wait(self._running, timeout=patience)
+                for poll in late:
+                    poll.cancel()
+
+    async def _take_some(self, group: asyncio.TaskGroup) -> bool:
+        """Begin what is due; False when nothing more can be begun now."""
+        places = self._concurrency - len(self._running)
+        if not places:
+            return False
+        try:
+            claimed = await self._poller.claim(places, Counter(self._running.values()))
+        except Unavailable as error:
+            _log.warning("polling_unavailable", reason=str(error))
+            return False
+        except Exception:  # noqa: BLE001  the top of a worker's loop, which must go on
+            _log.exception("polling_claim_failed")
+            return False
+        for watch in claimed:
+            poll = group.create_task(self._poll(watch))
+            self._running[poll] = watch.host
+            poll.add_done_callback(self._end)
+        return bool(claimed)
+
+    def _end(self, done: asyncio.Task[None]) -> None:
+        del self._running[done]
+        self._ear.hear()
+
+    async def _poll(self, watch: ClaimedWatch) -> None:
+        begun = asyncio.get_running_loop().time()
+        try:
+            polled = await self._poller.poll(watch)
+        except Unavailable as error:
+            _log.warning("poll_unavailable", watch=watch.id, reason=str(error))
+            return
+        except Exception:  # noqa: BLE001  one watch's trouble is not the others'
+            _log.exception("poll_failed", watch=watch.id)
+            return
+        self._polled(polled, asyncio.get_running_loop().time() - begun)
+        if polled.found:
+            self._bell.ring(*self._ingest_bells)
