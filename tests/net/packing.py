@@ -1,11 +1,18 @@
 """Ways to pack a body, and to pack very little into something very large."""
 
 import gzip
+import os
 import zlib
 from collections.abc import Callable
 
 import brotli
 from backports import zstd
+
+from tests.scale import SOAK
+
+MIB = 1024 * 1024
+BOMB = (1024 if os.environ.get(SOAK) else 64) * MIB
+"""A GiB for `make soak`; a share of it stands for the whole otherwise."""
 
 
 def deflate_raw(data: bytes) -> bytes:
@@ -35,7 +42,7 @@ def bomb(size: int, encoding: str) -> bytes:
 
 
 def _zeros(size: int, encoding: str) -> bytes:
-    block = bytes(1024 * 1024)
+    block = bytes(MIB)
     rounds = size // len(block)
     if encoding == "br":
         packer = brotli.Compressor(quality=5)
