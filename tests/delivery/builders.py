@@ -18,7 +18,7 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx, deliver_items_tx
 from tsuzuki.ingest.store import upsert_chapters_tx, upsert_items_tx
-from tsuzuki.model.ids import ChapterId, FeedId, ItemId, SeriesId, ShelfId
+from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
 
 q = parse_queries(
@@ -170,5 +170,5 @@ async def unread_truth(db: Database, shelf: ShelfId) -> int:
     return await db.read(lambda tx: tx.one(int, q.truth, shelf_id=shelf))
 
 
-async def entry_ids(db: Database, shelf: ShelfId) -> Sequence[int]:
-    return await db.read(lambda tx: tx.many(int, q.entry_ids, shelf_id=shelf))
+async def entry_ids(db: Database, shelf: ShelfId) -> Sequence[EntryId]:
+    return await db.read(lambda tx: tx.many(EntryId, q.entry_ids, shelf_id=shelf))

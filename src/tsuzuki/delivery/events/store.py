@@ -1,17 +1,110 @@
-"""Events, remembered."""
+"""Events, remembered and read in the order in which they became visible."""
 
+import re
 from collections.abc import Iterable
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.delivery.events.news import NewEvent
+from tsuzuki.delivery.events.news import EventKind, NewEvent
+from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.delivery.events")
+
+_CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
+
+
+class Cursor(msgspec.Struct, frozen=True, order=True):
+    """A place among the events; what Last-Event-ID names."""
+
+    txid: int = 0
+    id: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.txid}-{self.id}"
+
+    @classmethod
+    def read(cls, text: str) -> "Cursor | None":
+        """The place that a client names; None when it names none."""
+        found = _CURSOR.fullmatch(text)
+        return None if found is None else cls(int(found[1]), int(found[2]))
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One event of a shelf; the payload is JSON."""
+
+    txid: int
+    id: int
+    kind: EventKind
+    payload: str
+
+    @property
+    def cursor(self) -> Cursor:
+        """Where reading goes on after it."""
+        return Cursor(self.txid, self.id)
+
+
+class Sighting(msgspec.Struct, frozen=True):
+    """That a shelf has news."""
+
+    txid: int
+    id: int
+    shelf_id: ShelfId
+
+    @property
+    def cursor(self) -> Cursor:
+        """Where looking goes on after it."""
+        return Cursor(self.txid, self.id)
 
 
 async def add_events_tx(tx: Tx, events: Iterable[NewEvent], now: Millis) -> int:
     """Write events with what they tell of; how many. Ring `EVENTS_BELL` after the commit."""
     rows = [(event.shelf_id, event.kind, msgspec.json.encode(event.news).decode()) for event in events]
     return await tx.run(q.add_events, rows=rows, now=now) if rows else 0
+
+
+async def next_events_tx(tx: Tx, shelf_id: ShelfId, after: Cursor, *, most: int) -> list[Event]:
+    """The shelf's events after this place; none is ever inserted before one that was returned."""
+    horizon = await _horizon_tx(tx)
+    place = {"txid": after.txid, "id": after.id}
+    return await tx.many(Event, q.next_events, shelf_id=shelf_id, horizon=horizon, **place, most=most)
+
+
+async def newest_of_shelf_tx(tx: Tx, shelf_id: ShelfId) -> Cursor:
+    """Where a reader begins who wants to know only what is to come."""
+    horizon = await _horizon_tx(tx)
+    return await tx.maybe(Cursor, q.newest_of_shelf, shelf_id=shelf_id, horizon=horizon) or Cursor()
+
+
+async def newest_event_tx(tx: Tx) -> Cursor:
+    """The same for all shelves."""
+    return await tx.maybe(Cursor, q.newest_event, horizon=await _horizon_tx(tx)) or Cursor()
+
+
+async def is_remembered_tx(tx: Tx, shelf_id: ShelfId, cursor: Cursor) -> bool:
+    """Whether this very event is still there: then none after it has been forgotten."""
+    place = {"txid": cursor.txid, "id": cursor.id}
+    found = await tx.maybe(int, q.find_event, shelf_id=shelf_id, horizon=await _horizon_tx(tx), **place)
+    return found is not None
+
+
+async def shelves_with_news_tx(tx: Tx, after: Cursor, *, most: int) -> list[Sighting]:
+    """Whom events after this place concern."""
+    horizon = await _horizon_tx(tx)
+    return await tx.many(Sighting, q.shelves_with_news, txid=after.txid, id=after.id, horizon=horizon, most=most)
+
+
+async def has_unsettled_tx(tx: Tx) -> bool:
+    """Whether events are committed that wait for an older transaction to end."""
+    return await tx.maybe(int, q.unsettled_event, horizon=await _horizon_tx(tx)) is not None
+
+
+async def _horizon_tx(tx: Tx) -> int:
+    """Asked before the events, by `Database.read` alone: within one transaction PostgreSQL looks around only once."""
+    return await tx.one(int, q.horizon)
+
+
+async def prune_events_tx(tx: Tx, *, before: Millis, most: int) -> int:
+    """Forget up to `most` events that are older, or that no cursor of this server can reach."""
+    return await tx.run(q.prune_events, before=before, most=most)

@@ -1,0 +1,19 @@
+-- name: horizon
+-- The lowest transaction of this database that may still run. Transactions end in another order than they began: below
+-- this all have ended, so the next statement sees what they wrote, and what is written later has a higher txid.
+-- pg_snapshot_xmin would say the same and would wait for the long transactions of other databases too.
+with bound as (select cast(cast(pg_snapshot_xmax(pg_current_snapshot()) as text) as bigint) as next)
+select cast(min(next - behind) as bigint) as horizon
+from (
+  select next, 0 as behind from bound
+  union all
+  -- backend_xid has 32 bits: how far it lies behind is what counts. One that lies ahead began after our snapshot.
+  select next, (next - cast(cast(backend_xid as text) as bigint)) & 4294967295
+  from bound cross join pg_stat_activity
+  where datname = current_database() and backend_xid is not null
+) as running
+where behind < 2147483648;
+
+-- fragment: is_foreign
+-- From the life of another server: restored from a dump, whose transactions were counted further than ours.
+txid >= cast(cast(pg_snapshot_xmax(pg_current_snapshot()) as text) as bigint)

@@ -1,0 +1,144 @@
+"""Events for open streams: one look at the database for all of them, and each reads its own from where it left off."""
+
+from collections.abc import AsyncGenerator, Callable
+from typing import Final
+
+import msgspec
+import structlog
+
+from tsuzuki.coord.bell import Bell, MemoryBell
+from tsuzuki.db import Database
+from tsuzuki.delivery.counts import counts_tx
+from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, EventKind, NewEvent
+from tsuzuki.delivery.events.store import (
+    Cursor,
+    Event,
+    Sighting,
+    add_events_tx,
+    has_unsettled_tx,
+    is_remembered_tx,
+    newest_event_tx,
+    newest_of_shelf_tx,
+    next_events_tx,
+    prune_events_tx,
+    shelves_with_news_tx,
+)
+from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.times import DAY, Millis
+
+KEPT: Final = Millis(7 * DAY)
+"""How long an event can be come back for."""
+
+_FLOOR = 1.0
+_SOON = 0.05
+_LOOK_ANYWAY = 30.0
+_PAGE = 100
+_SIGHTINGS = 1_000
+_CHUNK = 1_000
+
+_log = structlog.stdlib.get_logger("tsuzuki.events")
+
+
+class Told(msgspec.Struct, frozen=True):
+    """One message of a stream; `data` is JSON."""
+
+    id: str | None
+    """What the reader names when it comes back; None while there is no event to name."""
+    kind: EventKind
+    data: str
+
+
+class Events:
+    """The streams of one process. `run` wakes them; without it they still look every half a minute."""
+
+    def __init__(self, db: Database, bell: Bell, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._bell = bell
+        self._clock = clock
+        self._streams = MemoryBell()
+
+    async def run(self) -> None:
+        """Wake the streams of shelves that have news; ends only by being cancelled."""
+        seen: Cursor | None = None
+        pause = _FLOOR
+        with self._bell.listen(EVENTS_BELL) as ear:
+            while True:
+                try:
+                    seen = await self._look(seen)
+                    is_waiting = await self._db.read(has_unsettled_tx)
+                    pause = min(pause * 2, _FLOOR) if is_waiting else _FLOOR
+                except Unavailable as error:
+                    _log.warning("events_unavailable", reason=str(error))
+                if await ear.wait(pause):
+                    pause = _SOON / 2
+
+    async def follow(self, shelf_id: ShelfId, last_event_id: str | None) -> AsyncGenerator[Told, None]:
+        """The shelf's events from where the reader left off, for ever; at first, and after every change, the counts.
+
+        None is missed and none is repeated. `missed` in the first counts says that the place is no longer known.
+        """
+        with self._streams.listen(_name(shelf_id)) as ear:
+            cursor, has_missed = await self._place(shelf_id, last_event_id)
+            yield await self._counts(shelf_id, cursor, has_missed=has_missed)
+            while True:
+                page = await self._next(shelf_id, cursor)
+                for event in page:
+                    cursor = event.cursor
+                    if event.kind != "counts":
+                        yield Told(str(cursor), event.kind, event.payload)
+                if any(event.kind in {"counts", "entry"} for event in page):
+                    yield await self._counts(shelf_id, cursor)
+                if not page:
+                    await ear.wait(_LOOK_ANYWAY)
+
+    async def prune(self) -> int:
+        """Forget what is older than `KEPT`, in small transactions; how many."""
+        before, count = Millis(self._clock() - KEPT), 0
+        while done := await self._db.with_tx(lambda tx: prune_events_tx(tx, before=before, most=_CHUNK)):
+            count += done
+        return count
+
+    # -- one look for all
+
+    async def _look(self, seen: Cursor | None) -> Cursor:
+        if seen is None:
+            return await self._db.read(newest_event_tx)
+        while sightings := await self._sightings(seen):
+            self._streams.ring(*{_name(each.shelf_id) for each in sightings})
+            seen = sightings[-1].cursor
+        return seen
+
+    async def _sightings(self, after: Cursor) -> list[Sighting]:
+        return await self._db.read(lambda tx: shelves_with_news_tx(tx, after, most=_SIGHTINGS))
+
+    # -- one stream
+
+    async def _next(self, shelf_id: ShelfId, after: Cursor) -> list[Event]:
+        return await self._db.read(lambda tx: next_events_tx(tx, shelf_id, after, most=_PAGE))
+
+    async def _place(self, shelf_id: ShelfId, last_event_id: str | None) -> tuple[Cursor, bool]:
+        """Where to read on, and whether something may have been missed."""
+        named = Cursor.read(last_event_id or "")
+        if named is not None and await self._db.read(lambda tx: is_remembered_tx(tx, shelf_id, named)):
+            return named, False
+        newest = await self._db.read(lambda tx: newest_of_shelf_tx(tx, shelf_id))
+        if newest == Cursor():
+            await self._lay_ground(shelf_id)
+        return newest, bool(last_event_id)
+
+    async def _lay_ground(self, shelf_id: ShelfId) -> None:
+        """An event to stand on: only whose place is an event can be told later that others after it were forgotten."""
+        ground = [NewEvent(shelf_id, CountsChanged())]
+        await self._db.with_tx(lambda tx: add_events_tx(tx, ground, self._clock()))
+        self._bell.ring(EVENTS_BELL)
+
+    async def _counts(self, shelf_id: ShelfId, cursor: Cursor, *, has_missed: bool = False) -> Told:
+        """Counted now, after the change that is told of was committed: a number in the event's row could be old."""
+        counts = await self._db.read(lambda tx: counts_tx(tx, shelf_id))
+        data = msgspec.json.encode(msgspec.structs.asdict(counts) | {"missed": has_missed}).decode()
+        return Told(None if cursor == Cursor() else str(cursor), "counts", data)
+
+
+def _name(shelf_id: ShelfId) -> str:
+    return f"shelf {shelf_id}"
