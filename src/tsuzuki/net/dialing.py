@@ -7,7 +7,6 @@ judged: the resolver is skipped for IP literals, and a name may resolve differen
 import socket
 import ssl
 from base64 import b64encode
-from typing import Any
 from urllib.parse import unquote
 
 import aiohttp
@@ -177,13 +176,13 @@ class Dialer:
         )
 
 
-def make_socket_factory(guard: Guard, lane: Lane) -> Any:
+def make_socket_factory(guard: Guard, lane: Lane) -> aiohttp.SocketFactoryType:
     """A maker of sockets that makes none for an address the lane forbids, or, in the open, for this machine itself."""
 
-    def make(info: tuple[Any, ...]) -> socket.socket:
+    def make(info: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, _, target = info
-        address = read_address(target[0])
         try:
+            address = read_address(str(target[0]))
             guard.check(address, lane)
         except RefusedAddress as error:
             raise RefusedDial(str(error)) from error

@@ -61,6 +61,8 @@ def explained(error: Exception, host: str) -> SourceError:
     match error:
         case aiohttp.ClientResponseError():
             return _not_http(error, host)
+        case aiohttp.ClientConnectorError(os_error=RefusedDial() as refused):
+            return RefusedAddress(str(refused))
         case aiohttp.ClientProxyConnectionError():
             return Unreachable(f"The proxy cannot be reached ({_reason(error.os_error)}).")
         case aiohttp.ClientConnectorDNSError():
@@ -69,8 +71,6 @@ def explained(error: Exception, host: str) -> SourceError:
             return Unreachable(f"The certificate of {host} is not valid ({_reason(error.certificate_error)}).")
         case aiohttp.ClientSSLError():
             return Unreachable(f"No secure connection to {host} ({_reason(error.os_error)}).")
-        case aiohttp.ClientConnectorError(os_error=RefusedDial() as refused):
-            return RefusedAddress(str(refused))
         case aiohttp.ClientConnectorError():
             return Unreachable(f"{host} cannot be reached ({_reason(error.os_error)}).")
         case aiohttp.ClientPayloadError():
