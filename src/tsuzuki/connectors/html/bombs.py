@@ -1,4 +1,4 @@
-"""Pages that are made to be slow (SEC-20): an HTML parser takes time quadratic in the elements that are never closed."""
+"""Pages that are made to be slow (SEC-20): parsing takes time quadratic in the elements that are never closed."""
 
 import re
 from collections import Counter
