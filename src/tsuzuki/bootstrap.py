@@ -19,6 +19,7 @@ from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.api.about import About
 from tsuzuki.api.build import build_api
 from tsuzuki.api.gate import AccountsGate
+from tsuzuki.api.oidc import OidcDoor
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
@@ -85,6 +86,23 @@ async def open_accounts(settings: Settings, *, clock: Clock = wall_clock) -> Asy
         await db.close()
 
 
+def _oidc_door(settings: Settings, accounts: Accounts) -> OidcDoor:
+    """The way in by a provider; its libraries are loaded only where there is one."""
+    if settings.oidc_issuer is None:
+        return OidcDoor()
+    from tsuzuki.accounts.oidc.provider import Options, Provider
+    from tsuzuki.accounts.oidc.service import Oidc
+
+    options = Options(
+        issuer=settings.oidc_issuer,
+        client_id=settings.oidc_client_id or "",
+        client_secret=settings.oidc_client_secret or "",
+        redirect_uri=settings.oidc_redirect_uri or "",
+    )
+    provider = Provider(options, accounts.ground.clock)
+    return OidcDoor(Oidc(accounts.ground, accounts.sign_in, provider, allowed_user=settings.oidc_allowed_user))
+
+
 async def _welcome(accounts: Accounts, settings: Settings) -> None:
     """See that somebody can sign in, and say in the log how when that is not obvious."""
     prepared = await accounts.setup.prepare(password=settings.password, is_open=settings.allow_empty_password)
@@ -128,7 +146,12 @@ async def open_tsuzuki(settings: Settings, *, clock: Clock = wall_clock) -> Asyn
 def _build_app(settings: Settings, accounts: Accounts, metrics: Metrics, checks: dict[str, Check]) -> ASGIApp:
     engine = accounts.ground.db.engine
     callers = Callers(accounts.sessions, accounts.tokens)
-    services: dict[type, object] = {About: About("tsuzuki", __version__, engine), **accounts.by_type()}
+    services: dict[type, object] = {
+        About: About("tsuzuki", __version__, engine),
+        Callers: callers,
+        OidcDoor: _oidc_door(settings, accounts),
+        **accounts.by_type(),
+    }
     api = build_api(services, version=__version__, gate=AccountsGate(callers))
     web = build_web(version=__version__, engine=engine, document=api.document)
     return build_app(

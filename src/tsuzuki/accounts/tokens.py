@@ -59,12 +59,15 @@ class Tokens:
         async def make(tx: Tx) -> Made:
             user = await get_user_tx(tx, caller.user_id)
             await self._check_reach_tx(tx, caller, wish)
-            return await self.make_tx(tx, user, wish, actor=caller.actor)
+            return await self._make_tx(tx, user, wish, actor=caller.actor)
 
         return await self._ground.db.with_tx(make)
 
-    async def make_tx(self, tx: Tx, user: User, wish: Wish, *, actor: Actor) -> Made:
-        """A token of this person's."""
+    async def make_for(self, actor: Actor, user: User, wish: Wish) -> Made:
+        """A token of this person's, made by somebody who may."""
+        return await self._ground.db.with_tx(lambda tx: self._make_tx(tx, user, wish, actor=actor))
+
+    async def _make_tx(self, tx: Tx, user: User, wish: Wish, *, actor: Actor) -> Made:
         now = self._ground.clock()
         _check(wish, user, now)
         key = (device_password if wish.kind == "device" else token_key)(self._ground.dice)

@@ -7,7 +7,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.api import PREFIX, about, auditlog, joining, me, sessions, tenants, users
+from tsuzuki.api import PREFIX, about, auditlog, joining, me, oidc, sessions, tenants, users
 from tsuzuki.api.binding import BindingError, Services, bind
 from tsuzuki.api.endpoints import Endpoint, Gate, PublicGate
 from tsuzuki.api.openapi import Json, document
@@ -17,6 +17,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *about.ENDPOINTS,
     *sessions.ENDPOINTS,
     *joining.ENDPOINTS,
+    *oidc.ENDPOINTS,
     *me.ENDPOINTS,
     *users.ENDPOINTS,
     *tenants.ENDPOINTS,

@@ -10,12 +10,13 @@ import click
 
 from tsuzuki import __version__
 from tsuzuki.cli.migrate import migrate
+from tsuzuki.cli.people import token, user
 from tsuzuki.cli.serve import serve
 from tsuzuki.cli.settings import settings
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.settings import BadSetting
 
-COMMANDS = (serve, migrate, settings)
+COMMANDS = (serve, migrate, settings, user, token)
 
 
 class _Misconfigured(click.ClickException):

@@ -1,0 +1,1 @@
+"""Signing in at an OpenID Connect provider that the operator chose."""

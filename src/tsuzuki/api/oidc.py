@@ -1,0 +1,117 @@
+"""Signing in at an identity provider."""
+
+from typing import Annotated
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Meta
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from tsuzuki.accounts.oidc.service import Oidc, Refused, Returned
+from tsuzuki.accounts.policy import FLOW_LIFE
+from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.forms import Query
+from tsuzuki.edge.auth import SESSION, Callers, device_of
+from tsuzuki.edge.cookies import Cookie
+from tsuzuki.model.errors import NotFound, Unauthorized, Unavailable
+from tsuzuki.model.times import SECOND
+
+SIGN_IN_PAGE = "/sign-in"
+FLOW = Cookie("tsuzuki_oidc", FLOW_LIFE // SECOND)
+
+Text = Annotated[str, Meta(max_length=4096)]
+
+
+class OidcDoor(msgspec.Struct, frozen=True):
+    """The way in by a provider, where the operator configured one."""
+
+    oidc: Oidc | None = None
+
+
+class EnabledView(msgspec.Struct, frozen=True):
+    """Whether there is a provider to sign in at."""
+
+    enabled: bool
+
+
+class LoginView(msgspec.Struct, frozen=True):
+    """Where to send the browser."""
+
+    auth_url: str
+
+
+class LoginQuery(Query, frozen=True, kw_only=True):
+    """`next` is the path to come back to."""
+
+    next: Text = "/"
+
+
+async def show_oidc(door: OidcDoor) -> EnabledView:
+    """Whether there is a provider to sign in at."""
+    return EnabledView(door.oidc is not None)
+
+
+async def begin_oidc(request: Request, query: LoginQuery, door: OidcDoor, callers: Callers) -> LoginView:
+    """Begins a sign-in; for someone who is signed in, the linking of their account."""
+    if door.oidc is None:
+        raise NotFound("There is no identity provider to sign in at.")
+    begun = await door.oidc.begin(await callers.of(request), query.next)
+    FLOW.set(request, begun.key)
+    return LoginView(begun.url)
+
+
+async def finish_oidc(request: Request, door: OidcDoor, callers: Callers) -> Response:
+    """Where the provider sends the browser back to. Leads to the page that was wanted, or to the sign-in page."""
+    try:
+        return _redirect(await _finish(request, door, callers))
+    except Refused as refused:
+        return _redirect(f"{SIGN_IN_PAGE}?{urlencode({'reason': f'oidc_{refused.reason}'})}")
+
+
+async def _finish(request: Request, door: OidcDoor, callers: Callers) -> str:
+    if door.oidc is None:
+        raise Refused("off")
+    key = FLOW.read(request)
+    FLOW.clear(request)
+    sent = request.query_params
+    returned = Returned(sent.get("state", ""), sent.get("code", ""), sent.get("error", ""))
+    caller = await callers.of(request)
+    finished = await door.oidc.finish(key, returned, caller, device=device_of(request))
+    SESSION.set(request, finished.signed_in.key)
+    return finished.next
+
+
+def _redirect(path: str) -> Response:
+    return RedirectResponse(path, 303)
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="GET",
+        path="/oidc/enabled",
+        handler=show_oidc,
+        summary="Whether there is an identity provider",
+        access=Access.PUBLIC,
+        tags=("sign-in",),
+    ),
+    Endpoint(
+        method="GET",
+        path="/oidc/login",
+        handler=begin_oidc,
+        summary="Begin to sign in at the identity provider",
+        access=Access.PUBLIC,
+        tags=("sign-in",),
+        errors=(NotFound, Unauthorized, Unavailable),
+    ),
+    Endpoint(
+        method="GET",
+        path="/oidc/callback",
+        handler=finish_oidc,
+        summary="Come back from the identity provider",
+        access=Access.PUBLIC,
+        tags=("sign-in",),
+        status=303,
+        errors=(Unauthorized,),
+    ),
+)
