@@ -130,7 +130,7 @@ def test_a_page_without_feeds_costs_the_page_and_six_probes():
 
 
 def test_probes_that_fail_are_passed_over():
-    answers = {
+    answers: dict[str, Reply | Exception] = {
         PAGE: page(),
         "https://blog.example/feed": Unreachable("no"),
         "https://blog.example/rss.xml": page(url="https://blog.example/rss.xml"),

@@ -22,6 +22,8 @@ from tsuzuki.model.harvest import FeedHarvest
 MAX_PROBES = 6
 """Requests beyond the page itself."""
 MAX_FEEDS = 20
+MAX_PAGE = 1024 * 1024
+"""Bytes of a page that are looked at: link tags stand at its beginning."""
 COMMON_PATHS = ("/feed", "/rss.xml", "/atom.xml", "/index.xml", "/feed.xml", "/rss")
 
 _TYPES = frozenset(
@@ -83,7 +85,7 @@ class _Page:
 
     def __init__(self, reply: Reply) -> None:
         self.url = reply.url
-        self.text = decode(reply.body, charset_of(reply.headers.get("content-type", "")))
+        self.text = decode(reply.body[:MAX_PAGE], charset_of(reply.headers.get("content-type", "")))
         self._link_header = reply.headers.get("link", "")
         self._tree = LexborHTMLParser(self.text.replace("\x00", ""))
         base = self._tree.css_first("base[href]")

@@ -11,7 +11,7 @@ from tsuzuki.connectors.feed.pages import pages_of
 from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
 from tsuzuki.connectors.feed.raw import Media, RawFeed, RawItem, Text
 from tsuzuki.connectors.html.addresses import http_url
-from tsuzuki.connectors.html.safe import SafeHtml, one_line, plain_text, sanitise, text_to_html
+from tsuzuki.connectors.html.safe import SafeHtml, Sanitiser, one_line, plain_text, text_to_html
 from tsuzuki.model.harvest import Enclosure, FeedHarvest, FoundItem
 from tsuzuki.model.times import HOUR, MINUTE, Millis
 
@@ -28,10 +28,11 @@ def assemble(feed: RawFeed) -> FeedHarvest:
     site_url = http_url(feed.site_url, feed.url)
     links = [_link(item, feed.url) for item in feed.items]
     keys, unstable = keys_of(feed.items, links)
+    sanitiser = Sanitiser()
     found: dict[str, FoundItem] = {}
     for item, key, link in zip(feed.items, keys, links, strict=True):
         if key not in found:
-            found[key] = _found(feed, item, key=key, link=link)
+            found[key] = _found(feed, item, key=key, link=link, sanitiser=sanitiser)
     return FeedHarvest(
         kind=feed.kind,
         title=words_of(feed.title, MAX_TITLE),
@@ -48,9 +49,9 @@ def assemble(feed: RawFeed) -> FeedHarvest:
     )
 
 
-def _found(feed: RawFeed, item: RawItem, *, key: str, link: str | None) -> FoundItem:
+def _found(feed: RawFeed, item: RawItem, *, key: str, link: str | None, sanitiser: Sanitiser) -> FoundItem:
     texts = [text for text in (item.content, item.summary, *item.spare_texts) if text is not None]
-    content = _markup(texts[0], feed, link) if texts else SafeHtml("")
+    content = _markup(texts[0], sanitiser, _base(texts[0], feed, link)) if texts else SafeHtml("")
     published = item.published or item.created or item.updated
     published_at, updated_at = moment_of(published), moment_of(item.updated)
     return FoundItem(
@@ -82,7 +83,7 @@ def words_of(text: Text | None, limit: int) -> str:
 
 
 def _name(text: str | None) -> str:
-    return one_line(text or "")[:MAX_NAME].strip()
+    return one_line(text)[:MAX_NAME].strip() if text else ""
 
 
 def _link(item: RawItem, base: str) -> str | None:
@@ -90,10 +91,10 @@ def _link(item: RawItem, base: str) -> str | None:
     return next((url for text in (item.link, guid, item.other_link) if (url := http_url(text, base))), None)
 
 
-def _markup(text: Text, feed: RawFeed, link: str | None) -> SafeHtml:
+def _markup(text: Text, sanitiser: Sanitiser, base: str) -> SafeHtml:
     if not text.is_html or not _MARKUP.search(text.value):
         return text_to_html(text.value)
-    return sanitise(text.value, _base(text, feed, link))
+    return sanitiser.sanitise(text.value, base)
 
 
 def _base(text: Text, feed: RawFeed, link: str | None) -> str:
@@ -114,6 +115,8 @@ def _summary(texts: list[Text]) -> str | None:
 
 
 def _enclosures(item: RawItem) -> tuple[Enclosure, ...]:
+    if not item.media:
+        return ()
     duration = seconds_of(item.duration)
     found: dict[str, Enclosure] = {}
     for media in item.media[:MAX_LIST]:
@@ -138,8 +141,10 @@ def _image(item: RawItem) -> str | None:
 
 
 def _number(text: str | None) -> Decimal | None:
+    if not text:
+        return None
     try:
-        number = Decimal((text or "").strip())
+        number = Decimal(text.strip())
     except InvalidOperation:
         return None
     return number if number.is_finite() and abs(number) < 10**6 else None

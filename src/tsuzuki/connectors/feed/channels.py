@@ -21,7 +21,7 @@ _ROOTS: dict[str, Kind] = {"rss": "rss", "rdf:rdf": "rdf", "feed": "atom"}
 def read_document(root: Element, url: str, *, has_bases: bool) -> RawFeed:
     """The feed that a tree holds; Unsure for a root we do not know."""
     names = Names()
-    kind = _ROOTS.get(names[str(root.tag)])
+    kind = _ROOTS.get(names[root.tag])
     if kind is None:
         raise Unsure
     scope = Scope(url, is_rss=kind != "atom", has_bases=has_bases, names=names).within(root)
@@ -32,7 +32,7 @@ def read_document(root: Element, url: str, *, has_bases: bool) -> RawFeed:
 
 def _read_children(scope: Scope, feed: RawFeed, element: Element) -> None:
     for child in element:
-        handler = _HANDLERS.get(scope.names[str(child.tag)])
+        handler = _HANDLERS.get(scope.names[child.tag])
         if handler is not None:
             handler(scope, feed, child)
 
@@ -87,7 +87,7 @@ def _logo(scope: Scope, feed: RawFeed, element: Element) -> None:
 
 def _image(scope: Scope, feed: RawFeed, element: Element) -> None:
     for child in element:
-        if scope.names[str(child.tag)] in {"url", "href"}:
+        if scope.names[child.tag] in {"url", "href"}:
             feed.image = http_url(words(child), scope.base_of(child)) or feed.image
 
 

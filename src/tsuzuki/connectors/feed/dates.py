@@ -1,7 +1,7 @@
 """Dates as feeds write them (R30, REL-30). A date that names no moment is None; the caller keeps the raw text."""
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 
 from tsuzuki.model.times import Millis, from_datetime
 
@@ -50,7 +50,14 @@ _CLOCK = re.compile(
     r"[\sT,-]*(?:at\s+)?(\d{1,2})[:.h](\d\d)(?:[:.](\d\d)(?:[.,]\d+)?)?\s*(?:([AaPp])\.?[Mm]\b\.?)?\s*(.*)"
 )
 _OFFSET = re.compile(r"(?:(?:GMT|UTC|UT)\s*)?([+-])(\d{1,2}):?(\d\d)?\b")
+_USUAL = re.compile(
+    r"(?:[A-Z][a-z]{2}, )?(\d\d?) ([A-Z][a-z]{2}) (\d{4}) "
+    r"([01]\d|2[0-3]):([0-5]\d):([0-5]\d) (?:([+-])(\d\d)(\d\d)|GMT|UTC)"
+)
+"""What nearly every RSS feed writes, read without detours."""
+_STRICT_ISO = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):\d\d:[0-5]\d(?:\.\d{3,6})?(?:Z|[+-]\d\d:\d\d)")
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?")
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
 _MAX = 120
 
 
@@ -62,6 +69,10 @@ def moment_of(raw: str | None) -> Millis | None:
     if _EPOCH.fullmatch(text):
         return Millis(int(text) if len(text) == len("1234567890123") else int(text) * 1000)
     try:
+        if usual := _USUAL.fullmatch(text):
+            return _usual(usual)
+        if _STRICT_ISO.fullmatch(text):
+            return from_datetime(datetime.fromisoformat(text))
         return _iso(text) if text[0].isdigit() and _is_year_first(text) else _worded(text)
     except (ValueError, OverflowError):
         return None
@@ -69,6 +80,17 @@ def moment_of(raw: str | None) -> Millis | None:
 
 def _is_year_first(text: str) -> bool:
     return len(text) > 3 and text[:4].isdigit()
+
+
+def _usual(found: re.Match[str]) -> Millis | None:
+    day, month, year, hour, minute, second, sign, east_hours, east_minutes = found.groups()
+    number = _MONTHS.get(month.lower())
+    if number is None:
+        return None
+    days = date(int(year), number, int(day)).toordinal() - _EPOCH_DAY
+    seconds = ((days * 24 + int(hour)) * 60 + int(minute)) * 60 + int(second)
+    east = (int(east_hours) * 60 + int(east_minutes)) * 60 if sign else 0
+    return Millis((seconds + east if sign == "-" else seconds - east) * 1000)
 
 
 def _iso(text: str) -> Millis | None:

@@ -44,7 +44,6 @@ class _Counter:
 
 def root_text(text: str) -> str:
     """The document from its root element to that element's end. No declaration or DTD is left in it."""
-    text = _FORBIDDEN.sub("", text) if _FORBIDDEN.search(text) else text
     start = _skip_prolog(text)
     root = _FEED_ROOT.match(text, start)
     if root is None:
@@ -121,16 +120,28 @@ def check_bytes(body: bytes) -> None:
 
 def parse_tree(text: str) -> Element:
     """The tree of a well-formed document; Unsure when it is not well-formed."""
-    encoded = text.encode()
     try:
-        if text.count("<") > MAX_NODES:  # an upper bound of the nodes; only beyond it they are counted
-            etree.fromstring(encoded, _hardened(_Counter()))
-        root = etree.fromstring(encoded, _hardened())
+        root = _parsed(text)
     except etree.XMLSyntaxError as error:
-        raise Unsure from error
+        legal = without_forbidden(text)
+        if len(legal) == len(text):
+            raise Unsure from error
+        return parse_tree(legal)
     if _TOO_DEEP(root):
         raise _too_deep()
     return root
+
+
+def without_forbidden(text: str) -> str:
+    """A document without the characters that XML forbids (REL-37): not looked for until they have done harm."""
+    return _FORBIDDEN.sub("", text)
+
+
+def _parsed(text: str) -> Element:
+    encoded = text.encode()
+    if text.count("<") > MAX_NODES:  # an upper bound of the nodes; only beyond it they are counted
+        etree.fromstring(encoded, _hardened(_Counter()))
+    return etree.fromstring(encoded, _hardened())
 
 
 def _hardened(target: Any = None) -> etree.XMLParser:

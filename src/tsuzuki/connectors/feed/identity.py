@@ -22,11 +22,14 @@ _SESSION = re.compile(
     re.IGNORECASE,
 )
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?#;]*", re.IGNORECASE)
+_PLAIN = re.compile(r"https?://([a-z0-9-]+(?:\.[a-z0-9-]+)*/[^?#;\s]*)")
 _TRACKING_FRAGMENT = re.compile(r"(?:xtor=|utm_|:~:text=|rss$|ref=)", re.IGNORECASE)
 
 
 def stable_url(url: str) -> str:
     """An address without what changes while the page stays: the scheme, tracking parameters, session ids."""
+    if plain := _PLAIN.fullmatch(url):
+        return f"https://{plain.group(1)}"
     try:
         parts = urlsplit(url)
         port = parts.port

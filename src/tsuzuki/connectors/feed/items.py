@@ -27,7 +27,7 @@ def read_item(scope: Scope, element: Element) -> RawItem:
 def _read_children(scope: Scope, item: RawItem, element: Element) -> None:
     names = scope.names
     for child in element:
-        handler = _HANDLERS.get(names[str(child.tag)])
+        handler = _HANDLERS.get(names[child.tag])
         if handler is not None:
             handler(scope, item, child)
 

@@ -2,7 +2,7 @@
 
 from tsuzuki.connectors.feed.assemble import assemble
 from tsuzuki.connectors.feed.channels import read_document
-from tsuzuki.connectors.feed.document import Unsure, check_bytes, check_shape, parse_tree, root_text
+from tsuzuki.connectors.feed.document import Unsure, check_bytes, check_shape, parse_tree, root_text, without_forbidden
 from tsuzuki.connectors.feed.encodings import decode
 from tsuzuki.connectors.feed.jsonfeed import looks_like_json, read_json
 from tsuzuki.connectors.feed.lenient import read_leniently
@@ -36,7 +36,7 @@ def read_fast(body: bytes, url: str, charset: str | None = None) -> RawFeed | No
 def parse_leniently(body: bytes, url: str, charset: str | None = None) -> FeedHarvest:
     """The harvest of a document that is not sound, by feedparser; NotAFeed when there is nothing to find."""
     check_bytes(body)
-    text = root_text(decode(body, charset))
+    text = root_text(without_forbidden(decode(body, charset)))
     check_shape(text)
     raw = read_leniently(text, url)
     if raw is None:

@@ -76,12 +76,15 @@ PRESETS = (
     Preset("ComicFury", (".thecomicseries.com",), _comicseries_feed, _path_number(_LAST_NUMBER)),
     Preset("xkcd", ("xkcd.com",), _xkcd_feed, _path_number(_XKCD)),
 )
+_HOSTS = tuple(host for preset in PRESETS for host in preset.hosts)
 
 
 def preset_for(url: str | None) -> Preset | None:
     """The preset of the host at this address."""
+    if not url or not any(host in url for host in _HOSTS):
+        return None
     try:
-        host = (urlsplit(url or "").hostname or "").removeprefix("www.").removeprefix("m.")
+        host = (urlsplit(url).hostname or "").removeprefix("www.").removeprefix("m.")
     except ValueError:
         return None
     for preset in PRESETS:

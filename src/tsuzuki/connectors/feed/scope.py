@@ -60,5 +60,5 @@ class Scope:
         """An Atom person's name, else address; or the text of an RSS author."""
         if not len(element):
             return author_of(words(element))
-        found = {self.names[str(child.tag)].rpartition(":")[2]: words(child) for child in element}
+        found = {self.names[child.tag].rpartition(":")[2]: words(child) for child in element}
         return found.get("name") or found.get("email") or None

@@ -50,11 +50,13 @@ def words(element: Element) -> str:
 
 def attribute(element: Element, name: str) -> str | None:
     """An attribute, however its name is cased."""
-    value: str | bytes | None = element.get(name)
-    if value is None and element.attrib:
+    value = element.get(name)
+    if value is None:
         lowered = name.lower()
-        value = next((found for key, found in element.attrib.items() if str(key).lower() == lowered), None)
-    return None if value is None else str(value)
+        for key in element.keys():  # noqa: SIM118 - an element is no mapping: iterating it gives its children
+            if key.lower() == lowered:
+                return element.get(key)
+    return value
 
 
 def looks_like_html(text: str) -> bool:
@@ -72,7 +74,7 @@ def text_of(element: Element, names: Names, *, default: str, base: str | None, g
     `default` is the type it has when it names none; `guess` lets plain text turn out to be markup, as RSS needs.
     """
     declared = (attribute(element, "type") or default).lower().partition(";")[0].strip()
-    if (attribute(element, "mode") or "").lower() == "base64" or not _is_text(declared):
+    if not _is_text(declared) or (attribute(element, "mode") or "").lower() == "base64":
         value = _unpacked(element.text or "")
         return Text(value, is_html=declared in _HTML_TYPES, base=base) if value else None
     if len(element):
@@ -99,7 +101,7 @@ def inner_html(element: Element, names: Names) -> str:
     """The markup inside an element, without prefixes. A lone XHTML div is only the envelope."""
     if len(element) == 1 and not (element.text or "").strip() and not (element[0].tail or "").strip():
         only = element[0]
-        if names[str(only.tag)].rpartition(":")[2] == "div":
+        if names[only.tag].rpartition(":")[2] == "div":
             element = only
     pieces: list[str] = []
     _write_inside(element, names, pieces)
@@ -114,7 +116,7 @@ def _write_inside(element: Element, names: Names, pieces: list[str]) -> None:
 
 
 def _write_element(element: Element, names: Names, pieces: list[str]) -> None:
-    name = names[str(element.tag)].rpartition(":")[2]
+    name = names[element.tag].rpartition(":")[2]
     attributes = "".join(
         f' {str(key).rpartition("}")[2]}="{escape(str(value))}"' for key, value in element.attrib.items()
     )

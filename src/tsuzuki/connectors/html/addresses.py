@@ -7,6 +7,8 @@ MAX_ADDRESS = 4096
 
 _NOT_IN_ADDRESSES = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
 _PLAIN = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,4})?(?:[/?#][\w/.%~?&=;,+@:!$'()*#-]*)?", re.ASCII)
+_ROOTED = re.compile(r"/(?!/)[\w/.%~?&=;,+@:!$'()*#-]*", re.ASCII)
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(?=/|$)", re.ASCII)
 _QUOTED = str.maketrans({'"': "%22", "<": "%3C", ">": "%3E", "`": "%60", "\\": "/"})
 _CANDIDATE = re.compile(r"\s*([^\s,]\S*[^\s,]|[^\s,])(?:\s+([\d.]+)([wxh]))?\s*(?:,|$)")
 
@@ -27,11 +29,13 @@ def http_url(text: str | None, base: str = "") -> str | None:
         return None
     if _PLAIN.fullmatch(text):
         return text
+    if _ROOTED.fullmatch(text) and "/." not in text and (origin := _ORIGIN.match(base)):
+        return origin.group() + text
     try:
         joined = urljoin(base, spaceless(text))
     except ValueError:
         return None
-    parts = parts_of(joined)
+    parts = parts_of(joined) if len(joined) <= MAX_ADDRESS else None
     if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
         return None
     return joined

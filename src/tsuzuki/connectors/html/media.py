@@ -10,9 +10,10 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.connectors.html.addresses import http_url, largest_of
 from tsuzuki.connectors.html.embeds import link_for
-from tsuzuki.connectors.html.trackers import is_tracker
+from tsuzuki.connectors.html.trackers import is_tracker, may_track
 
-_WORTH_A_LOOK = re.compile(r"<(?:img|iframe|noscript|picture|source|video|audio|embed|object)\b", re.IGNORECASE)
+_WORTH_A_LOOK = ("<iframe", "<noscript", "<embed", "<object", "srcset", "data-")
+_IMAGES = re.compile(r"<img[^>]*>?")
 _LAZY_SOURCES = (
     "data-src",
     "data-lazy-src",
@@ -34,7 +35,8 @@ _PLACEHOLDER = re.compile(
 
 def reveal(html: str, base: str) -> str:
     """The same markup with its real images in place, without trackers, and video frames as links."""
-    if not _WORTH_A_LOOK.search(html):
+    lowered = html.lower()
+    if not any(word in lowered for word in _WORTH_A_LOOK) and not may_track("".join(_IMAGES.findall(lowered))):
         return html
     tree = LexborHTMLParser(html, is_fragment=True)
     for node in tree.css("img, source, video, audio"):
@@ -55,7 +57,8 @@ def _reveal_source(node: LexborNode, base: str) -> None:
     srcset = next((value for name in _LAZY_SETS if (value := attributes.get(name))), None) or attributes.get("srcset")
     current = attributes.get("src") or ""
     source = _real_source(attributes, current, srcset=srcset, base=base)
-    if node.tag == "img" and _is_tracker(attributes, http_url(source, base) or source):
+    source = http_url(source, base) or source
+    if node.tag == "img" and _is_tracker(attributes, source):
         node.decompose()
         return
     if source != current:
