@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import ipaddress
-import itertools
 import os
 import shutil
 import sys
@@ -13,20 +12,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-import asyncpg
 import pytest
 
-from tests import servers
+from tests import databases, servers
 from tests.scale import SOAK
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
 
 POSTGRES = "TSUZUKI_TEST_POSTGRES_URL"
 REDIS = "TSUZUKI_TEST_REDIS_URL"
-TEMPLATE = "tsuzuki_template"
 
 _stack = pytest.StashKey[contextlib.ExitStack]()
-_numbers = itertools.count()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     config.stash[_stack] = stack = contextlib.ExitStack()
     os.environ[POSTGRES], os.environ[REDIS] = stack.enter_context(servers.servers())
-    asyncio.run(_make_template(os.environ[POSTGRES]))
+    asyncio.run(databases.make_template(os.environ[POSTGRES]))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -120,7 +116,7 @@ async def database_url(engine: str, request: pytest.FixtureRequest, tmp_path: Pa
         shutil.copy(request.getfixturevalue("sqlite_template"), path)
         yield f"sqlite://{path}"
         return
-    async with postgres_database(request.getfixturevalue("postgres_url"), TEMPLATE) as url:
+    async with databases.migrated(request.getfixturevalue("postgres_url")) as url:
         yield url
 
 
@@ -130,7 +126,7 @@ async def empty_database_url(engine: str, request: pytest.FixtureRequest, tmp_pa
     if engine == "sqlite":
         yield f"sqlite://{tmp_path / 'empty.db'}"
         return
-    async with postgres_database(request.getfixturevalue("postgres_url"), "template0") as url:
+    async with databases.empty(request.getfixturevalue("postgres_url")) as url:
         yield url
 
 
@@ -140,32 +136,3 @@ async def db(database_url: str) -> AsyncIterator[Database]:
     database = await open_database(DatabaseOptions(database_url))
     yield database
     await database.close()
-
-
-@contextlib.asynccontextmanager
-async def postgres_database(server_url: str, template: str) -> AsyncIterator[str]:
-    """A new database out of a template, dropped afterwards."""
-    name = f"test_{os.environ.get('PYTEST_XDIST_WORKER', 'gw')}_{os.getpid()}_{next(_numbers)}"
-    await _on_server(server_url, f"create database {name} template {template}")
-    try:
-        yield _named(server_url, name)
-    finally:
-        await _on_server(server_url, f"drop database {name} with (force)")
-
-
-async def _make_template(server_url: str) -> None:
-    await _on_server(server_url, f"drop database if exists {TEMPLATE} with (force)")
-    await _on_server(server_url, f"create database {TEMPLATE} template template0")
-    await migrate(DatabaseOptions(_named(server_url, TEMPLATE)), now=0)
-
-
-async def _on_server(server_url: str, statement: str) -> None:
-    connection = await asyncpg.connect(server_url)
-    try:
-        await connection.execute(statement)
-    finally:
-        await connection.close()
-
-
-def _named(server_url: str, database: str) -> str:
-    return urlunsplit(urlsplit(server_url)._replace(path=f"/{database}"))

@@ -1,0 +1,123 @@
+"""PostgreSQL databases for tests: made from a migrated template, emptied and used again.
+
+Making one copies a thousand files and takes longer than most tests; emptying one takes a few milliseconds. One whose
+schema a test has changed is dropped instead.
+"""
+
+import contextlib
+import itertools
+import os
+from collections.abc import AsyncIterator
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+from tsuzuki.db import DatabaseOptions
+from tsuzuki.db.migrate import migrate
+
+TEMPLATE = "tsuzuki_template"
+
+_numbers = itertools.count()
+_idle: list[str] = []
+
+_SCHEMA = """
+select md5(string_agg(line, ',' order by line)) from (
+  select 'a' || attrelid::regclass::text || attname || attnum || attnotnull as line from pg_attribute
+  where attrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace) and not attisdropped
+  union all
+  select 'c' || conname || pg_get_constraintdef(oid) from pg_constraint where connamespace = 'public'::regnamespace
+  union all
+  select 't' || tgname || tgrelid::regclass::text from pg_trigger where not tgisinternal
+  union all
+  select 'f' || oid::regprocedure::text from pg_proc where pronamespace = 'public'::regnamespace
+) as lines"""
+_EMPTY = """
+do $$
+declare
+  name text;
+  filled bigint;
+begin
+  set local session_replication_role = replica;  -- the order of tables does not matter when all are emptied
+  for name in
+    select tablename from pg_tables where schemaname = 'public' and tablename <> 'schema_migration'
+  loop
+    execute format('select count(*) from (select 1 from %I limit 1000) as few', name) into filled;
+    if filled = 1000 then
+      execute format('truncate %I cascade', name);
+    elsif filled > 0 then
+      execute format('delete from %I', name);  -- for a few rows, ten times as fast as truncate
+    end if;
+  end loop;
+  for name in select sequencename from pg_sequences where schemaname = 'public' and last_value is not null loop
+    execute format('alter sequence %I restart', name);
+  end loop;
+end $$"""
+
+
+async def make_template(server_url: str) -> None:
+    """A migrated, empty database that others are copied from."""
+    await on_server(server_url, f"drop database if exists {TEMPLATE} with (force)")
+    await on_server(server_url, f"create database {TEMPLATE} template template0")
+    await migrate(DatabaseOptions(named(server_url, TEMPLATE)), now=0)
+
+
+@contextlib.asynccontextmanager
+async def migrated(server_url: str) -> AsyncIterator[str]:
+    """A migrated, empty database of the test's own."""
+    name = _idle.pop() if _idle else await _make(server_url, TEMPLATE)
+    url = named(server_url, name)
+    connection = await asyncpg.connect(url)
+    schema = await connection.fetchval(_SCHEMA)
+    await connection.close()
+    try:
+        yield url
+    finally:
+        if await _empty(url, schema):
+            _idle.append(name)
+        else:
+            await on_server(server_url, f"drop database {name} with (force)")
+
+
+@contextlib.asynccontextmanager
+async def empty(server_url: str) -> AsyncIterator[str]:
+    """A database with nothing in it, dropped afterwards."""
+    name = await _make(server_url, "template0")
+    try:
+        yield named(server_url, name)
+    finally:
+        await on_server(server_url, f"drop database {name} with (force)")
+
+
+async def _make(server_url: str, template: str) -> str:
+    name = f"test_{os.environ.get('PYTEST_XDIST_WORKER', 'gw')}_{os.getpid()}_{next(_numbers)}"
+    await on_server(server_url, f"create database {name} template {template}")
+    return name
+
+
+async def _empty(url: str, schema: str) -> bool:
+    """False when it cannot be used again."""
+    try:
+        connection = await asyncpg.connect(url)
+    except (OSError, asyncpg.PostgresError):
+        return False
+    try:
+        others = "pid <> pg_backend_pid() and datname = current_database()"
+        await connection.execute(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where {others}")
+        if await connection.fetchval(_SCHEMA) != schema:
+            return False
+        await connection.execute(_EMPTY)
+        return True
+    finally:
+        await connection.close()
+
+
+async def on_server(server_url: str, statement: str) -> None:
+    connection = await asyncpg.connect(server_url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def named(server_url: str, database: str) -> str:
+    return urlunsplit(urlsplit(server_url)._replace(path=f"/{database}"))
