@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -110,6 +111,13 @@ async def test_a_cancelled_call_gives_its_place_back():
         with pytest.raises(asyncio.CancelledError):
             await call
         assert await pool.run(parsers.say, ("free",)) == "free"
+
+
+async def test_a_child_that_died_while_idle_is_no_failure_of_the_next_document():
+    async with a_pool() as pool:
+        os.kill(await pool.run(parsers.say_pid, ()), signal.SIGKILL)
+        await asyncio.sleep(0.2)
+        assert await pool.run(parsers.say, ("next",)) == "next"
 
 
 async def test_a_closed_pool_ends_its_processes_and_says_so():

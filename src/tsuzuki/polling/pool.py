@@ -75,13 +75,13 @@ class ParsePool:
         self._children.clear()
 
     async def _fresh(self, child: "_Child | None") -> "_Child":
-        """This child, or a new one where there is none or it has served long enough."""
-        if child is not None and child.calls < _CALLS_PER_CHILD:
+        """This child, or a new one where there is none, it died while idle, or it has served long enough."""
+        if self._closed.is_set():
+            raise _shut_down()
+        if child is not None and child.is_fit:
             return child
         if child is not None:
             await self._discard(child)
-        if self._closed.is_set():
-            raise _shut_down()
         new = await _Child.start(self._options)
         if self._closed.is_set():  # while it started
             await new.stop()
@@ -104,6 +104,11 @@ class _Child:
         self._stdin = process.stdin
         self._stdout = process.stdout
         self.calls = 0
+
+    @property
+    def is_fit(self) -> bool:
+        """True while it lives and has not served too long."""
+        return self._process.returncode is None and self.calls < _CALLS_PER_CHILD
 
     @classmethod
     async def start(cls, options: PoolOptions) -> "_Child":
@@ -141,7 +146,7 @@ class _Child:
                 return msgspec.msgpack.decode(await self._frame(options.answer_bytes), type=Answer)
         except TimeoutError as error:
             raise NotAFeed(f"The document could not be read within {options.wall_seconds:g} s.") from error
-        except (EOFError, OSError, msgspec.DecodeError) as error:
+        except (EOFError, OSError, RuntimeError, msgspec.DecodeError) as error:  # RuntimeError: uvloop's closed pipe
             raise _obituary(await self.stop(_GRACE), options) from error
 
     async def stop(self, grace: float = 0.0) -> int:
