@@ -1,5 +1,6 @@
 """SEC-14, SEC-17: nothing that runs comes out of the sanitiser, and what comes out goes through it unchanged."""
 
+import time
 from html.parser import HTMLParser
 from typing import get_type_hints
 
@@ -140,9 +141,22 @@ def test_links_tell_nobody_where_the_reader_came_from():
     )
 
 
-def test_nesting_without_end_is_answered():
-    safe = sanitise("<div>" * 20_000 + "deep" + "</div>" * 20_000, BASE)
+@pytest.mark.parametrize(
+    "tag", ["div", "ul><li", "b", "a href=x", "table><tr><td", "span", "blockquote", "p", "svg", "x"]
+)
+def test_nesting_without_end_is_text(tag: str):
+    """SEC-20: parsers take time by the square of the depth, so that what is too deep never reaches them."""
+    html = f"<{tag}>" * 60_000 + "deep &amp; <script>down</script>"
+    started = time.process_time()
+    safe, words = sanitise(html, BASE), plain_text(html)
+    assert time.process_time() - started < 3
     assert offences_in(safe) == []
+    assert sanitise(safe, BASE) == safe
+    assert "deep &" in words
+
+
+def test_nesting_as_deep_as_people_write_it_stays():
+    assert sanitise("<div>" * 100 + "x" + "</div>" * 100, BASE).startswith("<div><div>")
 
 
 def test_plain_text_has_the_words_and_nothing_else():

@@ -6,6 +6,7 @@ from typing import Any
 from lxml import etree
 from lxml.etree import _Element as Element
 
+from tsuzuki.connectors.html.nesting import shape_of
 from tsuzuki.model.errors import NotAFeed, TooLarge
 
 MAX_BYTES = 10 * 1024 * 1024
@@ -16,9 +17,6 @@ _BARE_DOCTYPE = re.compile(r"""<!DOCTYPE(?:[^<>\[\]"']|"[^"]*"|'[^']*')*>""", re
 _FEED_ROOT = re.compile(r"<(?:[A-Za-z_][\w.-]{0,40}:)?(?:rss|feed|rdf|channel)(?=[\s>/])", re.IGNORECASE)
 _ANY_ROOT = re.compile(r"<([A-Za-z_][\w.:-]{0,80})")
 _PAGE = re.compile(r"<!doctype\s+html|<html[\s>]", re.IGNORECASE)
-_TAG = re.compile(r"<(?:!(\[CDATA\[|--)|(/?)([A-Za-z_][\w.:-]*)[^<>]*?(/?)>)")
-_OFTEN_OPEN = "area base br col dd dt embed hr img input li link meta option p source td th tr wbr"
-_UNCLOSED = frozenset(_OFTEN_OPEN.split())
 _TOO_DEEP = etree.XPath("boolean(" + "/*" * (MAX_DEPTH + 1) + ")")
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -162,20 +160,8 @@ def _hardened(target: Any = None) -> etree.XMLParser:
 
 def check_shape(text: str) -> None:
     """The same limits for a document that is not well-formed, before the forgiving reader sees it (SEC-20)."""
-    depth = nodes = position = 0
-    while tag := _TAG.search(text, position):
-        position = tag.end()
-        aside, closing, name, empty = tag.groups()
-        if aside:
-            position = text.find("]]>" if aside == "[CDATA[" else "-->", position)
-            if position < 0:
-                return
-            continue
-        if name.lower() in _UNCLOSED:
-            continue
-        nodes += 1
-        depth = max(0, depth - 1) if closing else depth + (not empty)
-        if depth > MAX_DEPTH:
-            raise _too_deep()
-        if nodes > 2 * MAX_NODES:
-            raise _too_many()
+    depth, tags = shape_of(text, max_depth=MAX_DEPTH, max_tags=2 * MAX_NODES)
+    if depth > MAX_DEPTH:
+        raise _too_deep()
+    if tags > 2 * MAX_NODES:
+        raise _too_many()

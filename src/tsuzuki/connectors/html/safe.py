@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import cached_property
-from html import escape
+from html import escape, unescape
 from typing import NewType
 
 import nh3
@@ -11,12 +11,16 @@ from selectolax.lexbor import LexborHTMLParser
 
 from tsuzuki.connectors.html.addresses import absolute_srcset, http_url
 from tsuzuki.connectors.html.media import reveal
+from tsuzuki.connectors.html.nesting import is_deeper
 
 SafeHtml = NewType("SafeHtml", str)
 """Markup that went through `sanitise`; a template may show this type unescaped, and no other."""
 
 MAX_HTML = 2_000_000
 """Characters of one body; what is longer is cut before it is parsed."""
+
+MAX_NESTING = 400
+"""Elements within elements; parsers take time by the square of it, and no text needs so many."""
 
 _SHOWN = """
 a abbr article aside audio b bdi bdo blockquote br caption center cite code col colgroup data dd del details dfn div dl
@@ -63,6 +67,7 @@ _NEVER_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufdd0-\ufdef\
 _BLOCK = re.compile(
     r"(?=</?(?:p|div|br|li|ul|ol|tr|td|th|h[1-6]|blockquote|table|pre|figure|section)\b)", re.IGNORECASE
 )
+_TAGS = re.compile(r"<[^<>]*>")
 _PARAGRAPHS = re.compile(r"\n\s*\n+")
 
 
@@ -93,6 +98,8 @@ class Sanitiser:
         html = valid_text(html[:MAX_HTML])
         if "<" not in html and "&" not in html:
             return SafeHtml(html.strip().replace(">", "&gt;"))
+        if is_deeper(html, MAX_NESTING):
+            return text_to_html(_without_tags(html))
         self._base = base
         safe = self._cleaner.clean(reveal(html, base)).strip()
         # Nesting that a second parser reads differently is where filters are passed. Where another parser writes the
@@ -156,13 +163,20 @@ def _escaped(text: str) -> str:
 def plain_text(html: str) -> str:
     """The words of some markup on one line; scripts and styles have none."""
     html = valid_text(html)
-    if "<" in html or "&" in html:
+    if is_deeper(html, MAX_NESTING):
+        html = _without_tags(html)
+    elif "<" in html or "&" in html:
         tree = LexborHTMLParser(_BLOCK.sub(" ", html), is_fragment=True)
         if _MAYBE_DROPPED.search(html):
             for node in tree.css(_DROPPED_SELECTOR):
                 node.decompose()
         html = tree.text()
     return one_line(html)
+
+
+def _without_tags(html: str) -> str:
+    """What is left of markup that no parser should see."""
+    return unescape(_TAGS.sub(" ", html))
 
 
 def one_line(text: str) -> str:
