@@ -5,32 +5,34 @@ from types import TracebackType
 
 from tsuzuki.db.errors import DatabaseUnavailable
 
+CLOSED = "The database is closed."
+
 
 class Gate:
     """`with gate:` while using the database; DatabaseUnavailable once it is closed. For one event loop."""
 
     def __init__(self) -> None:
         self._inside = 0
-        self._closed = False
+        self.is_closed = False
         self._empty = asyncio.Event()
 
     def __enter__(self) -> None:
-        if self._closed:
-            raise DatabaseUnavailable("The database is closed.")
+        if self.is_closed:
+            raise DatabaseUnavailable(CLOSED)
         self._inside += 1
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._inside -= 1
-        if self._closed and not self._inside:
+        if self.is_closed and not self._inside:
             self._empty.set()
 
     async def close(self) -> bool:
         """Let nobody in any more and return when the last has left; False when it was closed before."""
-        if self._closed:
+        if self.is_closed:
             return False
-        self._closed = True
+        self.is_closed = True
         if self._inside:
             await self._empty.wait()
         return True

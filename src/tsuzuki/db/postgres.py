@@ -219,10 +219,10 @@ async def _ask(connection: Connection, statement: Statement) -> Answer:
     values = arguments(statement.query, text.params, statement.params)
     if statement.query.returns_rows:
         rows = await _ours(connection.fetch(text.sql, *values))
-        return Answer(rows, len(rows) if statement.query.writes else 0)
+        return rows, len(rows) if statement.query.writes else 0
     status: str = await _ours(connection.execute(text.sql, *values))
     touched = status.rpartition(" ")[2]  # "UPDATE 3", "CREATE TABLE"
-    return Answer([], int(touched) if touched.isdecimal() else 0)
+    return [], int(touched) if touched.isdecimal() else 0
 
 
 async def _roll_back(connection: Connection) -> None:

@@ -46,6 +46,7 @@ class Queries:
     def __init__(self, area: str, by_name: Mapping[str, Query]) -> None:
         self._area = area
         self._by_name = by_name
+        self.__dict__.update(by_name)  # found at once; only a name that does not exist asks __getattr__
 
     def __getattr__(self, name: str) -> Query:
         try:

@@ -4,7 +4,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 
@@ -19,11 +19,6 @@ PLAIN = frozenset((int, str, bytes, float, bool, type(None)))
 
 
 # -- reading
-
-
-def reader(row_type: type[T]) -> Callable[[Raw], T]:
-    """What turns a row into `row_type`: a Struct by position, anything else from the single column."""
-    return cast("Callable[[Raw], T]", _builder(row_type))  # type: ignore[arg-type]  # every class is hashable
 
 
 @cache
@@ -47,6 +42,14 @@ def _builder(row_type: Any) -> Callable[[Raw], Any]:
         return row_type(*values)
 
     return build
+
+
+class _Reader(Protocol):
+    def __call__(self, row_type: type[T], /) -> Callable[[Raw], T]: ...
+
+
+reader = cast("_Reader", _builder)
+"""What turns a row into `row_type`: a Struct by position, anything else from the single column."""
 
 
 def _converter(annotation: Any) -> Convert | None:
@@ -76,7 +79,7 @@ def _kinds(annotation: Any) -> set[Any]:
 
 def bindable(value: Any) -> Any:
     """A parameter as both drivers take it: Structs, dicts and sequences become JSON text."""
-    if isinstance(value, (int, str, bytes, float)):
+    if value is None or isinstance(value, (int, str, bytes, float)):
         return value
     if isinstance(value, (msgspec.Struct, dict, list, tuple)):
         return msgspec.json.encode(value).decode()

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import apsw
 
 from tsuzuki.db.errors import DatabaseUnavailable, MisuseError
-from tsuzuki.db.gate import Gate
+from tsuzuki.db.gate import CLOSED, Gate
 from tsuzuki.db.queries import Engine, Query
 from tsuzuki.db.sqlite_file import connect, execute, path_of, translated
 from tsuzuki.db.tx import Answer, Drive, Params, Statement, Work, refuse_inside, refuse_nesting
@@ -47,7 +47,7 @@ class _Job:
         """Answers at once, unless the caller has been cancelled: then nobody wants the rest."""
         if self.future.cancelled():
             raise asyncio.CancelledError
-        return execute(self._writer.connection, query, params)
+        return execute(self._writer.cursor, query, params)
 
     def run(self) -> None:
         """Run the function to its end, in its caller's context."""
@@ -75,6 +75,7 @@ class SqliteDatabase:
         self._writer = _Writer(path, vfs)
         self._inline = connect(path, read_only=True, vfs=vfs)
         self._inline.set_busy_timeout(0)
+        self._inline_cursor = self._inline.cursor()
         self._local = threading.local()
         self._reader_connections: list[apsw.Connection] = []
         self._readers = ThreadPoolExecutor(max_workers=readers, thread_name_prefix="tsuzuki-read")
@@ -91,17 +92,21 @@ class SqliteDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """See `Database`. Queries marked inline are answered here, the others by the reader threads."""
-        with closing(Drive(work, self.engine, self._read_inline)) as drive, self._gate:
-            statement = drive.start()
-            while statement is not None:
-                statement = await self._read_one(drive, statement)
-            result: T = drive.result
+        if self._gate.is_closed:
+            raise DatabaseUnavailable(CLOSED)
+        drive = Drive(work, "sqlite", self._read_inline)
+        statement = drive.start()
+        if statement is not None:
+            with closing(drive), self._gate:
+                while statement is not None:
+                    statement = await self._read_one(drive, statement)
+        result: T = drive.result
         return result
 
     async def ping(self) -> None:
         """See `Database`."""
         with self._gate:
-            await self._on_reader(lambda connection: connection.execute("select 1").get)
+            await self._on_reader(lambda cursor: cursor.execute("select 1").get)
 
     async def close(self) -> None:
         """See `Database`. What waits is still run."""
@@ -121,26 +126,27 @@ class SqliteDatabase:
         if not query.inline:
             return None
         try:
-            return execute(self._inline, query, params)
+            return execute(self._inline_cursor, query, params)
         except DatabaseUnavailable:
             return None
 
     async def _read_one(self, drive: Drive, statement: Statement) -> Statement | None:
         try:
-            answer = await self._on_reader(lambda connection: execute(connection, statement.query, statement.params))
+            answer = await self._on_reader(lambda cursor: execute(cursor, statement.query, statement.params))
         except Exception as error:  # noqa: BLE001  handed to the function, which may not swallow it
             return drive.fail(error)
         return drive.answer(answer)
 
-    async def _on_reader(self, use: Callable[[apsw.Connection], T]) -> T:
+    async def _on_reader(self, use: Callable[[apsw.Cursor], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: use(self._reader()))
 
-    def _reader(self) -> apsw.Connection:
-        connection: apsw.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = connect(self._path, read_only=True, vfs=self._vfs)
+    def _reader(self) -> apsw.Cursor:
+        cursor: apsw.Cursor | None = getattr(self._local, "cursor", None)
+        if cursor is None:
+            connection = connect(self._path, read_only=True, vfs=self._vfs)
             self._reader_connections.append(connection)
-        return connection
+            cursor = self._local.cursor = connection.cursor()
+        return cursor
 
 
 class _Writer:
@@ -149,6 +155,7 @@ class _Writer:
     def __init__(self, path: Path, vfs: str | None) -> None:
         self.waiting: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self.connection = connect(path, vfs=vfs)
+        self.cursor = self.connection.cursor()
         self._is_sound = True
         self._path = path
         self._vfs = vfs
@@ -199,6 +206,7 @@ class _Writer:
         if not self._is_sound:
             self.connection.close(force=True)
             self.connection = connect(self._path, vfs=self._vfs)
+            self.cursor = self.connection.cursor()
             self._is_sound = True
         self.connection.execute("begin immediate")
 

@@ -10,11 +10,9 @@ import threading
 from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
 from typing import Any, TypeVar
 
-import msgspec
-
 from tsuzuki.db.errors import MisuseError
 from tsuzuki.db.queries import Engine, Query
-from tsuzuki.db.rows import PLAIN, Raw, bindable, json_batch, reader
+from tsuzuki.db.rows import PLAIN, bindable, json_batch, reader
 from tsuzuki.model.errors import NotFound
 
 T = TypeVar("T")
@@ -24,12 +22,8 @@ Params = Mapping[str, Any]
 CLOSING_ATTEMPTS = 10
 
 
-class Answer(msgspec.Struct, frozen=True, gc=False):
-    """What a statement brought: its rows, and how many it touched."""
-
-    rows: list[Any]
-    touched: int
-
+Answer = tuple[list[Any], int]
+"""What a statement brought: its rows, and how many it touched."""
 
 Execute = Callable[[Query, Params], Answer | None]
 """Answers at once, or None: then the driver is asked."""
@@ -48,15 +42,18 @@ class Statement:
         return (yield self)
 
 
-def arguments(query: Query, names: tuple[str, ...], params: Params) -> tuple[Any, ...]:
+def arguments(query: Query, names: tuple[str, ...], params: Params) -> list[Any]:
     """The values in the order of `names`; MisuseError names those that are missing or not taken."""
-    if len(names) != len(params):
-        raise _mismatch(query, names, params)
-    try:
+    if tuple(params) == names:
+        values = list(params.values())
+    elif len(names) == len(params) and params.keys() == set(names):
         values = [params[name] for name in names]
-    except KeyError:
-        raise _mismatch(query, names, params) from None
-    return tuple([value if type(value) in PLAIN else bindable(value) for value in values])
+    else:
+        raise _mismatch(query, names, params)
+    for value in values:
+        if type(value) not in PLAIN:
+            return [bindable(value) for value in values]
+    return values
 
 
 def _mismatch(query: Query, names: tuple[str, ...], params: Params) -> MisuseError:
@@ -70,32 +67,34 @@ def _mismatch(query: Query, names: tuple[str, ...], params: Params) -> MisuseErr
 class Tx:
     """The verbs inside a transaction. It is handed to a function by `with_tx` and is of no use elsewhere."""
 
-    __slots__ = ("_drive", "engine")
+    __slots__ = ("_execute", "_failure", "engine")
 
-    def __init__(self, drive: "Drive", engine: Engine) -> None:
-        self._drive = drive
+    def __init__(self, engine: Engine, execute: Execute) -> None:
         self.engine = engine
+        self._execute = execute
+        self._failure: BaseException | None = None
 
     async def one(self, row: type[T], query: Query, /, **params: Any) -> T:
         """The first row, else NotFound."""
-        rows = (await self._ask(query, params)).rows
+        rows, _ = self._answer(query, params) or await self._ask(query, params)
         if not rows:
             raise NotFound(f"{query.name} found nothing.")
         return reader(row)(rows[0])
 
     async def maybe(self, row: type[T], query: Query, /, **params: Any) -> T | None:
         """The first row, or None."""
-        rows = (await self._ask(query, params)).rows
+        rows, _ = self._answer(query, params) or await self._ask(query, params)
         return reader(row)(rows[0]) if rows else None
 
     async def many(self, row: type[T], query: Query, /, **params: Any) -> list[T]:
         """All rows."""
-        rows: list[Raw] = (await self._ask(query, params)).rows
+        rows, _ = self._answer(query, params) or await self._ask(query, params)
         return list(map(reader(row), rows))
 
     async def run(self, query: Query, /, **params: Any) -> int:
         """How many rows it touched."""
-        return (await self._ask(query, params)).touched
+        _, touched = self._answer(query, params) or await self._ask(query, params)
+        return touched
 
     async def bulk(self, row: type[T], query: Query, rows: Iterable[Any], /, **params: Any) -> list[T]:
         """One statement for a whole batch: `:rows` is a JSON array, read by `json_each(:rows)`; bytes go as hex.
@@ -104,35 +103,47 @@ class Tx:
         """
         return await self.many(row, query, rows=json_batch(rows), **params)
 
-    async def _ask(self, query: Query, params: Params) -> Answer:
-        drive = self._drive
-        if _standing.drive is not drive:
+    def _answer(self, query: Query, params: Params) -> Answer | None:
+        """What the engine says at once; None when the driver is to be asked."""
+        if _standing.drive is not self:
             raise MisuseError(f"{query.name} was called outside the function that its transaction was given to")
-        if drive.failure is not None:
-            raise MisuseError(f"{query.name} was called after an error had ended its transaction") from drive.failure
+        if self._failure is not None:
+            raise MisuseError(f"{query.name} was called after an error had ended its transaction") from self._failure
         try:
-            answer = drive.execute(query, params)
-            return await Statement(query, params) if answer is None else answer
+            return self._execute(query, params)
         except BaseException as error:
-            drive.failure = error
+            self._failure = error
+            raise
+
+    async def _ask(self, query: Query, params: Params) -> Answer:
+        try:
+            return await Statement(query, params)
+        except BaseException as error:
+            self._failure = error
             raise
 
 
-class Drive:
-    """Steps a function through its statements and remembers whether one of them failed.
+def _ask_the_driver(_query: Query, _params: Params) -> None:
+    return None
+
+
+class Drive(Tx):
+    """The same transaction as its engine sees it: steps the function through its statements.
 
     `start`, `answer` and `fail` give the next statement, or None once the function has returned; then `result` holds
-    what it returned.
+    what it returned. A function that was told of a failure may do what it likes: nothing will be committed.
     """
 
-    __slots__ = ("_coroutine", "execute", "failure", "result")
+    __slots__ = ("_coroutine", "result")
 
-    def __init__(self, work: Work[T], engine: Engine, execute: Execute = lambda _query, _params: None) -> None:
-        refuse_nesting()
-        self.execute = execute
-        self.failure: BaseException | None = None
+    def __init__(self, work: Work[T], engine: Engine, execute: Execute = _ask_the_driver) -> None:
+        if _standing.drive is not None:
+            refuse_nesting()
+        self.engine = engine
+        self._execute = execute
+        self._failure = None
         self.result: Any = None
-        self._coroutine = work(Tx(self, engine))
+        self._coroutine = work(self)
 
     def start(self) -> Statement | None:
         """The first statement."""
@@ -143,8 +154,13 @@ class Drive:
         return self._step(self._coroutine.send, answer)
 
     def fail(self, error: Exception) -> Statement | None:
-        """The next statement of a function that was told of a failure: whatever it does, nothing will be committed."""
+        """The next statement of a function that does not let this error rise."""
         return self._step(self._coroutine.throw, error)
+
+    def refuse(self, message: str) -> MisuseError:
+        """The error for what may not be done in here; swallowing it does not save the transaction."""
+        self._failure = MisuseError(message)
+        return self._failure
 
     def close(self) -> None:
         """End the function where it stands; a verb in its `finally` is not run. What it raises now is not news."""
@@ -162,10 +178,10 @@ class Drive:
             while type(wanted) is not Statement:
                 wanted = self._refuse_await(wanted)
         except StopIteration as stop:
-            if self.failure is not None:
+            if self._failure is not None:
                 # REL-41: a function that swallows an error would commit half of its work.
-                message = f"an error inside a transaction was swallowed, so it was rolled back: {self.failure}"
-                raise MisuseError(message) from self.failure
+                message = f"an error inside a transaction was swallowed, so it was rolled back: {self._failure}"
+                raise MisuseError(message) from self._failure
             self.result = stop.value
             return None
         finally:
@@ -173,10 +189,10 @@ class Drive:
         return wanted
 
     def _refuse_await(self, wanted: object) -> Any:
-        self.failure = MisuseError(f"a transaction awaits only its own verbs, not {type(wanted).__name__}")
         if hasattr(wanted, "_asyncio_future_blocking"):
             wanted._asyncio_future_blocking = False  # noqa: SLF001  how a future is told that nobody waits for it
-        return self._coroutine.throw(self.failure)
+        error = self.refuse(f"a transaction awaits only its own verbs, not {type(wanted).__name__}")
+        return self._coroutine.throw(error)
 
 
 class _Standing(threading.local):
@@ -189,10 +205,9 @@ _standing = _Standing()
 
 
 def refuse_inside(message: str) -> None:
-    """MisuseError while a transaction's function runs on this thread; swallowing it does not save the transaction."""
+    """MisuseError while a transaction's function runs on this thread."""
     if _standing.drive is not None:
-        _standing.drive.failure = MisuseError(message)
-        raise _standing.drive.failure
+        raise _standing.drive.refuse(message)
 
 
 def refuse_nesting() -> None:
