@@ -1,0 +1,91 @@
+"""A running server with people in it, and visitors who carry a cookie, a token or nothing."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.app import Answer, Client, serving, settings_for
+from tsuzuki.accounts.nouns import SYSTEM, Slice, User
+from tsuzuki.accounts.services import Accounts
+from tsuzuki.accounts.sessions import Device
+from tsuzuki.accounts.tokens import Wish
+from tsuzuki.accounts.users import NewPerson
+from tsuzuki.bootstrap import open_tsuzuki
+from tsuzuki.model.ids import PublicId
+from tsuzuki.model.times import Millis
+
+API = "/api/v1"
+PASSWORD = "correct horse battery"
+
+
+class Visitor:
+    """Somebody who calls the API."""
+
+    def __init__(self, client: Client, *, cookie: str | None = None, token: str | None = None) -> None:
+        self.client = client
+        self.headers: dict[str, str] = {}
+        if cookie is not None:
+            self.headers["cookie"] = f"tsuzuki={cookie}"
+        if token is not None:
+            self.headers["authorization"] = f"Bearer {token}"
+
+    async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        said = {name.replace("_", "-"): value for name, value in headers.items()}
+        options: dict[str, Any] = {} if body is None else {"json": body}
+        return await self.client.ask(method, API + path, headers=self.headers | said, **options)
+
+    async def get(self, path: str, **headers: str) -> Answer:
+        return await self.ask("GET", path, **headers)
+
+    async def post(self, path: str, body: Any = None, **headers: str) -> Answer:
+        return await self.ask("POST", path, {} if body is None else body, **headers)
+
+
+class Town:
+    """The server, its services for making people quickly, and two tenants."""
+
+    def __init__(self, client: Client, accounts: Accounts, other_tenant: PublicId) -> None:
+        self.client = client
+        self.accounts = accounts
+        self.other_tenant = other_tenant
+        self.app: Any = None
+
+    @property
+    def anyone(self) -> Visitor:
+        return Visitor(self.client)
+
+    async def admin(self) -> User:
+        return await self.accounts.users.find("admin")
+
+    async def add(self, **over: Any) -> User:
+        """Somebody without a password, which would take time to hash."""
+        values: dict[str, Any] = {"username": f"user{os.urandom(6).hex()}"} | over
+        return await self.accounts.users.add(SYSTEM, NewPerson(**values))
+
+    async def session(self, user: User) -> str:
+        """The key of a new session."""
+        device = Device("127.0.0.1", "test")
+        db, sign_in = self.accounts.ground.db, self.accounts.sign_in
+        return (await db.with_tx(lambda tx: sign_in.open_session_tx(tx, user, device, reason="test"))).key
+
+    async def signed_in(self, user: User) -> Visitor:
+        return Visitor(self.client, cookie=await self.session(user))
+
+    async def with_token(self, user: User, *scopes: Any, ends: Millis | None = None) -> Visitor:
+        wish = Wish(name="test", scopes=scopes, expires_at=ends)
+        return Visitor(self.client, token=(await self.accounts.tokens.make_for(SYSTEM, user, wish)).key)
+
+
+@asynccontextmanager
+async def a_town(folder: Path, **settings: object) -> AsyncIterator[Town]:
+    """A server with its first administrator `admin` and a second tenant."""
+    wanted = settings_for(folder, **{"password": PASSWORD, "log_level": "error"} | settings)
+    proxies = [str(network) for network in wanted.trusted_proxies]
+    async with open_tsuzuki(wanted) as opened, serving(opened.app, trusted_proxies=proxies) as client:
+        other = await opened.accounts.tenants.add(SYSTEM, "Other")
+        town = Town(client, opened.accounts, other.public_id)
+        town.app = opened.app
+        assert (await opened.accounts.tenants.list(Slice()))[1] == 2
+        yield town

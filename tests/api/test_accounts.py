@@ -1,0 +1,281 @@
+"""Signing in, oneself and the operator's side, seen from outside."""
+
+import re
+
+import pytest
+
+from tests.api.people import PASSWORD, Visitor, a_town
+from tsuzuki.model.ids import show_id
+
+COOKIE = re.compile(r"tsuzuki=([\w-]{43}); Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax")
+
+
+@pytest.fixture
+async def town(tmp_path):
+    async with a_town(tmp_path) as town:
+        yield town
+
+
+# -- sessions
+
+
+async def test_signing_in_answers_with_the_person_and_a_cookie(town):
+    answer = await town.anyone.post("/sessions", {"password": PASSWORD})
+    assert answer.status == 200
+    user = answer.json()["data"]["user"]
+    assert (user["username"], user["role"]) == ("admin", "admin")
+    found = COOKIE.fullmatch(answer.headers["set-cookie"])
+    assert found
+    me = (await Visitor(town.client, cookie=found[1]).get("/me")).json()["data"]
+    assert me["id"] == user["id"]
+    assert me["tenant"]["name"] == "Home"
+    assert [(shelf["name"], shelf["plan"]) for shelf in me["shelves"]] == [("Main", "self-hosted")]
+    assert me["default_shelf_id"] == me["shelves"][0]["id"]
+
+
+@pytest.mark.parametrize(
+    "body", [{"password": "wrong"}, {"username": "nobody", "password": PASSWORD}, {"password": ""}], ids=str
+)
+async def test_a_wrong_pair_is_401_and_says_the_same_whatever_was_wrong(town, body):
+    answer = await town.anyone.post("/sessions", body)
+    assert (answer.status, answer.json()) == (
+        401,
+        {"error": "This name and password do not belong together.", "code": "UNAUTHORIZED"},
+    )
+    assert "set-cookie" not in answer.headers
+
+
+async def test_the_eleventh_failure_is_429_with_retry_after(town):
+    """SEC-37, without any Redis."""
+    answers = [await town.anyone.post("/sessions", {"password": "wrong"}) for _ in range(11)]
+    assert [answer.status for answer in answers] == [401] * 10 + [429]
+    assert 295 <= int(answers[-1].headers["retry-after"]) <= 300
+    assert answers[-1].json()["code"] == "RATE_LIMITED"
+    assert (await town.anyone.post("/sessions", {"password": PASSWORD})).status == 429
+
+
+async def test_signing_out_ends_the_session_and_takes_the_cookie_back(town):
+    visitor = await town.signed_in(await town.admin())
+    answer = await visitor.ask("DELETE", "/sessions")
+    assert (answer.status, answer.body) == (204, b"")
+    assert answer.headers["set-cookie"].startswith("tsuzuki=; Max-Age=0;")
+    assert (await visitor.get("/me")).status == 401
+    assert (await visitor.ask("DELETE", "/sessions")).status == 204
+
+
+async def test_a_planted_cookie_is_worth_nothing_after_signing_in(town):
+    """SEC-34."""
+    planted = await town.signed_in(await town.add())
+    answer = await planted.post("/sessions", {"password": PASSWORD})
+    assert answer.status == 200
+    assert planted.headers["cookie"] not in answer.headers["set-cookie"]
+    assert (await planted.get("/me")).status == 401
+
+
+async def test_over_https_the_cookie_is_bound_to_this_host_and_the_plain_one_does_not_count(tmp_path):
+    async with a_town(tmp_path, trusted_proxies="127.0.0.1") as town:
+        https = {"x_forwarded_proto": "https"}
+        answer = await town.anyone.post("/sessions", {"password": PASSWORD}, **https)
+        cookie = answer.headers["set-cookie"]
+        assert re.fullmatch(r"__Host-tsuzuki=[\w-]{43}; .*; SameSite=Lax; Secure", cookie)
+        secure = Visitor(town.client)
+        secure.headers["cookie"] = cookie.partition(";")[0]
+        assert (await secure.get("/me", **https)).status == 200
+        assert (await secure.get("/me")).status == 401
+        plain = await town.signed_in(await town.admin())
+        assert (await plain.get("/me", **https)).status == 401
+
+
+async def test_a_session_that_lives_on_sends_its_cookie_again(town, monkeypatch):
+    visitor = await town.signed_in(await town.admin())
+    assert "set-cookie" not in (await visitor.get("/me")).headers
+    monkeypatch.setattr("tsuzuki.accounts.sessions.SESSION_TOUCH", 0)
+    again = (await visitor.get("/me")).headers["set-cookie"]
+    assert again.startswith(visitor.headers["cookie"])
+
+
+async def test_a_forwarded_address_counts_only_from_a_trusted_proxy(tmp_path):
+    """SEC-40."""
+    for folder, trusted, expected in (("a", "", "127.0.0.1"), ("b", "127.0.0.1", "203.0.113.9")):
+        async with a_town(tmp_path / folder, trusted_proxies=trusted) as town:
+            spoofed = {
+                "x_forwarded_for": "198.51.100.1, 203.0.113.9",
+                "x_real_ip": "198.51.100.2",
+                "forwarded": "for=1",
+            }
+            answer = await town.anyone.post("/sessions", {"password": PASSWORD}, **spoofed)
+            visitor = Visitor(town.client, cookie=answer.headers["set-cookie"].partition(";")[0].partition("=")[2])
+            [session] = (await visitor.get("/me/sessions")).json()["data"]
+            assert session["address"] == expected
+
+
+async def test_an_empty_password_opens_only_by_a_local_name(tmp_path):
+    """R76: a page of another site can have its name rebound to 127.0.0.1, but not its Host."""
+    async with a_town(tmp_path, password="", allow_empty_password="on") as town:
+        assert (await town.anyone.post("/sessions", {"password": ""}, host="evil.example")).status == 401
+        assert (await town.anyone.post("/sessions", {"password": ""})).status == 200
+
+
+# -- the first visit
+
+
+async def test_the_first_visit_sets_the_server_up_with_the_code_from_the_log(tmp_path):
+    async with a_town(tmp_path, password="") as town:
+        assert (await town.anyone.get("/setup")).json() == {"data": {"needed": True}}
+        wrong = await town.anyone.post("/setup", {"code": "wrong", "password": PASSWORD})
+        assert wrong.status == 401
+        code = (await town.accounts.setup.prepare(password=None)).code
+        answer = await town.anyone.post("/setup", {"code": code, "password": PASSWORD})
+        assert (answer.status, answer.json()["data"]["user"]["role"]) == (201, "admin")
+        assert (await town.anyone.get("/setup")).json() == {"data": {"needed": False}}
+        again = await town.anyone.post("/setup", {"code": code, "username": "two", "password": PASSWORD})
+        assert again.status == 409
+
+
+# -- oneself
+
+
+async def test_tokens_are_made_listed_and_revoked(town):
+    visitor = await town.signed_in(await town.admin())
+    wish = {"name": "phone", "scopes": ["read", "admin"], "expires_at": "2999-01-01T00:00:00Z"}
+    answer = await visitor.post("/me/tokens", wish)
+    assert answer.status == 201
+    made = answer.json()["data"]
+    assert made["token"].startswith("tsz_")
+    token = Visitor(town.client, token=made["token"])
+    assert (await token.get("/admin/users")).status == 200
+    assert (await token.ask("DELETE", "/me/sessions")).status == 403
+    [listed] = (await visitor.get("/me/tokens")).json()["data"]
+    assert "token" not in listed
+    assert (listed["name"], listed["scopes"], listed["expires_at"]) == (
+        "phone",
+        ["read", "admin"],
+        "2999-01-01T00:00:00Z",
+    )
+    assert listed["last_used_at"] is not None
+    assert (await visitor.ask("DELETE", f"/me/tokens/{listed['id']}")).status == 204
+    refused = await token.get("/admin/users")
+    assert (refused.status, refused.headers["www-authenticate"]) == (401, "Bearer")
+
+
+async def test_a_bad_token_is_refused_even_beside_a_good_cookie(town):
+    visitor = await town.signed_in(await town.admin())
+    assert (await visitor.get("/me", authorization="Bearer tsz_wrong")).status == 401
+    assert (await visitor.get("/me", authorization="Basic eDp5")).status == 200
+
+
+async def test_sessions_are_listed_and_ended(town):
+    admin = await town.admin()
+    visitor, other = await town.signed_in(admin), await town.signed_in(admin)
+    listed = (await visitor.get("/me/sessions")).json()["data"]
+    assert sorted(session["is_current"] for session in listed) == [False, True]
+    assert (await visitor.ask("DELETE", "/me/sessions")).json() == {"data": {"ended": 1}}
+    assert (await other.get("/me")).status == 401
+    assert (await visitor.get("/me")).status == 200
+
+
+async def test_a_password_is_changed_by_who_knows_it_and_guessed_no_more_often_than_at_the_door(town):
+    visitor = await town.signed_in(await town.admin())
+    for _ in range(10):
+        wrong = await visitor.ask("PUT", "/me/password", {"current_password": "x", "new_password": PASSWORD})
+        assert (wrong.status, wrong.json()["details"][0]["field"]) == (400, "current_password")
+    right = {"current_password": PASSWORD, "new_password": "another password"}
+    assert (await visitor.ask("PUT", "/me/password", right)).status == 429
+
+
+async def test_a_changed_password_counts_at_once(town):
+    visitor = await town.signed_in(await town.admin())
+    right = {"current_password": PASSWORD, "new_password": "another password"}
+    assert (await visitor.ask("PUT", "/me/password", right)).status == 204
+    assert (await visitor.get("/me")).status == 200
+    assert (await town.anyone.post("/sessions", {"password": PASSWORD})).status == 401
+    assert (await town.anyone.post("/sessions", {"password": "another password"})).status == 200
+
+
+async def test_a_default_shelf_is_one_of_the_tenants_own(town):
+    """SEC-31."""
+    visitor = await town.signed_in(await town.admin())
+    stranger = await town.signed_in(await town.add(tenant_id=town.other_tenant))
+    mine = (await visitor.get("/me")).json()["data"]["default_shelf_id"]
+    theirs = (await stranger.get("/me")).json()["data"]["default_shelf_id"]
+    assert mine != theirs
+    assert (await visitor.ask("PATCH", "/me", {"default_shelf_id": mine})).status == 200
+    assert (await visitor.ask("PATCH", "/me", {"default_shelf_id": theirs})).status == 404
+    assert (await visitor.ask("PATCH", "/me", {"default_shelf_id": "nonsense"})).status == 400
+    assert (await visitor.ask("PATCH", "/me", {"default_shelf_id": None})).json()["data"]["default_shelf_id"] == mine
+
+
+# -- the operator's side
+
+
+async def test_people_are_added_changed_disabled_and_deleted(town):
+    admin = await town.signed_in(await town.admin())
+    body = {"username": "alice", "password": PASSWORD, "tenant_id": show_id(town.other_tenant)}
+    added = await admin.post("/admin/users", body)
+    assert added.status == 201
+    path = f"/admin/users/{added.json()['data']['id']}"
+    assert added.json()["data"]["tenant"]["name"] == "Other"
+    assert (await admin.post("/admin/users", body)).status == 409
+    assert (await admin.ask("PATCH", path, {"email": "a@example.org"})).json()["data"]["email"] == "a@example.org"
+    signed_in = await town.anyone.post("/sessions", {"username": "alice", "password": PASSWORD})
+    assert signed_in.status == 200
+    disabled = await admin.post(f"{path}/disable", {"reason": "on leave"})
+    assert disabled.json()["data"]["disabled_at"] is not None
+    assert (await town.anyone.post("/sessions", {"username": "alice", "password": PASSWORD})).status == 401
+    assert (await admin.ask("POST", f"{path}/enable")).json()["data"]["disabled_at"] is None
+    assert (await admin.ask("PUT", f"{path}/password", {"password": "another password"})).status == 204
+    contents = (await admin.get(f"{path}/contents")).json()
+    assert contents == {"data": {"sessions": 0, "tokens": 0, "invites": 0}}
+    assert (await admin.ask("DELETE", path)).json() == contents
+    assert (await admin.get(path)).status == 404
+    listing = (await admin.get("/admin/users?limit=1")).json()
+    assert listing["meta"] == {"total": 1, "page": 1, "limit": 1, "pages": 1}
+    assert listing["data"][0]["username"] == "admin"
+
+
+async def test_the_last_administrator_stays(town):
+    admin = await town.admin()
+    visitor = await town.signed_in(admin)
+    assert (await visitor.ask("DELETE", f"/admin/users/{show_id(admin.public_id)}")).status == 409
+
+
+async def test_an_invitation_is_made_and_accepted(town):
+    admin = await town.signed_in(await town.admin())
+    made = (await admin.post("/admin/invites", {"role": "reader"})).json()["data"]
+    assert made["path"] == f"/invite?code={made['code']}"
+    assert [one["id"] for one in (await admin.get("/admin/invites")).json()["data"]] == [made["id"]]
+    body = {"code": made["code"], "username": "guest", "password": PASSWORD}
+    answer = await town.anyone.post("/invites/accept", body)
+    assert (answer.status, answer.json()["data"]["user"]["username"]) == (201, "guest")
+    assert COOKIE.fullmatch(answer.headers["set-cookie"])
+    assert (await town.anyone.post("/invites/accept", body | {"username": "two"})).status == 401
+
+
+async def test_tenants_are_added_renamed_and_deleted(town):
+    admin = await town.signed_in(await town.admin())
+    added = await admin.post("/admin/tenants", {"name": "Third"})
+    assert added.status == 201
+    path = f"/admin/tenants/{added.json()['data']['id']}"
+    assert (await admin.ask("PATCH", path, {"name": "3rd"})).json()["data"]["name"] == "3rd"
+    assert (await admin.get(f"{path}/contents")).json()["data"]["shelves"] == 1
+    assert (await admin.ask("DELETE", path)).status == 200
+    assert (await admin.get(path)).status == 404
+
+
+async def test_the_audit_log_is_filtered_and_paged(town):
+    admin = await town.admin()
+    visitor = await town.signed_in(admin)
+    await visitor.post("/admin/users", {"username": "alice", "password": PASSWORD})
+    actor = show_id(admin.public_id)
+    answer = await visitor.get(f"/admin/auditlog?actorid={actor}&action=user&entitytype=user&limit=500")
+    [row] = answer.json()["data"]
+    assert (row["action"], row["actor"], row["address"]) == ("user.create", "admin", "127.0.0.1")
+    assert row["after"] == {"username": "alice", "role": "reader", "email": None}
+    assert PASSWORD not in answer.text
+    assert "$argon2id$" not in answer.text
+    by_system = (await visitor.get("/admin/auditlog?actorid=system&action=tenant.*")).json()
+    assert {row["actorid"] for row in by_system["data"]} == {None}
+    assert by_system["meta"]["total"] == 2
+    assert (await visitor.get("/admin/auditlog?to=2000-01-01T00:00:00Z")).json()["data"] == []
+    assert (await visitor.get("/admin/auditlog?limit=501")).status == 400
+    assert (await visitor.get("/admin/auditlog?from=yesterday")).status == 400
