@@ -1,0 +1,185 @@
+"""The way of an installment, put together for one process: client, parsers, poller, ingest, and their loops."""
+
+import asyncio
+import os
+import random
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tsuzuki.connectors.config import SourceConfig
+from tsuzuki.connectors.local.connector import LocalConfig
+from tsuzuki.connectors.registry import ENTRY_POINTS, Registry, builtin, defined, installed
+from tsuzuki.coord.bell import Bell, MemoryBell
+from tsuzuki.coord.bell_wire import WiredBell
+from tsuzuki.coord.pacer import MemoryPacer, Pacer
+from tsuzuki.db import Database
+from tsuzuki.ingest.service import ChapterIngest, ItemIngest
+from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
+from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.net.client import Client
+from tsuzuki.net.guard import AllowList, Guard
+from tsuzuki.net.headers import user_agent
+from tsuzuki.net.localfiles import LocalFiles
+from tsuzuki.net.options import ClientOptions, Deadlines
+from tsuzuki.polling.policy import Pace
+from tsuzuki.polling.pool import ParsePool, PoolOptions
+from tsuzuki.polling.saving import Conditions
+from tsuzuki.polling.service import Polled, Poller, PollOptions
+from tsuzuki.polling.visit import Driver, LocalReader
+from tsuzuki.queue.policy import QueueSettings
+from tsuzuki.queue.service import Tasks
+from tsuzuki.queue.station import Station
+from tsuzuki.queue.worker import Worker
+from tsuzuki.settings import Settings
+from tsuzuki.worker.crew import Crew, Loop
+from tsuzuki.worker.polls import POLL_BELL, PollLoop
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+Clock = Callable[[], Millis]
+QUEUES = (POLL_BELL, ITEMS.name, CHAPTERS.name)
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """What the rest of the program needs of the way."""
+
+    client: Client
+    driver: Driver
+    registry: Registry
+    poller: Poller
+    tasks: Tasks
+    bell: Bell
+
+
+@asynccontextmanager
+async def open_way(
+    settings: Settings, db: Database, *, clock: Clock, redis: "Redis | None" = None
+) -> AsyncIterator[Way]:
+    """Open what polls, stores and delivers; nothing runs by itself yet."""
+    async with AsyncExitStack() as parts:
+        bell = await _open_bell(parts, settings, redis)
+        client = await parts.enter_async_context(Client(client_options(settings), pacer(redis), now=clock))
+        pool = ParsePool(PoolOptions())
+        parts.push_async_callback(pool.close)
+        driver = Driver(client, pool)
+        registry = read_registry(settings.data_dir / "connectors")
+        conditions = Conditions(Pace(settings.pull_interval, settings.pull_max_backoff), clock, random.random)
+        options = PollOptions(lease=settings.task_lease)
+        poller = Poller(db, driver, registry, conditions, folder_of=folder_of, options=options)
+        yield Way(
+            client=client, driver=driver, registry=registry, poller=poller, tasks=Tasks(db, bell, clock), bell=bell
+        )
+
+
+def crew(
+    way: Way,
+    settings: Settings,
+    db: Database,
+    *,
+    clock: Clock,
+    queues: Collection[str] = QUEUES,
+    concurrency: int | None = None,
+    polled: Callable[[Polled, float], None] = lambda _polled, _seconds: None,
+) -> Crew:
+    """The loops of this process for these queues. `concurrency` replaces each queue's own."""
+    station = Station(db=db, bell=way.bell, clock=clock, name=f"{socket.gethostname()}:{os.getpid()}")
+    return Crew(list(_loops(way, settings, station, queues=queues, concurrency=concurrency, polled=polled)))
+
+
+def _loops(
+    way: Way,
+    settings: Settings,
+    station: Station,
+    *,
+    queues: Collection[str],
+    concurrency: int | None,
+    polled: Callable[[Polled, float], None],
+) -> Iterator[Loop]:
+    def sized(queue_settings: QueueSettings) -> QueueSettings:
+        most = concurrency or queue_settings.concurrency
+        return msgspec.structs.replace(queue_settings, lease=settings.task_lease, concurrency=most)
+
+    db, clock = station.db, station.clock
+    if POLL_BELL in queues:
+        yield PollLoop(
+            way.poller,
+            way.bell,
+            concurrency=concurrency or settings.pull_concurrency,
+            ingest_bells=(ITEMS.name, CHAPTERS.name),
+            polled=polled,
+        )
+    if ITEMS.name in queues:
+        items = ItemIngest(db, clock=clock, after_commit=lambda done: way.bell.ring(*done.bells))
+        yield Worker(station, msgspec.structs.replace(ITEMS, settings=sized(ITEMS.settings)), items)
+    if CHAPTERS.name in queues:
+        chapters = ChapterIngest(db, clock=clock, after_commit=lambda done: way.bell.ring(*done.bells))
+        yield Worker(station, msgspec.structs.replace(CHAPTERS, settings=sized(CHAPTERS.settings)), chapters)
+
+
+# -- the parts
+
+
+def client_options(settings: Settings) -> ClientOptions:
+    """The client, as the operator wants it."""
+    return ClientOptions(
+        guard=Guard(allow=AllowList.read(str(network) for network in settings.allow_private_networks)),
+        user_agent=user_agent(settings.contact_url),
+        deadlines=Deadlines(total=settings.pull_timeout / SECOND),
+        longest_hold=settings.pull_max_backoff,
+        solver_url=settings.flaresolverr_url,
+    )
+
+
+def pacer(redis: "Redis | None") -> Pacer:
+    """Shared by all processes where there is a Redis."""
+    if redis is None:
+        return MemoryPacer(_steady_micros)
+    from tsuzuki.coord.redis_pacer import RedisPacer
+
+    return RedisPacer(redis, _steady_micros)
+
+
+async def _open_bell(parts: AsyncExitStack, settings: Settings, redis: "Redis | None") -> Bell:
+    """In memory on SQLite, whose processes see each other's work at the polling floor; else through Redis or NOTIFY."""
+    if redis is not None:
+        from tsuzuki.coord.bell_redis import RedisWire
+
+        bell = WiredBell(RedisWire(redis))
+    elif settings.database_url.startswith("postgres"):
+        from tsuzuki.db.postgres_wire import PostgresWire
+
+        bell = WiredBell(PostgresWire(settings.database_url))
+    else:
+        return MemoryBell()
+    ringing = asyncio.ensure_future(bell.run())
+
+    async def end() -> None:
+        ringing.cancel()
+        await asyncio.gather(ringing, return_exceptions=True)
+
+    parts.push_async_callback(end)
+    return bell
+
+
+def read_registry(definitions: Path) -> Registry:
+    """The built-in connectors, the operator's definitions, and installed ones; whatever is wrong stops the start."""
+    files = sorted(definitions.glob("*.y*ml")) if definitions.is_dir() else []
+    own = defined((str(file), file.read_text("utf-8")) for file in files)
+    return Registry([*builtin(), *own, *installed(entry_points(group=ENTRY_POINTS))])
+
+
+def folder_of(config: SourceConfig) -> LocalReader | None:
+    """Where a local source's files are; None for sources that are called."""
+    return LocalFiles(Path(config.folder)) if isinstance(config, LocalConfig) else None
+
+
+def _steady_micros() -> int:
+    return time.monotonic_ns() // 1000

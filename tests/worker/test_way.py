@@ -1,0 +1,49 @@
+"""From a publisher to an inbox, with everything running."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+from tests.app import settings_for
+from tests.builders import stored_feed, stored_watch
+from tests.delivery.builders import a_reader, entries_of
+from tests.net.builders import answer
+from tests.polling.builders import a_feed, a_publisher
+from tsuzuki.bootstrap import wall_clock
+from tsuzuki.model.times import Millis
+from tsuzuki.way import crew, open_way
+
+
+@asynccontextmanager
+async def running(db, database_url, tmp_path, **over):
+    settings = settings_for(tmp_path, database_url=database_url, allow_private_networks="127.0.0.0/8", **over)
+    async with open_way(settings, db, clock=wall_clock) as way:
+        loops = crew(way, settings, db, clock=wall_clock)
+        loops.start()
+        yield way
+        await loops.stop()
+
+
+async def eventually(check, within=15.0):
+    deadline = asyncio.get_running_loop().time() + within
+    while not await check():
+        assert asyncio.get_running_loop().time() < deadline
+        await asyncio.sleep(0.02)
+
+
+async def test_what_is_published_arrives_in_every_inbox_once(db, database_url, tmp_path):
+    async with a_publisher() as publisher:
+        publisher.response = answer(200, a_feed("2", "1"))
+        feed = await stored_feed(db, f"{publisher.url}/feed")
+        watch = await stored_watch(db, feed, host="127.0.0.1", next_check_at=Millis(wall_clock()))
+        shelves = [await a_reader(db, feeds=[feed]) for _ in range(3)]
+
+        async def have(count):
+            return all([len(await entries_of(db, shelf)) == count for shelf in shelves])
+
+        async with running(db, database_url, tmp_path) as way:
+            await eventually(lambda: have(2))
+            publisher.response = answer(200, a_feed("3", "2", "1"))
+            await way.poller.ask_refresh(watch)
+            way.bell.ring("poll-source")
+            await eventually(lambda: have(3))
+        assert len(publisher.requests) == 2
