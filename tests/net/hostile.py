@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import NamedTuple
 
-from tests.net.builders import answer
+from tests.net.builders import SHORT, answer
 from tests.net.packing import bomb, pack
 from tsuzuki.model.errors import (
     Blocked,
@@ -97,25 +97,25 @@ async def reset_at_once(writer):
     reset(writer)
 
 
-@behaves(TimedOut, "sent nothing for 0.4 s")
+@behaves(TimedOut, f"sent nothing for {SHORT.idle} s")
 async def say_nothing(writer):
     await asyncio.sleep(60)
 
 
-@behaves(TimedOut, "more than 1.2 s in all")
+@behaves(TimedOut, f"more than {SHORT.total} s in all")
 async def headers_never_end(writer):
     writer.write(b"HTTP/1.1 200 OK\r\n")
     await forever(writer, b"X-A: 1\r\n", 0.1)
 
 
-@behaves(TimedOut, "more than 1.2 s in all")
+@behaves(TimedOut, f"more than {SHORT.total} s in all")
 async def head_byte_by_byte(writer):
     for byte in answer(200, FEED):
         writer.write(bytes([byte]))
         await asyncio.sleep(0.1)
 
 
-@behaves(TimedOut, "more than 1.2 s in all")
+@behaves(TimedOut, f"more than {SHORT.total} s in all")
 async def endless_continue(writer):
     await forever(writer, b"HTTP/1.1 100 Continue\r\n\r\n", 0.01)
 
@@ -211,27 +211,27 @@ async def endless_without_length(writer):
     await forever(writer, bytes(65536))
 
 
-@behaves(TimedOut, "sent nothing for 0.4 s")
+@behaves(TimedOut, f"sent nothing for {SHORT.idle} s")
 async def stall_in_the_body(writer):
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n<rss>")
     await writer.drain()
     await asyncio.sleep(60)
 
 
-@behaves(TimedOut, "sent nothing for 0.4 s")
+@behaves(TimedOut, f"sent nothing for {SHORT.idle} s")
 async def a_length_and_no_body(writer):
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
     await writer.drain()
     await asyncio.sleep(60)
 
 
-@behaves(TimedOut, "did not finish its answer within 0.8 s")
+@behaves(TimedOut, f"did not finish its answer within {SHORT.body} s")
 async def body_byte_by_byte(writer):
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
     await forever(writer, b"x", 0.1)
 
 
-@behaves(TimedOut, "did not finish its answer within 0.8 s")
+@behaves(TimedOut, f"did not finish its answer within {SHORT.body} s")
 async def chunks_byte_by_byte(writer):
     writer.write(CHUNKED)
     await forever(writer, b"1\r\nx\r\n", 0.1)

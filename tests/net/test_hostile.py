@@ -19,7 +19,7 @@ async def test_a_hostile_origin_ends_in_its_error_while_others_go_on(name):
     async with (
         a_server(play) as hostile,
         a_server(always(answer(200, FEED)), host="127.0.0.2") as healthy,
-        a_client(NAMES) as client,
+        a_client(NAMES, deadlines=SHORT) as client,
     ):
         bad = asyncio.create_task(client.fetch(Ask(f"{hostile.url}/{name}"), SOMEONE))
         began = time.monotonic()

@@ -18,7 +18,7 @@ from tsuzuki.polling.pool import ParsePool, PoolOptions
 
 @asynccontextmanager
 async def a_pool(**over: Any) -> AsyncIterator[ParsePool]:
-    pool = ParsePool(PoolOptions(**{"processes": 1, "cpu_seconds": 0.5, "wall_seconds": 2.0} | over))
+    pool = ParsePool(PoolOptions(**{"processes": 1, "cpu_seconds": 0.5, "wall_seconds": 20.0} | over))
     try:
         yield pool
     finally:
