@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.app import Answer, Client, serving, settings_for
-from tsuzuki.accounts.nouns import SYSTEM, Slice, User
-from tsuzuki.accounts.services import Accounts
+from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.tokens import Wish
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.bootstrap import open_tsuzuki
+from tsuzuki.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import Millis
 
@@ -43,14 +42,28 @@ class Visitor:
         return await self.ask("POST", path, {} if body is None else body, **headers)
 
 
+class Time:
+    """The real time, and what a test lets pass beyond it."""
+
+    def __init__(self) -> None:
+        self._passed = 0
+
+    def __call__(self) -> Millis:
+        return Millis(wall_clock() + self._passed)
+
+    def pass_(self, length: int) -> None:
+        self._passed += length
+
+
 class Town:
     """The server, its services for making people quickly, and two tenants."""
 
-    def __init__(self, client: Client, accounts: Accounts, other_tenant: PublicId) -> None:
+    def __init__(self, client: Client, opened: Tsuzuki, time: Time, other_tenant: PublicId) -> None:
         self.client = client
-        self.accounts = accounts
+        self.accounts = opened.accounts
+        self.app = opened.app
+        self.time = time
         self.other_tenant = other_tenant
-        self.app: Any = None
 
     @property
     def anyone(self) -> Visitor:
@@ -81,11 +94,9 @@ class Town:
 @asynccontextmanager
 async def a_town(folder: Path, **settings: object) -> AsyncIterator[Town]:
     """A server with its first administrator `admin` and a second tenant."""
-    wanted = settings_for(folder, **{"password": PASSWORD, "log_level": "error"} | settings)
+    wanted = settings_for(folder, **{"password": PASSWORD} | settings)
     proxies = [str(network) for network in wanted.trusted_proxies]
-    async with open_tsuzuki(wanted) as opened, serving(opened.app, trusted_proxies=proxies) as client:
+    time = Time()
+    async with open_tsuzuki(wanted, clock=time) as opened, serving(opened.app, trusted_proxies=proxies) as client:
         other = await opened.accounts.tenants.add(SYSTEM, "Other")
-        town = Town(client, opened.accounts, other.public_id)
-        town.app = opened.app
-        assert (await opened.accounts.tenants.list(Slice()))[1] == 2
-        yield town
+        yield Town(client, opened, time, other.public_id)

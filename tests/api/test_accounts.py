@@ -6,6 +6,7 @@ import pytest
 
 from tests.api.people import PASSWORD, Visitor, a_town
 from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import MINUTE
 
 COOKIE = re.compile(r"tsuzuki=([\w-]{43}); Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax")
 
@@ -86,10 +87,10 @@ async def test_over_https_the_cookie_is_bound_to_this_host_and_the_plain_one_doe
         assert (await plain.get("/me", **https)).status == 401
 
 
-async def test_a_session_that_lives_on_sends_its_cookie_again(town, monkeypatch):
+async def test_a_session_that_lives_on_sends_its_cookie_again(town):
     visitor = await town.signed_in(await town.admin())
     assert "set-cookie" not in (await visitor.get("/me")).headers
-    monkeypatch.setattr("tsuzuki.accounts.sessions.SESSION_TOUCH", 0)
+    town.time.pass_(5 * MINUTE)
     again = (await visitor.get("/me")).headers["set-cookie"]
     assert again.startswith(visitor.headers["cookie"])
 

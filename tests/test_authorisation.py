@@ -1,0 +1,383 @@
+"""SEC-30..33, SEC-42: who may call what, for every route that the router has.
+
+A route that is not in `POLICY` fails the first test; one with an object in its path that `OBJECTS` cannot make fails
+the third. Nothing here lists routes by hand but the table itself.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+from starlette.routing import Route, Router
+
+from tests.api.people import API, Town, Visitor, a_town
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.accounts.users import Change
+from tsuzuki.api.binding import signature_of
+from tsuzuki.api.build import ENDPOINTS
+from tsuzuki.api.endpoints import Endpoint
+from tsuzuki.edge.csrf import SAFE_METHODS
+from tsuzuki.edge.routing import Resource
+from tsuzuki.model.ids import PublicId, show_id
+from tsuzuki.model.times import SECOND, Millis
+
+PUBLIC, READ, WRITE, ADMIN = "public", "read", "write", "admin"
+
+POLICY = {
+    "GET /": PUBLIC,
+    "GET /static/{name:path}": PUBLIC,
+    "GET /healthz": PUBLIC,
+    "GET /readyz": PUBLIC,
+    "GET /metrics": PUBLIC,
+    "GET /api/v1/openapi.json": PUBLIC,
+    "GET /api/v1/docs": PUBLIC,
+    "GET /api/v1/about": PUBLIC,
+    "POST /api/v1/sessions": PUBLIC,
+    "DELETE /api/v1/sessions": PUBLIC,
+    "GET /api/v1/setup": PUBLIC,
+    "POST /api/v1/setup": PUBLIC,
+    "POST /api/v1/invites/accept": PUBLIC,
+    "GET /api/v1/oidc/enabled": PUBLIC,
+    "GET /api/v1/oidc/login": PUBLIC,
+    "GET /api/v1/oidc/callback": PUBLIC,
+    "GET /api/v1/me": READ,
+    "PATCH /api/v1/me": WRITE,
+    "PUT /api/v1/me/password": WRITE,
+    "DELETE /api/v1/me/identity": WRITE,
+    "GET /api/v1/me/sessions": READ,
+    "DELETE /api/v1/me/sessions": WRITE,
+    "DELETE /api/v1/me/sessions/{session_id}": WRITE,
+    "GET /api/v1/me/tokens": READ,
+    "POST /api/v1/me/tokens": WRITE,
+    "DELETE /api/v1/me/tokens/{token_id}": WRITE,
+    "GET /api/v1/admin/users": ADMIN,
+    "POST /api/v1/admin/users": ADMIN,
+    "GET /api/v1/admin/users/{user_id}": ADMIN,
+    "PATCH /api/v1/admin/users/{user_id}": ADMIN,
+    "DELETE /api/v1/admin/users/{user_id}": ADMIN,
+    "GET /api/v1/admin/users/{user_id}/contents": ADMIN,
+    "POST /api/v1/admin/users/{user_id}/disable": ADMIN,
+    "POST /api/v1/admin/users/{user_id}/enable": ADMIN,
+    "PUT /api/v1/admin/users/{user_id}/password": ADMIN,
+    "GET /api/v1/admin/invites": ADMIN,
+    "POST /api/v1/admin/invites": ADMIN,
+    "DELETE /api/v1/admin/invites/{invite_id}": ADMIN,
+    "GET /api/v1/admin/tenants": ADMIN,
+    "POST /api/v1/admin/tenants": ADMIN,
+    "GET /api/v1/admin/tenants/{tenant_id}": ADMIN,
+    "PATCH /api/v1/admin/tenants/{tenant_id}": ADMIN,
+    "DELETE /api/v1/admin/tenants/{tenant_id}": ADMIN,
+    "GET /api/v1/admin/tenants/{tenant_id}/contents": ADMIN,
+    "GET /api/v1/admin/auditlog": ADMIN,
+}
+
+# What each caller meets at a route of each policy; 0 is being let in.
+CALLERS: dict[str, dict[str, int]] = {
+    "anonymous": {PUBLIC: 0, READ: 401, WRITE: 401, ADMIN: 401},
+    "reader": {PUBLIC: 0, READ: 0, WRITE: 0, ADMIN: 403},
+    "other tenant's reader": {PUBLIC: 0, READ: 0, WRITE: 0, ADMIN: 403},
+    "admin": {PUBLIC: 0, READ: 0, WRITE: 0, ADMIN: 0},
+    "read token": {PUBLIC: 0, READ: 0, WRITE: 403, ADMIN: 403},
+    "write token": {PUBLIC: 0, READ: 403, WRITE: 0, ADMIN: 403},
+    "admin token": {PUBLIC: 0, READ: 403, WRITE: 403, ADMIN: 0},
+    "demoted admin's token": {PUBLIC: 0, READ: 403, WRITE: 403, ADMIN: 403},
+    "expired token": {PUBLIC: 0, READ: 401, WRITE: 401, ADMIN: 401},
+    "revoked session": {PUBLIC: 0, READ: 401, WRITE: 401, ADMIN: 401},
+    "disabled reader": {PUBLIC: 0, READ: 401, WRITE: 401, ADMIN: 401},
+}
+
+# Bodies that are fine, for routes whose object is looked for only after the body was read.
+BODIES: dict[str, Any] = {
+    "PUT /api/v1/admin/users/{user_id}/password": {"password": "another password"},
+    "PATCH /api/v1/admin/tenants/{tenant_id}": {"name": "Renamed"},
+}
+
+
+@pytest.fixture
+async def town(tmp_path) -> AsyncIterator[Town]:
+    async with a_town(tmp_path) as town:
+        yield town
+
+
+def routes(app: Any) -> dict[str, Resource]:
+    """Every method and path that the router knows, found by walking down to it."""
+    while not isinstance(app, Router):
+        app = getattr(app, "_app", None) or app.app
+    found: dict[str, Resource] = {}
+    for route in app.routes:
+        assert isinstance(route, Route)
+        assert isinstance(route.endpoint, Resource)
+        found |= {f"{method} {route.path}": route.endpoint for method in route.endpoint.handlers if method != "HEAD"}
+    return found
+
+
+def endpoints() -> dict[str, Endpoint]:
+    return {f"{endpoint.method} {API}{endpoint.path}": endpoint for endpoint in ENDPOINTS}
+
+
+# -- the callers
+
+
+async def visitor(town: Town, name: str) -> Visitor:
+    """A new one for every request: some requests end the caller's own session."""
+    makers: dict[str, Callable[[Town], Awaitable[Visitor]]] = {
+        "anonymous": _anonymous,
+        "reader": _reader,
+        "other tenant's reader": _other_reader,
+        "admin": _admin,
+        "read token": lambda town: _token(town, "read"),
+        "write token": lambda town: _token(town, "write"),
+        "admin token": lambda town: _token(town, "admin"),
+        "demoted admin's token": _demoted,
+        "expired token": _expired,
+        "revoked session": _revoked,
+        "disabled reader": _disabled,
+    }
+    return await makers[name](town)
+
+
+async def _anonymous(town: Town) -> Visitor:
+    return town.anyone
+
+
+async def _reader(town: Town) -> Visitor:
+    return await town.signed_in(await town.add())
+
+
+async def _other_reader(town: Town) -> Visitor:
+    return await town.signed_in(await town.add(tenant_id=town.other_tenant))
+
+
+async def _admin(town: Town) -> Visitor:
+    return await town.signed_in(await town.add(role="admin"))
+
+
+async def _token(town: Town, scope: str) -> Visitor:
+    return await town.with_token(await town.add(role="admin"), scope)
+
+
+async def _demoted(town: Town) -> Visitor:
+    user = await town.add(role="admin")
+    holder = await town.with_token(user, "admin")
+    await town.accounts.users.change(SYSTEM, user.public_id, Change(role="reader"))
+    return holder
+
+
+async def _expired(town: Town) -> Visitor:
+    ends = Millis(town.time() + SECOND)
+    holder = await town.with_token(await town.add(role="admin"), "read", "write", "admin", ends=ends)
+    town.time.pass_(SECOND)
+    return holder
+
+
+async def _revoked(town: Town) -> Visitor:
+    user = await town.add(role="admin")
+    holder = await town.signed_in(user)
+    await town.accounts.sign_in.sign_out(holder.headers["cookie"].partition("=")[2], "")
+    return holder
+
+
+async def _disabled(town: Town) -> Visitor:
+    user = await town.add()
+    holder = await town.signed_in(user)
+    await town.accounts.users.disable(SYSTEM, user.public_id)
+    return holder
+
+
+# -- the objects in paths: one of the caller's own, one of somebody else's
+
+
+async def _session_of(town: Town, user: User) -> PublicId:
+    return (await _caller(town, user)).key_public_id
+
+
+async def _token_of(town: Town, user: User) -> PublicId:
+    await town.with_token(user, "read")
+    return (await town.accounts.tokens.list(await _caller(town, user)))[0].public_id
+
+
+async def _user_of(town: Town, user: User) -> PublicId:
+    tenant = (await town.accounts.oneself.look(await _caller(town, user))).tenant
+    return (await town.add(tenant_id=tenant.public_id)).public_id
+
+
+async def _invite_of(town: Town, user: User) -> PublicId:
+    return (await town.accounts.invites.make(await _caller(town, user), "reader", None)).public_id
+
+
+async def _tenant_of(town: Town, _: User) -> PublicId:
+    return (await town.accounts.tenants.add(SYSTEM, "Third")).public_id
+
+
+async def _caller(town: Town, user: User) -> Caller:
+    resumed = await town.accounts.sessions.resume(await town.session(user), "")
+    assert resumed is not None
+    return resumed.caller
+
+
+OBJECTS: dict[str, Callable[[Town, User], Awaitable[PublicId]]] = {
+    "session_id": _session_of,
+    "token_id": _token_of,
+    "user_id": _user_of,
+    "invite_id": _invite_of,
+    "tenant_id": _tenant_of,
+}
+MISSING = "01952ff9-0000-7000-8000-000000000000"
+
+
+def filled(path: str, value: str = MISSING) -> str:
+    for name in OBJECTS:
+        path = path.replace(f"{{{name}}}", value)
+    return path.removeprefix(API)
+
+
+# -- the tests
+
+
+def test_every_route_of_the_router_has_a_declared_policy_and_every_policy_a_route(town):
+    found = routes(town.app)
+    assert set(found) == set(POLICY)
+    for name, endpoint in endpoints().items():
+        assert endpoint.access.value == POLICY[name], name
+
+
+async def test_every_caller_meets_at_every_route_what_the_table_says(town):
+    wrong = {}
+    for name, policy in POLICY.items():
+        method, path = name.split()
+        if not path.startswith(API):
+            continue
+        for caller, table in CALLERS.items():
+            who = await visitor(town, caller)
+            status = (await who.ask(method, filled(path), BODIES.get(name))).status
+            if (status if status in (401, 403) else 0) != table[policy]:
+                wrong[name, caller] = status
+    assert wrong == {}
+
+
+async def test_what_is_somebody_elses_is_as_unknown_as_what_is_not_there(town):
+    """SEC-31: own, foreign and missing objects at every route that names one."""
+    wrong = {}
+    for name, endpoint in endpoints().items():
+        parameters = list(signature_of(endpoint).path)
+        if not parameters:
+            continue
+        assert set(parameters) <= set(OBJECTS), f"{name}: say in OBJECTS how to make {parameters}"
+        make = OBJECTS[parameters[0]]
+        is_admins = POLICY[name] == ADMIN
+        me = await town.add(role="admin" if is_admins else "reader")
+        other = await town.add(role="admin", tenant_id=town.other_tenant)
+        objects = {"own": await make(town, me), "foreign": await make(town, other)}
+        paths = {kind: filled(endpoint.path, show_id(value)) for kind, value in objects.items()}
+        paths |= {"missing": filled(endpoint.path), "nonsense": filled(endpoint.path, "..%2f1")}
+        table = {"own": 0, "foreign": 0 if is_admins else 404, "missing": 404, "nonsense": 404}
+        body = BODIES.get(name, {} if signature_of(endpoint).body else None)
+        for kind, path in paths.items():
+            who = await town.signed_in(me)
+            answer = await who.ask(endpoint.method, path, body)
+            outcome = 0 if answer.status < 300 else answer.status
+            if outcome != table[kind]:
+                wrong[name, kind] = answer.status, answer.text
+    assert wrong == {}
+
+
+async def test_every_write_that_another_sites_page_makes_is_refused(town):
+    """SEC-42, for cookies and for doors alike; a token is no cookie."""
+    admin = await town.add(role="admin")
+    hostile: list[dict[str, str]] = [
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site"},
+        {"sec_fetch_site": "cross-site", "origin": town.client.base},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "https://evil.example", "content_type": "text/plain"},
+        {"origin": town.client.base + ".evil.example"},
+    ]
+    wrong = {}
+    for name, endpoint in endpoints().items():
+        if endpoint.method in SAFE_METHODS:
+            continue
+        who = await town.signed_in(admin)
+        for headers in hostile:
+            status = (await who.ask(endpoint.method, filled(endpoint.path), {}, **headers)).status
+            if status != 403:
+                wrong[name, str(headers)] = status
+    assert wrong == {}
+    bearer = await town.with_token(admin, "write")
+    assert (await bearer.ask("DELETE", "/me/sessions", sec_fetch_site="cross-site")).status == 200
+    own = await town.signed_in(admin)
+    for headers in ({"sec_fetch_site": "same-origin"}, {"origin": town.client.base}, {"sec_fetch_site": "none"}, {}):
+        assert (await own.ask("DELETE", "/me/sessions", **headers)).status == 200
+
+
+async def test_no_route_takes_a_field_that_it_does_not_declare(town):
+    """SEC-33: what a row has and a form has not cannot be set, whatever the route."""
+    fields = {field.name for field in msgspec.structs.fields(User)}
+    fields |= {"password_hash", "is_admin", "oidc_subject", "scopes", "key_hash", "revoked_at", "plan", "actor"}
+    admin = await town.add(role="admin")
+    wrong = {}
+    for name, endpoint in endpoints().items():
+        for form in signature_of(endpoint).body.values():
+            declared = {field.encode_name for field in msgspec.structs.fields(form)}
+            assert not declared & {"id", "public_id", "password_hash", "key_hash", "disabled_at"}, name
+            who = await town.signed_in(admin)
+            for field in fields - declared:
+                answer = await who.ask(endpoint.method, filled(endpoint.path), {field: "x"})
+                if answer.status != 400 or field not in [one["field"] for one in answer.json()["details"]]:
+                    wrong[name, field] = answer.status
+    assert wrong == {}
+
+
+DISGUISES = [
+    "/api/v1/admin/users/",
+    "//api/v1/admin/users",
+    "/api/v1//admin/users",
+    "/api/v1/./admin/users",
+    "/api/v1/about/../admin/users",
+    "/api/v1/about/%2e%2e/admin/users",
+    "/api/v1/about%2f..%2fadmin%2fusers",
+    "/api/v1/admin%2Fusers",
+    "/api/v1/%61dmin/users",
+    "/API/V1/ADMIN/USERS",
+    "/api/v1/admin/users;a=b",
+    "/api/v1/admin/users%00",
+    "/api/v1/admin/users%20",
+    "/api/v1/admin/users.json",
+    "/static/../api/v1/admin/users",
+    "/static/..%2fapi/v1/admin/users",
+    "/healthz/../api/v1/admin/users",
+]
+
+
+@pytest.mark.parametrize("host", [None, "evil.example", "localhost/api/v1/about?", "a b", "[::1", "x@y", ""])
+async def test_no_spelling_of_a_path_or_host_gets_around_the_gate(town, host):
+    """SEC-32."""
+    headers = {} if host is None else {"host": host}
+    for path in DISGUISES:
+        answer = await town.client.get(path, headers=headers)
+        assert answer.status in (400, 401, 404), path
+
+
+async def test_every_answer_carries_the_policy_and_no_way_to_be_framed(town):
+    """SEC-13, SEC-15: refusals included."""
+    for who in (town.anyone, await _reader(town), await _admin(town)):
+        for path in ("/me", "/admin/users", "/nope", "/sessions"):
+            answer = await who.get(path)
+            assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_other_sites_may_read_only_where_the_operator_lists_them(tmp_path):
+    friend = "https://friend.example"
+    async with a_town(tmp_path, cors_allowed_origins=friend) as town:
+        for origin, expected in ((friend, friend), ("https://evil.example", None), ("null", None)):
+            answer = await town.anyone.get("/about", origin=origin)
+            assert answer.headers.get("access-control-allow-origin") == expected
+            assert "access-control-allow-credentials" not in answer.headers
+
+
+def test_the_tables_name_every_policy():
+    assert all(set(table) == {PUBLIC, READ, WRITE, ADMIN} for table in CALLERS.values())
