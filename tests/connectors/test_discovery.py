@@ -1,5 +1,6 @@
 """From a page to its feeds, politely."""
 
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -140,6 +141,13 @@ def test_probes_that_fail_are_passed_over():
     found, outside = discovered(answers)
     assert [feed.url for feed in found] == ["https://blog.example/index.xml"]
     assert len(outside.asked) == 5
+
+
+def test_a_page_that_is_made_to_be_slow_is_not_looked_at():
+    """SEC-20."""
+    started = time.process_time()
+    assert discovered({PAGE: page(link("/feed"), body="<div>" * 190_000)})[0] == ()
+    assert time.process_time() - started < 3
 
 
 def test_a_page_that_cannot_be_had_is_an_error():

@@ -12,6 +12,7 @@ from tsuzuki.connectors.feed.encodings import charset_of, decode
 from tsuzuki.connectors.feed.presets import feed_url_in
 from tsuzuki.connectors.feed.visiting import ACCEPT, read_reply
 from tsuzuki.connectors.html.addresses import http_url
+from tsuzuki.connectors.html.nesting import is_deeper
 from tsuzuki.connectors.html.safe import one_line
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.connectors.wellknown import known_feeds
@@ -24,6 +25,8 @@ MAX_PROBES = 6
 MAX_FEEDS = 20
 MAX_PAGE = 1024 * 1024
 """Bytes of a page that are looked at: link tags stand at its beginning."""
+MAX_NESTING = 2000
+"""A page that nests deeper is made to be slow, and is not looked at."""
 COMMON_PATHS = ("/feed", "/rss.xml", "/atom.xml", "/index.xml", "/feed.xml", "/rss")
 
 _TYPES = frozenset(
@@ -85,9 +88,10 @@ class _Page:
 
     def __init__(self, reply: Reply) -> None:
         self.url = reply.url
-        self.text = decode(reply.body[:MAX_PAGE], charset_of(reply.headers.get("content-type", "")))
+        text = decode(reply.body[:MAX_PAGE], charset_of(reply.headers.get("content-type", ""))).replace("\x00", "")
+        self.text = "" if is_deeper(text, MAX_NESTING) else text
         self._link_header = reply.headers.get("link", "")
-        self._tree = LexborHTMLParser(self.text.replace("\x00", ""))
+        self._tree = LexborHTMLParser(self.text)
         base = self._tree.css_first("base[href]")
         self._base = http_url(_attribute(base, "href"), reply.url) if base else None
 

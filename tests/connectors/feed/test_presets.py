@@ -38,6 +38,7 @@ WEBTOONS = "https://www.webtoons.com"
         ("https://thecomicseries.com/", None),
         ("https://xkcd.com/353/", "https://xkcd.com/atom.xml"),
         ("https://www.xkcd.com", "https://xkcd.com/atom.xml"),
+        ("https://XKCD.com/", "https://xkcd.com/atom.xml"),
         ("https://xkcd.com.evil.example/353/", None),
         ("https://comic.example/", None),
         ("https://[broken", None),

@@ -130,6 +130,18 @@ def test_what_is_harmless_stays_and_gets_absolute_addresses(html: str, expected:
     assert sanitise(html, BASE) == expected
 
 
+@pytest.mark.parametrize(
+    "text", ["a\xa0b >", "a\r\nb", "a\rb\r\r&amp;", "\xa0", "a\u2028b <", "\u00ad&shy;", "a&b\xa0"]
+)
+def test_blanks_of_every_kind_are_a_fixed_point(text: str):
+    for safe in (sanitise(text, BASE), text_to_html(text)):
+        assert sanitise(safe, BASE) == safe
+
+
+def test_plain_text_keeps_its_lines_whatever_ends_them():
+    assert text_to_html("a\r\nb\rc\n\n\nd") == "<p>a<br>b<br>c</p><p>d</p>"
+
+
 def test_a_srcset_becomes_absolute_and_loses_what_is_no_address():
     safe = sanitise('<img src="/1.jpg" srcset="/1.jpg 1x, javascript:alert(1) 2x, //cdn.example/3.jpg 3x">', BASE)
     assert 'srcset="https://blog.example/1.jpg 1x, https://cdn.example/3.jpg 3x"' in safe

@@ -15,3 +15,9 @@ def author_of(text: str) -> str | None:
         name = name.replace(empty, "")
     name = name.strip().removeprefix("(").removesuffix(")").strip()
     return name or found.group()
+
+
+def add_author(authors: list[str], name: str | None) -> None:
+    """Note a name, once."""
+    if name and name not in authors:
+        authors.append(name)

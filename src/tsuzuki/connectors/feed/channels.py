@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from lxml.etree import _Element as Element
 
-from tsuzuki.connectors.feed.authors import author_of
+from tsuzuki.connectors.feed.authors import add_author, author_of
 from tsuzuki.connectors.feed.document import Unsure
 from tsuzuki.connectors.feed.items import read_item
 from tsuzuki.connectors.feed.names import XML_LANG, Names
@@ -97,15 +97,11 @@ def _itunes_image(scope: Scope, feed: RawFeed, element: Element) -> None:
 
 
 def _author(scope: Scope, feed: RawFeed, element: Element) -> None:
-    name = scope.person(element)
-    if name and name not in feed.authors:
-        feed.authors.append(name)
+    add_author(feed.authors, scope.person(element))
 
 
 def _creator(_scope: Scope, feed: RawFeed, element: Element) -> None:
-    name = author_of(words(element))
-    if name and name not in feed.authors:
-        feed.authors.append(name)
+    add_author(feed.authors, author_of(words(element)))
 
 
 def _owner(scope: Scope, feed: RawFeed, element: Element) -> None:

@@ -154,7 +154,7 @@ def _local(year: int, month: int, day: int, *, clock: tuple[str | None, str | No
     hour, minute, second = (int(part or 0) for part in clock)
     carry = timedelta(days=1) if (hour, minute, second) == (24, 0, 0) else timedelta()
     # A leap second is no moment of ours; the one before it is.
-    return datetime(year, month, day, 0 if carry else hour, minute, min(second, 59), tzinfo=UTC) + carry
+    return datetime(year, month, day, 0 if carry else hour, minute, 59 if second == 60 else second, tzinfo=UTC) + carry
 
 
 def _zone(text: str) -> timezone:

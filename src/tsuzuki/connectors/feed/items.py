@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from lxml.etree import _Element as Element
 
-from tsuzuki.connectors.feed.authors import author_of
+from tsuzuki.connectors.feed.authors import add_author, author_of
 from tsuzuki.connectors.feed.media import enclosure_of
 from tsuzuki.connectors.feed.names import RDF_ABOUT
 from tsuzuki.connectors.feed.raw import RawItem
@@ -101,15 +101,11 @@ def _spare_text(default: str) -> Handler:
 
 
 def _author(scope: Scope, item: RawItem, element: Element) -> None:
-    name = scope.person(element)
-    if name and name not in item.authors:
-        item.authors.append(name)
+    add_author(item.authors, scope.person(element))
 
 
 def _creator(_scope: Scope, item: RawItem, element: Element) -> None:
-    name = author_of(words(element))
-    if name and name not in item.authors:
-        item.authors.append(name)
+    add_author(item.authors, author_of(words(element)))
 
 
 def _published(_scope: Scope, item: RawItem, element: Element) -> None:

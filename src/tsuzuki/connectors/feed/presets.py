@@ -81,10 +81,11 @@ _HOSTS = tuple(host for preset in PRESETS for host in preset.hosts)
 
 def preset_for(url: str | None) -> Preset | None:
     """The preset of the host at this address."""
-    if not url or not any(host in url for host in _HOSTS):
+    lowered = (url or "").lower()
+    if not any(host in lowered for host in _HOSTS):
         return None
     try:
-        host = (urlsplit(url).hostname or "").removeprefix("www.").removeprefix("m.")
+        host = (urlsplit(lowered).hostname or "").removeprefix("www.").removeprefix("m.")
     except ValueError:
         return None
     for preset in PRESETS:

@@ -97,7 +97,7 @@ class Sanitiser:
         """As the function of the same name."""
         html = valid_text(html[:MAX_HTML])
         if "<" not in html and "&" not in html:
-            return SafeHtml(html.strip().replace(">", "&gt;"))
+            return SafeHtml(_escaped(html.strip()))
         if is_deeper(html, MAX_NESTING):
             return text_to_html(_without_tags(html))
         self._base = base
@@ -148,7 +148,7 @@ def _link(value: str, base: str) -> str | None:
 
 def text_to_html(text: str) -> SafeHtml:
     """Plain text as markup: paragraphs at empty lines, breaks at line ends."""
-    text = valid_text(text).strip()
+    text = valid_text(text).replace("\r\n", "\n").replace("\r", "\n").strip()
     if "\n" not in text:
         return SafeHtml(_escaped(text))
     paragraphs = [_escaped(part.strip()).replace("\n", "<br>") for part in _PARAGRAPHS.split(text)]
@@ -157,7 +157,7 @@ def text_to_html(text: str) -> SafeHtml:
 
 def _escaped(text: str) -> str:
     # The sanitiser writes a no-break space by its name; so do we, or the output would be no fixed point.
-    return escape(text, quote=False).replace("\xa0", "&nbsp;").replace("\r", "")
+    return escape(text, quote=False).replace("\xa0", "&nbsp;")
 
 
 def plain_text(html: str) -> str:
