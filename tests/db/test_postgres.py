@@ -1,6 +1,7 @@
 """PostgreSQL goes away and comes back: callers are told while it is gone, and need to do nothing once it is there."""
 
 import asyncio
+import random
 import shutil
 import signal
 import time
@@ -202,6 +203,34 @@ async def test_a_caller_that_is_cancelled_while_the_pool_is_full_gives_its_place
     await napping
     await db.with_tx(lambda tx: add_link_tx(tx, "wanted"))
     assert await links(db) == ["wanted"]
+    await db.close()
+
+
+async def test_callers_that_are_cancelled_at_any_moment_leave_no_transaction_open(database_url, admin):
+    db = await open_database(DatabaseOptions(database_url))
+    dice = random.Random(5)
+
+    async def three(tx, number):
+        for part in range(3):
+            await add_link_tx(tx, f"{number}/{part}")
+
+    async def one(number):
+        task = asyncio.ensure_future(db.with_tx(partial(three, number=number)))
+        await asyncio.sleep(dice.uniform(0, 0.02))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    await asyncio.gather(*(one(number) for number in range(60)))
+    held = (
+        f"select count(*) from pg_locks where locktype = 'relation' and mode = 'RowExclusiveLock' and pid in ({OURS})"
+    )
+    await asyncio.gather(*(db.read(lambda tx: tx.many(str, NAP)) for _ in range(10)))  # every connection once
+    assert await admin.fetchval(held) == 0
+    await db.close()  # gives back what was being cancelled
+    assert await admin.fetch(OURS) == []
+    db = await open_database(DatabaseOptions(database_url))
+    whole = {link.partition("/")[0] for link in await links(db)}
+    assert len(await links(db)) == 3 * len(whole)
     await db.close()
 
 

@@ -94,9 +94,12 @@ class PostgresDatabase:
         with closing(Drive(work, self.engine)) as drive, self._gate:
             statement = drive.start()
             if statement is not None:
-                async with self._borrowed() as held:
+                held = _Held(await self._acquire())
+                try:
                     while statement is not None:
                         statement = await _next(drive, self._read_one(held, statement))
+                finally:
+                    await self._release(held.connection)
             result: T = drive.result
         return result
 
@@ -115,14 +118,16 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Connection]:
-        async with self._borrowed() as held:
+        held = _Held(await self._acquire())
+        try:
             await self._begin(held)
-            try:
-                yield held.connection
-                await _ours(held.connection.execute("commit"))
-            except BaseException:
-                await _roll_back(held.connection)
-                raise
+            yield held.connection
+            await _ours(held.connection.execute("commit"))
+        except BaseException:
+            await _roll_back(held.connection)
+            raise
+        finally:
+            await self._release(held.connection)
 
     async def _begin(self, held: "_Held") -> None:
         """Begin on a connection that lives: nothing has been done yet, so one that has died is simply replaced."""
@@ -149,22 +154,16 @@ class PostgresDatabase:
                     raise
         return await _ask(held.connection, statement)
 
-    @asynccontextmanager
-    async def _borrowed(self) -> AsyncIterator["_Held"]:
-        held = _Held(await self._acquire())
-        try:
-            yield held
-        finally:
-            # Shielded: a caller that is cancelled once more must not keep the connection.
-            await asyncio.shield(self._release(held.connection))
-
     async def _acquire(self) -> Connection:
+        # A timeout costs a task and a timer, so it is set only where one has to wait.
+        patience = None if self._pool.get_idle_size() else self._options.command_timeout
         try:
-            return await self._pool.acquire(timeout=self._options.command_timeout)
+            return await self._pool.acquire(timeout=patience)
         except _REFUSED as error:
             raise _unreachable(error) from error
 
     async def _release(self, connection: Connection) -> None:
+        """The pool shields it: a caller that is cancelled once more does not keep the connection."""
         try:
             await self._pool.release(connection)
         except (*_LOST, asyncpg.InterfaceError):
