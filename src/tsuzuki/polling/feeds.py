@@ -137,7 +137,7 @@ class FeedPoll:
 
     def _answer(self, outcome: FeedOutcome, moved: Moved, now: Millis) -> Answer:
         cache_control, expires_at = self._freshness(outcome, now)
-        wait = retry_after(outcome.headers.get("retry-after"), now, ceiling=self._pace.ceiling)
+        wait = retry_after(outcome.retry_after, now, ceiling=self._pace.ceiling)
         fresh_for = None if expires_at is None else Millis(max(0, expires_at - now))
         look = next_look(self._watched, Answered(wait, fresh_for), self._pace, now)
         assert look.at is not None

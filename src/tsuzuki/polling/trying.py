@@ -1,0 +1,154 @@
+"""Looks at an address once, for a person: what is there, what it says of waiting, and when we would look again."""
+
+from collections.abc import Iterable
+from typing import Literal
+from urllib.parse import urlsplit
+
+import msgspec
+
+from tsuzuki.connectors.config import decode_config
+from tsuzuki.connectors.discovery import discover
+from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
+from tsuzuki.connectors.protocol import Connector
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.model.errors import Invalid, NotAFeed, SourceError
+from tsuzuki.model.harvest import FoundChapter, FoundItem, SeriesDetails
+from tsuzuki.model.numbers import release_key
+from tsuzuki.model.times import Millis
+from tsuzuki.net.headers import freshness, retry_after
+from tsuzuki.net.options import SourceIdentity
+from tsuzuki.polling.policy import Answered, Pace, Watched, next_look
+from tsuzuki.polling.visit import Driver
+
+OK = 200
+
+
+class TriedInstallment(msgspec.Struct, frozen=True):
+    """Something that was found: an item, a chapter, or on a page a feed."""
+
+    key: str
+    title: str
+    url: str | None
+    published_at: Millis | None = None
+
+
+class FetchState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a watch on this address would remember."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+    cache_control: str | None = None
+    expires_at: Millis | None = None
+    retry_after_until: Millis | None = None
+    last_checked_at: Millis
+    next_check_at: Millis
+    last_http_status: int | None = None
+    last_success_at: Millis
+    last_error_at: Millis | None = None
+    last_error: str | None = None
+    consecutive_failures: int = 0
+
+
+class NextCheck(msgspec.Struct, frozen=True):
+    """When we would look again, and why."""
+
+    at: Millis
+    why: str
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """What an address is."""
+
+    kind: Literal["feed", "series", "page"]
+    title: str
+    found: tuple[TriedInstallment, ...]
+    fetch_state: FetchState
+    next_check: NextCheck
+
+
+class Trier:
+    """Tries addresses. A SourceError comes out as it is."""
+
+    def __init__(self, driver: Driver, registry: Registry, pace: Pace) -> None:
+        self._driver = driver
+        self._registry = registry
+        self._pace = pace
+
+    async def try_url(self, url: str, now: Millis) -> Tried:
+        """A series where a connector knows the address, else a feed, else a page with its feeds."""
+        for connector in self._connectors_for(url):
+            if (series := await self._try_series(connector, url, now)) is not None:
+                return series
+        try:
+            return self._feed(await self._driver.run(visit(url), _for(url)), now)
+        except NotAFeed:
+            feeds = await self._driver.run(discover(url), _for(url))
+        found = tuple(TriedInstallment(feed.url, feed.title, feed.url) for feed in feeds)
+        return self._tried("page", url, found, now)
+
+    def _connectors_for(self, url: str) -> Iterable[Connector]:
+        host = urlsplit(url).hostname
+        for described in self._registry:
+            if isinstance(described, Connector) and urlsplit(described.info.base_url).hostname == host:
+                yield described
+
+    async def _try_series(self, connector: Connector, url: str, now: Millis) -> Tried | None:
+        """None when this is no series of that source: its other pages may still be feeds."""
+        info = connector.info
+        try:
+            config = decode_config(info.config, {})
+            origin = SourceIdentity(source=info.id, home_url=info.api_url or info.base_url, ratelimit=info.ratelimit)
+            chapters = await self._driver.run(connector.chapters(config, url), origin)
+            details: SeriesDetails | None = None
+            if info.abilities.details:
+                details = await self._driver.run(connector.details(config, url), origin)
+        except (Invalid, SourceError):
+            return None
+        title = details.title if details is not None else url
+        return self._tried("series", title, tuple(map(_chapter, chapters)), now)
+
+    def _feed(self, outcome: FeedOutcome, now: Millis) -> Tried:
+        assert outcome.harvest is not None
+        return self._tried(
+            "feed", outcome.harvest.title, tuple(map(_item, outcome.harvest.items)), now, outcome=outcome
+        )
+
+    def _tried(
+        self,
+        kind: Literal["feed", "series", "page"],
+        title: str,
+        found: tuple[TriedInstallment, ...],
+        now: Millis,
+        *,
+        outcome: FeedOutcome | None = None,
+    ) -> Tried:
+        headers = {} if outcome is None else outcome.headers
+        fresh_for = freshness(headers, now)
+        wait = retry_after(None if outcome is None else outcome.retry_after, now, ceiling=self._pace.ceiling)
+        watched = Watched(kind="series" if kind == "series" else "feed", last_release_at=now)
+        look = next_look(watched, Answered(wait, fresh_for), self._pace, now)
+        at = look.at if look.at is not None else now
+        state = FetchState(
+            etag=None if outcome is None else outcome.validators.etag,
+            last_modified=None if outcome is None else outcome.validators.last_modified,
+            cache_control=headers.get("cache-control"),
+            expires_at=None if fresh_for is None else Millis(now + fresh_for),
+            retry_after_until=None if wait is None else Millis(now + wait),
+            last_checked_at=now,
+            next_check_at=at,
+            last_http_status=OK if outcome is None else outcome.status,
+            last_success_at=now,
+        )
+        return Tried(kind=kind, title=title, found=found, fetch_state=state, next_check=NextCheck(at, look.why))
+
+
+def _for(url: str) -> SourceIdentity:
+    return SourceIdentity(source=url)
+
+
+def _item(item: FoundItem) -> TriedInstallment:
+    return TriedInstallment(item.key, item.title, item.link, item.published_at)
+
+
+def _chapter(chapter: FoundChapter) -> TriedInstallment:
+    return TriedInstallment(release_key(chapter), chapter.title, chapter.url, chapter.published_at)
