@@ -10,7 +10,7 @@ from tsuzuki.accounts.invites import Accepted, Invites
 from tsuzuki.accounts.setup import FIRST_ADMIN, Setup
 from tsuzuki.api.endpoints import Access, Endpoint
 from tsuzuki.api.forms import Body
-from tsuzuki.api.sessions import Name, SignedInView, begin_session
+from tsuzuki.api.sessions import Name, NewPassword, SignedInView, begin_session
 from tsuzuki.edge.auth import device_of
 from tsuzuki.model.errors import Conflict, Forbidden, TooManyRequests, Unauthorized
 
@@ -28,7 +28,7 @@ class SetupBody(Body, frozen=True, kw_only=True):
 
     code: Code
     username: Name = FIRST_ADMIN
-    password: str
+    password: NewPassword
 
 
 class InvitedBody(Body, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class InvitedBody(Body, frozen=True, kw_only=True):
 
     code: Code
     username: Name
-    password: str
+    password: NewPassword
 
 
 async def show_setup(setup: Setup) -> SetupView:

@@ -14,6 +14,7 @@ from tsuzuki.accounts.tokens import Tokens, Wish
 from tsuzuki.api.endpoints import Access, Endpoint
 from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
+from tsuzuki.api.sessions import NewPassword
 from tsuzuki.api.views import Time, shown
 from tsuzuki.model.errors import Conflict, NotFound, TooManyRequests
 from tsuzuki.model.ids import show_id
@@ -96,7 +97,7 @@ class PasswordBody(Body, frozen=True, kw_only=True):
     """The password as it is, empty when there is none, and as it shall be."""
 
     current_password: str = ""
-    new_password: str
+    new_password: NewPassword
 
 
 class TokenBody(Body, frozen=True, kw_only=True):

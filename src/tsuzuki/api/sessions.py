@@ -7,6 +7,7 @@ from msgspec import Meta
 from starlette.requests import Request
 
 from tsuzuki.accounts.nouns import Role, User
+from tsuzuki.accounts.policy import SHORTEST_PASSWORD
 from tsuzuki.accounts.setup import FIRST_ADMIN
 from tsuzuki.accounts.signin import WRONG_PAIR, SignedIn, SignIn
 from tsuzuki.api.endpoints import Access, Endpoint
@@ -16,6 +17,8 @@ from tsuzuki.model.errors import Forbidden, TooManyRequests, Unauthorized
 from tsuzuki.model.ids import show_id
 
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
+NewPassword = Annotated[str, Meta(min_length=SHORTEST_PASSWORD)]
+"""There is no upper limit but the body's."""
 
 
 class SignInBody(Body, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.api.me import TenantRef
 from tsuzuki.api.paging import PageQuery
-from tsuzuki.api.sessions import Name
+from tsuzuki.api.sessions import Name, NewPassword
 from tsuzuki.api.views import Listing, PageMeta, Time, shown
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import show_id
@@ -72,7 +72,7 @@ class AccountBody(Body, frozen=True, kw_only=True):
     username: Name
     role: Role = "reader"
     tenant_id: IdText | None = None
-    password: str | None = None
+    password: NewPassword | None = None
     email: Email | None = None
 
 
@@ -92,7 +92,7 @@ class ReasonBody(Body, frozen=True, kw_only=True):
 class NewPasswordBody(Body, frozen=True, kw_only=True):
     """The password that they shall have."""
 
-    password: str
+    password: NewPassword
 
 
 class InviteBody(Body, frozen=True, kw_only=True):

@@ -1,0 +1,80 @@
+"""Whatever is sent to the API, it keeps to its own description: no 5xx, no answer outside the schema."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+from tests.app import settings_for
+from tests.servers import free_port
+from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.tokens import Wish
+from tsuzuki.bootstrap import open_accounts
+
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    path: Path = tmp_path_factory.mktemp("data")
+    return path
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[str]:
+    """The address of a server that runs as a process of its own."""
+    port = free_port()
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("TSUZUKI_")}
+    environ |= {"TSUZUKI_DATA_DIR": str(folder), "TSUZUKI_PASSWORD": "correct horse", "TSUZUKI_PORT": str(port)}
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([sys.executable, "-m", "tsuzuki", "serve"], env=environ, stdout=log, stderr=log)
+    try:
+        _wait_for(port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(300):
+        with contextlib.suppress(OSError):
+            connection = HTTPConnection("127.0.0.1", port, timeout=5)
+            connection.request("GET", "/healthz")
+            if connection.getresponse().status == 200:
+                connection.close()
+                return
+        time.sleep(0.1)
+    raise AssertionError("the server does not start")
+
+
+async def _token(folder: Path) -> str:
+    async with open_accounts(settings_for(folder)) as accounts:
+        admin = await accounts.users.find("admin")
+        return (await accounts.tokens.make_for(SYSTEM, admin, Wish(name="x", scopes=("read", "write", "admin")))).key
+
+
+@pytest.mark.parametrize("with_token", [False, True])
+def test_every_answer_is_as_described(server, folder, request, with_token):
+    examples = 100 if request.config.getoption("--soak") else 5
+    command = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()", "run"]
+    command += [f"{server}/api/v1/openapi.json", "--checks", ",".join(CHECKS), "--max-examples", str(examples)]
+    command += ["--phases", "coverage,fuzzing", "--no-color", "--suppress-health-check", "all"]
+    if with_token:
+        command += ["-H", f"Authorization: Bearer {asyncio.run(_token(folder))}"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=110)
+    assert done.returncode == 0, done.stdout[-5000:]
+    assert "Traceback" not in (folder / "log").read_text()

@@ -1,0 +1,108 @@
+"""`tsuzuki user` and `tsuzuki token`."""
+
+import asyncio
+import os
+import re
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.app import settings_for
+from tsuzuki.accounts.sessions import Device
+from tsuzuki.bootstrap import open_accounts
+from tsuzuki.cli import main
+from tsuzuki.model.errors import Unauthorized
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """`run("user", "list")` over a data folder of its own."""
+    monkeypatch.setattr("tsuzuki.log.set_up_logging", lambda **_: None)
+    for name in [name for name in os.environ if name.startswith("TSUZUKI_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TSUZUKI_DATA_DIR", str(tmp_path))
+
+    def run(*arguments: str, stdin: str | None = None) -> Result:
+        return CliRunner().invoke(main, arguments, input=stdin)
+
+    return run
+
+
+def sign_in(folder, name: str, password: str) -> str:
+    async def attempt() -> str:
+        async with open_accounts(settings_for(folder)) as accounts:
+            return (await accounts.sign_in.sign_in(name, password, Device("127.0.0.1"))).user.role
+
+    return asyncio.run(attempt())
+
+
+def test_someone_is_added_with_a_password_from_stdin(run, tmp_path):
+    result = run("user", "add", "Bob", "--role", "admin", "--password-stdin", stdin="any pw\n")
+    assert (result.exit_code, result.stdout) == (0, "Added bob (admin).\n")
+    assert sign_in(tmp_path, "bob", "any pw") == "admin"
+
+
+def test_someone_is_added_with_a_password_that_is_made_up_and_shown(run, tmp_path):
+    found = re.fullmatch(r"Added bob \(reader\)\.\nPassword: (\S{20})\n", run("user", "add", "bob").stdout)
+    assert found
+    assert sign_in(tmp_path, "bob", found[1]) == "reader"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "says"),
+    [
+        (("user", "add", "a b"), None, "A username has 1 to 64"),
+        (("user", "add", "a", "--password-stdin"), "", "no password on the first line"),
+        (("user", "add", "a", "--role", "root"), None, "'root' is not one of"),
+        (("user", "disable", "nobody"), None, "There is no user nobody."),
+        (("user", "reset-password", "nobody"), None, "There is no user nobody."),
+        (("token", "create", "nobody"), None, "There is no user nobody."),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(run, arguments, stdin, says):
+    result = run(*arguments, stdin=stdin)
+    assert result.exit_code != 0
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_name_is_taken_once(run):
+    run("user", "add", "bob")
+    assert run("user", "add", "bob").stderr == "Error: The name bob is taken.\n"
+
+
+def test_people_are_listed_and_disabled(run, tmp_path):
+    run("user", "add", "root", "--role", "admin")
+    run("user", "add", "bob", "--password-stdin", stdin="any pw")
+    assert run("user", "disable", "bob").stdout == "Disabled bob.\n"
+    assert run("user", "list").stdout == "root\tadmin\tHome\tactive\nbob\treader\tHome\tdisabled\n"
+    with pytest.raises(Unauthorized):
+        sign_in(tmp_path, "bob", "any pw")
+    assert "last administrator" in run("user", "disable", "root").stderr
+
+
+def test_a_password_is_reset(run, tmp_path):
+    run("user", "add", "bob", "--password-stdin", stdin="any pw")
+    result = run("user", "reset-password", "bob", "--password-stdin", stdin="other pw\n")
+    assert result.stdout == "bob has another password.\n"
+    assert sign_in(tmp_path, "bob", "other pw") == "reader"
+
+
+def test_a_token_is_printed_alone(run, tmp_path):
+    run("user", "add", "root", "--role", "admin")
+    result = run("token", "create", "root", "--scopes", "read,write,admin", "--days", "1")
+    assert re.fullmatch(r"tsz_[\w-]{43}\n", result.stdout)
+
+    async def scopes() -> frozenset[str]:
+        async with open_accounts(settings_for(tmp_path)) as accounts:
+            caller = await accounts.tokens.resume(result.stdout.strip(), "")
+            assert caller is not None
+            return caller.scopes
+
+    assert asyncio.run(scopes()) == {"read", "write", "admin"}
+    assert "A scope is one of" in run("token", "create", "root", "--scopes", "root").stderr
+
+
+def test_a_reader_gets_no_administrators_token(run):
+    run("user", "add", "bob")
+    assert "Only an administrator's token" in run("token", "create", "bob", "--scopes", "admin").stderr
