@@ -1,0 +1,190 @@
+"""Claimed tasks through their handler, and what comes of it."""
+
+import asyncio
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+
+import msgspec
+import structlog
+
+from tsuzuki.db.tx import Work
+from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.queue.errors import LeaseLost, NotFinished, Undecodable
+from tsuzuki.queue.keeper import Keeper
+from tsuzuki.queue.policy import Verdict, code_of, judge, retry_delay
+from tsuzuki.queue.station import Station
+from tsuzuki.queue.store import Failure, fail_tx, release_tx
+from tsuzuki.queue.tasks import ClaimedRow, Held, Queue, Task
+
+P = TypeVar("P", bound=msgspec.Struct)
+
+_ASK_AGAIN = 1.0
+
+_log = structlog.stdlib.get_logger("tsuzuki.queue")
+
+
+class Handler(Protocol[P]):
+    """Does one task: its effect and `finish_tx` in one `with_tx` (I4)."""
+
+    async def handle(self, task: Task[P]) -> None:
+        """Return when the task is finished; raise to have it tried again or given up."""
+        ...
+
+
+@runtime_checkable
+class BatchHandler(Protocol[P]):
+    """Does several tasks in one transaction. When it raises, each of them is handed in again alone."""
+
+    async def handle_all(self, tasks: Sequence[Task[P]]) -> None:
+        """Return when all of them are finished."""
+        ...
+
+
+class Attempts(Generic[P]):
+    """Runs tasks and records how they ended; never raises but when it is cancelled, and then gives them back."""
+
+    def __init__(
+        self, station: Station, queue: Queue[P], handler: Handler[P] | BatchHandler[P], keeper: Keeper
+    ) -> None:
+        self._station = station
+        self._queue = queue
+        self._call = _all_or_each(handler)
+        self._keeper = keeper
+        self.trouble: str | None = None
+        """Why this process cannot do this kind of work; nothing more is taken then."""
+
+    async def work(self, rows: Sequence[ClaimedRow]) -> None:
+        """Try these tasks, together where the handler takes batches."""
+        try:
+            tasks = await self._decoded(rows)
+            with self._keeper.holding(tasks):
+                await self._try(tasks)
+        except asyncio.CancelledError:
+            await asyncio.shield(self.give_back(rows))
+            raise
+
+    async def _decoded(self, rows: Sequence[ClaimedRow]) -> list[Task[P]]:
+        """R58: what does not decode is given up at once."""
+        tasks = []
+        for row in rows:
+            try:
+                tasks.append(_task(row, self._queue.decode(row.payload)))
+            except Undecodable as error:
+                self._tell([row], await self._record_failure(_task(row, None), error), 0.0)
+        return tasks
+
+    async def _try(self, tasks: Sequence[Task[P]]) -> None:
+        if not tasks:
+            return
+        began = self._station.steady()
+        error = await self._outcome(tasks)
+        took = self._station.steady() - began
+        if error is None:
+            self._tell(tasks, "done", took)
+        elif len(tasks) > 1 and judge(error, 1, self._queue.settings) not in {"postpone", "stop"}:
+            # One poisonous task must not take the others along: each is tried by itself, and fails by itself.
+            for task in tasks:
+                await self._try([task])
+        else:
+            for task in tasks:
+                self._tell([task], await self._record_failure(task, error), took)
+
+    async def _outcome(self, tasks: Sequence[Task[P]]) -> BaseException | None:
+        """What the handler raised, in the scope that ends when a lease is lost; None when all is well."""
+        for task in tasks:
+            task.is_finished = False
+        scope = asyncio.timeout(None)
+        try:
+            async with scope:
+                with self._keeper.holding(tasks, scope):
+                    await self._call(tasks)
+        except asyncio.CancelledError as error:
+            if _is_being_cancelled():
+                raise
+            return error  # something that the handler waited for was cancelled, not we
+        except Exception as error:  # noqa: BLE001  the top of the worker: whatever a handler raises is judged and stored
+            return LeaseLost(task.id for task in tasks) if scope.expired() else error
+        if open_tasks := [task.key for task in tasks if not task.is_finished]:
+            return NotFinished(f"The handler returned without finishing {', '.join(open_tasks)}.")
+        return None
+
+    # -- recording
+
+    async def _record_failure(self, task: Task[Any], error: BaseException) -> Verdict:
+        """Write what follows from the failure; a task that is no longer ours is left alone."""
+        settings = self._queue.settings
+        verdict = judge(error, task.attempt, settings)
+        _log.warning(
+            "task_failed", queue=self._queue.name, task=task.id, key=task.key, verdict=verdict, error=str(error)
+        )
+        if verdict == "drop":
+            return verdict
+        if verdict == "stop":
+            self.trouble = str(error)
+        now = self._station.clock()
+        delay = retry_delay(settings, task.attempt, error, self._station.dice())
+        failure = Failure(
+            error=str(error) or type(error).__name__,
+            code=code_of(error),
+            stack="".join(traceback.format_exception(error)),
+            run_at=None if verdict == "give up" else Millis(now + delay),
+            is_counted=verdict in {"retry", "give up"},
+        )
+        await self._insist(lambda tx: fail_tx(tx, task, failure, now=now))
+        return verdict
+
+    async def give_back(self, tasks: Sequence[Held]) -> None:
+        """What is stopped in the middle is queued again at once; what was finished just before stays finished."""
+        try:
+            await self._station.db.with_tx(lambda tx: release_tx(tx, tasks, now=self._station.clock()))
+        except Unavailable as error:
+            _log.warning("tasks_not_given_back", queue=self._queue.name, reason=str(error))
+        self._station.bell.ring(self._queue.name)
+
+    async def _insist(self, work: Work[Any]) -> None:
+        """While the database does not answer, ask again for as long as our lease may last; then it is taken anyway."""
+        until = self._station.steady() + self._queue.settings.lease / SECOND
+        while True:
+            try:
+                await self._station.db.with_tx(work)
+                return
+            except Unavailable as error:
+                _log.warning("queue_unavailable", queue=self._queue.name, reason=str(error))
+                if self._station.steady() >= until:
+                    return
+            await asyncio.sleep(_ASK_AGAIN)
+
+    def _tell(self, tasks: Sequence[Held], outcome: str, seconds: float) -> None:
+        for _ in tasks:
+            self._station.timed(self._queue.name, outcome, seconds)
+
+
+def _all_or_each(handler: Handler[P] | BatchHandler[P]) -> Callable[[Sequence[Task[P]]], Awaitable[None]]:
+    if isinstance(handler, BatchHandler):
+        return handler.handle_all
+
+    async def each(tasks: Sequence[Task[P]]) -> None:
+        for task in tasks:
+            await handler.handle(task)
+
+    return each
+
+
+def _is_being_cancelled() -> bool:
+    current = asyncio.current_task()
+    return current is not None and current.cancelling() > 0
+
+
+def _task(row: ClaimedRow, payload: Any) -> Task[Any]:
+    return Task(
+        id=row.id,
+        lease_token=row.lease_token,
+        key=row.key,
+        payload=payload,
+        priority=row.priority,
+        attempt=row.attempts + 1,
+        losses=row.losses,
+        created_at=row.created_at,
+    )

@@ -1,0 +1,162 @@
+"""What people and other areas do with queues: enqueue, cancel, look at dead letters, replay, tidy up."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import msgspec
+
+from tsuzuki.coord.bell import Bell
+from tsuzuki.db import Database, Tx
+from tsuzuki.model.errors import Conflict
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.policy import KEPT
+from tsuzuki.queue.station import Clock, cancel_bell
+from tsuzuki.queue.store import (
+    cancel_tx,
+    discard_many_tx,
+    discard_tx,
+    enqueue_many_tx,
+    find_task_tx,
+    letter_tx,
+    letters_to_replay_tx,
+    letters_tx,
+    lock_letter_tx,
+    prune_letters_tx,
+    prune_tx,
+    queue_names_tx,
+    replay_tx,
+    stats_tx,
+)
+from tsuzuki.queue.tasks import (
+    DeadLetter,
+    DeadLetterId,
+    Enqueued,
+    LetterFilter,
+    NewTask,
+    Queue,
+    QueueStats,
+    TaskId,
+    TaskRow,
+)
+
+P = TypeVar("P", bound=msgspec.Struct)
+
+ANY = LetterFilter()
+_CHUNK = 500
+
+
+class Tasks:
+    """The queues of one database. Whoever enqueues inside a transaction of their own rings the bell after it."""
+
+    def __init__(self, db: Database, bell: Bell, clock: Clock) -> None:
+        self._db = db
+        self._bell = bell
+        self._clock = clock
+
+    async def enqueue(
+        self, queue: Queue[P], key: str, payload: P, *, run_at: Millis | None = None, priority: int = 2
+    ) -> Enqueued:
+        """The task under this key: a new one, or the one that is queued or running already."""
+        return (await self.enqueue_many(queue, [NewTask(key, payload, priority, run_at)]))[0]
+
+    async def enqueue_many(self, queue: Queue[P], wanted: Iterable[NewTask[P]]) -> list[Enqueued]:
+        """One answer for each, in their order."""
+        now, tasks = self._clock(), list(wanted)
+        answers = await self._db.with_tx(lambda tx: enqueue_many_tx(tx, queue, tasks, now=now))
+        self._bell.ring(queue.name)
+        return answers
+
+    async def find(self, task_id: TaskId) -> TaskRow:
+        """The task; NotFound once it is forgotten."""
+        return await self._db.read(lambda tx: find_task_tx(tx, task_id))
+
+    async def cancel(self, task_id: TaskId) -> bool:
+        """Cancel what is queued, and stop what is running, within a second; False when it was over (R45)."""
+        now = self._clock()
+        queue = await self._db.with_tx(lambda tx: cancel_tx(tx, task_id, now=now))
+        if queue is not None:
+            self._bell.ring(cancel_bell(queue))
+        return queue is not None
+
+    async def stats(self) -> list[QueueStats]:
+        """How every queue fares."""
+        now = self._clock()
+        return await self._db.read(lambda tx: stats_tx(tx, now=now))
+
+    # -- dead letters
+
+    async def letters(
+        self, which: LetterFilter = ANY, *, most: int = 50, before: DeadLetterId | None = None
+    ) -> list[DeadLetter]:
+        """A page of those that nobody has dealt with, the newest first."""
+        return await self._db.read(lambda tx: letters_tx(tx, which, most=most, before=before))
+
+    async def letter(self, letter_id: DeadLetterId) -> DeadLetter:
+        """One, whatever became of it; NotFound."""
+        return await self._db.read(lambda tx: letter_tx(tx, letter_id))
+
+    async def replay(self, letter_id: DeadLetterId) -> TaskId:
+        """The task that this letter became, now or when it was first replayed (R55).
+
+        Conflict when it was discarded, or when another task with its key is queued or running.
+        """
+        now = self._clock()
+
+        async def once(tx: Tx) -> tuple[TaskId, str]:
+            letter = await lock_letter_tx(tx, letter_id)
+            if letter.replayed_as is not None:
+                return letter.replayed_as, letter.queue
+            if letter.discarded_at is not None:
+                raise Conflict(f"The dead letter {letter_id} was discarded.")
+            [task] = await replay_tx(tx, [letter], now=now)
+            if not task.is_new:
+                raise Conflict(f"The task {task.id} with the same key is queued or running.")
+            return task.id, letter.queue
+
+        task_id, queue = await self._db.with_tx(once)
+        self._bell.ring(queue)
+        return task_id
+
+    async def replay_all(self, which: LetterFilter = ANY) -> int:
+        """Replay every open letter of this kind whose key is free; how many."""
+        now, after, count = self._clock(), 0, 0
+
+        async def some(tx: Tx) -> tuple[list[DeadLetter], list[Enqueued]]:
+            letters = await letters_to_replay_tx(tx, which, after=after, most=_CHUNK)
+            return letters, await replay_tx(tx, letters, now=now)
+
+        while True:
+            letters, answers = await self._db.with_tx(some)
+            if not letters:
+                return count
+            after = letters[-1].id
+            count += sum(task.is_new for task in answers)
+            self._bell.ring(*{letter.queue for letter in letters})
+
+    async def discard(self, letter_id: DeadLetterId) -> bool:
+        """Deal with a letter by doing nothing; False when it was dealt with before."""
+        now = self._clock()
+        return await self._db.with_tx(lambda tx: discard_tx(tx, letter_id, now=now))
+
+    async def discard_all(self, which: LetterFilter = ANY) -> int:
+        """Discard every open letter of this kind; how many."""
+        now = self._clock()
+        return await self._db.with_tx(lambda tx: discard_many_tx(tx, which, now=now))
+
+    # -- housekeeping
+
+    async def prune(self) -> int:
+        """Forget what R58 does not keep, in small transactions; how many rows."""
+        now, count = self._clock(), 0
+        for queue in await self._db.read(queue_names_tx):
+            for status in KEPT:
+                count += await self._prune(queue, status, now)
+        while done := await self._db.with_tx(lambda tx: prune_letters_tx(tx, now=now, most=_CHUNK)):
+            count += done
+        return count
+
+    async def _prune(self, queue: str, status: str, now: Millis) -> int:
+        count = 0
+        while done := await self._db.with_tx(lambda tx: prune_tx(tx, queue, status, now=now, most=_CHUNK)):
+            count += done
+        return count

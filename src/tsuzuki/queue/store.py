@@ -1,0 +1,344 @@
+"""Tasks and dead letters, remembered."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.errors import Contention
+from tsuzuki.model.times import HOUR, MINUTE, Millis
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.queue.policy import KEPT, Leased, QueueSettings, longest_wait, storable
+from tsuzuki.queue.tasks import (
+    ClaimedRow,
+    DeadLetter,
+    DeadLetterId,
+    Ending,
+    Enqueued,
+    Held,
+    LetterFilter,
+    NewTask,
+    Queue,
+    QueueStats,
+    Status,
+    Task,
+    TaskId,
+    TaskRow,
+)
+
+q = load_queries("tsuzuki.queue")
+
+P = TypeVar("P", bound=msgspec.Struct)
+
+LOST = "Its worker died or stopped answering, {losses} times."
+_ROUNDS = 5
+_NEWEST = 2**62
+
+
+class _Keyed(msgspec.Struct, frozen=True):
+    id: TaskId
+    key: str
+
+
+class _Token(msgspec.Struct, frozen=True):
+    id: TaskId
+    token: int
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """A lost task, as it is now: queued again, or failed."""
+
+    id: TaskId
+    status: Status
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a try ended, and what follows: `run_at` is None when the task is given up."""
+
+    error: str
+    code: str
+    stack: str = ""
+    run_at: Millis | None = None
+    is_counted: bool = True
+
+
+# -- enqueueing
+
+
+async def enqueue_tx(
+    tx: Tx,
+    queue: Queue[P],
+    key: str,
+    payload: P,
+    *,
+    now: Millis,
+    run_at: Millis | None = None,
+    priority: int = 2,
+) -> Enqueued:
+    """The task under this key: a new one, or the one that is queued or running already."""
+    return (await enqueue_many_tx(tx, queue, [NewTask(key, payload, priority, run_at)], now=now))[0]
+
+
+async def enqueue_many_tx(tx: Tx, queue: Queue[P], wanted: Iterable[NewTask[P]], *, now: Millis) -> list[Enqueued]:
+    """One answer for each wanted task, in their order; of those with the same key the first counts."""
+    rows = [_new_row(task.key, _encoded(task.payload), task.priority, task.run_at or now) for task in wanted]
+    return await _enqueue_rows_tx(tx, queue.name, rows, now)
+
+
+async def _enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[dict[str, Any]], now: Millis) -> list[Enqueued]:
+    """REL-07: never a ghost. What was in the way and ended before we could look at it is no longer in the way."""
+    # Everyone inserts in the order of the keys: two batches that overlap then wait, and do not deadlock.
+    first = {row["key"]: row for row in reversed(rows)}
+    missing = dict(sorted(first.items()))
+    found: dict[str, Enqueued] = {}
+    for _ in range(_ROUNDS):
+        for new in await tx.bulk(_Keyed, q.enqueue, missing.values(), queue=queue, now=now):
+            found[new.key] = Enqueued(new.id, is_new=True)
+        repeats = [[key] for key in missing if key not in found]
+        if repeats:
+            for active in await tx.bulk(_Keyed, q.find_active, repeats, queue=queue):
+                found[active.key] = Enqueued(active.id, is_new=False)
+        missing = {key: row for key, row in missing.items() if key not in found}
+        if not missing:
+            return _in_order([row["key"] for row in rows], found)
+    raise Contention(f"The tasks {', '.join(missing)} came and went too fast.")
+
+
+async def find_active_tx(tx: Tx, queue: str, key: str) -> TaskId | None:
+    """The task under this key that is queued or running."""
+    found = await tx.bulk(_Keyed, q.find_active, [[key]], queue=queue)
+    return found[0].id if found else None
+
+
+async def find_task_tx(tx: Tx, task_id: TaskId) -> TaskRow:
+    """The task; NotFound once it is forgotten."""
+    return await tx.one(TaskRow, q.find_task, id=task_id)
+
+
+def _new_row(key: str, payload: str, priority: int, run_at: Millis) -> dict[str, Any]:
+    return {"key": key, "payload": payload, "priority": priority, "run_at": run_at}
+
+
+def _encoded(payload: msgspec.Struct) -> str:
+    return msgspec.json.encode(payload).decode()
+
+
+def _in_order(keys: Iterable[str], found: dict[str, Enqueued]) -> list[Enqueued]:
+    answers = []
+    for key in keys:
+        answers.append(found[key])
+        found[key] = Enqueued(found[key].id, is_new=False)
+    return answers
+
+
+# -- working
+
+
+async def claim_tx(
+    tx: Tx, queue: str, settings: QueueSettings, *, worker: str, now: Millis, most: int
+) -> list[ClaimedRow]:
+    """Lease up to `most` due tasks, by priority and age; suspects are left to `claim_suspect_tx`."""
+    lease = _lease(queue, settings, worker=worker, now=now)
+    rows = await tx.many(ClaimedRow, q.claim_tasks, **lease, most=most)
+    return sorted(rows, key=lambda row: (row.priority, row.run_at, row.id))
+
+
+async def claim_suspect_tx(
+    tx: Tx, queue: str, settings: QueueSettings, *, worker: str, now: Millis
+) -> list[ClaimedRow]:
+    """Lease one due task that was lost nearly too often; it is to be run alone."""
+    return await tx.many(ClaimedRow, q.claim_suspect, **_lease(queue, settings, worker=worker, now=now))
+
+
+async def has_suspect_tx(tx: Tx, queue: str, settings: QueueSettings, *, now: Millis) -> bool:
+    """Whether `claim_suspect_tx` would find one."""
+    return await tx.maybe(TaskId, q.find_suspect, queue=queue, now=now, suspect=settings.suspect_losses) is not None
+
+
+def _lease(queue: str, settings: QueueSettings, *, worker: str, now: Millis) -> dict[str, Any]:
+    suspect = settings.suspect_losses
+    return {"queue": queue, "worker": worker, "now": now, "until": now + settings.lease, "suspect": suspect}
+
+
+async def finish_tx(tx: Tx, *tasks: Task[Any], now: Millis, status: Ending = "done", note: str | None = None) -> None:
+    """End tasks in the transaction of their effect; LeaseLost, which undoes it, when one is no longer ours (I4)."""
+    held = _held(tasks)
+    if await tx.run(q.finish_tasks, rows=held, status=status, note=note and storable(note), now=now) != len(held):
+        raise LeaseLost(await lost_by_us_tx(tx, tasks) or [task.id for task in tasks])
+    for task in tasks:
+        task.is_finished = True
+
+
+async def skip_tx(tx: Tx, *tasks: Task[Any], now: Millis, why: str) -> None:
+    """End tasks that have become pointless, such as one whose watch is gone (R58)."""
+    await finish_tx(tx, *tasks, now=now, status="skipped", note=why)
+
+
+async def fail_tx(tx: Tx, held: Held, failure: Failure, *, now: Millis) -> bool:
+    """Back into the queue, or given up with a dead letter; False when the task is no longer ours."""
+    given_up = failure.run_at is None
+    touched = await tx.run(
+        q.fail_task,
+        id=held.id,
+        token=held.lease_token,
+        status="failed" if given_up else "queued",
+        counted=int(failure.is_counted),
+        run_at=now if failure.run_at is None else failure.run_at,
+        error=storable(failure.error),
+        now=now,
+        finished_at=now if given_up else None,
+    )
+    if touched and given_up:
+        await _bury_tx(tx, [held.id], failure, now)
+    return bool(touched)
+
+
+async def release_tx(tx: Tx, tasks: Iterable[Held], *, now: Millis) -> int:
+    """Give back what was not tried to its end; how many were still ours."""
+    return await tx.run(q.release_tasks, rows=_held(tasks), now=now)
+
+
+def _held(tasks: Iterable[Held]) -> list[tuple[int, int]]:
+    return [(task.id, task.lease_token) for task in tasks]
+
+
+async def _bury_tx(tx: Tx, task_ids: Iterable[int], failure: Failure, now: Millis) -> None:
+    rows = [[task_id] for task_id in task_ids]
+    stack = storable(failure.stack)
+    await tx.run(q.bury_tasks, rows=rows, error_code=failure.code, stack=stack, now=now)
+
+
+# -- leases
+
+
+async def extend_tx(tx: Tx, tasks: Iterable[Held], *, until: Millis) -> None:
+    """A heartbeat for those that are still ours."""
+    await tx.run(q.extend_leases, rows=_held(tasks), until=until)
+
+
+async def running_tx(tx: Tx, queue: str) -> list[Leased]:
+    """Every lease of this queue, whoever holds it."""
+    return await tx.many(Leased, q.running_tasks, queue=queue)
+
+
+async def lost_by_us_tx(tx: Tx, tasks: Iterable[Held]) -> list[TaskId]:
+    """Which of our tasks were cancelled or taken by another: that changes the token, finishing keeps it."""
+    ours = {task.id: task.lease_token for task in tasks}
+    tokens = await tx.bulk(_Token, q.lease_tokens, [[task_id] for task_id in ours])
+    return [row.id for row in tokens if row.token != ours[row.id]]
+
+
+async def take_lost_tx(tx: Tx, lost: Iterable[Leased], settings: QueueSettings, *, now: Millis) -> list[Taken]:
+    """Queue tasks again whose worker is gone; R42, REL-14: one that was lost too often is given up."""
+    rows = [(lease.id, lease.lease_token, lease.lease_until) for lease in lost]
+    error = LOST.format(losses=settings.most_losses)
+    taken = await tx.bulk(Taken, q.take_lost, rows, most_losses=settings.most_losses, error=error, now=now)
+    given_up = [task.id for task in taken if task.status == "failed"]
+    if given_up:
+        await _bury_tx(tx, given_up, Failure(error=error, code="lost"), now)
+    return taken
+
+
+async def mend_tx(tx: Tx, queue: str, settings: QueueSettings, *, now: Millis) -> int:
+    """After the clock went back: what can only be waiting because of that is due now."""
+    return await tx.run(q.mend_run_at, queue=queue, now=now, latest=now + longest_wait(settings))
+
+
+# -- by people
+
+
+async def cancel_tx(tx: Tx, task_id: TaskId, *, now: Millis) -> str | None:
+    """Cancel what is queued or running; the queue whose bell is to be rung, or None when the task was over (R45)."""
+    return await tx.maybe(str, q.cancel_task, id=task_id, now=now)
+
+
+async def letters_tx(tx: Tx, which: LetterFilter, *, most: int, before: DeadLetterId | None = None) -> list[DeadLetter]:
+    """Dead letters that nobody has dealt with, the newest first; `before` is the last id of the previous page."""
+    return await tx.many(DeadLetter, q.list_letters, **which.parameters(), most=most, before=before or _NEWEST)
+
+
+async def letter_tx(tx: Tx, letter_id: DeadLetterId) -> DeadLetter:
+    """One dead letter, whatever became of it; NotFound."""
+    return await tx.one(DeadLetter, q.find_letter, id=letter_id)
+
+
+async def lock_letter_tx(tx: Tx, letter_id: DeadLetterId) -> DeadLetter:
+    """The same, held until the end of the transaction."""
+    return await tx.one(DeadLetter, q.lock_letter, id=letter_id)
+
+
+async def letters_to_replay_tx(tx: Tx, which: LetterFilter, *, after: int, most: int) -> list[DeadLetter]:
+    """The next open letters by id, held until the end of the transaction."""
+    return await tx.many(DeadLetter, q.letters_to_replay, **which.parameters(), after=after, most=most)
+
+
+async def replay_tx(tx: Tx, letters: Sequence[DeadLetter], *, now: Millis) -> list[Enqueued]:
+    """Enqueue open letters again. One whose key is busy stays open: the task there may carry something else."""
+    answers: dict[DeadLetterId, Enqueued] = {}
+    for queue in sorted({letter.queue for letter in letters}):
+        own = [letter for letter in letters if letter.queue == queue]
+        rows = [_new_row(letter.key, letter.payload, letter.priority, now) for letter in own]
+        answers |= zip((letter.id for letter in own), await _enqueue_rows_tx(tx, queue, rows, now), strict=True)
+    replayed = [(letter_id, task.id) for letter_id, task in answers.items() if task.is_new]
+    if replayed:
+        await tx.run(q.mark_replayed, rows=replayed, now=now)
+    return [answers[letter.id] for letter in letters]
+
+
+async def discard_tx(tx: Tx, letter_id: DeadLetterId, *, now: Millis) -> bool:
+    """Deal with a letter by doing nothing; False when it was dealt with before."""
+    return bool(await tx.run(q.discard_letter, id=letter_id, now=now))
+
+
+async def discard_many_tx(tx: Tx, which: LetterFilter, *, now: Millis) -> int:
+    """Discard all open letters of this kind."""
+    return await tx.run(q.discard_letters, **which.parameters(), now=now)
+
+
+# -- housekeeping
+
+
+async def queue_names_tx(tx: Tx) -> list[str]:
+    """Every queue that has tasks."""
+    return await tx.many(str, q.queue_names)
+
+
+async def prune_tx(tx: Tx, queue: str, status: str, *, now: Millis, most: int) -> int:
+    """Forget up to `most` tasks that ended like this and need not be kept (R58)."""
+    kept = KEPT[status]
+    old = await tx.run(q.prune_old, queue=queue, status=status, before=now - kept.age, most=most)
+    if old >= most:
+        return old
+    return old + await tx.run(q.prune_surplus, queue=queue, status=status, kept=kept.count, most=most - old)
+
+
+async def prune_letters_tx(tx: Tx, *, now: Millis, most: int) -> int:
+    """Forget up to `most` letters that were dealt with as long ago as failed tasks are kept."""
+    return await tx.run(q.prune_letters, before=now - KEPT["failed"].age, most=most)
+
+
+class _Counts(msgspec.Struct, frozen=True):
+    queue: str
+    due: int = 0
+    scheduled: int = 0
+    running: int = 0
+    oldest_due_at: Millis | None = None
+    finished_last_minute: int = 0
+    failed_last_hour: int = 0
+
+
+class _Letters(msgspec.Struct, frozen=True):
+    queue: str
+    letters: int
+
+
+async def stats_tx(tx: Tx, *, now: Millis) -> list[QueueStats]:
+    """How every queue fares that has tasks or open dead letters, by name."""
+    counts = await tx.many(_Counts, q.queue_counts, now=now, minute_ago=now - MINUTE, hour_ago=now - HOUR)
+    letters = {row.queue: row.letters for row in await tx.many(_Letters, q.letter_counts)}
+    by_name = {name: _Counts(name) for name in letters} | {row.queue: row for row in counts}
+    return [
+        QueueStats(**msgspec.structs.asdict(row), dead_letters=letters.get(name, 0))
+        for name, row in sorted(by_name.items())
+    ]

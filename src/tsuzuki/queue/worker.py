@@ -1,0 +1,149 @@
+"""The loop that takes the tasks of one queue and has them done."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+import msgspec
+import structlog
+
+from tsuzuki.coord.bell import Ear
+from tsuzuki.db.tx import Work
+from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.times import SECOND
+from tsuzuki.queue.attempts import Attempts, BatchHandler, Handler
+from tsuzuki.queue.keeper import Keeper
+from tsuzuki.queue.policy import FLOOR
+from tsuzuki.queue.station import Station
+from tsuzuki.queue.store import claim_suspect_tx, claim_tx, has_suspect_tx
+from tsuzuki.queue.tasks import ClaimedRow, Queue
+
+P = TypeVar("P", bound=msgspec.Struct)
+
+_FLOOR = FLOOR / SECOND
+_GATHER = 0.01
+"""How long a busy worker waits for more free places before it claims for the few that there are."""
+
+_log = structlog.stdlib.get_logger("tsuzuki.queue")
+
+
+class Worker(Generic[P]):
+    """Works one queue in this process, as many handlers at a time as its settings say."""
+
+    def __init__(self, station: Station, queue: Queue[P], handler: Handler[P] | BatchHandler[P]) -> None:
+        self._station = station
+        self._queue = queue
+        self._keeper = Keeper(station, queue)
+        self._attempts = Attempts(station, queue, handler, self._keeper)
+        self._is_batched = isinstance(handler, BatchHandler)
+        self._running: set[asyncio.Task[None]] = set()
+        self._is_stopping = False
+        self._ear = Ear()
+        self._next_suspect_look = 0.0
+
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing is taken any more, for readiness; None while all is well."""
+        return self._attempts.trouble
+
+    def stop(self) -> None:
+        """Take nothing more; `run` returns when what was begun is done, or given back after its patience."""
+        self._is_stopping = True
+        self._ear.hear()
+
+    async def run(self, *, patience: float = 20.0) -> None:
+        """Work until `stop`; cancelled, it gives back at once what it holds."""
+        async with asyncio.TaskGroup() as group:
+            keeping = group.create_task(self._keeper.run())
+            with self._station.bell.listen(self._queue.name) as ear:
+                self._ear = ear
+                while not self._is_stopping:
+                    if not await self._take_some(group):
+                        await self._ear.wait(_FLOOR)
+            await self._drain(patience)
+            keeping.cancel()
+
+    async def _take_some(self, group: asyncio.TaskGroup) -> bool:
+        """Begin what is due and has a place; False when there is nothing more to begin now."""
+        if self.trouble is not None:
+            return False
+        try:
+            await self._take_suspects(group)
+            places = await self._places()
+            if not places or self._is_stopping:
+                return False
+            rows = await self._claim(self._queue.settings.batch if self._is_batched else places)
+        except Unavailable as error:
+            _log.warning("queue_unavailable", queue=self._queue.name, reason=str(error))
+            return False
+        except Exception:  # noqa: BLE001  the top of a worker's loop, which must go on
+            _log.exception("queue_claim_failed", queue=self._queue.name)
+            return False
+        for part in [rows] if self._is_batched else [[row] for row in rows]:
+            if part:
+                self._begin(group, part)
+        return bool(rows)
+
+    def _begin(self, group: asyncio.TaskGroup, rows: Sequence[ClaimedRow]) -> None:
+        doing = group.create_task(self._attempts.work(rows))
+        self._running.add(doing)
+        doing.add_done_callback(self._end)
+
+    def _end(self, done: asyncio.Task[None]) -> None:
+        was_full = len(self._running) >= self._queue.settings.concurrency
+        self._running.discard(done)
+        if was_full or self._is_stopping:
+            self._ear.hear()
+
+    async def _places(self) -> int:
+        """How many more may begin. Short tasks end together, so a moment's wait saves many small claims."""
+        most = self._queue.settings.concurrency
+        if self._running and not self._is_batched and len(self._running) > most / 2:
+            await asyncio.wait(self._running, timeout=_GATHER)
+        return most - len(self._running)
+
+    async def _take_suspects(self, group: asyncio.TaskGroup) -> None:
+        """REL-14: a task that was lost nearly too often runs alone: if it kills us, no other is lost with it."""
+        if self._station.steady() < self._next_suspect_look:
+            return
+        while not self._is_stopping and await self._has_suspect():
+            await self._left_alone(self._queue.settings.lease / SECOND)
+            for row in await self._claim_suspect():
+                self._begin(group, [row])
+            await self._left_alone()
+        self._next_suspect_look = self._station.steady() + _FLOOR
+
+    async def _left_alone(self, seconds: float = float("inf")) -> None:
+        """Return when nothing runs any more, the time has passed, or `stop` was called."""
+        until = self._station.steady() + seconds
+        while self._running and not self._is_stopping and self._station.steady() < until:
+            await asyncio.wait(self._running, timeout=_FLOOR)
+
+    async def _has_suspect(self) -> bool:
+        now, queue = self._station.clock(), self._queue
+        return await self._station.db.read(lambda tx: has_suspect_tx(tx, queue.name, queue.settings, now=now))
+
+    async def _claim_suspect(self) -> list[ClaimedRow]:
+        name, now, queue = self._station.name, self._station.clock(), self._queue
+        return await self._claimed(lambda tx: claim_suspect_tx(tx, queue.name, queue.settings, worker=name, now=now))
+
+    async def _claim(self, most: int) -> list[ClaimedRow]:
+        name, now, queue = self._station.name, self._station.clock(), self._queue
+        return await self._claimed(lambda tx: claim_tx(tx, queue.name, queue.settings, worker=name, now=now, most=most))
+
+    async def _claimed(self, work: Work[list[ClaimedRow]]) -> list[ClaimedRow]:
+        """What was claimed; one who is cancelled meanwhile gives it back first."""
+        claim = asyncio.ensure_future(self._station.db.with_tx(work))
+        try:
+            return await asyncio.shield(claim)
+        except asyncio.CancelledError:
+            await self._attempts.give_back(await claim)
+            raise
+
+    async def _drain(self, patience: float) -> None:
+        """Let what was begun come to its end; what does not in time is cancelled, and gives its tasks back."""
+        if self._running:
+            _, unfinished = await asyncio.wait(self._running, timeout=patience)
+            for doing in unfinished:
+                doing.cancel()
+            await asyncio.gather(*unfinished, return_exceptions=True)

@@ -1,0 +1,253 @@
+"""A queue, its workers and their effects, in this process and in others."""
+
+import asyncio
+import contextlib
+import itertools
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.builders import NOON
+from tsuzuki.coord.bell import Bell, MemoryBell
+from tsuzuki.coord.bell_redis import RedisWire
+from tsuzuki.coord.bell_wire import WiredBell
+from tsuzuki.coord.connecting import redis_client
+from tsuzuki.db import Database, DatabaseOptions, Tx, open_database
+from tsuzuki.db.postgres_wire import PostgresWire
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.policy import QueueSettings
+from tsuzuki.queue.service import Tasks
+from tsuzuki.queue.station import Station
+from tsuzuki.queue.store import finish_tx
+from tsuzuki.queue.tasks import NewTask, Queue, Task, TaskId
+from tsuzuki.queue.worker import Worker
+
+ROOT = Path(__file__).parent.parent.parent
+PATIENCE = 20.0
+
+_names = itertools.count(1)
+
+
+class Note(msgspec.Struct, frozen=True):
+    """What the tasks of these tests carry."""
+
+    number: int = 0
+    manner: str = "well"
+
+
+def a_queue(name: str = "notes", **settings: Any) -> Queue[Note]:
+    values: dict[str, Any] = {"lease": Millis(900), "jitter": 0.0, "delays": (Millis(50),), "concurrency": 4}
+    return Queue(name, Note, QueueSettings(**values | settings))
+
+
+NOTES = a_queue()
+
+
+class Clock:
+    """Wall time that goes on by itself, and that a test steps and freezes as it likes."""
+
+    def __init__(self, now: int = NOON) -> None:
+        self._offset = now - wall()
+        self._frozen: Millis | None = None
+
+    def __call__(self) -> Millis:
+        return Millis(wall() + self._offset) if self._frozen is None else self._frozen
+
+    def step(self, by: int) -> None:
+        self._offset += by
+
+    def freeze(self) -> None:
+        self._frozen = self()
+
+    def thaw(self) -> None:
+        self._frozen = None
+
+
+def wall() -> Millis:
+    return Millis(time.time_ns() // 1_000_000)
+
+
+class World:
+    """Everything around a queue."""
+
+    def __init__(self, db: Database, bell: Bell, urls: tuple[str, str]) -> None:
+        self.db = db
+        self.bell = bell
+        self.urls = urls
+        self.tasks = Tasks(db, bell, wall)
+
+    def station(self, **over: Any) -> Station:
+        values: dict[str, Any] = {"db": self.db, "bell": self.bell, "clock": wall, "name": f"worker-{next(_names)}"}
+        return Station(**values | over)
+
+    async def enqueue(self, *numbers: int, queue: Queue[Note] = NOTES, manner: str = "well") -> list[TaskId]:
+        wanted = [NewTask(str(number), Note(number, manner)) for number in numbers]
+        return [task.id for task in await self.tasks.enqueue_many(queue, wanted)]
+
+    async def statuses(self) -> dict[str, str]:
+        """Key and status of every task, the newest of each key."""
+        rows = await self.db.read(lambda tx: tx.many(_Row, _rows.all_tasks))
+        return {row.key: row.status for row in rows}
+
+    async def effects(self) -> list[str]:
+        """The key of every effect that stayed, sorted."""
+        return await self.db.read(lambda tx: tx.many(str, _rows.all_effects))
+
+    async def until(self, holds: Callable[[], Awaitable[bool]], patience: float = PATIENCE) -> None:
+        """Return when it holds; fail when it does not in time."""
+        deadline = time.monotonic() + patience
+        while not await holds():
+            assert time.monotonic() < deadline, f"still not so after {patience} s: {await self.statuses()}"
+            await asyncio.sleep(0.02)
+
+    async def until_all_are(self, status: str, patience: float = PATIENCE) -> None:
+        async def so() -> bool:
+            return set((await self.statuses()).values()) == {status}
+
+        await self.until(so, patience)
+
+    @contextlib.asynccontextmanager
+    async def working(self, handler: Any, queue: Queue[Note] = NOTES, **over: Any) -> AsyncIterator[Worker[Note]]:
+        """A worker in this process, stopped at the end of the block."""
+        patience = over.pop("patience", 5.0)
+        worker = Worker(self.station(**over), queue, handler)
+        running = asyncio.create_task(worker.run(patience=patience))
+        try:
+            yield worker
+        finally:
+            worker.stop()
+            await running
+
+    @contextlib.contextmanager
+    def process(self, queue: Queue[Note] = NOTES) -> Iterator[subprocess.Popen[bytes]]:
+        """A worker in a process of its own, killed at the end of the block."""
+        child = self.spawn(queue)
+        try:
+            yield child
+        finally:
+            child.kill()
+            child.wait()
+
+    def spawn(self, queue: Queue[Note] = NOTES) -> subprocess.Popen[bytes]:
+        settings = msgspec.json.encode(queue.settings).decode()
+        command = [sys.executable, "-m", "tests.queue.worker_process", *self.urls, queue.name, settings]
+        return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL)
+
+
+async def forget_everything(database_url: str) -> None:
+    """An empty queue, and a table for the effects of its tasks."""
+
+    async def work(tx: Tx) -> None:
+        for query in (_rows.make_effects, _rows.forget_effects, _rows.forget_tasks, _rows.forget_letters):
+            await tx.run(query)
+
+    db = await open_database(DatabaseOptions(database_url))
+    await db.with_tx(work)
+    await db.close()
+
+
+@contextlib.asynccontextmanager
+async def a_world(db: Database, database_url: str, bell_url: str) -> AsyncIterator[World]:
+    async with a_bell(bell_url) as bell:
+        yield World(db, bell, (database_url, bell_url))
+
+
+@contextlib.asynccontextmanager
+async def a_bell(url: str) -> AsyncIterator[Bell]:
+    """A bell through what the URL names, or in memory."""
+    if not url:
+        yield MemoryBell()
+        return
+    async with contextlib.AsyncExitStack() as stack:
+        if url.startswith("redis"):
+            redis = redis_client(url)
+            stack.push_async_callback(redis.aclose)
+            bell = WiredBell(RedisWire(redis))
+        else:
+            bell = WiredBell(PostgresWire(url))
+        running = asyncio.create_task(bell.run())
+        try:
+            yield bell
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+
+class Effects:
+    """A handler whose effect is a row, written in the transaction that finishes the task."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.handled: list[str] = []
+
+    async def handle(self, task: Task[Note]) -> None:
+        self.handled.append(task.key)
+        await self.take_effect([task])
+
+    async def take_effect(self, tasks: Sequence[Task[Note]]) -> None:
+        async def work(tx: Tx) -> None:
+            for task in tasks:
+                await tx.run(_rows.add_effect, key=task.key)
+            await finish_tx(tx, *tasks, now=wall())
+
+        await self._db.with_tx(work)
+
+
+class BatchEffects(Effects):
+    """The same for whole batches; a payload whose manner is `badly` fails the batch it is in."""
+
+    def __init__(self, db: Database) -> None:
+        super().__init__(db)
+        self.sizes: list[int] = []
+
+    async def handle_all(self, tasks: Sequence[Task[Note]]) -> None:
+        self.sizes.append(len(tasks))
+        if any(task.payload.manner == "badly" for task in tasks):
+            raise ValueError("poison")
+        await self.take_effect(tasks)
+
+
+class _Row(msgspec.Struct, frozen=True):
+    key: str
+    status: str
+
+
+_rows = parse_queries(
+    "tests",
+    """
+-- name: make_effects
+create table if not exists effect (key text not null);
+-- name: forget_effects
+delete from effect;
+-- name: forget_tasks
+delete from task;
+-- name: forget_letters
+delete from dead_letter;
+-- name: add_effect
+insert into effect (key) values (:key);
+-- name: all_effects
+select key from effect order by key;
+-- name: all_tasks
+select key, status from task order by id;
+""",
+)
+
+
+async def put_task(db: Database, payload: str, queue: str = "notes") -> None:
+    """A task as no program of ours would write it."""
+    await db.with_tx(lambda tx: tx.run(_odd.put_task, queue=queue, payload=payload, now=wall()))
+
+
+_odd = parse_queries(
+    "tests",
+    """
+-- name: put_task
+insert into task (queue, key, payload, run_at, created_at) values (:queue, 'odd', :payload, :now, :now);
+""",
+)

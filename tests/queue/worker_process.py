@@ -1,0 +1,47 @@
+"""A worker in a process of its own: `python -m tests.queue.worker_process DATABASE_URL BELL_URL QUEUE SETTINGS`.
+
+What a task does is its payload's manner: `well` takes effect, `kill` kills the process, `freeze` stops it (SIGSTOP)
+before the effect, `slowly` takes two seconds.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+
+import msgspec
+
+from tests.queue.builders import Effects, Note, World, a_bell
+from tsuzuki.db import DatabaseOptions, open_database
+from tsuzuki.queue.policy import QueueSettings
+from tsuzuki.queue.tasks import Queue, Task
+from tsuzuki.queue.worker import Worker
+
+
+class Mannered(Effects):
+    async def handle(self, task: Task[Note]) -> None:
+        match task.payload.manner:
+            case "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "freeze" if task.losses == 0:
+                os.kill(os.getpid(), signal.SIGSTOP)
+            case "slowly":
+                await asyncio.sleep(2)
+            case _:
+                pass
+        await super().handle(task)
+
+
+async def main(database_url: str, bell_url: str, name: str, settings: str) -> None:
+    db = await open_database(DatabaseOptions(database_url))
+    async with a_bell(bell_url) as bell:
+        world = World(db, bell, (database_url, bell_url))
+        queue = Queue(name, Note, msgspec.json.decode(settings, type=QueueSettings))
+        worker = Worker(world.station(name=f"process-{os.getpid()}"), queue, Mannered(db))
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
+        await worker.run()
+    await db.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
