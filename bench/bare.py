@@ -17,6 +17,10 @@ from tsuzuki.model.times import Millis
 T = TypeVar("T")
 
 COLUMNS = "id, series_id, key, number, title, published_at, first_seen_at"
+FIND = f"select {COLUMNS} from chapter where id = "
+LIST = f"select {COLUMNS} from chapter where series_id = %s order by number_sort desc limit 50"
+FIND_SQLITE, FIND_POSTGRES = FIND + ":id", FIND + "$1"
+LIST_SQLITE, LIST_POSTGRES = LIST % ":series_id", LIST % "$1"
 
 
 class Chapter(msgspec.Struct, frozen=True):
@@ -73,13 +77,12 @@ class BareSqlite:
 
 
 async def _find(connection: apsw.Connection, chapter_id: int) -> Chapter:
-    row: Any = connection.execute(f"select {COLUMNS} from chapter where id = :id", {"id": chapter_id}).fetchone()
+    row: Any = connection.execute(FIND_SQLITE, {"id": chapter_id}).fetchone()
     return Chapter(*row)
 
 
 async def _list(connection: apsw.Connection, series_id: SeriesId) -> list[Chapter]:
-    sql = f"select {COLUMNS} from chapter where series_id = :series_id order by number_sort desc limit 50"
-    rows: Any = connection.execute(sql, {"series_id": series_id}).fetchall()
+    rows: Any = connection.execute(LIST_SQLITE, {"series_id": series_id}).fetchall()
     return [Chapter(*row) for row in rows]
 
 
@@ -106,14 +109,13 @@ class BarePostgres:
 
     async def find_chapter(self, chapter_id: int) -> Chapter:
         async with self._pool.acquire() as connection:
-            row = await connection.fetchrow(f"select {COLUMNS} from chapter where id = $1", chapter_id)
+            row = await connection.fetchrow(FIND_POSTGRES, chapter_id)
         assert row is not None
         return Chapter(*row)
 
     async def list_chapters(self, series_id: SeriesId) -> list[Chapter]:
-        sql = f"select {COLUMNS} from chapter where series_id = $1 order by number_sort desc limit 50"
         async with self._pool.acquire() as connection:
-            return [Chapter(*row) for row in await connection.fetch(sql, series_id)]
+            return [Chapter(*row) for row in await connection.fetch(LIST_POSTGRES, series_id)]
 
     async def add_feed(self, link: str) -> None:
         async with self._pool.acquire() as connection, connection.transaction():

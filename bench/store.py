@@ -197,7 +197,7 @@ analyze
 # -- searching
 
 SEARCHES = {
-    "one word (a tenth of all)": "w7",
+    "one word (in a fifth of all)": "w7",
     "one word (rare)": "r77",
     "two words": "w7 r7",
     "prefix": "w12*",

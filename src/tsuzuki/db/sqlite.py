@@ -20,7 +20,7 @@ import apsw
 from tsuzuki.db.errors import DatabaseUnavailable, MisuseError
 from tsuzuki.db.gate import CLOSED, Gate
 from tsuzuki.db.queries import Engine, Query
-from tsuzuki.db.sqlite_file import connect, execute, path_of, translated
+from tsuzuki.db.sqlite_file import connect, execute, fetch, path_of, translated
 from tsuzuki.db.tx import Answer, Drive, Params, Statement, Work, refuse_inside, refuse_nesting
 
 __all__ = ["SqliteDatabase", "path_of"]
@@ -126,13 +126,13 @@ class SqliteDatabase:
         if not query.inline:
             return None
         try:
-            return execute(self._inline_cursor, query, params)
+            return fetch(self._inline_cursor, query, params)
         except DatabaseUnavailable:
             return None
 
     async def _read_one(self, drive: Drive, statement: Statement) -> Statement | None:
         try:
-            answer = await self._on_reader(lambda cursor: execute(cursor, statement.query, statement.params))
+            answer = await self._on_reader(lambda cursor: fetch(cursor, statement.query, statement.params))
         except Exception as error:  # noqa: BLE001  handed to the function, which may not swallow it
             return drive.fail(error)
         return drive.answer(answer)

@@ -46,7 +46,7 @@ def arguments(query: Query, names: tuple[str, ...], params: Params) -> list[Any]
     """The values in the order of `names`; MisuseError names those that are missing or not taken."""
     if tuple(params) == names:
         values = list(params.values())
-    elif len(names) == len(params) and params.keys() == set(names):
+    elif params.keys() == set(names):
         values = [params[name] for name in names]
     else:
         raise _mismatch(query, names, params)
