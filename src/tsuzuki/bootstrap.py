@@ -5,8 +5,10 @@ A new part is opened here, in the order in which parts stand on one another; wha
 
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
@@ -25,13 +27,21 @@ from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
 from tsuzuki.edge.auth import Callers
 from tsuzuki.edge.metrics import Metrics
-from tsuzuki.edge.probes import Check, probes
+from tsuzuki.edge.probes import probes
+from tsuzuki.edge.routing import Resource
 from tsuzuki.edge.stack import build_app
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId, uuid7
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.queue.station import Timed
 from tsuzuki.settings import Settings
+from tsuzuki.way import QUEUES, Way, crew, open_way
 from tsuzuki.web.build import build_web
+from tsuzuki.worker.crew import Crew
+from tsuzuki.worker.polls import POLL_BELL
+
+if TYPE_CHECKING:
+    from tsuzuki.coord.connecting import Redis
 
 Clock = Callable[[], Millis]
 
@@ -46,8 +56,11 @@ class Tsuzuki(msgspec.Struct, frozen=True):
     new_id: Callable[[], PublicId]
     db: Database
     accounts: Accounts
+    way: Way
     metrics: Metrics
     app: ASGIApp
+    crew: Crew
+    """The loops; whoever opened this starts and stops them, or leaves them to other processes."""
 
 
 def wall_clock() -> Millis:
@@ -113,8 +126,14 @@ async def _welcome(accounts: Accounts, settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def open_tsuzuki(settings: Settings, *, clock: Clock = wall_clock) -> AsyncIterator[Tsuzuki]:
-    """Migrate, open every part, and close them at the end of the block."""
+async def open_tsuzuki(
+    settings: Settings,
+    *,
+    clock: Clock = wall_clock,
+    queues: Collection[str] = QUEUES,
+    concurrency: int | None = None,
+) -> AsyncIterator[Tsuzuki]:
+    """Migrate, open every part, and close them at the end of the block. Nothing works by itself yet: start the crew."""
     make_data_dir(settings)
     options = database_options(settings)
     await migrate(options, now=clock())
@@ -123,13 +142,15 @@ async def open_tsuzuki(settings: Settings, *, clock: Clock = wall_clock) -> Asyn
         parts.push_async_callback(opened.close)
         metrics = Metrics(version=__version__, engine=opened.engine)
         db = MeasuredDatabase(opened, metrics.transacted)
-        checks: dict[str, Check] = {"database": db.ping}
-        if settings.redis_url is not None:
-            from tsuzuki.coord.connecting import redis_client
-
-            redis = redis_client(settings.redis_url)
-            parts.push_async_callback(redis.aclose)
-            checks["redis"] = redis.ping
+        redis = _open_redis(parts, settings)
+        way = await parts.enter_async_context(open_way(settings, db, clock=clock, redis=redis))
+        loops = crew(way, settings, db, clock=clock, queues=queues, concurrency=concurrency, timed=_timed(metrics))
+        asked = probes(
+            {"database": db.ping, "queue": partial(_queue_answers, way, loops)},
+            metrics,
+            helpers={} if redis is None else {"redis": redis.ping},
+            measure=partial(_measure_queues, way, metrics, clock),
+        )
         accounts = accounts_of(settings, db, clock)
         await _welcome(accounts, settings)
         yield Tsuzuki(
@@ -138,12 +159,54 @@ async def open_tsuzuki(settings: Settings, *, clock: Clock = wall_clock) -> Asyn
             new_id=lambda: uuid7(clock(), os.urandom(10)),
             db=db,
             accounts=accounts,
+            way=way,
             metrics=metrics,
-            app=_build_app(settings, accounts, metrics, checks),
+            app=_build_app(settings, accounts, metrics, asked),
+            crew=loops,
         )
 
 
-def _build_app(settings: Settings, accounts: Accounts, metrics: Metrics, checks: dict[str, Check]) -> ASGIApp:
+def _open_redis(parts: AsyncExitStack, settings: Settings) -> "Redis | None":
+    if settings.redis_url is None:
+        return None
+    from tsuzuki.coord.connecting import redis_client
+
+    redis = redis_client(settings.redis_url)
+    parts.push_async_callback(redis.aclose)
+    return redis
+
+
+def _timed(metrics: Metrics) -> Timed:
+    def timed(queue: str, outcome: str, seconds: float) -> None:
+        if queue == POLL_BELL:
+            metrics.polled(outcome, seconds)
+        else:
+            metrics.worked(queue, outcome, seconds)
+
+    return timed
+
+
+async def _queue_answers(way: Way, loops: Crew) -> None:
+    if loops.trouble is not None:
+        raise Unavailable(loops.trouble)
+    await way.tasks.stats()
+
+
+async def _measure_queues(way: Way, metrics: Metrics, clock: Clock) -> None:
+    for stats in await way.tasks.stats():
+        figures = {
+            "depth": stats.depth,
+            "oldest_seconds": stats.oldest_age(clock()) / SECOND,
+            "finished_last_minute": stats.finished_last_minute,
+            "failed_last_hour": stats.failed_last_hour,
+            "dead_letters": stats.dead_letters,
+        }
+        metrics.queued(stats.queue, figures.items())
+
+
+def _build_app(
+    settings: Settings, accounts: Accounts, metrics: Metrics, asked_by_machines: Sequence[Resource]
+) -> ASGIApp:
     engine = accounts.ground.db.engine
     callers = Callers(accounts.sessions, accounts.tokens)
     services: dict[type, object] = {
@@ -155,7 +218,7 @@ def _build_app(settings: Settings, accounts: Accounts, metrics: Metrics, checks:
     api = build_api(services, version=__version__, gate=AccountsGate(callers))
     web = build_web(version=__version__, engine=engine, document=api.document)
     return build_app(
-        [*probes(checks, metrics), *api.resources, *web.resources],
+        [*asked_by_machines, *api.resources, *web.resources],
         metrics=metrics,
         error_page=web.error_page,
         allowed_origins=settings.cors_allowed_origins,

@@ -31,32 +31,53 @@ from tsuzuki.net.options import ClientOptions, Deadlines
 from tsuzuki.polling.policy import Pace
 from tsuzuki.polling.pool import ParsePool, PoolOptions
 from tsuzuki.polling.saving import Conditions
-from tsuzuki.polling.service import Polled, Poller, PollOptions
+from tsuzuki.polling.service import Poller, PollOptions
+from tsuzuki.polling.trying import Trier
 from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.station import Station
+from tsuzuki.queue.station import Station, Timed
 from tsuzuki.queue.worker import Worker
 from tsuzuki.settings import Settings
 from tsuzuki.worker.crew import Crew, Loop
 from tsuzuki.worker.polls import POLL_BELL, PollLoop
 
 if TYPE_CHECKING:
-    from redis.asyncio import Redis
+    from tsuzuki.coord.connecting import Redis
 
 Clock = Callable[[], Millis]
 QUEUES = (POLL_BELL, ITEMS.name, CHAPTERS.name)
 
 
-class Way(msgspec.Struct, frozen=True, kw_only=True):
-    """What the rest of the program needs of the way."""
+class Outside(msgspec.Struct, frozen=True, kw_only=True):
+    """What calling sources takes; no database."""
 
     client: Client
     driver: Driver
     registry: Registry
+    trier: Trier
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """What the rest of the program needs of the way."""
+
+    outside: Outside
     poller: Poller
     tasks: Tasks
     bell: Bell
+
+
+@asynccontextmanager
+async def open_outside(settings: Settings, *, clock: Clock, redis: "Redis | None" = None) -> AsyncIterator[Outside]:
+    """Open the client and the parsers."""
+    async with AsyncExitStack() as parts:
+        registry = read_registry(settings.data_dir / "sources")
+        client = await parts.enter_async_context(Client(client_options(settings), pacer(redis), now=clock))
+        pool = ParsePool(PoolOptions())
+        parts.push_async_callback(pool.close)
+        driver = Driver(client, pool)
+        trier = Trier(driver, registry, pace_of(settings))
+        yield Outside(client=client, driver=driver, registry=registry, trier=trier)
 
 
 @asynccontextmanager
@@ -66,17 +87,16 @@ async def open_way(
     """Open what polls, stores and delivers; nothing runs by itself yet."""
     async with AsyncExitStack() as parts:
         bell = await _open_bell(parts, settings, redis)
-        client = await parts.enter_async_context(Client(client_options(settings), pacer(redis), now=clock))
-        pool = ParsePool(PoolOptions())
-        parts.push_async_callback(pool.close)
-        driver = Driver(client, pool)
-        registry = read_registry(settings.data_dir / "connectors")
-        conditions = Conditions(Pace(settings.pull_interval, settings.pull_max_backoff), clock, random.random)
+        outside = await parts.enter_async_context(open_outside(settings, clock=clock, redis=redis))
+        conditions = Conditions(pace_of(settings), clock, random.random)
         options = PollOptions(lease=settings.task_lease)
-        poller = Poller(db, driver, registry, conditions, folder_of=folder_of, options=options)
-        yield Way(
-            client=client, driver=driver, registry=registry, poller=poller, tasks=Tasks(db, bell, clock), bell=bell
-        )
+        poller = Poller(db, outside.driver, outside.registry, conditions, folder_of=folder_of, options=options)
+        yield Way(outside=outside, poller=poller, tasks=Tasks(db, bell, clock), bell=bell)
+
+
+def pace_of(settings: Settings) -> Pace:
+    """The operator's bounds for polling."""
+    return Pace(settings.pull_interval, settings.pull_max_backoff)
 
 
 def crew(
@@ -87,11 +107,12 @@ def crew(
     clock: Clock,
     queues: Collection[str] = QUEUES,
     concurrency: int | None = None,
-    polled: Callable[[Polled, float], None] = lambda _polled, _seconds: None,
+    timed: Timed = lambda _queue, _outcome, _seconds: None,
 ) -> Crew:
     """The loops of this process for these queues. `concurrency` replaces each queue's own."""
-    station = Station(db=db, bell=way.bell, clock=clock, name=f"{socket.gethostname()}:{os.getpid()}")
-    return Crew(list(_loops(way, settings, station, queues=queues, concurrency=concurrency, polled=polled)))
+    name = f"{socket.gethostname()}:{os.getpid()}"
+    station = Station(db=db, bell=way.bell, clock=clock, name=name, timed=timed)
+    return Crew(list(_loops(way, settings, station, queues=queues, concurrency=concurrency)))
 
 
 def _loops(
@@ -101,7 +122,6 @@ def _loops(
     *,
     queues: Collection[str],
     concurrency: int | None,
-    polled: Callable[[Polled, float], None],
 ) -> Iterator[Loop]:
     def sized(queue_settings: QueueSettings) -> QueueSettings:
         most = concurrency or queue_settings.concurrency
@@ -114,7 +134,7 @@ def _loops(
             way.bell,
             concurrency=concurrency or settings.pull_concurrency,
             ingest_bells=(ITEMS.name, CHAPTERS.name),
-            polled=polled,
+            polled=lambda polled, seconds: station.timed(POLL_BELL, polled.outcome, seconds),
         )
     if ITEMS.name in queues:
         items = ItemIngest(db, clock=clock, after_commit=lambda done: way.bell.ring(*done.bells))

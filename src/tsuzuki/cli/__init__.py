@@ -13,10 +13,12 @@ from tsuzuki.cli.migrate import migrate
 from tsuzuki.cli.people import token, user
 from tsuzuki.cli.serve import serve
 from tsuzuki.cli.settings import settings
+from tsuzuki.cli.trying import poll, source
+from tsuzuki.cli.work import work
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.settings import BadSetting
 
-COMMANDS = (serve, migrate, settings, user, token)
+COMMANDS = (serve, work, migrate, settings, user, token, poll, source)
 
 
 class _Misconfigured(click.ClickException):

@@ -34,7 +34,12 @@ async def _serve(settings: Settings, *, workers: bool) -> None:
                 trusted_proxies=[str(network) for network in settings.trusted_proxies],
                 on_started=lambda: click.echo(line),
             )
-            await server.serve(sockets=[bound])
+            if workers:
+                opened.crew.start()
+            try:
+                await server.serve(sockets=[bound])
+            finally:
+                await opened.crew.stop()
 
 
 def _where(settings: Settings) -> str:

@@ -1,11 +1,22 @@
 """Numbers for Prometheus, in a registry of our own: requests, transactions, the process and the build."""
 
-from prometheus_client import CollectorRegistry, Counter, GCCollector, Histogram, Info, ProcessCollector
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, GCCollector, Histogram, Info, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_WORK_BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60)
 _TX_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5)
+
+_QUEUE_GAUGES = {
+    "depth": "Tasks that are due, scheduled or running",
+    "oldest_seconds": "How long the oldest due task has been waiting",
+    "finished_last_minute": "Tasks that ended in the last minute",
+    "failed_last_hour": "Tasks that were given up in the last hour",
+    "dead_letters": "Tasks that were given up and nobody has dealt with",
+}
 
 
 class Metrics:
@@ -36,6 +47,25 @@ class Metrics:
             registry=self.registry,
         )
 
+        self._poll_seconds = Histogram(
+            "tsuzuki_poll_duration_seconds",
+            "From claiming a watch to its written outcome",
+            ("outcome",),
+            buckets=_WORK_BUCKETS,
+            registry=self.registry,
+        )
+        self._task_seconds = Histogram(
+            "tsuzuki_task_duration_seconds",
+            "One try of a task",
+            ("queue", "outcome"),
+            buckets=_WORK_BUCKETS,
+            registry=self.registry,
+        )
+        self._queues = {
+            name: Gauge(f"tsuzuki_queue_{name}", text, ("queue",), registry=self.registry)
+            for name, text in _QUEUE_GAUGES.items()
+        }
+
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one answer."""
         method = method if method in _METHODS else "other"
@@ -46,6 +76,19 @@ class Metrics:
     def transacted(self, committed: bool, seconds: float) -> None:  # noqa: FBT001  the shape that db's `Timed` has
         """Count one transaction."""
         self._tx_seconds.labels("committed" if committed else "rolled_back").observe(seconds)
+
+    def polled(self, outcome: str, seconds: float) -> None:
+        """Count one poll."""
+        self._poll_seconds.labels(outcome).observe(seconds)
+
+    def worked(self, queue: str, outcome: str, seconds: float) -> None:
+        """Count one try of a task."""
+        self._task_seconds.labels(queue, outcome).observe(seconds)
+
+    def queued(self, queue: str, figures: Iterable[tuple[str, float]]) -> None:
+        """How a queue fares at this moment, by the names of `_QUEUE_GAUGES`."""
+        for name, value in figures:
+            self._queues[name].labels(queue).set(value)
 
     def render(self) -> bytes:
         """The page that Prometheus reads."""

@@ -16,23 +16,37 @@ PATIENCE_S = 3.0
 Check = Callable[[], Awaitable[object]]
 """Returns when the part answers, raises when it does not."""
 
+NO_CHECKS: Mapping[str, Check] = {}
+
 _log = structlog.stdlib.get_logger("tsuzuki.probes")
 
 
-def probes(checks: Mapping[str, Check], metrics: Metrics) -> list[Resource]:
-    """/healthz, /readyz over these parts, and /metrics."""
+def probes(
+    checks: Mapping[str, Check],
+    metrics: Metrics,
+    *,
+    helpers: Mapping[str, Check] = NO_CHECKS,
+    measure: Check | None = None,
+) -> list[Resource]:
+    """/healthz, /readyz over these parts, and /metrics, for which `measure` is asked first.
+
+    `helpers` are parts that /readyz shows but can do without, such as Redis (R40).
+    """
 
     async def alive(_: Request) -> Response:
         return Response(b'{"status":"ok"}', media_type="application/json")
 
     async def ready(_: Request) -> Response:
-        names = list(checks)
-        fine = await asyncio.gather(*(_answers(name, checks[name]) for name in names))
-        parts = {name: "ok" if ok else "down" for name, ok in zip(names, fine, strict=True)}
-        body = msgspec.json.encode({"status": "ready" if all(fine) else "unavailable", "parts": parts})
-        return Response(body, 200 if all(fine) else 503, media_type="application/json")
+        asked = {**checks, **helpers}
+        fine = dict(zip(asked, await asyncio.gather(*(_answers(*pair) for pair in asked.items())), strict=True))
+        is_ready = all(fine[name] for name in checks)
+        parts = {name: "ok" if ok else "down" for name, ok in fine.items()}
+        body = msgspec.json.encode({"status": "ready" if is_ready else "unavailable", "parts": parts})
+        return Response(body, 200 if is_ready else 503, media_type="application/json")
 
     async def numbers(_: Request) -> Response:
+        if measure is not None:
+            await _answers("metrics", measure)
         return Response(metrics.render(), media_type=metrics.content_type)
 
     return [page("/healthz", alive), page("/readyz", ready), page("/metrics", numbers)]

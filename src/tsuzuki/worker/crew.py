@@ -8,6 +8,8 @@ from typing import Protocol
 class Loop(Protocol):
     """Something that runs until it is told to stop, and then ends what it began."""
 
+    @property
+    def trouble(self) -> str | None: ...
     def stop(self) -> None: ...
     async def run(self, *, patience: float = ...) -> None: ...
 
@@ -18,6 +20,13 @@ class Crew:
     def __init__(self, loops: Sequence[Loop]) -> None:
         self._loops = loops
         self._running: asyncio.Task[None] | None = None
+
+    @property
+    def trouble(self) -> str | None:
+        """Why some of the work cannot be done here, for readiness; None while all is well."""
+        if self._running is not None and self._running.done():
+            return "the loops have ended"
+        return next((loop.trouble for loop in self._loops if loop.trouble is not None), None)
 
     def start(self) -> None:
         """Begin all loops on this event loop."""

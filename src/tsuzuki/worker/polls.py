@@ -41,6 +41,11 @@ class PollLoop:
         self._is_stopping = False
         self._ear = Ear()
 
+    @property
+    def trouble(self) -> str | None:
+        """Polling needs nothing but the database, which has a check of its own."""
+        return None
+
     def stop(self) -> None:
         """Claim nothing more; `run` returns when the polls that were begun are over."""
         self._is_stopping = True

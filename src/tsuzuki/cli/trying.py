@@ -1,0 +1,143 @@
+"""`tsuzuki poll` and `tsuzuki source try`: look at an address or a definition without touching the database."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tsuzuki.cli.start import start
+from tsuzuki.model.errors import SourceError
+from tsuzuki.settings import Settings
+
+if TYPE_CHECKING:
+    from tsuzuki.polling.trying import Tried
+
+SHOWN = 20
+
+
+@click.command()
+@click.argument("url")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout instead of a table.")
+def poll(url: str, *, as_json: bool) -> None:
+    """Call URL once and show what it is: what was found, validators, freshness, and when it would be called next.
+
+    Nothing is stored. Exits with 1 when the call fails.
+    """
+    settings = start()
+    try:
+        tried = asyncio.run(_try(settings, url))
+    except SourceError as error:
+        if as_json:
+            _print_json({"error": {"code": error.code, "message": str(error)}})
+        else:
+            click.echo(f"{error.code}: {error}", err=True)
+        sys.exit(1)
+    if as_json:
+        _print_json(_shown(tried))
+    else:
+        _print_table(tried)
+
+
+async def _try(settings: Settings, url: str) -> "Tried":
+    from tsuzuki.bootstrap import wall_clock
+    from tsuzuki.way import open_outside
+
+    async with open_outside(settings, clock=wall_clock) as outside:
+        return await outside.trier.try_url(url, wall_clock())
+
+
+@click.group()
+def source() -> None:
+    """Sources of comics."""
+
+
+@source.command("try")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--search", "text", help="Search for this instead of taking the source's list.")
+@click.option("--series", "series_url", help="Take this series instead of the list's first.")
+def try_source(file: Path, text: str | None, series_url: str | None) -> None:
+    """Check the definition in FILE, then call the source and show what it finds.
+
+    One list, the first series' details and chapters, and the newest chapter's pages. Exits with 1 when a step fails.
+    """
+    settings = start()
+    lines, is_good = asyncio.run(_try_source(settings, (str(file), file.read_text("utf-8")), text, series_url))
+    for line in lines:
+        click.echo(line)
+    sys.exit(0 if is_good else 1)
+
+
+async def _try_source(
+    settings: Settings, definition: tuple[str, str], text: str | None, series_url: str | None
+) -> tuple[list[str], bool]:
+    from tsuzuki.bootstrap import wall_clock
+    from tsuzuki.connectors.config import decode_config
+    from tsuzuki.connectors.selectors.connector import SelectorsSource
+    from tsuzuki.connectors.selectors.load import load_definition
+    from tsuzuki.connectors.selectors.trying import describe_try
+    from tsuzuki.connectors.selectors.trying import try_source as trial_of
+    from tsuzuki.net.options import SourceIdentity
+    from tsuzuki.way import open_outside
+
+    name, written = definition
+    connector = SelectorsSource(load_definition(written, name))
+    info = connector.info
+    config = decode_config(info.config, {})
+    async with open_outside(settings, clock=wall_clock) as outside:
+        origin = SourceIdentity(source=info.id, home_url=info.api_url or info.base_url, ratelimit=info.ratelimit)
+        trial = await outside.driver.run(trial_of(connector, config, text=text, series_url=series_url), origin)
+    return describe_try(connector, trial), trial.is_good
+
+
+def _print_json(value: Any) -> None:
+    import msgspec
+
+    click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
+
+
+def _shown(tried: "Tried") -> dict[str, Any]:
+    """Times as clients see them."""
+    import msgspec
+
+    from tsuzuki.model.times import iso
+
+    def times(values: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: iso(value) if name.endswith("_at") and value is not None else value for name, value in values.items()
+        }
+
+    state = times(msgspec.structs.asdict(tried.fetch_state))
+    state["retry_after_until"] = None if state["retry_after_until"] is None else iso(state["retry_after_until"])
+    return {
+        "kind": tried.kind,
+        "title": tried.title,
+        "found": [times(msgspec.structs.asdict(each)) for each in tried.found],
+        "fetch_state": state,
+        "next_check": {"at": iso(tried.next_check.at), "why": tried.next_check.why},
+    }
+
+
+def _print_table(tried: "Tried") -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from tsuzuki.model.times import iso
+
+    console = Console()
+    console.print(f"{tried.kind}: {tried.title} ({len(tried.found)} found)", highlight=False, markup=False)
+    table = Table("published", "title", "address")
+    for each in tried.found[:SHOWN]:
+        published = "" if each.published_at is None else iso(each.published_at)
+        table.add_row(published, Text(each.title), Text(each.url or ""))
+    console.print(table)
+    if len(tried.found) > SHOWN:
+        console.print(f"... and {len(tried.found) - SHOWN} more")
+    facts = Table("what it said", "", show_header=False)
+    for name, value in _shown(tried)["fetch_state"].items():
+        if value is not None:
+            facts.add_row(name, Text(str(value)))
+    facts.add_row("next check", f"{iso(tried.next_check.at)}: {tried.next_check.why}")
+    console.print(facts)

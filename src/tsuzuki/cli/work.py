@@ -1,0 +1,44 @@
+"""`tsuzuki work`"""
+
+import asyncio
+import signal
+
+import click
+
+from tsuzuki.cli.start import start
+from tsuzuki.settings import Settings
+
+
+@click.command()
+@click.option("--queues", help="Only these, with commas between them; all when left out.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), help="Tasks of a queue at the same time.")
+def work(queues: str | None, concurrency: int | None) -> None:
+    """Do the work without serving pages: poll, ingest, deliver, until SIGTERM or Ctrl+C.
+
+    Any number of these share one PostgreSQL, beside `tsuzuki serve --no-workers`. What was begun is finished first.
+    """
+    settings = start()
+    from tsuzuki.edge.server import run_with_uvloop
+    from tsuzuki.way import QUEUES
+
+    wanted = tuple(name.strip() for name in queues.split(",")) if queues else QUEUES
+    if unknown := sorted(set(wanted) - set(QUEUES)):
+        raise click.UsageError(f"There is no queue {', '.join(unknown)}. There are: {', '.join(QUEUES)}.")
+    run_with_uvloop(_work(settings, wanted, concurrency))
+
+
+async def _work(settings: Settings, queues: tuple[str, ...], concurrency: int | None) -> None:
+    from tsuzuki.bootstrap import open_tsuzuki
+
+    stopped = asyncio.Event()
+    for which in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(which, stopped.set)
+    async with open_tsuzuki(settings, queues=queues, concurrency=concurrency) as opened:
+        opened.crew.start()
+        click.echo(f"Working on {', '.join(queues)}. Ctrl+C stops it.")
+        ended = asyncio.ensure_future(opened.crew.wait())
+        asked = asyncio.ensure_future(stopped.wait())
+        await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        await opened.crew.stop()
+        await ended
