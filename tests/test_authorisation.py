@@ -52,6 +52,7 @@ POLICY = {
     "GET /api/v1/me/tokens": READ,
     "POST /api/v1/me/tokens": WRITE,
     "DELETE /api/v1/me/tokens/{token_id}": WRITE,
+    "GET /api/v1/shelf": READ,
     "GET /api/v1/admin/users": ADMIN,
     "POST /api/v1/admin/users": ADMIN,
     "GET /api/v1/admin/users/{user_id}": ADMIN,

@@ -206,6 +206,17 @@ async def test_a_default_shelf_is_one_of_the_tenants_own(town):
     assert (await visitor.ask("PATCH", "/me", {"default_shelf_id": None})).json()["data"]["default_shelf_id"] == mine
 
 
+async def test_a_request_means_the_shelf_that_it_names_or_the_default(town):
+    """I8: another tenant's shelf is as unknown as one that is not there."""
+    visitor = await town.signed_in(await town.admin())
+    stranger = await town.signed_in(await town.add(tenant_id=town.other_tenant))
+    mine, theirs = [(await who.get("/shelf")).json()["data"]["id"] for who in (visitor, stranger)]
+    assert (await visitor.get(f"/shelf?shelf={mine}")).json()["data"]["id"] == mine
+    assert (await visitor.get(f"/shelf?shelf={theirs}")).status == 404
+    assert (await visitor.get("/shelf?shelf=01952ff9-0000-7000-8000-000000000000")).status == 404
+    assert (await visitor.get("/shelf?shelf=nonsense")).status == 400
+
+
 # -- the operator's side
 
 

@@ -8,7 +8,8 @@ from msgspec import Meta
 from tsuzuki.accounts.audit.reading import MOST_ROWS, AuditLog, action_filter
 from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
 from tsuzuki.accounts.nouns import Slice
-from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Moment, PageNumber, Query
 from tsuzuki.api.views import Listing, PageMeta, Time
 from tsuzuki.model.times import Millis, from_datetime, iso
@@ -85,13 +86,6 @@ def _row(row: AuditRow) -> AuditView:
     )
 
 
-ENDPOINTS = (
-    Endpoint(
-        method="GET",
-        path="/admin/auditlog",
-        handler=list_audit_log,
-        summary="Who did what",
-        access=Access.ADMIN,
-        tags=("audit",),
-    ),
-)
+_admin = declaring("audit", Access.ADMIN)
+
+ENDPOINTS = (_admin("GET", "/admin/auditlog", list_audit_log, "Who did what"),)

@@ -7,7 +7,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.api import PREFIX, about, auditlog, joining, me, oidc, sessions, tenants, users
+from tsuzuki.api import PREFIX, about, auditlog, joining, me, oidc, sessions, shelf, tenants, users
 from tsuzuki.api.binding import BindingError, Services, bind
 from tsuzuki.api.endpoints import Endpoint, Gate, PublicGate
 from tsuzuki.api.openapi import Json, document
@@ -19,6 +19,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *joining.ENDPOINTS,
     *oidc.ENDPOINTS,
     *me.ENDPOINTS,
+    *shelf.ENDPOINTS,
     *users.ENDPOINTS,
     *tenants.ENDPOINTS,
     *auditlog.ENDPOINTS,

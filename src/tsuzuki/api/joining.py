@@ -8,7 +8,8 @@ from starlette.requests import Request
 
 from tsuzuki.accounts.invites import Accepted, Invites
 from tsuzuki.accounts.setup import FIRST_ADMIN, Setup
-from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.api.sessions import Name, NewPassword, SignedInView, begin_session
 from tsuzuki.edge.auth import device_of
@@ -60,33 +61,11 @@ def _accepted(body: SetupBody | InvitedBody) -> Accepted:
 
 _ERRORS = (Unauthorized, Forbidden, Conflict, TooManyRequests)
 
+
+_public = declaring("sign-in", Access.PUBLIC)
+
 ENDPOINTS = (
-    Endpoint(
-        method="GET",
-        path="/setup",
-        handler=show_setup,
-        summary="Whether this server has an administrator",
-        access=Access.PUBLIC,
-        tags=("sign-in",),
-    ),
-    Endpoint(
-        method="POST",
-        path="/setup",
-        handler=set_up,
-        summary="Become the first administrator",
-        access=Access.PUBLIC,
-        tags=("sign-in",),
-        status=201,
-        errors=_ERRORS,
-    ),
-    Endpoint(
-        method="POST",
-        path="/invites/accept",
-        handler=accept_invite,
-        summary="Accept an invitation",
-        access=Access.PUBLIC,
-        tags=("sign-in",),
-        status=201,
-        errors=_ERRORS,
-    ),
+    _public("GET", "/setup", show_setup, "Whether this server has an administrator"),
+    _public("POST", "/setup", set_up, "Become the first administrator", status=201, errors=_ERRORS),
+    _public("POST", "/invites/accept", accept_invite, "Accept an invitation", status=201, errors=_ERRORS),
 )

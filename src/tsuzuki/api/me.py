@@ -11,7 +11,8 @@ from tsuzuki.accounts.nouns import Protocol, Role, Scope, Session, Shelf, Token
 from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.accounts.sessions import Sessions
 from tsuzuki.accounts.tokens import Tokens, Wish
-from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.api.sessions import NewPassword
@@ -121,7 +122,7 @@ async def show_me(caller: Caller, oneself: Oneself) -> MeView:
         email=me.user.email,
         scopes=sorted(caller.scopes),
         tenant=TenantRef(show_id(me.tenant.public_id), me.tenant.name),
-        shelves=[_shelf(shelf) for shelf in me.shelves],
+        shelves=[shelf_view(shelf) for shelf in me.shelves],
         default_shelf_id=show_id(default.public_id) if default else None,
     )
 
@@ -182,7 +183,8 @@ async def revoke_token(token_id: IdText, caller: Caller, tokens: Tokens) -> None
     await tokens.revoke(caller, id_in_path(token_id, "token"))
 
 
-def _shelf(shelf: Shelf) -> ShelfView:
+def shelf_view(shelf: Shelf) -> ShelfView:
+    """A shelf as its readers see it."""
     return ShelfView(show_id(shelf.public_id), shelf.name, shelf.plan)
 
 
@@ -211,79 +213,18 @@ def _token(token: Token) -> TokenView:
     )
 
 
-_TAGS = ("me",)
+_read = declaring("me", Access.READ)
+_write = declaring("me", Access.WRITE)
 
 ENDPOINTS = (
-    Endpoint(method="GET", path="/me", handler=show_me, summary="Who I am", access=Access.READ, tags=_TAGS),
-    Endpoint(
-        method="PATCH",
-        path="/me",
-        handler=change_me,
-        summary="Choose my shelf",
-        access=Access.WRITE,
-        tags=_TAGS,
-        errors=(NotFound,),
-    ),
-    Endpoint(
-        method="PUT",
-        path="/me/password",
-        handler=change_password,
-        summary="Change my password",
-        access=Access.WRITE,
-        tags=_TAGS,
-        errors=(Conflict, TooManyRequests),
-    ),
-    Endpoint(
-        method="DELETE",
-        path="/me/identity",
-        handler=unlink_identity,
-        summary="Unlink my identity",
-        access=Access.WRITE,
-        tags=_TAGS,
-        errors=(Conflict,),
-    ),
-    Endpoint(
-        method="GET",
-        path="/me/sessions",
-        handler=list_sessions,
-        summary="Where I am signed in",
-        access=Access.READ,
-        tags=_TAGS,
-    ),
-    Endpoint(
-        method="DELETE",
-        path="/me/sessions",
-        handler=end_other_sessions,
-        summary="Sign out everywhere else",
-        access=Access.WRITE,
-        tags=_TAGS,
-    ),
-    Endpoint(
-        method="DELETE",
-        path="/me/sessions/{session_id}",
-        handler=end_session,
-        summary="Sign one browser out",
-        access=Access.WRITE,
-        tags=_TAGS,
-        errors=(NotFound,),
-    ),
-    Endpoint(method="GET", path="/me/tokens", handler=list_tokens, summary="My tokens", access=Access.READ, tags=_TAGS),
-    Endpoint(
-        method="POST",
-        path="/me/tokens",
-        handler=create_token,
-        summary="Make a token",
-        access=Access.WRITE,
-        tags=_TAGS,
-        status=201,
-    ),
-    Endpoint(
-        method="DELETE",
-        path="/me/tokens/{token_id}",
-        handler=revoke_token,
-        summary="Revoke a token",
-        access=Access.WRITE,
-        tags=_TAGS,
-        errors=(NotFound,),
-    ),
+    _read("GET", "/me", show_me, "Who I am"),
+    _write("PATCH", "/me", change_me, "Choose my shelf", errors=(NotFound,)),
+    _write("PUT", "/me/password", change_password, "Change my password", errors=(Conflict, TooManyRequests)),
+    _write("DELETE", "/me/identity", unlink_identity, "Unlink my identity", errors=(Conflict,)),
+    _read("GET", "/me/sessions", list_sessions, "Where I am signed in"),
+    _write("DELETE", "/me/sessions", end_other_sessions, "Sign out everywhere else"),
+    _write("DELETE", "/me/sessions/{session_id}", end_session, "Sign one browser out", errors=(NotFound,)),
+    _read("GET", "/me/tokens", list_tokens, "My tokens"),
+    _write("POST", "/me/tokens", create_token, "Make a token", status=201),
+    _write("DELETE", "/me/tokens/{token_id}", revoke_token, "Revoke a token", errors=(NotFound,)),
 )

@@ -10,7 +10,8 @@ from starlette.responses import RedirectResponse, Response
 
 from tsuzuki.accounts.oidc.service import Oidc, Refused, Returned
 from tsuzuki.accounts.policy import FLOW_LIFE
-from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Query
 from tsuzuki.edge.auth import SESSION, Callers, device_of
 from tsuzuki.edge.cookies import Cookie
@@ -86,32 +87,18 @@ def _redirect(path: str) -> Response:
     return RedirectResponse(path, 303)
 
 
+_public = declaring("sign-in", Access.PUBLIC)
+
 ENDPOINTS = (
-    Endpoint(
-        method="GET",
-        path="/oidc/enabled",
-        handler=show_oidc,
-        summary="Whether there is an identity provider",
-        access=Access.PUBLIC,
-        tags=("sign-in",),
-    ),
-    Endpoint(
-        method="GET",
-        path="/oidc/login",
-        handler=begin_oidc,
-        summary="Begin to sign in at the identity provider",
-        access=Access.PUBLIC,
-        tags=("sign-in",),
+    _public("GET", "/oidc/enabled", show_oidc, "Whether there is an identity provider"),
+    _public(
+        "GET",
+        "/oidc/login",
+        begin_oidc,
+        "Begin to sign in at the identity provider",
         errors=(NotFound, Unauthorized, Unavailable),
     ),
-    Endpoint(
-        method="GET",
-        path="/oidc/callback",
-        handler=finish_oidc,
-        summary="Come back from the identity provider",
-        access=Access.PUBLIC,
-        tags=("sign-in",),
-        status=303,
-        errors=(Unauthorized,),
+    _public(
+        "GET", "/oidc/callback", finish_oidc, "Come back from the identity provider", status=303, errors=(Unauthorized,)
     ),
 )

@@ -10,7 +10,8 @@ from tsuzuki.accounts.nouns import Role, User
 from tsuzuki.accounts.policy import SHORTEST_PASSWORD
 from tsuzuki.accounts.setup import FIRST_ADMIN
 from tsuzuki.accounts.signin import WRONG_PAIR, SignedIn, SignIn
-from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.edge.auth import SESSION, address_of, device_of, is_addressed_locally
 from tsuzuki.model.errors import Forbidden, TooManyRequests, Unauthorized
@@ -68,23 +69,9 @@ async def sign_out(request: Request, service: SignIn) -> None:
         SESSION.clear(request)
 
 
+_public = declaring("sign-in", Access.PUBLIC)
+
 ENDPOINTS = (
-    Endpoint(
-        method="POST",
-        path="/sessions",
-        handler=sign_in,
-        summary="Sign in",
-        access=Access.PUBLIC,
-        tags=("sign-in",),
-        errors=(Unauthorized, Forbidden, TooManyRequests),
-    ),
-    Endpoint(
-        method="DELETE",
-        path="/sessions",
-        handler=sign_out,
-        summary="Sign out",
-        access=Access.PUBLIC,
-        tags=("sign-in",),
-        errors=(Forbidden,),
-    ),
+    _public("POST", "/sessions", sign_in, "Sign in", errors=(Unauthorized, Forbidden, TooManyRequests)),
+    _public("DELETE", "/sessions", sign_out, "Sign out", errors=(Forbidden,)),
 )

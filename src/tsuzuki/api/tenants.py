@@ -1,7 +1,6 @@
 """The operator's side of tenants."""
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -9,7 +8,8 @@ from msgspec import Meta
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Tenant, TenantContents
 from tsuzuki.accounts.tenants import Tenants
-from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.api.paging import PageQuery
@@ -76,11 +76,7 @@ def _tenant(tenant: Tenant) -> TenantView:
     )
 
 
-def _admin(method: str, path: str, handler: Callable[..., Awaitable[Any]], summary: str, **rest: Any) -> Endpoint:
-    return Endpoint(
-        method=method, path=path, handler=handler, summary=summary, access=Access.ADMIN, tags=("tenants",), **rest
-    )
-
+_admin = declaring("tenants", Access.ADMIN)
 
 ENDPOINTS = (
     _admin("GET", "/admin/tenants", list_tenants, "All tenants"),

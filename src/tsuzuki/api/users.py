@@ -1,7 +1,6 @@
 """The operator's side of people: accounts and invitations."""
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -10,7 +9,8 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.invites import Invites
 from tsuzuki.accounts.nouns import Invite, ListedUser, Role, Tenant, User, UserContents
 from tsuzuki.accounts.users import Change, NewPerson, Users
-from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.api.me import TenantRef
@@ -217,11 +217,7 @@ def _invite(invite: Invite) -> InviteView:
     )
 
 
-def _admin(method: str, path: str, handler: Callable[..., Awaitable[Any]], summary: str, **rest: Any) -> Endpoint:
-    return Endpoint(
-        method=method, path=path, handler=handler, summary=summary, access=Access.ADMIN, tags=("people",), **rest
-    )
-
+_admin = declaring("people", Access.ADMIN)
 
 ENDPOINTS = (
     _admin("GET", "/admin/users", list_users, "Everyone"),
