@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 
-.PHONY: help run test test-fast check fix bench soak lock schema clean
+.PHONY: help run test test-fast check fix bench soak lock schema settings clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,6 +50,10 @@ lock: ## Compile the hashed locks anew from pyproject.toml
 schema: ## Write docs/schema.md from a freshly migrated database
 	@tools/venv dev
 	$(BIN)/python tools/schema.py
+
+settings: ## Write docs/settings.md and .env.example from the settings' own texts
+	@tools/venv dev
+	tools/settings-docs
 
 clean: ## Remove what make made (never data/)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -1,0 +1,116 @@
+"""The documents are true: what exists is in them, and what they name exists."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+
+import tsuzuki
+from tsuzuki.api.build import ENDPOINTS
+from tsuzuki.cli import main
+from tsuzuki.settings import PREFIX, Settings
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+CODE = sorted([*ROOT.glob("src/**/*.py"), *ROOT.glob("src/**/*.sql"), *ROOT.glob("tests/**/*.py")])
+
+INVARIANTS = [f"I{n}" for n in range(1, 11)]
+
+
+def commands(group: click.Group, before: str = "tsuzuki") -> list[str]:
+    found = []
+    for name, command in group.commands.items():
+        path = f"{before} {name}"
+        found += commands(command, path) if isinstance(command, click.Group) else [path]
+    return found
+
+
+@pytest.mark.parametrize("command", commands(main))
+def test_the_readme_names_every_command(command):
+    *words, last = command.split()
+    assert re.search(rf"`{' '.join(words)} (?:[\w-]+\\\|)*{last}\b", README), command
+
+
+def test_the_readme_names_the_two_commands():
+    assert "make run" in README
+    assert "make test" in README
+
+
+@pytest.mark.parametrize("name", [PREFIX + field.name.upper() for field in msgspec.structs.fields(Settings)])
+def test_every_setting_is_documented(name):
+    for file in ("docs/settings.md", ".env.example"):
+        assert name in (ROOT / file).read_text("utf-8"), file
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: f"{endpoint.method} {endpoint.path}")
+def test_every_endpoint_says_what_it_does(endpoint):
+    assert endpoint.summary.strip()
+    assert endpoint.tags
+
+
+@pytest.mark.parametrize("invariant", INVARIANTS)
+def test_every_invariant_is_in_the_architecture(invariant):
+    assert f"| {invariant} |" in ARCHITECTURE
+
+
+def test_no_invariant_is_named_that_is_not_in_the_architecture():
+    named = {name for file in CODE for name in re.findall(r"\bI\d+\b", file.read_text("utf-8"))}
+    assert named - set(INVARIANTS) <= {"I18"}  # of the words, only internationalisation looks like one
+
+
+RULING = re.compile(r"\bR(\d{1,2})\b(?!\+)|test_r(\d{1,2})_")
+SCENARIO = re.compile(r"\b(?:test_)?(REL|SEC|rel|sec)[-_](\d{2}[a-i]?)(?![0-9a-z])")
+
+
+def rulings_in(text: str) -> set[str]:
+    return {f"R{upper or lower}" for upper, lower in RULING.findall(text)}
+
+
+def scenarios_in(text: str) -> set[str]:
+    return {f"{kind.upper()}-{number}" for kind, number in SCENARIO.findall(text)}
+
+
+@pytest.mark.parametrize(("page", "find"), [("rulings.md", rulings_in), ("scenarios.md", scenarios_in)])
+def test_every_ruling_and_scenario_that_code_names_is_explained(page, find):
+    explained = find((ROOT / "docs" / page).read_text("utf-8"))
+    assert len(explained) > 50
+    for file in CODE:
+        named = find(file.read_text("utf-8"))
+        assert named <= explained, (str(file.relative_to(ROOT)), sorted(named - explained))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s]+)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_paths_in_pages_exist(page):
+    text = page.read_text("utf-8")
+    for target in re.findall(r"`((?:src|docs|tests|tools|bench)/[\w./-]+)`", text):
+        assert list(ROOT.glob(target.rstrip("/"))), target
+
+
+def test_the_schema_page_is_what_the_database_says():
+    done = subprocess.run([sys.executable, ROOT / "tools" / "schema.py", "--check"], check=False, cwd=ROOT)
+    assert done.returncode == 0, "run: make schema"
+
+
+def test_decisions_say_what_a_decision_must():
+    for page in sorted((ROOT / "docs" / "decisions").glob("*.md")):
+        text = page.read_text("utf-8")
+        for words in ("We chose", "ecause", "t costs", "evisit when"):
+            assert words in text, (page.name, words)
+        assert len(text.splitlines()) <= 60, page.name
+
+
+def test_the_version_is_in_one_place():
+    assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+)?", tsuzuki.__version__)
+    assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text("utf-8")
