@@ -1,26 +1,26 @@
 """Everything that can go wrong and has a name.
 
-    TsuzukiError
-    ├── NotFound               404  what was asked for is not there, or not yours to see
-    ├── Conflict               409  it exists already, or its state forbids this
-    ├── Invalid                400  the request is wrong; `problems` lists every field
-    ├── Unauthorized           401  who are you?
-    ├── Forbidden              403  you may not
-    ├── LimitExceeded          422  the plan's limit is reached
-    ├── TooManyRequests        429  slow down; `retry_after` seconds
-    ├── Unavailable            503  a part we need does not answer; try again
-    └── SourceError            a source's failure is data on that source, never a 500
-        ├── RefusedAddress     the guard does not let us call this address
-        ├── Unreachable        no connection, or it broke
-        ├── TimedOut           the deadline passed
-        ├── TooLarge           more bytes, headers or nodes than we accept
-        ├── HttpStatus         an answer that is neither success nor one of the next
-        ├── Blocked            403, or a page that wants a human
-        ├── RateLimited        429, or 503 with Retry-After
-        ├── Gone               410
-        ├── RedirectLoop       redirects that never arrive
-        ├── NotAFeed           an answer, but nothing we can read
-        └── ShapeChanged       readable, but not what this source used to send
+TsuzukiError
+├── NotFound               404  what was asked for is not there, or not yours to see
+├── Conflict               409  it exists already, or its state forbids this
+├── Invalid                400  the request is wrong; `problems` lists every field
+├── Unauthorized           401  who are you?
+├── Forbidden              403  you may not
+├── LimitExceeded          422  the plan's limit is reached
+├── TooManyRequests        429  slow down; `retry_after` seconds
+├── Unavailable            503  a part we need does not answer; try again
+└── SourceError            a source's failure is data on that source, never a 500
+    ├── RefusedAddress     the guard does not let us call this address
+    ├── Unreachable        no connection, or it broke
+    ├── TimedOut           the deadline passed
+    ├── TooLarge           more bytes, headers or nodes than we accept
+    ├── HttpStatus         an answer that is neither success nor one of the next
+    ├── Blocked            403, or a page that wants a human
+    ├── RateLimited        429, or 503 with Retry-After
+    ├── Gone               410
+    ├── RedirectLoop       redirects that never arrive
+    ├── NotAFeed           an answer, but nothing we can read
+    └── ShapeChanged       readable, but not what this source used to send
 """
 
 from typing import ClassVar

@@ -42,7 +42,7 @@ class FoundItem(msgspec.Struct, frozen=True):
     page_urls: tuple[str, ...] = ()
     """The images of an item that is mostly images, so that a webcomic's feed reads like a comic."""
     link_key: str | None = None
-    """The link without scheme, tracking and session ids: an entry under a new key but a known link is not new (REL-27)."""
+    """The link without what changes while the page stays: a known link under a new key is no new item (REL-27)."""
     number: Decimal | None = None
     """The installment's number, where the feed says one (podcast episode, comic host)."""
 
