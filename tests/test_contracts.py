@@ -13,7 +13,8 @@ import tsuzuki
 
 ROOT = Path(__file__).parent.parent
 CONTRACTS = [
-    contract["name"] for contract in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    contract["name"]
+    for contract in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
 ]
 
 PLANTED = {
@@ -39,7 +40,7 @@ def verdicts(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-c", linter, "--no-logo", "--no-cache"], cwd=copy, capture_output=True, text=True, check=False
     )
-    return dict(re.findall(r"^(.+?) (KEPT|BROKEN)\s*$", done.stdout, re.MULTILINE))
+    return dict(re.findall(r"^(.+?) (KEPT|BROKEN)\b", done.stdout, re.MULTILINE))
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)

@@ -2,6 +2,8 @@
 
 from redis.asyncio import Redis
 
+__all__ = ["Redis", "redis_client"]
+
 _CONNECT_WITHIN = 2.0
 _ANSWER_WITHIN = 2.0
 

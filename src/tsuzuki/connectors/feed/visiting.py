@@ -34,6 +34,8 @@ class FeedOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Where permanent redirects led, when the way there began with them (R29)."""
     headers: Mapping[str, str] = {}
     """Of the last answer, for its freshness."""
+    retry_after: str | None = None
+    """Every Retry-After on the way, redirects included (REL-21)."""
 
     @property
     def is_unchanged(self) -> bool:
@@ -102,4 +104,10 @@ def _outcome(
         final_url=reply.url,
         moved_to=moved_to(reply.hops),
         headers=reply.headers,
+        retry_after=_retry_after(reply),
     )
+
+
+def _retry_after(reply: Reply) -> str | None:
+    said = [*(hop.retry_after for hop in reply.hops), reply.headers.get("retry-after")]
+    return ", ".join(text for text in said if text) or None
