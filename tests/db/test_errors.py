@@ -87,3 +87,10 @@ async def test_a_statement_that_the_engine_does_not_understand_is_our_mistake(db
     error = await refusal(db, q.broken)
     assert type(error) is DatabaseError
     assert "no_such_column" in str(error)
+
+
+async def test_a_value_of_the_wrong_type_is_our_mistake_whatever_it_says(db):
+    """Not a lost connection, although asyncpg's message holds the value."""
+    await stored_feed(db)
+    error = await refusal(db, a_query("update feed set created_at = :at"), at="connection is closed")
+    assert isinstance(error, DatabaseError)

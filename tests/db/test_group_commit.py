@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tests.db.builders import a_query
 from tests.db.disks import Note, Sync, Write, watched
 from tests.scale import examples
-from tsuzuki.db.errors import CheckViolation, DatabaseUnavailable, MisuseError, UniqueViolation
+from tsuzuki.db.errors import CheckViolation, DatabaseUnavailable, MisuseError, SchemaRefused, UniqueViolation
 from tsuzuki.db.sqlite import LARGEST_GROUP, SqliteDatabase
-from tsuzuki.db.sqlite_file import connect, has_wal_reset_race
+from tsuzuki.db.sqlite_file import check_version, connect, has_wal_reset_race
 
 PUT = a_query("insert into kept (key, value) values (:key, :value) on conflict (key) do update set value = :value")
 ADD = a_query("insert into kept (key, value) values (:key, :value)")
@@ -333,8 +333,10 @@ def test_a_sqlite_that_can_corrupt_its_wal_is_known_by_its_version(version, race
     assert has_wal_reset_race(version) is races
 
 
-def test_the_sqlite_we_run_on_has_no_such_race():
-    assert not has_wal_reset_race(apsw.sqlite_lib_version())
+def test_the_start_refuses_such_a_sqlite_and_takes_ours():
+    with pytest.raises(SchemaRefused, match=r"SQLite 3\.40\.1 can corrupt its WAL; install apsw"):
+        check_version("3.40.1")
+    check_version(apsw.sqlite_lib_version())
 
 
 def test_connections_are_set_up_to_lose_nothing(tmp_path):

@@ -255,10 +255,12 @@ async def _ours(call: Awaitable[T]) -> T:
         raise CheckViolation(str(error)) from error
     except (asyncpg.DeadlockDetectedError, asyncpg.SerializationError, asyncpg.LockNotAvailableError) as error:
         raise Contention(str(error)) from error
-    except (*_LOST, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        if isinstance(error, _LOST) or "closed" in str(error):
-            raise DatabaseUnavailable(f"PostgreSQL was lost: {_reason(error)}") from error
+    except _LOST as error:
+        raise DatabaseUnavailable(f"PostgreSQL was lost: {_reason(error)}") from error
+    except (asyncpg.PostgresError, ValueError) as error:  # asyncpg says ValueError of a parameter it cannot send
         raise DatabaseError(str(error)) from error
+    except asyncpg.InterfaceError as error:  # what remains is a connection that was closed
+        raise DatabaseUnavailable(f"PostgreSQL was lost: {_reason(error)}") from error
 
 
 def _unreachable(error: Exception) -> DatabaseUnavailable:

@@ -40,6 +40,12 @@ def has_wal_reset_race(version: str) -> bool:
     return (3, 7, 0) <= numbers <= (3, 51, 2)
 
 
+def check_version(version: str) -> None:
+    """SchemaRefused for a SQLite that may corrupt what we entrust to it."""
+    if has_wal_reset_race(version):
+        raise SchemaRefused(f"SQLite {version} can corrupt its WAL; install apsw 3.51.3 or newer.")
+
+
 def connect(path: Path, *, read_only: bool = False, vfs: str | None = None) -> apsw.Connection:
     """A connection set up as every one of ours is: WAL, FULL, foreign keys, patient."""
     try:
@@ -62,8 +68,7 @@ def connect(path: Path, *, read_only: bool = False, vfs: str | None = None) -> a
 
 def connect_bare(path: Path, *, vfs: str | None = None) -> apsw.Connection:
     """A patient connection that has not touched the file yet; SchemaRefused with a SQLite that may corrupt it."""
-    if has_wal_reset_race(apsw.sqlite_lib_version()):
-        raise SchemaRefused(f"SQLite {apsw.sqlite_lib_version()} can corrupt its WAL; install apsw 3.51.3 or newer.")
+    check_version(apsw.sqlite_lib_version())
     connection = apsw.Connection(str(path), statementcachesize=STATEMENT_CACHE, vfs=vfs)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     return connection

@@ -69,10 +69,9 @@ class Tx:
 
     __slots__ = ("_execute", "_failure", "engine")
 
-    def __init__(self, engine: Engine, execute: Execute) -> None:
-        self.engine = engine
-        self._execute = execute
-        self._failure: BaseException | None = None
+    engine: Engine
+    _execute: Execute
+    _failure: BaseException | None
 
     async def one(self, row: type[T], query: Query, /, **params: Any) -> T:
         """The first row, else NotFound."""

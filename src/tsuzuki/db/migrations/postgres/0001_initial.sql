@@ -466,9 +466,9 @@ create index entry_order on entry (shelf_id, sort_at, id);
 create index entry_saved on entry (shelf_id, sort_at, id) where saved;
 create index entry_feed on entry (shelf_id, feed_id, sort_at, id) where feed_id is not null;
 create index entry_series on entry (shelf_id, series_id, sort_at, id) where series_id is not null;
--- Exact unread counts without counters: these hold just what is counted.
-create index entry_unread_feed on entry (shelf_id, feed_id) where unread and feed_id is not null;
-create index entry_unread_series on entry (shelf_id, series_id) where unread and series_id is not null;
+-- Exact unread counts without counters: these hold just what is counted (and `unread`, or SQLite would read the rows).
+create index entry_unread_feed on entry (shelf_id, feed_id, unread) where unread and feed_id is not null;
+create index entry_unread_series on entry (shelf_id, series_id, unread) where unread and series_id is not null;
 create index entry_of_item on entry (item_id) where item_id is not null;
 create index entry_of_chapter on entry (chapter_id) where chapter_id is not null;
 
