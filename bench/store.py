@@ -33,6 +33,7 @@ from tsuzuki.sources.store import claim_due_watches_tx
 COROUTINES = 64
 CLAIM = 500
 BATCH = 1000
+MEMORY = "1GB"  # as a server that holds a million watches would have
 FIRST = 100_000_000  # ids that no other part of this run uses
 
 
@@ -297,7 +298,7 @@ async def on_sqlite(sizes: Sizes) -> None:
 
 async def on_postgres(sizes: Sizes) -> None:
     folder = shared_folder()
-    server = Postgres(folder, durable=True).start()
+    server = Postgres(folder, durable=True, memory=MEMORY).start()
     try:
         async with (
             postgres_database(server, "few") as db,

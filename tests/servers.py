@@ -124,12 +124,13 @@ def _runs(binary: Path) -> bool:
 class Postgres:
     """A PostgreSQL of our own that can be stopped and started again on the same port."""
 
-    def __init__(self, folder: Path, *, durable: bool = False) -> None:
+    def __init__(self, folder: Path, *, durable: bool = False, memory: str = "64MB") -> None:
         self._binaries = postgres_binaries(folder)
         self._folder = folder
         self._data = folder / "pgdata"
         self._log = folder / "postgres.log"
         self._durable = durable
+        self._memory = memory
         self.port = free_port()
         self.url = f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
         self._server: Server | None = None
@@ -154,7 +155,7 @@ class Postgres:
             "max_connections": "200",
             "fsync": "on" if self._durable else "off",
             "full_page_writes": "on" if self._durable else "off",
-            "shared_buffers": "64MB",
+            "shared_buffers": self._memory,
             "log_min_messages": "fatal",
         }
         settings = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
