@@ -142,6 +142,7 @@ def test_the_allowed_user_is_a_subject_or_a_verified_address(allowed, over, expe
         {"nonce": None},
         {"aud": "another client"},
         {"aud": None},
+        {"aud": "another client", "azp": "tsuzuki"},
         {"iss": "https://evil.example"},
         {"exp": 1},
         {"exp": None},

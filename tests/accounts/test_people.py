@@ -224,6 +224,17 @@ async def test_an_invitation_ends_when_it_is_revoked_or_a_week_has_passed(house)
         await house.invites.revoke(admin, revoked.public_id)
 
 
+async def test_an_invitation_is_worth_what_its_inviter_is(house):
+    await house.add(role="admin")
+    disabled, demoted = await house.add(role="admin"), await house.add(role="admin")
+    codes = [(await house.invites.make(await house.caller(one), "admin", None)).code for one in (disabled, demoted)]
+    await house.users.disable(SYSTEM, disabled.public_id)
+    await house.users.change(SYSTEM, demoted.public_id, Change(role="reader"))
+    for code in codes:
+        with pytest.raises(Unauthorized):
+            await house.invites.accept(accepted(code), HERE)
+
+
 async def test_an_invitation_is_not_the_code_of_the_first_visit(house):
     admin = await house.caller(await house.add(role="admin"))
     invite = await house.invites.make(admin, "admin", None)

@@ -172,9 +172,16 @@ where invite.expires_at > :now
 order by invite.id;
 
 -- name: take_invite
--- Whoever deletes the row has the invitation: it cannot be used twice.
+-- Whoever deletes the row has the invitation: it cannot be used twice. It is worth what its inviter is.
 delete from invite
 where code_hash = :code_hash and expires_at > :now and (invited_by is null) = cast(:is_setup as boolean)
+  and (
+    invited_by is null
+    or exists (
+      select 1 from user_account
+      where user_account.id = invite.invited_by and user_account.role = 'admin' and user_account.disabled_at is null
+    )
+  )
 returning tenant_id, role;
 
 -- name: revoke_invite

@@ -1,6 +1,7 @@
 """Signing in with a name and a password."""
 
 import msgspec
+import structlog
 
 from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.caller import Caller
@@ -24,6 +25,8 @@ from tsuzuki.accounts.tokens import Tokens
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.ids import show_id
+
+_log = structlog.stdlib.get_logger("tsuzuki.accounts")
 
 WRONG_PAIR = "This name and password do not belong together."
 
@@ -52,7 +55,7 @@ class SignIn:
         attempt = await self._limiter.begin(device.address, name)
         signed_in = await self._try(name, password, device) or await self._try(name, password, device)
         if signed_in is None:
-            raise Unauthorized(WRONG_PAIR)
+            raise self._refusal(device.address)
         await self._limiter.forgive(attempt)
         return signed_in
 
@@ -62,7 +65,7 @@ class SignIn:
         caller = await self._tokens.resume_device(password, protocol, address)
         if caller is None or caller.username != name:
             await self._limiter.begin(address, name)
-            raise Unauthorized(WRONG_PAIR)
+            raise self._refusal(address)
         return caller
 
     async def sign_out(self, key: str, address: str) -> None:
@@ -87,12 +90,18 @@ class SignIn:
         await record_tx(tx, actor, deed, now=now)
         return SignedIn(user, key)
 
+    @staticmethod
+    def _refusal(address: str) -> Unauthorized:
+        """For the operator's log the address only: what was typed as a name may be a password."""
+        _log.warning("sign_in_failed", address=address)
+        return Unauthorized(WRONG_PAIR)
+
     async def _try(self, name: str, password: str, device: Device) -> SignedIn | None:
         """None when the password was changed, or its hash bettered, while we were checking: then check again."""
         known = await self._ground.db.read(lambda tx: find_credential_tx(tx, name))
         checked = await self._check(password, known)
         if known is None or not checked.right or known.disabled_at is not None:
-            raise Unauthorized(WRONG_PAIR)
+            raise self._refusal(device.address)
         return await self._ground.db.with_tx(lambda tx: self._admit_tx(tx, known, checked, device=device))
 
     async def _check(self, password: str, known: Credential | None) -> Checked:

@@ -11,6 +11,7 @@ from tsuzuki.api import PREFIX
 from tsuzuki.api.binding import Signature, signature_of
 from tsuzuki.api.endpoints import Access, Endpoint
 from tsuzuki.api.views import Listing
+from tsuzuki.edge.auth import SESSION
 from tsuzuki.edge.errors import ErrorBody, status_of
 from tsuzuki.model.errors import Forbidden, Invalid, TsuzukiError, Unauthorized
 
@@ -18,6 +19,7 @@ Json = dict[str, Any]
 
 _REF = "#/components/schemas/{name}"
 _BEARER = "token"
+_COOKIE = "session"
 
 
 class _Schemas:
@@ -56,7 +58,15 @@ def document(endpoints: Sequence[Endpoint], version: str) -> Json:
         "paths": paths,
         "components": {
             "schemas": schemas.components,
-            "securitySchemes": {_BEARER: {"type": "http", "scheme": "bearer", "description": "A personal token."}},
+            "securitySchemes": {
+                _BEARER: {"type": "http", "scheme": "bearer", "description": "A personal token."},
+                _COOKIE: {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": SESSION.name,
+                    "description": "A session of the browser; over HTTPS the name begins with `__Host-`.",
+                },
+            },
         },
     }
     plain: Json = msgspec.json.decode(msgspec.json.encode(described))  # a default may be a tuple or an enum
@@ -92,7 +102,7 @@ def _operation(endpoint: Endpoint, signature: Signature, schemas: _Schemas) -> J
     for form in signature.body.values():
         operation["requestBody"] = {"required": True, "content": _json_content(schemas.of(form))}
     if endpoint.access is not Access.PUBLIC:
-        operation["security"] = [{_BEARER: [endpoint.access.value]}]
+        operation["security"] = [{_BEARER: [endpoint.access.value]}, {_COOKIE: []}]
     return operation
 
 
