@@ -1,7 +1,9 @@
 """SQLite's writer: many transactions share one fsync, and each of them is alone all the same."""
 
 import asyncio
+import gc
 import threading
+import weakref
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from typing import Any
@@ -226,6 +228,43 @@ async def test_callers_that_are_cancelled_while_they_wait_are_skipped(db):
     go_on.set()
     await first
     assert (await kept(db), ran) == ({1: "x"}, [])
+
+
+async def test_a_caller_that_is_cancelled_before_its_function_returns_stores_nothing(db):
+    loop = asyncio.get_running_loop()
+    cancelled = threading.Event()
+
+    async def work(tx):
+        await add_tx(tx, 1)
+        loop.call_soon_threadsafe(task.cancel)
+        loop.call_soon_threadsafe(cancelled.set)
+        assert cancelled.wait(10)
+
+    task = asyncio.ensure_future(db.with_tx(work))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await db.with_tx(partial(add_tx, key=2))
+    assert await kept(db) == {2: "x"}
+
+
+async def test_a_transaction_is_forgotten_once_it_is_answered(db):
+    """Not only when the garbage collector comes by: its result may be large."""
+
+    class Result:
+        pass
+
+    async def work(tx):
+        await add_tx(tx, 1)
+        return Result()
+
+    gc.disable()
+    try:
+        result = weakref.ref(await db.with_tx(work))
+        await db.with_tx(partial(add_tx, key=2))
+        await asyncio.sleep(0)
+        assert result() is None
+    finally:
+        gc.enable()
 
 
 # -- when the disk fails

@@ -45,13 +45,17 @@ class _Job:
 
     def execute(self, query: Query, params: Params) -> Answer:
         """Answers at once, unless the caller has been cancelled: then nobody wants the rest."""
-        if self.future.cancelled():
-            raise asyncio.CancelledError
+        self._stop_if_cancelled()
         return execute(self._writer.cursor, query, params)
 
     def run(self) -> None:
         """Run the function to its end, in its caller's context."""
         self.context.run(self.drive.start)
+        self._stop_if_cancelled()
+
+    def _stop_if_cancelled(self) -> None:
+        if self.future.cancelled():
+            raise asyncio.CancelledError
 
     def resolve(self) -> None:
         """Tell the caller; runs on its event loop."""

@@ -21,7 +21,6 @@ Params = Mapping[str, Any]
 
 CLOSING_ATTEMPTS = 10
 
-
 Answer = tuple[list[Any], int]
 """What a statement brought: its rows, and how many it touched."""
 
@@ -163,6 +162,7 @@ class Drive(Tx):
 
     def close(self) -> None:
         """End the function where it stands; a verb in its `finally` is not run. What it raises now is not news."""
+        self._execute = _ask_the_driver  # which may hold whoever holds us
         for _ in range(CLOSING_ATTEMPTS):
             try:
                 self._coroutine.close()
