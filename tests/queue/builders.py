@@ -16,7 +16,6 @@ from tests.builders import NOON
 from tsuzuki.coord.bell import Bell, MemoryBell
 from tsuzuki.coord.bell_redis import RedisWire
 from tsuzuki.coord.bell_wire import WiredBell
-from tsuzuki.coord.connecting import redis_client
 from tsuzuki.db import Database, DatabaseOptions, Tx, open_database
 from tsuzuki.db.postgres_wire import PostgresWire
 from tsuzuki.db.queries import parse_queries
@@ -99,6 +98,10 @@ class World:
         """The key of every effect that stayed, sorted."""
         return await self.db.read(lambda tx: tx.many(str, _rows.all_effects))
 
+    async def losses(self) -> int:
+        """How many times a task died with its worker."""
+        return sum(await self.db.read(lambda tx: tx.many(int, _rows.all_losses)))
+
     async def until(self, holds: Callable[[], Awaitable[bool]], patience: float = PATIENCE) -> None:
         """Return when it holds; fail when it does not in time."""
         deadline = time.monotonic() + patience
@@ -164,19 +167,13 @@ async def a_bell(url: str) -> AsyncIterator[Bell]:
     if not url:
         yield MemoryBell()
         return
-    async with contextlib.AsyncExitStack() as stack:
-        if url.startswith("redis"):
-            redis = redis_client(url)
-            stack.push_async_callback(redis.aclose)
-            bell = WiredBell(RedisWire(redis))
-        else:
-            bell = WiredBell(PostgresWire(url))
-        running = asyncio.create_task(bell.run())
-        try:
-            yield bell
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+    bell = WiredBell(RedisWire(url) if url.startswith("redis") else PostgresWire(url))
+    running = asyncio.create_task(bell.run())
+    try:
+        yield bell
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
 
 class Effects:
@@ -189,6 +186,10 @@ class Effects:
     async def handle(self, task: Task[Note]) -> None:
         self.handled.append(task.key)
         await self.take_effect([task])
+
+    async def leave_mark(self, key: str) -> None:
+        """An effect that no task is finished with."""
+        await self._db.with_tx(lambda tx: tx.run(_rows.add_effect, key=key))
 
     async def take_effect(self, tasks: Sequence[Task[Note]]) -> None:
         async def work(tx: Tx) -> None:
@@ -235,19 +236,53 @@ insert into effect (key) values (:key);
 select key from effect order by key;
 -- name: all_tasks
 select key, status from task order by id;
+-- name: all_losses
+select losses from task;
+-- name: put_task
+insert into task (queue, key, payload, run_at, created_at) values (:queue, 'odd', :payload, :now, :now);
+-- name: put_ended
+insert into task (queue, key, payload, run_at, created_at, finished_at, status)
+with recursive n (i) as (select 1 union all select i + 1 from n where i < :most)
+select 'notes', 'ended', '{}', cast(:now as bigint), cast(:now as bigint), cast(:now as bigint), cast(:status as text)
+from n;
+-- name: put_letter
+insert into dead_letter (
+  task_id, queue, key, payload, priority, error, error_code, attempts, first_failed_at, last_failed_at
+) values (0, :queue, :key, '{}', 2, 'x', 'x', 1, :now, :now);
+-- name: count_by_status
+select status, count(*) as tasks from task group by status;
 """,
 )
+
+
+# -- rows as no worker of ours would write them, or as only time would
 
 
 async def put_task(db: Database, payload: str, queue: str = "notes") -> None:
-    """A task as no program of ours would write it."""
-    await db.with_tx(lambda tx: tx.run(_odd.put_task, queue=queue, payload=payload, now=wall()))
+    """A task with any payload."""
+    await db.with_tx(lambda tx: tx.run(_rows.put_task, queue=queue, payload=payload, now=wall()))
 
 
-_odd = parse_queries(
-    "tests",
-    """
--- name: put_task
-insert into task (queue, key, payload, run_at, created_at) values (:queue, 'odd', :payload, :now, :now);
-""",
-)
+async def put_ended(db: Database, status: str, count: int, finished_at: int) -> None:
+    """Tasks that ended long ago."""
+    await db.with_tx(lambda tx: tx.run(_rows.put_ended, status=status, most=count, now=finished_at))
+
+
+async def put_letters(db: Database, *keys: str, now: int, queue: str = "notes") -> None:
+    """Open dead letters."""
+
+    async def work(tx: Tx) -> None:
+        for key in keys:
+            await tx.run(_rows.put_letter, queue=queue, key=key, now=now)
+
+    await db.with_tx(work)
+
+
+async def count_by_status(db: Database) -> dict[str, int]:
+    rows = await db.read(lambda tx: tx.many(_Count, _rows.count_by_status))
+    return {row.status: row.tasks for row in rows}
+
+
+class _Count(msgspec.Struct, frozen=True):
+    status: str
+    tasks: int

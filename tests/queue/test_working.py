@@ -194,7 +194,7 @@ async def test_a_fatal_error_stops_the_worker_says_so_and_costs_the_task_nothing
         [first] = await world.enqueue(1)
 
         async def in_trouble() -> bool:
-            return worker.trouble == "no secret"
+            return str(worker.trouble) == "no secret"
 
         await world.until(in_trouble)
         await world.enqueue(2)

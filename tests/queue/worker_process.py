@@ -1,11 +1,12 @@
 """A worker in a process of its own: `python -m tests.queue.worker_process DATABASE_URL BELL_URL QUEUE SETTINGS`.
 
-What a task does is its payload's manner: `well` takes effect, `kill` kills the process, `freeze` stops it (SIGSTOP)
-before the effect, `slowly` takes two seconds.
+What a task does is its payload's manner: `well` takes effect, `briskly` after some milliseconds; `kill` kills the
+process, `freeze` stops it (SIGSTOP) before the effect; `endlessly` leaves marks as it begins and as it is cancelled.
 """
 
 import asyncio
 import os
+import random
 import signal
 import sys
 
@@ -25,11 +26,21 @@ class Mannered(Effects):
                 os.kill(os.getpid(), signal.SIGKILL)
             case "freeze" if task.losses == 0:
                 os.kill(os.getpid(), signal.SIGSTOP)
-            case "slowly":
-                await asyncio.sleep(2)
+            case "briskly":
+                await asyncio.sleep(random.uniform(0, 0.1))
+            case "endlessly":
+                await self._hang(task)
             case _:
                 pass
         await super().handle(task)
+
+    async def _hang(self, task: Task[Note]) -> None:
+        await self.leave_mark(f"begun {task.key}")
+        try:
+            await asyncio.sleep(600)
+        except asyncio.CancelledError:
+            await asyncio.shield(self.leave_mark(f"cancelled {task.key}"))
+            raise
 
 
 async def main(database_url: str, bell_url: str, name: str, settings: str) -> None:

@@ -73,7 +73,7 @@ class WiredBell:
         while True:
             try:
                 await self._talk(announce=was_broken)
-            except* (WireBroken, TimeoutError) as broken:
+            except* Exception as broken:  # noqa: BLE001  whatever broke it, a bell goes on trying
                 if not was_broken:
                     _log.warning("bell_wire_broken", reason=repr(broken.exceptions[0]))
                 was_broken = True

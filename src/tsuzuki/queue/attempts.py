@@ -95,13 +95,13 @@ class Attempts(Generic[P]):
         """What the handler raised, in the scope that ends when a lease is lost; None when all is well."""
         for task in tasks:
             task.is_finished = False
-        scope = asyncio.timeout(None)
+        scope, cancellings = asyncio.timeout(None), _cancellings()
         try:
             async with scope:
                 with self._keeper.holding(tasks, scope):
                     await self._call(tasks)
         except asyncio.CancelledError as error:
-            if _is_being_cancelled():
+            if _cancellings() > cancellings:
                 raise
             return error  # something that the handler waited for was cancelled, not we
         except Exception as error:  # noqa: BLE001  the top of the worker: whatever a handler raises is judged and stored
@@ -172,9 +172,10 @@ def _all_or_each(handler: Handler[P] | BatchHandler[P]) -> Callable[[Sequence[Ta
     return each
 
 
-def _is_being_cancelled() -> bool:
+def _cancellings() -> int:
+    """How many times this asyncio task was asked to stop; only ever compared, as some of the past are never undone."""
     current = asyncio.current_task()
-    return current is not None and current.cancelling() > 0
+    return current.cancelling() if current is not None else 0
 
 
 def _task(row: ClaimedRow, payload: Any) -> Task[Any]:

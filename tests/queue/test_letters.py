@@ -1,0 +1,112 @@
+"""R55: dead letters are listed, replayed and discarded, each at most once."""
+
+import asyncio
+
+import pytest
+
+from tests.queue.builders import NOTES, Effects, Note, World, a_queue
+from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.queue.errors import NotRetryable
+from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, NewTask, Task
+
+
+class Refusing:
+    async def handle(self, task: Task[Note]) -> None:
+        if task.payload.manner == "badly":
+            raise NotRetryable("never")
+        raise LookupError("perhaps")
+
+
+async def given_up(world: World, *numbers: int, queue_name: str = "notes", manner: str = "badly") -> list[DeadLetter]:
+    """Dead letters, the oldest first."""
+    queue = a_queue(queue_name, attempts=1, concurrency=1)
+    await world.enqueue(*numbers, queue=queue, manner=manner)
+    async with world.working(Refusing(), queue):
+        await world.until_all_are("failed")
+    return (await world.tasks.letters(LetterFilter(queue=queue_name)))[::-1]
+
+
+async def test_a_letter_that_is_replayed_takes_effect_with_its_own_payload(world):
+    [letter] = await given_up(world, 1)
+    task_id = await world.tasks.replay(letter.id)
+    row = await world.tasks.find(task_id)
+    assert (row.queue, row.key, row.status, row.attempts, row.losses) == ("notes", "1", "queued", 0, 0)
+    async with world.working(Effects(world.db)):
+        await world.until(lambda: _has_effects(world, ["1"]))
+    assert await world.tasks.letters() == []
+
+
+async def _has_effects(world: World, keys: list[str]) -> bool:
+    return await world.effects() == keys
+
+
+async def test_replaying_is_idempotent(world):
+    [letter] = await given_up(world, 1)
+    ids = set(await asyncio.gather(*(world.tasks.replay(letter.id) for _ in range(10))))
+    async with world.working(Effects(world.db)):
+        await world.until(lambda: _has_effects(world, ["1"]))
+    ids.add(await world.tasks.replay(letter.id))
+    assert ids == {(await world.tasks.letter(letter.id)).replayed_as}
+    assert await world.tasks.replay_all() == 0
+    assert await world.effects() == ["1"]
+
+
+async def test_all_are_replayed_once_however_many_people_ask_at_once(world):
+    await given_up(world, *range(30))
+    counts = await asyncio.gather(*(world.tasks.replay_all() for _ in range(4)))
+    assert sum(counts) == 30
+    async with world.working(Effects(world.db)):
+        await world.until(lambda: _has_effects(world, sorted(str(number) for number in range(30))))
+
+
+async def test_letters_are_listed_replayed_and_discarded_by_queue_code_and_key(world):
+    await given_up(world, 1, 2)
+    await given_up(world, 3, manner="oddly")
+    await given_up(world, 4, queue_name="others")
+    assert [letter.key for letter in await world.tasks.letters()] == ["4", "3", "2", "1"]
+    assert [letter.key for letter in await world.tasks.letters(LetterFilter(error_code="LookupError"))] == ["3"]
+    assert await world.tasks.replay_all(LetterFilter(queue="notes", error_code="not_retryable")) == 2
+    assert await world.tasks.discard_all(LetterFilter(key="4")) == 1
+    assert [letter.key for letter in await world.tasks.letters()] == ["3"]
+
+
+async def test_a_page_of_letters_ends_where_the_next_begins(world):
+    await given_up(world, *range(5))
+    first = await world.tasks.letters(most=2)
+    second = await world.tasks.letters(most=2, before=first[-1].id)
+    third = await world.tasks.letters(most=2, before=second[-1].id)
+    assert [letter.key for letter in first + second + third] == ["4", "3", "2", "1", "0"]
+
+
+async def test_a_letter_whose_key_is_busy_stays_open_and_says_by_whom(world):
+    [letter] = await given_up(world, 1)
+    [busy] = await world.tasks.enqueue_many(NOTES, [NewTask("1", Note(2))])
+    with pytest.raises(Conflict, match=str(busy.id)):
+        await world.tasks.replay(letter.id)
+    assert await world.tasks.replay_all() == 0
+    assert [open_letter.id for open_letter in await world.tasks.letters()] == [letter.id]
+
+
+async def test_a_discarded_letter_is_kept_but_neither_listed_nor_replayed(world):
+    [letter] = await given_up(world, 1)
+    assert await world.tasks.discard(letter.id)
+    assert not await world.tasks.discard(letter.id)
+    assert await world.tasks.letters() == []
+    assert (await world.tasks.letter(letter.id)).discarded_at is not None
+    with pytest.raises(Conflict, match="discarded"):
+        await world.tasks.replay(letter.id)
+
+
+async def test_a_letter_that_never_was_is_not_found(world):
+    with pytest.raises(NotFound):
+        await world.tasks.replay(DeadLetterId(99))
+
+
+async def test_a_letter_that_fails_again_is_another_letter(world):
+    [letter] = await given_up(world, 1)
+    await world.tasks.replay(letter.id)
+    async with world.working(Refusing(), a_queue(attempts=1)):
+        await world.until_all_are("failed")
+    [again] = await world.tasks.letters()
+    assert again.id != letter.id
+    assert again.key == "1"
