@@ -175,6 +175,7 @@ async def test_a_tenant_begins_with_a_shelf_of_its_own_and_its_people_see_no_oth
     with pytest.raises(NotFound):
         await oneself.choose_shelf(mine, their_shelf.public_id)
     assert (await oneself.choose_shelf(mine, my_shelf.public_id)).default_shelf_id == my_shelf.id
+    assert (await oneself.choose_shelf(mine, None)).default_shelf_id is None
 
 
 async def test_a_tenant_with_people_is_not_deleted(house):

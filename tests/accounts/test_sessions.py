@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from tests.accounts.builders import HERE, PASSWORD, House
@@ -11,7 +12,7 @@ from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.store import find_session_tx
 from tsuzuki.db import DatabaseOptions, open_database
-from tsuzuki.model.errors import Invalid, NotFound, Unauthorized
+from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Unauthorized
 from tsuzuki.model.times import DAY, MINUTE
 
 
@@ -92,6 +93,16 @@ async def test_a_changed_password_ends_every_other_session(house):
     assert [one.id for one in await house.sessions.list(caller)] == [caller.session_id]
     with pytest.raises(Unauthorized):
         await house.enter(user)
+
+
+async def test_a_first_password_is_set_by_whoever_is_signed_in_and_not_by_a_token(house):
+    user = await house.add(password=None)
+    caller = await house.tokens.resume(await house.token(user, scopes=("write",)), HERE.address)
+    assert caller is not None
+    with pytest.raises(Forbidden):
+        await house.oneself.change_own_password(caller, "", PASSWORD)
+    await house.oneself.change_own_password(msgspec.structs.replace(caller, by="session"), "", PASSWORD)
+    await house.enter(user)
 
 
 async def test_a_reset_password_ends_every_session(house):

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.api.people import PASSWORD, Visitor, a_town
 from tsuzuki.model.ids import show_id
@@ -112,6 +113,10 @@ async def test_a_forwarded_address_counts_only_from_a_trusted_proxy(tmp_path):
 
 async def test_an_empty_password_opens_only_by_a_local_name(tmp_path):
     """R76: a page of another site can have its name rebound to 127.0.0.1, but not its Host."""
+    with capture_logs() as lines:
+        async with a_town(tmp_path, password="", allow_empty_password="on") as town:
+            pass
+    assert "open_without_password" in [line["event"] for line in lines]
     async with a_town(tmp_path, password="", allow_empty_password="on") as town:
         assert (await town.anyone.post("/sessions", {"password": ""}, host="evil.example")).status == 401
         assert (await town.anyone.post("/sessions", {"password": ""})).status == 200
@@ -121,16 +126,25 @@ async def test_an_empty_password_opens_only_by_a_local_name(tmp_path):
 
 
 async def test_the_first_visit_sets_the_server_up_with_the_code_from_the_log(tmp_path):
-    async with a_town(tmp_path, password="") as town:
-        assert (await town.anyone.get("/setup")).json() == {"data": {"needed": True}}
-        wrong = await town.anyone.post("/setup", {"code": "wrong", "password": PASSWORD})
-        assert wrong.status == 401
-        code = (await town.accounts.setup.prepare(password=None)).code
-        answer = await town.anyone.post("/setup", {"code": code, "password": PASSWORD})
-        assert (answer.status, answer.json()["data"]["user"]["role"]) == (201, "admin")
-        assert (await town.anyone.get("/setup")).json() == {"data": {"needed": False}}
-        again = await town.anyone.post("/setup", {"code": code, "username": "two", "password": PASSWORD})
-        assert again.status == 409
+    with capture_logs() as lines:
+        async with a_town(tmp_path, password="") as town:
+            [said] = [line for line in lines if line["event"] == "nobody_can_sign_in_yet"]
+            body = {"code": said["setup_code"], "password": PASSWORD}
+            assert (await town.anyone.get("/setup")).json() == {"data": {"needed": True}}
+            assert (await town.anyone.post("/setup", body | {"code": "wrong"})).status == 401
+            answer = await town.anyone.post("/setup", body)
+            assert (answer.status, answer.json()["data"]["user"]["role"]) == (201, "admin")
+            assert (await town.anyone.get("/setup")).json() == {"data": {"needed": False}}
+            assert (await town.anyone.post("/setup", body | {"username": "two"})).status == 409
+
+
+async def test_sessions_survive_a_restart_and_no_second_code_is_printed(tmp_path):
+    async with a_town(tmp_path) as town:
+        cookie = await town.session(await town.admin())
+    with capture_logs() as lines:
+        async with a_town(tmp_path, password="") as town:
+            assert (await Visitor(town.client, cookie=cookie).get("/me")).status == 200
+    assert "nobody_can_sign_in_yet" not in [line["event"] for line in lines]
 
 
 # -- oneself

@@ -8,9 +8,10 @@ from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.limiter import Limiter
 from tsuzuki.accounts.nouns import Shelf, Tenant, User
 from tsuzuki.accounts.passwords import Passwords
-from tsuzuki.accounts.people import found, set_password_tx, store_change_tx
+from tsuzuki.accounts.people import found, on_user, set_password_tx
 from tsuzuki.accounts.policy import password_problems
 from tsuzuki.accounts.store import (
+    change_user_tx,
     find_shelf_tx,
     get_credential_tx,
     get_tenant_tx,
@@ -19,7 +20,7 @@ from tsuzuki.accounts.store import (
     set_identity_tx,
 )
 from tsuzuki.db import Tx
-from tsuzuki.model.errors import Conflict, Invalid, Problem
+from tsuzuki.model.errors import Conflict, Forbidden, Invalid, Problem
 from tsuzuki.model.ids import PublicId, show_id
 
 
@@ -56,6 +57,8 @@ class Oneself:
         known = await self._ground.db.read(lambda tx: get_credential_tx(tx, caller.user_id))
         if known.password_hash is not None:
             await self._prove(caller, current, known.password_hash)
+        elif caller.by != "session":  # a token that leaked must not become a password
+            raise Forbidden("Sign in to set your first password.")
         password_hash = await self._passwords.hash(new)
 
         async def change(tx: Tx) -> None:
@@ -93,7 +96,12 @@ class Oneself:
             user = await get_user_tx(tx, caller.user_id)
             chosen = None if shelf is None else found(await find_shelf_tx(tx, caller.tenant_id, shelf), "shelf")
             wanted = msgspec.structs.replace(user, default_shelf_id=chosen.id if chosen else None)
-            return await store_change_tx(tx, caller.actor, user, wanted=wanted, now=self._ground.clock())
+            if wanted == user:
+                return user
+            now = self._ground.clock()
+            deed = on_user("user.shelf", user, after={"shelf": chosen.name if chosen else None})
+            await record_tx(tx, caller.actor, deed, now=now)
+            return await change_user_tx(tx, wanted, now)
 
         return await self._ground.db.with_tx(choose)
 

@@ -8,7 +8,6 @@ from tsuzuki.accounts.nouns import Actor, SessionId, Tenant, User
 from tsuzuki.accounts.store import (
     NewUser,
     add_user_tx,
-    change_user_tx,
     delete_setup_codes_tx,
     end_sessions_tx,
     find_tenant_tx,
@@ -55,16 +54,6 @@ async def add_person_tx(tx: Tx, new: NewUser, actor: Actor | None, *, now: Milli
     deed = on_user("user.create", user, after=shown_user(user))
     await record_tx(tx, actor or Actor(user.public_id, user.username), deed, now=now)
     return user
-
-
-async def store_change_tx(tx: Tx, actor: Actor, user: User, *, wanted: User, now: Millis) -> User:
-    """Store and record what changed about someone, if anything did."""
-    if wanted == user:
-        return user
-    changed = await change_user_tx(tx, wanted, now)
-    deed = on_user("user.change", user, before=shown_user(user), after=shown_user(changed))
-    await record_tx(tx, actor, deed, now=now)
-    return changed
 
 
 async def set_password_tx(

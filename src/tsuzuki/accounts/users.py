@@ -11,13 +11,13 @@ from tsuzuki.accounts.people import (
     on_user,
     set_password_tx,
     shown_user,
-    store_change_tx,
     tenant_tx,
     user_tx,
 )
 from tsuzuki.accounts.policy import name_problems, password_problems, plain_name
 from tsuzuki.accounts.store import (
     NewUser,
+    change_user_tx,
     count_other_admins_tx,
     count_user_contents_tx,
     delete_user_tx,
@@ -124,7 +124,12 @@ class Users:
             if role != "admin":
                 await self._keep_an_admin_tx(tx, user)
             wanted = msgspec.structs.replace(user, role=role, email=email)
-            return await store_change_tx(tx, actor, user, wanted=wanted, now=self._ground.clock())
+            if wanted == user:
+                return user
+            now = self._ground.clock()
+            deed = on_user("user.change", user, before=shown_user(user), after=shown_user(wanted))
+            await record_tx(tx, actor, deed, now=now)
+            return await change_user_tx(tx, wanted, now)
 
         return await self._ground.db.with_tx(alter)
 
