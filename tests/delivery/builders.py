@@ -44,6 +44,8 @@ select id from entry where shelf_id = :shelf_id order by id;
 select kind, payload from event where shelf_id = :shelf_id order by txid, id;
 -- name: task_keys
 select key from task where queue = :queue order by id;
+-- name: count_sends
+select count(*) from task where queue = 'channel-sends' and status = 'done';
 -- name: truth
 select count(*) from entry where shelf_id = :shelf_id and unread;
 """,
@@ -172,3 +174,7 @@ async def unread_truth(db: Database, shelf: ShelfId) -> int:
 
 async def entry_ids(db: Database, shelf: ShelfId) -> Sequence[EntryId]:
     return await db.read(lambda tx: tx.many(EntryId, q.entry_ids, shelf_id=shelf))
+
+
+async def count_channel_sends(db: Database) -> int:
+    return await db.read(lambda tx: tx.one(int, q.count_sends))

@@ -7,13 +7,13 @@ select 1 where cast(:feed_id as bigint) is not null;
 
 -- name: add_item_entries
 -- I2: a repeat meets entry_item, inserts nothing and returns no row. In the order of the key: two that overlap then wait
--- for each other and do not deadlock.
+-- for each other and do not deadlock. CROSS JOIN: SQLite begins with what is new, not with all that the feed ever had.
 insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
 select subscription.shelf_id, item.feed_id, item.id, item.sort_at, cast(:now as bigint)
 from json_each(cast(:rows as text)) as wanted
-join item on item.id = cast(wanted.value ->> 0 as bigint) and item.feed_id = :feed_id
+cross join item
 join subscription on subscription.feed_id = item.feed_id and subscription.suspended_at is null
-where true
+where item.id = cast(wanted.value ->> 0 as bigint) and item.feed_id = :feed_id
 order by subscription.shelf_id, item.id
 on conflict (shelf_id, item_id) where item_id is not null do nothing
 returning shelf_id, id;
@@ -38,9 +38,9 @@ select
   case when chapter.published_at < chapter.first_seen_at then chapter.published_at else chapter.first_seen_at end,
   cast(:now as bigint)
 from json_each(cast(:rows as text)) as wanted
-join chapter on chapter.id = cast(wanted.value ->> 0 as bigint) and chapter.series_id = :series_id
+cross join chapter
 join follow on follow.series_id = chapter.series_id and follow.status <> 'dropped'
-where true
+where chapter.id = cast(wanted.value ->> 0 as bigint) and chapter.series_id = :series_id
 order by follow.shelf_id, chapter.id
 on conflict (shelf_id, chapter_id) where chapter_id is not null do nothing
 returning shelf_id, id;

@@ -1,7 +1,6 @@
 """Events for open streams: one look at the database for all of them, and each reads its own from where it left off."""
 
 from collections.abc import AsyncGenerator, Callable
-from typing import Final
 
 import msgspec
 import structlog
@@ -20,22 +19,17 @@ from tsuzuki.delivery.events.store import (
     newest_event_tx,
     newest_of_shelf_tx,
     next_events_tx,
-    prune_events_tx,
     shelves_with_news_tx,
 )
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.model.times import DAY, Millis
-
-KEPT: Final = Millis(7 * DAY)
-"""How long an event can be come back for."""
+from tsuzuki.model.times import Millis
 
 _FLOOR = 1.0
 _SOON = 0.05
 _LOOK_ANYWAY = 30.0
 _PAGE = 100
 _SIGHTINGS = 1_000
-_CHUNK = 1_000
 
 _log = structlog.stdlib.get_logger("tsuzuki.events")
 
@@ -91,13 +85,6 @@ class Events:
                     yield await self._counts(shelf_id, cursor)
                 if not page:
                     await ear.wait(_LOOK_ANYWAY)
-
-    async def prune(self) -> int:
-        """Forget what is older than `KEPT`, in small transactions; how many."""
-        before, count = Millis(self._clock() - KEPT), 0
-        while done := await self._db.with_tx(lambda tx: prune_events_tx(tx, before=before, most=_CHUNK)):
-            count += done
-        return count
 
     # -- one look for all
 

@@ -1,12 +1,18 @@
 """The two steps of a notice as tasks: `notifications` finds whom to tell, `channel-sends` tells one channel."""
 
+import hashlib
 from typing import Final, Literal
 
 import msgspec
 
+from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.policy import NOTIFICATIONS
 from tsuzuki.queue.tasks import NewTask, Queue
+
+MessageType = Literal[
+    "chapter.new", "chapters.new", "item.new", "items.new", "source.broken", "source.healed", "channel.test"
+]
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,4 +39,37 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
         return NewTask(self.key, self)
 
 
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reader is told, whatever the channel."""
+
+    type: MessageType
+    title: str
+    """The feed, series or source, as the reader calls it."""
+    text: str
+    url: str | None = None
+    """Where a person would read it."""
+    number: str | None = None
+    count: int = 1
+    at: Millis
+
+
+class Send(msgspec.Struct, frozen=True, kw_only=True):
+    """One message for one channel."""
+
+    channel_id: int
+    delivery_id: str
+    """The same for every try, so that a receiver can tell a repeat."""
+    message: Message
+
+    def task(self) -> NewTask["Send"]:
+        """To be enqueued."""
+        return NewTask(f"send-{self.delivery_id}", self)
+
+
 NOTICES: Final = Queue("notifications", Notice, NOTIFICATIONS)
+SENDS: Final = Queue("channel-sends", Send, NOTIFICATIONS)
+
+
+def delivery_id(channel: PublicId, about: str) -> str:
+    """Stable for the channel and what it is told of."""
+    return f"msg_{hashlib.sha256(channel + about.encode()).hexdigest()[:32]}"

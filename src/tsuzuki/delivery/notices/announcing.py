@@ -1,0 +1,55 @@
+"""From a notice to the channels that it concerns: the first of its two steps."""
+
+from collections.abc import Callable, Sequence
+
+from tsuzuki.coord.bell import Bell
+from tsuzuki.db import Database, Tx
+from tsuzuki.delivery.notices.store import Subject, Tellee, subject_tx, tellees_tx
+from tsuzuki.delivery.notices.tasks import SENDS, Notice, Send, delivery_id
+from tsuzuki.delivery.notices.wording import news
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.store import enqueue_many_tx, finish_tx, skip_tx
+from tsuzuki.queue.tasks import Task
+
+
+class Announcer:
+    """Handles `notifications`: a send for each channel, and the end of the task, in one transaction (I4).
+
+    So a channel is told exactly once by us; only on the way out can a telling be repeated, under the same id.
+    """
+
+    def __init__(self, db: Database, bell: Bell, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._bell = bell
+        self._clock = clock
+
+    async def handle_all(self, tasks: Sequence[Task[Notice]]) -> None:
+        """See `BatchHandler`."""
+        now = self._clock()
+
+        async def announce(tx: Tx) -> int:
+            return sum([await _announce_tx(tx, task, now) for task in tasks])
+
+        if await self._db.with_tx(announce):
+            self._bell.ring(SENDS.name)
+
+
+async def _announce_tx(tx: Tx, task: Task[Notice], now: Millis) -> int:
+    notice = task.payload
+    subject = await subject_tx(tx, notice)
+    if subject is None:
+        await skip_tx(tx, task, now=now, why="What it tells of is gone.")
+        return 0
+    sends = [_send(notice, subject, tellee) for tellee in await tellees_tx(tx, notice)]
+    if sends:
+        await enqueue_many_tx(tx, SENDS, [send.task() for send in sends], now=now)
+    await finish_tx(tx, task, now=now)
+    return len(sends)
+
+
+def _send(notice: Notice, subject: Subject, tellee: Tellee) -> Send:
+    return Send(
+        channel_id=tellee.channel_id,
+        delivery_id=delivery_id(tellee.channel_public_id, notice.key),
+        message=news(notice, name=tellee.name, title=subject.title, url=subject.url, number=subject.number),
+    )

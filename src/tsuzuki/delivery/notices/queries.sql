@@ -1,0 +1,108 @@
+-- fragment: tellee
+channel.id as channel_id, channel.public_id as channel_public_id
+
+-- name: item_tellees
+-- Entries of this delivery only: who subscribed since then was not told of a back-catalogue (R8). Muted ones are left out.
+select {tellee}, case when subscription.name = '' then feed.title else subscription.name end as name
+from entry
+join subscription on subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id
+join feed on feed.id = entry.feed_id
+join channel on channel.shelf_id = entry.shelf_id
+where entry.item_id = :id and entry.created_at = :at
+  and subscription.notify and subscription.suspended_at is null and channel.is_enabled
+order by channel.id;
+
+-- name: chapter_tellees
+select {tellee}, series.title as name
+from entry
+join follow on follow.shelf_id = entry.shelf_id and follow.series_id = entry.series_id
+join series on series.id = entry.series_id
+join channel on channel.shelf_id = entry.shelf_id
+where entry.chapter_id = :id and entry.created_at = :at
+  and follow.notify and follow.status <> 'dropped' and channel.is_enabled
+order by channel.id;
+
+-- name: items_tellees
+select {tellee}, case when subscription.name = '' then feed.title else subscription.name end as name
+from subscription
+join feed on feed.id = subscription.feed_id
+join channel on channel.shelf_id = subscription.shelf_id
+where subscription.feed_id = :id and subscription.notify and subscription.suspended_at is null and channel.is_enabled
+  and exists (
+    select 1 from entry
+    where entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id and entry.created_at = :at
+  )
+order by channel.id;
+
+-- name: chapters_tellees
+select {tellee}, series.title as name
+from follow
+join series on series.id = follow.series_id
+join channel on channel.shelf_id = follow.shelf_id
+where follow.series_id = :id and follow.notify and follow.status <> 'dropped' and channel.is_enabled
+  and exists (
+    select 1 from entry
+    where entry.shelf_id = follow.shelf_id and entry.series_id = follow.series_id and entry.created_at = :at
+  )
+order by channel.id;
+
+-- name: item_subject
+select title, link as url, cast(null as text) as number from item where id = :id;
+
+-- name: chapter_subject
+select title, (
+  select coalesce(release.real_url, release.url) from release
+  where release.chapter_id = chapter.id and release.is_available order by release.id limit 1
+) as url, number
+from chapter where id = :id;
+
+-- name: feed_subject
+select title, site_url as url, cast(null as text) as number from feed where id = :id;
+
+-- name: series_subject
+select title, cast(null as text) as url, cast(null as text) as number from series where id = :id;
+
+-- fragment: channel
+id, public_id, shelf_id, kind, name, config, is_enabled, consecutive_failures, rests_until, last_sent_at, last_failed_at,
+  last_error, created_at, updated_at
+
+-- name: add_channel
+insert into channel (public_id, shelf_id, kind, name, config, created_at, updated_at)
+values (:public_id, :shelf_id, :kind, :name, :config, :now, :now)
+returning {channel};
+
+-- name: change_channel
+-- One that was asleep wakes with its breaker closed.
+update channel
+set name = :name, config = :config, is_enabled = :is_enabled, consecutive_failures = 0, rests_until = null,
+  last_error = null, updated_at = :now
+where id = :id
+returning {channel};
+
+-- name: remove_channel
+delete from channel where shelf_id = :shelf_id and public_id = :public_id;
+
+-- name: list_channels
+select {channel} from channel where shelf_id = :shelf_id order by name;
+
+-- name: find_channel
+select {channel} from channel where shelf_id = :shelf_id and public_id = :public_id;
+
+-- name: channel_to_tell
+select {channel} from channel where id = :id;
+
+-- name: channel_worked
+update channel set consecutive_failures = 0, rests_until = null, last_sent_at = :now, last_error = null where id = :id;
+
+-- name: channel_failed
+update channel
+set consecutive_failures = consecutive_failures + 1, last_failed_at = :now, last_error = :error
+where id = :id
+returning consecutive_failures;
+
+-- name: let_rest
+update channel set rests_until = :until where id = :id;
+
+-- name: claim_probe
+-- Of all that wait for a channel to wake up, one tries it.
+update channel set rests_until = :until where id = :id and rests_until <= :now;

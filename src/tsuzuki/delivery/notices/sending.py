@@ -1,0 +1,107 @@
+"""From a send to the channel's own server: the second step of a notice."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from tsuzuki.db import Database, Tx
+from tsuzuki.delivery.notices.kinds import ChannelKind, read_config
+from tsuzuki.delivery.notices.ntfy import Ntfy
+from tsuzuki.delivery.notices.policy import PROBE, is_stale
+from tsuzuki.delivery.notices.store import (
+    Channel,
+    channel_failed_tx,
+    channel_to_tell_tx,
+    channel_worked_tx,
+    claim_probe_tx,
+)
+from tsuzuki.delivery.notices.tasks import SENDS, Send
+from tsuzuki.delivery.notices.webhook import Webhook
+from tsuzuki.model.errors import HttpStatus, RateLimited, SourceError, Unavailable
+from tsuzuki.model.fetching import Ask
+from tsuzuki.model.secrets import mask_text
+from tsuzuki.model.times import Millis
+from tsuzuki.net.client import Client
+from tsuzuki.net.options import SourceIdentity
+from tsuzuki.queue.errors import NotRetryable
+from tsuzuki.queue.store import enqueue_tx, finish_tx, skip_tx
+from tsuzuki.queue.tasks import Task
+
+KINDS: Final[Mapping[str, ChannelKind[Any]]] = {kind.name: kind for kind in (Webhook(), Ntfy())}
+
+_SPREAD = 0.2
+"""What waited for a channel together does not come back together."""
+
+
+class Sender:
+    """Handles `channel-sends`: at least once outward under a stable id, with a breaker for each channel."""
+
+    def __init__(self, db: Database, client: Client, clock: Callable[[], Millis], *, dice: Callable[[], float]) -> None:
+        self._db = db
+        self._client = client
+        self._clock = clock
+        self._dice = dice
+
+    async def handle(self, task: Task[Send]) -> None:
+        """See `Handler`."""
+        now = self._clock()
+        channel = await self._db.read(lambda tx: channel_to_tell_tx(tx, task.payload.channel_id))
+        if channel is None or not channel.is_enabled:
+            await self._db.with_tx(lambda tx: skip_tx(tx, task, now=now, why="The channel is gone or asleep."))
+            return
+        wakes_at = await self._rests_until(channel, now)
+        if wakes_at is not None:
+            await self._postpone(task, channel, wakes_at)
+            return
+        await self._tell(channel, task.payload)
+        await self._db.with_tx(lambda tx: self._finish_tx(tx, task, channel))
+
+    async def _rests_until(self, channel: Channel, now: Millis) -> Millis | None:
+        """None when it may be called: its breaker is closed, or we are the one that tries it."""
+        if channel.rests_until is None:
+            return None
+        if channel.rests_until > now:
+            return channel.rests_until
+        is_ours = await self._db.with_tx(lambda tx: claim_probe_tx(tx, channel.id, now))
+        return None if is_ours else Millis(now + PROBE)
+
+    async def _postpone(self, task: Task[Send], channel: Channel, wakes_at: Millis) -> None:
+        """The same task again, later: a channel that rests is no failure of the notices that wait for it."""
+        now = self._clock()
+        run_at = Millis(int(wakes_at + (wakes_at - now) * _SPREAD * self._dice()))
+        if is_stale(task.payload.message.at, run_at):
+            raise NotRetryable(f"The channel did not answer for too long: {channel.last_error or 'it rests'}")
+
+        async def again(tx: Tx) -> None:
+            await skip_tx(tx, task, now=now, why="The channel rests.")
+            await enqueue_tx(tx, SENDS, task.key, task.payload, now=now, run_at=run_at)
+
+        await self._db.with_tx(again)
+
+    async def _tell(self, channel: Channel, send: Send) -> None:
+        try:
+            await self._fetch(channel, send)
+        except RateLimited as error:
+            if error.status is None:  # our own pace, not the other side's: nothing failed
+                raise Unavailable(str(error)) from error
+            await self._record_failure(channel, error)
+            raise
+        except SourceError as error:
+            await self._record_failure(channel, error)
+            raise
+
+    async def _fetch(self, channel: Channel, send: Send) -> None:
+        kind = KINDS[channel.kind]
+        config = read_config(kind, channel.config)
+        ask: Ask = kind.compose(config, send, now=self._clock())
+        reply = await self._client.fetch(ask, SourceIdentity(source=f"channel {channel.id}", home_url=config.url))
+        if reply.status in ask.accept_statuses:
+            raise HttpStatus(f"It redirects ({reply.status}); save the address that it leads to.", status=reply.status)
+
+    async def _record_failure(self, channel: Channel, error: SourceError) -> None:
+        text, now = mask_text(str(error)), self._clock()
+        await self._db.with_tx(lambda tx: channel_failed_tx(tx, channel.id, error=text, now=now))
+
+    async def _finish_tx(self, tx: Tx, task: Task[Send], channel: Channel) -> None:
+        now = self._clock()
+        await channel_worked_tx(tx, channel.id, now)
+        await finish_tx(tx, task, now=now)

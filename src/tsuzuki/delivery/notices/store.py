@@ -1,0 +1,140 @@
+"""Channels, and whom a notice concerns."""
+
+from typing import Any, NewType
+
+import msgspec
+
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.delivery.notices.policy import PROBE, rest
+from tsuzuki.delivery.notices.tasks import Notice
+from tsuzuki.model.ids import PublicId, ShelfId
+from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.delivery.notices")
+
+ChannelId = NewType("ChannelId", int)
+
+
+class Tellee(msgspec.Struct, frozen=True):
+    """A channel that is to be told, and what its reader calls the thing."""
+
+    channel_id: ChannelId
+    channel_public_id: PublicId
+    name: str
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """What a notice is about."""
+
+    title: str
+    url: str | None
+    number: str | None
+
+
+class Channel(msgspec.Struct, frozen=True):
+    """A channel as it is stored, its secrets in it: never to be shown like this."""
+
+    id: ChannelId
+    public_id: PublicId
+    shelf_id: ShelfId
+    kind: str
+    name: str
+    config: dict[str, Any]
+    is_enabled: bool
+    consecutive_failures: int
+    rests_until: Millis | None
+    last_sent_at: Millis | None
+    last_failed_at: Millis | None
+    last_error: str | None
+    created_at: Millis
+    updated_at: Millis
+
+
+class NewChannel(msgspec.Struct, frozen=True, kw_only=True):
+    """A channel to be added."""
+
+    public_id: PublicId
+    shelf_id: ShelfId
+    kind: str
+    name: str
+    config: dict[str, Any]
+
+
+# -- whom to tell
+
+
+async def tellees_tx(tx: Tx, notice: Notice) -> list[Tellee]:
+    """The channels of those who got an entry in that delivery and want to be told."""
+    if notice.installment_id is None:
+        if notice.kind == "item":
+            return await tx.many(Tellee, q.items_tellees, id=notice.of_id, at=notice.at)
+        return await tx.many(Tellee, q.chapters_tellees, id=notice.of_id, at=notice.at)
+    if notice.kind == "item":
+        return await tx.many(Tellee, q.item_tellees, id=notice.installment_id, at=notice.at)
+    return await tx.many(Tellee, q.chapter_tellees, id=notice.installment_id, at=notice.at)
+
+
+async def subject_tx(tx: Tx, notice: Notice) -> Subject | None:
+    """The installment, or for a flood what brought it; None when it is gone."""
+    if notice.installment_id is None:
+        if notice.kind == "item":
+            return await tx.maybe(Subject, q.feed_subject, id=notice.of_id)
+        return await tx.maybe(Subject, q.series_subject, id=notice.of_id)
+    if notice.kind == "item":
+        return await tx.maybe(Subject, q.item_subject, id=notice.installment_id)
+    return await tx.maybe(Subject, q.chapter_subject, id=notice.installment_id)
+
+
+# -- channels
+
+
+async def add_channel_tx(tx: Tx, new: NewChannel, now: Millis) -> Channel:
+    """A new channel; UniqueViolation when the shelf has one of this name."""
+    return await tx.one(Channel, q.add_channel, **msgspec.structs.asdict(new), now=now)
+
+
+async def change_channel_tx(tx: Tx, channel: Channel, now: Millis) -> Channel:
+    """Store its name, config and whether it is enabled; its failures are forgotten."""
+    values = {"name": channel.name, "config": channel.config, "is_enabled": channel.is_enabled}
+    return await tx.one(Channel, q.change_channel, id=channel.id, **values, now=now)
+
+
+async def remove_channel_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> bool:
+    """False when there was none."""
+    return bool(await tx.run(q.remove_channel, shelf_id=shelf_id, public_id=public_id))
+
+
+async def list_channels_tx(tx: Tx, shelf_id: ShelfId) -> list[Channel]:
+    """All of a shelf, by name."""
+    return await tx.many(Channel, q.list_channels, shelf_id=shelf_id)
+
+
+async def find_channel_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Channel:
+    """One of this shelf (I8); NotFound."""
+    return await tx.one(Channel, q.find_channel, shelf_id=shelf_id, public_id=public_id)
+
+
+async def channel_to_tell_tx(tx: Tx, channel_id: int) -> Channel | None:
+    """The channel of a task; None when it is gone."""
+    return await tx.maybe(Channel, q.channel_to_tell, id=channel_id)
+
+
+# -- how they fare
+
+
+async def channel_worked_tx(tx: Tx, channel_id: ChannelId, now: Millis) -> None:
+    """It was told something: its breaker closes."""
+    await tx.run(q.channel_worked, id=channel_id, now=now)
+
+
+async def channel_failed_tx(tx: Tx, channel_id: ChannelId, *, error: str, now: Millis) -> None:
+    """Count a failure, and let the channel rest when there were too many in a row."""
+    failures = await tx.maybe(int, q.channel_failed, id=channel_id, error=error, now=now)
+    pause = rest(failures or 0)
+    if pause is not None:
+        await tx.run(q.let_rest, id=channel_id, until=now + pause)
+
+
+async def claim_probe_tx(tx: Tx, channel_id: ChannelId, now: Millis) -> bool:
+    """Whether we are the one that tries a channel whose rest is over."""
+    return bool(await tx.run(q.claim_probe, id=channel_id, now=now, until=now + PROBE))

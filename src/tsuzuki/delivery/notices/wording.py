@@ -1,0 +1,43 @@
+"""What a reader is told, in words. Pure."""
+
+from tsuzuki.delivery.notices.tasks import Message, Notice
+from tsuzuki.model.times import Millis
+
+
+def news(notice: Notice, *, name: str, title: str, url: str | None, number: str | None) -> Message:
+    """One new installment, or that there are many."""
+    if notice.installment_id is None:
+        what = "items" if notice.kind == "item" else "chapters"
+        text = f"{notice.count:,} new {what}"
+        return Message(
+            type="items.new" if notice.kind == "item" else "chapters.new",
+            title=name,
+            text=text,
+            url=url,
+            count=notice.count,
+            at=notice.at,
+        )
+    if notice.kind == "item":
+        return Message(type="item.new", title=name, text=title or "A new item", url=url, at=notice.at)
+    return Message(type="chapter.new", title=name, text=_chapter(number, title), url=url, number=number, at=notice.at)
+
+
+def broken(name: str, reason: str, at: Millis) -> Message:
+    """That a source does not answer any more."""
+    return Message(type="source.broken", title=name, text=f"It can no longer be read: {reason}", at=at)
+
+
+def healed(name: str, at: Millis) -> Message:
+    """That it answers again."""
+    return Message(type="source.healed", title=name, text="It can be read again.", at=at)
+
+
+def trial(at: Millis) -> Message:
+    """That a channel works."""
+    return Message(type="channel.test", title="Tsuzuki", text="This channel works.", at=at)
+
+
+def _chapter(number: str | None, title: str) -> str:
+    if number is None:
+        return title or "A new chapter"
+    return f"Chapter {number}: {title}" if title else f"Chapter {number}"

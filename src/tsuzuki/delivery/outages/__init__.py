@@ -1,0 +1,1 @@
+"""Sources that broke and healed, and that each is told once."""

@@ -1,0 +1,152 @@
+"""Receivers of notices, real ones on loopback, and the two workers that notices pass through."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from tests.builders import NOON
+from tests.delivery.builders import count_channel_sends
+from tests.net.builders import a_client
+from tests.queue.builders import Clock
+from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.db import Database
+from tsuzuki.delivery.notices.announcing import Announcer
+from tsuzuki.delivery.notices.sending import Sender
+from tsuzuki.delivery.notices.service import Added, Channels, ShownChannel
+from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.times import Millis
+from tsuzuki.net.client import Client
+from tsuzuki.queue.policy import QueueSettings
+from tsuzuki.queue.service import Tasks
+from tsuzuki.queue.station import Station
+from tsuzuki.queue.worker import Worker
+
+QUICK = QueueSettings(attempts=5, lease=Millis(900), jitter=0.0, delays=(Millis(20),) * 4, concurrency=4)
+PATIENCE = 20.0
+
+
+class Received(msgspec.Struct, frozen=True):
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def document(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+    @property
+    def id(self) -> str:
+        return self.headers["webhook-id"]
+
+
+class Receiver:
+    """Remembers what it was sent; answers 200, or what stands in `answers`, the first first."""
+
+    def __init__(self) -> None:
+        self.got: list[Received] = []
+        self.answers: list[int] = []
+        self.always: int = 200
+        self.url = ""
+
+    async def take(self, request: web.Request) -> web.Response:
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        self.got.append(Received(request.path, headers, await request.read()))
+        status = self.answers.pop(0) if self.answers else self.always
+        return web.Response(status=status, headers={"location": f"{self.url}/elsewhere"} if 300 <= status < 400 else {})
+
+
+@asynccontextmanager
+async def a_receiver() -> AsyncIterator[Receiver]:
+    receiver = Receiver()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", receiver.take)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    receiver.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    try:
+        yield receiver
+    finally:
+        await runner.cleanup()
+
+
+class Office:
+    """Channels, and the workers that tell them."""
+
+    def __init__(self, db: Database, client: Client) -> None:
+        self.db = db
+        self.bell = MemoryBell()
+        self.clock = Clock(NOON)
+        self.client = client
+        self.channels = Channels(db, client, self.bell, clock=self.clock)
+        self.tasks = Tasks(db, self.bell, self.clock)
+        self.announcer = Announcer(db, self.bell, self.clock)
+        self.sender = Sender(db, client, self.clock, dice=lambda: 0.0)
+
+    async def webhook(self, shelf: ShelfId, url: str, **over: Any) -> Added:
+        return await self.channels.add(shelf, "webhook", name=over.pop("name", "Hook"), config={"url": url} | over)
+
+    async def ntfy(self, shelf: ShelfId, url: str, **over: Any) -> Added:
+        return await self.channels.add(shelf, "ntfy", name="Phone", config={"url": url, "topic": "news"} | over)
+
+    async def only_channel(self, shelf: ShelfId) -> ShownChannel:
+        [channel] = await self.channels.list(shelf)
+        return channel
+
+    @asynccontextmanager
+    async def open(self, *, sending: bool = True) -> AsyncIterator[None]:
+        """Both workers, or the first alone, until the end of the block."""
+        notices, sends = (msgspec.structs.replace(queue, settings=QUICK) for queue in (NOTICES, SENDS))
+        workers: list[Worker[Any]] = [Worker(self._station("announcer"), notices, self.announcer)]
+        if sending:
+            workers.append(Worker(self._station("sender"), sends, self.sender))
+        running = [asyncio.create_task(worker.run(patience=2.0)) for worker in workers]
+        try:
+            yield
+        finally:
+            for worker in workers:
+                worker.stop()
+            await asyncio.gather(*running)
+
+    def _station(self, name: str) -> Station:
+        return Station(db=self.db, bell=self.bell, clock=self.clock, name=name)
+
+    async def until_quiet(self) -> None:
+        """Return when nothing is left to be announced or sent at this moment."""
+
+        async def so() -> bool:
+            stats = await self.tasks.stats()
+            return not any(queue.due + queue.running for queue in stats)
+
+        await until(so)
+
+    async def until_idle(self) -> None:
+        """Return when nothing is queued at all, not even for later."""
+
+        async def so() -> bool:
+            return not any(queue.depth for queue in await self.tasks.stats())
+
+        await until(so)
+
+    async def sends(self) -> int:
+        return await count_channel_sends(self.db)
+
+
+async def until(holds: Callable[[], Awaitable[bool]], patience: float = PATIENCE) -> None:
+    deadline = time.monotonic() + patience
+    while not await holds():
+        assert time.monotonic() < deadline, f"still not so after {patience} s"
+        await asyncio.sleep(0.02)
+
+
+@asynccontextmanager
+async def an_office(db: Database, **over: Any) -> AsyncIterator[Office]:
+    async with AsyncExitStack() as stack:
+        yield Office(db, await stack.enter_async_context(a_client(**over)))

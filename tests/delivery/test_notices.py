@@ -1,0 +1,332 @@
+"""Whoever wants to be told is told, once for each installment, and a channel that fails neither loses nor floods."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+
+import pytest
+
+from tests.builders import NOON, stored_feed, stored_series
+from tests.delivery.builders import (
+    a_followed_feed,
+    a_followed_series,
+    a_reader,
+    follow,
+    publish,
+    release,
+    subscribe,
+    subscribe_tx,
+    task_keys,
+)
+from tests.delivery.post import Receiver, a_receiver, an_office, until
+from tsuzuki.db import Tx
+from tsuzuki.delivery.fanout import deliver_known_items_tx
+from tsuzuki.delivery.notices.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
+from tsuzuki.delivery.notices.service import Change
+from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
+from tsuzuki.model.times import HOUR, MINUTE, Millis
+
+
+@pytest.fixture
+async def receiver():
+    async with a_receiver() as running:
+        yield running
+
+
+@pytest.fixture
+async def office(db):
+    async with an_office(db) as opened:
+        yield opened
+
+
+def titles(receiver: Receiver) -> list[tuple[str, str]]:
+    return sorted((got.document["type"], got.document["data"]["text"]) for got in receiver.got)
+
+
+# -- who is told of what
+
+
+async def test_a_new_chapter_is_told_once_to_everyone_with_a_channel(db, office, receiver):
+    series, readers = await a_followed_series(db, readers=3)
+    for reader in readers[:2]:
+        await office.webhook(reader, receiver.url)
+    async with office.open():
+        office.bell.ring(*(await release(db, series, [45])).bells)
+        await office.until_idle()
+    assert titles(receiver) == [("chapter.new", "Chapter 45")] * 2
+    assert len({got.id for got in receiver.got}) == 2
+
+
+async def test_a_channel_is_told_of_each_new_item_by_the_readers_own_name(db, office, receiver):
+    feed, reader = await stored_feed(db), await a_reader(db)
+    await subscribe(db, reader, feed, name="My paper")
+    await office.webhook(reader, receiver.url)
+    await publish(db, feed, "ab")
+    async with office.open():
+        await office.until_idle()
+    assert titles(receiver) == [("item.new", "Item a"), ("item.new", "Item b")]
+    assert {got.document["data"]["title"] for got in receiver.got} == {"My paper"}
+
+
+async def test_nothing_is_enqueued_where_nobody_has_a_channel(db, office):
+    feed, _ = await a_followed_feed(db)
+    await publish(db, feed, "a")
+    assert await task_keys(db, NOTICES.name) == []
+
+
+async def test_the_keys_of_notices_name_what_is_new(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    delivered = await release(db, series, [1, 2])
+    assert NOTICES.name in delivered.bells
+    keys = await task_keys(db, NOTICES.name)
+    assert [key.rpartition("-")[0] for key in keys] == [f"notify-chapter-{series}"] * 2
+
+
+async def test_a_muted_follow_gets_its_entry_and_no_notice(db, office, receiver):
+    series, feed, reader = await stored_series(db), await stored_feed(db), await a_reader(db)
+    await follow(db, reader, series, notify=False)
+    await subscribe(db, reader, feed, notify=False)
+    other = await a_reader(db, feeds=[feed], series=[series])
+    await office.webhook(reader, f"{receiver.url}/muted")
+    await office.webhook(other, f"{receiver.url}/told")
+    assert (await release(db, series, [1])).entries == 2
+    assert (await publish(db, feed, "a")).entries == 2
+    async with office.open():
+        await office.until_idle()
+    assert [got.path for got in receiver.got] == ["/told", "/told"]
+
+
+async def test_r8_a_first_harvest_and_a_new_subscription_notify_nobody(db, office, receiver):
+    feed, [reader] = await a_followed_feed(db)
+    series, [fan] = await a_followed_series(db)
+    late = await a_reader(db)
+    for shelf in (reader, fan, late):
+        await office.webhook(shelf, receiver.url)
+    await publish(db, feed, range(5), first=True)
+    await release(db, series, range(1, 6), first=True)
+
+    async def join(tx: Tx) -> None:
+        await subscribe_tx(tx, late, feed)
+        await deliver_known_items_tx(tx, late, feed, now=NOON)
+
+    await db.with_tx(join)
+    async with office.open():
+        await office.until_idle()
+    assert receiver.got == []
+
+
+async def test_one_who_subscribes_before_the_notice_is_expanded_is_not_told_of_what_was_there(db, office, receiver):
+    feed, [reader] = await a_followed_feed(db)
+    await office.webhook(reader, f"{receiver.url}/first")
+    await publish(db, feed, "a")
+    late = await a_reader(db)
+    await office.webhook(late, f"{receiver.url}/late")
+
+    async def join(tx: Tx) -> None:
+        await subscribe_tx(tx, late, feed)
+        await deliver_known_items_tx(tx, late, feed, now=Millis(NOON + 1))
+
+    await db.with_tx(join)
+    async with office.open():
+        await office.until_idle()
+    assert [got.path for got in receiver.got] == ["/first"]
+
+
+async def test_rel_29_a_flood_is_stored_and_told_once(db, office, receiver):
+    feed, [reader] = await a_followed_feed(db)
+    await office.webhook(reader, receiver.url)
+    delivered = await publish(db, feed, range(5_000))
+    async with office.open():
+        await office.until_idle()
+    assert delivered.entries == 5_000
+    assert titles(receiver) == [("items.new", "5,000 new items")]
+    assert receiver.got[0].document["data"]["count"] == 5_000
+
+
+async def test_rel_29_a_flood_of_chapters_is_told_once(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    await release(db, series, range(1, 22))
+    async with office.open():
+        await office.until_idle()
+    assert titles(receiver) == [("chapters.new", "21 new chapters")]
+
+
+async def test_rel_02_the_same_chapter_from_two_sources_is_told_once(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    await asyncio.gather(*(release(db, series, [45]) for _ in range(6)))
+    async with office.open():
+        await office.until_idle()
+    assert titles(receiver) == [("chapter.new", "Chapter 45")]
+
+
+async def test_a_channel_that_is_gone_or_asleep_is_not_told(db, office, receiver):
+    feed, readers = await a_followed_feed(db, readers=2)
+    added = [await office.webhook(reader, receiver.url) for reader in readers]
+    await publish(db, feed, "a")
+    async with office.open(sending=False):
+        await until(lambda: has_sends(db, 2))
+    await office.channels.remove(readers[0], added[0].channel.id)
+    await office.channels.change(readers[1], added[1].channel.id, Change(is_enabled=False))
+    async with office.open():
+        await office.until_idle()
+    assert receiver.got == []
+    assert await office.tasks.letters() == []
+
+
+async def has_sends(db, count):
+    return len(await task_keys(db, SENDS.name)) == count
+
+
+# -- what a webhook gets
+
+
+async def test_a_webhook_is_signed_so_that_anyone_with_the_secret_can_verify_it(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    secret = (await office.webhook(reader, f"{receiver.url}/hook?x=1")).made["secret"]
+    await release(db, series, [45])
+    async with office.open():
+        await office.until_idle()
+    [got] = receiver.got
+    # Computed here by hand, from the document of Standard Webhooks and not from our code.
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    signed = b".".join([got.headers["webhook-id"].encode(), got.headers["webhook-timestamp"].encode(), got.body])
+    expected = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    assert got.headers["webhook-signature"] == expected
+    assert len(key) == 32
+    assert abs(int(got.headers["webhook-timestamp"]) - NOON // 1000) < 60
+    assert got.headers["content-type"] == "application/json"
+    assert got.document == {
+        "type": "chapter.new",
+        "timestamp": "2026-02-22T12:00:00Z",
+        "data": {"title": "One", "text": "Chapter 45", "url": None, "number": "45", "count": 1},
+    }
+
+
+async def test_an_ntfy_topic_gets_a_message_with_its_token(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.ntfy(reader, receiver.url, token="tk_secret", priority=4)
+    await release(db, series, [45])
+    async with office.open():
+        await office.until_idle()
+    [got] = receiver.got
+    assert got.headers["authorization"] == "Bearer tk_secret"
+    document = got.document
+    assert document.pop("sequence_id").startswith("msg_")
+    expected = {"topic": "news", "title": "One", "message": "Chapter 45", "priority": 4, "tags": ["books"]}
+    assert (got.path, document) == ("/", expected)
+
+
+# -- when it fails
+
+
+async def test_a_try_that_fails_is_repeated_under_the_same_id(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    receiver.answers = [500, 502]
+    await release(db, series, [1])
+    async with office.open():
+        await office.until_idle()
+    assert len(receiver.got) == 3
+    assert len({(got.id, got.body) for got in receiver.got}) == 1
+    channel = await office.only_channel(reader)
+    assert (channel.consecutive_failures, channel.last_error) == (0, None)
+
+
+@pytest.mark.parametrize("status", [401, 404, 410])
+async def test_r56_what_will_never_work_is_a_dead_letter_at_once(db, office, receiver, status):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    receiver.always = status
+    await release(db, series, [1])
+    async with office.open():
+        await office.until_idle()
+    [letter] = await office.tasks.letters()
+    assert (letter.queue, letter.attempts, len(receiver.got)) == (SENDS.name, 1, 1)
+    assert str(status) in letter.error
+
+
+async def test_r55_a_dead_letter_that_is_replayed_keeps_its_delivery_id(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    receiver.answers = [404]
+    await release(db, series, [1])
+    async with office.open():
+        await office.until_idle()
+        assert await office.tasks.replay_all() == 1
+        await office.until_idle()
+    first, second = receiver.got
+    assert first.id == second.id
+
+
+async def test_a_redirect_is_not_followed(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    receiver.answers = [307]
+    await release(db, series, [1])
+    async with office.open():
+        await office.until_idle()
+    assert [got.path for got in receiver.got] == ["/", "/"]
+
+
+async def test_a_channel_that_keeps_failing_rests_and_the_others_do_not(db, office, receiver):
+    series, [reader, other] = await a_followed_series(db, readers=2)
+    await office.webhook(reader, f"{receiver.url}/bad")
+    async with a_receiver() as good:
+        await office.webhook(other, good.url)
+        receiver.always = 500
+        await release(db, series, range(1, 11))
+        async with office.open():
+            await office.until_quiet()
+        assert len(good.got) == 10
+        tried = len(receiver.got)
+        # At most those that were under way together when the breaker opened.
+        assert FAILURES <= tried <= FAILURES + 4
+        channel = await office.only_channel(reader)
+        assert channel.rests_until is not None
+        assert channel.rests_until > office.clock()
+
+        # Its rest is over: one tries it, it works, and then all that waited are told.
+        receiver.always = 200
+        office.clock.step(2 * MINUTE)
+        async with office.open():
+            await office.until_quiet()
+            office.clock.step(2 * MINUTE)
+            await office.until_quiet()
+            await office.until_idle()
+    assert await office.tasks.letters() == []
+    assert len({got.id for got in receiver.got}) == 10
+    assert (await office.only_channel(reader)).rests_until is None
+
+
+async def test_what_a_resting_channel_could_not_be_told_for_a_day_is_a_dead_letter(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    receiver.always = 500
+    await release(db, series, range(1, 11))
+    async with office.open():
+        await office.until_quiet()
+        for _ in range(4):
+            office.clock.step(8 * HOUR)
+            await asyncio.sleep(0.1)
+            await office.until_quiet()
+        await office.until_idle()
+    letters = await office.tasks.letters()
+    assert len(letters) == 10
+    assert {letter.queue for letter in letters} == {SENDS.name}
+
+
+@pytest.mark.parametrize(
+    ("failures", "expected"),
+    [(0, None), (4, None), (5, MINUTE), (6, 2 * MINUTE), (8, 8 * MINUTE), (9, LONGEST_REST), (10**6, LONGEST_REST)],
+)
+def test_how_long_a_channel_rests(failures, expected):
+    assert rest(failures) == expected
+
+
+def test_news_are_news_for_a_day():
+    assert not is_stale(NOON, Millis(NOON + NEWS_UNTIL))
+    assert is_stale(NOON, Millis(NOON + NEWS_UNTIL + 1))
