@@ -17,7 +17,7 @@ from pathlib import Path
 import asyncpg
 import msgspec
 
-from bench.bare import Bare, BarePostgres, BareSqlite, Chapter
+from bench._bare import Bare, BarePostgres, BareSqlite, Chapter
 from bench.harness import Line, compare, interleaved, median, say, show
 from tests.builders import NOON, a_new_chapter, a_new_item, put_on_shelf, stored_feed, stored_series, stored_shelf
 from tests.servers import Postgres, shared_folder

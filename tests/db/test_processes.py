@@ -16,7 +16,7 @@ from tsuzuki.db.sqlite_file import connect, path_of
 
 WRITERS = 4
 EACH = 200
-SOAK_EACH = 5000
+SOAK_EACH = 15_000
 KILLS = 10
 SOAK_KILLS = 100
 
