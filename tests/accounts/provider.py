@@ -27,6 +27,7 @@ class StrictProvider:
         self.base = ""
         self.claims: dict[str, Any] = {}
         self.metadata: dict[str, Any] = {}
+        self.user: dict[str, Any] = {}
         self.asked: list[str] = []
         self.sign_with: Any = None
         self.header: dict[str, Any] = {}
@@ -66,12 +67,23 @@ class StrictProvider:
         self.asked.append(request.path)
         return web.json_response({"keys": [self.key.as_dict(private=False)]})
 
+    def _is_client(self, request: web.Request, form: dict[str, Any]) -> bool:
+        if self.metadata.get("token_endpoint_auth_methods_supported") == ["client_secret_post"]:
+            return (form.get("client_id"), form.get("client_secret")) == (CLIENT, SECRET)
+        expected = base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
+        return request.headers.get("authorization") == f"Basic {expected}"
+
+    async def user_info(self, request: web.Request) -> web.Response:
+        self.asked.append(request.path)
+        if request.headers.get("authorization") != "Bearer a":
+            return web.Response(status=401)
+        return web.json_response(self.user)
+
     async def token(self, request: web.Request) -> web.Response:
         self.asked.append(request.path)
         form = await request.post()
-        expected = base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
         flow = self._codes.pop(str(form.get("code")), None)
-        if flow is None or request.headers.get("authorization") != f"Basic {expected}":
+        if flow is None or not self._is_client(request, dict(form)):
             return web.json_response({"error": "invalid_grant"}, status=400)
         digest = hashlib.sha256(str(form.get("code_verifier")).encode()).digest()
         if base64.urlsafe_b64encode(digest).decode().rstrip("=") != flow["code_challenge"]:
@@ -93,6 +105,7 @@ async def strict_provider() -> AsyncIterator[StrictProvider]:
     app.router.add_get("/.well-known/openid-configuration", provider.configuration)
     app.router.add_get("/keys", provider.keys)
     app.router.add_post("/token", provider.token)
+    app.router.add_get("/user", provider.user_info)
     runner = web.AppRunner(app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

@@ -131,6 +131,21 @@ def test_the_allowed_user_is_a_subject_or_a_verified_address(allowed, over, expe
     assert is_allowed(identity, allowed) == expected
 
 
+@only_sqlite
+async def test_a_provider_that_tells_the_address_only_when_asked_is_asked(door):
+    door.provider.metadata = {"userinfo_endpoint": f"{door.provider.base}/user"}
+    door.provider.user = {"sub": "subject-1", "email": "a@example.org", "email_verified": True}
+    assert (await door.walk(allowed_user="a@example.org")).signed_in.user.email == "a@example.org"
+    door.provider.user = {"sub": "another", "email": "a@example.org", "email_verified": True}
+    assert await door.refusal(allowed_user="a@example.org") == "failed"
+
+
+@only_sqlite
+async def test_a_provider_that_takes_our_secret_in_the_form_gets_it_there(door):
+    door.provider.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    assert (await door.walk(allowed_user="subject-1")).signed_in.user.role == "admin"
+
+
 # -- what must be proved
 
 

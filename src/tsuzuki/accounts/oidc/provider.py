@@ -43,6 +43,14 @@ class Metadata(msgspec.Struct, frozen=True):
     authorization_endpoint: str
     token_endpoint: str
     jwks_uri: str
+    userinfo_endpoint: str | None = None
+    token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
+
+    @property
+    def auth_method(self) -> str:
+        """How we prove who we are: by header, or in the form where the provider takes only that."""
+        in_form = "client_secret_post"
+        return in_form if self.token_endpoint_auth_methods_supported == (in_form,) else "client_secret_basic"
 
 
 class Provider:
@@ -57,7 +65,7 @@ class Provider:
     async def authorization_url(self, *, state: str, nonce: str, verifier: str) -> str:
         """Where to send the browser."""
         metadata = await self._discover()
-        async with self._client() as client:
+        async with self._client(metadata) as client:
             url, _ = client.create_authorization_url(
                 metadata.authorization_endpoint, state=state, nonce=nonce, code_verifier=verifier
             )
@@ -67,7 +75,7 @@ class Provider:
         """Whom the code stands for; ProviderFailed when that is not proved."""
         metadata = await self._discover()
         try:
-            async with self._client() as client:
+            async with self._client(metadata) as client:
                 token = await client.fetch_token(
                     metadata.token_endpoint, grant_type="authorization_code", code=code, code_verifier=verifier
                 )
@@ -76,7 +84,10 @@ class Provider:
         id_token = token.get("id_token")
         if not isinstance(id_token, str):
             raise ProviderFailed("The provider sent no id_token.")
-        return self._identity(await self._claims(metadata, id_token, nonce), metadata)
+        claims = await self._claims(metadata, id_token, nonce)
+        if "email" not in claims and metadata.userinfo_endpoint is not None:
+            claims = {**await self._user_info(metadata.userinfo_endpoint, token, claims["sub"]), **claims}
+        return self._identity(claims, metadata)
 
     async def _claims(self, metadata: Metadata, id_token: str, nonce: str) -> Mapping[str, Any]:
         try:
@@ -94,6 +105,13 @@ class Provider:
         except (JoseError, ValueError, TypeError) as error:
             raise ProviderFailed(f"The provider's id_token does not hold: {error}") from error
         return dict(claims)
+
+    async def _user_info(self, url: str, token: Mapping[str, Any], subject: str) -> Mapping[str, Any]:
+        """What some providers say only when asked once more; it must be about the same person."""
+        said = await self._get(url, authorization=f"Bearer {token.get('access_token')}")
+        if not isinstance(said, dict) or said.get("sub") != subject:
+            raise ProviderFailed("The provider's userinfo is about somebody else.")
+        return said
 
     async def _decode(self, metadata: Metadata, id_token: str) -> jwt.Token:
         keys = self._keys or await self._fetch_keys(metadata)
@@ -132,19 +150,20 @@ class Provider:
         self._keys = KeySet.import_key_set(await self._get(metadata.jwks_uri))
         return self._keys
 
-    async def _get(self, url: str) -> Any:
+    async def _get(self, url: str, **headers: str) -> Any:
         try:
             async with httpx2.AsyncClient(timeout=TIMEOUT_S) as client:
-                response = await client.get(url)
+                response = await client.get(url, headers=headers)
                 response.raise_for_status()
                 return response.json()
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
             raise ProviderFailed(f"The provider does not answer at {url}: {error}") from error
 
-    def _client(self) -> AsyncOAuth2Client:
+    def _client(self, metadata: Metadata) -> AsyncOAuth2Client:
         return AsyncOAuth2Client(
             self.options.client_id,
             self.options.client_secret,
+            token_endpoint_auth_method=metadata.auth_method,
             scope=SCOPE,
             redirect_uri=self.options.redirect_uri,
             code_challenge_method="S256",
