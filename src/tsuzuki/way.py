@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -20,6 +20,10 @@ from tsuzuki.coord.bell import Bell, MemoryBell
 from tsuzuki.coord.bell_wire import WiredBell
 from tsuzuki.coord.pacer import MemoryPacer, Pacer
 from tsuzuki.db import Database
+from tsuzuki.delivery.fanout import Delivered
+from tsuzuki.delivery.notices.announcing import Announcer
+from tsuzuki.delivery.notices.sending import Sender
+from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
 from tsuzuki.ingest.service import ChapterIngest, ItemIngest
 from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
 from tsuzuki.model.times import SECOND, Millis
@@ -34,9 +38,10 @@ from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Poller, PollOptions
 from tsuzuki.polling.trying import Trier
 from tsuzuki.polling.visit import Driver, LocalReader
-from tsuzuki.queue.policy import QueueSettings
+from tsuzuki.queue.attempts import BatchHandler, Handler
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.station import Station, Timed
+from tsuzuki.queue.tasks import Queue
 from tsuzuki.queue.worker import Worker
 from tsuzuki.settings import Settings
 from tsuzuki.worker.crew import Crew, Loop
@@ -46,7 +51,7 @@ if TYPE_CHECKING:
     from tsuzuki.coord.connecting import Redis
 
 Clock = Callable[[], Millis]
-QUEUES = (POLL_BELL, ITEMS.name, CHAPTERS.name)
+QUEUES = (POLL_BELL, ITEMS.name, CHAPTERS.name, NOTICES.name, SENDS.name)
 
 
 class Outside(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,9 +91,9 @@ async def open_way(
 ) -> AsyncIterator[Way]:
     """Open what polls, stores and delivers; nothing runs by itself yet."""
     async with AsyncExitStack() as parts:
-        bell = await _open_bell(parts, settings, redis)
+        bell = await _open_bell(parts, settings)
         outside = await parts.enter_async_context(open_outside(settings, clock=clock, redis=redis))
-        conditions = Conditions(pace_of(settings), clock, random.random)
+        conditions = Conditions(pace_of(settings), clock, random.random, bell.ring)
         options = PollOptions(lease=settings.task_lease)
         poller = Poller(db, outside.driver, outside.registry, conditions, folder_of=folder_of, options=options)
         yield Way(outside=outside, poller=poller, tasks=Tasks(db, bell, clock), bell=bell)
@@ -123,11 +128,6 @@ def _loops(
     queues: Collection[str],
     concurrency: int | None,
 ) -> Iterator[Loop]:
-    def sized(queue_settings: QueueSettings) -> QueueSettings:
-        most = concurrency or queue_settings.concurrency
-        return msgspec.structs.replace(queue_settings, lease=settings.task_lease, concurrency=most)
-
-    db, clock = station.db, station.clock
     if POLL_BELL in queues:
         yield PollLoop(
             way.poller,
@@ -136,12 +136,24 @@ def _loops(
             ingest_bells=(ITEMS.name, CHAPTERS.name),
             polled=lambda polled, seconds: station.timed(POLL_BELL, polled.outcome, seconds),
         )
-    if ITEMS.name in queues:
-        items = ItemIngest(db, clock=clock, after_commit=lambda done: way.bell.ring(*done.bells))
-        yield Worker(station, msgspec.structs.replace(ITEMS, settings=sized(ITEMS.settings)), items)
-    if CHAPTERS.name in queues:
-        chapters = ChapterIngest(db, clock=clock, after_commit=lambda done: way.bell.ring(*done.bells))
-        yield Worker(station, msgspec.structs.replace(CHAPTERS, settings=sized(CHAPTERS.settings)), chapters)
+    for queue, handler in _handlers(way, station):
+        if queue.name in queues:
+            most = concurrency or queue.settings.concurrency
+            sized = msgspec.structs.replace(queue.settings, lease=settings.task_lease, concurrency=most)
+            yield Worker(station, msgspec.structs.replace(queue, settings=sized), handler)
+
+
+def _handlers(way: Way, station: Station) -> Iterator[tuple[Queue[Any], Handler[Any] | BatchHandler[Any]]]:
+    """Every queue and who works it, in the order of the way."""
+    db, bell, clock = station.db, way.bell, station.clock
+
+    def ring(delivered: Delivered) -> None:
+        bell.ring(*delivered.bells)
+
+    yield ITEMS, ItemIngest(db, clock=clock, after_commit=ring)
+    yield CHAPTERS, ChapterIngest(db, clock=clock, after_commit=ring)
+    yield NOTICES, Announcer(db, bell, clock)
+    yield SENDS, Sender(db, way.outside.client, clock, dice=station.dice)
 
 
 # -- the parts
@@ -167,12 +179,12 @@ def pacer(redis: "Redis | None") -> Pacer:
     return RedisPacer(redis, _steady_micros)
 
 
-async def _open_bell(parts: AsyncExitStack, settings: Settings, redis: "Redis | None") -> Bell:
+async def _open_bell(parts: AsyncExitStack, settings: Settings) -> Bell:
     """In memory on SQLite, whose processes see each other's work at the polling floor; else through Redis or NOTIFY."""
-    if redis is not None:
+    if settings.redis_url is not None:
         from tsuzuki.coord.bell_redis import RedisWire
 
-        bell = WiredBell(RedisWire(redis))
+        bell = WiredBell(RedisWire(settings.redis_url))
     elif settings.database_url.startswith("postgres"):
         from tsuzuki.db.postgres_wire import PostgresWire
 

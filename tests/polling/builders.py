@@ -109,7 +109,7 @@ async def a_publisher(handler: Handler | None = None) -> AsyncIterator[Publisher
 @asynccontextmanager
 async def a_poller(db: Database, clock: Clock, *, lease: Millis = LEASE, **options: Any) -> AsyncIterator[Poller]:
     pool = ParsePool(PoolOptions(processes=1))
-    conditions = Conditions(PACE, clock, lambda: 0.5)
+    conditions = Conditions(PACE, clock, lambda: 0.5, options.pop("ring", lambda *_: None))
     async with a_client(repeats=0) as client:
         registry = Registry([("a test", Plain())])
         yield Poller(

@@ -6,16 +6,22 @@ from typing import Any
 from tsuzuki.connectors.config import SourceConfig, decode_config
 from tsuzuki.connectors.protocol import Connector
 from tsuzuki.db import Database, Tx
+from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.ingest.tasks import CHAPTERS, LARGEST_BATCH, ChapterBatch, ReleaseFound, in_order, release_hash
 from tsuzuki.model.errors import Invalid, ShapeChanged, SourceError
 from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.policy import Answered, Watched, next_look
-from tsuzuki.polling.saving import Conditions, after_failure, save_failure_or_lose_tx, visited
-from tsuzuki.polling.store import Answer, SeriesTarget, known_releases_tx, save_answer_tx
+from tsuzuki.polling.saving import (
+    Conditions,
+    after_failure,
+    save_answer_or_lose_tx,
+    save_failure_or_lose_tx,
+    visited,
+)
+from tsuzuki.polling.store import Answer, SeriesTarget, known_releases_tx
 from tsuzuki.polling.visit import Driver, LocalReader
-from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.store import enqueue_many_tx
 from tsuzuki.queue.tasks import NewTask
 from tsuzuki.sources.store import ClaimedWatch
@@ -46,6 +52,7 @@ class SeriesPoll:
         self._folder_of = folder_of
         self._pace = conditions.pace
         self._clock = conditions.clock
+        self._ring = conditions.ring
 
     async def run(self) -> int:
         """How many releases were handed to ingest. A SourceError has been written down when it comes out."""
@@ -86,22 +93,24 @@ class SeriesPoll:
             suspended_reason=look.why if look.at is None else None,
         )
 
-        async def save(tx: Tx) -> None:
-            if not await save_answer_tx(tx, self._watch, answer, now):
-                raise LeaseLost([self._watch.id])
+        async def save(tx: Tx) -> Delivered:
+            told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
             await enqueue_many_tx(tx, CHAPTERS, self._tasks(found), now=now)
+            return told
 
         try:
-            await self._db.with_tx(save)
+            told = await self._db.with_tx(save)
         except UnicodeError as error:  # half of a character: no engine stores it
             raise ShapeChanged(f"The source sends text that is none: {error}") from error
+        self._ring(*told.bells)
 
     async def _save_failure(self, error: SourceError) -> None:
         now = self._clock()
         failure = after_failure(
             self._watched, self._watch, error, gone_since=self._target.gone_since, pace=self._pace, now=now
         )
-        await self._db.with_tx(lambda tx: save_failure_or_lose_tx(tx, self._watch, failure, now))
+        told = await self._db.with_tx(lambda tx: save_failure_or_lose_tx(tx, self._watch, failure, now))
+        self._ring(*told.bells)
 
     def _tasks(self, found: Sequence[ReleaseFound]) -> list[NewTask[ChapterBatch]]:
         return [

@@ -6,6 +6,7 @@ import msgspec
 
 from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
 from tsuzuki.db import Database, Tx
+from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.ingest.tasks import ITEMS, LARGEST_BATCH, ItemBatch, item_hash
 from tsuzuki.model.errors import ShapeChanged, SourceError
 from tsuzuki.model.fetching import Validators
@@ -20,6 +21,7 @@ from tsuzuki.polling.saving import (
     after_failure,
     is_believed,
     moved_again,
+    save_answer_or_lose_tx,
     save_failure_or_lose_tx,
     visited,
 )
@@ -31,10 +33,8 @@ from tsuzuki.polling.store import (
     known_items_tx,
     known_links_tx,
     move_feed_tx,
-    save_answer_tx,
 )
 from tsuzuki.polling.visit import Driver
-from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.store import enqueue_many_tx
 from tsuzuki.queue.tasks import NewTask
 from tsuzuki.sources.store import ClaimedWatch
@@ -54,6 +54,7 @@ class FeedPoll:
         self._target = target
         self._pace = conditions.pace
         self._clock = conditions.clock
+        self._ring = conditions.ring
         self._is_unstable = False
         self._is_full = wants_full_fetch(target.last_full_at, conditions.clock(), conditions.dice())
 
@@ -113,27 +114,29 @@ class FeedPoll:
         moved = moved_again(self._moved_before, outcome.moved_to, now)
         answer = self._answer(outcome, moved, now)
 
-        async def save(tx: Tx) -> None:
-            if not await save_answer_tx(tx, self._watch, answer, now):
-                raise LeaseLost([self._watch.id])
+        async def save(tx: Tx) -> Delivered:
+            told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
             if outcome.harvest is not None:
                 unstable = outcome.harvest.unstable_keys or self._is_unstable
                 await describe_feed_tx(tx, self._target.feed_id, outcome.harvest, has_unstable_keys=unstable, now=now)
             if moved.to is not None and is_believed(moved, now):
                 await move_feed_tx(tx, self._target.feed_id, moved.to, now)
             await enqueue_many_tx(tx, ITEMS, self._tasks(found), now=now)
+            return told
 
         try:
-            await self._db.with_tx(save)
+            told = await self._db.with_tx(save)
         except UnicodeError as error:  # half of a character: no engine stores it
             raise ShapeChanged(f"The source sends text that is none: {error}") from error
+        self._ring(*told.bells)
 
     async def _save_failure(self, error: SourceError) -> None:
         now = self._clock()
         failure = after_failure(
             self._watched, self._watch, error, gone_since=self._target.gone_since, pace=self._pace, now=now
         )
-        await self._db.with_tx(lambda tx: save_failure_or_lose_tx(tx, self._watch, failure, now))
+        told = await self._db.with_tx(lambda tx: save_failure_or_lose_tx(tx, self._watch, failure, now))
+        self._ring(*told.bells)
 
     def _answer(self, outcome: FeedOutcome, moved: Moved, now: Millis) -> Answer:
         cache_control, expires_at = self._freshness(outcome, now)

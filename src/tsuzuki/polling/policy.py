@@ -142,6 +142,11 @@ def is_breaker_open(kind: str, failures: int) -> bool:
     return kind == "series" and failures >= BREAKER_AT
 
 
+def is_broken(failures: int, *, is_suspended: bool) -> bool:
+    """Whether those who follow it are told: too many failures in a row, or gone for good."""
+    return failures >= BREAKER_AT or is_suspended
+
+
 def wants_full_fetch(last_full_at: Millis | None, now: Millis, dice: float) -> bool:
     """R26: true when validators should be left out, because they may be frozen. `dice` in [0, 1) spreads it a day."""
     return last_full_at is None or now - last_full_at >= FULL_FETCH_EVERY + dice * DAY

@@ -8,11 +8,13 @@ import structlog
 
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.db import Tx
+from tsuzuki.delivery.fanout import NOTHING, Delivered
+from tsuzuki.delivery.outages.alerts import alert_broken_tx, alert_healed_tx
 from tsuzuki.model.errors import Gone, ShapeChanged, SourceError, Unavailable
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.polling.policy import Failed, Look, Pace, Watched, next_look
-from tsuzuki.polling.store import Failure, save_failure_tx
+from tsuzuki.polling.policy import Failed, Look, Pace, Watched, is_broken, next_look
+from tsuzuki.polling.store import Answer, Failure, save_answer_tx, save_failure_tx
 from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.store import ClaimedWatch
@@ -28,12 +30,18 @@ BELIEVE_MOVE_AFTER = Millis(2 * DAY)
 BELIEVE_MOVE_COUNT = 5
 
 
+def _silence(*_: str) -> None:
+    return None
+
+
 class Conditions(msgspec.Struct, frozen=True):
     """What a poll needs besides its watch."""
 
     pace: Pace
     clock: Callable[[], Millis]
     dice: Callable[[], float]
+    ring: Callable[..., None] = _silence
+    """Wakes those who wait for what a poll wrote; called with their names after the commit."""
 
 
 class Moved(msgspec.Struct, frozen=True):
@@ -94,9 +102,19 @@ def after_failure(
     )
 
 
-async def save_failure_or_lose_tx(tx: Tx, watch: ClaimedWatch, failure: Failure, now: Millis) -> int:
-    """The failures in a row; LeaseLost when the watch is no longer ours."""
+async def save_failure_or_lose_tx(tx: Tx, watch: ClaimedWatch, failure: Failure, now: Millis) -> Delivered:
+    """Write the outcome, and tell those who follow when it counts as broken now; LeaseLost when it is not ours."""
     failures = await save_failure_tx(tx, watch, failure, now)
     if failures is None:
         raise LeaseLost([watch.id])
-    return failures
+    if not is_broken(failures, is_suspended=failure.suspended_at is not None):
+        return NOTHING
+    return await alert_broken_tx(tx, watch.id, reason=failure.error, now=now)
+
+
+async def save_answer_or_lose_tx(tx: Tx, watch: ClaimedWatch, answer: Answer, now: Millis) -> Delivered:
+    """Write the outcome, and tell those who follow when the source was broken before; LeaseLost when it is not ours."""
+    if not await save_answer_tx(tx, watch, answer, now):
+        raise LeaseLost([watch.id])
+    # One that never failed cannot be broken, and most never do.
+    return await alert_healed_tx(tx, watch.id, now=now) if watch.consecutive_failures else NOTHING

@@ -1,0 +1,73 @@
+"""Those who follow a source are told once that it broke, and once that it works again."""
+
+import pytest
+
+from tests.builders import stored_feed, stored_watch
+from tests.delivery.builders import a_reader, events_of
+from tests.net.builders import answer
+from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, poll_one, state
+from tsuzuki.delivery.events.news import EVENTS_BELL
+from tsuzuki.polling.policy import BREAKER_AT
+
+
+@pytest.fixture
+async def publisher():
+    async with a_publisher() as publisher:
+        yield publisher
+
+
+async def poll_again(db, poller, clock, watch):
+    """One more poll at the next moment that the watch is due."""
+    clock.now = max(clock.now, (await state(db, watch)).next_check_at)
+    return await poll_one(poller)
+
+
+async def test_a_feed_that_breaks_is_told_of_once_and_once_more_when_it_heals(db, publisher):
+    clock, rung = Clock(), []
+    feed = await stored_feed(db, f"{publisher.url}/feed")
+    watch = await stored_watch(db, feed, host="127.0.0.1")
+    shelf = await a_reader(db, feeds=[feed])
+
+    async def alerts():
+        return [event.payload["is_broken"] for event in await events_of(db, shelf) if event.kind == "feed"]
+
+    async with a_poller(db, clock, ring=lambda *names: rung.extend(names)) as poller:
+        publisher.response = answer(500, b"")
+        for _ in range(BREAKER_AT - 1):
+            await poll_again(db, poller, clock, watch)
+        assert await alerts() == []
+        for _ in range(3):
+            await poll_again(db, poller, clock, watch)
+        assert await alerts() == [True]
+        assert rung == [EVENTS_BELL]
+        publisher.response = answer(200, a_feed("1"))
+        await poll_again(db, poller, clock, watch)
+        await poll_again(db, poller, clock, watch)
+        assert await alerts() == [True, False]
+        assert rung == [EVENTS_BELL, EVENTS_BELL]
+
+
+async def test_failures_that_pass_by_themselves_are_nobodys_business(db, publisher):
+    clock = Clock()
+    feed = await stored_feed(db, f"{publisher.url}/feed")
+    watch = await stored_watch(db, feed, host="127.0.0.1")
+    shelf = await a_reader(db, feeds=[feed])
+    async with a_poller(db, clock) as poller:
+        for _ in range(BREAKER_AT - 1):
+            await poll_again(db, poller, clock, watch)
+        publisher.response = answer(200, a_feed("1"))
+        await poll_again(db, poller, clock, watch)
+    assert [event.kind for event in await events_of(db, shelf)] == []
+
+
+async def test_a_feed_that_is_gone_for_good_is_told_of_at_the_confirmation(db, publisher):
+    clock = Clock()
+    feed = await stored_feed(db, f"{publisher.url}/feed")
+    watch = await stored_watch(db, feed, host="127.0.0.1")
+    shelf = await a_reader(db, feeds=[feed])
+    publisher.response = answer(410, b"")
+    async with a_poller(db, clock) as poller:
+        await poll_again(db, poller, clock, watch)
+        assert await events_of(db, shelf) == []
+        await poll_again(db, poller, clock, watch)
+    assert [event.kind for event in await events_of(db, shelf)] == ["feed"]
