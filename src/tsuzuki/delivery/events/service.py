@@ -7,7 +7,7 @@ import structlog
 
 from tsuzuki.coord.bell import Bell, MemoryBell
 from tsuzuki.db import Database
-from tsuzuki.delivery.counts import counts_tx
+from tsuzuki.delivery.counts import Counts, counts_tx
 from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, EventKind, NewEvent
 from tsuzuki.delivery.events.store import (
     Cursor,
@@ -27,7 +27,8 @@ from tsuzuki.model.times import Millis
 
 _FLOOR = 1.0
 _SOON = 0.05
-_LOOK_ANYWAY = 30.0
+_QUIET = 15.0
+"""After so many seconds without news a stream says that it is still there."""
 _PAGE = 100
 _SIGHTINGS = 1_000
 
@@ -44,13 +45,14 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Events:
-    """The streams of one process. `run` wakes them; without it they still look every half a minute."""
+    """The streams of one process. `run` wakes them; without it they still look, some times a minute."""
 
     def __init__(self, db: Database, bell: Bell, clock: Callable[[], Millis]) -> None:
         self._db = db
         self._bell = bell
         self._clock = clock
         self._streams = MemoryBell()
+        self._is_closed = False
 
     async def run(self) -> None:
         """Wake the streams of shelves that have news; ends only by being cancelled."""
@@ -67,15 +69,21 @@ class Events:
                 if await ear.wait(pause):
                     pause = _SOON / 2
 
-    async def follow(self, shelf_id: ShelfId, last_event_id: str | None) -> AsyncGenerator[Told, None]:
-        """The shelf's events from where the reader left off, for ever; at first, and after every change, the counts.
+    def close(self) -> None:
+        """End every stream: the process stops, and their readers come back elsewhere."""
+        self._is_closed = True
+        self._streams.ring_all()
 
-        None is missed and none is repeated. `missed` in the first counts says that the place is no longer known.
+    async def follow(self, shelf_id: ShelfId, last_event_id: str | None) -> AsyncGenerator[Told | None, None]:
+        """The shelf's events from where the reader left off, until `close`; at first, and after a change, the counts.
+
+        No event is missed and none is repeated; `missed` in the first counts says that the place is no longer known.
+        None comes from time to time while nothing happens.
         """
         with self._streams.listen(_name(shelf_id)) as ear:
             cursor, has_missed = await self._place(shelf_id, last_event_id)
             yield await self._counts(shelf_id, cursor, has_missed=has_missed)
-            while True:
+            while not self._is_closed:
                 page = await self._next(shelf_id, cursor)
                 for event in page:
                     cursor = event.cursor
@@ -83,8 +91,12 @@ class Events:
                         yield Told(str(cursor), event.kind, event.payload)
                 if any(event.kind in {"counts", "entry"} for event in page):
                     yield await self._counts(shelf_id, cursor)
-                if not page:
-                    await ear.wait(_LOOK_ANYWAY)
+                if not page and not await ear.wait(_QUIET):
+                    yield None
+
+    async def count(self, shelf_id: ShelfId) -> Counts:
+        """What the shelf has not read, now."""
+        return await self._db.read(lambda tx: counts_tx(tx, shelf_id))
 
     # -- one look for all
 
@@ -122,7 +134,7 @@ class Events:
 
     async def _counts(self, shelf_id: ShelfId, cursor: Cursor, *, has_missed: bool = False) -> Told:
         """Counted now, after the change that is told of was committed: a number in the event's row could be old."""
-        counts = await self._db.read(lambda tx: counts_tx(tx, shelf_id))
+        counts = await self.count(shelf_id)
         data = msgspec.json.encode(msgspec.structs.asdict(counts) | {"missed": has_missed}).decode()
         return Told(None if cursor == Cursor() else str(cursor), "counts", data)
 

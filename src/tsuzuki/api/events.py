@@ -1,0 +1,68 @@
+"""What happens on a shelf, as it happens: server-sent events."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.delivery.counts import Counts
+from tsuzuki.delivery.events.service import Events, Told
+from tsuzuki.model.errors import NotFound, Unavailable
+from tsuzuki.model.ids import ShelfId
+
+_LONGEST_S = 600.0
+"""Then the reader comes back, as one who still may: a session that was ended must not hear on for ever."""
+
+_RETRY = b"retry: 2000\n\n"
+_STILL_HERE = b": still here\n\n"
+
+
+async def follow_events(
+    *, query: ShelfQuery, caller: Caller, request: Request, oneself: Oneself, events: Events
+) -> StreamingResponse:
+    """A `text/event-stream` of `entry`, `counts`, `feed` and `job` events.
+
+    `Last-Event-ID` resumes without a gap; where that is no longer possible, the first `counts` says `missed`.
+    """
+    shelf = await query.pick(caller, oneself)
+    lines = _lines(events, shelf.id, request.headers.get("last-event-id"))
+    return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+async def show_counts(query: ShelfQuery, caller: Caller, oneself: Oneself, events: Events) -> Counts:
+    """How much is unread: in all, by group, by feed, by series."""
+    return await events.count((await query.pick(caller, oneself)).id)
+
+
+async def _lines(events: Events, shelf_id: ShelfId, last_event_id: str | None) -> AsyncIterator[bytes]:
+    ends_at = time.monotonic() + _LONGEST_S
+    yield _RETRY
+    async with aclosing(events.follow(shelf_id, last_event_id)) as stream:
+        try:
+            async for told in stream:
+                yield _STILL_HERE if told is None else _message(told)
+                if time.monotonic() >= ends_at:
+                    return
+        except Unavailable:
+            return  # the reader comes back, and is told then
+
+
+def _message(told: Told) -> bytes:
+    """The data is JSON of ours and has no line breaks."""
+    place = "" if told.id is None else f"id: {told.id}\n"
+    return f"{place}event: {told.kind}\ndata: {told.data}\n\n".encode()
+
+
+_read = declaring("inbox", Access.READ)
+
+ENDPOINTS = (
+    _read("GET", "/events", follow_events, "What happens, as it happens", errors=(NotFound,)),
+    _read("GET", "/counts", show_counts, "How much is unread", errors=(NotFound,)),
+)

@@ -1,0 +1,124 @@
+"""What came in, newest first."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.api.views import Listing, Time, shown
+from tsuzuki.delivery.inbox.service import Inbox
+from tsuzuki.delivery.inbox.store import InboxEntry, Wanted
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import iso
+
+
+class InboxQuery(ShelfQuery, frozen=True, kw_only=True):
+    """Which entries, how many, and below which `next_cursor`."""
+
+    kind: Literal["item", "chapter"] | None = None
+    unread: bool | None = None
+    limit: Annotated[int, Meta(ge=1, le=100)] = 50
+    before: Annotated[str, Meta(max_length=64)] | None = None
+
+
+class ItemRef(msgspec.Struct, frozen=True, kw_only=True):
+    """An item, without its content."""
+
+    id: str
+    feed_id: str | None
+    """Null when the shelf is no longer subscribed."""
+    title: str
+    link: str | None
+    author: str | None
+    pub_date: Time | None
+
+
+class ChapterRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A chapter and its series."""
+
+    id: str
+    series_id: str
+    series_title: str
+    title: str
+    number: str | None
+    volume: str | None
+    published_at: Time | None
+
+
+class EntryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that came in: an item or a chapter."""
+
+    id: str
+    kind: Literal["item", "chapter"]
+    unread: bool
+    saved: bool
+    created_at: Time
+    item: ItemRef | None = None
+    chapter: ChapterRef | None = None
+
+
+class CursorMeta(msgspec.Struct, frozen=True):
+    """How many there are, and where the next page begins; null at the end."""
+
+    total: int
+    next_cursor: str | None
+
+
+async def list_inbox(
+    query: InboxQuery, caller: Caller, oneself: Oneself, inbox: Inbox
+) -> Listing[EntryView, CursorMeta]:
+    """Newest first."""
+    shelf = await query.pick(caller, oneself)
+    wanted = Wanted(kind=query.kind, unread=query.unread)
+    page = await inbox.page(shelf.id, wanted, before=query.before, most=query.limit)
+    return Listing([_entry(entry) for entry in page.entries], CursorMeta(page.total, page.next_cursor))
+
+
+def _entry(entry: InboxEntry) -> EntryView:
+    return EntryView(
+        id=str(entry.id),
+        kind="chapter" if entry.item_id is None else "item",
+        unread=entry.unread,
+        saved=entry.saved,
+        created_at=iso(entry.created_at),
+        item=_item(entry),
+        chapter=_chapter(entry),
+    )
+
+
+def _item(entry: InboxEntry) -> ItemRef | None:
+    if entry.item_id is None:
+        return None
+    return ItemRef(
+        id=str(entry.item_id),
+        feed_id=None if entry.feed_id is None else show_id(entry.feed_id),
+        title=entry.item_title or "",
+        link=entry.link,
+        author=entry.author,
+        pub_date=shown(entry.item_published_at),
+    )
+
+
+def _chapter(entry: InboxEntry) -> ChapterRef | None:
+    if entry.chapter_id is None or entry.series_id is None:
+        return None
+    return ChapterRef(
+        id=str(entry.chapter_id),
+        series_id=show_id(entry.series_id),
+        series_title=entry.series_title or "",
+        title=entry.chapter_title or "",
+        number=entry.number,
+        volume=entry.volume,
+        published_at=shown(entry.chapter_published_at),
+    )
+
+
+_read = declaring("inbox", Access.READ)
+
+ENDPOINTS = (_read("GET", "/inbox", list_inbox, "What came in", errors=(NotFound,)),)

@@ -1,0 +1,1 @@
+"""What came into a shelf's inbox, newest first."""

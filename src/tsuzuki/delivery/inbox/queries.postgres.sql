@@ -1,0 +1,2 @@
+-- fragment: by_unread
+entry

@@ -1,0 +1,45 @@
+-- The page first, by an index of entry; only its rows are joined with what they are about.
+
+-- fragment: columns
+select id, unread, saved, sort_at, created_at, feed_id, item_id, series_id, chapter_id
+
+-- fragment: below
+shelf_id = :shelf_id and (sort_at, id) < (cast(:sort_at as bigint), cast(:id as bigint)) and {is_wanted}
+
+-- fragment: is_wanted
+(cast(:kind as text) is null or (cast(:kind as text) = 'item') = (item_id is not null))
+
+-- fragment: by_unread
+-- Without statistics SQLite would walk through everything that was ever read.
+entry indexed by entry_unread
+
+-- fragment: entries
+select page.id, page.unread, page.saved, page.sort_at, page.created_at,
+  page.item_id, subscription.public_id as feed_id, item.title as item_title, item.link, item.author,
+  item.published_at as item_published_at,
+  page.chapter_id, series.public_id as series_id, series.title as series_title, chapter.title as chapter_title,
+  chapter.number, chapter.volume, chapter.published_at as chapter_published_at
+from page
+left join item on item.id = page.item_id
+left join subscription on subscription.shelf_id = :shelf_id and subscription.feed_id = page.feed_id
+left join chapter on chapter.id = page.chapter_id
+left join series on series.id = page.series_id
+order by page.sort_at desc, page.id desc
+
+-- name: all_entries
+with page as ({columns} from entry where {below} order by sort_at desc, id desc limit :most)
+{entries};
+
+-- name: unread_entries
+with page as ({columns} from {by_unread} where {below} and unread order by sort_at desc, id desc limit :most)
+{entries};
+
+-- name: read_entries
+with page as ({columns} from entry where {below} and not unread order by sort_at desc, id desc limit :most)
+{entries};
+
+-- name: count_all
+select count(*) from entry where shelf_id = :shelf_id and {is_wanted};
+
+-- name: count_unread
+select count(*) from {by_unread} where shelf_id = :shelf_id and {is_wanted} and unread;
