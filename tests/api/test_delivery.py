@@ -1,0 +1,271 @@
+"""Inbox, events and channels over a real server: whose they are, what they show, and how a stream ends and resumes."""
+
+import asyncio
+import os
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from tests.api.people import API, Visitor
+from tests.app import serving_resources
+from tests.builders import NOON, stored_feed, stored_series
+from tests.delivery.builders import entry_ids, follow, publish, release, subscribe, task_keys
+from tests.delivery.post import until
+from tests.net.builders import a_client
+from tests.queue.builders import wall
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.guard.policy import Limits
+from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.services import build_accounts
+from tsuzuki.accounts.sessions import Device
+from tsuzuki.accounts.store import list_shelves_tx
+from tsuzuki.accounts.tokens import Wish
+from tsuzuki.accounts.users import NewPerson
+from tsuzuki.api import channels, events, inbox
+from tsuzuki.api.build import build_api
+from tsuzuki.api.gate import AccountsGate
+from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.delivery.events.service import Events
+from tsuzuki.delivery.inbox.service import Inbox
+from tsuzuki.delivery.notices.service import Channels
+from tsuzuki.delivery.notices.tasks import SENDS
+from tsuzuki.edge.auth import Callers
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.store import mark_entries_tx
+
+ENDPOINTS = (*inbox.ENDPOINTS, *events.ENDPOINTS, *channels.ENDPOINTS)
+HOOK = {"kind": "webhook", "name": "Hook", "config": {"url": "http://127.0.0.1:9/key"}}
+
+
+class House:
+    """A server with only what delivery offers."""
+
+    def __init__(self, db: Any, stack: AsyncExitStack) -> None:
+        self.db = db
+        self.bell = MemoryBell()
+        self.accounts = build_accounts(Ground(db, wall, os.urandom), Limits())
+        self.events = Events(db, self.bell, wall)
+        self._stack = stack
+
+    async def open(self) -> "House":
+        callers = Callers(self.accounts.sessions, self.accounts.tokens)
+        client = await self._stack.enter_async_context(a_client())
+        services: dict[type, object] = {
+            Inbox: Inbox(self.db),
+            Events: self.events,
+            Channels: Channels(self.db, client, self.bell, clock=wall),
+            **self.accounts.by_type(),
+        }
+        self.api = build_api(services, version="0", gate=AccountsGate(callers), endpoints=ENDPOINTS)
+        self.client = await self._stack.enter_async_context(serving_resources(self.api.resources))
+        self._running = asyncio.create_task(self.events.run())
+        self._stack.push_async_callback(self._stop)
+        return self
+
+    async def _stop(self) -> None:
+        self.events.close()
+        self._running.cancel()
+        await asyncio.gather(self._running, return_exceptions=True)
+
+    async def reader(self, *scopes: Any) -> tuple[Visitor, Any]:
+        """Somebody with a tenant and a shelf of their own: by session, or by a token with these scopes."""
+        tenant = await self.accounts.tenants.add(SYSTEM, "A")
+        name = f"user{os.urandom(4).hex()}"
+        user = await self.accounts.users.add(SYSTEM, NewPerson(username=name, tenant_id=tenant.public_id))
+        [shelf] = await self.db.read(lambda tx: list_shelves_tx(tx, user.tenant_id))
+        if scopes:
+            made = await self.accounts.tokens.make_for(SYSTEM, user, Wish(name="test", scopes=scopes))
+            return Visitor(self.client, token=made.key), shelf.id
+        return Visitor(self.client, cookie=await self._session(user)), shelf.id
+
+    async def _session(self, user: Any) -> str:
+        device, sign_in = Device("127.0.0.1", "test"), self.accounts.sign_in
+        opened = await self.db.with_tx(lambda tx: sign_in.open_session_tx(tx, user, device, reason="test"))
+        key: str = opened.key
+        return key
+
+    def ring(self, delivered: Any) -> None:
+        self.bell.ring(*delivered.bells)
+
+
+@pytest.fixture
+async def house(db):
+    async with AsyncExitStack() as stack:
+        yield await House(db, stack).open()
+
+
+@asynccontextmanager
+async def listening(house, visitor, **headers):
+    """An open stream, as messages."""
+    said = visitor.headers | {name.replace("_", "-"): value for name, value in headers.items()}
+    async with house.client._session.get(f"{house.client.base}{API}/events", headers=said) as response:
+        assert response.status == 200
+        yield response, _messages(response)
+
+
+async def _messages(response):
+    fields: dict[str, str] = {}
+    async for raw in response.content:
+        line = raw.decode().rstrip("\n")
+        if not line and "event" in fields:
+            yield fields
+            fields = {}
+        elif ": " in line:
+            name, _, value = line.partition(": ")
+            fields[name] = value
+
+
+async def some(messages, count):
+    async with asyncio.timeout(10):
+        return [await anext(messages) for _ in range(count)]
+
+
+# -- the inbox
+
+
+async def test_the_inbox_shows_items_and_chapters_page_by_page(db, house):
+    visitor, shelf = await house.reader()
+    feed, series = await stored_feed(db), await stored_series(db, "One")
+    await subscribe(db, shelf, feed)
+    await follow(db, shelf, series)
+    await publish(db, feed, "ab")
+    await release(db, series, [45], now=Millis(NOON + 5))
+    first = (await visitor.get("/inbox?limit=2")).json()
+    assert (first["meta"]["total"], [entry["kind"] for entry in first["data"]]) == (3, ["chapter", "item"])
+    chapter = first["data"][0]
+    assert chapter.keys() == {"id", "kind", "unread", "saved", "created_at", "chapter"}
+    assert (chapter["chapter"]["series_title"], chapter["chapter"]["number"]) == ("One", "45")
+    rest = (await visitor.get(f"/inbox?limit=2&before={first['meta']['next_cursor']}")).json()
+    assert (rest["meta"]["next_cursor"], [entry["item"]["title"] for entry in rest["data"]]) == (None, ["Item a"])
+    only = (await visitor.get("/inbox?kind=chapter&unread=true")).json()
+    assert only["data"] == [chapter]
+    counts = (await visitor.get("/counts")).json()["data"]
+    assert (counts["unread"], counts["items"], counts["chapters"]) == (3, 2, 1)
+
+
+async def test_i8_nobody_sees_the_inbox_of_another_tenant(db, house):
+    _, shelf = await house.reader()
+    feed = await stored_feed(db)
+    await subscribe(db, shelf, feed)
+    await publish(db, feed, "a")
+    stranger, _ = await house.reader()
+    assert (await stranger.get("/inbox")).json()["data"] == []
+    assert (await Visitor(house.client).get("/inbox")).status == 401
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=101", "kind=other", "before=nonsense", "unread=maybe", "more=1"])
+async def test_a_wrong_question_is_refused_by_name(house, query):
+    visitor, _ = await house.reader()
+    answer = await visitor.get(f"/inbox?{query}")
+    assert (answer.status, answer.json()["code"]) == (400, "VALIDATION_ERROR")
+    assert answer.json()["details"][0]["field"] == query.partition("=")[0]
+
+
+# -- the stream
+
+
+async def test_a_stream_tells_what_comes_in_and_resumes_without_a_gap(db, house):
+    visitor, shelf = await house.reader()
+    feed = await stored_feed(db)
+    await subscribe(db, shelf, feed)
+    async with listening(house, visitor) as (response, messages):
+        assert response.headers["content-type"].startswith("text/event-stream")
+        await some(messages, 2)
+        house.ring(await publish(db, feed, "a"))
+        entry, counts = await some(messages, 2)
+    assert (entry["event"], msgspec.json.decode(entry["data"])["count"]) == ("entry", 1)
+    assert (counts["event"], msgspec.json.decode(counts["data"])["unread"]) == ("counts", 1)
+    await publish(db, feed, "bc")
+    ids = await entry_ids(db, shelf)
+    await db.with_tx(lambda tx: mark_entries_tx(tx, shelf, ids[:1], unread=False, now=NOON))
+    async with listening(house, visitor, last_event_id=entry["id"]) as (_, messages):
+        first, second, last = await some(messages, 3)
+    assert msgspec.json.decode(first["data"])["missed"] is False
+    assert (second["event"], msgspec.json.decode(second["data"])["count"]) == ("entry", 2)
+    assert msgspec.json.decode(last["data"])["unread"] == 2
+
+
+async def test_a_stream_needs_a_reader_and_a_scope(house):
+    assert (await Visitor(house.client).get("/events")).status == 401
+    visitor, _ = await house.reader("write")
+    assert (await visitor.get("/events")).status == 403
+
+
+async def test_a_reader_who_leaves_is_noticed(db, house):
+    visitor, _ = await house.reader()
+    async with listening(house, visitor) as (_, messages):
+        await some(messages, 2)
+        assert house.events._streams._ears
+
+    async def nobody_listens():
+        return not house.events._streams._ears
+
+    await until(nobody_listens)
+
+
+async def test_streams_end_when_the_process_stops(house):
+    visitor, _ = await house.reader()
+    async with listening(house, visitor) as (response, messages):
+        await some(messages, 2)
+        house.events.close()
+        async with asyncio.timeout(5):
+            assert [message async for message in messages] == []
+        assert response.content.at_eof()
+
+
+# -- channels
+
+
+async def test_a_channel_is_made_shown_changed_tried_and_removed(db, house):
+    visitor, _ = await house.reader()
+    made = await visitor.post("/channels", HOOK)
+    assert made.status == 201
+    data = made.json()["data"]
+    assert data["made"]["secret"].startswith("whsec_")
+    path = f"/channels/{data['channel']['id']}"
+    listed = (await visitor.get("/channels")).json()["data"]
+    assert listed == [data["channel"]]
+    assert listed[0]["config"] == {"url": "http://127.0.0.1:9/***", "secret": "***"}
+    changed = await visitor.ask("PATCH", path, {"name": "Other", "config": listed[0]["config"], "is_enabled": False})
+    assert (changed.status, changed.json()["data"]["name"], changed.json()["data"]["is_enabled"]) == (
+        200,
+        "Other",
+        False,
+    )
+    assert (await visitor.post(f"{path}/test")).status == 202
+    assert len(await task_keys(db, SENDS.name)) == 1
+    assert (await visitor.ask("DELETE", path)).status == 204
+    assert (await visitor.ask("DELETE", path)).status == 404
+
+
+async def test_a_channel_that_may_not_be_called_or_exists_is_refused(house):
+    visitor, _ = await house.reader()
+    inside = HOOK | {"config": {"url": "http://169.254.169.254/latest"}}
+    refused = await visitor.post("/channels", inside)
+    assert (refused.status, refused.json()["details"][0]["field"]) == (400, "config.url")
+    await visitor.post("/channels", HOOK)
+    again = await visitor.post("/channels", HOOK)
+    assert (again.status, again.json()["code"]) == (409, "CONFLICT")
+
+
+async def test_i8_a_channel_of_another_tenant_is_not_there(house):
+    owner, _ = await house.reader()
+    path = f"/channels/{(await owner.post('/channels', HOOK)).json()['data']['channel']['id']}"
+    stranger, _ = await house.reader()
+    assert (await stranger.ask("PATCH", path, {"name": "Mine"})).status == 404
+    assert (await stranger.ask("DELETE", path)).status == 404
+    assert (await stranger.post(f"{path}/test")).status == 404
+    assert (await stranger.get("/channels")).json()["data"] == []
+
+
+async def test_a_token_that_only_reads_changes_no_channel(house):
+    visitor, _ = await house.reader("read")
+    assert (await visitor.get("/channels")).status == 200
+    assert (await visitor.post("/channels", HOOK)).status == 403
+
+
+async def test_what_is_declared_is_valid_openapi(house):
+    OpenAPIV31SpecValidator(house.api.document).validate()
