@@ -7,6 +7,7 @@ the machine, the system's own binaries are.
 import contextlib
 import importlib.util
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -19,6 +20,7 @@ from pathlib import Path
 
 NOBODY = 65534
 PATIENCE_S = 60
+ROOMY = 4 * 1024**3
 
 
 class ServerMissing(Exception):
@@ -127,7 +129,7 @@ class Postgres:
     def __init__(self, folder: Path, *, durable: bool = False, memory: str = "64MB") -> None:
         self._binaries = postgres_binaries(folder)
         self._folder = folder
-        self._data = folder / "pgdata"
+        self._data = (folder if durable else _in_memory(folder)) / f"tsuzuki-pgdata-{secrets.token_hex(4)}"
         self._log = folder / "postgres.log"
         self._durable = durable
         self._memory = memory
@@ -170,11 +172,24 @@ class Postgres:
             return subprocess.run(probe, check=False, timeout=20).returncode == 0
         return _accepts(self.port)
 
+    def remove(self) -> None:
+        """Stop it and forget its data."""
+        self.stop()
+        shutil.rmtree(self._data, ignore_errors=True)
+
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """SIGINT: fast. SIGQUIT: immediate, as after a crash."""
         if self._server is not None:
             self._server.stop(how)
             self._server = None
+
+
+def _in_memory(folder: Path) -> Path:
+    """Where data that nobody keeps is quickest: memory where there is plenty, else the folder."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > ROOMY:
+        return memory
+    return folder
 
 
 def _accepts(port: int) -> bool:
@@ -238,7 +253,7 @@ def servers() -> Iterator[tuple[str, str]]:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         if postgres_url is None:
             postgres = Postgres(folder).start()
-            stack.callback(postgres.stop)
+            stack.callback(postgres.remove)
             postgres_url = postgres.url
         if redis_url is None:
             redis = Redis(folder).start()

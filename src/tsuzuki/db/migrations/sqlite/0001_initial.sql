@@ -267,7 +267,6 @@ create table watch (
   check ((feed_id is null) <> (series_source_id is null))
 ) strict;
 create index watch_due on watch (priority, next_check_at) where suspended_at is null;
-create index watch_host on watch (host);
 create index watch_refresh on watch (refresh_at) where refresh_at is not null;
 
 -- What was found --------------------------------------------------------------------------------------------
@@ -440,9 +439,9 @@ create index follow_group on follow (group_id);
 create table entry (
   id integer primary key,
   shelf_id integer not null references shelf (id) on delete cascade,
-  feed_id integer references feed (id) on delete cascade,
+  feed_id integer,  -- its item's, for the lists by feed: the item goes with its feed, and the entry with its item
   item_id integer references item (id) on delete cascade,
-  series_id integer references series (id) on delete restrict,
+  series_id integer,  -- its chapter's, in the same way
   chapter_id integer references chapter (id) on delete restrict,  -- I9: a reader's state holds the chapter
   unread integer not null default 1 check (unread in (0, 1)),
   saved integer not null default 0 check (saved in (0, 1)),
