@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.ingest.store import NewChapter, NewItem, NewRelease
 from tsuzuki.model.harvest import FoundChapter, FoundItem
 from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, WatchId
@@ -126,8 +127,15 @@ def release_hash(release: ReleaseFound) -> bytes:
 
 def in_order(found: Iterable[FoundChapter]) -> list[ReleaseFound]:
     """A source lists the newest first; its order counts from the oldest (R11). A key that stands twice counts once."""
-    oldest_first = list(reversed({release_key(each): each for each in found}.values()))
+    oldest_first = list(reversed({release_key(each): each for each in map(_storable, found)}.values()))
     return [ReleaseFound(each, order) for order, each in enumerate(oldest_first)]
+
+
+def _storable(found: FoundChapter) -> FoundChapter:
+    """With text that both engines take, whatever a connector made of an answer."""
+    texts = {name: text for name, text in msgspec.structs.asdict(found).items() if isinstance(text, str)}
+    valid = {name: valid_text(text) for name, text in texts.items()}
+    return found if valid == texts else msgspec.structs.replace(found, **valid)
 
 
 def _hash(value: object) -> bytes:
