@@ -483,7 +483,9 @@ async def enqueue_at(world, clock: Clock, key: str, **over: Any) -> None:
 
 async def give_back_all_but(world, kept: str) -> None:
     back = parse_queries(
-        "tests", "-- name: back\nupdate task set status = 'queued', lease_token = lease_token + 1 where key <> :kept"
+        "tests",
+        "-- name: back\n"
+        "update task set status = 'queued', lease_token = lease_token + 1, lease_until = null where key <> :kept",
     ).back
     await world.db.with_tx(lambda tx: tx.run(back, kept=kept))
 

@@ -3,8 +3,8 @@
 (select cast(value ->> 0 as bigint) as id, cast(value ->> 1 as bigint) as token from json_each(cast(:rows as text))) as held
 
 -- fragment: is_held
--- I4: a token that is not the newest, or a task that is over, matches nothing.
-task.id = held.id and task.lease_token = held.token and task.status = 'running'
+-- I4: a token that is not the newest, or a task that does not run (which has no lease), matches nothing.
+task.id = held.id and task.lease_token = held.token and task.lease_until is not null
 
 -- fragment: kept_place
 -- What was begun was due, and keeps its place in the queue; it still is when the clock has gone back since (REL-19g).

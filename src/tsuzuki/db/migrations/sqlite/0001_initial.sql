@@ -529,6 +529,16 @@ create table channel (
   unique (shelf_id, name)
 ) strict;
 
+-- How much came at once, over all the batches of a poll: a flood is told once (REL-29).
+create table surge (
+  kind text not null check (kind in ('item', 'chapter', 'catalogue')),
+  of_id integer not null,  -- the feed or the series; no foreign key: rows are forgotten within a day
+  since integer not null,
+  count integer not null check (count > 0),
+  primary key (kind, of_id)
+) strict, without rowid;
+create index surge_age on surge (since);
+
 create table outage (
   id integer primary key,
   watch_id integer not null references watch (id) on delete cascade,
@@ -560,7 +570,8 @@ create table task (
   error text,
   first_failed_at integer,
   created_at integer not null,
-  finished_at integer
+  finished_at integer,
+  check ((status = 'running') = (lease_until is not null))
 ) strict;
 create unique index task_active on task (queue, key) where status in ('queued', 'running');
 create index task_due on task (queue, priority, run_at, id) where status = 'queued';

@@ -1,0 +1,426 @@
+"""The queue: no-op tasks, ours on both engines, against a bare claim and complete loop, and against pgqueuer.
+
+`python -m bench.queue [--small]`. All contestants run in one run, in turns, each worker in a process of its own under
+uvloop, on one PostgreSQL that syncs every commit; the best round of each counts, for noise only ever takes away. The
+bare loop is the driver and two statements over our own table, 50 tasks at a time, without leases that are kept,
+payloads that are decoded, or a transaction of the effect. pgqueuer is installed into a temporary folder, and shown at
+the best of several batch sizes.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import msgspec
+import uvloop
+
+from bench.harness import say
+from tests.servers import Postgres, shared_folder
+from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.db import Database, DatabaseOptions, open_database
+from tsuzuki.db.migrate import migrate
+from tsuzuki.db.sqlite_file import connect, path_of
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.policy import QueueSettings
+from tsuzuki.queue.service import Tasks
+from tsuzuki.queue.station import Station
+from tsuzuki.queue.store import finish_tx
+from tsuzuki.queue.tasks import NewTask, Queue, Task
+from tsuzuki.queue.worker import Worker
+
+ROOT = Path(__file__).resolve().parent.parent
+BATCH = 50
+CHUNK = 1_000
+LOOK_EVERY = 0.02
+PGQUEUER_BATCHES = (50, 100, 250, 500)
+PATIENCE = 300
+INSTALLED = "TSUZUKI_BENCH_PGQUEUER"
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """What a no-op task carries."""
+
+    number: int
+
+
+def wall() -> Millis:
+    return Millis(time.time_ns() // 1_000_000)
+
+
+# -- the workers, each in a process of its own
+
+
+class OneByOne:
+    """A transaction for each task."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def handle(self, task: Task[Nothing]) -> None:
+        await self._db.with_tx(lambda tx: finish_tx(tx, task, now=wall()))
+
+
+class Batches:
+    """A transaction for each batch."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def handle_all(self, tasks: Sequence[Task[Nothing]]) -> None:
+        await self._db.with_tx(lambda tx: finish_tx(tx, *tasks, now=wall()))
+
+
+async def work_ours(url: str, handler: Callable[[Database], Any], settings: QueueSettings) -> None:
+    db = await open_database(DatabaseOptions(url))
+    station = Station(db=db, bell=MemoryBell(), clock=wall, name=f"bench-{os.getpid()}")
+    worker = Worker(station, Queue("bench", Nothing, settings), handler(db))
+    await ready()
+    await worker.run()
+
+
+CLAIM_BARE = """
+update task set status = 'running', lease_token = lease_token + 1, lease_until = {1}, worker = 'bare'
+where id in (
+  select id from task where status = 'queued' and queue = 'bench' and {due} <= {0}
+  order by priority, run_at, id limit 50 {lock}
+) returning id, lease_token, payload"""
+
+
+FINISH_BARE = "update task set status = 'done', lease_until = null, finished_at = {0} where id {1}"
+
+
+async def work_bare_postgres(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    claim = await connection.prepare(CLAIM_BARE.format("$1", "$2", due="run_at", lock="for update skip locked"))
+    finish = await connection.prepare(FINISH_BARE.format("$1", "= any ($2)"))
+    await ready()
+    while rows := await claim.fetch(wall(), wall() + 30_000):
+        await finish.fetch(wall(), [row["id"] for row in rows])
+    await asyncio.sleep(PATIENCE)
+
+
+async def work_bare_sqlite(url: str) -> None:
+    connection = connect(path_of(url))
+    finish = FINISH_BARE.format("?1", "in (select value from json_each(?2))")
+    await ready()
+    while True:
+        connection.execute("begin immediate")
+        rows = connection.execute(CLAIM_BARE.format("?1", "?2", due="+run_at", lock=""), (wall(), wall() + 30_000)).get
+        connection.execute("commit")
+        if not rows:
+            break
+        connection.execute("begin immediate")
+        connection.execute(finish, (wall(), msgspec.json.encode([row[0] for row in rows]).decode()))
+        connection.execute("commit")
+    await asyncio.sleep(PATIENCE)
+
+
+async def work_pgqueuer(url: str, batch: int) -> None:
+    from pgqueuer import AsyncpgPoolDriver, Queries, QueueManager  # type: ignore[import-not-found]  # comes later
+
+    async def nothing(_: Any) -> None:
+        return None
+
+    async with asyncpg.create_pool(url) as pool:
+        manager = QueueManager(queries=Queries(AsyncpgPoolDriver(pool)))
+        manager.entrypoint("bench")(nothing)
+        await ready()
+        await manager.run(batch_size=batch)
+
+
+async def ready() -> None:
+    """Tell the parent, and begin when it says so."""
+    print("ready", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+
+
+def child(who: str, url: str) -> None:
+    find_installed()
+    kind, _, batch = who.partition(":")
+    batched = QueueSettings(batch=BATCH, concurrency=4)
+    works = {
+        "ours": lambda: work_ours(url, Batches, batched),
+        "ours-each": lambda: work_ours(url, OneByOne, QueueSettings(concurrency=50)),
+        "bare-postgres": lambda: work_bare_postgres(url),
+        "bare-sqlite": lambda: work_bare_sqlite(url),
+        "pgqueuer": lambda: work_pgqueuer(url, int(batch)),
+    }
+    uvloop.run(works[kind]())
+
+
+# -- enqueueing, in this process
+
+
+Enqueue = Callable[[range], Awaitable[None]]
+
+
+@contextlib.asynccontextmanager
+async def ours(url: str) -> AsyncIterator[Enqueue]:
+    db = await open_database(DatabaseOptions(url))
+    tasks, queue = Tasks(db, MemoryBell(), wall), Queue("bench", Nothing)
+
+    async def enqueue(numbers: range) -> None:
+        await tasks.enqueue_many(queue, [NewTask(str(n), Nothing(n)) for n in numbers])
+
+    yield enqueue
+    await db.close()
+
+
+INSERT_SQLITE = "insert into task (queue, key, payload, run_at, created_at) values ('bench', ?1, ?2, ?3, ?3)"
+INSERT_POSTGRES = """
+insert into task (queue, key, payload, run_at, created_at)
+select 'bench', key, payload, $3::bigint, $3 from unnest($1::text[], $2::text[]) as new (key, payload)"""
+
+
+@contextlib.asynccontextmanager
+async def bare_postgres(url: str) -> AsyncIterator[Enqueue]:
+    connection = await asyncpg.connect(url)
+
+    async def enqueue(numbers: range) -> None:
+        payloads = [msgspec.json.encode(Nothing(n)).decode() for n in numbers]
+        await connection.execute(INSERT_POSTGRES, [str(n) for n in numbers], payloads, wall())
+
+    yield enqueue
+    await connection.close()
+
+
+@contextlib.asynccontextmanager
+async def bare_sqlite(url: str) -> AsyncIterator[Enqueue]:
+    connection = connect(path_of(url))
+
+    async def enqueue(numbers: range) -> None:
+        now = wall()
+        rows = ((str(n), msgspec.json.encode(Nothing(n)).decode(), now) for n in numbers)
+        connection.execute("begin immediate")
+        connection.executemany(INSERT_SQLITE, rows)
+        connection.execute("commit")
+
+    yield enqueue
+    connection.close()
+
+
+@contextlib.asynccontextmanager
+async def pgqueuer(url: str) -> AsyncIterator[Enqueue]:
+    from pgqueuer import AsyncpgDriver, Queries
+
+    connection = await asyncpg.connect(url)
+    queries = Queries(AsyncpgDriver(connection))
+
+    async def enqueue(numbers: range) -> None:
+        payloads: list[bytes | None] = [msgspec.json.encode(Nothing(n)) for n in numbers]
+        await queries.enqueue(["bench"] * len(numbers), payloads, [0] * len(numbers))
+
+    yield enqueue
+    await connection.close()
+
+
+# -- one contest
+
+
+class Contestant(msgspec.Struct, frozen=True):
+    """One way to do it."""
+
+    name: str
+    url: str
+    opened: Callable[[str], AbstractAsyncContextManager[Enqueue]]
+    table: str = "task"
+    unfinished: str = "status in ('queued', 'running')"
+
+
+class Best(msgspec.Struct):
+    """Tasks per second, the best round of each."""
+
+    enqueue: float = 0.0
+    one: float = 0.0
+    two: float = 0.0
+
+
+async def play(contestant: Contestant, count: int, best: Best) -> None:
+    """A round: enqueue and work with one worker, then with two."""
+    for workers in (1, 2):
+        await ask(contestant.url, f"delete from {contestant.table}")
+        if contestant.url.startswith("postgres"):
+            await ask(contestant.url, f"vacuum analyze {contestant.table}")
+        async with contestant.opened(contestant.url) as enqueue:
+            began = time.perf_counter()
+            for first in range(0, count, CHUNK):
+                await enqueue(range(first, first + CHUNK))
+            best.enqueue = max(best.enqueue, count / (time.perf_counter() - began))
+        rate = count / await work(contestant, workers)
+        if workers == 1:
+            best.one = max(best.one, rate)
+        else:
+            best.two = max(best.two, rate)
+
+
+async def work(contestant: Contestant, workers: int) -> float:
+    """Seconds until so many workers have done everything."""
+    children = [start(contestant) for _ in range(workers)]
+    left = f"select 1 from {contestant.table} where {contestant.unfinished} limit 1"
+    try:
+        for started in children:
+            assert started.stdout is not None
+            await asyncio.to_thread(started.stdout.readline)
+        began = time.perf_counter()
+        for started in children:
+            assert started.stdin is not None
+            started.stdin.write(b"go\n")
+            started.stdin.flush()
+        while await ask(contestant.url, left):
+            is_dead = any(started.poll() is not None for started in children)
+            if is_dead or time.perf_counter() - began > PATIENCE:
+                raise RuntimeError(f"{contestant.name} did not finish")
+            await asyncio.sleep(LOOK_EVERY)
+        return time.perf_counter() - began
+    finally:
+        for started in children:
+            started.kill()
+            started.communicate()
+
+
+def start(contestant: Contestant) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "bench.queue", "--child", contestant.name, contestant.url]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+async def ask(url: str, statement: str) -> Any:
+    if url.startswith("sqlite"):
+        with contextlib.closing(connect(path_of(url))) as file:
+            return file.execute(statement).get
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(statement)
+    finally:
+        await connection.close()
+
+
+# -- setting up
+
+
+@contextlib.contextmanager
+def pgqueuer_installed() -> Iterator[bool]:
+    """Into a folder that goes away again; False, and a line that says so, when that cannot be done."""
+    folder = tempfile.mkdtemp(prefix="tsuzuki-bench-")
+    uv = Path(sys.executable).with_name("uv")
+    attempts = [
+        [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, "pgqueuer[asyncpg]"],
+        [str(uv), "pip", "install", "--quiet", "--target", folder, "pgqueuer[asyncpg]"],
+    ]
+    try:
+        done = any(_succeeds(command) for command in attempts)
+        if done:
+            os.environ[INSTALLED] = folder
+            find_installed()
+        yield done
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def find_installed() -> None:
+    """At the end of the path: what both of us use is the same."""
+    if folder := os.environ.get(INSTALLED):
+        sys.path.append(folder)
+        importlib.invalidate_caches()
+
+
+def _succeeds(command: Sequence[str]) -> bool:
+    try:
+        return subprocess.run(command, check=False, capture_output=True, timeout=300).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+async def contestants(url: str, sqlite_url: str, *, with_pgqueuer: bool, small: bool) -> list[Contestant]:
+    for each in (url, sqlite_url):
+        await migrate(DatabaseOptions(each), now=0)
+    found = [
+        Contestant("ours", sqlite_url, ours),
+        Contestant("ours-each", sqlite_url, ours),
+        Contestant("bare-sqlite", sqlite_url, bare_sqlite),
+        Contestant("ours", url, ours),
+        Contestant("ours-each", url, ours),
+        Contestant("bare-postgres", url, bare_postgres),
+    ]
+    if with_pgqueuer:
+        from pgqueuer import AsyncpgDriver, Queries
+
+        connection = await asyncpg.connect(url)
+        await Queries(AsyncpgDriver(connection)).install()
+        await connection.close()
+        found += [
+            Contestant(f"pgqueuer:{batch}", url, pgqueuer, table="pgqueuer", unfinished="true")
+            for batch in (PGQUEUER_BATCHES[:2] if small else PGQUEUER_BATCHES)
+        ]
+    return found
+
+
+async def measure(url: str, sqlite_url: str, *, with_pgqueuer: bool, small: bool) -> dict[tuple[str, str], Best]:
+    count, rounds = (2_000, 1) if small else (20_000, 3)
+    best: dict[tuple[str, str], Best] = {}
+    players = await contestants(url, sqlite_url, with_pgqueuer=with_pgqueuer, small=small)
+    for number in range(rounds):
+        for player in players:
+            say(f"round {number + 1}: {player.name} on {player.url.partition(':')[0]}")
+            await play(player, count, best.setdefault((player.name, player.url.partition(":")[0]), Best()))
+    return best
+
+
+# -- saying it
+
+
+def show(best: dict[tuple[str, str], Best]) -> None:
+    rivals = [(name, figures) for (name, _), figures in best.items() if name.startswith("pgqueuer")]
+    names = {"ours": "ours, in batches of 50", "ours-each": "ours, a transaction for each"}
+    print(f"\nNo-op tasks per second\n{'':40}{'enqueue':>12}{'one worker':>12}{'two workers':>12}")
+    for (name, engine), figures in best.items():
+        label = f"{engine}: {names.get(name, name)}"
+        print(f"{label:40}{figures.enqueue:12,.0f}{figures.one:12,.0f}{figures.two:12,.0f}")
+    print(f"\n{'Ours in batches, as a share of':40}{'enqueue':>12}{'one worker':>12}{'two workers':>12}  target")
+    for engine, bare in (("sqlite", "bare-sqlite"), ("postgresql", "bare-postgres")):
+        _compare(f"the bare loop on {engine}", best["ours", engine], best[bare, engine], target=0.5)
+    if rivals:
+        rival = Best(*(max(getattr(each, field) for _, each in rivals) for field in ("enqueue", "one", "two")))
+        _compare("pgqueuer at its best", best["ours", "postgresql"], rival, target=1.5)
+    else:
+        print("pgqueuer could not be installed here; that comparison is left out.")
+
+
+def _compare(label: str, mine: Best, other: Best, *, target: float) -> None:
+    ratios = [mine.enqueue / other.enqueue, mine.one / other.one, mine.two / other.two]
+    mark = "ok" if min(ratios[1:]) >= target else "MISSED"
+    print(f"{label:40}{''.join(f'{ratio:12.2f}' for ratio in ratios)}  at least {target}  {mark}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure the queue.")
+    parser.add_argument("--small", action="store_true", help="fewer tasks and rounds: does it still run?")
+    parser.add_argument("--child", nargs=2, metavar=("WHO", "URL"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(*options.child)
+        return
+    folder = shared_folder()
+    postgres = Postgres(folder, durable=True).start()
+    try:
+        with pgqueuer_installed() as is_there, tempfile.TemporaryDirectory() as place:
+            sqlite_url = f"sqlite://{place}/queue.db"
+            show(asyncio.run(measure(postgres.url, sqlite_url, with_pgqueuer=is_there, small=options.small)))
+    finally:
+        postgres.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
