@@ -48,6 +48,11 @@ class Client:
             headers = {name.lower(): value for name, value in response.headers.items()}
             return Answer(response.status, headers, await response.read())
 
+    async def begin(self, method: str, path: str, **options: Any) -> Answer:
+        """The head of an answer; its body is not waited for."""
+        async with self._session.request(method, URL(self.base + path, encoded=True), **options) as response:
+            return Answer(response.status, {name.lower(): value for name, value in response.headers.items()}, b"")
+
     async def get(self, path: str, **options: Any) -> Answer:
         return await self.ask("GET", path, **options)
 

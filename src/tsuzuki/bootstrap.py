@@ -3,9 +3,10 @@
 A new part is opened here, in the order in which parts stand on one another; what was opened is closed in reverse.
 """
 
+import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,11 +21,14 @@ from tsuzuki.accounts.guard.policy import Limits
 from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.api.about import About
 from tsuzuki.api.build import build_api
+from tsuzuki.api.feeds import Door
 from tsuzuki.api.gate import AccountsGate
 from tsuzuki.api.oidc import OidcDoor
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
+from tsuzuki.delivery.events.service import Events
+from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.edge.auth import Callers
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.probes import probes
@@ -33,8 +37,11 @@ from tsuzuki.edge.stack import build_app
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId, uuid7
 from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.polling.shelving import ForShelves
 from tsuzuki.queue.station import Timed
 from tsuzuki.settings import Settings
+from tsuzuki.shelves.ground import Ground as ShelvesGround
+from tsuzuki.shelves.services import Reading, build_reading
 from tsuzuki.way import QUEUES, Way, crew, open_way
 from tsuzuki.web.build import build_web
 from tsuzuki.worker.crew import Crew
@@ -56,6 +63,7 @@ class Tsuzuki(msgspec.Struct, frozen=True):
     new_id: Callable[[], PublicId]
     db: Database
     accounts: Accounts
+    reading: Reading
     way: Way
     metrics: Metrics
     app: ASGIApp
@@ -153,17 +161,49 @@ async def open_tsuzuki(
         )
         accounts = accounts_of(settings, db, clock)
         await _welcome(accounts, settings)
+        reading = reading_of(way, db, clock)
+        services = {
+            Door: Door(accounts.oneself, reading.subscriptions, way.outside.trier),
+            Inbox: Inbox(db),
+            Events: _open_events(parts, way, db, clock),
+            **reading.by_type(),
+        }
         yield Tsuzuki(
             settings=settings,
             clock=clock,
-            new_id=lambda: uuid7(clock(), os.urandom(10)),
+            new_id=partial(_new_id, clock),
             db=db,
             accounts=accounts,
+            reading=reading,
             way=way,
             metrics=metrics,
-            app=_build_app(settings, accounts, metrics, asked),
+            app=_build_app(settings, accounts, metrics, asked, services=services),
             crew=loops,
         )
+
+
+def _new_id(clock: Clock) -> PublicId:
+    return uuid7(clock(), os.urandom(10))
+
+
+def reading_of(way: Way, db: Database, clock: Clock) -> Reading:
+    """The services of shelves, joined to what lies above them."""
+    above = ForShelves(way.poller, way.outside.client, way.bell, poll_bell=POLL_BELL)
+    return build_reading(ShelvesGround(db, clock, partial(_new_id, clock), above))
+
+
+def _open_events(parts: AsyncExitStack, way: Way, db: Database, clock: Clock) -> Events:
+    """Events for open streams, told until the end."""
+    events = Events(db, way.bell, clock)
+    telling = asyncio.ensure_future(events.run())
+
+    async def end() -> None:
+        events.close()
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)
+
+    parts.push_async_callback(end)
+    return events
 
 
 def _open_redis(parts: AsyncExitStack, settings: Settings) -> "Redis | None":
@@ -205,17 +245,23 @@ async def _measure_queues(way: Way, metrics: Metrics, clock: Clock) -> None:
 
 
 def _build_app(
-    settings: Settings, accounts: Accounts, metrics: Metrics, asked_by_machines: Sequence[Resource]
+    settings: Settings,
+    accounts: Accounts,
+    metrics: Metrics,
+    asked_by_machines: Sequence[Resource],
+    *,
+    services: Mapping[type, object],
 ) -> ASGIApp:
     engine = accounts.ground.db.engine
     callers = Callers(accounts.sessions, accounts.tokens)
-    services: dict[type, object] = {
+    known: dict[type, object] = {
         About: About("tsuzuki", __version__, engine),
         Callers: callers,
         OidcDoor: _oidc_door(settings, accounts),
         **accounts.by_type(),
+        **services,
     }
-    api = build_api(services, version=__version__, gate=AccountsGate(callers))
+    api = build_api(known, version=__version__, gate=AccountsGate(callers))
     web = build_web(version=__version__, engine=engine, document=api.document)
     return build_app(
         [*asked_by_machines, *api.resources, *web.resources],

@@ -35,6 +35,10 @@ class Visitor:
         options: dict[str, Any] = {} if body is None else {"json": body}
         return await self.client.ask(method, API + path, headers=self.headers | said, **options)
 
+    async def begin(self, method: str, path: str, _: Any = None) -> Answer:
+        """The head of an answer that may never end."""
+        return await self.client.begin(method, API + path, headers=self.headers)
+
     async def get(self, path: str, **headers: str) -> Answer:
         return await self.ask("GET", path, **headers)
 
@@ -61,6 +65,7 @@ class Town:
     def __init__(self, client: Client, opened: Tsuzuki, time: Time, other_tenant: PublicId) -> None:
         self.client = client
         self.accounts = opened.accounts
+        self.reading = opened.reading
         self.app = opened.app
         self.time = time
         self.other_tenant = other_tenant

@@ -7,7 +7,24 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.api import PREFIX, about, auditlog, joining, me, oidc, sessions, shelf, tenants, users
+from tsuzuki.api import (
+    PREFIX,
+    about,
+    auditlog,
+    bookmarks,
+    events,
+    feeds,
+    groups,
+    inbox,
+    items,
+    joining,
+    me,
+    oidc,
+    sessions,
+    shelf,
+    tenants,
+    users,
+)
 from tsuzuki.api.binding import BindingError, Services, bind
 from tsuzuki.api.endpoints import Endpoint, Gate, PublicGate
 from tsuzuki.api.openapi import Json, document
@@ -20,6 +37,12 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *oidc.ENDPOINTS,
     *me.ENDPOINTS,
     *shelf.ENDPOINTS,
+    *groups.ENDPOINTS,
+    *feeds.ENDPOINTS,
+    *items.ENDPOINTS,
+    *bookmarks.ENDPOINTS,
+    *inbox.ENDPOINTS,
+    *events.ENDPOINTS,
     *users.ENDPOINTS,
     *tenants.ENDPOINTS,
     *auditlog.ENDPOINTS,

@@ -1,5 +1,6 @@
 """The one way out: `Client.fetch` for an answer as a whole, `Client.stream` for one that is passed on as it comes."""
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -23,6 +24,7 @@ from tsuzuki.net.statuses import LOOKED_AT, challenge_error, status_error
 from tsuzuki.net.urls import parse
 
 _REPEATABLE = frozenset({"GET", "HEAD"})
+_PATIENCE_WITH_NAMES = 3.0
 
 
 class Client:
@@ -80,6 +82,19 @@ class Client:
         target = parse(url)
         async with Budget(self._options.deadlines).spend(target.host):
             await self._exchange.dialer.lane_of(target, hidden=True)
+        return str(target)
+
+    async def vet(self, url: str, proxy: str | None = None) -> str:
+        """As `check`, for an address that is stored now and called later: a name that has no answer at the moment is
+        judged by its form alone. It is judged again at every call.
+        """
+        target = parse(url)
+        try:
+            async with asyncio.timeout(_PATIENCE_WITH_NAMES):
+                await self._exchange.dialer.route_to(target, proxy)
+                await self._exchange.dialer.lane_of(target, hidden=True)
+        except (Unreachable, TimeoutError):
+            self._options.guard.check_public_form(target)
         return str(target)
 
     async def _fetch(self, ask: Ask, origin: SourceIdentity) -> Reply:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from tsuzuki.connectors.config import decode_config
-from tsuzuki.connectors.discovery import discover
+from tsuzuki.connectors.discovery import FoundFeed, discover
 from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
 from tsuzuki.connectors.protocol import Connector
 from tsuzuki.connectors.registry import Registry
@@ -82,9 +82,13 @@ class Trier:
         try:
             return self._feed(await self._driver.run(visit(url), _for(url)), now)
         except NotAFeed:
-            feeds = await self._driver.run(discover(url), _for(url))
+            feeds = await self.find_feeds(url)
         found = tuple(TriedInstallment(feed.url, feed.title, feed.url) for feed in feeds)
         return self._tried("page", url, found, now)
+
+    async def find_feeds(self, url: str) -> tuple[FoundFeed, ...]:
+        """The feeds of a page, best first; the page itself when it is one."""
+        return await self._driver.run(discover(url), _for(url))
 
     def _connectors_for(self, url: str) -> Iterable[Connector]:
         host = urlsplit(url).hostname

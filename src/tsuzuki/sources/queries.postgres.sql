@@ -10,3 +10,7 @@ where id = any (array(
   for update skip locked
 ))
 returning id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, body_hash, consecutive_failures;
+
+-- name: hold_feed
+-- Held to the end of the transaction: who subscribes and who drops the last subscription wait for each other.
+select id from feed where id = :id for update;

@@ -44,3 +44,46 @@ where id in (
   limit :most
 )
 returning id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, body_hash, consecutive_failures;
+
+-- name: hold_feed
+-- One writer at a time: nothing to hold, but it may be gone.
+select id from feed where id = :id;
+
+-- name: find_feed_watch
+select id from watch where feed_id = :feed_id;
+
+-- name: count_followers
+select count(*) from subscription where feed_id = :feed_id;
+
+-- name: relink_feed
+-- Only for a feed that a single shelf follows: what it said of itself stays until it says something else.
+update feed set link = :link, proxy = :proxy, updated_at = :now where id = :id;
+
+-- name: reset_watch
+-- Another address: nothing that was learned of the old one counts. Due at once (I5); the lease's token outdates a poll
+-- that is under way. `first_harvest_at` stays: what the same items bring again is no news, and what is new is.
+update watch
+set host = :host, next_check_at = :now, next_check_why = '', refresh_at = null, lease_token = lease_token + 1,
+  lease_until = null, etag = null, last_modified = null, cache_control = null, expires_at = null,
+  retry_after_until = null, body_hash = null, last_checked_at = null, last_full_at = null, last_http_status = null,
+  last_success_at = null, last_error_at = null, last_error = null, last_error_code = null, consecutive_failures = 0,
+  moved_to = null, moved_count = 0, moved_since = null, gone_since = null
+where feed_id = :feed_id;
+
+-- name: rest_watch
+-- Nobody waits for it: it is not called until somebody does.
+update watch set suspended_at = :now, suspended_reason = :reason
+where feed_id = :feed_id and suspended_at is null
+  and not exists (select 1 from subscription where subscription.feed_id = :feed_id and subscription.suspended_at is null);
+
+-- name: wake_watch
+-- Due at once. `reason` limits it to watches that rest for this reason; null wakes from any.
+update watch
+set suspended_at = null, suspended_reason = null, gone_since = null, next_check_at = :now, next_check_why = ''
+where feed_id = :feed_id and suspended_at is not null
+  and (cast(:reason as text) is null or suspended_reason = cast(:reason as text))
+  and exists (select 1 from subscription where subscription.feed_id = :feed_id and subscription.suspended_at is null);
+
+-- name: drop_feed
+-- R70: the content goes when nobody follows it any more; whoever subscribes holds the feed first.
+delete from feed where id = :id and not exists (select 1 from subscription where subscription.feed_id = :id);

@@ -57,6 +57,51 @@ async def add_feed_tx(tx: Tx, link: str, *, now: Millis, proxy: str = "", title:
     return await tx.one(FeedId, q.find_feed, link=link, proxy=proxy), False
 
 
+async def find_feed_tx(tx: Tx, link: str, proxy: str = "") -> FeedId | None:
+    """The feed behind this link, if it is known."""
+    return await tx.maybe(FeedId, q.find_feed, link=link, proxy=proxy)
+
+
+async def hold_feed_tx(tx: Tx, feed_id: FeedId) -> bool:
+    """Hold a feed to the end of the transaction; False when it is gone."""
+    return await tx.maybe(FeedId, q.hold_feed, id=feed_id) is not None
+
+
+async def find_feed_watch_tx(tx: Tx, feed_id: FeedId) -> WatchId:
+    """The watch on a feed."""
+    return await tx.one(WatchId, q.find_feed_watch, feed_id=feed_id)
+
+
+async def count_followers_tx(tx: Tx, feed_id: FeedId) -> int:
+    """How many shelves follow a feed."""
+    return await tx.one(int, q.count_followers, feed_id=feed_id)
+
+
+async def relink_feed_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now: Millis) -> None:
+    """Give a feed another address."""
+    await tx.run(q.relink_feed, id=feed_id, link=link, proxy=proxy, now=now)
+
+
+async def reset_watch_tx(tx: Tx, feed_id: FeedId, *, host: str, now: Millis) -> None:
+    """Forget what was learned of a feed's old address; due at once."""
+    await tx.run(q.reset_watch, feed_id=feed_id, host=host, now=now)
+
+
+async def rest_watch_tx(tx: Tx, feed_id: FeedId, *, reason: str, now: Millis) -> bool:
+    """Suspend the watch if nobody waits for the feed."""
+    return bool(await tx.run(q.rest_watch, feed_id=feed_id, reason=reason, now=now))
+
+
+async def wake_watch_tx(tx: Tx, feed_id: FeedId, *, reason: str | None, now: Millis) -> bool:
+    """Make a suspended watch due if somebody waits for the feed; a reason limits it to watches that rest for it."""
+    return bool(await tx.run(q.wake_watch, feed_id=feed_id, reason=reason, now=now))
+
+
+async def drop_feed_tx(tx: Tx, feed_id: FeedId) -> bool:
+    """Delete a feed with its items if nobody follows it."""
+    return bool(await tx.run(q.drop_feed, id=feed_id))
+
+
 async def add_source_tx(tx: Tx, new: NewSource, now: Millis) -> SourceId:
     """Register a source; UniqueViolation on `source.name` or `source.slug`."""
     return await tx.one(SourceId, q.add_source, **msgspec.structs.asdict(new), now=now)

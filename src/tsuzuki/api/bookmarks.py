@@ -1,0 +1,158 @@
+"""Bookmarks: what a reader keeps."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.api.cursors import CursorQuery, listing
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.forms import Body, Moment
+from tsuzuki.api.ids import IdText, id_in_field, id_in_path
+from tsuzuki.api.inbox import CursorMeta
+from tsuzuki.api.items import NumberText, number_in_path
+from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.api.views import Listing, Time, shown
+from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import from_datetime, iso
+from tsuzuki.shelves.bookmarks.nouns import Bookmark, NewBookmark
+from tsuzuki.shelves.bookmarks.service import Bookmarks
+
+Note = Annotated[str, Meta(max_length=10_000)]
+
+
+class BookmarkQuery(CursorQuery, frozen=True, kw_only=True):
+    """Of a feed or a group."""
+
+    feed_id: IdText | None = None
+    group_id: IdText | None = None
+
+
+class BookmarkView(msgspec.Struct, frozen=True, kw_only=True):
+    """A snapshot; `item_id` is null once the item is gone from the shelf."""
+
+    id: str
+    item_id: str | None
+    feed_id: str | None
+    link: str
+    title: str
+    content: str
+    pub_date: Time | None
+    feed_name: str
+    note: str
+    created_at: Time
+
+
+class BookmarkBody(Body, frozen=True, kw_only=True):
+    """An item of the shelf; or a page, with at least its link and title."""
+
+    item_id: NumberText | None = None
+    link: Annotated[str, Meta(min_length=1, max_length=8192)] | None = None
+    title: Annotated[str, Meta(min_length=1, max_length=2000)] | None = None
+    content: Annotated[str, Meta(max_length=1_000_000)] = ""
+    feed_name: Annotated[str, Meta(max_length=500)] = ""
+    pub_date: Moment | None = None
+    note: Note = ""
+
+    def __post_init__(self) -> None:
+        if (self.item_id is None) == (self.link is None):
+            raise ValueError("Say item_id, or link and title.")
+        if self.link is not None and self.title is None:
+            raise ValueError("title is required with link.")
+        if self.item_id is not None and (self.title, self.content, self.feed_name, self.pub_date) != (
+            None,
+            "",
+            "",
+            None,
+        ):
+            raise ValueError("An item says its title, content, feed_name and pub_date itself.")
+
+
+class NoteBody(Body, frozen=True, kw_only=True):
+    """What to remember with it."""
+
+    note: Note
+
+
+async def list_bookmarks(
+    query: BookmarkQuery, caller: Caller, oneself: Oneself, bookmarks: Bookmarks
+) -> Listing[BookmarkView, CursorMeta]:
+    """Newest first."""
+    shelf = await query.pick(caller, oneself)
+    feed, group = id_in_field(query.feed_id, "feed_id"), id_in_field(query.group_id, "group_id")
+    page = await bookmarks.list(shelf.id, feed=feed, group=group, after=query.after, most=query.limit)
+    return listing(page, bookmark_view)
+
+
+async def create_bookmark(
+    *, query: ShelfQuery, body: BookmarkBody, caller: Caller, oneself: Oneself, bookmarks: Bookmarks
+) -> BookmarkView:
+    """A snapshot of an item, or of a page that is given."""
+    shelf = await query.pick(caller, oneself)
+    if body.item_id is not None:
+        return bookmark_view(await bookmarks.add_item(shelf.id, number_in_path(body.item_id), body.note))
+    new = NewBookmark(
+        link=(body.link or "").strip(),
+        title=body.title or "",
+        content=body.content,
+        feed_name=body.feed_name,
+        note=body.note,
+        published_at=None if body.pub_date is None else from_datetime(body.pub_date),
+    )
+    return bookmark_view(await bookmarks.add(shelf.id, new))
+
+
+async def show_bookmark(
+    *, bookmark_id: IdText, query: ShelfQuery, caller: Caller, oneself: Oneself, bookmarks: Bookmarks
+) -> BookmarkView:
+    """One bookmark."""
+    shelf = await query.pick(caller, oneself)
+    return bookmark_view(await bookmarks.get(shelf.id, id_in_path(bookmark_id, "bookmark")))
+
+
+async def change_bookmark(
+    *, bookmark_id: IdText, query: ShelfQuery, body: NoteBody, caller: Caller, oneself: Oneself, bookmarks: Bookmarks
+) -> BookmarkView:
+    """Writes a note on it."""
+    shelf = await query.pick(caller, oneself)
+    return bookmark_view(await bookmarks.set_note(shelf.id, id_in_path(bookmark_id, "bookmark"), body.note))
+
+
+async def delete_bookmark(
+    *, bookmark_id: IdText, query: ShelfQuery, caller: Caller, oneself: Oneself, bookmarks: Bookmarks
+) -> None:
+    """Forgets it."""
+    shelf = await query.pick(caller, oneself)
+    await bookmarks.delete(shelf.id, id_in_path(bookmark_id, "bookmark"))
+
+
+def bookmark_view(bookmark: Bookmark) -> BookmarkView:
+    """A bookmark as its reader sees it."""
+    return BookmarkView(
+        id=show_id(bookmark.public_id),
+        item_id=None if bookmark.item_id is None else str(bookmark.item_id),
+        feed_id=None if bookmark.feed_id is None else show_id(bookmark.feed_id),
+        link=bookmark.link,
+        title=bookmark.title,
+        content=bookmark.content,
+        pub_date=shown(bookmark.published_at),
+        feed_name=bookmark.feed_name,
+        note=bookmark.note,
+        created_at=iso(bookmark.created_at),
+    )
+
+
+_read = declaring("bookmarks", Access.READ)
+_write = declaring("bookmarks", Access.WRITE)
+
+ENDPOINTS = (
+    _read("GET", "/bookmarks", list_bookmarks, "Bookmarks", errors=(NotFound,)),
+    _write("POST", "/bookmarks", create_bookmark, "Keep something", status=201, errors=(NotFound, Conflict)),
+    _read("GET", "/bookmarks/{bookmark_id}", show_bookmark, "One bookmark", errors=(NotFound,)),
+    _write("PATCH", "/bookmarks/{bookmark_id}", change_bookmark, "Write a note", errors=(NotFound,)),
+    _write("DELETE", "/bookmarks/{bookmark_id}", delete_bookmark, "Delete a bookmark", errors=(NotFound,)),
+)

@@ -1,0 +1,265 @@
+"""A shelf's feeds."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Shelf
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.feed_views import FeedView, feed_view
+from tsuzuki.api.forms import Body
+from tsuzuki.api.ids import IdText, id_in_field, id_in_path
+from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.edge.errors import failure_of
+from tsuzuki.model.errors import Conflict, Invalid, NotFound, RefusedAddress, SourceError
+from tsuzuki.model.ids import PublicId, show_id
+from tsuzuki.model.secrets import mask_text
+from tsuzuki.model.times import DAY, SECOND, Millis
+from tsuzuki.polling.trying import Trier
+from tsuzuki.shelves.subscriptions.service import Change, Subscriptions, Tried, Wish
+
+Link = Annotated[str, Meta(min_length=1, max_length=8192)]
+Name = Annotated[str, Meta(max_length=500)]
+Proxy = Annotated[str, Meta(max_length=1000)]
+
+MOST_AT_ONCE = 1_000
+
+
+class FeedQuery(ShelfQuery, frozen=True, kw_only=True):
+    """Of one group, or of one status."""
+
+    group_id: IdText | None = None
+    status: Literal["ok", "error", "suspended"] | None = None
+
+
+class FeedBody(Body, frozen=True, kw_only=True):
+    """A feed to follow; without a group it comes into the default one."""
+
+    link: Link
+    name: Name = ""
+    group_id: IdText | None = None
+    site_url: Link | None = None
+    proxy: Proxy = ""
+    suspended: bool = False
+
+
+class FeedChangeBody(Body, frozen=True, kw_only=True):
+    """What to change. An empty `proxy` is none; a null `interval` (seconds) or `retention` (days) is the usual."""
+
+    name: Name | UnsetType = UNSET
+    group_id: IdText | UnsetType = UNSET
+    link: Link | UnsetType = UNSET
+    site_url: Link | UnsetType = UNSET
+    suspended: bool | UnsetType = UNSET
+    proxy: Proxy | UnsetType = UNSET
+    interval: Annotated[int, Meta(ge=300, le=30 * 86_400)] | UnsetType | None = UNSET
+    full_text: bool | UnsetType = UNSET
+    retention: Annotated[int, Meta(ge=1, le=36_500)] | UnsetType | None = UNSET
+    notify: bool | UnsetType = UNSET
+
+
+class BatchEntry(Body, frozen=True, kw_only=True):
+    """One of many feeds."""
+
+    link: Link
+    name: Name = ""
+    group_id: IdText | None = None
+
+
+class BatchBody(Body, frozen=True, kw_only=True):
+    """Feeds to follow."""
+
+    feeds: Annotated[tuple[BatchEntry, ...], Meta(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class UrlBody(Body, frozen=True, kw_only=True):
+    """An address of a page or a feed."""
+
+    url: Link
+
+
+class BatchResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one entry: an id, or an error with its code."""
+
+    link: str
+    id: str | None = None
+    error: str | None = None
+    code: str | None = None
+
+
+class BatchView(msgspec.Struct, frozen=True):
+    """What became of all of them."""
+
+    created: int
+    failed: int
+    results: list[BatchResult]
+
+
+class FoundFeedView(msgspec.Struct, frozen=True):
+    """A feed that a page has."""
+
+    title: str
+    link: str
+
+
+class FoundFeedsView(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The feeds of a page, best first; `error` says why there are none, where that is known."""
+
+    feeds: list[FoundFeedView]
+    error: str | None = None
+
+
+class QueuedView(msgspec.Struct, frozen=True):
+    """How many feeds will be looked at now."""
+
+    queued: int
+
+
+class Door:
+    """What the handlers of feeds share: the shelf that is meant, and its feeds."""
+
+    def __init__(self, oneself: Oneself, feeds: Subscriptions, trier: Trier) -> None:
+        self.oneself = oneself
+        self.feeds = feeds
+        self.trier = trier
+
+    async def shelf(self, query: ShelfQuery, caller: Caller) -> Shelf:
+        """The shelf that a request means."""
+        return await query.pick(caller, self.oneself)
+
+
+async def list_feeds(query: FeedQuery, caller: Caller, door: Door) -> list[FeedView]:
+    """All feeds with exact counts, the oldest first."""
+    shelf = await door.shelf(query, caller)
+    group = id_in_field(query.group_id, "group_id")
+    return [feed_view(one) for one in await door.feeds.list(shelf.id, group=group, status=query.status)]
+
+
+async def create_feed(query: ShelfQuery, body: FeedBody, caller: Caller, door: Door) -> FeedView:
+    """Follows a feed; the first look at it begins at once."""
+    shelf = await door.shelf(query, caller)
+    wish = Wish(
+        link=body.link.strip(),
+        name=body.name.strip(),
+        group=id_in_field(body.group_id, "group_id"),
+        site_url=body.site_url,
+        proxy=body.proxy.strip(),
+        is_suspended=body.suspended,
+    )
+    return feed_view(await door.feeds.add(shelf.id, wish))
+
+
+async def create_feeds(query: ShelfQuery, body: BatchBody, caller: Caller, door: Door) -> BatchView:
+    """Follows many; the good ones are created whatever becomes of the others."""
+    shelf = await door.shelf(query, caller)
+    wishes = [
+        Wish(link=one.link.strip(), name=one.name.strip(), group=id_in_field(one.group_id, f"feeds.{place}.group_id"))
+        for place, one in enumerate(body.feeds)
+    ]
+    results = [batch_result(tried) for tried in await door.feeds.add_many(shelf.id, wishes)]
+    created = sum(result.id is not None for result in results)
+    return BatchView(created, len(results) - created, results)
+
+
+async def find_feeds(body: UrlBody, door: Door) -> FoundFeedsView:
+    """The feeds at an address: the address itself when it is one, else those that its page names."""
+    try:
+        found = await door.trier.find_feeds(body.url.strip())
+    except RefusedAddress:
+        raise
+    except SourceError as error:
+        return FoundFeedsView([], str(error))
+    return FoundFeedsView([FoundFeedView(feed.title, feed.url) for feed in found])
+
+
+async def refresh_feeds(query: ShelfQuery, caller: Caller, door: Door) -> QueuedView:
+    """Looks at every feed now that is not suspended; each feed's `fetch_state` says how it went."""
+    return QueuedView(await door.feeds.refresh_all((await door.shelf(query, caller)).id))
+
+
+async def show_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, door: Door) -> FeedView:
+    """One feed with exact counts."""
+    shelf = await door.shelf(query, caller)
+    return feed_view(await door.feeds.get(shelf.id, id_in_path(feed_id, "feed")))
+
+
+async def change_feed(
+    *, feed_id: IdText, query: ShelfQuery, body: FeedChangeBody, caller: Caller, door: Door
+) -> FeedView:
+    """Another link, or another proxy, is another feed: its fetch state begins anew."""
+    shelf = await door.shelf(query, caller)
+    feed = id_in_path(feed_id, "feed")
+    proxy = await _proxy(door, shelf, feed, body.proxy)
+    change = Change(
+        name=body.name if isinstance(body.name, UnsetType) else body.name.strip(),
+        group=UNSET if isinstance(body.group_id, UnsetType) else _id(body.group_id),
+        link=body.link if isinstance(body.link, UnsetType) else body.link.strip(),
+        proxy=proxy,
+        site_url=body.site_url,
+        is_suspended=body.suspended,
+        notify=body.notify,
+        full_text=body.full_text,
+        poll_interval=_times(body.interval, SECOND),
+        retention=_times(body.retention, DAY),
+    )
+    return feed_view(await door.feeds.change(shelf.id, feed, change))
+
+
+async def delete_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, door: Door) -> None:
+    """Follows it no more. Bookmarks stay."""
+    shelf = await door.shelf(query, caller)
+    await door.feeds.delete(shelf.id, id_in_path(feed_id, "feed"))
+
+
+async def refresh_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, door: Door) -> QueuedView:
+    """Looks at it now, suspended or not; 0 when that was asked for already."""
+    shelf = await door.shelf(query, caller)
+    return QueuedView(int(await door.feeds.refresh(shelf.id, id_in_path(feed_id, "feed"))))
+
+
+def batch_result(tried: Tried) -> BatchResult:
+    """What became of one of many."""
+    if tried.subscription is not None:
+        return BatchResult(link=tried.subscription.link, id=show_id(tried.subscription.public_id))
+    assert tried.error is not None
+    body = failure_of(tried.error, "").body
+    return BatchResult(link=tried.link, error=body.error, code=body.code)
+
+
+def _id(text: str) -> PublicId:
+    found = id_in_field(text, "group_id")
+    assert found is not None
+    return found
+
+
+def _times(number: int | UnsetType | None, unit: Millis) -> Millis | UnsetType | None:
+    return number if number is None or isinstance(number, UnsetType) else Millis(number * unit)
+
+
+async def _proxy(door: Door, shelf: Shelf, feed: PublicId, sent: str | UnsetType) -> str | UnsetType:
+    """R47: `***` sent back keeps the stored one."""
+    if isinstance(sent, UnsetType):
+        return sent
+    stored = (await door.feeds.get(shelf.id, feed)).proxy
+    return stored if sent == mask_text(stored) else sent.strip()
+
+
+_read = declaring("feeds", Access.READ)
+_write = declaring("feeds", Access.WRITE)
+_MAKING = (NotFound, Conflict, Invalid)
+
+ENDPOINTS = (
+    _read("GET", "/feeds", list_feeds, "All feeds", errors=(NotFound,)),
+    _write("POST", "/feeds", create_feed, "Follow a feed", status=201, errors=_MAKING),
+    _write("POST", "/feeds/batch", create_feeds, "Follow many feeds", errors=(NotFound,)),
+    _write("POST", "/feeds/validate", find_feeds, "Find the feeds of a page"),
+    _write("POST", "/feeds/refresh", refresh_feeds, "Look at all feeds now", status=202, errors=(NotFound,)),
+    _read("GET", "/feeds/{feed_id}", show_feed, "One feed", errors=(NotFound,)),
+    _write("PATCH", "/feeds/{feed_id}", change_feed, "Change a feed", errors=_MAKING),
+    _write("DELETE", "/feeds/{feed_id}", delete_feed, "Unfollow a feed", errors=(NotFound,)),
+    _write("POST", "/feeds/{feed_id}/refresh", refresh_feed, "Look at a feed now", status=202, errors=(NotFound,)),
+)

@@ -1,0 +1,116 @@
+"""Groups of feeds."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.forms import Body
+from tsuzuki.api.ids import IdText, id_in_path
+from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.api.views import Time
+from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import iso
+from tsuzuki.shelves.groups.nouns import Group
+from tsuzuki.shelves.groups.service import Groups
+
+GroupName = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class GroupView(msgspec.Struct, frozen=True, kw_only=True):
+    """A group; every shelf has one that is the default and stays."""
+
+    id: str
+    name: str
+    is_default: bool
+    position: int
+    created_at: Time
+    updated_at: Time
+
+
+class GroupBody(Body, frozen=True, kw_only=True):
+    """What it is called."""
+
+    name: GroupName
+
+
+class GroupChangeBody(Body, frozen=True, kw_only=True):
+    """What it shall be called, and where it shall stand among the others."""
+
+    name: GroupName | UnsetType = UNSET
+    position: Annotated[int, Meta(ge=0, le=1_000_000)] | UnsetType = UNSET
+
+
+async def list_groups(query: ShelfQuery, caller: Caller, oneself: Oneself, groups: Groups) -> list[GroupView]:
+    """All groups in their order."""
+    return [_group(one) for one in await groups.list((await query.pick(caller, oneself)).id)]
+
+
+async def create_group(
+    *, query: ShelfQuery, body: GroupBody, caller: Caller, oneself: Oneself, groups: Groups
+) -> GroupView:
+    """A group at the end of the others."""
+    shelf = await query.pick(caller, oneself)
+    return _group(await groups.add(shelf.id, _name(body.name)))
+
+
+async def show_group(
+    *, group_id: IdText, query: ShelfQuery, caller: Caller, oneself: Oneself, groups: Groups
+) -> GroupView:
+    """One group."""
+    shelf = await query.pick(caller, oneself)
+    return _group(await groups.get(shelf.id, id_in_path(group_id, "group")))
+
+
+async def change_group(
+    *, group_id: IdText, query: ShelfQuery, body: GroupChangeBody, caller: Caller, oneself: Oneself, groups: Groups
+) -> GroupView:
+    """Renames or moves it."""
+    shelf = await query.pick(caller, oneself)
+    name = None if isinstance(body.name, UnsetType) else _name(body.name)
+    position = None if isinstance(body.position, UnsetType) else body.position
+    group = id_in_path(group_id, "group")
+    return _group(await groups.change(shelf.id, group, name=name, position=position))
+
+
+async def delete_group(
+    *, group_id: IdText, query: ShelfQuery, caller: Caller, oneself: Oneself, groups: Groups
+) -> None:
+    """Its feeds move to the default group, which itself cannot be deleted."""
+    shelf = await query.pick(caller, oneself)
+    await groups.delete(shelf.id, id_in_path(group_id, "group"))
+
+
+def _name(text: str) -> str:
+    name = " ".join(text.split())
+    if not name:
+        raise Invalid("name must not be empty.", (Problem("name", "name must not be empty."),))
+    return name
+
+
+def _group(group: Group) -> GroupView:
+    return GroupView(
+        id=show_id(group.public_id),
+        name=group.name,
+        is_default=group.is_default,
+        position=group.position,
+        created_at=iso(group.created_at),
+        updated_at=iso(group.updated_at),
+    )
+
+
+_read = declaring("groups", Access.READ)
+_write = declaring("groups", Access.WRITE)
+
+ENDPOINTS = (
+    _read("GET", "/groups", list_groups, "All groups", errors=(NotFound,)),
+    _write("POST", "/groups", create_group, "Add a group", status=201, errors=(NotFound, Conflict)),
+    _read("GET", "/groups/{group_id}", show_group, "One group", errors=(NotFound,)),
+    _write("PATCH", "/groups/{group_id}", change_group, "Rename or move a group", errors=(NotFound, Conflict)),
+    _write("DELETE", "/groups/{group_id}", delete_group, "Delete a group", errors=(NotFound, Conflict)),
+)

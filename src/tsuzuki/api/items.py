@@ -1,0 +1,203 @@
+"""Items of a shelf's feeds: listed, opened, marked."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.api.cursors import CursorQuery, listing
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.forms import Body, Moment
+from tsuzuki.api.ids import IdText, id_in_field
+from tsuzuki.api.inbox import CursorMeta
+from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.api.views import Listing, Time, shown
+from tsuzuki.model.errors import Invalid, NotFound, Problem
+from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.ids import ItemId, ShelfId, show_id
+from tsuzuki.model.times import Millis, from_datetime, iso
+from tsuzuki.shelves.entries.nouns import ShelfItem
+from tsuzuki.shelves.entries.service import Entries, Filter, Marked, Scope
+
+NumberText = Annotated[str, Meta(max_length=64)]
+"""An item's id: opaque to clients, a number to us."""
+
+MOST_AT_ONCE = 1_000
+
+
+class ItemQuery(CursorQuery, frozen=True, kw_only=True):
+    """Which items: of a feed or a group, unread or not, saved or not; `content=true` brings their content along."""
+
+    feed_id: IdText | None = None
+    group_id: IdText | None = None
+    unread: bool | None = None
+    saved: bool | None = None
+    order_by: Literal["pub_date", "created_at"] = "pub_date"
+    content: bool = False
+
+
+class ItemView(msgspec.Struct, frozen=True, kw_only=True):
+    """An item. `content` is sanitised HTML; `page_urls` are the images of one that is mostly images."""
+
+    id: str
+    feed_id: str
+    guid: str
+    title: str
+    link: str | None
+    author: str | None
+    content: str | UnsetType = UNSET
+    summary: str | None
+    pub_date: Time | None
+    categories: list[str]
+    enclosures: list[Enclosure]
+    page_urls: list[str]
+    image_url: str | None
+    comments_url: str | None
+    unread: bool
+    saved: bool
+    created_at: Time
+    updated_at: Time
+
+
+class MarkBody(Body, frozen=True, kw_only=True):
+    """Items by their ids; or all of a feed, a group or the shelf, those before a moment if one is given."""
+
+    ids: Annotated[tuple[NumberText, ...], Meta(min_length=1, max_length=MOST_AT_ONCE)] | None = None
+    feed_id: IdText | None = None
+    group_id: IdText | None = None
+    all: Literal[True] | None = None
+    before: Moment | None = None
+
+    def __post_init__(self) -> None:
+        named = [one for one in (self.ids, self.feed_id, self.group_id, self.all) if one is not None]
+        if len(named) != 1:
+            raise ValueError("Say one of ids, feed_id, group_id and all.")
+        if self.ids is not None and self.before is not None:
+            raise ValueError("before goes with feed_id, group_id or all.")
+
+
+class UndoBody(Body, frozen=True, kw_only=True):
+    """What the answer to a mark called `undo`."""
+
+    undo: NumberText
+
+
+class MarkedView(msgspec.Struct, frozen=True):
+    """How many changed; `undo`, sent to `/items/-/undo`, makes those unread again."""
+
+    changed: int
+    undo: str | None = None
+
+
+async def list_items(
+    query: ItemQuery, caller: Caller, oneself: Oneself, entries: Entries
+) -> Listing[ItemView, CursorMeta]:
+    """Newest first."""
+    shelf = await query.pick(caller, oneself)
+    wanted = Filter(
+        feed=id_in_field(query.feed_id, "feed_id"),
+        group=id_in_field(query.group_id, "group_id"),
+        unread=query.unread,
+        saved=query.saved,
+        order_by=query.order_by,
+        with_content=query.content,
+    )
+    page = await entries.list(shelf.id, wanted, after=query.after, most=query.limit)
+    return listing(page, lambda item: item_view(item, with_content=query.content))
+
+
+async def show_item(
+    *, item_id: NumberText, query: ShelfQuery, caller: Caller, oneself: Oneself, entries: Entries
+) -> ItemView:
+    """One item with its content."""
+    shelf = await query.pick(caller, oneself)
+    return item_view(await entries.get(shelf.id, number_in_path(item_id)), with_content=True)
+
+
+async def mark_read(
+    *, query: ShelfQuery, body: MarkBody, caller: Caller, oneself: Oneself, entries: Entries
+) -> MarkedView:
+    """Marks items read."""
+    marked = await _mark((await query.pick(caller, oneself)).id, body, entries, unread=False)
+    return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
+
+
+async def mark_unread(
+    *, query: ShelfQuery, body: MarkBody, caller: Caller, oneself: Oneself, entries: Entries
+) -> MarkedView:
+    """Marks items unread."""
+    marked = await _mark((await query.pick(caller, oneself)).id, body, entries, unread=True)
+    return MarkedView(marked.changed)
+
+
+async def undo_mark(
+    *, query: ShelfQuery, body: UndoBody, caller: Caller, oneself: Oneself, entries: Entries
+) -> MarkedView:
+    """Makes unread again what one mark made read, and nothing else."""
+    shelf = await query.pick(caller, oneself)
+    moment = _number(body.undo)
+    if moment is None:
+        raise Invalid("undo must be what a mark answered.", (Problem("undo", "undo must be what a mark answered."),))
+    return MarkedView((await entries.undo(shelf.id, Millis(moment))).changed)
+
+
+async def _mark(shelf_id: ShelfId, body: MarkBody, entries: Entries, *, unread: bool) -> Marked:
+    if body.ids is not None:
+        ids = [ItemId(number) for text in body.ids if (number := _number(text)) is not None]
+        return await entries.mark_items(shelf_id, ids, unread=unread)
+    scope = Scope(feed=id_in_field(body.feed_id, "feed_id"), group=id_in_field(body.group_id, "group_id"))
+    if body.before is not None:
+        scope = msgspec.structs.replace(scope, before=from_datetime(body.before))
+    return await entries.mark_scope(shelf_id, scope, unread=unread)
+
+
+def number_in_path(text: str) -> ItemId:
+    """The item's number; NotFound for a text that cannot be one: nothing is there."""
+    number = _number(text)
+    if number is None:
+        raise NotFound("There is no such item.")
+    return ItemId(number)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
+def item_view(item: ShelfItem, *, with_content: bool) -> ItemView:
+    """An item as its readers see it."""
+    content: Any = item.content if with_content else UNSET
+    return ItemView(
+        id=str(item.id),
+        feed_id=show_id(item.feed_id),
+        guid=item.key,
+        title=item.title,
+        link=item.link,
+        author=item.author,
+        content=content,
+        summary=item.summary,
+        pub_date=shown(item.published_at),
+        categories=item.categories,
+        enclosures=item.enclosures,
+        page_urls=item.page_urls,
+        image_url=item.image_url,
+        comments_url=item.comments_url,
+        unread=item.unread,
+        saved=item.saved,
+        created_at=iso(item.created_at),
+        updated_at=iso(item.updated_at),
+    )
+
+
+_read = declaring("items", Access.READ)
+_write = declaring("items", Access.WRITE)
+
+ENDPOINTS = (
+    _read("GET", "/items", list_items, "Items", errors=(NotFound,)),
+    _write("PATCH", "/items/-/read", mark_read, "Mark items read", errors=(NotFound,)),
+    _write("PATCH", "/items/-/unread", mark_unread, "Mark items unread", errors=(NotFound,)),
+    _write("PATCH", "/items/-/undo", undo_mark, "Undo a mark", errors=(NotFound,)),
+    _read("GET", "/items/{item_id}", show_item, "One item", errors=(NotFound,)),
+)

@@ -1,0 +1,49 @@
+"""What shelves ask of the parts above them, answered."""
+
+from tsuzuki.coord.bell import Bell
+from tsuzuki.db import Tx
+from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, NewEvent
+from tsuzuki.delivery.events.store import add_events_tx
+from tsuzuki.delivery.fanout import deliver_known_items_tx
+from tsuzuki.model.ids import FeedId, ShelfId, WatchId
+from tsuzuki.model.times import Millis
+from tsuzuki.net.client import Client
+from tsuzuki.polling.service import Poller
+
+
+class ForShelves:
+    """Joins delivery, polling and the client to `tsuzuki.shelves.ground.Above`."""
+
+    def __init__(self, poller: Poller, client: Client, bell: Bell, *, poll_bell: str) -> None:
+        self._poller = poller
+        self._client = client
+        self._bell = bell
+        self._poll_bell = poll_bell
+
+    async def subscribed_tx(self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None:
+        """See `Above`."""
+        await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
+
+    async def counts_changed_tx(self, tx: Tx, shelf_id: ShelfId, now: Millis) -> None:
+        """See `Above`."""
+        await add_events_tx(tx, [NewEvent(shelf_id, CountsChanged())], now)
+
+    def committed(self) -> None:
+        """See `Above`."""
+        self._bell.ring(EVENTS_BELL)
+
+    def due(self) -> None:
+        """See `Above`."""
+        self._bell.ring(self._poll_bell)
+
+    async def ask_refresh(self, watch_id: WatchId) -> bool:
+        """See `Above`."""
+        return await self._poller.ask_refresh(watch_id)
+
+    async def ask_refresh_all(self, shelf_id: ShelfId) -> int:
+        """See `Above`."""
+        return await self._poller.ask_refresh_all(shelf_id)
+
+    async def vet(self, url: str, proxy: str | None) -> str:
+        """See `Above`."""
+        return await self._client.vet(url, proxy)

@@ -1,0 +1,1 @@
+"""Bookmarks: snapshots that outlive the item, its feed and its source."""

@@ -1,0 +1,44 @@
+-- fragment: columns
+bookmark.id, bookmark.public_id, bookmark.item_id, subscription.public_id as feed_id, bookmark.link, bookmark.title,
+bookmark.content, bookmark.feed_name, bookmark.note, bookmark.published_at, bookmark.created_at
+
+-- fragment: tables
+bookmark
+left join subscription on subscription.shelf_id = bookmark.shelf_id and subscription.feed_id = bookmark.feed_id
+
+-- fragment: place
+bookmark.shelf_id = :shelf_id
+and (cast(:feed_id as bigint) is null or bookmark.feed_id = cast(:feed_id as bigint))
+and (cast(:group_id as bigint) is null or subscription.group_id = cast(:group_id as bigint))
+
+-- name: list_bookmarks
+select {columns} from {tables}
+where {place} and (bookmark.created_at, bookmark.id) < (cast(:at as bigint), cast(:id as bigint))
+order by bookmark.created_at desc, bookmark.id desc
+limit :most;
+
+-- name: count_bookmarks
+select count(*) from {tables} where {place};
+
+-- name: find_bookmark
+-- I8: another shelf's bookmark is not found.
+select {columns} from {tables} where bookmark.shelf_id = :shelf_id and bookmark.public_id = :public_id;
+
+-- name: add_bookmark
+-- R71: unique per (shelf, link) where there is a link, else per (shelf, item).
+insert into bookmark (
+  public_id, shelf_id, item_id, feed_id, link, title, content, feed_name, note, published_at, created_at
+)
+values (
+  :public_id, :shelf_id, :item_id, :feed_id, :link, :title, :content, :feed_name, :note, :published_at, :now
+);
+
+-- name: set_note
+update bookmark set note = :note where id = :id;
+
+-- name: delete_bookmark
+delete from bookmark where id = :id;
+
+-- name: save_entry
+-- What is bookmarked is saved: kept by every clean-up, and listed as such.
+update entry set saved = :saved where shelf_id = :shelf_id and item_id = :item_id;

@@ -1,0 +1,114 @@
+"""The verbs about bookmarks."""
+
+import msgspec
+
+from tsuzuki.connectors.html.safe import sanitise
+from tsuzuki.db import Tx
+from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.ids import ItemId, PublicId, ShelfId
+from tsuzuki.model.pages import Cursor, Page
+from tsuzuki.net.urls import parse
+from tsuzuki.shelves.bookmarks.nouns import Bookmark, NewBookmark, Place
+from tsuzuki.shelves.bookmarks.store import (
+    add_bookmark_tx,
+    count_bookmarks_tx,
+    delete_bookmark_tx,
+    find_bookmark_tx,
+    list_bookmarks_tx,
+    save_entry_tx,
+    set_note_tx,
+)
+from tsuzuki.shelves.entries.service import place_tx
+from tsuzuki.shelves.entries.store import find_item_tx
+from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.subscriptions.service import own_subscription_tx
+
+
+class Bookmarks:
+    """What a reader keeps, whatever becomes of where it came from."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    async def list(
+        self, shelf_id: ShelfId, *, feed: PublicId | None, group: PublicId | None, after: Cursor, most: int
+    ) -> Page[Bookmark]:
+        """A page of the shelf's bookmarks, the newest first; NotFound for another shelf's feed or group."""
+
+        async def collect(tx: Tx) -> Page[Bookmark]:
+            place = Place(*await place_tx(tx, shelf_id, feed, group))
+            rows = await list_bookmarks_tx(tx, shelf_id, place, after=after, most=most + 1)
+            last = rows[most - 1] if len(rows) > most else None
+            total = await count_bookmarks_tx(tx, shelf_id, place)
+            return Page(rows[:most], total, None if last is None else Cursor(last.created_at, last.id))
+
+        return await self._ground.db.read(collect)
+
+    async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Bookmark:
+        """One of the shelf's; NotFound otherwise."""
+        return await self._ground.db.read(lambda tx: _own_tx(tx, shelf_id, public_id))
+
+    async def add_item(self, shelf_id: ShelfId, item_id: ItemId, note: str = "") -> Bookmark:
+        """A snapshot of an item as it is now; Conflict when the shelf has its link, NotFound for a foreign item."""
+
+        async def snapshot(tx: Tx) -> Bookmark:
+            item = await find_item_tx(tx, shelf_id, item_id)
+            if item is None:
+                raise NotFound("There is no such item.")
+            feed = await own_subscription_tx(tx, shelf_id, item.feed_id)
+            new = NewBookmark(
+                title=item.title,
+                link=item.link or "",
+                content=item.content,
+                feed_name=feed.shown_name,
+                note=note,
+                published_at=item.published_at,
+                item_id=item.id,
+                feed_id=feed.feed_id,
+            )
+            await save_entry_tx(tx, shelf_id, item.id, saved=True)
+            return await self._add_tx(tx, shelf_id, new)
+
+        return await self._ground.db.with_tx(snapshot)
+
+    async def add(self, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
+        """A bookmark of a page, its content sanitised like any other (I7); RefusedAddress for a link that is none."""
+        link = str(parse(new.link))
+        clean = msgspec.structs.replace(new, link=link, content=sanitise(new.content, link))
+        return await self._ground.db.with_tx(lambda tx: self._add_tx(tx, shelf_id, clean))
+
+    async def set_note(self, shelf_id: ShelfId, public_id: PublicId, note: str) -> Bookmark:
+        """Write on it."""
+
+        async def write(tx: Tx) -> Bookmark:
+            await set_note_tx(tx, (await _own_tx(tx, shelf_id, public_id)).id, note)
+            return await _own_tx(tx, shelf_id, public_id)
+
+        return await self._ground.db.with_tx(write)
+
+    async def delete(self, shelf_id: ShelfId, public_id: PublicId) -> None:
+        """Forget it."""
+
+        async def delete(tx: Tx) -> None:
+            gone = await _own_tx(tx, shelf_id, public_id)
+            await delete_bookmark_tx(tx, gone.id)
+            if gone.item_id is not None:
+                await save_entry_tx(tx, shelf_id, gone.item_id, saved=False)
+
+        await self._ground.db.with_tx(delete)
+
+    async def _add_tx(self, tx: Tx, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
+        now, public_id = self._ground.clock(), self._ground.new_id()
+        try:
+            await add_bookmark_tx(tx, shelf_id, public_id, new, now=now)
+        except UniqueViolation as error:
+            raise Conflict("This shelf has a bookmark of it already.") from error
+        return await _own_tx(tx, shelf_id, public_id)
+
+
+async def _own_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Bookmark:
+    found = await find_bookmark_tx(tx, shelf_id, public_id)
+    if found is None:
+        raise NotFound("There is no such bookmark.")
+    return found

@@ -1,0 +1,44 @@
+"""What is said of entries."""
+
+import msgspec
+
+from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId
+from tsuzuki.model.times import Millis
+
+
+class ShelfItem(msgspec.Struct, frozen=True):
+    """An item as it lies on a shelf."""
+
+    entry_id: EntryId
+    id: ItemId
+    feed_id: PublicId
+    """Of the shelf's subscription."""
+    key: str
+    title: str
+    link: str | None
+    author: str | None
+    content: str
+    summary: str | None
+    published_at: Millis | None
+    categories: list[str]
+    enclosures: list[Enclosure]
+    page_urls: list[str]
+    image_url: str | None
+    comments_url: str | None
+    unread: bool
+    saved: bool
+    sort_at: Millis
+    created_at: Millis
+    updated_at: Millis
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which items: of one feed or group or of all, by their flags where those are given."""
+
+    feed_id: FeedId | None = None
+    group_id: GroupId | None = None
+    unread: bool | None = None
+    saved: bool | None = None
+    by_arrival: bool = False
+    with_content: bool = False

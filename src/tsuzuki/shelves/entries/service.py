@@ -1,0 +1,151 @@
+"""The verbs about what came into a shelf's inbox."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal
+
+import msgspec
+
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, ShelfId
+from tsuzuki.model.pages import Cursor, Page
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.entries.nouns import ShelfItem, Wanted
+from tsuzuki.shelves.entries.store import (
+    FAR,
+    count_items_tx,
+    find_item_tx,
+    list_items_tx,
+    mark_all_tx,
+    mark_feed_tx,
+    mark_group_tx,
+    mark_items_tx,
+    unmark_since_tx,
+)
+from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.groups.service import own_group_tx
+from tsuzuki.shelves.store import mark_entries_tx
+from tsuzuki.shelves.subscriptions.service import own_subscription_tx
+
+Mark = Callable[[Tx, Millis], Awaitable[int]]
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which items a reader wants to see."""
+
+    feed: PublicId | None = None
+    group: PublicId | None = None
+    unread: bool | None = None
+    saved: bool | None = None
+    order_by: Literal["pub_date", "created_at"] = "pub_date"
+    with_content: bool = False
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """What a mass mark is about: a feed, a group, or everything; only what sorts before a moment, if one is given."""
+
+    feed: PublicId | None = None
+    group: PublicId | None = None
+    before: Millis = FAR
+    with_chapters: bool = False
+
+
+class Marked(msgspec.Struct, frozen=True):
+    """How many changed, and the moment that undoes it."""
+
+    changed: int
+    at: Millis
+
+
+class Entries:
+    """What a shelf has to read. Everything is asked for by the shelf first (I8, SEC-31)."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    # -- looking
+
+    async def list(self, shelf_id: ShelfId, wanted: Filter, *, after: Cursor, most: int) -> Page[ShelfItem]:
+        """A page of items, the newest first; NotFound for another shelf's feed or group."""
+
+        async def collect(tx: Tx) -> Page[ShelfItem]:
+            feed_id, group_id = await place_tx(tx, shelf_id, wanted.feed, wanted.group)
+            by_arrival = wanted.order_by == "created_at"
+            asked = Wanted(
+                feed_id=feed_id,
+                group_id=group_id,
+                unread=wanted.unread,
+                saved=wanted.saved,
+                by_arrival=by_arrival,
+                with_content=wanted.with_content,
+            )
+            rows = await list_items_tx(tx, shelf_id, asked, after=after, most=most + 1)
+            last = rows[most - 1] if len(rows) > most else None
+            at = None if last is None else (last.created_at if by_arrival else last.sort_at)
+            place = None if last is None or at is None else Cursor(at, last.entry_id)
+            return Page(rows[:most], await count_items_tx(tx, shelf_id, asked), place)
+
+        return await self._ground.db.read(collect)
+
+    async def get(self, shelf_id: ShelfId, item_id: ItemId) -> ShelfItem:
+        """One of the shelf's items with its content; NotFound otherwise."""
+        found = await self._ground.db.read(lambda tx: find_item_tx(tx, shelf_id, item_id))
+        if found is None:
+            raise NotFound("There is no such item.")
+        return found
+
+    # -- marking
+
+    async def mark_items(self, shelf_id: ShelfId, ids: Sequence[ItemId], *, unread: bool) -> Marked:
+        """Mark these items; those of other shelves are as unknown as those that are not there."""
+        return await self._mark(shelf_id, lambda tx, now: mark_items_tx(tx, shelf_id, ids, unread=unread, now=now))
+
+    async def mark_entries(self, shelf_id: ShelfId, ids: Sequence[EntryId], *, unread: bool) -> Marked:
+        """Mark these entries of the inbox, items or chapters."""
+        return await self._mark(shelf_id, lambda tx, now: mark_entries_tx(tx, shelf_id, ids, unread=unread, now=now))
+
+    async def mark_scope(self, shelf_id: ShelfId, scope: Scope, *, unread: bool) -> Marked:
+        """Mark a feed, a group or everything; NotFound for another shelf's."""
+
+        async def mark(tx: Tx, now: Millis) -> int:
+            feed_id, group_id = await place_tx(tx, shelf_id, scope.feed, scope.group)
+            if feed_id is not None:
+                return await mark_feed_tx(tx, shelf_id, feed_id, unread=unread, before=scope.before, now=now)
+            if group_id is not None:
+                return await mark_group_tx(tx, shelf_id, group_id, unread=unread, before=scope.before, now=now)
+            return await mark_all_tx(
+                tx, shelf_id, unread=unread, before=scope.before, now=now, with_chapters=scope.with_chapters
+            )
+
+        return await self._mark(shelf_id, mark)
+
+    async def undo(self, shelf_id: ShelfId, at: Millis) -> Marked:
+        """Make unread again what was marked read at that moment."""
+        return await self._mark(shelf_id, lambda tx, _: unmark_since_tx(tx, shelf_id, at))
+
+    async def _mark(self, shelf_id: ShelfId, mark: Mark) -> Marked:
+        now = self._ground.clock()
+
+        async def work(tx: Tx) -> int:
+            changed = await mark(tx, now)
+            if changed:
+                await self._ground.above.counts_changed_tx(tx, shelf_id, now)
+            return changed
+
+        changed = await self._ground.db.with_tx(work)
+        if changed:
+            self._ground.above.committed()
+        return Marked(changed, now)
+
+
+async def place_tx(
+    tx: Tx, shelf_id: ShelfId, feed: PublicId | None, group: PublicId | None
+) -> tuple[FeedId | None, GroupId | None]:
+    """SEC-31: a feed or a group of this shelf, or NotFound."""
+    group_id = None if group is None else (await own_group_tx(tx, shelf_id, group)).id
+    if feed is None:
+        return None, group_id
+    subscription = await own_subscription_tx(tx, shelf_id, feed)
+    if group_id not in (None, subscription.group_id):
+        raise NotFound("There is no such feed in this group.")
+    return subscription.feed_id, group_id

@@ -1,0 +1,1 @@
+"""Groups: how a reader sorts what is followed."""

@@ -1,0 +1,32 @@
+"""The services of a shelf, built once for a process."""
+
+import msgspec
+
+from tsuzuki.shelves.bookmarks.service import Bookmarks
+from tsuzuki.shelves.entries.service import Entries
+from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.groups.service import Groups
+from tsuzuki.shelves.subscriptions.service import Subscriptions
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """Every service of this area, by name."""
+
+    groups: Groups
+    subscriptions: Subscriptions
+    entries: Entries
+    bookmarks: Bookmarks
+
+    def by_type(self) -> dict[type, object]:
+        """Each service under its own type: how handlers ask for it."""
+        return {type(service): service for service in msgspec.structs.astuple(self)}
+
+
+def build_reading(ground: Ground) -> Reading:
+    """The services over this ground."""
+    return Reading(
+        groups=Groups(ground),
+        subscriptions=Subscriptions(ground),
+        entries=Entries(ground),
+        bookmarks=Bookmarks(ground),
+    )

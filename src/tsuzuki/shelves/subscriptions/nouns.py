@@ -1,0 +1,80 @@
+"""What is said of subscriptions."""
+
+import msgspec
+
+from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId, WatchId
+from tsuzuki.model.times import Millis
+
+
+class Subscription(msgspec.Struct, frozen=True):
+    """A feed of a shelf, with what is known of the feed behind it and of the last looks at it."""
+
+    id: int
+    public_id: PublicId
+    feed_id: FeedId
+    group_id: GroupId
+    group_public_id: PublicId
+    name: str
+    """What the reader calls it; empty where the feed's own title is good."""
+    title: str
+    link: str
+    site_url: str | None
+    proxy: str
+    icon_url: str | None
+    suspended_at: Millis | None
+    watch_suspended_at: Millis | None
+    suspended_reason: str | None
+    notify: bool
+    full_text: bool
+    poll_interval: Millis | None
+    retention: Millis | None
+    unread_count: int
+    item_count: int
+    created_at: Millis
+    updated_at: Millis
+    watch_id: WatchId
+    etag: str | None
+    last_modified: str | None
+    cache_control: str | None
+    expires_at: Millis | None
+    retry_after_until: Millis | None
+    last_checked_at: Millis | None
+    next_check_at: Millis
+    next_check_why: str
+    refresh_at: Millis | None
+    last_http_status: int | None
+    last_success_at: Millis | None
+    last_error_at: Millis | None
+    last_error: str | None
+    last_error_code: str | None
+    consecutive_failures: int
+
+    @property
+    def shown_name(self) -> str:
+        """The reader's name for it, else the feed's, else its address."""
+        return self.name or self.title or self.link
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether it is left alone: by its reader, or because it is gone (R29)."""
+        return self.suspended_at is not None or self.watch_suspended_at is not None
+
+    @property
+    def status(self) -> str:
+        """`suspended`, else `error` while the last look failed, else `ok`."""
+        if self.is_suspended:
+            return "suspended"
+        return "error" if self.consecutive_failures else "ok"
+
+
+class NewRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A subscription to be stored."""
+
+    public_id: PublicId
+    shelf_id: ShelfId
+    feed_id: FeedId
+    group_id: GroupId
+    name: str = ""
+    site_url: str | None = None
+    suspended_at: Millis | None = None
+    full_text: bool = False

@@ -1,0 +1,86 @@
+-- fragment: columns
+subscription.id, subscription.public_id, subscription.feed_id, subscription.group_id,
+shelf_group.public_id as group_public_id, subscription.name, feed.title, feed.link,
+coalesce(subscription.site_url, feed.site_url) as site_url, feed.proxy, feed.icon_url,
+subscription.suspended_at, watch.suspended_at as watch_suspended_at, watch.suspended_reason,
+subscription.notify, subscription.full_text, subscription.poll_interval, subscription.retention,
+(select count(*) from entry
+ where entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id and entry.unread) as unread_count,
+(select count(*) from entry
+ where entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id) as item_count,
+subscription.created_at, subscription.updated_at,
+watch.id as watch_id, watch.etag, watch.last_modified, watch.cache_control, watch.expires_at, watch.retry_after_until,
+watch.last_checked_at, watch.next_check_at, watch.next_check_why, watch.refresh_at, watch.last_http_status,
+watch.last_success_at, watch.last_error_at, watch.last_error, watch.last_error_code, watch.consecutive_failures
+
+-- fragment: tables
+subscription
+join feed on feed.id = subscription.feed_id
+join watch on watch.feed_id = feed.id
+join shelf_group on shelf_group.id = subscription.group_id
+
+-- name: list_subscriptions
+-- The counts are exact: each is a range of an index.
+select {columns} from {tables}
+where subscription.shelf_id = :shelf_id
+  and (cast(:group_id as bigint) is null or subscription.group_id = cast(:group_id as bigint))
+order by subscription.id;
+
+-- name: find_subscription
+-- I8: another shelf's subscription is not found.
+select {columns} from {tables}
+where subscription.shelf_id = :shelf_id and subscription.public_id = :public_id;
+
+-- name: find_subscription_to
+select subscription.public_id from subscription
+join feed on feed.id = subscription.feed_id
+where subscription.shelf_id = :shelf_id and feed.link = :link and feed.proxy = :proxy;
+
+-- name: add_subscription
+-- The unique (shelf_id, feed_id) refuses a second one.
+insert into subscription (
+  public_id, shelf_id, feed_id, group_id, name, site_url, suspended_at, full_text, created_at, updated_at
+)
+values (:public_id, :shelf_id, :feed_id, :group_id, :name, :site_url, :suspended_at, :full_text, :now, :now);
+
+-- name: change_subscription
+update subscription
+set group_id = :group_id, name = :name, site_url = coalesce(cast(:site_url as text), site_url),
+  suspended_at = :suspended_at, notify = :notify, full_text = :full_text, poll_interval = :poll_interval,
+  retention = :retention, updated_at = :now
+where id = :id;
+
+-- name: point_subscription
+-- Another link is another feed; the unique (shelf_id, feed_id) refuses one that the shelf has.
+update subscription set feed_id = :feed_id, updated_at = :now where id = :id;
+
+-- name: carry_states
+-- I9: the same item, by its key, stays read and saved when a subscription moves to another feed.
+update entry
+set unread = before.unread, saved = before.saved, read_at = before.read_at
+from item as new_item
+join item as old_item on old_item.feed_id = :old_feed_id and old_item.key = new_item.key
+join entry as before on before.shelf_id = :shelf_id and before.item_id = old_item.id
+where entry.shelf_id = :shelf_id and entry.feed_id = :new_feed_id
+  and new_item.feed_id = :new_feed_id and new_item.id = entry.item_id;
+
+-- name: delete_entries
+delete from entry where shelf_id = :shelf_id and feed_id = :feed_id;
+
+-- name: detach_bookmarks
+-- The snapshot stays; what it was taken of is no longer on this shelf.
+update bookmark set item_id = null where shelf_id = :shelf_id and feed_id = :feed_id;
+
+-- name: delete_subscription
+delete from subscription where id = :id;
+
+-- name: prune_entries
+-- What was read, is not saved and is older than the reader wants to keep. The item itself stays for others.
+delete from entry
+where id in (
+  select entry.id from subscription
+  join entry on entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id
+  where subscription.retention is not null and entry.sort_at < :now - subscription.retention
+    and not entry.unread and not entry.saved
+  limit :most
+);

@@ -1,0 +1,277 @@
+"""The verbs about a shelf's feeds."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tsuzuki.db import Tx
+from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.model.errors import Conflict, NotFound, TsuzukiError
+from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.groups.service import own_group_tx
+from tsuzuki.shelves.groups.store import default_group_tx
+from tsuzuki.shelves.subscriptions.nouns import NewRow, Subscription
+from tsuzuki.shelves.subscriptions.store import (
+    add_subscription_tx,
+    carry_states_tx,
+    change_subscription_tx,
+    clear_shelf_tx,
+    delete_subscription_tx,
+    find_subscription_to_tx,
+    find_subscription_tx,
+    list_subscriptions_tx,
+    point_subscription_tx,
+    prune_entries_tx,
+)
+from tsuzuki.sources.feeds import follow_feed_tx, leave_feed_tx, relink_alone_tx, suspension_changed_tx
+
+T = TypeVar("T")
+
+Status = Literal["ok", "error", "suspended"]
+
+_CHUNK = 1_000
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """A feed that a reader wants."""
+
+    link: str
+    name: str = ""
+    group: PublicId | None = None
+    """The default group when None."""
+    site_url: str | None = None
+    proxy: str = ""
+    is_suspended: bool = False
+    full_text: bool = False
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What to change of a subscription; what is UNSET stays."""
+
+    name: str | UnsetType = UNSET
+    group: PublicId | UnsetType = UNSET
+    link: str | UnsetType = UNSET
+    proxy: str | UnsetType = UNSET
+    """Empty for none."""
+    site_url: str | UnsetType = UNSET
+    is_suspended: bool | UnsetType = UNSET
+    notify: bool | UnsetType = UNSET
+    full_text: bool | UnsetType = UNSET
+    poll_interval: Millis | UnsetType | None = UNSET
+    retention: Millis | UnsetType | None = UNSET
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """What became of one wish of many."""
+
+    link: str
+    subscription: Subscription | None = None
+    error: TsuzukiError | None = None
+
+
+class Subscriptions:
+    """What a shelf follows of feeds. The first look at a new feed begins at once."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    # -- looking
+
+    async def list(
+        self, shelf_id: ShelfId, *, group: PublicId | None = None, status: Status | None = None
+    ) -> list[Subscription]:
+        """All of the shelf's, or those of a group or status; NotFound for a group of another shelf."""
+
+        async def collect(tx: Tx) -> list[Subscription]:
+            group_id = None if group is None else (await own_group_tx(tx, shelf_id, group)).id
+            return await list_subscriptions_tx(tx, shelf_id, group_id)
+
+        found = await self._ground.db.read(collect)
+        return [one for one in found if status is None or one.status == status]
+
+    async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
+        """One of the shelf's; NotFound otherwise."""
+        return await self._ground.db.read(lambda tx: own_subscription_tx(tx, shelf_id, public_id))
+
+    # -- coming
+
+    async def add(self, shelf_id: ShelfId, wish: Wish) -> Subscription:
+        """Follow a feed; Conflict when the shelf does, RefusedAddress for one that may not be called."""
+        link = await self._ground.above.vet(wish.link, wish.proxy or None)
+        vetted = msgspec.structs.replace(wish, link=link)
+        made = await self._ground.db.with_tx(lambda tx: self.add_tx(tx, shelf_id, vetted))
+        self._tell()
+        return made
+
+    async def add_many(self, shelf_id: ShelfId, wishes: Iterable[Wish]) -> Sequence[Tried]:
+        """Follow those that can be followed; each says what became of it."""
+        tried = []
+        for wish in wishes:
+            try:
+                tried.append(Tried(wish.link, await self.add(shelf_id, wish)))
+            except TsuzukiError as error:
+                tried.append(Tried(wish.link, error=error))
+        return tried
+
+    async def add_tx(self, tx: Tx, shelf_id: ShelfId, wish: Wish) -> Subscription:
+        """`add` within a transaction, for an address that was vetted."""
+        now, public_id = self._ground.clock(), self._ground.new_id()
+        group_id = await self._group_tx(tx, shelf_id, wish.group)
+        if await find_subscription_to_tx(tx, shelf_id, wish.link, wish.proxy) is not None:
+            raise _followed(wish.link)
+        feed_id = await follow_feed_tx(tx, wish.link, proxy=wish.proxy, now=now)
+        row = NewRow(
+            public_id=public_id,
+            shelf_id=shelf_id,
+            feed_id=feed_id,
+            group_id=group_id,
+            name=wish.name,
+            site_url=wish.site_url,
+            suspended_at=now if wish.is_suspended else None,
+            full_text=wish.full_text,
+        )
+        try:
+            await add_subscription_tx(tx, row, now)
+        except UniqueViolation as error:
+            raise _followed(wish.link) from error
+        await suspension_changed_tx(tx, feed_id, by_person=not wish.is_suspended, now=now)
+        await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now)
+        return await own_subscription_tx(tx, shelf_id, public_id)
+
+    # -- changing
+
+    async def change(self, shelf_id: ShelfId, public_id: PublicId, change: Change) -> Subscription:
+        """Change what is the reader's own. Another link or proxy is another feed: its state begins anew."""
+        target = await self._target(shelf_id, public_id, change)
+        made = await self._ground.db.with_tx(lambda tx: self._change_tx(tx, shelf_id, public_id, change, target=target))
+        self._tell()
+        return made
+
+    async def _target(self, shelf_id: ShelfId, public_id: PublicId, change: Change) -> tuple[str, str] | None:
+        """The address to move to, vetted; None when it stays."""
+        if change.link is UNSET and change.proxy is UNSET:
+            return None
+        before = await self.get(shelf_id, public_id)
+        proxy = _new(change.proxy, before.proxy)
+        link = await self._ground.above.vet(_new(change.link, before.link), proxy or None)
+        return None if (link, proxy) == (before.link, before.proxy) else (link, proxy)
+
+    async def _change_tx(
+        self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, change: Change, *, target: tuple[str, str] | None
+    ) -> Subscription:
+        now = self._ground.clock()
+        before = await own_subscription_tx(tx, shelf_id, public_id)
+        group_id = before.group_id
+        if not isinstance(change.group, UnsetType):
+            group_id = await self._group_tx(tx, shelf_id, change.group)
+        wanted = msgspec.structs.replace(
+            before,
+            group_id=group_id,
+            name=_new(change.name, before.name),
+            suspended_at=_suspended(before.suspended_at, now, wanted=change.is_suspended),
+            notify=_new(change.notify, before.notify),
+            full_text=_new(change.full_text, before.full_text),
+            poll_interval=_new(change.poll_interval, before.poll_interval),
+            retention=_new(change.retention, before.retention),
+        )
+        await change_subscription_tx(tx, wanted, site_url=_new(change.site_url, None), now=now)
+        feed_id = before.feed_id
+        if target is not None:
+            feed_id = await self._move_tx(tx, shelf_id, before, target)
+        if change.is_suspended is not UNSET or target is not None:
+            await suspension_changed_tx(tx, feed_id, by_person=change.is_suspended is False, now=now)
+        return await own_subscription_tx(tx, shelf_id, public_id)
+
+    async def _move_tx(self, tx: Tx, shelf_id: ShelfId, before: Subscription, target: tuple[str, str]) -> FeedId:
+        """Follow another address. What only this shelf follows moves as it is; else the same items keep their state."""
+        now = self._ground.clock()
+        link, proxy = target
+        if await find_subscription_to_tx(tx, shelf_id, link, proxy) is not None:
+            raise _followed(link)
+        if await relink_alone_tx(tx, before.feed_id, link, proxy=proxy, now=now):
+            return before.feed_id
+        feed_id = await follow_feed_tx(tx, link, proxy=proxy, now=now)
+        try:
+            await point_subscription_tx(tx, before.id, feed_id, now)
+        except UniqueViolation as error:
+            raise _followed(link) from error
+        await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now)
+        await carry_states_tx(tx, shelf_id, before.feed_id, feed_id)
+        await clear_shelf_tx(tx, shelf_id, before.feed_id)
+        await leave_feed_tx(tx, before.feed_id, now)
+        return feed_id
+
+    # -- going
+
+    async def delete(self, shelf_id: ShelfId, public_id: PublicId) -> None:
+        """Follow it no more. Bookmarks stay; the content goes when nobody else follows it."""
+
+        async def delete(tx: Tx) -> None:
+            now = self._ground.clock()
+            gone = await own_subscription_tx(tx, shelf_id, public_id)
+            await clear_shelf_tx(tx, shelf_id, gone.feed_id)
+            await delete_subscription_tx(tx, gone.id)
+            await leave_feed_tx(tx, gone.feed_id, now)
+            await self._ground.above.counts_changed_tx(tx, shelf_id, now)
+
+        await self._ground.db.with_tx(delete)
+        self._ground.above.committed()
+
+    async def prune(self) -> int:
+        """Take off the shelves what is older than their readers want to keep; how many entries that were."""
+        count = 0
+        while done := await self._ground.db.with_tx(
+            lambda tx: prune_entries_tx(tx, now=self._ground.clock(), most=_CHUNK)
+        ):
+            count += done
+        return count
+
+    # -- asking
+
+    async def refresh(self, shelf_id: ShelfId, public_id: PublicId) -> bool:
+        """Have it polled now, suspended or not; False when that was asked for already."""
+        asked = await self._ground.above.ask_refresh((await self.get(shelf_id, public_id)).watch_id)
+        self._ground.above.due()
+        return asked
+
+    async def refresh_all(self, shelf_id: ShelfId) -> int:
+        """Have all polled now that are not suspended; how many."""
+        queued = await self._ground.above.ask_refresh_all(shelf_id)
+        self._ground.above.due()
+        return queued
+
+    # -- the parts
+
+    async def _group_tx(self, tx: Tx, shelf_id: ShelfId, group: PublicId | None) -> GroupId:
+        found = await (default_group_tx(tx, shelf_id) if group is None else own_group_tx(tx, shelf_id, group))
+        return found.id
+
+    def _tell(self) -> None:
+        self._ground.above.committed()
+        self._ground.above.due()
+
+
+async def own_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
+    """The shelf's subscription with this id; NotFound for anything else (I8)."""
+    found = await find_subscription_tx(tx, shelf_id, public_id)
+    if found is None:
+        raise NotFound("There is no such feed.")
+    return found
+
+
+def _followed(link: str) -> Conflict:
+    return Conflict(f"This shelf follows {link} already.")
+
+
+def _suspended(before: Millis | None, now: Millis, *, wanted: bool | UnsetType) -> Millis | None:
+    if isinstance(wanted, UnsetType):
+        return before
+    return (before or now) if wanted else None
+
+
+def _new(wanted: T | UnsetType, before: T) -> T:
+    return before if isinstance(wanted, UnsetType) else wanted

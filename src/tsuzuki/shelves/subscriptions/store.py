@@ -1,0 +1,73 @@
+"""Subscriptions, remembered."""
+
+import msgspec
+
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.subscriptions.nouns import NewRow, Subscription
+
+q = load_queries("tsuzuki.shelves.subscriptions")
+
+
+async def list_subscriptions_tx(tx: Tx, shelf_id: ShelfId, group_id: GroupId | None = None) -> list[Subscription]:
+    """The shelf's subscriptions, the oldest first; those of one group, if one is given."""
+    return await tx.many(Subscription, q.list_subscriptions, shelf_id=shelf_id, group_id=group_id)
+
+
+async def find_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription | None:
+    """The shelf's subscription with this id; None for another shelf's."""
+    return await tx.maybe(Subscription, q.find_subscription, shelf_id=shelf_id, public_id=public_id)
+
+
+async def find_subscription_to_tx(tx: Tx, shelf_id: ShelfId, link: str, proxy: str) -> PublicId | None:
+    """The shelf's subscription to this address."""
+    return await tx.maybe(PublicId, q.find_subscription_to, shelf_id=shelf_id, link=link, proxy=proxy)
+
+
+async def add_subscription_tx(tx: Tx, new: NewRow, now: Millis) -> None:
+    """Store it; UniqueViolation when the shelf has this feed."""
+    await tx.run(q.add_subscription, **msgspec.structs.asdict(new), now=now)
+
+
+async def change_subscription_tx(tx: Tx, wanted: Subscription, *, site_url: str | None, now: Millis) -> None:
+    """Store what is the reader's own of `wanted`; a site's address only where one is given."""
+    await tx.run(
+        q.change_subscription,
+        id=wanted.id,
+        group_id=wanted.group_id,
+        name=wanted.name,
+        site_url=site_url,
+        suspended_at=wanted.suspended_at,
+        notify=wanted.notify,
+        full_text=wanted.full_text,
+        poll_interval=wanted.poll_interval,
+        retention=wanted.retention,
+        now=now,
+    )
+
+
+async def point_subscription_tx(tx: Tx, subscription_id: int, feed_id: FeedId, now: Millis) -> None:
+    """Let it follow another feed; UniqueViolation when the shelf has that one."""
+    await tx.run(q.point_subscription, id=subscription_id, feed_id=feed_id, now=now)
+
+
+async def carry_states_tx(tx: Tx, shelf_id: ShelfId, old: FeedId, new: FeedId) -> int:
+    """Give entries of one feed the state that the same items have in another."""
+    return await tx.run(q.carry_states, shelf_id=shelf_id, old_feed_id=old, new_feed_id=new)
+
+
+async def clear_shelf_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId) -> None:
+    """Take a feed's entries off the shelf; bookmarks stay as they are."""
+    await tx.run(q.detach_bookmarks, shelf_id=shelf_id, feed_id=feed_id)
+    await tx.run(q.delete_entries, shelf_id=shelf_id, feed_id=feed_id)
+
+
+async def delete_subscription_tx(tx: Tx, subscription_id: int) -> None:
+    """Forget it."""
+    await tx.run(q.delete_subscription, id=subscription_id)
+
+
+async def prune_entries_tx(tx: Tx, *, now: Millis, most: int) -> int:
+    """Take up to `most` entries off their shelves that are older than their readers want to keep."""
+    return await tx.run(q.prune_entries, now=now, most=most)

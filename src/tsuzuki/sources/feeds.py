@@ -1,0 +1,71 @@
+"""Feeds and their watches, as subscriptions come and go."""
+
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import FeedId
+from tsuzuki.model.times import Millis
+from tsuzuki.net.urls import parse
+from tsuzuki.sources.store import (
+    NewWatch,
+    add_feed_tx,
+    add_watch_tx,
+    count_followers_tx,
+    drop_feed_tx,
+    find_feed_tx,
+    hold_feed_tx,
+    relink_feed_tx,
+    reset_watch_tx,
+    rest_watch_tx,
+    wake_watch_tx,
+)
+
+NOBODY_WAITS = "everyone who follows it has suspended it"
+
+_HOT = 1
+
+
+async def follow_feed_tx(tx: Tx, link: str, *, proxy: str, now: Millis) -> FeedId:
+    """The feed behind this canonical link, made and watched from now on where it was unknown (R70).
+
+    It is held to the end of the transaction, so that it cannot be dropped before the subscription is in.
+    """
+    while True:
+        feed_id, is_new = await add_feed_tx(tx, link, now=now, proxy=proxy)
+        if is_new:
+            watch = NewWatch(feed_id=feed_id, host=parse(link).host, priority=_HOT, next_check_at=now)
+            await add_watch_tx(tx, watch, now)
+            return feed_id
+        if await hold_feed_tx(tx, feed_id):
+            return feed_id
+
+
+async def leave_feed_tx(tx: Tx, feed_id: FeedId, now: Millis) -> bool:
+    """After a subscription was deleted: the content goes with the last one, True then; else the watch may rest."""
+    await hold_feed_tx(tx, feed_id)
+    if await drop_feed_tx(tx, feed_id):
+        return True
+    await rest_watch_tx(tx, feed_id, reason=NOBODY_WAITS, now=now)
+    return False
+
+
+async def suspension_changed_tx(tx: Tx, feed_id: FeedId, *, by_person: bool, now: Millis) -> bool:
+    """The watch rests while every follower has suspended it; True when it woke and is due now.
+
+    `by_person` wakes one that rests for any other reason too, such as a 410: a person wants it tried again.
+    """
+    await rest_watch_tx(tx, feed_id, reason=NOBODY_WAITS, now=now)
+    return await wake_watch_tx(tx, feed_id, reason=None if by_person else NOBODY_WAITS, now=now)
+
+
+async def relink_alone_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now: Millis) -> bool:
+    """Give a feed that one shelf follows another address, where no feed has it yet: items and their states stay.
+
+    False when it is shared or the address is taken: then the shelf has to follow another feed.
+    """
+    if not await hold_feed_tx(tx, feed_id):
+        raise NotFound("There is no such feed.")
+    if await count_followers_tx(tx, feed_id) != 1 or await find_feed_tx(tx, link, proxy) is not None:
+        return False
+    await relink_feed_tx(tx, feed_id, link, proxy=proxy, now=now)
+    await reset_watch_tx(tx, feed_id, host=parse(link).host, now=now)
+    return True
