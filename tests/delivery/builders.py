@@ -89,9 +89,9 @@ async def subscribe(db: Database, shelf: ShelfId, feed: FeedId, **over: Any) -> 
 
 async def subscribe_tx(tx: Tx, shelf: ShelfId, feed: FeedId, **over: Any) -> None:
     group = over.pop("group_id", None) or await tx.one(int, q.default_group, shelf_id=shelf)
-    values = {"name": "", "suspended_at": None, "notify": True} | over
+    values = {"name": "", "suspended_at": None, "notify": True, "now": NOON} | over
     ids = {"public_id": a_public_id(), "shelf_id": shelf, "feed_id": feed, "group_id": group}
-    await tx.run(q.add_subscription, **ids, **values, now=NOON)
+    await tx.run(q.add_subscription, **ids, **values)
 
 
 async def follow(db: Database, shelf: ShelfId, series: SeriesId, **over: Any) -> None:

@@ -75,8 +75,8 @@ async def live(url: str, series: SeriesId, number: int, point: str) -> None:
         office.announcer.mortal = mortal
         office.sender = MortalSender(db, office.client, office.clock, dice=lambda: 0.0)
         office.sender.mortal = mortal
+        await ingest(office, series, number, mortal)  # first: what others left behind may be where we die
         async with office.open():
-            await ingest(office, series, number, mortal)
             await office.until_idle()
     await db.close()
 

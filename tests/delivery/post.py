@@ -118,6 +118,11 @@ class Office:
     def _station(self, name: str) -> Station:
         return Station(db=self.db, bell=self.bell, clock=self.clock, name=name)
 
+    def later(self, by: int) -> None:
+        """So much time passes, and everyone looks at the clock."""
+        self.clock.step(by)
+        self.bell.ring(NOTICES.name, SENDS.name)
+
     async def until_quiet(self) -> None:
         """Return when nothing is left to be announced or sent at this moment."""
 

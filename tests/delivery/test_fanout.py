@@ -206,11 +206,27 @@ async def test_an_item_that_comes_out_while_someone_subscribes_is_not_lost_betwe
 
 
 @pytest.mark.parametrize(
-    ("new", "first", "expected"),
-    [(0, False, "none"), (1, False, "each"), (FLOOD, False, "each"), (FLOOD + 1, False, "once"), (5_000, True, "none")],
+    ("new", "in_all", "expected"),
+    [
+        (1, 1, "each"),
+        (FLOOD, FLOOD, "each"),
+        (FLOOD + 1, FLOOD + 1, "once"),
+        (5_000, 5_000, "once"),
+        (1, FLOOD + 1, "once"),
+        (200, FLOOD + 200, "once"),
+        (200, FLOOD + 201, "none"),
+        (1, 5_000, "none"),
+    ],
 )
-def test_r8_how_loud_news_is(new, first, expected):
-    assert loudness(new, is_first_harvest=first) == expected
+def test_r8_how_loud_news_is(new, in_all, expected):
+    assert loudness(new, in_all=in_all) == expected
+
+
+async def test_a_back_catalogue_that_comes_in_batches_tells_how_much_is_there(db):
+    series, [reader] = await a_followed_series(db)
+    for start in (0, 200, 400):
+        await release(db, series, range(start, start + 200), first=True)
+    assert [event.payload["available"] for event in await events_of(db, reader)] == [200, 400, 600]
 
 
 async def test_an_event_names_the_feed_as_the_reader_does_and_the_newest_entry(db):

@@ -25,6 +25,7 @@ from tsuzuki.delivery.fanout import deliver_known_items_tx
 from tsuzuki.delivery.notices.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
 from tsuzuki.delivery.notices.service import Change
 from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
+from tsuzuki.delivery.policy import AT_ONCE, SETTLING
 from tsuzuki.model.times import HOUR, MINUTE, Millis
 
 
@@ -137,21 +138,67 @@ async def test_one_who_subscribes_before_the_notice_is_expanded_is_not_told_of_w
 async def test_rel_29_a_flood_is_stored_and_told_once(db, office, receiver):
     feed, [reader] = await a_followed_feed(db)
     await office.webhook(reader, receiver.url)
-    delivered = await publish(db, feed, range(5_000))
+    delivered = [await publish(db, feed, range(start, start + 200)) for start in range(0, 5_000, 200)]
     async with office.open():
+        office.later(SETTLING)
         await office.until_idle()
-    assert delivered.entries == 5_000
+    assert sum(each.entries for each in delivered) == 5_000
     assert titles(receiver) == [("items.new", "5,000 new items")]
     assert receiver.got[0].document["data"]["count"] == 5_000
 
 
-async def test_rel_29_a_flood_of_chapters_is_told_once(db, office, receiver):
+async def test_rel_29_a_flood_whose_batches_are_stored_at_once_by_many_is_told_once(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    batches = [range(start, start + 7) for start in range(1, 71, 7)]
+    await asyncio.gather(*(release(db, series, batch) for batch in batches))
+    async with office.open():
+        office.later(SETTLING)
+        await office.until_idle()
+    floods = [text for kind, text in titles(receiver) if kind == "chapters.new"]
+    assert floods == ["70 new chapters"]
+    # Those of the first two batches were told one by one before it was seen to be a flood.
+    assert len(receiver.got) == 1 + 14
+
+
+async def test_what_comes_later_is_no_part_of_the_flood(db, office, receiver):
     series, [reader] = await a_followed_series(db)
     await office.webhook(reader, receiver.url)
     await release(db, series, range(1, 22))
+    await release(db, series, [22], now=Millis(NOON + AT_ONCE))
     async with office.open():
+        office.later(AT_ONCE + SETTLING)
         await office.until_idle()
-    assert titles(receiver) == [("chapters.new", "21 new chapters")]
+    assert titles(receiver) == [("chapter.new", "Chapter 22"), ("chapters.new", "21 new chapters")]
+
+
+async def test_a_surge_of_a_clock_that_was_wrong_silences_nobody(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    await release(db, series, range(1, 31), now=Millis(NOON + 9 * HOUR))
+    await release(db, series, [31])
+    async with office.open():
+        office.later(10 * HOUR)
+        await office.until_idle()
+    assert ("chapter.new", "Chapter 31") in titles(receiver)
+
+
+async def test_one_who_comes_after_a_flood_is_not_told_of_it(db, office, receiver):
+    feed, [reader] = await a_followed_feed(db)
+    await office.webhook(reader, f"{receiver.url}/first")
+    await publish(db, feed, range(30))
+    late = await a_reader(db)
+    await office.webhook(late, f"{receiver.url}/late")
+
+    async def join(tx: Tx) -> None:
+        await subscribe_tx(tx, late, feed, now=Millis(NOON + 1))
+        await deliver_known_items_tx(tx, late, feed, now=Millis(NOON + 1))
+
+    await db.with_tx(join)
+    async with office.open():
+        office.later(SETTLING)
+        await office.until_idle()
+    assert [got.path for got in receiver.got] == ["/first"]
 
 
 async def test_rel_02_the_same_chapter_from_two_sources_is_told_once(db, office, receiver):
@@ -291,10 +338,10 @@ async def test_a_channel_that_keeps_failing_rests_and_the_others_do_not(db, offi
 
         # Its rest is over: one tries it, it works, and then all that waited are told.
         receiver.always = 200
-        office.clock.step(2 * MINUTE)
+        office.later(2 * MINUTE)
         async with office.open():
             await office.until_quiet()
-            office.clock.step(2 * MINUTE)
+            office.later(2 * MINUTE)
             await office.until_quiet()
             await office.until_idle()
     assert await office.tasks.letters() == []
@@ -310,8 +357,7 @@ async def test_what_a_resting_channel_could_not_be_told_for_a_day_is_a_dead_lett
     async with office.open():
         await office.until_quiet()
         for _ in range(4):
-            office.clock.step(8 * HOUR)
-            await asyncio.sleep(0.1)
+            office.later(8 * HOUR)
             await office.until_quiet()
         await office.until_idle()
     letters = await office.tasks.letters()

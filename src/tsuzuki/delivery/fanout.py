@@ -10,7 +10,7 @@ from tsuzuki.db import Tx
 from tsuzuki.delivery.events.news import EVENTS_BELL, Arrived, NewEvent
 from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.notices.tasks import NOTICES, Notice
-from tsuzuki.delivery.policy import KNOWN_ITEMS, loudness
+from tsuzuki.delivery.policy import KNOWN_ITEMS, SETTLING, loudness
 from tsuzuki.delivery.store import (
     Placed,
     Reader,
@@ -21,6 +21,7 @@ from tsuzuki.delivery.store import (
     hold_feed_tx,
     series_readers_tx,
     share_feed_tx,
+    swell_tx,
 )
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, ShelfId, show_id
 from tsuzuki.model.times import Millis
@@ -99,20 +100,27 @@ async def _announce_tx(tx: Tx, batch: _Batch, placed: Sequence[Placed], readers:
         entries[entry.shelf_id].append(entry.id)
     reached = [reader for reader in readers if reader.shelf_id in entries]
     await add_events_tx(tx, [_arrival(batch, reader, entries[reader.shelf_id]) for reader in reached], batch.now)
-    notices = _notices(batch) if any(reader.is_told for reader in reached) else []
+    is_wanted = not batch.is_quiet and any(reader.is_told for reader in reached)
+    notices = await _notices_tx(tx, batch) if is_wanted else []
     if notices:
         await enqueue_many_tx(tx, NOTICES, [notice.task() for notice in notices], now=batch.now)
     return Delivered(len(placed), (EVENTS_BELL, NOTICES.name) if notices else (EVENTS_BELL,))
 
 
 async def _show_catalogue_tx(tx: Tx, batch: _Batch, readers: Sequence[Reader]) -> Delivered:
-    available = len(batch.installments)
-    news = [
-        Arrived(kind="chapter", id=show_id(reader.shown_id), name=reader.name, available=available, is_quiet=True)
-        for reader in readers
-    ]
-    events = [NewEvent(reader.shelf_id, each) for reader, each in zip(readers, news, strict=True)]
-    return Delivered(0, (EVENTS_BELL,)) if await add_events_tx(tx, events, batch.now) else NOTHING
+    """Each batch of a back-catalogue tells how much of it is there by now."""
+    if not readers:
+        return NOTHING
+    so_far = await swell_tx(tx, "catalogue", batch.of_id, new=len(batch.installments), now=batch.now)
+    await add_events_tx(tx, [_catalogue(reader, so_far.count) for reader in readers], batch.now)
+    return Delivered(0, (EVENTS_BELL,))
+
+
+def _catalogue(reader: Reader, available: int) -> NewEvent:
+    shown = show_id(reader.shown_id)
+    return NewEvent(
+        reader.shelf_id, Arrived(kind="chapter", id=shown, name=reader.name, available=available, is_quiet=True)
+    )
 
 
 def _arrival(batch: _Batch, reader: Reader, entries: Sequence[EntryId]) -> NewEvent:
@@ -127,11 +135,20 @@ def _arrival(batch: _Batch, reader: Reader, entries: Sequence[EntryId]) -> NewEv
     return NewEvent(reader.shelf_id, arrived)
 
 
-def _notices(batch: _Batch) -> list[Notice]:
+async def _notices_tx(tx: Tx, batch: _Batch) -> list[Notice]:
     new = len(batch.installments)
-    how = loudness(new, is_first_harvest=batch.is_quiet)
-    if how == "none":
-        return []
-    told = [None] if how == "once" else batch.installments
-    count = new if how == "once" else 1
-    return [Notice(kind=batch.kind, of_id=batch.of_id, installment_id=each, count=count, at=batch.now) for each in told]
+    surge = await swell_tx(tx, batch.kind, batch.of_id, new=new, now=batch.now)
+    how = loudness(new, in_all=surge.count)
+    if how == "each":
+        return [
+            Notice(kind=batch.kind, of_id=batch.of_id, installment_id=each, at=batch.now) for each in batch.installments
+        ]
+    flood = Notice(
+        kind=batch.kind,
+        of_id=batch.of_id,
+        installment_id=None,
+        count=surge.count,
+        at=surge.since,
+        run_at=Millis(batch.now + SETTLING),
+    )
+    return [flood] if how == "once" else []

@@ -2,8 +2,16 @@
 
 from typing import Final, Literal
 
+from tsuzuki.model.times import MINUTE, SECOND, Millis
+
 FLOOD: Final = 20
 """R8, REL-29: a known watch that brings more than this at once is announced once."""
+
+AT_ONCE: Final = Millis(5 * MINUTE)
+"""What comes within this of each other came at once: one poll's findings are stored in several batches."""
+
+SETTLING: Final = Millis(10 * SECOND)
+"""How long a flood is left to come in before it is announced with its number."""
 
 KNOWN_ITEMS: Final = 50
 """R8: how many entries a shelf gets that subscribes to a feed which is known already."""
@@ -11,8 +19,8 @@ KNOWN_ITEMS: Final = 50
 Loudness = Literal["none", "each", "once"]
 
 
-def loudness(new: int, *, is_first_harvest: bool) -> Loudness:
-    """R8: a first harvest is a back-catalogue and notifies nobody; a flood notifies once."""
-    if is_first_harvest or not new:
-        return "none"
-    return "once" if new > FLOOD else "each"
+def loudness(new: int, *, in_all: int) -> Loudness:
+    """What to do with so many new ones, the last of `in_all` that came at once: only one batch makes it a flood."""
+    if in_all <= FLOOD:
+        return "each"
+    return "once" if in_all - new <= FLOOD else "none"

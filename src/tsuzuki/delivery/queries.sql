@@ -64,6 +64,22 @@ from follow
 join series on series.id = follow.series_id
 where follow.series_id = :id and follow.status <> 'dropped';
 
+-- name: swell
+-- Serialises the batches of one poll for the rest of their transactions, so that exactly one of them crosses the line. A
+-- surge that began in the future is none: the clock was wrong.
+insert into surge (kind, of_id, since, count)
+values (:kind, :of_id, :now, :new)
+on conflict (kind, of_id) do update set
+  since = case when {is_same} then surge.since else excluded.since end,
+  count = case when {is_same} then surge.count + excluded.count else excluded.count end
+returning since, count;
+
+-- fragment: is_same
+surge.since > cast(:fresh as bigint) and surge.since <= excluded.since
+
+-- name: prune_surges
+delete from surge where since < :before;
+
 -- name: unread_counts
 -- REL-19h: counted, never kept. entry_unread_feed and entry_unread_series hold exactly what is counted here.
 select 'item' as kind, counted.of_id, subscription.public_id as shown_id, shelf_group.public_id as group_id, counted.unread

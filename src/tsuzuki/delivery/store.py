@@ -6,10 +6,13 @@ from typing import Literal
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.delivery.policy import AT_ONCE
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, PublicId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.delivery")
+
+SurgeKind = Literal["item", "chapter", "catalogue"]
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -26,6 +29,13 @@ class Reader(msgspec.Struct, frozen=True):
     shown_id: PublicId
     name: str
     is_told: bool
+
+
+class Surge(msgspec.Struct, frozen=True):
+    """How much came at once, and since when."""
+
+    since: Millis
+    count: int
 
 
 class UnreadRow(msgspec.Struct, frozen=True):
@@ -75,6 +85,16 @@ async def feed_readers_tx(tx: Tx, feed_id: FeedId) -> list[Reader]:
 async def series_readers_tx(tx: Tx, series_id: SeriesId) -> list[Reader]:
     """The shelves that get this series' chapters."""
     return await tx.many(Reader, q.series_readers, id=series_id)
+
+
+async def swell_tx(tx: Tx, kind: SurgeKind, of_id: int, *, new: int, now: Millis) -> Surge:
+    """Count new ones towards what came at once."""
+    return await tx.one(Surge, q.swell, kind=kind, of_id=of_id, new=new, now=now, fresh=now - AT_ONCE)
+
+
+async def prune_surges_tx(tx: Tx, *, before: Millis) -> int:
+    """Forget those that began before then."""
+    return await tx.run(q.prune_surges, before=before)
 
 
 async def unread_counts_tx(tx: Tx, shelf_id: ShelfId) -> list[UnreadRow]:

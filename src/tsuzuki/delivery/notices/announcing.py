@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from tsuzuki.coord.bell import Bell
 from tsuzuki.db import Database, Tx
-from tsuzuki.delivery.notices.store import Subject, Tellee, subject_tx, tellees_tx
+from tsuzuki.delivery.notices.store import Subject, Tellee, subject_tx, surge_count_tx, tellees_tx
 from tsuzuki.delivery.notices.tasks import SENDS, Notice, Send, delivery_id
 from tsuzuki.delivery.notices.wording import news
 from tsuzuki.model.times import Millis
@@ -40,6 +42,8 @@ async def _announce_tx(tx: Tx, task: Task[Notice], now: Millis) -> int:
     if subject is None:
         await skip_tx(tx, task, now=now, why="What it tells of is gone.")
         return 0
+    if notice.installment_id is None:
+        notice = msgspec.structs.replace(notice, count=await surge_count_tx(tx, notice))
     sends = [_send(notice, subject, tellee) for tellee in await tellees_tx(tx, notice)]
     if sends:
         await enqueue_many_tx(tx, SENDS, [send.task() for send in sends], now=now)

@@ -23,14 +23,15 @@ where entry.chapter_id = :id and entry.created_at = :at
 order by channel.id;
 
 -- name: items_tellees
+-- A flood: who got something of it and was there before it.
 select {tellee}, case when subscription.name = '' then feed.title else subscription.name end as name
 from subscription
 join feed on feed.id = subscription.feed_id
 join channel on channel.shelf_id = subscription.shelf_id
 where subscription.feed_id = :id and subscription.notify and subscription.suspended_at is null and channel.is_enabled
-  and exists (
+  and subscription.created_at <= :at and exists (
     select 1 from entry
-    where entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id and entry.created_at = :at
+    where entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id and entry.created_at >= :at
   )
 order by channel.id;
 
@@ -40,9 +41,9 @@ from follow
 join series on series.id = follow.series_id
 join channel on channel.shelf_id = follow.shelf_id
 where follow.series_id = :id and follow.notify and follow.status <> 'dropped' and channel.is_enabled
-  and exists (
+  and follow.created_at <= :at and exists (
     select 1 from entry
-    where entry.shelf_id = follow.shelf_id and entry.series_id = follow.series_id and entry.created_at = :at
+    where entry.shelf_id = follow.shelf_id and entry.series_id = follow.series_id and entry.created_at >= :at
   )
 order by channel.id;
 
@@ -61,6 +62,9 @@ select title, site_url as url, cast(null as text) as number from feed where id =
 
 -- name: series_subject
 select title, cast(null as text) as url, cast(null as text) as number from series where id = :id;
+
+-- name: surge_count
+select count from surge where kind = :kind and of_id = :of_id and since = :at;
 
 -- fragment: channel
 id, public_id, shelf_id, kind, name, config, is_enabled, consecutive_failures, rests_until, last_sent_at, last_failed_at,

@@ -85,6 +85,12 @@ async def subject_tx(tx: Tx, notice: Notice) -> Subject | None:
     return await tx.maybe(Subject, q.chapter_subject, id=notice.installment_id)
 
 
+async def surge_count_tx(tx: Tx, notice: Notice) -> int:
+    """How much a flood brought in all by now."""
+    count = await tx.maybe(int, q.surge_count, kind=notice.kind, of_id=notice.of_id, at=notice.at)
+    return notice.count if count is None else count
+
+
 # -- channels
 
 

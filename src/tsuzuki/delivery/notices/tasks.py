@@ -25,18 +25,20 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     """The item or chapter; None for a flood, which is told once (REL-29)."""
     count: int = 1
     at: Millis
-    """When it was delivered: only entries of that moment are told of."""
+    """When it was delivered: only entries of that moment, or of a flood since then, are told of."""
+    run_at: Millis | None = None
+    """Not before: a flood is left to come in."""
 
     @property
     def key(self) -> str:
-        """I2: `notify-chapter-{series}-{chapter}`; a flood by its moment."""
+        """I2: `notify-chapter-{series}-{chapter}`; a flood by when it began."""
         if self.installment_id is None:
             return f"notify-{self.kind}-{self.of_id}-flood-{self.at}"
         return f"notify-{self.kind}-{self.of_id}-{self.installment_id}"
 
     def task(self) -> NewTask["Notice"]:
         """To be enqueued with what it tells of."""
-        return NewTask(self.key, self)
+        return NewTask(self.key, self, run_at=self.run_at)
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
