@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import msgspec
 import structlog
@@ -23,7 +24,6 @@ from tsuzuki.api.about import About
 from tsuzuki.api.build import build_api
 from tsuzuki.api.feeds import Door
 from tsuzuki.api.gate import AccountsGate
-from tsuzuki.api.oidc import OidcDoor
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
@@ -31,6 +31,7 @@ from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.edge.auth import Callers
 from tsuzuki.edge.metrics import Metrics
+from tsuzuki.edge.oidc import OidcDoor
 from tsuzuki.edge.probes import probes
 from tsuzuki.edge.routing import Resource
 from tsuzuki.edge.stack import build_app
@@ -121,7 +122,8 @@ def _oidc_door(settings: Settings, accounts: Accounts) -> OidcDoor:
         redirect_uri=settings.oidc_redirect_uri or "",
     )
     provider = Provider(options, accounts.ground.clock)
-    return OidcDoor(Oidc(accounts.ground, accounts.sign_in, provider, allowed_user=settings.oidc_allowed_user))
+    oidc = Oidc(accounts.ground, accounts.sign_in, provider, allowed_user=settings.oidc_allowed_user)
+    return OidcDoor(oidc, urlsplit(settings.oidc_issuer).hostname or settings.oidc_issuer)
 
 
 async def _welcome(accounts: Accounts, settings: Settings) -> None:

@@ -4,14 +4,20 @@ import time
 
 import pytest
 
-from tests.accounts.builders import HERE, House
+from tests.accounts.builders import HERE, PASSWORD, House
 from tests.accounts.provider import StrictProvider, shared_secret, strict_provider
+from tests.accounts.wishes import EVIL, KEPT
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.oidc.policy import Identity, ProviderFailed, is_allowed, local_path
 from tsuzuki.accounts.oidc.provider import Provider
-from tsuzuki.accounts.oidc.service import Finished, Oidc, Refused, Returned
+from tsuzuki.accounts.oidc.service import FLOWS, Finished, Oidc, Refused, Returned
+from tsuzuki.accounts.sessions import Device
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.errors import TooManyRequests
 from tsuzuki.model.times import MINUTE, Millis
+
+q = parse_queries("test", "-- name: count_flows\nselect count(*) as total from oidc_flow;")
 
 
 def wall_clock() -> Millis:
@@ -32,7 +38,7 @@ class Door:
     async def walk(self, caller: Caller | None = None, *, allowed_user: str | None = None) -> Finished:
         """From the first click to the session."""
         oidc = self.oidc(allowed_user)
-        begun = await oidc.begin(caller, "/inbox")
+        begun = await oidc.begin(caller, "/inbox", address=HERE.address)
         state, code = self.provider.authorize(begun.url)
         return await oidc.finish(begun.key, Returned(state, code), caller, device=HERE)
 
@@ -96,7 +102,7 @@ async def test_linking_needs_the_same_person_at_both_ends(door):
     caller = await door.house.caller(await door.house.add())
     stranger = await door.house.caller(await door.house.add())
     for other in (None, stranger):
-        begun = await door.oidc().begin(caller, "/")
+        begun = await door.oidc().begin(caller, "/", address=HERE.address)
         state, code = door.provider.authorize(begun.url)
         with pytest.raises(Refused, match="expired"):
             await door.oidc().finish(begun.key, Returned(state, code), other, device=HERE)
@@ -194,13 +200,13 @@ async def test_a_provider_that_changes_its_keys_is_asked_for_them_again(door):
 async def test_a_provider_that_describes_another_is_not_believed(door, metadata):
     door.provider.metadata = metadata
     with pytest.raises(ProviderFailed):
-        await door.oidc().begin(None, "/")
+        await door.oidc().begin(None, "/", address=HERE.address)
 
 
 @only_sqlite
 async def test_a_code_is_worth_nothing_to_another_browser_a_second_time_or_too_late(door):
     oidc = door.oidc("subject-1")
-    begun, other = await oidc.begin(None, "/"), await oidc.begin(None, "/")
+    begun, other = await oidc.begin(None, "/", address=HERE.address), await oidc.begin(None, "/", address=HERE.address)
     state, code = door.provider.authorize(begun.url)
     for key in (None, "made up", other.key):
         with pytest.raises(Refused, match="expired"):
@@ -208,7 +214,7 @@ async def test_a_code_is_worth_nothing_to_another_browser_a_second_time_or_too_l
     await oidc.finish(begun.key, Returned(state, code), None, device=HERE)
     with pytest.raises(Refused, match="expired"):
         await oidc.finish(begun.key, Returned(state, code), None, device=HERE)
-    late = await oidc.begin(None, "/")
+    late = await oidc.begin(None, "/", address=HERE.address)
     door.house.time.pass_(10 * MINUTE)
     with pytest.raises(Refused, match="expired"):
         await oidc.finish(late.key, Returned(*door.provider.authorize(late.url)), None, device=HERE)
@@ -217,7 +223,7 @@ async def test_a_code_is_worth_nothing_to_another_browser_a_second_time_or_too_l
 @only_sqlite
 async def test_a_stolen_code_does_not_fit_another_verifier(door):
     oidc = door.oidc("subject-1")
-    mine, theirs = await oidc.begin(None, "/"), await oidc.begin(None, "/")
+    mine, theirs = await oidc.begin(None, "/", address=HERE.address), await oidc.begin(None, "/", address=HERE.address)
     state, _ = door.provider.authorize(mine.url)
     _, stolen = door.provider.authorize(theirs.url)
     with pytest.raises(Refused, match="failed"):
@@ -227,62 +233,13 @@ async def test_a_stolen_code_does_not_fit_another_verifier(door):
 @only_sqlite
 async def test_a_person_who_says_no_at_the_provider_is_told_so(door):
     oidc = door.oidc()
-    begun = await oidc.begin(None, "/")
+    begun = await oidc.begin(None, "/", address=HERE.address)
     state, _ = door.provider.authorize(begun.url)
     with pytest.raises(Refused, match="denied"):
         await oidc.finish(begun.key, Returned(state, "", "access_denied"), None, device=HERE)
 
 
 # -- where to
-
-
-KEPT = ["/", "/inbox", "/a/b?c=d&e=%2F%2Fevil.example", "/series/1#top", "/search?q=a%20b", "/a/c:d"]
-EVIL = [
-    "",
-    "inbox",
-    "//evil.example",
-    "///evil.example",
-    "////evil.example",
-    "/\\evil.example",
-    "\\\\evil.example",
-    "\\/evil.example",
-    "/\\/evil.example",
-    "/\t/evil.example",
-    "\t//evil.example",
-    " //evil.example",
-    "/ /evil.example",
-    "/\n/evil.example",
-    "/\r/evil.example",
-    "/\r\nLocation: https://evil.example",
-    "\x00//evil.example",
-    "/\x00/evil.example",
-    "/\x0b/evil.example",
-    "/\u00a0/evil.example",
-    "/\u2028/evil.example",
-    "/\uff0fevil.example",
-    "/%2fevil.example",
-    "/%2Fevil.example",
-    "/%5cevil.example",
-    "/%5C%5Cevil.example",
-    "/%09/evil.example",
-    "%2f%2fevil.example",
-    "https://evil.example",
-    "HTTPS://evil.example",
-    "https:evil.example",
-    "https:/evil.example",
-    "http:\\\\evil.example",
-    "javascript:alert(1)",
-    "JaVaScRiPt:alert(1)",
-    "/javascript:alert(1)",
-    "data:text/html,x",
-    "vbscript:x",
-    "evil.example",
-    ".evil.example",
-    "@evil.example",
-    "?next=//evil.example",
-    "#//evil.example",
-    "/" + "a" * 5000,
-]
 
 
 def test_there_are_forty_ways_to_go_astray():
@@ -298,3 +255,21 @@ def test_a_wish_that_could_lead_elsewhere_leads_to_the_front_page(path):
 @pytest.mark.parametrize("path", KEPT)
 def test_a_path_of_ours_is_kept(path):
     assert local_path(path) == path
+
+
+# -- how many
+
+
+@only_sqlite
+async def test_sec_37_an_address_begins_only_so_many_flows_and_old_ones_do_not_pile_up(door, db):
+    oidc = door.oidc()
+    for _ in range(FLOWS.failures):
+        await oidc.begin(None, "/", address="2001:db8::1")
+    with pytest.raises(TooManyRequests):
+        await oidc.begin(None, "/", address="2001:db8::2")  # of the same customer
+    await oidc.begin(None, "/", address=HERE.address)
+    await door.house.add("alice")
+    await door.house.sign_in.sign_in("alice", PASSWORD, Device("2001:db8::1"))  # a password is another count
+    door.house.time.pass_(10 * MINUTE)
+    await oidc.begin(None, "/", address="2001:db8::1")
+    assert await db.read(lambda tx: tx.one(int, q.count_flows)) == 1

@@ -84,6 +84,13 @@ class Credential(msgspec.Struct, frozen=True):
     disabled_at: Millis | None
 
 
+class Ways(msgspec.Struct, frozen=True):
+    """By what a person can come in."""
+
+    has_password: bool
+    is_linked: bool
+
+
 class Session(msgspec.Struct, frozen=True):
     """One signed-in browser."""
 

@@ -6,7 +6,7 @@ from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.limiter import Limiter
-from tsuzuki.accounts.nouns import Shelf, Tenant, User
+from tsuzuki.accounts.nouns import Shelf, Tenant, User, Ways
 from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.people import found, on_user, set_password_tx
 from tsuzuki.accounts.policy import password_problems
@@ -16,6 +16,7 @@ from tsuzuki.accounts.store import (
     get_credential_tx,
     get_tenant_tx,
     get_user_tx,
+    get_ways_tx,
     list_shelves_tx,
     set_identity_tx,
 )
@@ -30,6 +31,7 @@ class Me(msgspec.Struct, frozen=True):
     user: User
     tenant: Tenant
     shelves: list[Shelf]
+    ways: Ways
 
 
 class Oneself:
@@ -46,7 +48,8 @@ class Oneself:
         async def look(tx: Tx) -> Me:
             user = await get_user_tx(tx, caller.user_id)
             tenant = await get_tenant_tx(tx, user.tenant_id)
-            return Me(user, tenant, await list_shelves_tx(tx, user.tenant_id))
+            shelves = await list_shelves_tx(tx, user.tenant_id)
+            return Me(user, tenant, shelves, await get_ways_tx(tx, user.id))
 
         return await self._ground.db.read(look)
 

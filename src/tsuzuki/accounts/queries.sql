@@ -110,6 +110,10 @@ select id as user_id, password_hash, disabled_at from user_account where usernam
 -- name: get_credential
 select id as user_id, password_hash, disabled_at from user_account where id = :user_id;
 
+-- name: get_ways
+select password_hash is not null as has_password, oidc_subject is not null as is_linked
+from user_account where id = :user_id;
+
 -- name: list_users
 select
   user_account.public_id, tenant.public_id as tenant_public_id, tenant.name as tenant_name, user_account.username,

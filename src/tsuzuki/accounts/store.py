@@ -19,6 +19,7 @@ from tsuzuki.accounts.nouns import (
     TokenKind,
     User,
     UserContents,
+    Ways,
 )
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
@@ -152,6 +153,11 @@ async def find_credential_tx(tx: Tx, username: str) -> Credential | None:
 async def get_credential_tx(tx: Tx, user_id: UserId) -> Credential:
     """What this person's password is checked against."""
     return await tx.one(Credential, q.get_credential, user_id=user_id)
+
+
+async def get_ways_tx(tx: Tx, user_id: UserId) -> Ways:
+    """By what this person can come in."""
+    return await tx.one(Ways, q.get_ways, user_id=user_id)
 
 
 async def list_users_tx(tx: Tx, part: Slice) -> tuple[list[ListedUser], int]:
@@ -366,6 +372,11 @@ async def take_flow_tx(tx: Tx, key_hash: bytes, now: Millis) -> Flow | None:
     return await tx.maybe(Flow, q.take_flow, key_hash=key_hash, now=now)
 
 
+async def delete_old_flows_tx(tx: Tx, now: Millis) -> int:
+    """Those that nobody came back from in time; how many rows that were."""
+    return await tx.run(q.delete_old_flows, now=now)
+
+
 # -- upkeep
 
 
@@ -373,4 +384,4 @@ async def delete_old_tx(tx: Tx, now: Millis) -> int:
     """What has expired and is of no use to anybody; how many rows that were."""
     gone = await tx.run(q.delete_old_sessions, now=now)
     gone += await tx.run(q.delete_old_invites, now=now)
-    return gone + await tx.run(q.delete_old_flows, now=now)
+    return gone + await delete_old_flows_tx(tx, now)

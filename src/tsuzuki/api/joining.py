@@ -11,8 +11,8 @@ from tsuzuki.accounts.setup import FIRST_ADMIN, Setup
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
-from tsuzuki.api.sessions import Name, NewPassword, SignedInView, begin_session
-from tsuzuki.edge.auth import device_of
+from tsuzuki.api.sessions import Name, NewPassword, SignedInView, signed_in_view
+from tsuzuki.edge.entering import join
 from tsuzuki.model.errors import Conflict, Forbidden, TooManyRequests, Unauthorized
 
 Code = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -47,12 +47,12 @@ async def show_setup(setup: Setup) -> SetupView:
 
 async def set_up(request: Request, body: SetupBody, invites: Invites) -> SignedInView:
     """Makes the first administrator, once, with the code that the server printed in its log."""
-    return begin_session(request, await invites.accept(_accepted(body), device_of(request), is_setup=True))
+    return signed_in_view(await join(request, invites, _accepted(body), is_setup=True))
 
 
 async def accept_invite(request: Request, body: InvitedBody, invites: Invites) -> SignedInView:
     """Makes the invited account and signs it in."""
-    return begin_session(request, await invites.accept(_accepted(body), device_of(request)))
+    return signed_in_view(await join(request, invites, _accepted(body), is_setup=False))
 
 
 def _accepted(body: SetupBody | InvitedBody) -> Accepted:

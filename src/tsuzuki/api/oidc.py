@@ -8,26 +8,17 @@ from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from tsuzuki.accounts.oidc.service import Oidc, Refused, Returned
-from tsuzuki.accounts.policy import FLOW_LIFE
+from tsuzuki.accounts.oidc.service import Refused, Returned
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Query
 from tsuzuki.edge.auth import SESSION, Callers, device_of
-from tsuzuki.edge.cookies import Cookie
-from tsuzuki.model.errors import NotFound, Unauthorized, Unavailable
-from tsuzuki.model.times import SECOND
+from tsuzuki.edge.oidc import FLOW, OidcDoor
+from tsuzuki.model.errors import NotFound, TooManyRequests, Unauthorized, Unavailable
 
 SIGN_IN_PAGE = "/sign-in"
-FLOW = Cookie("tsuzuki_oidc", FLOW_LIFE // SECOND)
 
 Text = Annotated[str, Meta(max_length=4096)]
-
-
-class OidcDoor(msgspec.Struct, frozen=True):
-    """The way in by a provider, where the operator configured one."""
-
-    oidc: Oidc | None = None
 
 
 class EnabledView(msgspec.Struct, frozen=True):
@@ -55,11 +46,7 @@ async def show_oidc(door: OidcDoor) -> EnabledView:
 
 async def begin_oidc(request: Request, query: LoginQuery, door: OidcDoor, callers: Callers) -> LoginView:
     """Begins a sign-in; for someone who is signed in, the linking of their account."""
-    if door.oidc is None:
-        raise NotFound("There is no identity provider to sign in at.")
-    begun = await door.oidc.begin(await callers.of(request), query.next)
-    FLOW.set(request, begun.key)
-    return LoginView(begun.url)
+    return LoginView(await door.begin(request, await callers.of(request), query.next))
 
 
 async def finish_oidc(request: Request, door: OidcDoor, callers: Callers) -> Response:
@@ -96,7 +83,7 @@ ENDPOINTS = (
         "/oidc/login",
         begin_oidc,
         "Begin to sign in at the identity provider",
-        errors=(NotFound, Unauthorized, Unavailable),
+        errors=(NotFound, Unauthorized, TooManyRequests, Unavailable),
     ),
     _public(
         "GET", "/oidc/callback", finish_oidc, "Come back from the identity provider", status=303, errors=(Unauthorized,)

@@ -9,11 +9,11 @@ from starlette.requests import Request
 from tsuzuki.accounts.nouns import Role, User
 from tsuzuki.accounts.policy import SHORTEST_PASSWORD
 from tsuzuki.accounts.setup import FIRST_ADMIN
-from tsuzuki.accounts.signin import WRONG_PAIR, SignedIn, SignIn
+from tsuzuki.accounts.signin import SignedIn, SignIn
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
-from tsuzuki.edge.auth import SESSION, address_of, device_of, is_addressed_locally
+from tsuzuki.edge.entering import enter, leave
 from tsuzuki.model.errors import Forbidden, TooManyRequests, Unauthorized
 from tsuzuki.model.ids import show_id
 
@@ -48,25 +48,19 @@ def user_view(user: User) -> UserView:
     return UserView(show_id(user.public_id), user.username, user.role)
 
 
-def begin_session(request: Request, signed_in: SignedIn) -> SignedInView:
-    """Send the new session's cookie."""
-    SESSION.set(request, signed_in.key)
+def signed_in_view(signed_in: SignedIn) -> SignedInView:
+    """Who is signed in now."""
     return SignedInView(user_view(signed_in.user))
 
 
 async def sign_in(request: Request, body: SignInBody, service: SignIn) -> SignedInView:
     """Begins a session; the one that the browser had ends."""
-    if not body.password and not is_addressed_locally(request):
-        raise Unauthorized(WRONG_PAIR)  # R76: where no password is needed, another site could still be rebound to us
-    return begin_session(request, await service.sign_in(body.username, body.password, device_of(request)))
+    return signed_in_view(await enter(request, service, username=body.username, password=body.password))
 
 
 async def sign_out(request: Request, service: SignIn) -> None:
     """Ends the session of the cookie, if there is one."""
-    key = SESSION.read(request)
-    if key is not None:
-        await service.sign_out(key, address_of(request))
-        SESSION.clear(request)
+    await leave(request, service)
 
 
 _public = declaring("sign-in", Access.PUBLIC)

@@ -9,6 +9,8 @@ import structlog
 from tsuzuki.accounts.audit.recording import record_tx
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.guard.limiter import Limiter
+from tsuzuki.accounts.guard.policy import Limits, neighbourhood
 from tsuzuki.accounts.keys import hash_of, session_key
 from tsuzuki.accounts.nouns import Actor, User
 from tsuzuki.accounts.oidc.policy import Identity, IdentityProvider, ProviderFailed, is_allowed, local_path
@@ -20,6 +22,7 @@ from tsuzuki.accounts.store import (
     Flow,
     NewUser,
     add_flow_tx,
+    delete_old_flows_tx,
     find_user_by_identity_tx,
     find_user_by_name_tx,
     get_user_tx,
@@ -30,9 +33,12 @@ from tsuzuki.accounts.store import (
 )
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import TsuzukiError
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import MINUTE, Millis
 
 Reason = Literal["off", "denied", "expired", "failed", "not_allowed", "not_linked", "taken", "disabled"]
+
+FLOWS = Limits(failures=60, window=FLOW_LIFE, block=MINUTE)
+"""How many flows of one address are open at most: anybody can begin one, and each is a row until it expires."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.oidc")
 
@@ -77,15 +83,26 @@ class Oidc:
         self._sign_in = sign_in
         self._provider = provider
         self._allowed_user = allowed_user
+        self._limiter = Limiter(ground.db, ground.clock, FLOWS)
 
-    async def begin(self, caller: Caller | None, wish: str) -> Begun:
-        """Start a sign-in, or, for someone signed in, the linking of their account."""
+    async def begin(self, caller: Caller | None, wish: str, *, address: str) -> Begun:
+        """Start a sign-in, or, for someone signed in, the linking of their account.
+
+        TooManyRequests for an address that has begun too many of late.
+        """
+        door = f"provider {neighbourhood(address)}"  # a count of its own: no failed password adds to it, nor it to them
+        await self._limiter.begin(door, door)
         owner = caller.user_id if caller is not None and caller.by == "session" else None
         state, nonce, verifier, key = (session_key(self._ground.dice) for _ in range(4))
         flow = Flow(state, nonce, verifier, local_path(wish), owner)
         url = await self._provider.authorization_url(state=state, nonce=nonce, verifier=verifier)
-        expires_at = Millis(self._ground.clock() + FLOW_LIFE)
-        await self._ground.db.with_tx(lambda tx: add_flow_tx(tx, hash_of(key), flow, expires_at=expires_at))
+
+        async def add(tx: Tx) -> None:
+            now = self._ground.clock()
+            await delete_old_flows_tx(tx, now)
+            await add_flow_tx(tx, hash_of(key), flow, expires_at=Millis(now + FLOW_LIFE))
+
+        await self._ground.db.with_tx(add)
         return Begun(url, key)
 
     async def finish(self, key: str | None, returned: Returned, caller: Caller | None, *, device: Device) -> Finished:
