@@ -95,7 +95,7 @@ async def test_an_item_of_another_feed_is_not_delivered(db):
 
 async def test_r30_a_chapter_sorts_by_the_earlier_of_published_and_first_seen(db):
     series, [reader] = await a_followed_series(db)
-    dates = {1: Millis(NOON - 5), 2: Millis(NOON + 5), 3: None}
+    dates = {1: Millis(NOON - 5), 2: Millis(NOON + 5), 3: None, 4: Millis(-5)}
 
     async def ingest(tx: Tx) -> Delivered:
         found = [a_new_chapter(number, published_at=at) for number, at in dates.items()]
@@ -103,7 +103,7 @@ async def test_r30_a_chapter_sorts_by_the_earlier_of_published_and_first_seen(db
         return await deliver_chapters_tx(tx, series, new, is_first_harvest=False, now=NOON)
 
     await db.with_tx(ingest)
-    assert [entry.sort_at for entry in await entries_of(db, reader)] == [NOON - 5, NOON, NOON]
+    assert [entry.sort_at for entry in await entries_of(db, reader)] == [NOON - 5, NOON, NOON, 0]
 
 
 async def test_rel_01_what_is_rolled_back_leaves_no_entry_no_event_and_no_notice(db):

@@ -2,28 +2,25 @@
 
 import pytest
 
-from tests.builders import NOON, a_new_item, stored_feed, stored_series
+from tests.builders import NOON, stored_feed, stored_series
 from tests.delivery.builders import a_followed_feed, a_reader, entry_ids, follow, publish, release, subscribe
-from tsuzuki.db import Tx
-from tsuzuki.delivery.fanout import deliver_items_tx
+from tsuzuki.delivery.inbox.entries import Wanted
 from tsuzuki.delivery.inbox.service import Inbox
-from tsuzuki.delivery.inbox.store import Wanted
-from tsuzuki.ingest.store import upsert_items_tx
-from tsuzuki.model.errors import Invalid
+from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.store import mark_entries_tx
 
 
 async def everything(db, shelf, wanted=Wanted(), most=3):  # noqa: B008  frozen
     """All pages: what stands on each, and the totals that they tell."""
-    pages, totals, before = [], set(), None
+    pages, totals, place = [], set(), FROM_THE_TOP
     while True:
-        page = await Inbox(db).page(shelf, wanted, before=before, most=most)
-        pages.append(page.entries)
+        page = await Inbox(db).page(shelf, wanted, after=place, most=most)
+        pages.append(page.rows)
         totals.add(page.total)
-        before = page.next_cursor
-        if before is None:
+        if page.next_cursor is None:
             return pages, totals
+        place = page.next_cursor
 
 
 async def a_mixed_shelf(db):
@@ -82,23 +79,3 @@ async def test_an_entry_shows_its_item_or_its_chapter(db):
     chapter = next(entry for entry in page if entry.chapter_id is not None)
     assert (item.item_title, item.series_id, item.feed_id is not None) == ("Item 3", None, True)
     assert (chapter.series_title, chapter.number, chapter.item_title) == ("One", "3", None)
-
-
-async def test_items_from_before_1970_have_their_place_too(db):
-    feed, [shelf] = await a_followed_feed(db)
-
-    async def ingest(tx: Tx) -> None:
-        old = [a_new_item(str(year), sort_at=Millis(-year)) for year in range(1, 6)]
-        new = [item.id for item in await upsert_items_tx(tx, feed, old, NOON)]
-        await deliver_items_tx(tx, feed, new, is_first_harvest=False, now=NOON)
-
-    await db.with_tx(ingest)
-    pages, _ = await everything(db, shelf, most=2)
-    assert [entry.sort_at for page in pages for entry in page] == [-1, -2, -3, -4, -5]
-
-
-@pytest.mark.parametrize("cursor", ["", "1", "a.b", "1.2.3", "9" * 30 + ".1"])
-async def test_what_is_no_cursor_is_named(db, cursor):
-    with pytest.raises(Invalid) as refused:
-        await Inbox(db).page(await a_reader(db), Wanted(), before=cursor, most=3)
-    assert refused.value.problems[0].field == "before"

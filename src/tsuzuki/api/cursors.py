@@ -5,9 +5,8 @@ from typing import Annotated, TypeVar
 
 from msgspec import Meta
 
-from tsuzuki.api.inbox import CursorMeta
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import Listing
+from tsuzuki.api.views import CursorMeta, Listing
 from tsuzuki.model.errors import Invalid, Problem
 from tsuzuki.model.pages import FROM_THE_TOP, Cursor, Page
 

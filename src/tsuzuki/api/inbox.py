@@ -1,30 +1,27 @@
 """What came in, newest first."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import msgspec
-from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import Listing, Time, shown
+from tsuzuki.api.views import CursorMeta, Listing, Time, shown
+from tsuzuki.delivery.inbox.entries import InboxEntry, Wanted
 from tsuzuki.delivery.inbox.service import Inbox
-from tsuzuki.delivery.inbox.store import InboxEntry, Wanted
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
 
 
-class InboxQuery(ShelfQuery, frozen=True, kw_only=True):
-    """Which entries, how many, and below which `next_cursor`."""
+class InboxQuery(CursorQuery, frozen=True, kw_only=True):
+    """Which entries."""
 
     kind: Literal["item", "chapter"] | None = None
     unread: bool | None = None
-    limit: Annotated[int, Meta(ge=1, le=100)] = 50
-    before: Annotated[str, Meta(max_length=64)] | None = None
 
 
 class ItemRef(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,21 +60,13 @@ class EntryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     chapter: ChapterRef | None = None
 
 
-class CursorMeta(msgspec.Struct, frozen=True):
-    """How many there are, and where the next page begins; null at the end."""
-
-    total: int
-    next_cursor: str | None
-
-
 async def list_inbox(
     query: InboxQuery, caller: Caller, oneself: Oneself, inbox: Inbox
 ) -> Listing[EntryView, CursorMeta]:
     """Newest first."""
     shelf = await query.pick(caller, oneself)
     wanted = Wanted(kind=query.kind, unread=query.unread)
-    page = await inbox.page(shelf.id, wanted, before=query.before, most=query.limit)
-    return Listing([_entry(entry) for entry in page.entries], CursorMeta(page.total, page.next_cursor))
+    return listing(await inbox.page(shelf.id, wanted, after=query.after, most=query.limit), _entry)
 
 
 def _entry(entry: InboxEntry) -> EntryView:

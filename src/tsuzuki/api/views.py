@@ -38,3 +38,10 @@ class PageMeta(msgspec.Struct, frozen=True):
     def of(cls, total: int, page: int, limit: int) -> "PageMeta":
         """The page's place; an empty list has one page."""
         return cls(total=total, page=page, limit=limit, pages=max(1, -(-total // limit)))
+
+
+class CursorMeta(msgspec.Struct, frozen=True):
+    """How many there are, and where the next page begins; null at the end."""
+
+    total: int
+    next_cursor: str | None

@@ -31,11 +31,16 @@ on conflict (shelf_id, item_id) where item_id is not null do nothing
 returning shelf_id, id;
 
 -- name: add_chapter_entries
--- I2, R7: by the logical chapter, whichever source brought it. R30: the earlier of published and first seen.
+-- I2, R7: by the logical chapter, whichever source brought it. R30: the earlier of published and first seen, though none
+-- sorts before 1970.
 insert into entry (shelf_id, series_id, chapter_id, sort_at, created_at)
 select
   follow.shelf_id, chapter.series_id, chapter.id,
-  case when chapter.published_at < chapter.first_seen_at then chapter.published_at else chapter.first_seen_at end,
+  case
+    when chapter.published_at < 0 then 0
+    when chapter.published_at < chapter.first_seen_at then chapter.published_at
+    else chapter.first_seen_at
+  end,
   cast(:now as bigint)
 from json_each(cast(:rows as text)) as wanted
 cross join chapter

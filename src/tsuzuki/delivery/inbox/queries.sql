@@ -4,7 +4,7 @@
 select id, unread, saved, sort_at, created_at, feed_id, item_id, series_id, chapter_id
 
 -- fragment: below
-shelf_id = :shelf_id and (sort_at, id) < (cast(:sort_at as bigint), cast(:id as bigint)) and {is_wanted}
+shelf_id = :shelf_id and (sort_at, id) < (cast(:at as bigint), cast(:id as bigint)) and {is_wanted}
 
 -- fragment: is_wanted
 (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (item_id is not null))
