@@ -78,6 +78,7 @@ POLICY = {
     "PATCH /api/v1/items/-/read": WRITE,
     "PATCH /api/v1/items/-/unread": WRITE,
     "PATCH /api/v1/items/-/undo": WRITE,
+    "GET /api/v1/search": READ,
     "GET /api/v1/bookmarks": READ,
     "POST /api/v1/bookmarks": WRITE,
     "GET /api/v1/bookmarks/{bookmark_id}": READ,

@@ -12,10 +12,9 @@ from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
-from tsuzuki.api.inbox import CursorMeta
 from tsuzuki.api.items import NumberText, number_in_path
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import Listing, Time, shown
+from tsuzuki.api.views import CursorMeta, Listing, Time, shown
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import from_datetime, iso
@@ -53,7 +52,7 @@ class BookmarkBody(Body, frozen=True, kw_only=True):
     item_id: NumberText | None = None
     link: Annotated[str, Meta(min_length=1, max_length=8192)] | None = None
     title: Annotated[str, Meta(min_length=1, max_length=2000)] | None = None
-    content: Annotated[str, Meta(max_length=1_000_000)] = ""
+    content: Annotated[str, Meta(max_length=500_000)] = ""
     feed_name: Annotated[str, Meta(max_length=500)] = ""
     pub_date: Moment | None = None
     note: Note = ""

@@ -12,9 +12,8 @@ from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import IdText, id_in_field
-from tsuzuki.api.inbox import CursorMeta
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import Listing, Time, shown
+from tsuzuki.api.views import CursorMeta, Listing, Time, shown
 from tsuzuki.model.errors import Invalid, NotFound, Problem
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, ShelfId, show_id

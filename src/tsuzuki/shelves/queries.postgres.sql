@@ -5,7 +5,7 @@ from (
   select item_search.item_id as id, ts_rank(item_search.document, cast(:match as tsquery)) as score
   from item_search
   where item_search.document @@ cast(:match as tsquery)
-    and exists (select 1 from entry where entry.shelf_id = :shelf_id and entry.item_id = item_search.item_id)
+    and exists (select 1 from entry where entry.shelf_id = :shelf_id and entry.item_id = item_search.item_id and {narrowed})
   order by item_search.item_id desc
   limit 1000
 ) as hit
@@ -15,7 +15,7 @@ order by hit.score desc, item.id desc
 limit :most;
 
 -- name: search_series
-select series.id, series.title, series.last_chapter_at
+select series.id, series.public_id, series.title, series.author, series.cover_url, series.last_chapter_at
 from (
   select series_search.series_id as id, ts_rank(series_search.document, cast(:match as tsquery)) as score
   from series_search

@@ -1,12 +1,12 @@
 -- name: search_items
 -- Only the newest 1,000 matches are ranked: ranking 76,000 costs a hundred times as much and nobody reads that far.
--- Ids grow with time, so the newest are the highest.
+-- Ids grow with time, so the newest are the highest. What narrows a search down is asked of the entry.
 select item.id, item.feed_id, item.title, item.sort_at, entry.unread
 from (
   select rowid as id, bm25(item_search, 4.0, 1.0) as score
   from item_search
   where item_search match :match
-    and exists (select 1 from entry where entry.shelf_id = :shelf_id and entry.item_id = item_search.rowid)
+    and exists (select 1 from entry where entry.shelf_id = :shelf_id and entry.item_id = item_search.rowid and {narrowed})
   order by rowid desc
   limit 1000
 ) as hit
@@ -15,9 +15,22 @@ join entry on entry.item_id = hit.id and entry.shelf_id = :shelf_id
 order by hit.score, item.id desc
 limit :most;
 
+-- fragment: narrowed
+(cast(:unread as boolean) is null or entry.unread = cast(:unread as boolean))
+and (cast(:saved as boolean) is null or entry.saved = cast(:saved as boolean))
+and entry.sort_at < :before
+and (cast(:feeds as text) is null or entry.feed_id in (
+  select cast(value as bigint) from json_each(cast(:feeds as text))
+))
+
+-- name: item_texts
+-- What a hit is shown by: only for those that are shown.
+select id, case when content = '' then coalesce(summary, '') else content end as text, published_at
+from item where id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+
 -- name: search_series
 -- Every series can be found, followed or not.
-select series.id, series.title, series.last_chapter_at
+select series.id, series.public_id, series.title, series.author, series.cover_url, series.last_chapter_at
 from (
   select rowid as id, bm25(series_search, 4.0, 1.0) as score
   from series_search

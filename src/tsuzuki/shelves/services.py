@@ -6,6 +6,7 @@ from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.shelves.entries.service import Entries
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import Groups
+from tsuzuki.shelves.search.service import Search
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 
@@ -16,6 +17,7 @@ class Reading(msgspec.Struct, frozen=True):
     subscriptions: Subscriptions
     entries: Entries
     bookmarks: Bookmarks
+    search: Search
 
     def by_type(self) -> dict[type, object]:
         """Each service under its own type: how handlers ask for it."""
@@ -29,4 +31,5 @@ def build_reading(ground: Ground) -> Reading:
         subscriptions=Subscriptions(ground),
         entries=Entries(ground),
         bookmarks=Bookmarks(ground),
+        search=Search(ground.db),
     )

@@ -12,7 +12,6 @@ from tsuzuki.model.pages import Cursor, Page
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.entries.nouns import ShelfItem, Wanted
 from tsuzuki.shelves.entries.store import (
-    FAR,
     count_items_tx,
     find_item_tx,
     list_items_tx,
@@ -24,7 +23,7 @@ from tsuzuki.shelves.entries.store import (
 )
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import own_group_tx
-from tsuzuki.shelves.store import mark_entries_tx
+from tsuzuki.shelves.store import FAR, mark_entries_tx
 from tsuzuki.shelves.subscriptions.service import own_subscription_tx
 
 Mark = Callable[[Tx, Millis], Awaitable[int]]

@@ -11,9 +11,6 @@ from tsuzuki.shelves.entries.nouns import ShelfItem, Wanted
 
 q = load_queries("tsuzuki.shelves.entries")
 
-FAR = Millis(10**15 - 1)
-"""After everything."""
-
 
 async def list_items_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted, *, after: Cursor, most: int) -> list[ShelfItem]:
     """Items that come after this place, the newest first. Each kind of list is read along an index of its own."""

@@ -1,0 +1,83 @@
+"""Search."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.feed_views import FeedView, feed_view
+from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.api.views import Time, shown
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import show_id
+from tsuzuki.shelves.search.service import FoundItem, FoundSeries, Search
+
+
+class SearchQuery(ShelfQuery, frozen=True, kw_only=True):
+    """Words, "phrases", `-word`, `pre*`; `feed:name`, `is:unread`, `is:saved`, `before:2026-02` narrow items down."""
+
+    q: Annotated[str, Meta(min_length=1, max_length=500)]
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+
+
+class FoundItemView(msgspec.Struct, frozen=True, kw_only=True):
+    """An item; `snippet` is HTML in which nothing but `<mark>` is markup."""
+
+    id: str
+    feed_id: str
+    title: str
+    pub_date: Time | None
+    unread: bool
+    snippet: str
+
+
+class FoundSeriesView(msgspec.Struct, frozen=True, kw_only=True):
+    """A series, followed or not."""
+
+    id: str
+    title: str
+    author: str | None
+    cover_url: str | None
+
+
+class ResultsView(msgspec.Struct, frozen=True):
+    """What was found, each kind best first."""
+
+    feeds: list[FeedView]
+    items: list[FoundItemView]
+    series: list[FoundSeriesView]
+
+
+async def search(query: SearchQuery, caller: Caller, oneself: Oneself, searching: Search) -> ResultsView:
+    """Feeds, items and series in one answer."""
+    shelf = await query.pick(caller, oneself)
+    found = await searching.find(shelf.id, query.q, query.limit)
+    return ResultsView(
+        [feed_view(feed) for feed in found.feeds],
+        [_item(item) for item in found.items],
+        [_series(series) for series in found.series],
+    )
+
+
+def _item(item: FoundItem) -> FoundItemView:
+    return FoundItemView(
+        id=str(item.id),
+        feed_id=show_id(item.feed_id),
+        title=item.title,
+        pub_date=shown(item.published_at),
+        unread=item.unread,
+        snippet=item.snippet,
+    )
+
+
+def _series(series: FoundSeries) -> FoundSeriesView:
+    return FoundSeriesView(id=show_id(series.id), title=series.title, author=series.author, cover_url=series.cover_url)
+
+
+_read = declaring("search", Access.READ)
+
+ENDPOINTS = (_read("GET", "/search", search, "Search", errors=(NotFound,)),)

@@ -1,0 +1,1 @@
+"""Search over all that a shelf has."""
