@@ -66,6 +66,8 @@ class Town:
         self.client = client
         self.accounts = opened.accounts
         self.reading = opened.reading
+        self.db = opened.db
+        self.crew = opened.crew
         self.app = opened.app
         self.time = time
         self.other_tenant = other_tenant

@@ -1,0 +1,115 @@
+"""A server that polls, a publisher with many feeds, and readers who call the API."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.api.people import Town, Visitor, a_town
+from tests.net.builders import a_server, answer
+from tests.polling.builders import a_feed
+
+LOOPBACK = "127.0.0.0/8"
+
+
+class Press:
+    """Answers by path, and counts who asked for what."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, bytes] = {}
+        self.asked: Counter[str] = Counter()
+        self.url = ""
+
+    def publish(self, path: str, *keys: str, **over: Any) -> str:
+        """A feed at this path; its address."""
+        self.pages[path] = answer(200, a_feed(*keys, **over), **{"Content-Type": "application/rss+xml"})
+        return self.url + path
+
+    async def handle(self, head: bytes, writer: asyncio.StreamWriter) -> None:
+        path = head.split(b" ", 2)[1].decode()
+        self.asked[path] += 1
+        writer.write(self.pages.get(path, answer(404, b"")))
+
+
+class Library:
+    """Everything running."""
+
+    def __init__(self, town: Town, press: Press) -> None:
+        self.town = town
+        self.press = press
+
+    async def reader(self, **over: Any) -> "Reader":
+        """Somebody with a tenant, and so a shelf, of their own."""
+        from tsuzuki.accounts.nouns import SYSTEM
+
+        tenant = await self.town.accounts.tenants.add(SYSTEM, "A")
+        return Reader(await self.town.signed_in(await self.town.add(tenant_id=tenant.public_id, **over)))
+
+
+class Reader:
+    """Calls the API and expects what is said."""
+
+    def __init__(self, visitor: Visitor) -> None:
+        self.visitor = visitor
+
+    async def ask(self, method: str, path: str, body: Any = None, *, expect: int = 200) -> Any:
+        """The whole answer, which has this status."""
+        answered = await self.visitor.ask(method, path, body)
+        assert answered.status == expect, (method, path, answered.status, answered.text)
+        return answered.json() if answered.body else None
+
+    async def get(self, path: str, *, expect: int = 200) -> Any:
+        """The data."""
+        found = await self.ask("GET", path, expect=expect)
+        return found["data"] if expect < 300 else found
+
+    async def post(self, path: str, body: Any = None, *, expect: int = 201) -> Any:
+        found = await self.ask("POST", path, {} if body is None else body, expect=expect)
+        return found["data"] if expect < 300 else found
+
+    async def patch(self, path: str, body: Any, *, expect: int = 200) -> Any:
+        found = await self.ask("PATCH", path, body, expect=expect)
+        return found["data"] if expect < 300 else found
+
+    async def delete(self, path: str, *, expect: int = 204) -> Any:
+        return await self.ask("DELETE", path, expect=expect)
+
+    async def follow(self, link: str, items: int, **over: Any) -> Any:
+        """Subscribe, and wait until so many items are there."""
+        feed = await self.post("/feeds", {"link": link, **over})
+        return await self.until(f"/feeds/{feed['id']}", lambda found: found["item_count"] == items)
+
+    async def until(self, path: str, check: Callable[[Any], bool], within: float = 15.0) -> Any:
+        """What the path answers as soon as that is as it should be."""
+
+        async def look() -> Any:
+            found = await self.get(path)
+            return found if check(found) else None
+
+        return await eventually(look, within)
+
+
+async def eventually(look: Callable[[], Awaitable[Any]], within: float = 15.0) -> Any:
+    """What `look` finds as soon as it finds anything."""
+    deadline = asyncio.get_running_loop().time() + within
+    while not (found := await look()):
+        assert asyncio.get_running_loop().time() < deadline, "it does not come"
+        await asyncio.sleep(0.02)
+    return found
+
+
+@asynccontextmanager
+async def a_library(folder: Path, database_url: str, **settings: object) -> AsyncIterator[Library]:
+    """A server with workers, allowed to call loopback, and a publisher."""
+    press = Press()
+    async with a_server(press.handle) as server:
+        press.url = server.url
+        wanted = {"database_url": database_url, "allow_private_networks": LOOPBACK, **settings}
+        async with a_town(folder, **wanted) as town:
+            town.crew.start()
+            try:
+                yield Library(town, press)
+            finally:
+                await town.crew.stop()
