@@ -22,6 +22,12 @@ class Ear:
         """It rings."""
         self._rung.set()
 
+    def heard(self) -> bool:
+        """Whether it has rung since it was last asked; for those who do not wait."""
+        rung = self._rung.is_set()
+        self._rung.clear()
+        return rung
+
     async def wait(self, seconds: float) -> bool:
         """True as soon as it has rung; False when the time has passed."""
         try:
@@ -37,7 +43,7 @@ class Bell(Protocol):
     """Wakes those who listen for a name, in this process or in all."""
 
     def ring(self, *names: str) -> None:
-        """Wake the listeners; never waits and never fails."""
+        """Wake the listeners of these names (which have no spaces in them); never waits and never fails."""
         ...
 
     def listen(self, *names: str) -> AbstractContextManager[Ear]:

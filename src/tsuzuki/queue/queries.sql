@@ -143,6 +143,13 @@ returning queue;
 select id, queue, key, priority, run_at, status, attempts, losses, worker, error, created_at, finished_at
 from task where id = :id;
 
+-- name: last_run_at
+-- When the newest of the tasks under this key that are over was due; 0 when none is remembered.
+select coalesce(max(run_at), 0) from task where queue = :queue and key = :key and finished_at is not null;
+
+-- name: bring_forward
+update task set run_at = :run_at where queue = :queue and key = :key and status = 'queued' and run_at > :run_at;
+
 -- name: prune_old
 delete from task where id in (
   select id from task

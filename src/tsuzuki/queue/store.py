@@ -41,6 +41,13 @@ class _Keyed(msgspec.Struct, frozen=True):
     key: str
 
 
+class _NewRow(msgspec.Struct, frozen=True):
+    key: str
+    payload: str
+    priority: int
+    run_at: Millis
+
+
 class _Token(msgspec.Struct, frozen=True):
     id: TaskId
     token: int
@@ -82,14 +89,14 @@ async def enqueue_tx(
 
 async def enqueue_many_tx(tx: Tx, queue: Queue[P], wanted: Iterable[NewTask[P]], *, now: Millis) -> list[Enqueued]:
     """One answer for each wanted task, in their order; of those with the same key the first counts."""
-    rows = [_new_row(task.key, _encoded(task.payload), task.priority, task.run_at or now) for task in wanted]
+    rows = [_NewRow(task.key, _encoded(task.payload), task.priority, task.run_at or now) for task in wanted]
     return await _enqueue_rows_tx(tx, queue.name, rows, now)
 
 
-async def _enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[dict[str, Any]], now: Millis) -> list[Enqueued]:
+async def _enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[_NewRow], now: Millis) -> list[Enqueued]:
     """REL-07: never a ghost. What was in the way and ended before we could look at it is no longer in the way."""
     # Everyone inserts in the order of the keys: two batches that overlap then wait, and do not deadlock.
-    first = {row["key"]: row for row in reversed(rows)}
+    first = {row.key: row for row in reversed(rows)}
     missing = dict(sorted(first.items()))
     found: dict[str, Enqueued] = {}
     for _ in range(_ROUNDS):
@@ -101,7 +108,7 @@ async def _enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[dict[str, Any]], n
                 found[active.key] = Enqueued(active.id, is_new=False)
         missing = {key: row for key, row in missing.items() if key not in found}
         if not missing:
-            return _in_order([row["key"] for row in rows], found)
+            return _in_order([row.key for row in rows], found)
     raise Contention(f"The tasks {', '.join(missing)} came and went too fast.")
 
 
@@ -114,10 +121,6 @@ async def find_active_tx(tx: Tx, queue: str, key: str) -> TaskId | None:
 async def find_task_tx(tx: Tx, task_id: TaskId) -> TaskRow:
     """The task; NotFound once it is forgotten."""
     return await tx.one(TaskRow, q.find_task, id=task_id)
-
-
-def _new_row(key: str, payload: str, priority: int, run_at: Millis) -> dict[str, Any]:
-    return {"key": key, "payload": payload, "priority": priority, "run_at": run_at}
 
 
 def _encoded(payload: msgspec.Struct) -> str:
@@ -278,7 +281,7 @@ async def replay_tx(tx: Tx, letters: Sequence[DeadLetter], *, now: Millis) -> li
     answers: dict[DeadLetterId, Enqueued] = {}
     for queue in sorted({letter.queue for letter in letters}):
         own = [letter for letter in letters if letter.queue == queue]
-        rows = [_new_row(letter.key, letter.payload, letter.priority, now) for letter in own]
+        rows = [_NewRow(letter.key, letter.payload, letter.priority, now) for letter in own]
         answers |= zip((letter.id for letter in own), await _enqueue_rows_tx(tx, queue, rows, now), strict=True)
     replayed = [(letter_id, task.id) for letter_id, task in answers.items() if task.is_new]
     if replayed:
@@ -294,6 +297,19 @@ async def discard_tx(tx: Tx, letter_id: DeadLetterId, *, now: Millis) -> bool:
 async def discard_many_tx(tx: Tx, which: LetterFilter, *, now: Millis) -> int:
     """Discard all open letters of this kind."""
     return await tx.run(q.discard_letters, **which.parameters(), now=now)
+
+
+# -- recurring
+
+
+async def last_run_at_tx(tx: Tx, queue: str, key: str) -> Millis:
+    """When the newest task under this key that is over was due; 0 when none is remembered."""
+    return await tx.one(Millis, q.last_run_at, queue=queue, key=key)
+
+
+async def bring_forward_tx(tx: Tx, queue: str, key: str, run_at: Millis) -> bool:
+    """Have what is queued under this key run no later than then; False when it does already."""
+    return bool(await tx.run(q.bring_forward, queue=queue, key=key, run_at=run_at))
 
 
 # -- housekeeping

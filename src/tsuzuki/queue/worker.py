@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 import msgspec
@@ -35,7 +36,7 @@ class Worker(Generic[P]):
         self._queue = queue
         self._keeper = Keeper(station, queue)
         self._attempts = Attempts(station, queue, handler, self._keeper)
-        self._is_batched = isinstance(handler, BatchHandler)
+        self._most = queue.settings.batch if isinstance(handler, BatchHandler) else 1
         self._running: set[asyncio.Task[None]] = set()
         self._is_stopping = False
         self._ear = Ear()
@@ -72,16 +73,15 @@ class Worker(Generic[P]):
             places = await self._places()
             if not places or self._is_stopping:
                 return False
-            rows = await self._claim(self._queue.settings.batch if self._is_batched else places)
+            rows = await self._claim(places * self._most)
         except Unavailable as error:
             _log.warning("queue_unavailable", queue=self._queue.name, reason=str(error))
             return False
         except Exception:  # noqa: BLE001  the top of a worker's loop, which must go on
             _log.exception("queue_claim_failed", queue=self._queue.name)
             return False
-        for part in [rows] if self._is_batched else [[row] for row in rows]:
-            if part:
-                self._begin(group, part)
+        for first in range(0, len(rows), self._most):
+            self._begin(group, rows[first : first + self._most])
         return bool(rows)
 
     def _begin(self, group: asyncio.TaskGroup, rows: Sequence[ClaimedRow]) -> None:
@@ -98,7 +98,7 @@ class Worker(Generic[P]):
     async def _places(self) -> int:
         """How many more may begin. Short tasks end together, so a moment's wait saves many small claims."""
         most = self._queue.settings.concurrency
-        if self._running and not self._is_batched and len(self._running) > most / 2:
+        if len(self._running) > most / 2:
             await asyncio.wait(self._running, timeout=_GATHER)
         return most - len(self._running)
 
@@ -106,7 +106,7 @@ class Worker(Generic[P]):
         """REL-14: a task that was lost nearly too often runs alone: if it kills us, no other is lost with it."""
         if self._station.steady() < self._next_suspect_look:
             return
-        while not self._is_stopping and await self._has_suspect():
+        while not self._is_stopping and self.trouble is None and await self._has_suspect():
             await self._left_alone(self._queue.settings.lease / SECOND)
             for row in await self._claim_suspect():
                 self._begin(group, [row])
@@ -137,7 +137,8 @@ class Worker(Generic[P]):
         try:
             return await asyncio.shield(claim)
         except asyncio.CancelledError:
-            await self._attempts.give_back(await claim)
+            with suppress(Unavailable):
+                await self._attempts.give_back(await claim)
             raise
 
     async def _drain(self, patience: float) -> None:
