@@ -19,12 +19,6 @@ SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 HOOK = "http://127.0.0.1:9/hooks/a-long-key"
 
 
-@pytest.fixture
-async def office(db):
-    async with an_office(db) as opened:
-        yield opened
-
-
 def a_config(**over):
     return {"url": HOOK, "secret": SECRET} | over
 

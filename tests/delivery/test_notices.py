@@ -19,7 +19,7 @@ from tests.delivery.builders import (
     subscribe_tx,
     task_keys,
 )
-from tests.delivery.post import Receiver, a_receiver, an_office, until
+from tests.delivery.post import Receiver, a_receiver, until
 from tsuzuki.db import Tx
 from tsuzuki.delivery.fanout import deliver_known_items_tx
 from tsuzuki.delivery.notices.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
@@ -27,18 +27,6 @@ from tsuzuki.delivery.notices.service import Change
 from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
 from tsuzuki.delivery.policy import AT_ONCE, SETTLING
 from tsuzuki.model.times import HOUR, MINUTE, Millis
-
-
-@pytest.fixture
-async def receiver():
-    async with a_receiver() as running:
-        yield running
-
-
-@pytest.fixture
-async def office(db):
-    async with an_office(db) as opened:
-        yield opened
 
 
 def titles(receiver: Receiver) -> list[tuple[str, str]]:

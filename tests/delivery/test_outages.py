@@ -6,7 +6,6 @@ import pytest
 
 from tests.builders import NOON, stored_feed, stored_series, stored_series_source, stored_source, stored_watch
 from tests.delivery.builders import a_reader, events_of
-from tests.delivery.post import a_receiver, an_office
 from tsuzuki.delivery.events.news import EVENTS_BELL
 from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.delivery.housekeeping import KEPT_OUTAGES, prune
@@ -39,18 +38,6 @@ async def watched_series(db, source, count):
         new = NewWatch(series_source_id=mapping, host="example.org", next_check_at=NOON)
         found.append((series, await db.with_tx(lambda tx, new=new: add_watch_tx(tx, new, NOON))))
     return [series for series, _ in found], [watch for _, watch in found]
-
-
-@pytest.fixture
-async def receiver():
-    async with a_receiver() as running:
-        yield running
-
-
-@pytest.fixture
-async def office(db):
-    async with an_office(db) as opened:
-        yield opened
 
 
 async def told(office, receiver):

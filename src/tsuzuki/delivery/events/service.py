@@ -25,7 +25,6 @@ from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
 
-_FLOOR = 1.0
 _SOON = 0.05
 _QUIET = 15.0
 """After so many seconds without news a stream says that it is still there."""
@@ -47,7 +46,9 @@ class Told(msgspec.Struct, frozen=True):
 class Events:
     """The streams of one process. `run` wakes them; without it they still look, some times a minute."""
 
-    def __init__(self, db: Database, bell: Bell, clock: Callable[[], Millis]) -> None:
+    def __init__(self, db: Database, bell: Bell, clock: Callable[[], Millis], *, floor: float = 1.0) -> None:
+        """`floor` is how many seconds news wait at most when the bell is lost."""
+        self._floor = floor
         self._db = db
         self._bell = bell
         self._clock = clock
@@ -57,13 +58,13 @@ class Events:
     async def run(self) -> None:
         """Wake the streams of shelves that have news; ends only by being cancelled."""
         seen: Cursor | None = None
-        pause = _FLOOR
+        pause = self._floor
         with self._bell.listen(EVENTS_BELL) as ear:
             while True:
                 try:
                     seen = await self._look(seen)
                     is_waiting = await self._db.read(has_unsettled_tx)
-                    pause = min(pause * 2, _FLOOR) if is_waiting else _FLOOR
+                    pause = min(pause * 2, self._floor) if is_waiting else self._floor
                 except Unavailable as error:
                     _log.warning("events_unavailable", reason=str(error))
                 if await ear.wait(pause):
