@@ -19,7 +19,7 @@ from tests.delivery.builders import (
     subscribe_tx,
     task_keys,
 )
-from tests.delivery.post import Receiver, a_receiver, until
+from tests.delivery.post import Receiver, a_receiver, an_office, until
 from tsuzuki.db import Tx
 from tsuzuki.delivery.fanout import deliver_known_items_tx
 from tsuzuki.delivery.notices.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
@@ -27,6 +27,7 @@ from tsuzuki.delivery.notices.service import Change
 from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
 from tsuzuki.delivery.policy import AT_ONCE, SETTLING
 from tsuzuki.model.times import HOUR, MINUTE, Millis
+from tsuzuki.net.guard import Guard
 
 
 def titles(receiver: Receiver) -> list[tuple[str, str]]:
@@ -295,6 +296,19 @@ async def test_r55_a_dead_letter_that_is_replayed_keeps_its_delivery_id(db, offi
         await office.until_idle()
     first, second = receiver.got
     assert first.id == second.id
+
+
+async def test_an_address_that_is_refused_later_is_named_nowhere(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, f"{receiver.url}/a-long-key")
+    await release(db, series, [1])
+    async with an_office(db, guard=Guard()) as stricter, stricter.open():
+        await stricter.until_idle()
+    [letter] = await office.tasks.letters()
+    assert letter.error_code == "refused_address"
+    said = repr(letter) + repr(await office.only_channel(reader))
+    assert "a-long-key" not in said
+    assert receiver.got == []
 
 
 async def test_a_redirect_is_not_followed(db, office, receiver):

@@ -67,6 +67,8 @@ class Events:
                     pause = min(pause * 2, self._floor) if is_waiting else self._floor
                 except Unavailable as error:
                     _log.warning("events_unavailable", reason=str(error))
+                except Exception:  # noqa: BLE001  the top of a loop that all streams of this process rely on
+                    _log.exception("events_look_failed")
                 if await ear.wait(pause):
                     pause = _SOON / 2
 

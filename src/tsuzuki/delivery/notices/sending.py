@@ -16,7 +16,7 @@ from tsuzuki.delivery.notices.store import (
 )
 from tsuzuki.delivery.notices.tasks import SENDS, Send
 from tsuzuki.delivery.notices.webhook import Webhook
-from tsuzuki.model.errors import HttpStatus, RateLimited, SourceError, Unavailable
+from tsuzuki.model.errors import HttpStatus, RateLimited, RefusedAddress, SourceError, Unavailable
 from tsuzuki.model.fetching import Ask
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import Millis
@@ -93,7 +93,11 @@ class Sender:
         kind = KINDS[channel.kind]
         config = read_config(kind, channel.config)
         ask: Ask = kind.compose(config, send, now=self._clock())
-        reply = await self._client.fetch(ask, SourceIdentity(source=f"channel {channel.id}", home_url=config.url))
+        try:
+            reply = await self._client.fetch(ask, SourceIdentity(source=f"channel {channel.id}", home_url=config.url))
+        except RefusedAddress:
+            # Its own sentence may name the whole address, whose path may be a key, in logs and dead letters.
+            raise RefusedAddress("The address of this channel may no longer be called. Save another one.") from None
         if reply.status in ask.accept_statuses:
             raise HttpStatus(f"It redirects ({reply.status}); save the address that it leads to.", status=reply.status)
 
