@@ -78,6 +78,8 @@ POLICY = {
     "PATCH /api/v1/items/-/read": WRITE,
     "PATCH /api/v1/items/-/unread": WRITE,
     "PATCH /api/v1/items/-/undo": WRITE,
+    "POST /api/v1/opml": WRITE,
+    "GET /api/v1/opml": READ,
     "GET /api/v1/search": READ,
     "GET /api/v1/bookmarks": READ,
     "POST /api/v1/bookmarks": WRITE,

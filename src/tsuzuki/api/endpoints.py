@@ -38,6 +38,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[type[TsuzukiError], ...] = ()
     """What it may answer beyond what every endpoint may."""
     max_body: int = MAX_BODY
+    consumes: tuple[str, ...] = ()
+    """Media types of a body that the handler reads from the `Request` by itself."""
 
 
 class Gate(Protocol):

@@ -101,6 +101,9 @@ def _operation(endpoint: Endpoint, signature: Signature, schemas: _Schemas) -> J
         operation["parameters"] = parameters
     for form in signature.body.values():
         operation["requestBody"] = {"required": True, "content": _json_content(schemas.of(form))}
+    if endpoint.consumes:
+        content = {kind: {"schema": {"type": "string"}} for kind in endpoint.consumes}
+        operation["requestBody"] = {"required": True, "content": content}
     if endpoint.access is not Access.PUBLIC:
         operation["security"] = [{_BEARER: [endpoint.access.value]}, {_COOKIE: []}]
     return operation

@@ -6,6 +6,7 @@ from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.shelves.entries.service import Entries
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import Groups
+from tsuzuki.shelves.lists import Lists
 from tsuzuki.shelves.search.service import Search
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
@@ -18,6 +19,7 @@ class Reading(msgspec.Struct, frozen=True):
     entries: Entries
     bookmarks: Bookmarks
     search: Search
+    lists: Lists
 
     def by_type(self) -> dict[type, object]:
         """Each service under its own type: how handlers ask for it."""
@@ -26,10 +28,12 @@ class Reading(msgspec.Struct, frozen=True):
 
 def build_reading(ground: Ground) -> Reading:
     """The services over this ground."""
+    subscriptions = Subscriptions(ground)
     return Reading(
         groups=Groups(ground),
-        subscriptions=Subscriptions(ground),
+        subscriptions=subscriptions,
         entries=Entries(ground),
         bookmarks=Bookmarks(ground),
         search=Search(ground.db),
+        lists=Lists(ground, subscriptions),
     )

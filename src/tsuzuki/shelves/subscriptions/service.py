@@ -1,5 +1,6 @@
 """The verbs about a shelf's feeds."""
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeVar
 
@@ -34,6 +35,7 @@ T = TypeVar("T")
 Status = Literal["ok", "error", "suspended"]
 
 _CHUNK = 1_000
+_LOOKUPS = 50
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,21 +103,43 @@ class Subscriptions:
 
     async def add(self, shelf_id: ShelfId, wish: Wish) -> Subscription:
         """Follow a feed; Conflict when the shelf does, RefusedAddress for one that may not be called."""
-        link = await self._ground.above.vet(wish.link, wish.proxy or None)
-        vetted = msgspec.structs.replace(wish, link=link)
-        made = await self._ground.db.with_tx(lambda tx: self.add_tx(tx, shelf_id, vetted))
+        made = await self._add_vetted(shelf_id, await self._vet(wish))
         self._tell()
         return made
 
     async def add_many(self, shelf_id: ShelfId, wishes: Iterable[Wish]) -> Sequence[Tried]:
         """Follow those that can be followed; each says what became of it."""
         tried = []
-        for wish in wishes:
+        asked = tuple(wishes)
+        for wish, vetted in zip(asked, await self.vet_all(asked), strict=True):
             try:
-                tried.append(Tried(wish.link, await self.add(shelf_id, wish)))
+                tried.append(Tried(wish.link, await self._add_vetted(shelf_id, vetted)))
             except TsuzukiError as error:
                 tried.append(Tried(wish.link, error=error))
+        self._tell()
         return tried
+
+    async def vet_all(self, wishes: Iterable[Wish]) -> Sequence[Wish | TsuzukiError]:
+        """Each wish with its canonical address, or why it is refused; many names are looked up at the same time."""
+        places = asyncio.Semaphore(_LOOKUPS)
+
+        async def vet(wish: Wish) -> Wish | TsuzukiError:
+            async with places:
+                try:
+                    return await self._vet(wish)
+                except TsuzukiError as error:
+                    return error
+
+        return await asyncio.gather(*map(vet, wishes))
+
+    async def _vet(self, wish: Wish) -> Wish:
+        link = await self._ground.above.vet(wish.link, wish.proxy or None)
+        return msgspec.structs.replace(wish, link=link)
+
+    async def _add_vetted(self, shelf_id: ShelfId, vetted: Wish | TsuzukiError) -> Subscription:
+        if isinstance(vetted, TsuzukiError):
+            raise vetted
+        return await self._ground.db.with_tx(lambda tx: self.add_tx(tx, shelf_id, vetted))
 
     async def add_tx(self, tx: Tx, shelf_id: ShelfId, wish: Wish) -> Subscription:
         """`add` within a transaction, for an address that was vetted."""

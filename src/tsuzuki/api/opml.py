@@ -1,0 +1,113 @@
+"""Lists of feeds, brought in and taken out."""
+
+from collections import Counter
+from email.parser import BytesParser
+from typing import Literal
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.api.endpoints import Access, Endpoint
+from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.connectors.opml import MAX_BYTES
+from tsuzuki.edge.body import read_body
+from tsuzuki.edge.errors import BodyTooLarge, failure_of
+from tsuzuki.model.errors import Invalid, NotFound
+from tsuzuki.model.ids import show_id
+from tsuzuki.shelves.lists import Line, Lists
+
+XML_TYPES = ("text/xml", "text/x-opml", "application/xml", "multipart/form-data")
+_AROUND = 64 * 1024
+"""What multipart may add to a list that is as large as it may be."""
+
+
+class LineView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one feed of the list."""
+
+    line: int
+    link: str
+    outcome: Literal["created", "existing", "failed"]
+    id: str | None = None
+    error: str | None = None
+    code: str | None = None
+
+
+class ImportedView(msgspec.Struct, frozen=True):
+    """What became of all of them."""
+
+    created: int
+    existing: int
+    failed: int
+    results: list[LineView]
+
+
+async def import_opml(
+    *, request: Request, query: ShelfQuery, caller: Caller, oneself: Oneself, lists: Lists
+) -> ImportedView:
+    """Follows every feed of the list, in groups as it has them; what the shelf follows already stays as it is."""
+    shelf = await query.pick(caller, oneself)
+    body = await read_body(request.scope, request.receive, MAX_BYTES + _AROUND)
+    return imported_view(await lists.read(shelf.id, _document(request.headers.get("content-type", ""), body)))
+
+
+async def export_opml(query: ShelfQuery, caller: Caller, oneself: Oneself, lists: Lists) -> Response:
+    """The shelf's feeds as OPML 2.0."""
+    shelf = await query.pick(caller, oneself)
+    headers = {"content-disposition": 'attachment; filename="tsuzuki.opml"'}
+    return Response(await lists.write(shelf.id), headers=headers, media_type="text/x-opml; charset=utf-8")
+
+
+def _document(content_type: str, body: bytes) -> bytes:
+    """The body itself, or the first file of a form."""
+    if not content_type.lower().startswith("multipart/"):
+        return body
+    form = BytesParser().parsebytes(b"Content-Type: " + content_type.encode("latin-1", "replace") + b"\r\n\r\n" + body)
+    for part in form.walk():
+        document = part.get_payload(decode=True)
+        if part.get_filename() is not None and isinstance(document, bytes):
+            return document
+    raise Invalid("The form holds no file.")
+
+
+def imported_view(report: list[Line]) -> ImportedView:
+    """The report as clients see it."""
+    count = Counter(line.outcome for line in report)
+    return ImportedView(count["created"], count["existing"], count["failed"], [_line(line) for line in report])
+
+
+def _line(line: Line) -> LineView:
+    body = None if line.error is None else failure_of(line.error, "").body
+    return LineView(
+        line=line.line,
+        link=line.link,
+        outcome=line.outcome,
+        id=None if line.id is None else show_id(line.id),
+        error=None if body is None else body.error,
+        code=None if body is None else body.code,
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        method="POST",
+        path="/opml",
+        handler=import_opml,
+        summary="Bring a list of feeds in",
+        access=Access.WRITE,
+        tags=("feeds",),
+        errors=(NotFound, Invalid, BodyTooLarge),
+        consumes=XML_TYPES,
+    ),
+    Endpoint(
+        method="GET",
+        path="/opml",
+        handler=export_opml,
+        summary="Take the list of feeds out",
+        access=Access.READ,
+        tags=("feeds",),
+        errors=(NotFound,),
+    ),
+)

@@ -1,0 +1,106 @@
+"""OPML, the format in which readers hand lists of feeds to one another. Pure.
+
+Read by the hardened parser of feeds: the prolog with any DTD is cut off before a parser sees it, so that no entity can
+grow (SEC-19), and depth and size are bounded (SEC-20). Written by a serializer, never by joining strings (SEC-18).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+from lxml import etree
+from lxml.etree import _Element as Element
+
+from tsuzuki.connectors.feed.document import Unsure, parse_tree, without_forbidden
+from tsuzuki.connectors.feed.encodings import decode
+from tsuzuki.connectors.html.safe import one_line
+from tsuzuki.model.errors import Invalid, TooLarge
+
+MAX_BYTES = 10 * 1024 * 1024
+MAX_FEEDS = 10_000
+LONGEST_NAME = 200
+BETWEEN_GROUPS = " / "
+
+_ROOT = re.compile(r"<(?:opml)(?=[\s>])", re.IGNORECASE)
+_OWN_ENTITIES = re.compile(r"<!ENTITY|<!DOCTYPE[^>]*\[", re.IGNORECASE)
+_BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)")
+
+
+class Outline(msgspec.Struct, frozen=True):
+    """A feed in a list; `group` is the path of what it stands in, empty at the top."""
+
+    link: str
+    title: str = ""
+    site_url: str | None = None
+    group: str = ""
+    line: int = 0
+    """Where it stands in the document."""
+
+
+def read_opml(body: bytes) -> list[Outline]:
+    """The feeds of a list in their order; Invalid for what is none."""
+    if len(body) > MAX_BYTES:
+        raise Invalid(f"The list has more than {MAX_BYTES:,} bytes.")
+    text = decode(body)
+    root = _ROOT.search(text)
+    if root is None:
+        raise Invalid("This is no OPML: it has no <opml> element.")
+    if _OWN_ENTITIES.search(text, 0, root.start()):
+        raise Invalid("The list declares entities of its own (a DTD); such lists are refused.")
+    lines_before = text.count("\n", 0, root.start())
+    outlines = list(_outlines(_tree(text[root.start() :]), lines_before))
+    if len(outlines) > MAX_FEEDS:
+        raise Invalid(f"The list has more than {MAX_FEEDS:,} feeds.")
+    return outlines
+
+
+def _tree(text: str) -> Element:
+    for attempt in (text, _BARE_AMPERSAND.sub("&amp;", text)):
+        try:
+            return parse_tree(attempt)
+        except Unsure:
+            continue
+        except TooLarge as error:
+            raise Invalid(str(error)) from error
+    raise Invalid("This is no OPML: its XML is damaged.")
+
+
+def _outlines(root: Element, lines_before: int) -> Iterator[Outline]:
+    groups: list[tuple[Element, str]] = []
+    for element in root.iter("{*}outline"):
+        while groups and groups[-1][0] is not element.getparent():
+            groups.pop()
+        said = {str(name).lower(): str(value).strip() for name, value in element.attrib.items()}
+        title = one_line(said.get("title") or said.get("text") or "")[:LONGEST_NAME]
+        link = said.get("xmlurl")
+        if not link:
+            groups.append((element, BETWEEN_GROUPS.join(part for part in (_path(groups), title) if part)))
+            continue
+        yield Outline(
+            link=link,
+            title=title,
+            site_url=said.get("htmlurl") or None,
+            group=_path(groups)[:LONGEST_NAME].strip(),
+            line=lines_before + int(getattr(element, "sourceline", None) or 0),
+        )
+
+
+def _path(groups: Sequence[tuple[Element, str]]) -> str:
+    return groups[-1][1] if groups else ""
+
+
+def write_opml(title: str, feeds: Mapping[str, Iterable[Outline]]) -> bytes:
+    """OPML 2.0 of feeds by their groups; those of the group '' stand at the top."""
+    root = etree.Element("opml", version="2.0")
+    etree.SubElement(etree.SubElement(root, "head"), "title").text = without_forbidden(title)
+    body = etree.SubElement(root, "body")
+    for group, outlines in feeds.items():
+        parent = body if not group else etree.SubElement(body, "outline", _clean({"text": group, "title": group}))
+        for feed in outlines:
+            said = {"type": "rss", "text": feed.title, "title": feed.title, "xmlUrl": feed.link}
+            etree.SubElement(parent, "outline", _clean(said | ({"htmlUrl": feed.site_url} if feed.site_url else {})))
+    return etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True)
+
+
+def _clean(attributes: Mapping[str, str]) -> dict[str, str]:
+    return {name: without_forbidden(value) for name, value in attributes.items()}

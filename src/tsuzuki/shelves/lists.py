@@ -1,0 +1,91 @@
+"""Lists of feeds, in and out."""
+
+from functools import partial
+from typing import Literal
+
+import msgspec
+
+from tsuzuki.connectors.opml import Outline, read_opml, write_opml
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import TsuzukiError
+from tsuzuki.model.ids import PublicId, ShelfId
+from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.groups.store import add_group_tx, find_group_named_tx, list_groups_tx
+from tsuzuki.shelves.subscriptions.service import Subscriptions, Wish
+from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx, list_subscriptions_tx
+
+_CHUNK = 50
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one feed of a list."""
+
+    line: int
+    link: str
+    outcome: Literal["created", "existing", "failed"]
+    id: PublicId | None = None
+    error: TsuzukiError | None = None
+
+
+class Lists:
+    """Brings lists of feeds onto a shelf and writes them out again."""
+
+    def __init__(self, ground: Ground, subscriptions: Subscriptions) -> None:
+        self._ground = ground
+        self._subscriptions = subscriptions
+
+    async def read(self, shelf_id: ShelfId, body: bytes) -> list[Line]:
+        """Follow the feeds of an OPML document, in groups as it has them; a repeat makes nothing twice (REL-39c)."""
+        outlines = read_opml(body)
+        vetted = await self._subscriptions.vet_all(Wish(link=outline.link) for outline in outlines)
+        report: list[Line] = []
+        pairs = list(zip(outlines, vetted, strict=True))
+        for start in range(0, len(pairs), _CHUNK):
+            chunk = pairs[start : start + _CHUNK]
+            report += await self._ground.db.with_tx(partial(self._follow_tx, shelf_id=shelf_id, chunk=chunk))
+        self._ground.above.committed()
+        self._ground.above.due()
+        return report
+
+    async def _follow_tx(
+        self, tx: Tx, *, shelf_id: ShelfId, chunk: list[tuple[Outline, Wish | TsuzukiError]]
+    ) -> list[Line]:
+        return [await self._follow_one_tx(tx, shelf_id, outline, vetted) for outline, vetted in chunk]
+
+    async def _follow_one_tx(self, tx: Tx, shelf_id: ShelfId, outline: Outline, vetted: Wish | TsuzukiError) -> Line:
+        if isinstance(vetted, TsuzukiError):
+            return Line(line=outline.line, link=outline.link, outcome="failed", error=vetted)
+        known = await find_subscription_to_tx(tx, shelf_id, vetted.link, vetted.proxy)
+        if known is not None:
+            return Line(line=outline.line, link=vetted.link, outcome="existing", id=known)
+        wish = msgspec.structs.replace(
+            vetted,
+            name="" if outline.title == outline.link else outline.title,
+            site_url=outline.site_url,
+            group=await self._group_tx(tx, shelf_id, outline.group),
+        )
+        made = await self._subscriptions.add_tx(tx, shelf_id, wish)
+        return Line(line=outline.line, link=made.link, outcome="created", id=made.public_id)
+
+    async def _group_tx(self, tx: Tx, shelf_id: ShelfId, name: str) -> PublicId | None:
+        if not name:
+            return None
+        group = await find_group_named_tx(tx, shelf_id, name)
+        if group is None:
+            now = self._ground.clock()
+            group = await add_group_tx(tx, shelf_id, self._ground.new_id(), name=name, now=now)
+        return group.public_id
+
+    async def write(self, shelf_id: ShelfId) -> bytes:
+        """The shelf's feeds as OPML 2.0, those of the default group at the top."""
+
+        async def collect(tx: Tx) -> dict[str, list[Outline]]:
+            groups = await list_groups_tx(tx, shelf_id)
+            names = {group.id: "" if group.is_default else group.name for group in groups}
+            found: dict[str, list[Outline]] = {name: [] for name in sorted(names.values())}
+            for feed in await list_subscriptions_tx(tx, shelf_id):
+                outline = Outline(feed.link, feed.shown_name, feed.site_url)
+                found[names[feed.group_id]].append(outline)
+            return found
+
+        return write_opml("Tsuzuki", await self._ground.db.read(collect))

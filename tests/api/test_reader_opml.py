@@ -1,0 +1,84 @@
+"""Lists of feeds over HTTP: in, out, and in again."""
+
+import io
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from lxml import etree
+
+from tests.api.library import Library, a_library
+from tests.api.people import API, Visitor
+
+BODY = """<opml version="1.0"><body>
+<outline text="News">
+  <outline text="Daily" xmlUrl="{0}/daily"/>
+  <outline text="Local"><outline text="Town" xmlUrl="{0}/town"/></outline>
+</outline>
+<outline text="Inside" xmlUrl="http://10.0.0.1/feed"/>
+<outline text="Daily again" xmlUrl="{0}/daily"/>
+</body></opml>"""
+
+
+@pytest.fixture
+async def library(database_url, tmp_path) -> AsyncIterator[Library]:
+    async with a_library(tmp_path, database_url) as library:
+        yield library
+
+
+async def send(me: Visitor, body: object, content_type: str | None = "text/xml"):
+    headers = me.headers | ({} if content_type is None else {"content-type": content_type})
+    return await me.client.ask("POST", f"{API}/opml", data=body, headers=headers)
+
+
+async def test_a_list_is_brought_in_once_with_its_groups_and_a_report_for_every_line(library):
+    """REL-39c: bringing it in again makes nothing twice."""
+    me = await library.reader()
+    body = BODY.format(library.press.url)
+    done = (await send(me.visitor, body)).json()["data"]
+    assert (done["created"], done["existing"], done["failed"]) == (2, 1, 1)
+    assert [(line["line"], line["outcome"]) for line in done["results"]] == [
+        (3, "created"),
+        (4, "created"),
+        (6, "failed"),
+        (7, "existing"),
+    ]
+    assert done["results"][2]["code"] == "VALIDATION_ERROR"
+    again = (await send(me.visitor, body)).json()["data"]
+    assert (again["created"], again["existing"], again["failed"]) == (0, 3, 1)
+    feeds, groups = await me.get("/feeds"), {one["id"]: one["name"] for one in await me.get("/groups")}
+    assert {feed["name"]: groups[feed["group_id"]] for feed in feeds} == {"Daily": "News", "Town": "News / Local"}
+
+
+@pytest.mark.parametrize("content_type", ["text/x-opml", "application/octet-stream"])
+async def test_a_list_comes_as_a_body_or_as_a_file_of_a_form(library, content_type):
+    me = await library.reader()
+    body = BODY.format(library.press.url)
+    form = aiohttp.FormData()
+    form.add_field("comment", "mine")
+    form.add_field("file", body.encode(), filename="list.opml", content_type=content_type)
+    assert (await send(me.visitor, form, None)).json()["data"]["created"] == 2
+    assert (await send(me.visitor, body, content_type)).json()["data"]["existing"] == 3
+    empty = aiohttp.FormData()
+    empty.add_field("comment", "mine", content_type="text/plain")
+    assert (await send(me.visitor, empty, None)).status == 400
+
+
+async def test_what_is_no_list_is_refused_and_follows_nothing(library):
+    me = await library.reader()
+    for body in (b"", b"hello", b"<rss/>", b"\x00\xff", b"<opml><body>"):
+        assert (await send(me.visitor, body)).json()["code"] == "VALIDATION_ERROR"
+    assert (await send(me.visitor, io.BytesIO(b" " * (11 * 1024 * 1024)))).status == 413
+    assert await me.get("/feeds") == []
+
+
+async def test_a_list_goes_out_as_it_came_in(library):
+    me, other = await library.reader(), await library.reader()
+    await send(me.visitor, BODY.format(library.press.url))
+    answer = await me.visitor.get("/opml")
+    assert answer.headers["content-type"].startswith("text/x-opml")
+    assert etree.fromstring(answer.body).get("version") == "2.0"
+    await send(other.visitor, answer.body)
+    taken = await other.visitor.get("/opml")
+    assert taken.body == answer.body
+    assert b"proxy" not in taken.body
