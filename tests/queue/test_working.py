@@ -21,6 +21,15 @@ from tsuzuki.queue.tasks import Task
 Handle = Callable[[Task[Note]], Awaitable[None]]
 
 
+STEPS: list[Callable[[Clock], None]] = [
+    lambda clock: clock.step(-HOUR),
+    lambda clock: clock.step(DAY),
+    lambda clock: clock.freeze(),
+]
+each_step = pytest.mark.parametrize("step", STEPS, ids=["an hour back", "a day ahead", "frozen"])
+no_bell = pytest.mark.parametrize("engine", ["sqlite", "postgres"])  # leases are the database's alone
+
+
 class Doing:
     """A handler made of a function."""
 
@@ -271,6 +280,7 @@ async def test_one_poisonous_task_fails_alone_and_the_rest_of_its_batch_takes_ef
     assert handler.sizes == [10] + [1] * 10
 
 
+@no_bell
 async def test_a_batch_that_outlasts_its_lease_while_it_is_split_loses_nothing(world):
     class Slow(BatchEffects):
         async def handle_all(self, tasks: Sequence[Task[Note]]) -> None:
@@ -388,6 +398,7 @@ async def test_a_worker_that_is_cancelled_at_any_moment_loses_nothing(world, aft
 # -- leases
 
 
+@no_bell
 async def test_a_lease_is_kept_for_as_long_as_the_handler_runs(world):
     """REL-19b: commits inside the job drop no lock, because the lease is a row; nobody picks it up a second time."""
 
@@ -431,14 +442,7 @@ async def abandon(world, station: Any) -> None:
     await world.db.with_tx(lambda tx: claim_tx(tx, queue.name, queue.settings, worker=station.name, now=now, most=100))
 
 
-STEPS: list[Callable[[Clock], None]] = [
-    lambda clock: clock.step(-HOUR),
-    lambda clock: clock.step(DAY),
-    lambda clock: clock.freeze(),
-]
-each_step = pytest.mark.parametrize("step", STEPS, ids=["an hour back", "a day ahead", "frozen"])
-
-
+@no_bell
 @each_step
 async def test_rel_19g_no_step_of_the_clock_makes_a_living_worker_lose_its_task(world, step):
     """Two leases long; two workers whose clocks both step, or stand still, in the middle of the task."""
@@ -459,6 +463,7 @@ async def test_rel_19g_no_step_of_the_clock_makes_a_living_worker_lose_its_task(
     assert handled == ["1"]
 
 
+@no_bell
 @each_step
 async def test_rel_19g_nothing_is_stuck_longer_than_a_lease_whatever_the_clock_does(world, step):
     """What a dead worker held, what was due, and what waits for its next try."""
@@ -490,6 +495,7 @@ async def give_back_all_but(world, kept: str) -> None:
     await world.db.with_tx(lambda tx: tx.run(back, kept=kept))
 
 
+@no_bell
 async def test_rel_19g_a_task_that_a_person_scheduled_keeps_its_time_when_the_clock_goes_back(world):
     clock = Clock()
     await enqueue_at(world, clock, "later", run_at=Millis(NOON + 2 * HOUR))
