@@ -13,6 +13,7 @@ import pytest
 from starlette.routing import Route, Router
 
 from tests.api.people import API, Town, Visitor, a_town
+from tests.crawl.builders import a_dead_letter
 from tests.delivery.builders import publish
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import SYSTEM, User
@@ -20,6 +21,7 @@ from tsuzuki.accounts.users import Change
 from tsuzuki.api.binding import signature_of
 from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.api.endpoints import Endpoint
+from tsuzuki.crawl.service import Wish as CrawlWish
 from tsuzuki.edge.csrf import SAFE_METHODS
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.ids import PublicId, ShelfId, show_id
@@ -28,11 +30,30 @@ from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
 from tsuzuki.shelves.entries.service import Filter
 from tsuzuki.shelves.subscriptions.service import Wish
+from tsuzuki.sources.comics.rows import NewMapping
+from tsuzuki.sources.sites.rows import Wanted
 
 PUBLIC, READ, WRITE, ADMIN = "public", "read", "write", "admin"
 
 POLICY = {
     "GET /": PUBLIC,
+    "GET /setup": PUBLIC,
+    "POST /setup": PUBLIC,
+    "GET /sign-in": PUBLIC,
+    "POST /sign-in": PUBLIC,
+    "POST /sign-in/provider": PUBLIC,
+    "GET /invite": PUBLIC,
+    "POST /invite": PUBLIC,
+    "POST /sign-out": PUBLIC,
+    "GET /account": READ,
+    "POST /account/password": WRITE,
+    "POST /account/devices/{session_id}/sign-out": WRITE,
+    "POST /account/devices/sign-out-others": WRITE,
+    "POST /account/devices/sign-out-all": WRITE,
+    "POST /account/tokens": WRITE,
+    "POST /account/tokens/{token_id}/revoke": WRITE,
+    "POST /account/identity/link": WRITE,
+    "POST /account/identity/unlink": WRITE,
     "GET /static/{name:path}": PUBLIC,
     "GET /healthz": PUBLIC,
     "GET /readyz": PUBLIC,
@@ -108,6 +129,35 @@ POLICY = {
     "DELETE /api/v1/admin/tenants/{tenant_id}": ADMIN,
     "GET /api/v1/admin/tenants/{tenant_id}/contents": ADMIN,
     "GET /api/v1/admin/auditlog": ADMIN,
+    "GET /api/v1/admin/crawler/sources": ADMIN,
+    "POST /api/v1/admin/crawler/sources": ADMIN,
+    "GET /api/v1/admin/crawler/sources/{source_id}": ADMIN,
+    "PATCH /api/v1/admin/crawler/sources/{source_id}": ADMIN,
+    "DELETE /api/v1/admin/crawler/sources/{source_id}": ADMIN,
+    "PATCH /api/v1/admin/crawler/sources/{source_id}/enable": ADMIN,
+    "GET /api/v1/admin/crawler/sources/{source_id}/health": ADMIN,
+    "GET /api/v1/admin/crawler/extensions": ADMIN,
+    "POST /api/v1/admin/crawler/pause": ADMIN,
+    "POST /api/v1/admin/crawler/resume": ADMIN,
+    "GET /api/v1/admin/crawler/jobs": ADMIN,
+    "POST /api/v1/admin/crawler/jobs": ADMIN,
+    "GET /api/v1/admin/crawler/jobs/{job_id}": ADMIN,
+    "PATCH /api/v1/admin/crawler/jobs/{job_id}/cancel": ADMIN,
+    "GET /api/v1/admin/crawler/jobs/{job_id}/logs": ADMIN,
+    "GET /api/v1/admin/crawler/jobs/{job_id}/events": ADMIN,
+    "GET /api/v1/admin/comics": ADMIN,
+    "POST /api/v1/admin/comics": ADMIN,
+    "GET /api/v1/admin/comics/{comic_id}/sources": ADMIN,
+    "POST /api/v1/admin/comics/{comic_id}/sources": ADMIN,
+    "PATCH /api/v1/admin/comics/{comic_id}/sources/{mapping_id}": ADMIN,
+    "DELETE /api/v1/admin/comics/{comic_id}/sources/{mapping_id}": ADMIN,
+    "GET /api/v1/admin/deadletters": ADMIN,
+    "POST /api/v1/admin/deadletters/replay": ADMIN,
+    "POST /api/v1/admin/deadletters/discard": ADMIN,
+    "GET /api/v1/admin/deadletters/{letter_id}": ADMIN,
+    "POST /api/v1/admin/deadletters/{letter_id}/replay": ADMIN,
+    "POST /api/v1/admin/deadletters/{letter_id}/discard": ADMIN,
+    "GET /api/v1/admin/queues": ADMIN,
 }
 
 # What each caller meets at a route of each policy; 0 is being let in.
@@ -125,11 +175,19 @@ CALLERS: dict[str, dict[str, int]] = {
     "disabled reader": {PUBLIC: 0, READ: 401, WRITE: 401, ADMIN: 401},
 }
 
-# Bodies that are fine, for routes whose object is looked for only after the body was read.
+def a_mapping_body() -> dict[str, Any]:
+    """Another one every time, on the first source that there is."""
+    key = secrets.token_hex(4)
+    return {"sourceid": 100000, "sourceid_ext": key, "sourceurl": f"https://example.org/{key}"}
+
+
+# Bodies that are fine, or what makes them, for routes whose object is looked for only after the body was read.
 BODIES: dict[str, Any] = {
     "PUT /api/v1/admin/users/{user_id}/password": {"password": "another password"},
     "PATCH /api/v1/admin/tenants/{tenant_id}": {"name": "Renamed"},
     "PATCH /api/v1/bookmarks/{bookmark_id}": {"note": "Mine"},
+    "PATCH /api/v1/admin/crawler/sources/{source_id}/enable": {"isenabled": True},
+    "POST /api/v1/admin/comics/{comic_id}/sources": a_mapping_body,
 }
 
 # Answers that do not end by themselves: only their beginning is looked at.
@@ -156,6 +214,11 @@ def routes(app: Any) -> dict[str, Resource]:
 
 def endpoints() -> dict[str, Endpoint]:
     return {f"{endpoint.method} {API}{endpoint.path}": endpoint for endpoint in ENDPOINTS}
+
+
+def _body(name: str) -> Any:
+    body = BODIES.get(name)
+    return body() if callable(body) else body
 
 
 # -- the callers
@@ -274,6 +337,33 @@ async def _bookmark_of(town: Town, user: User) -> PublicId:
     return (await town.reading.bookmarks.add(await _shelf_of(town, user), new)).public_id
 
 
+async def _source_of(town: Town, _: User) -> str:
+    name = secrets.token_hex(4)
+    wanted = Wanted(name=name, slug=name, base_url="https://example.org")
+    return str((await town.crawling.sources.register(SYSTEM, wanted)).id)
+
+
+async def _job_of(town: Town, user: User) -> PublicId:
+    source = await _source_of(town, user)
+    return (await town.crawling.jobs.trigger(await _caller(town, user), CrawlWish(int(source)))).public_id
+
+
+async def _comic_of(town: Town, user: User) -> PublicId:
+    await _source_of(town, user)
+    return (await town.crawling.comics.add(SYSTEM, "A comic", None)).public_id
+
+
+async def _mapping_of(town: Town, user: User) -> dict[str, str]:
+    source, comic, key = await _source_of(town, user), await _comic_of(town, user), secrets.token_hex(4)
+    new = NewMapping(source_id=int(source), source_key=key, url=f"https://example.org/{key}")
+    mapping = await town.crawling.comics.link(SYSTEM, comic, new)
+    return {"comic_id": show_id(comic), "mapping_id": str(mapping.id)}
+
+
+async def _letter_of(town: Town, _: User) -> str:
+    return str(await a_dead_letter(town.accounts.ground.db, town.time()))
+
+
 async def _shelf_of(town: Town, user: User) -> ShelfId:
     return (await town.accounts.oneself.pick_shelf(await _caller(town, user), None)).id
 
@@ -284,7 +374,9 @@ async def _caller(town: Town, user: User) -> Caller:
     return resumed.caller
 
 
-OBJECTS: dict[str, Callable[[Town, User], Awaitable[PublicId | str]]] = {
+Filling = PublicId | str | dict[str, str]
+
+OBJECTS: dict[str, Callable[[Town, User], Awaitable[Filling]]] = {
     "session_id": _session_of,
     "token_id": _token_of,
     "user_id": _user_of,
@@ -294,17 +386,20 @@ OBJECTS: dict[str, Callable[[Town, User], Awaitable[PublicId | str]]] = {
     "feed_id": _feed_of,
     "item_id": _item_of,
     "bookmark_id": _bookmark_of,
+    "source_id": _source_of,
+    "job_id": _job_of,
+    "comic_id": _comic_of,
+    "mapping_id": _mapping_of,
+    "letter_id": _letter_of,
 }
 MISSING = "01952ff9-0000-7000-8000-000000000000"
 
 
-def shown(value: PublicId | str) -> str:
-    return value if isinstance(value, str) else show_id(value)
-
-
-def filled(path: str, value: str = MISSING) -> str:
+def filled(path: str, value: Filling = MISSING) -> str:
+    """With one value for every object in it, or with one for each."""
+    text = show_id(value) if isinstance(value, bytes) else value
     for name in OBJECTS:
-        path = path.replace(f"{{{name}}}", value)
+        path = path.replace(f"{{{name}}}", text if isinstance(text, str) else text.get(name, MISSING))
     return path.removeprefix(API)
 
 
@@ -327,7 +422,7 @@ async def test_every_caller_meets_at_every_route_what_the_table_says(town):
         for caller, table in CALLERS.items():
             who = await visitor(town, caller)
             ask = who.begin if name in STREAMS else who.ask
-            status = (await ask(method, filled(path), BODIES.get(name))).status
+            status = (await ask(method, filled(path), _body(name))).status
             if (status if status in (401, 403) else 0) != table[policy]:
                 wrong[name, caller] = status
     assert wrong == {}
@@ -341,18 +436,19 @@ async def test_what_is_somebody_elses_is_as_unknown_as_what_is_not_there(town):
         if not parameters:
             continue
         assert set(parameters) <= set(OBJECTS), f"{name}: say in OBJECTS how to make {parameters}"
-        make = OBJECTS[parameters[0]]
+        make = OBJECTS[parameters[-1]]
         is_admins = POLICY[name] == ADMIN
         me = await town.add(role="admin" if is_admins else "reader")
         other = await town.add(role="admin", tenant_id=town.other_tenant)
         objects = {"own": await make(town, me), "foreign": await make(town, other)}
-        paths = {kind: filled(endpoint.path, shown(value)) for kind, value in objects.items()}
+        paths = {kind: filled(endpoint.path, value) for kind, value in objects.items()}
         paths |= {"missing": filled(endpoint.path), "nonsense": filled(endpoint.path, "..%2f1")}
         table = {"own": 0, "foreign": 0 if is_admins else 404, "missing": 404, "nonsense": 404}
         body = BODIES.get(name, {} if signature_of(endpoint).body else None)
         for kind, path in paths.items():
             who = await town.signed_in(me)
-            answer = await who.ask(endpoint.method, path, body)
+            ask = who.begin if name in STREAMS else who.ask
+            answer = await ask(endpoint.method, path, body() if callable(body) else body)
             outcome = 0 if answer.status < 300 else answer.status
             if outcome != table[kind]:
                 wrong[name, kind] = answer.status, answer.text

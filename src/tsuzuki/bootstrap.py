@@ -45,6 +45,8 @@ from tsuzuki.shelves.ground import Ground as ShelvesGround
 from tsuzuki.shelves.services import Reading, build_reading
 from tsuzuki.way import QUEUES, Way, crew, open_way
 from tsuzuki.web.build import build_web
+from tsuzuki.web.rendering import Pages
+from tsuzuki.web.site import Site
 from tsuzuki.worker.crew import Crew
 from tsuzuki.worker.polls import POLL_BELL
 
@@ -256,15 +258,16 @@ def _build_app(
 ) -> ASGIApp:
     engine = accounts.ground.db.engine
     callers = Callers(accounts.sessions, accounts.tokens)
+    oidc = _oidc_door(settings, accounts)
     known: dict[type, object] = {
         About: About("tsuzuki", __version__, engine),
         Callers: callers,
-        OidcDoor: _oidc_door(settings, accounts),
+        OidcDoor: oidc,
         **accounts.by_type(),
         **services,
     }
     api = build_api(known, version=__version__, gate=AccountsGate(callers))
-    web = build_web(version=__version__, engine=engine, document=api.document)
+    web = build_web(Site(Pages(__version__), accounts, callers, oidc), api.document)
     return build_app(
         [*asked_by_machines, *api.resources, *web.resources],
         metrics=metrics,

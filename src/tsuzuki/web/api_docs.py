@@ -135,9 +135,10 @@ def _answer(status: str, answer: Json) -> Answer:
 
 
 def _content_kind(holder: Json) -> list[Piece]:
-    if "content" not in holder:
-        return []
-    return list(_kind(holder["content"]["application/json"]["schema"]))
+    content = holder.get("content", {})
+    if "application/json" in content:
+        return list(_kind(content["application/json"]["schema"]))
+    return [Piece(", ".join(content))] if content else []
 
 
 def _model(name: str, schema: Json) -> Model:

@@ -4,10 +4,20 @@ import msgspec
 
 from tsuzuki.edge.boundary import ErrorPage
 from tsuzuki.edge.routing import Resource
+from tsuzuki.web.account.devices import device_pages
+from tsuzuki.web.account.identity import identity_pages
+from tsuzuki.web.account.page import account_page
+from tsuzuki.web.account.password import password_page
+from tsuzuki.web.account.tokens import token_pages
 from tsuzuki.web.api_docs import Json, docs_page
+from tsuzuki.web.doors.invite import invite_page
+from tsuzuki.web.doors.provider import provider_page
+from tsuzuki.web.doors.setup import setup_page
+from tsuzuki.web.doors.sign_in import sign_in_page
+from tsuzuki.web.doors.sign_out import sign_out_page
 from tsuzuki.web.errors import error_page
 from tsuzuki.web.home import home_page
-from tsuzuki.web.rendering import Pages
+from tsuzuki.web.site import Site
 
 
 class Web(msgspec.Struct, frozen=True):
@@ -17,8 +27,21 @@ class Web(msgspec.Struct, frozen=True):
     error_page: ErrorPage
 
 
-def build_web(*, version: str, engine: str, document: Json) -> Web:
+def build_web(site: Site, document: Json) -> Web:
     """Every page; a new one is added here."""
-    pages = Pages(version)
-    resources = (home_page(pages, engine), docs_page(pages, document), pages.assets.resource())
-    return Web(resources, error_page(pages))
+    resources = (
+        home_page(site),
+        setup_page(site),
+        sign_in_page(site),
+        provider_page(site),
+        invite_page(site),
+        sign_out_page(site),
+        account_page(site),
+        password_page(site),
+        *device_pages(site),
+        *token_pages(site),
+        *identity_pages(site),
+        docs_page(site.pages, document),
+        site.pages.assets.resource(),
+    )
+    return Web(resources, error_page(site.pages))

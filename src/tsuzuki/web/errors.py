@@ -8,10 +8,11 @@ from starlette.responses import Response
 
 from tsuzuki.edge.boundary import ErrorPage
 from tsuzuki.edge.errors import Failure
+from tsuzuki.web.messages import say, wait_in_words
 from tsuzuki.web.rendering import Pages
 
 _TITLES: Mapping[int, str] = MappingProxyType(
-    {404: "Nothing here", 405: "Not like this", 500: "That was our fault", 503: "Not right now"}
+    {404: "Nothing here", 405: "Not like this", 429: "Not so fast", 500: "That was our fault", 503: "Not right now"}
 )
 
 
@@ -26,7 +27,13 @@ def error_page(pages: Pages) -> ErrorPage:
             headers={"cache-control": "no-store", **failure.headers},
             code=failure.status,
             title=title,
-            message=failure.body.error,
+            message=_message(failure),
         )
 
     return show
+
+
+def _message(failure: Failure) -> str:
+    """With how long to wait where that is known."""
+    seconds = failure.headers.get("retry-after")
+    return failure.body.error if seconds is None else say("trouble.wait", wait=wait_in_words(int(seconds)))

@@ -7,8 +7,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from tsuzuki.edge.assets import Assets
+from tsuzuki.model.times import Millis, iso
+from tsuzuki.web.forms import Sheet
+from tsuzuki.web.messages import say
 
 _OURS = "no-cache"
+_NOBODY_ELSES = "no-store"
 
 
 class Pages:
@@ -24,7 +28,7 @@ class Pages:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._templates.globals.update(asset=self.assets.url, version=version)
+        self._templates.globals.update(asset=self.assets.url, version=version, say=say, moment=moment)
 
     def render(
         self, template: str, *, status: int = 200, headers: dict[str, str] | None = None, **values: Any
@@ -32,3 +36,13 @@ class Pages:
         """The page, as an answer."""
         text = self._templates.get_template(template).render(values)
         return HTMLResponse(text, status, {"cache-control": _OURS, **(headers or {})})
+
+    def private(self, template: str, sheet: Sheet, **values: Any) -> HTMLResponse:
+        """A page with a form, or with what is one person's own: no cache keeps it, not even the browser's."""
+        headers = {**sheet.headers, "cache-control": _NOBODY_ELSES}
+        return self.render(template, status=sheet.status, headers=headers, sheet=sheet, **values)
+
+
+def moment(at: Millis) -> str:
+    """A time as people read it, to the minute: `2026-02-22 00:16 UTC`."""
+    return f"{iso(at)[:16].replace('T', ' ')} UTC"

@@ -1,0 +1,3 @@
+"""One's own account: who I am, my devices, my tokens, my password, my identity at the provider."""
+
+ACCOUNT = "/account"

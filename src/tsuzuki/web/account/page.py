@@ -1,0 +1,90 @@
+"""The page about oneself. Each part of it posts to a module of its own, which shows it again when that is wrong."""
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.devices import device_name
+from tsuzuki.accounts.nouns import Session, Token
+from tsuzuki.accounts.policy import SHORTEST_PASSWORD
+from tsuzuki.edge.routing import Resource, page
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import Millis
+from tsuzuki.web.account import ACCOUNT
+from tsuzuki.web.forms import BLANK, Sheet
+from tsuzuki.web.messages import said
+from tsuzuki.web.site import Site
+
+
+class DeviceRow(msgspec.Struct, frozen=True):
+    """A signed-in browser."""
+
+    id: str
+    name: str
+    address: str
+    is_this: bool
+    created_at: Millis
+    last_used_at: Millis
+
+
+class TokenRow(msgspec.Struct, frozen=True):
+    """A token without its secret; `is_open` when it still opens something."""
+
+    id: str
+    token: Token
+    is_open: bool
+
+
+class Notes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page has to say besides: the form that was wrong, or what was done."""
+
+    password: Sheet = BLANK
+    token: Sheet = BLANK
+    done: str | None = None
+    reason: str | None = None
+
+
+def account_page(site: Site) -> Resource:
+    """`/account`"""
+
+    async def show_mine(request: Request, caller: Caller) -> Response:
+        asked = request.query_params
+        notes = Notes(done=said("done", asked.get("done")), reason=said("reason", asked.get("reason")))
+        return await show_account(site, caller, notes)
+
+    return page(ACCOUNT, site.signed_in(show_mine, ACCOUNT))
+
+
+async def show_account(site: Site, caller: Caller, notes: Notes) -> Response:
+    """The whole page, with these notes on it."""
+    accounts = site.accounts
+    now = accounts.ground.clock()
+    wrong = notes.password if notes.password != BLANK else notes.token
+    return site.pages.private(
+        "account.html",
+        wrong,
+        visitor=caller.username,
+        me=await accounts.oneself.look(caller),
+        devices=[_device(one, caller) for one in await accounts.sessions.list(caller)],
+        tokens=[_token(one, now) for one in await accounts.tokens.list(caller)],
+        provider=site.oidc.name,
+        notes=notes,
+        least=SHORTEST_PASSWORD,
+    )
+
+
+def _device(session: Session, caller: Caller) -> DeviceRow:
+    return DeviceRow(
+        id=show_id(session.public_id),
+        name=device_name(session.user_agent),
+        address=session.address,
+        is_this=session.id == caller.session_id,
+        created_at=session.created_at,
+        last_used_at=session.last_used_at,
+    )
+
+
+def _token(token: Token, now: Millis) -> TokenRow:
+    is_over = token.expires_at is not None and token.expires_at <= now
+    return TokenRow(show_id(token.public_id), token, token.revoked_at is None and not is_over)

@@ -1,0 +1,35 @@
+"""An invitation: its code makes one account."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.policy import SHORTEST_PASSWORD
+from tsuzuki.edge.entering import join
+from tsuzuki.edge.routing import Resource
+from tsuzuki.model.errors import Conflict, Unauthorized
+from tsuzuki.web.doors.joining import accepted_of
+from tsuzuki.web.forms import Form, Rules, Sheet, fill, see
+from tsuzuki.web.site import Site
+
+PATH = "/invite"
+LONGEST_CODE = 200
+_RULES = Rules(keep=("code", "username"), beside={Unauthorized: "code", Conflict: "username"})
+
+
+def invite_page(site: Site) -> Resource:
+    """`/invite?code=...`, the link that an administrator sends. The log has nothing of what is behind the `?`."""
+
+    async def show(sheet: Sheet) -> Response:
+        return site.pages.private("invite.html", sheet, least=SHORTEST_PASSWORD)
+
+    async def show_invite(request: Request) -> Response:
+        return await show(Sheet(values={"code": (request.query_params.get("code", "")[:LONGEST_CODE],)}))
+
+    async def accept_invite(request: Request) -> Response:
+        async def act(form: Form) -> Response:
+            await join(request, site.accounts.invites, accepted_of(form), is_setup=False)
+            return see("/")
+
+        return await fill(request, act, show, rules=_RULES)
+
+    return Resource(PATH, {"GET": show_invite, "POST": accept_invite})

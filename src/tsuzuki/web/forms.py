@@ -1,0 +1,126 @@
+"""Forms: reading what a browser posts, and showing it again with what is wrong beside its field."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import parse_qsl
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from tsuzuki.edge.body import read_body
+from tsuzuki.edge.csrf import refuse_cross_site
+from tsuzuki.edge.errors import failure_of
+from tsuzuki.model.errors import Conflict, Invalid, Problem, TooManyRequests, TsuzukiError, Unauthorized
+from tsuzuki.web.messages import say, wait_in_words
+
+MOST_FIELDS = 50
+MEDIA_TYPE = "application/x-www-form-urlencoded"
+
+
+class Form(msgspec.Struct, frozen=True):
+    """What was posted, by the names of its fields."""
+
+    fields: Mapping[str, tuple[str, ...]]
+
+    def one(self, name: str) -> str:
+        """The field's text; empty when it was not sent."""
+        return next(iter(self.fields.get(name, ())), "")
+
+    def several(self, name: str) -> tuple[str, ...]:
+        """All that is ticked under this name."""
+        return self.fields.get(name, ())
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a form is shown again, and beside which field an error stands that names none. Never keep a password."""
+
+    keep: tuple[str, ...] = ()
+    beside: Mapping[type[TsuzukiError], str] = {}
+
+
+class Sheet(msgspec.Struct, frozen=True, kw_only=True):
+    """A form as it is shown: what was typed before, and what is wrong with it."""
+
+    values: Mapping[str, tuple[str, ...]] = {}
+    errors: Mapping[str, str] = {}
+    trouble: str | None = None
+    """What is wrong with no field in particular."""
+    status: int = 200
+    headers: Mapping[str, str] = {}
+
+    def value(self, name: str, default: str = "") -> str:
+        """What stands in the field."""
+        return next(iter(self.values.get(name, ())), default)
+
+    @property
+    def first(self) -> str | None:
+        """The first field with an error: where the cursor goes."""
+        return next(iter(self.errors), None)
+
+
+BLANK = Sheet()
+
+Act = Callable[[Form], Awaitable[Response]]
+Show = Callable[[Sheet], Awaitable[Response]]
+
+
+async def fill(request: Request, act: Act, show: Show, *, rules: Rules) -> Response:
+    """Act on a posted form, or show it again with what is wrong. Forbidden for another site's page (SEC-42)."""
+    refuse_cross_site(request)
+    form = await read_form(request)
+    try:
+        return await act(form)
+    except (Conflict, Invalid, TooManyRequests, Unauthorized) as error:
+        return await show(_sheet_of(error, form, rules))
+
+
+async def read_form(request: Request) -> Form:
+    """The fields of a posted form; Invalid for anything else."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != MEDIA_TYPE:
+        raise Invalid(say("trouble.form"))
+    body = await read_body(request.scope, request.receive)
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+    except ValueError:  # bytes that no browser leaves bare, bad UTF-8, or too many fields
+        raise Invalid(say("trouble.form")) from None
+    fields: dict[str, tuple[str, ...]] = {}
+    for name, text in pairs:
+        if "\0" in text:
+            raise Invalid(say("trouble.form"))
+        fields[name] = (*fields.get(name, ()), text)
+    return Form(fields)
+
+
+def must_match(form: Form, first: str, second: str) -> str:
+    """The password that was typed twice; Invalid when it was not the same."""
+    if form.one(first) != form.one(second):
+        raise problem(second, say("field.differ"))
+    return form.one(first)
+
+
+def problem(field: str, message: str) -> Invalid:
+    """One thing that is wrong with one field."""
+    return Invalid(message, (Problem(field, message),))
+
+
+def see(path: str) -> Response:
+    """Go there; reloading the page that comes then posts nothing again."""
+    return RedirectResponse(path, 303)
+
+
+def _sheet_of(error: TsuzukiError, form: Form, rules: Rules) -> Sheet:
+    failure = failure_of(error, "")
+    beside = rules.beside.get(type(error))
+    errors: dict[str, str] = {}
+    trouble = None
+    if isinstance(error, TooManyRequests):
+        trouble = say("trouble.wait", wait=wait_in_words(error.retry_after))
+    elif isinstance(error, Invalid) and error.problems:
+        errors = {found.field: found.message for found in error.problems}
+    elif beside is not None:
+        errors = {beside: str(error)}
+    else:
+        trouble = str(error)
+    kept = {name: form.several(name) for name in rules.keep}
+    return Sheet(values=kept, errors=errors, trouble=trouble, status=failure.status, headers=failure.headers)

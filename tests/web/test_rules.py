@@ -1,0 +1,166 @@
+"""What holds for every page that the router has; a new one joins these tests by itself."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from structlog.testing import capture_logs
+
+import tsuzuki.web
+from tests.api.people import API, PASSWORD, Town, a_town
+from tests.test_authorisation import CALLERS, MISSING, POLICY, PUBLIC, READ, routes, visitor
+from tests.web.guests import BROWSER, FORM, Guest, a_guest
+from tsuzuki.accounts.nouns import Role, Scope
+from tsuzuki.accounts.oidc.service import Reason
+from tsuzuki.edge.security import HEADERS
+from tsuzuki.web.account.tokens import LIVES
+from tsuzuki.web.messages import MESSAGES
+
+CANARY = "canary-5ecret-value"
+NO_PAGES = ("/static/", "/healthz", "/readyz", "/metrics", "/api/v1/openapi.json")
+
+
+@pytest.fixture
+async def town(tmp_path) -> AsyncIterator[Town]:
+    async with a_town(tmp_path) as town:
+        yield town
+
+
+def pages(town: Town, method: str) -> dict[str, str]:
+    """The paths of pages that take this method, each with its policy."""
+    found = {}
+    for name in routes(town.app):
+        verb, path = name.split()
+        is_page = path == f"{API}/docs" or not path.startswith((API, *NO_PAGES))
+        if verb == method and is_page:
+            found[re.sub(r"\{\w+\}", MISSING, path)] = POLICY[name]
+    return found
+
+
+def test_there_are_pages_to_hold_to_these_rules(town):
+    assert {"/", "/setup", "/sign-in", "/invite", "/account"} <= set(pages(town, "GET"))
+    assert {"/sign-out", "/account/tokens", f"/account/tokens/{MISSING}/revoke"} <= set(pages(town, "POST"))
+
+
+async def test_sec_15_every_page_and_every_refusal_carries_the_policy_and_needs_no_exception_from_it(town):
+    for guest in (Guest(town.client), await a_guest(town, await town.add(role="admin"))):
+        answers = [await guest.see(path) for path in (*pages(town, "GET"), "/nope", "/sign-out")]
+        answers += [await guest.send(path, origin="https://evil.example") for path in pages(town, "POST")]
+        answers += [await Guest(town.client).send(path) for path in pages(town, "POST")]
+        for answer in answers:
+            assert answer.headers["content-security-policy"] == HEADERS["content-security-policy"]
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert not re.search(r"<(script|style|iframe|base)\b|\sstyle=|\son\w+=", answer.text)
+
+
+async def test_what_belongs_to_somebody_is_kept_in_no_cache(town):
+    guest = await a_guest(town, await town.admin())
+    for path in pages(town, "GET"):
+        if path != f"{API}/docs":
+            assert (await guest.see(path)).headers["cache-control"] == "no-store", path
+
+
+HOSTILE = [
+    {"sec_fetch_site": "cross-site"},
+    {"sec_fetch_site": "same-site"},
+    {"sec_fetch_site": "cross-site", "origin": "http://127.0.0.1"},
+    {"origin": "https://evil.example"},
+    {"origin": "null"},
+    {"origin": "https://evil.example", "content_type": "text/plain"},
+    {"origin": "https://evil.example", "authorization": "Bearer tsz_nothing"},
+]
+
+
+async def test_sec_42_no_form_takes_anything_from_another_sites_page(town):
+    """A bearer token is no excuse here: pages take none."""
+    guest = await a_guest(town, await town.admin())
+    wrong = {}
+    for path in pages(town, "POST"):
+        for headers in HOSTILE:
+            for who in (guest, Guest(town.client)):
+                status = (await who.send(path, {"username": "admin", "password": PASSWORD}, **headers)).status
+                if status != 403:
+                    wrong[path, str(headers)] = status
+    assert wrong == {}
+    assert list(guest.cookies) == ["tsuzuki"]
+    assert (await guest.see("/account")).status == 200
+
+
+async def test_sec_16_no_get_changes_anything(town):
+    """Every address that takes a post is no page at all, or one that only shows a form."""
+    guest = await a_guest(town, await town.admin())
+    before = await _state(town)
+    shown = pages(town, "GET")
+    for path in pages(town, "POST"):
+        answer = await guest.see(f"{path}?username=admin&password=guess&name=t&scopes=read&life=30")
+        assert answer.status in ((200, 303) if path in shown else (405,)), path
+    for path in shown:
+        await guest.see(path)
+    assert await _state(town) == before
+
+
+async def _state(town: Town) -> list[str]:
+    admin = await a_guest(town, await town.admin())
+    listed = (await admin.see(f"{API}/admin/auditlog?limit=500")).json()["data"]
+    return [line["action"] for line in listed if line["action"] != "session.create"]
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+async def test_only_somebody_who_is_signed_in_gets_past_the_door(town, caller):
+    """Who may read and write by a session may use these pages; a token opens none, whatever its scopes."""
+    who = await visitor(town, caller)
+    may = "token" not in caller and CALLERS[caller][READ] == 0
+    for method in ("GET", "POST"):
+        for path, policy in pages(town, method).items():
+            if policy == PUBLIC:
+                continue
+            who = await visitor(town, caller)
+            headers = BROWSER | who.headers | {"content-type": FORM}
+            answer = await town.client.ask(method, path, headers=headers, data=b"")
+            is_sent_away = answer.headers.get("location") == "/sign-in?next=%2Faccount"
+            assert is_sent_away is not may, (method, path, answer.status)
+
+
+async def test_sec_39_no_secret_is_in_any_log_line_or_in_any_page_but_the_one_that_shows_it(town):
+    guest = await a_guest(town, await town.admin())
+    twice = {"password": CANARY, "repeat": CANARY}
+    with capture_logs() as lines:
+        answers = [
+            await Guest(town.client).send("/sign-in", {"username": "admin", "password": CANARY}),
+            await Guest(town.client).send("/setup", {"code": "x", "username": "a"} | twice),
+            await Guest(town.client).send("/invite", {"code": "x", "username": "a"} | twice),
+            await Guest(town.client).send("/invite", {"code": "x", "username": "a b"} | twice),
+            await guest.send("/account/password", {"current_password": CANARY, "new_password": CANARY, "repeat": ""}),
+            await guest.send(
+                "/account/password", {"current_password": CANARY, "new_password": CANARY, "repeat": CANARY}
+            ),
+            await Guest(town.client, tsuzuki=CANARY).see("/account"),
+        ]
+        await guest.see(f"/invite?code={CANARY}")
+        made = await guest.send("/account/tokens", {"name": "t", "scopes": "read", "life": "30"})
+        answers += [await guest.see(path) for path in pages(town, "GET")]
+    [token] = re.findall(r"tsz_[\w-]+", made.text)
+    for secret in (CANARY, PASSWORD, token, guest.cookies["tsuzuki"]):
+        assert secret not in repr(lines)
+        assert not [answer for answer in answers if secret in answer.text]
+    assert len(lines) > len(answers)
+
+
+# -- what the pages say
+
+
+def test_every_message_is_used_and_every_use_has_one():
+    folder = Path(tsuzuki.web.__file__).parent
+    texts = [file.read_text("utf-8") for file in folder.rglob("*") if file.suffix in (".py", ".html")]
+    used = {key for text in texts for key in re.findall(r"""say\(\s*["']([\w.]+)["']\s*[,)]""", text)}
+    used |= {
+        key for text in texts for pair in re.findall(r'say\("([\w.]+)" if [\w.]+ else "([\w.]+)"', text) for key in pair
+    }
+    used |= {f"done.{word}" for text in texts for word in re.findall(r'done="(\w+)"', text)}
+    used |= {f"done.{word}" for text in texts for word in re.findall(r'_leave\(request, "(\w+)"\)', text)}
+    used |= {f"reason.oidc_{reason}" for reason in get_args(Reason)}
+    used |= {f"account.role_{role}" for role in get_args(Role)}
+    used |= {f"tokens.scope_{scope}" for scope in get_args(Scope)} | {f"tokens.life_{life}" for life in LIVES}
+    assert used == set(MESSAGES)
