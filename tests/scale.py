@@ -16,3 +16,8 @@ def examples(full: int, *, share: int = 10) -> Callable[[Any], Any]:
     count = full if os.environ.get(SOAK) else full // share
     bounded = settings(max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     return lambda test: pytest.mark.soak(bounded(test))
+
+
+def scaled(share: int, full: int) -> int:
+    """`full` with `--soak`, `share` in an ordinary run; for a test that is marked `soak`."""
+    return full if os.environ.get(SOAK) else share

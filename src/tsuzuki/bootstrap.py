@@ -35,6 +35,7 @@ from tsuzuki.edge.oidc import OidcDoor
 from tsuzuki.edge.probes import probes
 from tsuzuki.edge.routing import Resource
 from tsuzuki.edge.stack import build_app
+from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId, uuid7
 from tsuzuki.model.times import SECOND, Millis
@@ -92,6 +93,12 @@ def make_data_dir(settings: Settings) -> None:
         raise Unavailable(f"The data folder {settings.data_dir} cannot be made: {error.strerror}.") from error
 
 
+async def _prepare(options: DatabaseOptions, clock: Clock) -> None:
+    """A database of ReedMe or Fusion that lies here is turned into one of ours; then every step is applied."""
+    await adopt(options, clock)
+    await migrate(options, now=clock())
+
+
 def accounts_of(settings: Settings, db: Database, clock: Clock) -> Accounts:
     """The services of accounts, as the settings want them."""
     limits = Limits(settings.login_limit, settings.login_window, settings.login_block)
@@ -102,7 +109,7 @@ def accounts_of(settings: Settings, db: Database, clock: Clock) -> Accounts:
 async def open_accounts(settings: Settings, *, clock: Clock = wall_clock) -> AsyncIterator[Accounts]:
     """Migrate and open no more than the commands about people need."""
     make_data_dir(settings)
-    await migrate(database_options(settings), now=clock())
+    await _prepare(database_options(settings), clock)
     db = await open_database(database_options(settings))
     try:
         yield accounts_of(settings, db, clock)
@@ -148,7 +155,7 @@ async def open_tsuzuki(
     """Migrate, open every part, and close them at the end of the block. Nothing works by itself yet: start the crew."""
     make_data_dir(settings)
     options = database_options(settings)
-    await migrate(options, now=clock())
+    await _prepare(options, clock)
     async with AsyncExitStack() as parts:
         opened = await open_database(options)
         parts.push_async_callback(opened.close)

@@ -110,15 +110,18 @@ class Oneself:
 
     async def pick_shelf(self, caller: Caller, shelf: PublicId | None) -> Shelf:
         """The shelf that a request means: the named one, else the caller's default, else the tenant's first."""
+        if shelf is None:
+            return await self.shelf_of(caller)
+        return await self._ground.db.read(lambda tx: self._named_shelf_tx(tx, caller, shelf))
 
-        async def pick(tx: Tx) -> Shelf:
-            if shelf is not None:
-                return found(await find_shelf_tx(tx, caller.tenant_id, shelf), "shelf")
-            shelves = await list_shelves_tx(tx, caller.tenant_id)
-            chosen = [one for one in shelves if one.id == caller.default_shelf_id]
-            return found(next(iter(chosen + shelves), None), "shelf")
+    async def shelf_of(self, person: Caller | User) -> Shelf:
+        """The shelf that is meant when none is named."""
+        shelves = await self._ground.db.read(lambda tx: list_shelves_tx(tx, person.tenant_id))
+        chosen = [one for one in shelves if one.id == person.default_shelf_id]
+        return found(next(iter(chosen + shelves), None), "shelf")
 
-        return await self._ground.db.read(pick)
+    async def _named_shelf_tx(self, tx: Tx, caller: Caller, shelf: PublicId) -> Shelf:
+        return found(await find_shelf_tx(tx, caller.tenant_id, shelf), "shelf")
 
     async def _prove(self, caller: Caller, password: str, stored: str) -> None:
         """A session that somebody else got hold of guesses no more often than a stranger (SEC-37)."""

@@ -1,0 +1,1 @@
+"""What people had in ReedMe or Fusion, brought along."""

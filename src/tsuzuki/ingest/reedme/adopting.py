@@ -1,0 +1,61 @@
+"""A database of before that lies where ours should be: kept aside, brought along, and swapped in one step.
+
+Killed at any moment, the file at the path is the old one whole or the new one whole; what was begun is begun again.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import structlog
+
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.guard.policy import Limits
+from tsuzuki.accounts.services import build_accounts
+from tsuzuki.accounts.store import list_shelves_tx
+from tsuzuki.db import DatabaseOptions, open_database
+from tsuzuki.db.legacy import back_up, is_legacy, swap
+from tsuzuki.db.migrate import migrate
+from tsuzuki.db.sqlite_file import path_of
+from tsuzuki.ingest.reedme.service import Brought, Reedme
+from tsuzuki.model.times import Millis, iso
+
+_log = structlog.stdlib.get_logger("tsuzuki.start")
+
+
+async def adopt(options: DatabaseOptions, clock: Callable[[], Millis]) -> Brought | None:
+    """Turn a database of ReedMe or Fusion at the configured path into one of ours; None when there is none."""
+    if not options.url.startswith("sqlite:"):
+        return None
+    path = path_of(options.url)
+    if not await asyncio.to_thread(is_legacy, path):
+        return None
+    kept = path.with_name(f"{path.name}.{_stamp(clock())}.bak")
+    fresh = path.with_name(f"{path.name}.new")
+    _log.info("adopting_older_database", path=str(path), backup=str(kept))
+    await asyncio.to_thread(back_up, path, kept)
+    for leftover in (fresh, *(fresh.with_name(fresh.name + end) for end in ("-wal", "-shm", "-journal"))):
+        leftover.unlink(missing_ok=True)
+    brought = await _fill(msgspec.structs.replace(options, url=f"sqlite://{fresh}"), kept, clock)
+    await asyncio.to_thread(swap, fresh, path)
+    _log.info("adopted_older_database", feeds=brought.feeds, items=brought.items, refused=list(brought.refused))
+    return brought
+
+
+async def _fill(options: DatabaseOptions, kept: Path, clock: Callable[[], Millis]) -> Brought:
+    """A database of ours with one tenant, whose shelf has all that the old one had."""
+    await migrate(options, now=clock())
+    db = await open_database(options)
+    try:
+        ground = Ground(db, clock, os.urandom)
+        tenant = await build_accounts(ground, Limits()).setup.prepare_tenant()
+        [shelf] = await db.read(lambda tx: list_shelves_tx(tx, tenant.id))
+        return await Reedme(db, clock, lambda: ground.new_id(clock())).bring(kept, shelf.id)
+    finally:
+        await db.close()
+
+
+def _stamp(moment: Millis) -> str:
+    return iso(moment).replace(":", "").replace("-", "")

@@ -1,0 +1,138 @@
+"""What people had in ReedMe or Fusion comes along, once, and no kill loses it."""
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tests.app import settings_for
+from tests.builders import NOON, a_public_id
+from tests.delivery.builders import a_reader
+from tests.ingest.reedme_files import a_legacy_file, counts
+from tests.scale import scaled
+from tsuzuki.bootstrap import open_tsuzuki
+from tsuzuki.db import DatabaseOptions
+from tsuzuki.db.errors import SchemaRefused
+from tsuzuki.db.legacy import is_legacy, read_items
+from tsuzuki.ingest.reedme.adopting import adopt
+from tsuzuki.ingest.reedme.service import Brought, Reedme
+from tsuzuki.model.pages import FROM_THE_TOP
+from tsuzuki.model.times import from_iso
+from tsuzuki.shelves.bookmarks.nouns import Place
+from tsuzuki.shelves.bookmarks.store import list_bookmarks_tx
+from tsuzuki.shelves.entries.nouns import Wanted
+from tsuzuki.shelves.entries.store import list_items_tx
+from tsuzuki.shelves.groups.store import list_groups_tx
+from tsuzuki.shelves.subscriptions.store import list_subscriptions_tx
+
+
+async def test_groups_feeds_items_and_what_was_read_come_along_once(db, tmp_path):
+    file = a_legacy_file(tmp_path / "fusion.db")
+    shelf = await a_reader(db)
+    reedme = Reedme(db, lambda: NOON, a_public_id)
+    for _ in range(2):
+        brought = await reedme.bring(file, shelf)
+        assert brought == Brought(feeds=2, items=10, bookmarks=2, refused=("nonsense",))
+    feeds = await db.read(lambda tx: list_subscriptions_tx(tx, shelf))
+    groups = {group.id: group.name for group in await db.read(lambda tx: list_groups_tx(tx, shelf))}
+    assert [(feed.name, groups[feed.group_id], feed.is_suspended) for feed in feeds] == [
+        ("Feed 1", "News", True),
+        ("Feed 2", "Default", False),
+    ]
+    assert [(feed.item_count, feed.unread_count) for feed in feeds] == [(5, 4), (5, 4)]
+    wanted = Wanted(saved=True, with_content=True)
+    saved = await db.read(lambda tx: list_items_tx(tx, shelf, wanted, after=FROM_THE_TOP, most=9))
+    assert {(item.key, item.content) for item in saved} == {("1-1", "<p>Text</p>"), ("2-1", "<p>Text</p>")}
+    assert saved[0].published_at == from_iso("2024-01-02T15:04:05.123Z")
+    kept = await db.read(lambda tx: list_bookmarks_tx(tx, shelf, Place(), after=FROM_THE_TOP, most=9))
+    assert {mark.feed_name for mark in kept} == {"Feed 1", "Feed 2"}
+
+
+async def test_a_file_that_is_no_such_database_is_refused(db, tmp_path):
+    shelf = await a_reader(db)
+    nonsense = tmp_path / "x.db"
+    nonsense.write_bytes(b"hello, this is no database at all" * 100)
+    empty = tmp_path / "empty.db"
+    apsw.Connection(str(empty)).execute("create table a (b)").fetchall()
+    for file in (nonsense, empty):
+        assert not is_legacy(file)
+        with pytest.raises(SchemaRefused):
+            await Reedme(db, lambda: NOON, a_public_id).bring(file, shelf)
+
+
+@pytest.mark.parametrize(
+    ("said", "moment"),
+    [
+        ("2024-01-02 15:04:05.123+00:00", "2024-01-02T15:04:05.123Z"),
+        ("2024-01-02 15:04:05.123456789 +0000 UTC", "2024-01-02T15:04:05.123Z"),
+        ("2024-01-02T15:04:05Z", "2024-01-02T15:04:05Z"),
+        ("2024-01-02T17:04:05+02:00", "2024-01-02T15:04:05Z"),
+        (1704207845, "2024-01-02T15:04:05Z"),
+        (1704207845123, "2024-01-02T15:04:05.123Z"),
+        ("soon", None),
+        ("", None),
+        (None, None),
+        (0, None),
+    ],
+)
+def test_times_are_read_as_each_driver_wrote_them(tmp_path, said, moment):
+    file = a_legacy_file(tmp_path / "fusion.db", feeds=1, items=1)
+    connection = apsw.Connection(str(file))
+    connection.execute("update items set pub_date = ?", (said,))
+    connection.close()
+    [item] = read_items(file, 1)
+    assert item.published_at == (None if moment is None else from_iso(moment))
+
+
+async def test_a_database_of_before_at_the_configured_path_is_adopted_at_the_start(tmp_path):
+    a_legacy_file(tmp_path / "tsuzuki.db")
+    settings = settings_for(tmp_path, password="correct horse")
+    for _ in range(2):
+        async with open_tsuzuki(settings) as opened:
+            admin = await opened.accounts.users.find("admin")
+            shelf = await opened.accounts.oneself.shelf_of(admin)
+            assert [feed.item_count for feed in await opened.reading.subscriptions.list(shelf.id)] == [5, 5]
+    [kept] = tmp_path.glob("tsuzuki.db.*.bak")
+    assert counts(kept) == ("before", 10)
+    assert not list(tmp_path.glob("*.new*"))
+
+
+async def test_what_is_ours_already_or_nothing_is_left_alone(tmp_path):
+    options = DatabaseOptions(f"sqlite://{tmp_path / 'none.db'}")
+    assert await adopt(options, lambda: NOON) is None
+    assert await adopt(DatabaseOptions("postgresql://x"), lambda: NOON) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.soak
+def test_killed_at_any_moment_the_file_is_the_old_one_whole_or_the_new_one_whole(tmp_path):
+    """kill -9 over and over, until a start is left in peace; nothing is lost on the way."""
+    dice = random.Random(7)
+    seen = set()
+    for round_ in range(scaled(4, 60)):
+        folder = tmp_path / str(round_)
+        folder.mkdir()
+        file = a_legacy_file(folder / "tsuzuki.db", feeds=8, items=100)
+        kind, count = counts(file)
+        while kind == "before":
+            killed = start_and_kill(file, dice.uniform(0.0, 0.9))
+            seen.add(killed)
+            kind, count = counts(file)
+            assert count == 800
+        assert counts(min(folder.glob("*.bak"))) == ("before", 800)
+    assert seen >= {True}
+
+
+def start_and_kill(file: Path, after: float) -> bool:
+    """True when it was killed on the way."""
+    command = [sys.executable, "-m", "tests.ingest.adopt_process", str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(after)
+        process.kill()
+        return process.wait() != 0

@@ -1,0 +1,54 @@
+"""`tsuzuki import` and `tsuzuki export`."""
+
+import os
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.ingest.reedme_files import a_legacy_file
+from tsuzuki.cli import main
+from tsuzuki.connectors.opml import read_opml
+
+LIST = """<opml><body><outline text="News"><outline text="A" xmlUrl="http://93.184.216.34/a"/></outline>
+<outline text="B" xmlUrl="http://10.0.0.1/b"/></body></opml>"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setattr("tsuzuki.log.set_up_logging", lambda **_: None)
+    for name in [name for name in os.environ if name.startswith("TSUZUKI_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TSUZUKI_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("TSUZUKI_PASSWORD", "correct horse")
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(main, arguments)
+
+    return run
+
+
+def test_a_list_comes_in_with_a_line_for_what_failed_and_goes_out_again(run, tmp_path):
+    file = tmp_path / "list.opml"
+    file.write_text(LIST)
+    done = run("import", "opml", str(file))
+    assert (done.exit_code, done.stdout) == (1, "1 created, 0 existing, 1 failed.\n")
+    assert done.stderr.startswith(f"{file}:2: http://10.0.0.1/b: ")
+    assert run("import", "opml", str(file)).stdout == "0 created, 1 existing, 1 failed.\n"
+    [outline] = read_opml(run("export").stdout_bytes)
+    assert (outline.link, outline.title, outline.group) == ("http://93.184.216.34/a", "A", "News")
+
+
+def test_a_database_of_before_comes_in(run, tmp_path):
+    done = run("import", "reedme", str(a_legacy_file(tmp_path / "fusion.db")))
+    assert (done.exit_code, done.stdout) == (0, "2 feeds, 10 items, 2 bookmarks.\n")
+    assert "nonsense" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["opml", "reedme"])
+def test_what_is_something_else_ends_with_one_line(run, tmp_path, kind):
+    file = tmp_path / "nothing"
+    file.write_text("hello")
+    done = run("import", kind, str(file))
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Error: ")
+    assert run("import", kind, str(file), "--user", "nobody").exit_code == 1
