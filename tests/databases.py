@@ -64,7 +64,7 @@ async def make_template(server_url: str) -> None:
 @contextlib.asynccontextmanager
 async def migrated(server_url: str) -> AsyncIterator[str]:
     """A migrated, empty database of the test's own."""
-    name = _idle.pop() if _idle else await _make(server_url, TEMPLATE)
+    name = _idle.pop() if _idle else await make(server_url)
     url = named(server_url, name)
     connection = await asyncpg.connect(url)
     schema = await connection.fetchval(_SCHEMA)
@@ -75,23 +75,28 @@ async def migrated(server_url: str) -> AsyncIterator[str]:
         if await _empty(url, schema):
             _idle.append(name)
         else:
-            await on_server(server_url, f"drop database {name} with (force)")
+            await drop(server_url, name)
 
 
 @contextlib.asynccontextmanager
 async def empty(server_url: str) -> AsyncIterator[str]:
     """A database with nothing in it, dropped afterwards."""
-    name = await _make(server_url, "template0")
+    name = await make(server_url, "template0")
     try:
         yield named(server_url, name)
     finally:
-        await on_server(server_url, f"drop database {name} with (force)")
+        await drop(server_url, name)
 
 
-async def _make(server_url: str, template: str) -> str:
+async def make(server_url: str, template: str = TEMPLATE) -> str:
+    """The name of a new database out of a template."""
     name = f"test_{os.environ.get('PYTEST_XDIST_WORKER', 'gw')}_{os.getpid()}_{next(_numbers)}"
     await on_server(server_url, f"create database {name} template {template}")
     return name
+
+
+async def drop(server_url: str, name: str) -> None:
+    await on_server(server_url, f"drop database if exists {name} with (force)")
 
 
 async def _empty(url: str, schema: str) -> bool:

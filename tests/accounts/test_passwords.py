@@ -84,9 +84,9 @@ async def _difference(house) -> float:
     for _ in range(15):
         for name, times in spent.items():
             house.time.pass_(600_000)
-            began = time.perf_counter()
+            began = time.process_time()  # not the wall clock: other processes are on it too
             with pytest.raises(Unauthorized):
                 await house.sign_in.sign_in(name, "wrong", HERE)
-            times.append(time.perf_counter() - began)
+            times.append(time.process_time() - began)
     known, unknown = (statistics.median(times) for times in spent.values())
     return abs(known - unknown) / max(known, unknown)

@@ -23,9 +23,9 @@ def engine(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="session")
 def queue_postgres_url(postgres_url: str) -> Iterator[str]:
     """One database for all tests of queues: making one takes longer than most of them."""
-    made = databases.migrated(postgres_url)
-    yield _aside(made.__aenter__())
-    _aside(made.__aexit__(None, None, None))
+    name: str = _aside(databases.make(postgres_url))
+    yield databases.named(postgres_url, name)
+    _aside(databases.drop(postgres_url, name))
 
 
 def _aside(work: Coroutine[Any, Any, Any]) -> Any:
