@@ -177,9 +177,33 @@ async def test_a_refresh_polls_out_of_turn_also_what_is_suspended(library, me):
     await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
     await me.until(f"/feeds/{feed['id']}", lambda found: found["item_count"] == 3)
     await me.post(f"/feeds/{asleep['id']}/refresh", expect=202)
-    woken = await me.until(f"/feeds/{asleep['id']}", lambda found: found["fetch_state"]["last_http_status"] == 200)
+    woken = await me.until(f"/feeds/{asleep['id']}", lambda found: found["item_count"] == 1)
     assert woken["suspended"]
+    assert woken["fetch_state"]["last_http_status"] == 200
     await me.post(f"/feeds/{MISSING}/refresh", expect=404)
+
+
+async def test_what_a_suspended_feed_missed_comes_when_it_is_resumed(library, me):
+    other = await library.reader()
+    link = library.press.publish("/a", "1")
+    mine, theirs = await me.follow(link, 1), await other.follow(link, 1)
+    await me.patch(f"/feeds/{mine['id']}", {"suspended": True})
+    library.press.publish("/a", "2", "1")
+    await other.post(f"/feeds/{theirs['id']}/refresh", expect=202)
+    await other.until(f"/feeds/{theirs['id']}", lambda found: found["item_count"] == 2)
+    assert (await me.get(f"/feeds/{mine['id']}"))["item_count"] == 1
+    assert (await me.patch(f"/feeds/{mine['id']}", {"suspended": False}))["item_count"] == 2
+
+
+async def test_a_feed_that_everyone_suspended_is_not_called_and_one_that_is_resumed_is_at_once(library, me):
+    feed = await me.post("/feeds", {"link": library.press.publish("/a", "1"), "suspended": True})
+    assert feed["suspended_reason"] == "everyone who follows it has suspended it"
+    other = await me.follow(library.press.publish("/b", "1"), 1)
+    assert other["item_count"] == 1
+    assert library.press.asked["/a"] == 0
+    await me.patch(f"/feeds/{feed['id']}", {"suspended": False})
+    woken = await me.until(f"/feeds/{feed['id']}", lambda found: found["item_count"] == 1)
+    assert (woken["suspended"], woken["suspended_reason"]) == (False, None)
 
 
 async def test_a_feed_is_changed(library, me):

@@ -7,12 +7,13 @@ select 1 where cast(:feed_id as bigint) is not null;
 
 -- name: add_item_entries
 -- I2: a repeat meets entry_item, inserts nothing and returns no row. In the order of the key: two that overlap then wait
--- for each other and do not deadlock. CROSS JOIN: SQLite begins with what is new, not with all that the feed ever had.
+-- for each other and do not deadlock. Suspended in the future: what a refresh by hand brings is still let in. CROSS JOIN: SQLite begins with what is new, not with all that the feed ever had.
 insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
 select subscription.shelf_id, item.feed_id, item.id, item.sort_at, cast(:now as bigint)
 from json_each(cast(:rows as text)) as wanted
 cross join item
-join subscription on subscription.feed_id = item.feed_id and subscription.suspended_at is null
+join subscription on subscription.feed_id = item.feed_id
+  and (subscription.suspended_at is null or subscription.suspended_at > :now)
 where item.id = cast(wanted.value ->> 0 as bigint) and item.feed_id = :feed_id
 order by subscription.shelf_id, item.id
 on conflict (shelf_id, item_id) where item_id is not null do nothing

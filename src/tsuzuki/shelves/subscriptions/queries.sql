@@ -50,6 +50,10 @@ set group_id = :group_id, name = :name, site_url = coalesce(cast(:site_url as te
   retention = :retention, updated_at = :now
 where id = :id;
 
+-- name: let_in
+-- A refresh by hand of a suspended feed: until then, delivery puts what it brings on this shelf too.
+update subscription set suspended_at = :until where id = :id and suspended_at is not null;
+
 -- name: point_subscription
 -- Another link is another feed; the unique (shelf_id, feed_id) refuses one that the shelf has.
 update subscription set feed_id = :feed_id, updated_at = :now where id = :id;

@@ -11,7 +11,7 @@ from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, NotFound, TsuzukiError
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
@@ -24,6 +24,7 @@ from tsuzuki.shelves.subscriptions.store import (
     delete_subscription_tx,
     find_subscription_to_tx,
     find_subscription_tx,
+    let_in_tx,
     list_subscriptions_tx,
     point_subscription_tx,
     prune_entries_tx,
@@ -36,6 +37,7 @@ Status = Literal["ok", "error", "suspended"]
 
 _CHUNK = 1_000
 _LOOKUPS = 50
+_LET_IN = 10 * MINUTE
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,6 +210,8 @@ class Subscriptions:
             feed_id = await self._move_tx(tx, shelf_id, before, target)
         if change.is_suspended is not UNSET or target is not None:
             await suspension_changed_tx(tx, feed_id, by_person=change.is_suspended is False, now=now)
+        if before.suspended_at is not None and wanted.suspended_at is None:
+            await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now)
         return await own_subscription_tx(tx, shelf_id, public_id)
 
     async def _move_tx(self, tx: Tx, shelf_id: ShelfId, before: Subscription, target: tuple[str, str]) -> FeedId:
@@ -257,9 +261,22 @@ class Subscriptions:
     # -- asking
 
     async def refresh(self, shelf_id: ShelfId, public_id: PublicId) -> bool:
-        """Have it polled now, suspended or not; False when that was asked for already."""
-        asked = await self._ground.above.ask_refresh((await self.get(shelf_id, public_id)).watch_id)
-        self._ground.above.due()
+        """Have it polled now, suspended or not; False when that was asked for already.
+
+        What a suspended one missed meanwhile, and what this look brings, comes onto the shelf.
+        """
+
+        async def open_up(tx: Tx) -> Subscription:
+            found = await own_subscription_tx(tx, shelf_id, public_id)
+            if found.suspended_at is not None:
+                now = self._ground.clock()
+                await let_in_tx(tx, found.id, until=Millis(now + _LET_IN))
+                await self._ground.above.subscribed_tx(tx, shelf_id, found.feed_id, now)
+            return found
+
+        found = await self._ground.db.with_tx(open_up)
+        asked = await self._ground.above.ask_refresh(found.watch_id)
+        self._tell()
         return asked
 
     async def refresh_all(self, shelf_id: ShelfId) -> int:

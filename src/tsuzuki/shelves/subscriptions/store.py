@@ -47,6 +47,11 @@ async def change_subscription_tx(tx: Tx, wanted: Subscription, *, site_url: str 
     )
 
 
+async def let_in_tx(tx: Tx, subscription_id: int, *, until: Millis) -> None:
+    """Let a suspended subscription have what arrives until then."""
+    await tx.run(q.let_in, id=subscription_id, until=until)
+
+
 async def point_subscription_tx(tx: Tx, subscription_id: int, feed_id: FeedId, now: Millis) -> None:
     """Let it follow another feed; UniqueViolation when the shelf has that one."""
     await tx.run(q.point_subscription, id=subscription_id, feed_id=feed_id, now=now)
