@@ -1,50 +1,279 @@
-"""The pages in a real browser: under the policy, in light and dark, as narrow as a phone."""
+"""The pages in a real browser: under the policy, light and dark, narrow as a phone, by keyboard, without scripts."""
 
-import os
-import shutil
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
-from playwright.async_api import Browser, ConsoleMessage, async_playwright
+from playwright.async_api import Browser, Page, ViewportSize
+from structlog.testing import capture_logs
 
+from tests.accounts.provider import CLIENT, REDIRECT, SECRET, strict_provider
+from tests.accounts.wishes import EVIL, KEPT
+from tests.api.people import PASSWORD, Town, a_town
 from tests.app import running_app, settings_for
+from tests.web.guests import a_guest
+from tsuzuki.accounts.oidc.policy import local_path
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
-PHONE = {"width": 360, "height": 740}
-DESK = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 360, "height": 740}
+DESK: ViewportSize = {"width": 1280, "height": 900}
 
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert found is not None, "there is no Chromium; `make test` installs one"
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=found, args=arguments)
-        yield browser
-        await browser.close()
+# WCAG's contrast of each text with what is behind it; the texts that have less than 4.5.
+PALE = """() => {
+    const numbers = text => text.match(/[\\d.]+/g).map(Number);
+    const light = rgb => rgb.slice(0, 3).map(v => v / 255)
+        .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+        .reduce((sum, v, at) => sum + v * [.2126, .7152, .0722][at], 0);
+    const behind = node => {
+        for (; node; node = node.parentElement) {
+            const rgb = numbers(getComputedStyle(node).backgroundColor);
+            if (rgb.length < 4 || rgb[3] === 1) return rgb;
+        }
+    };
+    const words = [...document.querySelectorAll("body *")].filter(node =>
+        node.checkVisibility() && [...node.childNodes].some(one => one.nodeType === 3 && one.data.trim()));
+    return words.filter(node => {
+        const [a, b] = [light(numbers(getComputedStyle(node).color)), light(behind(node))].sort((x, y) => y - x);
+        return (a + .05) / (b + .05) < 4.5;
+    }).map(node => node.className + ": " + node.textContent.trim());
+}"""
 
-
-async def test_i7_every_page_looks_right_without_any_exception_from_the_policy(browser, tmp_path):
-    backgrounds: dict[str, str] = {}
-    async with running_app(settings_for(tmp_path)) as client:
-        for scheme in ("light", "dark"):
-            for viewport in (PHONE, DESK):
-                said: list[str] = []
-                page = await browser.new_page(color_scheme=scheme, viewport=viewport)
-                page.on("console", lambda message, said=said: said.append(_text(message)))
-                for path, status in (("/", 200), ("/api/v1/docs", 200), ("/nope", 404)):
-                    response = await page.goto(client.base + path)
-                    assert response.status == status
-                    assert await page.locator("h1").is_visible()
-                    wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-                    assert await page.evaluate(wider) == 0, (path, viewport)
-                    backgrounds[scheme] = await page.evaluate("getComputedStyle(document.body).backgroundColor")
-                assert [text for text in said if "404" not in text] == []
-                await page.close()
-    assert backgrounds == {"light": "rgb(251, 249, 246)", "dark": "rgb(22, 21, 26)"}
+NOW_FOCUSED = """() => {
+    const node = document.activeElement;
+    const style = getComputedStyle(node);
+    return [node.name || node.textContent.trim() || node.id, style.outlineStyle, parseFloat(style.outlineWidth)];
+}"""
 
 
-def _text(message: ConsoleMessage) -> str:
-    return message.text
+@asynccontextmanager
+async def a_page(browser: Browser, **options: Any) -> AsyncIterator[Page]:
+    """A page of a browser that nobody has used; scripts are off, and nothing may complain in the console."""
+    wanted: dict[str, Any] = {"java_script_enabled": False, "viewport": DESK} | options
+    context = await browser.new_context(**wanted)
+    said: list[str] = []
+    page = await context.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    yield page
+    await context.close()
+    assert [text for text in said if "Failed to load resource" not in text] == []
+
+
+async def sign_in(page: Page, base: str, password: str = PASSWORD) -> None:
+    await page.goto(f"{base}/sign-in")
+    await page.get_by_label("Username").fill("admin")
+    await page.get_by_label("Password").fill(password)
+    await page.get_by_role("button", name="Sign in", exact=True).click()
+
+
+async def focused(page: Page) -> str:
+    return str((await page.evaluate(NOW_FOCUSED))[0])
+
+
+async def new_password(page: Page, password: str = PASSWORD) -> None:
+    await page.get_by_label("Password", exact=True).fill(password)
+    await page.get_by_label("Password again").fill(password)
+
+
+# -- from the first visit on
+
+
+async def test_from_the_first_run_to_being_signed_in_with_one_wrong_code_on_the_way(browser, tmp_path):
+    with capture_logs() as lines:
+        async with running_app(settings_for(tmp_path)) as client, a_page(browser) as page:
+            [code] = [line["setup_code"] for line in lines if line["event"] == "nobody_can_sign_in_yet"]
+            await page.goto(client.base)
+            await page.get_by_role("link", name="Set up this server").click()
+            assert await focused(page) == "code"
+            await page.get_by_label("Code").fill("wrong")
+            await page.get_by_label("Username").fill("mayu")
+            await new_password(page)
+            await page.get_by_role("button", name="Set up and sign in").click()
+            assert await page.get_by_text("This code is wrong").is_visible()
+            assert await focused(page) == "code"
+            assert await page.get_by_label("Username").input_value() == "mayu"
+            assert await page.get_by_label("Password", exact=True).input_value() == ""
+            await page.get_by_label("Code").fill(code)
+            await new_password(page)
+            await page.get_by_role("button", name="Set up and sign in").click()
+            assert page.url == f"{client.base}/"
+            assert await page.get_by_text("You are signed in as mayu.").is_visible()
+            await page.goto(f"{client.base}/setup")
+            assert page.url == f"{client.base}/"
+
+
+async def test_a_wrong_password_is_said_and_then_there_is_a_wait(browser, tmp_path):
+    async with a_town(tmp_path, login_limit=2) as town, a_page(browser) as page:
+        for _ in range(2):
+            await sign_in(page, town.client.base, "guess")
+            assert await page.get_by_text("do not belong together").is_visible()
+            assert await focused(page) == "password"
+        await sign_in(page, town.client.base)
+        assert await page.get_by_role("alert").inner_text() == "Too many attempts. Try again in 5 minutes."
+        assert (await focused(page)).startswith("Too many attempts")
+
+
+async def test_somebody_who_is_invited_comes_in_by_the_link(browser, tmp_path):
+    async with a_town(tmp_path) as town, a_page(browser) as page:
+        admin = await a_guest(town, await town.admin())
+        made = await admin.client.post(
+            "/api/v1/admin/invites", {"role": "reader"}, headers={"cookie": f"tsuzuki={admin.cookies['tsuzuki']}"}
+        )
+        await page.goto(f"{town.client.base}/invite?code={made.json()['data']['code']}")
+        await page.get_by_label("Username").fill("rin")
+        await new_password(page)
+        await page.get_by_role("button", name="Make my account").click()
+        assert await page.get_by_text("You are signed in as rin.").is_visible()
+
+
+async def test_signing_out_everywhere_ends_the_other_browser_too(browser, tmp_path):
+    async with a_town(tmp_path) as town, a_page(browser) as page, a_page(browser) as other:
+        for one in (page, other):
+            await sign_in(one, town.client.base)
+        await page.get_by_role("link", name="Your account").first.click()
+        assert await page.get_by_text("Chrome on Linux").count() == 2
+        await page.get_by_role("button", name="Sign out everywhere").click()
+        assert await page.get_by_role("status").inner_text() == "You are signed out everywhere."
+        await page.go_back()
+        await other.goto(f"{town.client.base}/account")
+        for one in (page, other):
+            assert "/sign-in?next=" in one.url, "no cache may show the page of somebody who is gone"
+
+
+async def test_a_token_is_made_and_gone_from_the_page_after(browser, tmp_path):
+    async with a_town(tmp_path) as town, a_page(browser) as page:
+        await sign_in(page, town.client.base)
+        await page.goto(f"{town.client.base}/account")
+        await page.get_by_label("What is it for?").fill("backup")
+        await page.get_by_role("button", name="Make token").click()
+        key = await page.get_by_label("Token backup").inner_text()
+        assert key.startswith("tsz_")
+        await page.get_by_role("link", name="I have copied it").click()
+        assert key not in await page.content()
+        await page.get_by_role("button", name="Revoke backup").click()
+        assert await page.get_by_role("status").inner_text() == "The token is revoked."
+
+
+async def test_the_way_to_the_provider_is_open_under_the_policy_and_without_scripts(browser, tmp_path):
+    async with strict_provider() as provider:
+        oidc = {
+            "oidc_issuer": provider.base,
+            "oidc_client_id": CLIENT,
+            "oidc_client_secret": SECRET,
+            "oidc_redirect_uri": REDIRECT,
+        }
+        async with a_town(tmp_path, **oidc) as town, a_page(browser) as page:
+            await page.goto(f"{town.client.base}/sign-in")
+            await page.get_by_role("button", name="Sign in with 127.0.0.1").click()
+            await page.wait_for_url(f"{provider.base}/authorize?**", wait_until="commit")
+
+
+# -- by keyboard
+
+
+async def test_the_keyboard_alone_is_enough_and_its_place_is_always_seen(browser, tmp_path):
+    async with a_town(tmp_path) as town, a_page(browser) as page:
+        await page.goto(f"{town.client.base}/sign-in?next=/account")
+        await page.keyboard.type("admin")
+        await page.keyboard.press("Tab")
+        await page.keyboard.type(PASSWORD)
+        await page.keyboard.press("Enter")
+        await page.wait_for_url(f"{town.client.base}/account")
+        stops = await _stops(page)
+        hidden = [name for name, style, width in stops if style == "none" or width < 2]
+        assert hidden == []
+        names = [name for name, _, _ in stops]
+        assert names[:2] == ["Skip to the content", "Tsuzuki"]
+        assert {"current_password", "new_password", "repeat", "name", "scopes", "life", "Make token"} <= set(names)
+        assert {"Sign out", "Sign out everywhere", "Change password"} <= set(names)
+
+
+async def _stops(page: Page) -> list[tuple[str, str, float]]:
+    """Where the tabulator leads, until it has left the page."""
+    stops: list[tuple[str, str, float]] = []
+    for _ in range(60):
+        await page.keyboard.press("Tab")
+        if await page.evaluate("document.activeElement === document.body"):
+            break
+        stops.append(tuple(await page.evaluate(NOW_FOCUSED)))
+    return stops
+
+
+# -- how it looks
+
+
+async def states(page: Page, town: Town) -> AsyncIterator[str]:
+    """Every page, with its errors, one after the other; the page stands at the state that is named."""
+    base = town.client.base
+    for path in ("/", "/api/v1/docs", "/nope", "/sign-in?reason=oidc_not_linked", "/invite?code=" + "x" * 200):
+        await page.goto(base + path)
+        yield path
+    await page.get_by_label("Username").fill("a" * 64)
+    await new_password(page, "short")
+    await page.get_by_role("button", name="Make my account").click()
+    yield "a wrong invitation"
+    await sign_in(page, base, "guess")
+    yield "a wrong password"
+    await sign_in(page, base)
+    yield "home, signed in"
+    await page.goto(base + "/account")
+    yield "account"
+    await page.get_by_label("What is it for?").fill("w" * 100)
+    await page.get_by_role("button", name="Make token").click()
+    yield "token"
+    await page.goto(base + "/account?done=device")
+    await page.get_by_label("What is it for?").fill("x")
+    await page.get_by_label("read", exact=True).uncheck()
+    await page.get_by_role("button", name="Make token").click()
+    yield "account with an error"
+
+
+@pytest.mark.parametrize(("scheme", "background"), [("light", "rgb(251, 249, 246)"), ("dark", "rgb(22, 21, 26)")])
+@pytest.mark.parametrize("viewport", [PHONE, DESK], ids=["phone", "desk"])
+async def test_i7_every_page_fits_and_is_readable_without_any_exception_from_the_policy(
+    browser, tmp_path, scheme, background, viewport
+):
+    async with (
+        a_town(tmp_path, oidc_issuer="https://id.example.org", **OIDC) as town,
+        a_page(browser, color_scheme=scheme, viewport=viewport) as page,
+    ):
+        seen = 0
+        async for state in states(page, town):
+            seen += 1
+            assert await page.locator("h1").is_visible(), state
+            assert await page.evaluate(WIDER) == 0, state
+            assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == background, state
+            assert await page.evaluate(PALE) == [], state
+        assert seen == 11
+
+
+OIDC = {"oidc_client_id": "a", "oidc_client_secret": "b", "oidc_redirect_uri": REDIRECT}
+
+
+async def test_the_setup_page_fits_on_a_phone(browser, tmp_path):
+    async with running_app(settings_for(tmp_path)) as client, a_page(browser, viewport=PHONE) as page:
+        await page.goto(f"{client.base}/setup")
+        assert await page.evaluate(WIDER) == 0
+        assert await page.evaluate(PALE) == []
+
+
+# -- where to
+
+
+async def test_sec_41_a_real_browser_reads_every_answer_as_a_place_of_ours(browser):
+    """The table is about what browsers make of a Location; this asks one."""
+    async with a_page(browser) as page:
+        answers = [local_path(wish) for wish in (*EVIL, *KEPT)]
+        origins = await page.evaluate(
+            "paths => paths.map(path => new URL(path, 'https://reader.example.org/sign-in').origin)", answers
+        )
+        assert set(origins) == {"https://reader.example.org"}
+        led_astray = await page.evaluate(
+            "paths => paths.filter(path => URL.canParse(path, 'https://reader.example.org/sign-in')"
+            " && new URL(path, 'https://reader.example.org/sign-in').origin !== 'https://reader.example.org')",
+            list(EVIL),
+        )
+        assert len(led_astray) >= 15, "the table is of things that do lead astray"

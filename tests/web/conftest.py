@@ -1,0 +1,18 @@
+import os
+import shutil
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+from playwright.async_api import Browser, async_playwright
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    """Debian's Chromium, one for a module; each test opens pages of its own."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    assert found is not None, "there is no Chromium; `make test` installs one"
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=found, args=arguments)
+        yield browser
+        await browser.close()
