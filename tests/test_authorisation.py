@@ -175,6 +175,7 @@ CALLERS: dict[str, dict[str, int]] = {
     "disabled reader": {PUBLIC: 0, READ: 401, WRITE: 401, ADMIN: 401},
 }
 
+
 def a_mapping_body() -> dict[str, Any]:
     """Another one every time, on the first source that there is."""
     key = secrets.token_hex(4)
@@ -191,7 +192,7 @@ BODIES: dict[str, Any] = {
 }
 
 # Answers that do not end by themselves: only their beginning is looked at.
-STREAMS = {"GET /api/v1/events"}
+STREAMS = {"GET /api/v1/events", "GET /api/v1/admin/crawler/jobs/{job_id}/events"}
 
 
 @pytest.fixture

@@ -11,6 +11,10 @@ IdText = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "uuid"}
 """An id as clients see it."""
 
 
+MOST_DIGITS = 18
+"""Of a number that fits a BIGINT."""
+
+
 def id_in_path(text: str, what: str) -> PublicId:
     """The id; NotFound for a text that cannot be one: nothing is there."""
     public_id = read_id(text)
@@ -25,3 +29,10 @@ def id_in_field(text: str | None, field: str) -> PublicId | None:
     if text is not None and public_id is None:
         raise Invalid(f"{field} must be an id.", (Problem(field, f"{field} must be an id."),))
     return public_id
+
+
+def number_in_path(text: str, what: str) -> int:
+    """The number that a path names; NotFound, in these words, for a text that cannot be one."""
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+        raise NotFound(what)
+    return int(text)

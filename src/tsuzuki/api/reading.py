@@ -1,6 +1,6 @@
 """From a request to the arguments of a handler: each `Reader` takes one of them out, or says what is wrong with it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -64,16 +64,41 @@ def _gather(pairs: list[tuple[str, str]], several: frozenset[str]) -> dict[str, 
 
 
 def body_reader(form: type[Body], limit: int) -> Reader:
-    """A JSON object."""
+    """A JSON object; where no key of it is required, the whole may be left out."""
+    may_be_missing = not any(field.required for field in msgspec.structs.fields(form))
 
     async def read(request: Request) -> Body:
+        if may_be_missing and _has_no_body(request):
+            return form()
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
             raise Checked(Problem("body", "The body must be JSON, sent as Content-Type: application/json."))
         text = await read_body(request.scope, request.receive, limit)
-        return decode(form, _json(text))
+        return _decoded(form, _json(text))
 
     return read
+
+
+def _decoded(form: type[Body], raw: Any) -> Body:
+    """The body; all that is wrong with it at once, what its types cannot say included."""
+    found: tuple[Problem, ...] = ()
+    body: Body | None = None
+    try:
+        body = decode(form, raw)
+    except Checked as checked:
+        found = checked.problems
+    known = {problem.field for problem in found}
+    more = form.beyond_types(raw) if isinstance(raw, Mapping) else ()
+    found += tuple(problem for problem in more if problem.field not in known)
+    if found or body is None:
+        raise Checked(*found)
+    return body
+
+
+def _has_no_body(request: Request) -> bool:
+    headers = request.headers
+    says_so = headers.get("content-length", "0") == "0"
+    return says_so and "content-type" not in headers and "transfer-encoding" not in headers
 
 
 def _json(text: bytes) -> Any:

@@ -104,7 +104,7 @@ def status_of(kind: type[TsuzukiError]) -> int:
 
 def _body(error: Exception, code: str | None) -> ErrorBody:
     assert isinstance(error, TsuzukiError)
-    details = error.problems if isinstance(error, Invalid) and error.problems else UNSET
+    details = error.problems if isinstance(error, Invalid | Conflict) and error.problems else UNSET
     return ErrorBody(str(error), code or error.code, details)
 
 

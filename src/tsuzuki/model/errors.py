@@ -46,7 +46,10 @@ class NotFound(TsuzukiError):
 
 
 class Conflict(TsuzukiError):
+    """`problems` may say what it is in conflict with."""
+
     code = "CONFLICT"
+    problems: "tuple[Problem, ...]" = ()
 
 
 class Invalid(TsuzukiError):

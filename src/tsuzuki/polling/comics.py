@@ -9,6 +9,7 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.ingest.tasks import CHAPTERS, LARGEST_BATCH, ChapterBatch, ReleaseFound, in_order, release_hash
 from tsuzuki.model.errors import Invalid, ShapeChanged, SourceError
+from tsuzuki.model.ids import SourceId
 from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import Millis
 from tsuzuki.net.options import SourceIdentity
@@ -54,8 +55,8 @@ class SeriesPoll:
         self._clock = conditions.clock
         self._ring = conditions.ring
 
-    async def run(self) -> int:
-        """How many releases were handed to ingest. A SourceError has been written down when it comes out."""
+    async def run(self) -> list[ReleaseFound]:
+        """The releases that were handed to ingest. A SourceError has been written down when it comes out."""
         try:
             found = await self._visit()
             changed = await self._new_or_changed(found)
@@ -63,7 +64,7 @@ class SeriesPoll:
         except SourceError as error:
             await self._save_failure(error)
             raise
-        return len(changed)
+        return changed
 
     async def _visit(self) -> list[ReleaseFound]:
         config = read_config(self._connector, self._target.config)
@@ -151,10 +152,17 @@ def read_config(connector: Connector, raw: Mapping[str, Any]) -> SourceConfig:
 def identity(
     connector: Connector, config: SourceConfig, target: SeriesTarget, *, watch: str | None = None
 ) -> SourceIdentity:
+    """On whose behalf a series is asked for."""
+    return source_identity(connector, config, target.source_id, watch=watch)
+
+
+def source_identity(
+    connector: Connector, config: SourceConfig, source_id: SourceId, *, watch: str | None = None
+) -> SourceIdentity:
     """On whose behalf a source is called."""
     info = connector.info
     return SourceIdentity(
-        source=f"source:{target.source_id}",
+        source=f"source:{source_id}",
         watch=watch,
         home_url=info.api_url or info.base_url,
         ratelimit=config.ratelimit or info.ratelimit,

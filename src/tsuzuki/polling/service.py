@@ -14,6 +14,7 @@ import structlog
 from tsuzuki.connectors.protocol import Connector, Unsupported
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database, Tx
+from tsuzuki.ingest.tasks import ReleaseFound
 from tsuzuki.model.errors import NotFound, SourceError
 from tsuzuki.model.ids import ShelfId, WatchId
 from tsuzuki.model.times import DAY, SECOND, Millis
@@ -34,6 +35,7 @@ from tsuzuki.polling.store import (
 )
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.sources.sites.store import paused_since_tx
 from tsuzuki.sources.store import ClaimedWatch, claim_due_watches_tx
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
@@ -86,6 +88,8 @@ class Poller:
         return await self._db.with_tx(lambda tx: self._claim_tx(tx, slots, in_flight))
 
     async def _claim_tx(self, tx: Tx, slots: int, in_flight: Mapping[str, int]) -> list[ClaimedWatch]:
+        if await paused_since_tx(tx) is not None:
+            return []
         now, lease = self._conditions.clock(), self._options.lease
         asked = [
             await claim_watch_tx(tx, wanted, now=now, lease=lease)
@@ -127,12 +131,34 @@ class Poller:
             return Polled("skipped")
         return Polled("changed" if found else "unchanged", found)
 
+    async def lease(self, watch_id: WatchId) -> ClaimedWatch | None:
+        """Take one watch whatever its schedule says (R57); None while somebody else polls it, or when it is gone."""
+        now, lease = self._conditions.clock(), self._options.lease
+        return await self._db.with_tx(lambda tx: claim_watch_tx(tx, watch_id, now=now, lease=lease))
+
+    async def crawl(self, watch: ClaimedWatch, driver: Driver) -> list[ReleaseFound] | None:
+        """Poll a leased watch of a series with this driver; the releases that were handed to ingest.
+
+        None when the source cannot be called now. A SourceError has been written down; LeaseLost when somebody else
+        has the watch. One who is cancelled leaves it due.
+        """
+        try:
+            return await self._holding(watch, self._crawl(watch, driver))
+        except asyncio.CancelledError:
+            now = self._conditions.clock()
+            await asyncio.shield(self._db.with_tx(lambda tx: extend_lease_tx(tx, watch, until=now)))
+            raise
+
     async def _poll(self, watch: ClaimedWatch) -> int | None:
         if watch.feed_id is not None:
             feed = await self._db.read(lambda tx: feed_target_tx(tx, watch.id))
             if feed is None:
                 return None
             return await FeedPoll(self._db, self._driver, watch, feed, conditions=self._conditions).run()
+        found = await self._crawl(watch, self._driver)
+        return None if found is None else len(found)
+
+    async def _crawl(self, watch: ClaimedWatch, driver: Driver) -> list[ReleaseFound] | None:
         series = await self._db.read(lambda tx: series_target_tx(tx, watch.id))
         connector = None if series is None else self._connector(series)
         if series is None or connector is None:
@@ -140,7 +166,7 @@ class Poller:
             return None
         return await SeriesPoll(
             self._db,
-            self._driver,
+            driver,
             watch,
             series,
             connector=connector,

@@ -1,5 +1,6 @@
 """Drives a connector: does what it yields, and hands the answer, or the failure, back at the same place."""
 
+import time
 from typing import Any, Protocol, TypeVar
 
 from tsuzuki.connectors.protocol import Visit
@@ -21,6 +22,30 @@ class Fetcher(Protocol):
     async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply: ...
 
 
+class Listener(Protocol):
+    """Somebody who is told of every call: what was asked, what came of it, and how long that took."""
+
+    def __call__(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None: ...
+
+
+class _Overheard:
+    """A fetcher with somebody listening."""
+
+    def __init__(self, fetcher: Fetcher, listener: Listener) -> None:
+        self._fetcher = fetcher
+        self._listener = listener
+
+    async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply:
+        begun = time.monotonic()
+        try:
+            reply = await self._fetcher.fetch(ask, origin)
+        except SourceError as error:
+            self._listener(ask, error, time.monotonic() - begun)
+            raise
+        self._listener(ask, reply, time.monotonic() - begun)
+        return reply
+
+
 class LocalReader(Protocol):
     """What a driver needs of a folder that is a source: answers within that source's root."""
 
@@ -33,6 +58,10 @@ class Driver:
     def __init__(self, fetcher: Fetcher, pool: ParsePool) -> None:
         self._fetcher = fetcher
         self._pool = pool
+
+    def overheard(self, listener: Listener) -> "Driver":
+        """The same driver, with somebody who is told of every call."""
+        return Driver(_Overheard(self._fetcher, listener), self._pool)
 
     async def run(self, visit: Visit[T], origin: SourceIdentity, *, folder: LocalReader | None = None) -> T:
         """What the visit returns. A SourceError is thrown into it first, so that a connector may go on without."""

@@ -154,12 +154,19 @@ create table source (
   is_nsfw boolean not null default false,
   supports_latest boolean not null default false,
   consecutive_fails bigint not null default 0 check (consecutive_fails >= 0),
+  disabled_by_job bigint,  -- R46: the failed job that disabled it
   last_succeeded_at bigint,
   last_failed_at bigint,
   created_at bigint not null,
   updated_at bigint not null
 );
 create index source_uid on source (uid);
+
+create table crawler_pause (
+  id bigint primary key check (id = 1),  -- there is a row while the operator lets no source be called
+  at bigint not null,
+  reason text not null
+);
 
 create table source_meta (
   source_id bigint not null references source (id) on delete cascade,
@@ -623,17 +630,18 @@ create table crawl_job (
   last_error text,
   triggered_by bigint references user_account (id) on delete set null,
   resume_from text,
-  lease_token bigint not null default 0,
-  lease_until bigint,
-  losses bigint not null default 0,  -- R42: at the third it is failed
+  task_id bigint not null default 0,  -- R40: the task of the crawl queue, whose lease is the job's
+  lease_token bigint not null default 0,  -- I4: the task's, when the job was begun; writes without it change nothing
+  log_count bigint not null default 0,
+  last_log_at bigint not null default 0,  -- R49: never goes down, whatever clock a writer has
   created_at bigint not null,
   updated_at bigint not null,
   check ((finished_at is null) = (status in ('queued', 'running')))
 );
 -- R43: one active job per source, kind and comic; a null comic is made comparable.
 create unique index crawl_job_active on crawl_job (source_id, kind, coalesce(series_id, 0)) where status in ('queued', 'running');
-create index crawl_job_due on crawl_job (scheduled_at, id) where status = 'queued';
-create index crawl_job_leased on crawl_job (lease_until) where status = 'running';
+create index crawl_job_order on crawl_job (scheduled_at, id);
+create index crawl_job_active_task on crawl_job (task_id) where status in ('queued', 'running');
 create index crawl_job_source on crawl_job (source_id, scheduled_at);
 create index crawl_job_series on crawl_job (series_id) where series_id is not null;
 

@@ -148,6 +148,7 @@ create table source (
   is_nsfw integer not null default 0 check (is_nsfw in (0, 1)),
   supports_latest integer not null default 0 check (supports_latest in (0, 1)),
   consecutive_fails integer not null default 0 check (consecutive_fails >= 0),
+  disabled_by_job integer,  -- R46: the failed job that disabled it
   last_succeeded_at integer,
   last_failed_at integer,
   created_at integer not null,
@@ -155,6 +156,12 @@ create table source (
 ) strict;
 create index source_uid on source (uid);
 insert into sqlite_sequence (name, seq) values ('source', 99999);
+
+create table crawler_pause (
+  id integer primary key check (id = 1),  -- there is a row while the operator lets no source be called
+  at integer not null,
+  reason text not null
+) strict;
 
 create table source_meta (
   source_id integer not null references source (id) on delete cascade,
@@ -599,7 +606,7 @@ create table dead_letter (
 create index dead_letter_open on dead_letter (queue, id) where replayed_at is null and discarded_at is null;
 
 create table crawl_job (
-  id integer primary key,
+  id integer primary key autoincrement,  -- never given again: the log outlives its job
   public_id blob not null unique check (length(public_id) = 16),
   kind text not null check (kind in ('discovery', 'targeted')),  -- R44
   source_id integer not null,  -- R51: no foreign key; a job stays readable after its source is gone
@@ -615,17 +622,18 @@ create table crawl_job (
   last_error text,
   triggered_by integer references user_account (id) on delete set null,
   resume_from text,
-  lease_token integer not null default 0,
-  lease_until integer,
-  losses integer not null default 0,  -- R42: at the third it is failed
+  task_id integer not null default 0,  -- R40: the task of the crawl queue, whose lease is the job's
+  lease_token integer not null default 0,  -- I4: the task's, when the job was begun; writes without it change nothing
+  log_count integer not null default 0,
+  last_log_at integer not null default 0,  -- R49: never goes down, whatever clock a writer has
   created_at integer not null,
   updated_at integer not null,
   check ((finished_at is null) = (status in ('queued', 'running')))
 ) strict;
 -- R43: one active job per source, kind and comic; a null comic is made comparable.
 create unique index crawl_job_active on crawl_job (source_id, kind, coalesce(series_id, 0)) where status in ('queued', 'running');
-create index crawl_job_due on crawl_job (scheduled_at, id) where status = 'queued';
-create index crawl_job_leased on crawl_job (lease_until) where status = 'running';
+create index crawl_job_order on crawl_job (scheduled_at, id);
+create index crawl_job_active_task on crawl_job (task_id) where status in ('queued', 'running');
 create index crawl_job_source on crawl_job (source_id, scheduled_at);
 create index crawl_job_series on crawl_job (series_id) where series_id is not null;
 

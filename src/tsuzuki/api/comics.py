@@ -1,0 +1,193 @@
+"""Comics and where each can be read, for the operator. Names of fields as the crawler's contract has them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.api.crawler_sources import Address, Number, may_be_address
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.forms import Body, Id, PageNumber, Query
+from tsuzuki.api.ids import IdText, id_in_path, number_in_path
+from tsuzuki.api.views import Listing, PageMeta, Time, shown
+from tsuzuki.model.errors import Conflict, NotFound, Problem
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import iso
+from tsuzuki.sources.comics.rows import Comic, MappingChange, NewMapping
+from tsuzuki.sources.comics.rows import Mapping as ComicSource
+from tsuzuki.sources.comics.service import NO_MAPPING, Comics
+from tsuzuki.sources.sites.policy import BAD_SOURCE_URL
+
+Title = Annotated[str, Meta(min_length=1, max_length=500)]
+ExternalId = Annotated[str, Meta(min_length=1, max_length=500)]
+
+
+class ComicQuery(Query, frozen=True, kw_only=True):
+    """Which comics, by a part of the title, and which page of them."""
+
+    q: Annotated[str, Meta(max_length=200)] | None = None
+    page: PageNumber = 1
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+
+
+class ComicView(msgspec.Struct, frozen=True, kw_only=True):
+    """A comic; `sources` and `chapters` say how many it has."""
+
+    id: str
+    title: str
+    author: str | None
+    coverurl: str | None
+    latestchapter: str | None
+    sources: int
+    chapters: int
+    createdat: Time
+    updatedat: Time
+
+
+class MappedSource(msgspec.Struct, frozen=True):
+    """The source of a mapping."""
+
+    id: int
+    name: str
+    slug: str
+    baseurl: str
+
+
+class ComicSourceView(msgspec.Struct, frozen=True, kw_only=True):
+    """A comic as one source has it."""
+
+    id: int
+    comicid: str
+    sourceid: int
+    source: MappedSource
+    sourceid_ext: str
+    sourceurl: str
+    isactive: bool
+    lastcrawlat: Time | None
+    createdat: Time
+    updatedat: Time
+
+
+class ComicBody(Body, frozen=True, kw_only=True):
+    """A comic to be made. With its author, sources that have it too are mapped to it by themselves."""
+
+    title: Title
+    author: Title | None = None
+
+
+class _MappingForm(Body, frozen=True, kw_only=True):
+    @classmethod
+    def beyond_types(cls, raw: Mapping[str, Any]) -> Iterator[Problem]:
+        """Whether http is open on this loopback, and `local:` for this source, the service knows."""
+        url = raw.get("sourceurl")
+        if isinstance(url, str) and not may_be_address(url):
+            yield Problem("sourceurl", BAD_SOURCE_URL)
+
+
+class ComicSourceBody(_MappingForm, frozen=True, kw_only=True):
+    """Where the comic can be read."""
+
+    sourceid: Id
+    sourceid_ext: ExternalId
+    sourceurl: Address
+    isactive: bool = True
+
+
+class ComicSourceChangeBody(_MappingForm, frozen=True, kw_only=True):
+    """What to change of a mapping."""
+
+    sourceid_ext: ExternalId | UnsetType = UNSET
+    sourceurl: Address | UnsetType = UNSET
+    isactive: bool | UnsetType = UNSET
+
+
+class ComicSourceList(msgspec.Struct, frozen=True):
+    """How many mappings there are."""
+
+    total: int
+
+
+async def list_comics(query: ComicQuery, comics: Comics) -> Listing[ComicView, PageMeta]:
+    """By title."""
+    part = Slice(most=query.limit, skip=(query.page - 1) * query.limit)
+    rows, total = await comics.list(query.q, part)
+    return Listing([_comic(row) for row in rows], PageMeta.of(total, query.page, query.limit))
+
+
+async def create_comic(caller: Caller, body: ComicBody, comics: Comics) -> ComicView:
+    """Makes a comic, so that it can be mapped."""
+    return _comic(await comics.add(caller.actor, body.title, body.author))
+
+
+async def list_comic_sources(comic_id: IdText, comics: Comics) -> Listing[ComicSourceView, ComicSourceList]:
+    """The oldest mapping first."""
+    rows = [_mapping(row) for row in await comics.mappings(id_in_path(comic_id, "comic"))]
+    return Listing(rows, ComicSourceList(len(rows)))
+
+
+async def link_comic_source(comic_id: IdText, caller: Caller, body: ComicSourceBody, comics: Comics) -> ComicSourceView:
+    """Maps a comic to a source, and watches it from now on."""
+    new = NewMapping(source_id=body.sourceid, source_key=body.sourceid_ext, url=body.sourceurl, is_active=body.isactive)
+    return _mapping(await comics.link(caller.actor, id_in_path(comic_id, "comic"), new))
+
+
+async def change_comic_source(
+    *, comic_id: IdText, mapping_id: Number, caller: Caller, body: ComicSourceChangeBody, comics: Comics
+) -> ComicSourceView:
+    """Changes a mapping; `mapping_id` is the mapping's own id."""
+    change = MappingChange(source_key=body.sourceid_ext, url=body.sourceurl, is_active=body.isactive)
+    number = number_in_path(mapping_id, NO_MAPPING)
+    return _mapping(await comics.change(caller.actor, id_in_path(comic_id, "comic"), number, change))
+
+
+async def unlink_comic_source(comic_id: IdText, mapping_id: Number, caller: Caller, comics: Comics) -> None:
+    """Removes a mapping; chapters and what readers have of them stay."""
+    number = number_in_path(mapping_id, NO_MAPPING)
+    await comics.unlink(caller.actor, id_in_path(comic_id, "comic"), number)
+
+
+def _comic(comic: Comic) -> ComicView:
+    return ComicView(
+        id=show_id(comic.public_id),
+        title=comic.title,
+        author=comic.author,
+        coverurl=comic.cover_url,
+        latestchapter=comic.latest_number,
+        sources=comic.sources,
+        chapters=comic.chapters,
+        createdat=iso(comic.created_at),
+        updatedat=iso(comic.updated_at),
+    )
+
+
+def _mapping(mapping: ComicSource) -> ComicSourceView:
+    return ComicSourceView(
+        id=mapping.id,
+        comicid=show_id(mapping.comic_id),
+        sourceid=mapping.source_id,
+        source=MappedSource(mapping.source_id, mapping.source_name, mapping.source_slug, mapping.source_base_url),
+        sourceid_ext=mapping.source_key,
+        sourceurl=mapping.url,
+        isactive=mapping.is_active,
+        lastcrawlat=shown(mapping.last_crawled_at),
+        createdat=iso(mapping.created_at),
+        updatedat=iso(mapping.updated_at),
+    )
+
+
+_admin = declaring("comics", Access.ADMIN)
+_SOURCES = "/admin/comics/{comic_id}/sources"
+_ONE = "/admin/comics/{comic_id}/sources/{mapping_id}"
+
+ENDPOINTS = (
+    _admin("GET", "/admin/comics", list_comics, "Comics"),
+    _admin("POST", "/admin/comics", create_comic, "Make a comic", status=201),
+    _admin("GET", _SOURCES, list_comic_sources, "Where a comic can be read", errors=(NotFound,)),
+    _admin("POST", _SOURCES, link_comic_source, "Map a comic", status=201, errors=(NotFound, Conflict)),
+    _admin("PATCH", _ONE, change_comic_source, "Change a mapping", errors=(NotFound, Conflict)),
+    _admin("DELETE", _ONE, unlink_comic_source, "Remove a mapping", errors=(NotFound,)),
+)

@@ -1,0 +1,223 @@
+"""How sources fare, which extensions there are, and the switch for all of them. Names of fields as in the contract."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.api.crawler_sources import Number
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.ids import number_in_path
+from tsuzuki.api.users import ReasonBody
+from tsuzuki.api.views import Time, shown
+from tsuzuki.connectors.config import config_schema
+from tsuzuki.connectors.protocol import Abilities, Described
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.coord.cache import Cache
+from tsuzuki.crawl.health import Health, HealthDesk
+from tsuzuki.crawl.rows import Job, LastFailure, Spell, Status
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import Millis, iso
+from tsuzuki.sources.sites.service import NO_SOURCE, Sources
+
+HEALTH_SECONDS = 30
+
+
+class JobCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """How many jobs a source has; `total` is the sum (R50)."""
+
+    total: int
+    done: int
+    failed: int
+    running: int
+    queued: int
+    cancelled: int
+
+
+class LastJobView(msgspec.Struct, frozen=True, kw_only=True):
+    """The job that was scheduled last."""
+
+    id: str
+    status: Status
+    pagescount: int
+    errorcount: int
+    finishedat: Time | None
+
+
+class SpellView(msgspec.Struct, frozen=True, kw_only=True):
+    """Jobs that ended in some time. `errorrate` is from 0 to 1; latencies are of whole jobs."""
+
+    jobs: int
+    failed: int
+    errorrate: float
+    averagems: int | None
+    longestms: int | None
+
+
+class BreakerView(msgspec.Struct, frozen=True):
+    """`open` while at least one mapping failed so often that it is left alone for a day."""
+
+    state: Literal["open", "closed"]
+    open: int
+    watched: int
+    failing: int
+
+
+class FailureView(msgspec.Struct, frozen=True):
+    """What failed last, in words; without a job it was a scheduled poll."""
+
+    jobid: str | None
+    reason: str
+    at: Time
+
+
+class HealthView(msgspec.Struct, frozen=True, kw_only=True):
+    """How a source fares."""
+
+    id: int
+    name: str
+    isenabled: bool
+    consecutivefails: int
+    lastsucceededat: Time | None
+    lastfailedat: Time | None
+    jobs: JobCounts
+    lastjob: LastJobView | None
+    last24h: SpellView
+    last7d: SpellView
+    nextdueat: Time | None
+    breaker: BreakerView
+    lastfailure: FailureView | None
+
+
+class ExtensionView(msgspec.Struct, frozen=True, kw_only=True):
+    """An installed connector and the JSON Schema of its sources' config."""
+
+    id: str
+    name: str
+    languages: tuple[str, ...]
+    baseurl: str
+    isnsfw: bool
+    ratelimit: float
+    abilities: Abilities
+    configschema: dict[str, Any]
+
+
+class PauseView(msgspec.Struct, frozen=True):
+    """Whether sources are left alone, and since when."""
+
+    ispaused: bool
+    pausedat: Time | None
+
+
+async def show_source_health(source_id: Number, desk: HealthDesk, cache: Cache) -> HealthView:
+    """Jobs by status, the last one, error rate and latency, what is due next, and what failed last."""
+    number = number_in_path(source_id, NO_SOURCE)
+
+    async def look() -> HealthView:
+        return _health(await desk.look(number))
+
+    return await cache.fetch(HealthView, f"source:{number}:health", seconds=HEALTH_SECONDS, make=look)
+
+
+async def list_extensions(registry: Registry) -> list[ExtensionView]:
+    """By id."""
+    return sorted((_extension(one) for one in registry), key=lambda one: one.id)
+
+
+async def pause_crawler(caller: Caller, body: ReasonBody, sources: Sources) -> PauseView:
+    """No poll and no job begins until it is resumed; what runs comes to its end."""
+    return _pause(await sources.pause(caller.actor, body.reason))
+
+
+async def resume_crawler(caller: Caller, body: ReasonBody, sources: Sources) -> PauseView:
+    """Polls and jobs begin again."""
+    return _pause(await sources.resume(caller.actor, body.reason))
+
+
+def _pause(since: Millis | None) -> PauseView:
+    return PauseView(since is not None, shown(since))
+
+
+def _health(health: Health) -> HealthView:
+    source, watching = health.source, health.watching
+    breaker = BreakerView(
+        "open" if watching.open_breakers else "closed", watching.open_breakers, watching.watched, watching.failing
+    )
+    return HealthView(
+        id=source.id,
+        name=source.name,
+        isenabled=source.is_enabled,
+        consecutivefails=source.consecutive_fails,
+        lastsucceededat=shown(source.last_succeeded_at),
+        lastfailedat=shown(source.last_failed_at),
+        jobs=_counts(health.jobs),
+        lastjob=None if health.last_job is None else _last_job(health.last_job),
+        last24h=_spell(health.day),
+        last7d=_spell(health.week),
+        nextdueat=shown(watching.next_due_at) if source.is_enabled else None,
+        breaker=breaker,
+        lastfailure=None if health.last_failure is None else _failure(health.last_failure),
+    )
+
+
+def _counts(by_status: dict[Status, int]) -> JobCounts:
+    return JobCounts(
+        total=sum(by_status.values()),
+        done=by_status.get("done", 0),
+        failed=by_status.get("failed", 0),
+        running=by_status.get("running", 0),
+        queued=by_status.get("queued", 0),
+        cancelled=by_status.get("cancelled", 0),
+    )
+
+
+def _last_job(job: Job) -> LastJobView:
+    return LastJobView(
+        id=show_id(job.public_id),
+        status=job.status,
+        pagescount=job.pages_count,
+        errorcount=job.error_count,
+        finishedat=shown(job.finished_at),
+    )
+
+
+def _spell(spell: Spell) -> SpellView:
+    return SpellView(
+        jobs=spell.finished,
+        failed=spell.failed,
+        errorrate=round(spell.failed / spell.finished, 4) if spell.finished else 0.0,
+        averagems=spell.average_ms,
+        longestms=spell.longest_ms,
+    )
+
+
+def _failure(failure: LastFailure) -> FailureView:
+    job = None if failure.job_id is None else show_id(failure.job_id)
+    return FailureView(job, failure.reason, iso(failure.at))
+
+
+def _extension(connector: Described) -> ExtensionView:
+    info = connector.info
+    return ExtensionView(
+        id=info.id,
+        name=info.name,
+        languages=info.languages,
+        baseurl=info.base_url,
+        isnsfw=info.is_nsfw,
+        ratelimit=info.ratelimit,
+        abilities=info.abilities,
+        configschema=config_schema(info.config),
+    )
+
+
+_admin = declaring("crawler", Access.ADMIN)
+_HEALTH = "/admin/crawler/sources/{source_id}/health"
+
+ENDPOINTS = (
+    _admin("GET", _HEALTH, show_source_health, "How a source fares", errors=(NotFound,)),
+    _admin("GET", "/admin/crawler/extensions", list_extensions, "Installed extensions"),
+    _admin("POST", "/admin/crawler/pause", pause_crawler, "Leave all sources alone"),
+    _admin("POST", "/admin/crawler/resume", resume_crawler, "Call sources again"),
+)

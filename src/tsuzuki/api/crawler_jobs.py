@@ -1,0 +1,167 @@
+"""Crawl jobs and their logs, for the operator. Names of fields as the crawler's contract has them."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.api.crawler_views import JobView, LogView, job_view, log_view, read_place, show_place
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.forms import Body, Id, Moment, PageNumber, Query
+from tsuzuki.api.ids import IdText, id_in_field
+from tsuzuki.api.users import ReasonBody
+from tsuzuki.api.views import Listing, PageMeta, Time
+from tsuzuki.crawl.following import Follower
+from tsuzuki.crawl.rows import Job, JobFilter, Level, LogPlace, LogRow, Sort, Status
+from tsuzuki.crawl.service import NO_JOB, Jobs, Wish
+from tsuzuki.model.errors import Conflict, NotFound, Unavailable
+from tsuzuki.model.ids import PublicId, read_id, show_id
+from tsuzuki.model.times import from_datetime, iso
+
+_LONGEST_S = 600.0
+"""Then the listener comes back, as one who still may."""
+
+
+class JobQuery(Query, frozen=True, kw_only=True):
+    """Which jobs, in which order, and which page of them. `triggeredby` is `scheduler` or `admin`."""
+
+    status: tuple[Status, ...] = ()
+    sourceid: Id | None = None
+    comicid: IdText | None = None
+    triggeredby: Literal["scheduler", "admin"] | None = None
+    since: Moment | None = None
+    sort: Sort = "scheduledat"
+    page: PageNumber = 1
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+
+
+class LogQuery(Query, frozen=True, kw_only=True):
+    """Which lines. `since` is a time or a `nextcursor`; `level` is exact."""
+
+    level: Level | None = None
+    since: Annotated[str, Meta(max_length=100)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 100
+
+
+class JobBody(Body, frozen=True, kw_only=True):
+    """A job to be queued: without `comicid` a discovery, without `scheduledat` at once."""
+
+    sourceid: Id
+    comicid: IdText | None = None
+    scheduledat: Moment | None = None
+
+
+class CancelledView(msgspec.Struct, frozen=True):
+    """What became of the job."""
+
+    id: str
+    status: Status
+    updatedat: Time
+
+
+class LogMeta(msgspec.Struct, frozen=True):
+    """How many lines there are, and the place after the last one shown: later lines begin there."""
+
+    total: int
+    nextcursor: str | None
+
+
+async def list_crawl_jobs(query: JobQuery, jobs: Jobs) -> Listing[JobView, PageMeta]:
+    """In descending order; never from a cache."""
+    wanted = JobFilter(
+        statuses=query.status,
+        source_id=query.sourceid,
+        comic_id=id_in_field(query.comicid, "comicid"),
+        is_manual=None if query.triggeredby is None else query.triggeredby == "admin",
+        since=None if query.since is None else from_datetime(query.since),
+        sort=query.sort,
+    )
+    part = Slice(most=query.limit, skip=(query.page - 1) * query.limit)
+    rows, total = await jobs.list(wanted, part)
+    return Listing([job_view(row) for row in rows], PageMeta.of(total, query.page, query.limit))
+
+
+async def trigger_crawl_job(caller: Caller, body: JobBody, jobs: Jobs) -> JobView:
+    """Queues a job. While one for the same source and comic is active: 409, with its id in `details`."""
+    when = None if body.scheduledat is None else from_datetime(body.scheduledat)
+    wish = Wish(body.sourceid, id_in_field(body.comicid, "comicid"), when)
+    return job_view(await jobs.trigger(caller, wish))
+
+
+async def show_crawl_job(job_id: IdText, jobs: Jobs) -> JobView:
+    """One job."""
+    return job_view(await jobs.get(_job(job_id)))
+
+
+async def cancel_crawl_job(job_id: IdText, caller: Caller, body: ReasonBody, jobs: Jobs) -> CancelledView:
+    """Cancels a queued job, or stops a running one within a second."""
+    job = await jobs.cancel(caller.actor, _job(job_id), reason=body.reason)
+    return CancelledView(show_id(job.public_id), job.status, iso(job.updated_at))
+
+
+async def list_crawl_logs(job_id: IdText, query: LogQuery, jobs: Jobs) -> Listing[LogView, LogMeta]:
+    """The oldest first; never from a cache."""
+    public_id, after = _job(job_id), read_place(query.since)
+    rows, total = await jobs.log(public_id, after=after, level=query.level, most=query.limit)
+    place = show_place(rows[-1]) if rows else query.since
+    return Listing([log_view(row, public_id) for row in rows], LogMeta(total, place))
+
+
+async def follow_crawl_job(job_id: IdText, request: Request, jobs: Jobs, follower: Follower) -> StreamingResponse:
+    """A `text/event-stream` of `log` and `status` events, until the job is over. `Last-Event-ID` resumes its log."""
+    job = await jobs.get(_job(job_id))
+    after = read_place(request.headers.get("last-event-id"))
+    lines = _events(follower, job.public_id, after)
+    return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+async def _events(follower: Follower, public_id: PublicId, after: LogPlace) -> AsyncIterator[bytes]:
+    ends_at = time.monotonic() + _LONGEST_S
+    yield b"retry: 2000\n\n"
+    async with aclosing(follower.follow(public_id, after)) as stream:
+        try:
+            async for told in stream:
+                yield _event(told, public_id)
+                if time.monotonic() >= ends_at:
+                    return
+        except (NotFound, Unavailable):
+            return  # whoever listens comes back, and is told then
+
+
+def _event(told: Job | LogRow | None, public_id: PublicId) -> bytes:
+    """JSON of ours has no line breaks."""
+    if told is None:
+        return b": still here\n\n"
+    if isinstance(told, Job):
+        return b"event: status\ndata: " + msgspec.json.encode(job_view(told)) + b"\n\n"
+    data = msgspec.json.encode(log_view(told, public_id))
+    return f"id: {show_place(told)}\nevent: log\ndata: ".encode() + data + b"\n\n"
+
+
+def _job(text: str) -> PublicId:
+    public_id = read_id(text)
+    if public_id is None:
+        raise NotFound(NO_JOB)
+    return public_id
+
+
+_admin = declaring("crawler", Access.ADMIN)
+_ALL = "/admin/crawler/jobs"
+_ONE = "/admin/crawler/jobs/{job_id}"
+
+ENDPOINTS = (
+    _admin("GET", _ALL, list_crawl_jobs, "Crawl jobs"),
+    _admin("POST", _ALL, trigger_crawl_job, "Trigger a crawl", status=201, errors=(NotFound, Conflict)),
+    _admin("GET", _ONE, show_crawl_job, "One crawl job", errors=(NotFound,)),
+    _admin("PATCH", f"{_ONE}/cancel", cancel_crawl_job, "Cancel a crawl job", errors=(NotFound,)),
+    _admin("GET", f"{_ONE}/logs", list_crawl_logs, "What a crawl job said", errors=(NotFound,)),
+    _admin("GET", f"{_ONE}/events", follow_crawl_job, "A crawl job as it goes", errors=(NotFound,)),
+)

@@ -1,0 +1,221 @@
+"""Sources of the crawler, for the operator. Names of fields as the crawler's contract has them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.forms import Body, PageNumber, Query
+from tsuzuki.api.ids import number_in_path
+from tsuzuki.api.users import Reason, ReasonBody
+from tsuzuki.api.views import Listing, PageMeta, Time, shown
+from tsuzuki.connectors.config import masked
+from tsuzuki.coord.cache import Cache
+from tsuzuki.crawl.releasing import release_source_tx
+from tsuzuki.model.errors import Conflict, NotFound, Problem
+from tsuzuki.model.times import iso
+from tsuzuki.sources.sites.policy import BAD_BASE_URL, CONNECTOR, MOST_CONNECTOR, MOST_NAME, MOST_SLUG, SLUG
+from tsuzuki.sources.sites.rows import Change, Source, SourceFilter, Wanted
+from tsuzuki.sources.sites.service import NO_SOURCE, Sources
+
+LIST_SECONDS = 60
+SOURCE_SECONDS = 120
+
+SourceName = Annotated[str, Meta(min_length=1, max_length=MOST_NAME)]
+Slug = Annotated[str, Meta(max_length=MOST_SLUG, pattern=SLUG)]
+ExtensionId = Annotated[str, Meta(max_length=MOST_CONNECTOR, pattern=CONNECTOR)]
+Address = Annotated[str, Meta(max_length=2000)]
+Number = Annotated[str, Meta(max_length=64)]
+"""A number in a path: what is none is not there."""
+
+
+class SourceQuery(Query, frozen=True, kw_only=True):
+    """Which sources, and which page of them."""
+
+    isenabled: bool | None = None
+    q: Annotated[str, Meta(max_length=200)] | None = None
+    page: PageNumber = 1
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+
+
+class SourceView(msgspec.Struct, frozen=True, kw_only=True):
+    """A source; secrets in its config are `***`. `uid` is what Tachiyomi's family knows it by, as a text (R9)."""
+
+    id: int
+    uid: str
+    name: str
+    slug: str
+    lang: str
+    baseurl: str
+    extensionid: str | None
+    config: dict[str, Any]
+    isenabled: bool
+    lastsucceededat: Time | None
+    lastfailedat: Time | None
+    consecutivefails: int
+    createdat: Time
+    updatedat: Time
+
+
+class EnabledView(msgspec.Struct, frozen=True):
+    """What became of the switch."""
+
+    id: int
+    name: str
+    isenabled: bool
+    updatedat: Time
+
+
+class _SourceForm(Body, frozen=True, kw_only=True):
+    @classmethod
+    def beyond_types(cls, raw: Mapping[str, Any]) -> Iterator[Problem]:
+        """Whether http is open on this loopback, and `local:` for this extension, the service knows."""
+        url = raw.get("baseurl")
+        if isinstance(url, str) and not may_be_address(url):
+            yield Problem("baseurl", BAD_BASE_URL)
+
+
+class SourceBody(_SourceForm, frozen=True, kw_only=True):
+    """A source to be registered; `config` is checked against its extension's schema when that is installed."""
+
+    name: SourceName
+    slug: Slug
+    baseurl: Address
+    extensionid: ExtensionId | None = None
+    config: dict[str, Any] = msgspec.field(default_factory=dict)
+    isenabled: bool = True
+
+
+class SourceChangeBody(_SourceForm, frozen=True, kw_only=True):
+    """What to change. `config` replaces the whole; `***` keeps the secret that is stored (R47)."""
+
+    name: SourceName | UnsetType = UNSET
+    slug: Slug | UnsetType = UNSET
+    baseurl: Address | UnsetType = UNSET
+    extensionid: ExtensionId | UnsetType | None = UNSET
+    config: dict[str, Any] | UnsetType = UNSET
+    isenabled: bool | UnsetType = UNSET
+
+
+class EnableBody(Body, frozen=True, kw_only=True):
+    """The switch, and why."""
+
+    isenabled: bool
+    reason: Reason | None = None
+
+
+def may_be_address(url: str) -> bool:
+    """Whether some source could have this address."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    if parts.scheme == "local":
+        return True
+    return parts.scheme in {"https", "http"} and bool(host) and "@" not in parts.netloc
+
+
+async def list_crawler_sources(query: SourceQuery, sources: Sources, cache: Cache) -> Listing[SourceView, PageMeta]:
+    """By id."""
+
+    async def look() -> Listing[SourceView, PageMeta]:
+        wanted = SourceFilter(query.isenabled, query.q)
+        part = Slice(most=query.limit, skip=(query.page - 1) * query.limit)
+        rows, total = await sources.list(wanted, part)
+        return Listing([source_view(row) for row in rows], PageMeta.of(total, query.page, query.limit))
+
+    key = f"sources:list:{msgspec.json.encode(query).decode()}"
+    return await cache.fetch(Listing[SourceView, PageMeta], key, seconds=LIST_SECONDS, make=look)
+
+
+async def show_crawler_source(source_id: Number, sources: Sources, cache: Cache) -> SourceView:
+    """One source."""
+    number = number_in_path(source_id, NO_SOURCE)
+
+    async def look() -> SourceView:
+        return source_view(await sources.get(number))
+
+    return await cache.fetch(SourceView, f"source:{number}", seconds=SOURCE_SECONDS, make=look)
+
+
+async def register_crawler_source(caller: Caller, body: SourceBody, sources: Sources) -> SourceView:
+    """Registers a source."""
+    wanted = Wanted(
+        name=body.name,
+        slug=body.slug,
+        base_url=body.baseurl,
+        connector=body.extensionid,
+        config=body.config,
+        is_enabled=body.isenabled,
+    )
+    return source_view(await sources.register(caller.actor, wanted))
+
+
+async def change_crawler_source(
+    source_id: Number, caller: Caller, body: SourceChangeBody, sources: Sources
+) -> SourceView:
+    """Changes a source; enabling it resets its count of failures."""
+    change = Change(
+        name=body.name,
+        slug=body.slug,
+        base_url=body.baseurl,
+        connector=body.extensionid,
+        config=body.config,
+        is_enabled=body.isenabled,
+    )
+    return source_view(await sources.change(caller.actor, number_in_path(source_id, NO_SOURCE), change))
+
+
+async def delete_crawler_source(source_id: Number, caller: Caller, body: ReasonBody, sources: Sources) -> None:
+    """Deregisters a source with its mappings; its queued jobs are cancelled, its finished ones stay readable."""
+    number = number_in_path(source_id, NO_SOURCE)
+    await sources.deregister(caller.actor, number, reason=body.reason, release=release_source_tx)
+
+
+async def enable_crawler_source(source_id: Number, caller: Caller, body: EnableBody, sources: Sources) -> EnabledView:
+    """Enables or disables a source; enabling resets its count of failures."""
+    number = number_in_path(source_id, NO_SOURCE)
+    change = Change(is_enabled=body.isenabled)
+    source = await sources.change(caller.actor, number, change, reason=body.reason)
+    return EnabledView(source.id, source.name, source.is_enabled, iso(source.updated_at))
+
+
+def source_view(source: Source) -> SourceView:
+    """As every answer shows it: without secrets."""
+    return SourceView(
+        id=source.id,
+        uid=str(source.uid),
+        name=source.name,
+        slug=source.slug,
+        lang=source.lang,
+        baseurl=source.base_url,
+        extensionid=source.connector,
+        config=masked(source.config),
+        isenabled=source.is_enabled,
+        lastsucceededat=shown(source.last_succeeded_at),
+        lastfailedat=shown(source.last_failed_at),
+        consecutivefails=source.consecutive_fails,
+        createdat=iso(source.created_at),
+        updatedat=iso(source.updated_at),
+    )
+
+
+_admin = declaring("crawler", Access.ADMIN)
+_ALL = "/admin/crawler/sources"
+_ONE = "/admin/crawler/sources/{source_id}"
+
+ENDPOINTS = (
+    _admin("GET", _ALL, list_crawler_sources, "Registered sources"),
+    _admin("POST", _ALL, register_crawler_source, "Register a source", status=201, errors=(Conflict,)),
+    _admin("GET", _ONE, show_crawler_source, "One source", errors=(NotFound,)),
+    _admin("PATCH", _ONE, change_crawler_source, "Change a source", errors=(NotFound, Conflict)),
+    _admin("DELETE", _ONE, delete_crawler_source, "Deregister a source", errors=(NotFound, Conflict)),
+    _admin("PATCH", f"{_ONE}/enable", enable_crawler_source, "Enable or disable a source", errors=(NotFound,)),
+)

@@ -1,0 +1,127 @@
+"""Jobs and log lines as clients see them. Names of fields as the crawler's contract has them."""
+
+from typing import Any
+
+import msgspec
+
+from tsuzuki.api.views import Time, shown
+from tsuzuki.crawl.rows import Job, Kind, Level, LogPlace, LogRow, Status
+from tsuzuki.model.errors import Invalid, Problem
+from tsuzuki.model.ids import PublicId, read_id, show_id
+from tsuzuki.model.times import from_iso, iso
+
+_BAD_PLACE = "since must be a time such as 2026-02-22T00:16:49Z, or the nextcursor of a page."
+_AFTER_ALL = b"\xff" * 16
+
+
+class SourceRef(msgspec.Struct, frozen=True):
+    """The source of a job, as it was called when the job was made."""
+
+    id: int
+    name: str
+    slug: str
+
+
+class ComicSummary(msgspec.Struct, frozen=True):
+    """The comic of a job."""
+
+    id: str
+    title: str
+    coverurl: str | None
+
+
+class UserRef(msgspec.Struct, frozen=True):
+    """Who wanted a job."""
+
+    id: str
+    username: str
+
+
+class JobView(msgspec.Struct, frozen=True, kw_only=True):
+    """A crawl job; its id is also what its log lines name."""
+
+    id: str
+    kind: Kind
+    sourceid: int
+    source: SourceRef
+    comicid: str | None
+    comic: ComicSummary | None
+    status: Status
+    scheduledat: Time
+    startedat: Time | None
+    finishedat: Time | None
+    pagescount: int
+    errorcount: int
+    lasterror: str | None
+    triggeredby: str | None
+    triggeredbyuser: UserRef | None
+    createdat: Time
+    updatedat: Time
+
+
+class LogView(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a job's log."""
+
+    id: str
+    jobid: str
+    level: Level
+    message: str
+    meta: dict[str, Any] | None
+    createdat: Time
+
+
+def job_view(job: Job) -> JobView:
+    """A job as it is answered."""
+    comic = None if job.comic_id is None else show_id(job.comic_id)
+    user = None if job.triggered_by is None else show_id(job.triggered_by)
+    return JobView(
+        id=show_id(job.public_id),
+        kind=job.kind,
+        sourceid=job.source_id,
+        source=SourceRef(job.source_id, job.source_name, job.source_slug),
+        comicid=comic,
+        comic=None if comic is None else ComicSummary(comic, job.comic_title or "", job.comic_cover_url),
+        status=job.status,
+        scheduledat=iso(job.scheduled_at),
+        startedat=shown(job.started_at),
+        finishedat=shown(job.finished_at),
+        pagescount=job.pages_count,
+        errorcount=job.error_count,
+        lasterror=job.last_error,
+        triggeredby=user,
+        triggeredbyuser=None if user is None else UserRef(user, job.username or ""),
+        createdat=iso(job.created_at),
+        updatedat=iso(job.updated_at),
+    )
+
+
+def log_view(row: LogRow, job_id: PublicId) -> LogView:
+    """A line as it is answered."""
+    return LogView(
+        id=show_id(row.id),
+        jobid=show_id(job_id),
+        level=row.level,
+        message=row.message,
+        meta=row.meta,
+        createdat=iso(row.created_at),
+    )
+
+
+def show_place(row: LogRow) -> str:
+    """R49: where the next page begins; its time, and which line of that time."""
+    return f"{iso(row.created_at)}_{show_id(row.id)}"
+
+
+def read_place(text: str | None) -> LogPlace:
+    """R49: a time, or a place that we gave; Invalid for anything else."""
+    if text is None:
+        return LogPlace()
+    time, _, line = text.partition("_")
+    line_id = read_id(line) if line else _AFTER_ALL
+    try:
+        at = from_iso(time)
+    except ValueError:
+        at = None
+    if at is None or line_id is None or at < 0:
+        raise Invalid(_BAD_PLACE, (Problem("since", _BAD_PLACE),))
+    return LogPlace(at, line_id)

@@ -1,0 +1,189 @@
+"""What was given up, and how the queues fare, for the operator. Names of fields as in the crawler's domain."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.api.crawler_sources import Number
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.forms import Body, Id, Query
+from tsuzuki.api.ids import number_in_path
+from tsuzuki.api.views import Listing, Time, shown
+from tsuzuki.crawl.letters import Letters
+from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.times import iso
+from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, QueueStats
+
+Word = Annotated[str, Meta(max_length=500)]
+_NO_LETTER = "Dead letter not found"
+
+
+class LetterQuery(Query, frozen=True, kw_only=True):
+    """Which open dead letters; `before` is the `nextcursor` of the page before."""
+
+    queue: Word | None = None
+    code: Word | None = None
+    key: Word | None = None
+    before: Id | None = None
+    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+
+
+class LetterFilterBody(Body, frozen=True, kw_only=True):
+    """Which open dead letters; what is left out does not matter."""
+
+    queue: Word | None = None
+    code: Word | None = None
+    key: Word | None = None
+
+
+class LetterView(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that was given up."""
+
+    id: int
+    taskid: int
+    queue: str
+    key: str
+    error: str
+    code: str
+    attempts: int
+    firstfailedat: Time
+    lastfailedat: Time
+    replayedat: Time | None
+    replayedas: int | None
+    discardedat: Time | None
+
+
+class FullLetterView(LetterView, frozen=True, kw_only=True):
+    """With what it carried, secrets masked, and where it failed."""
+
+    payload: Any
+    stack: str
+
+
+class LetterMeta(msgspec.Struct, frozen=True):
+    """Where the next page begins; null at the end."""
+
+    nextcursor: int | None
+
+
+class ReplayView(msgspec.Struct, frozen=True):
+    """The task that a letter became."""
+
+    taskid: int
+
+
+class CountView(msgspec.Struct, frozen=True):
+    """How many letters that were."""
+
+    count: int
+
+
+class QueueView(msgspec.Struct, frozen=True, kw_only=True):
+    """How a queue fares. `rate` is what was finished in the last minute, `failures` in the last hour."""
+
+    queue: str
+    depth: int
+    due: int
+    scheduled: int
+    running: int
+    oldestdueat: Time | None
+    rate: int
+    failures: int
+    deadletters: int
+
+
+async def list_dead_letters(query: LetterQuery, letters: Letters) -> Listing[LetterView, LetterMeta]:
+    """Those that nobody has dealt with, the newest first."""
+    which = LetterFilter(query.queue, query.code, query.key)
+    before = None if query.before is None else DeadLetterId(query.before)
+    rows = await letters.list(which, most=query.limit, before=before)
+    place = rows[-1].id if len(rows) == query.limit else None
+    return Listing([LetterView(**_values(row)) for row in rows], LetterMeta(place))
+
+
+async def show_dead_letter(letter_id: Number, letters: Letters) -> FullLetterView:
+    """One, whatever became of it."""
+    letter, payload = await letters.get(_letter(letter_id))
+    return FullLetterView(**_values(letter), payload=payload, stack=letter.stack)
+
+
+async def replay_dead_letter(letter_id: Number, caller: Caller, letters: Letters) -> ReplayView:
+    """Queues its task again; a letter that was replayed before names the same task (R55)."""
+    return ReplayView(await letters.replay(caller.actor, _letter(letter_id)))
+
+
+async def discard_dead_letter(letter_id: Number, caller: Caller, letters: Letters) -> None:
+    """Deals with a letter by doing nothing."""
+    await letters.discard(caller.actor, _letter(letter_id))
+
+
+async def replay_dead_letters(caller: Caller, body: LetterFilterBody, letters: Letters) -> CountView:
+    """Queues every open letter of this kind again."""
+    return CountView(await letters.replay_all(caller.actor, _which(body)))
+
+
+async def discard_dead_letters(caller: Caller, body: LetterFilterBody, letters: Letters) -> CountView:
+    """Discards every open letter of this kind."""
+    return CountView(await letters.discard_all(caller.actor, _which(body)))
+
+
+async def list_queues(letters: Letters) -> list[QueueView]:
+    """By name."""
+    return [_queue(stats) for stats in await letters.queues()]
+
+
+def _which(body: LetterFilterBody) -> LetterFilter:
+    return LetterFilter(body.queue, body.code, body.key)
+
+
+def _letter(text: str) -> DeadLetterId:
+    return DeadLetterId(number_in_path(text, _NO_LETTER))
+
+
+def _values(letter: DeadLetter) -> dict[str, Any]:
+    return {
+        "id": letter.id,
+        "taskid": letter.task_id,
+        "queue": letter.queue,
+        "key": letter.key,
+        "error": letter.error,
+        "code": letter.error_code,
+        "attempts": letter.attempts,
+        "firstfailedat": iso(letter.first_failed_at),
+        "lastfailedat": iso(letter.last_failed_at),
+        "replayedat": shown(letter.replayed_at),
+        "replayedas": letter.replayed_as,
+        "discardedat": shown(letter.discarded_at),
+    }
+
+
+def _queue(stats: QueueStats) -> QueueView:
+    return QueueView(
+        queue=stats.queue,
+        depth=stats.depth,
+        due=stats.due,
+        scheduled=stats.scheduled,
+        running=stats.running,
+        oldestdueat=shown(stats.oldest_due_at),
+        rate=stats.finished_last_minute,
+        failures=stats.failed_last_hour,
+        deadletters=stats.dead_letters,
+    )
+
+
+_admin = declaring("queues", Access.ADMIN)
+_ALL = "/admin/deadletters"
+_ONE = "/admin/deadletters/{letter_id}"
+
+ENDPOINTS = (
+    _admin("GET", _ALL, list_dead_letters, "What was given up"),
+    _admin("POST", f"{_ALL}/replay", replay_dead_letters, "Replay many dead letters"),
+    _admin("POST", f"{_ALL}/discard", discard_dead_letters, "Discard many dead letters"),
+    _admin("GET", _ONE, show_dead_letter, "One dead letter", errors=(NotFound,)),
+    _admin("POST", f"{_ONE}/replay", replay_dead_letter, "Replay a dead letter", errors=(NotFound, Conflict)),
+    _admin("POST", f"{_ONE}/discard", discard_dead_letter, "Discard a dead letter", errors=(NotFound,)),
+    _admin("GET", "/admin/queues", list_queues, "How the queues fare"),
+)

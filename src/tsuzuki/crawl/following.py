@@ -1,0 +1,57 @@
+"""A job as it goes: its status and its log, live."""
+
+from collections.abc import AsyncGenerator
+
+from tsuzuki.coord.bell import Bell
+from tsuzuki.crawl.rows import OVER, Job, LogPlace, LogRow
+from tsuzuki.crawl.service import job_tx
+from tsuzuki.crawl.store import list_log_tx
+from tsuzuki.crawl.tasks import JOB_BELL
+from tsuzuki.db import Database, Tx
+from tsuzuki.model.ids import PublicId
+
+_PAGE = 500
+_FLOOR = 1.0
+"""Without a bell it is looked at so often."""
+_SILENCE = 15
+"""After so many looks without news, a sign of life."""
+
+
+class Follower:
+    """Follows jobs."""
+
+    def __init__(self, db: Database, bell: Bell) -> None:
+        self._db = db
+        self._bell = bell
+
+    async def follow(self, public_id: PublicId, after: LogPlace) -> AsyncGenerator[Job | LogRow | None, None]:
+        """Every line from `after` on and the job whenever it changed, until it is over; None is a sign of life."""
+        seen: Job | None = None
+        silent = 0
+        with self._bell.listen(JOB_BELL) as ear:
+            while True:
+                job, lines = await self._look(public_id, after)
+                for line in lines:
+                    after = LogPlace(line.created_at, line.id)
+                    yield line
+                if len(lines) == _PAGE:
+                    continue
+                silent = 0 if lines or job != seen else silent + 1
+                if job != seen:
+                    seen = job
+                    yield job
+                if job.status in OVER:
+                    return
+                if silent >= _SILENCE:
+                    silent = 0
+                    yield None
+                await ear.wait(_FLOOR)
+
+    async def _look(self, public_id: PublicId, after: LogPlace) -> tuple[Job, list[LogRow]]:
+        """The job first: when it is over, all its lines are there."""
+
+        async def look(tx: Tx) -> tuple[Job, list[LogRow]]:
+            job = await job_tx(tx, public_id)
+            return job, await list_log_tx(tx, job.id, after=after, level=None, most=_PAGE)
+
+        return await self._db.read(look)

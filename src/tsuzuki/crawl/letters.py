@@ -1,0 +1,83 @@
+"""Dead letters and queues in the operator's hands: what is done to them is in the audit log."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tsuzuki.accounts.audit.recording import Deed, masked, record_tx
+from tsuzuki.accounts.nouns import Actor
+from tsuzuki.db import Database
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.service import Tasks
+from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, QueueStats, TaskId
+
+ENTITY = "deadletter"
+
+
+class Letters:
+    """What was given up, of every queue."""
+
+    def __init__(self, db: Database, tasks: Tasks, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._tasks = tasks
+        self._clock = clock
+
+    async def list(self, which: LetterFilter, *, most: int, before: DeadLetterId | None) -> Sequence[DeadLetter]:
+        """Open ones, the newest first."""
+        return await self._tasks.letters(which, most=most, before=before)
+
+    async def get(self, letter_id: DeadLetterId) -> tuple[DeadLetter, Any]:
+        """One, and what it carried, with its secrets masked."""
+        letter = await self._letter(letter_id)
+        return letter, _shown(letter.payload)
+
+    async def replay(self, actor: Actor, letter_id: DeadLetterId) -> TaskId:
+        """The task that it became (R55)."""
+        await self._letter(letter_id)
+        task = await self._tasks.replay(letter_id)
+        await self._record(actor, "replay", str(letter_id), {"taskid": task})
+        return task
+
+    async def discard(self, actor: Actor, letter_id: DeadLetterId) -> None:
+        """Deal with it by doing nothing; again is no harm."""
+        await self._letter(letter_id)
+        if await self._tasks.discard(letter_id):
+            await self._record(actor, "discard", str(letter_id), {})
+
+    async def replay_all(self, actor: Actor, which: LetterFilter) -> int:
+        """How many were queued again."""
+        count = await self._tasks.replay_all(which)
+        await self._record(actor, "replay", "*", {**which.parameters(), "count": count})
+        return count
+
+    async def discard_all(self, actor: Actor, which: LetterFilter) -> int:
+        """How many were discarded."""
+        count = await self._tasks.discard_all(which)
+        await self._record(actor, "discard", "*", {**which.parameters(), "count": count})
+        return count
+
+    async def queues(self) -> Sequence[QueueStats]:
+        """How every queue fares, by name."""
+        return await self._tasks.stats()
+
+    async def _letter(self, letter_id: DeadLetterId) -> DeadLetter:
+        try:
+            return await self._tasks.letter(letter_id)
+        except NotFound:
+            raise NotFound("Dead letter not found") from None
+
+    async def _record(self, actor: Actor, verb: str, entity_id: str, after: Mapping[str, Any]) -> None:
+        now = self._clock()
+        deed = Deed(f"{ENTITY}.{verb}", ENTITY, entity_id, after=after)
+        await self._db.with_tx(lambda tx: record_tx(tx, actor, deed, now=now))
+
+
+def _shown(payload: str) -> Any:
+    """R58: what does not decode is shown as the text that it is."""
+    try:
+        decoded = msgspec.json.decode(payload)
+    except msgspec.DecodeError:
+        return payload
+    return masked(decoded) if isinstance(decoded, dict) else decoded

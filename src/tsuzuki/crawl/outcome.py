@@ -1,0 +1,75 @@
+"""How a job ends: its status, its source's count, the audit row and the task's end in one transaction (I4)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import structlog
+
+from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.crawl.journal import Journal
+from tsuzuki.crawl.rows import BegunJob, JobId, Status
+from tsuzuki.crawl.store import end_job_tx, fail_abandoned_tx
+from tsuzuki.db import Database, Tx
+from tsuzuki.model.ids import SourceId
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.queue.store import LOST, finish_tx
+from tsuzuki.queue.tasks import Task
+from tsuzuki.sources.sites.store import source_failed_tx, source_succeeded_tx
+
+_log = structlog.stdlib.get_logger("tsuzuki.crawl")
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How it went; `error` is None when it went well. Only what is the source's fault counts against it."""
+
+    error: str | None = None
+    is_counted: bool = True
+
+
+async def end_tx(
+    tx: Tx, task: Task[Any], job: BegunJob, ending: Ending, *, journal: Journal, threshold: int, now: Millis
+) -> None:
+    """Write all that follows; LeaseLost, which undoes it, when the job was cancelled or is another worker's."""
+    status: Status = "done" if ending.error is None else "failed"
+    await journal.write_rest_tx(tx)
+    if not await end_job_tx(tx, job, status, last_error=ending.error, now=now):
+        raise LeaseLost([task.id])
+    if ending.error is None:
+        await source_succeeded_tx(tx, job.source_id, now)
+    elif ending.is_counted:
+        await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
+    await finish_tx(tx, task, now=now)
+
+
+async def count_failure_tx(tx: Tx, source_id: SourceId, job_id: JobId, *, threshold: int, now: Millis) -> None:
+    """R46, REL-11: one more failure; the one that reaches the threshold disables the source, and is written down."""
+    outcome = await source_failed_tx(tx, source_id, job_id=job_id, threshold=threshold, now=now)
+    if outcome is None or not outcome.is_disabled_now:
+        return
+    reason = f"{outcome.consecutive_fails} crawl jobs failed in a row"
+    deed = Deed(
+        "crawlersource.disable",
+        "crawlersource",
+        str(source_id),
+        before={"isenabled": True},
+        after={"isenabled": False, "consecutivefails": outcome.consecutive_fails},
+        reason=reason,
+    )
+    await record_tx(tx, SYSTEM, deed, now=now)
+    _log.error("source_disabled", source=outcome.name, reason=reason)
+
+
+async def fail_abandoned(db: Database, clock: Callable[[], Millis], *, threshold: int) -> int:
+    """R42: a job whose workers died too often is failed, with the reason; how many. To be done now and then."""
+    now, reason = clock(), LOST.format(losses=3)
+
+    async def end(tx: Tx) -> int:
+        ended = await fail_abandoned_tx(tx, reason=reason, now=now)
+        for job in ended:
+            await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
+        return len(ended)
+
+    return await db.with_tx(end)

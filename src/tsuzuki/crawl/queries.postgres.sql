@@ -1,0 +1,2 @@
+-- fragment: as_json
+cast(value ->> 'meta' as jsonb)

@@ -1,0 +1,168 @@
+-- name: add_job
+-- R43, REL-10: a repeat meets crawl_job_active, inserts nothing and returns no row.
+insert into crawl_job (
+  public_id, kind, source_id, source_name, source_slug, series_id, scheduled_at, triggered_by, created_at, updated_at
+)
+values (
+  :public_id, :kind, :source_id, :source_name, :source_slug, :series_id, :scheduled_at, :triggered_by, :now, :now
+)
+on conflict do nothing
+returning id;
+
+-- name: set_task
+update crawl_job set task_id = :task_id where id = :id;
+
+-- name: find_active
+select public_id from crawl_job
+where source_id = :source_id and kind = :kind and coalesce(series_id, 0) = :series_id and status in ('queued', 'running');
+
+-- fragment: job
+select
+  crawl_job.id, crawl_job.public_id, crawl_job.kind, crawl_job.source_id, crawl_job.source_name, crawl_job.source_slug,
+  series.public_id as comic_id, series.title as comic_title, series.cover_url as comic_cover_url, crawl_job.status,
+  crawl_job.scheduled_at, crawl_job.started_at, crawl_job.finished_at, crawl_job.pages_count, crawl_job.error_count,
+  crawl_job.last_error, user_account.public_id as triggered_by, user_account.username, crawl_job.created_at,
+  crawl_job.updated_at
+from crawl_job
+left join series on series.id = crawl_job.series_id
+left join user_account on user_account.id = crawl_job.triggered_by
+
+-- fragment: job_filter
+(cast(:statuses as text) is null or cast(:statuses as text) like '%,' || crawl_job.status || ',%')
+  and (cast(:source_id as bigint) is null or crawl_job.source_id = cast(:source_id as bigint))
+  and (
+    not cast(:has_comic as boolean)
+    or crawl_job.series_id = (select id from series where public_id = :comic_id) and crawl_job.kind = 'targeted'
+  )
+  and (cast(:is_manual as boolean) is null or (crawl_job.triggered_by is not null) = cast(:is_manual as boolean))
+  and (cast(:since as bigint) is null or crawl_job.scheduled_at > cast(:since as bigint))
+
+-- name: list_jobs
+-- R57: descending, nulls last.
+{job}
+where {job_filter}
+order by
+  case cast(:sort as text)
+    when 'finishedat' then crawl_job.finished_at when 'pagescount' then crawl_job.pages_count else crawl_job.scheduled_at
+  end desc nulls last,
+  crawl_job.id desc
+limit :most offset :skip;
+
+-- name: count_jobs
+select count(*) from crawl_job where {job_filter};
+
+-- name: find_job
+{job}
+where crawl_job.public_id = :public_id;
+
+-- name: begin_job
+-- queued -> running, or on with one whose worker died. A job that is over is not begun again.
+update crawl_job
+set status = 'running', started_at = coalesce(started_at, :now), lease_token = :lease_token, updated_at = :now
+where id = :id and status in ('queued', 'running')
+returning id, public_id, kind, source_id, series_id, started_at, resume_from, lease_token;
+
+-- name: move_job
+-- I4: the counters of a job that is no longer this worker's do not move.
+update crawl_job
+set pages_count = pages_count + :pages, error_count = error_count + :errors,
+  resume_from = coalesce(:resume_from, resume_from), updated_at = :now
+where id = :id and status = 'running' and lease_token = :lease_token;
+
+-- name: end_job
+-- R45: exactly one end. No row: cancelled meanwhile, or another worker's.
+update crawl_job
+set status = :status, last_error = :last_error, finished_at = :now, updated_at = :now, resume_from = null
+where id = :id and status = 'running' and lease_token = :lease_token;
+
+-- name: cancel_job
+-- The token outdates the worker that runs it: it writes nothing more (I4).
+update crawl_job set status = 'cancelled', lease_token = -1, finished_at = :now, updated_at = :now
+where public_id = :public_id and status in ('queued', 'running')
+returning id, public_id, source_id, task_id;
+
+-- name: has_running
+select exists (select 1 from crawl_job where source_id = :source_id and status = 'running');
+
+-- name: cancel_queued
+update crawl_job set status = 'cancelled', finished_at = :now, updated_at = :now
+where source_id = :source_id and status = 'queued'
+returning id, public_id, source_id, task_id;
+
+-- name: fail_abandoned
+-- R42: its task was given up, because its workers died too often.
+update crawl_job
+set status = 'failed', last_error = :reason, error_count = error_count + 1, lease_token = -1, finished_at = :now, updated_at = :now
+where status in ('queued', 'running') and task_id <> 0 and not exists (
+  select 1 from task where task.id = crawl_job.task_id and task.status in ('queued', 'running')
+)
+returning id, public_id, source_id, task_id;
+
+-- name: job_targets
+select series_source.id as series_source_id, watch.id as watch_id, series_source.url
+from series_source join watch on watch.series_source_id = series_source.id
+where series_source.series_id = :series_id and series_source.source_id = :source_id and series_source.is_active
+order by series_source.id;
+
+-- name: reserve_log
+-- R49, REL-15: writers of one job wait here for each other, so that places in its log are given and committed in one order.
+update crawl_job
+set log_count = log_count + :lines, last_log_at = case when last_log_at > :now then last_log_at else :now end
+where id = :id and (cast(:lease_token as bigint) is null or lease_token = cast(:lease_token as bigint))
+returning log_count as count, last_log_at as at;
+
+-- name: add_log
+insert into crawl_log (id, job_id, level, message, meta, created_at)
+select unhex(value ->> 'id'), cast(:job_id as bigint), value ->> 'level', value ->> 'message', {as_json}, cast(:at as bigint)
+from json_each(cast(:rows as text));
+
+-- fragment: as_json
+value ->> 'meta'
+
+-- name: list_log
+select id, level, message, meta, created_at from crawl_log
+where job_id = :job_id and (created_at, id) > (:after_at, :after_id)
+  and (cast(:level as text) is null or level = cast(:level as text))
+order by created_at, id
+limit :most;
+
+-- name: count_log
+select count(*) from crawl_log where job_id = :job_id and (cast(:level as text) is null or level = cast(:level as text));
+
+-- name: count_by_status
+select status, count(*) as jobs from crawl_job where source_id = :source_id group by status;
+
+-- name: last_job
+{job}
+where crawl_job.source_id = :source_id
+order by crawl_job.scheduled_at desc, crawl_job.id desc
+limit 1;
+
+-- name: spell
+-- What was cancelled says nothing of the source.
+select
+  count(*) as finished, coalesce(sum(case when status = 'failed' then 1 else 0 end), 0) as failed,
+  cast(avg(finished_at - started_at) as bigint) as average_ms, max(finished_at - started_at) as longest_ms
+from crawl_job
+where source_id = :source_id and finished_at >= :since and status in ('done', 'failed');
+
+-- name: watching
+select
+  count(*) as watched, coalesce(sum(case when watch.consecutive_failures > 0 then 1 else 0 end), 0) as failing,
+  coalesce(sum(case when watch.consecutive_failures >= :breaker_at then 1 else 0 end), 0) as open_breakers,
+  min(case when watch.suspended_at is null then watch.next_check_at end) as next_due_at
+from watch join series_source on series_source.id = watch.series_source_id
+where series_source.source_id = :source_id;
+
+-- name: last_failed_job
+select public_id as job_id, last_error as reason, finished_at as at from crawl_job
+where source_id = :source_id and status = 'failed'
+order by finished_at desc, id desc
+limit 1;
+
+-- name: last_failed_watch
+select null as job_id, watch.last_error as reason, watch.last_error_at as at
+from watch join series_source on series_source.id = watch.series_source_id
+where series_source.source_id = :source_id and watch.last_error is not null
+order by watch.last_error_at desc
+limit 1;

@@ -1,0 +1,124 @@
+"""Works the queue of crawl jobs."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+import structlog
+
+from tsuzuki.coord.bell import Bell
+from tsuzuki.crawl.discovery import Discovery
+from tsuzuki.crawl.journal import Journal
+from tsuzuki.crawl.outcome import Ending, end_tx
+from tsuzuki.crawl.rows import BegunJob
+from tsuzuki.crawl.store import begin_job_tx
+from tsuzuki.crawl.targeted import Targeted
+from tsuzuki.crawl.tasks import JOB_BELL, CrawlTask
+from tsuzuki.db import Database, Tx
+from tsuzuki.model.errors import Invalid, NotFound, SourceError, TsuzukiError, Unavailable
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.queue.store import skip_tx
+from tsuzuki.queue.tasks import Task
+from tsuzuki.sources.sites.store import find_source_tx, paused_since_tx
+
+_log = structlog.stdlib.get_logger("tsuzuki.crawl")
+
+_DISABLED = "The source is disabled."
+
+
+class CrawlWays(msgspec.Struct, frozen=True):
+    """Who does which kind of job."""
+
+    targeted: Targeted
+    discovery: Discovery
+
+
+class Crawler:
+    """Does crawl jobs: one call, one run. Whatever becomes of it, the job says it."""
+
+    def __init__(
+        self,
+        db: Database,
+        bell: Bell,
+        clock: Callable[[], Millis],
+        *,
+        ways: CrawlWays,
+        dice: Callable[[int], bytes],
+        threshold: int,
+        changed: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`changed` is called after a job has left its mark on its source."""
+        self._db = db
+        self._bell = bell
+        self._clock = clock
+        self._ways = ways
+        self._dice = dice
+        self._threshold = threshold
+        self._changed = changed
+
+    async def handle(self, task: Task[CrawlTask]) -> None:
+        """Begin the job, or go on with it; end it with its task. A job that is over is skipped."""
+        job = await self._db.with_tx(lambda tx: self._begin_tx(tx, task))
+        if job is None:
+            return
+        self._moved()
+        journal = Journal(self._db, job, self._clock, dice=self._dice, written=self._moved)
+        async with journal.kept():
+            ending = await self._run(job, journal)
+        _say_end(journal, ending, took=Millis(self._clock() - job.started_at))
+        now = self._clock()
+        await self._db.with_tx(
+            lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=self._threshold, now=now)
+        )
+        self._moved()
+        await self._changed()
+
+    async def _begin_tx(self, tx: Tx, task: Task[CrawlTask]) -> BegunJob | None:
+        now = self._clock()
+        if await paused_since_tx(tx) is not None:
+            raise Unavailable("The crawler is paused.")
+        job = await begin_job_tx(tx, task.payload.job_id, lease_token=task.lease_token, now=now)
+        if job is None:
+            await skip_tx(tx, task, now=now, why="its job is over")
+        return job
+
+    async def _run(self, job: BegunJob, journal: Journal) -> Ending:
+        try:
+            await self._do(job, journal)
+        except SourceError as error:
+            return Ending(str(error))
+        except (LeaseLost, Unavailable):
+            raise
+        except (Invalid, NotFound) as error:
+            return Ending(str(error))
+        except TsuzukiError as error:
+            return Ending(str(error), is_counted=False)
+        except Exception as error:  # noqa: BLE001  a mistake of ours must not leave the job running, nor count
+            _log.exception("crawl_failed", job=show_id(job.public_id))
+            return Ending(f"Something went wrong on our side: {type(error).__name__}.", is_counted=False)
+        return Ending()
+
+    async def _do(self, job: BegunJob, journal: Journal) -> None:
+        source = await self._db.read(lambda tx: find_source_tx(tx, job.source_id))
+        if source is None or not source.is_enabled:
+            raise TsuzukiError(_DISABLED)
+        meta = {"sourceid": job.source_id, "jobid": show_id(job.public_id)}
+        if job.kind == "targeted":
+            journal.say("info", f"Starting targeted crawl on {source.name}", **meta)
+            await self._ways.targeted.run(job, journal)
+        else:
+            journal.say("info", f"Starting discovery on {source.name}", **meta, frompage=job.resume_from or "1")
+            await self._ways.discovery.run(job, journal)
+
+    def _moved(self) -> None:
+        self._bell.ring(JOB_BELL)
+
+
+def _say_end(journal: Journal, ending: Ending, *, took: Millis) -> None:
+    if ending.error is None:
+        journal.say("info", "Job completed successfully", pagescount=journal.pages_count, durationms=took)
+    else:
+        if not journal.error_count:
+            journal.count(errors=1)
+        journal.say("error", f"Job failed: {ending.error}", pagescount=journal.pages_count, durationms=took)

@@ -1,0 +1,183 @@
+"""What the operator does with crawl jobs."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Actor, Slice
+from tsuzuki.coord.bell import Bell
+from tsuzuki.crawl.rows import Job, JobFilter, Level, LogLine, LogPlace, LogRow
+from tsuzuki.crawl.store import (
+    NewJob,
+    add_job_tx,
+    append_log_tx,
+    cancel_job_tx,
+    count_log_tx,
+    find_active_tx,
+    find_job_tx,
+    job_targets_tx,
+    list_jobs_tx,
+    list_log_tx,
+    set_task_tx,
+)
+from tsuzuki.crawl.tasks import CRAWLS, JOB_BELL, CrawlTask, task_key
+from tsuzuki.db import Database, Tx
+from tsuzuki.db.errors import Contention
+from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
+from tsuzuki.model.ids import PublicId, SeriesId, show_id, uuid7
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.station import cancel_bell
+from tsuzuki.queue.store import cancel_tx, enqueue_tx
+from tsuzuki.queue.tasks import TaskId
+from tsuzuki.sources.comics.store import find_comic_tx
+from tsuzuki.sources.sites.rows import Source
+from tsuzuki.sources.sites.service import NO_SOURCE
+from tsuzuki.sources.sites.store import hold_source_tx
+
+ENTITY = "crawljob"
+NO_JOB = "Job not found"
+_DISABLED = "Source is disabled. Enable the source before triggering a job."
+_NOT_LINKED = "Comic is not linked to this source (no comicsource mapping found)."
+_ACTIVE = "A job for this comic and source is already queued or running."
+_OVER = "Job cannot be cancelled — it has already finished"
+_ROUNDS = 5
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """A job that somebody wants; without a comic it is a discovery, without a time it is due now."""
+
+    source_id: int
+    comic_id: PublicId | None = None
+    scheduled_at: Millis | None = None
+
+
+class JobExists(Conflict):
+    """R54, REL-07: the active job that is in the way, by its id."""
+
+    def __init__(self, job_id: PublicId) -> None:
+        super().__init__(_ACTIVE)
+        self.problems = (Problem("jobid", show_id(job_id)),)
+
+
+class Jobs:
+    """The crawl jobs of this server."""
+
+    def __init__(self, db: Database, bell: Bell, clock: Callable[[], Millis], *, dice: Callable[[int], bytes]) -> None:
+        self._db = db
+        self._bell = bell
+        self._clock = clock
+        self._dice = dice
+
+    # -- looking
+
+    async def list(self, wanted: JobFilter, part: Slice) -> tuple[Sequence[Job], int]:
+        """In the wanted order, and how many there are in all."""
+        return await self._db.read(lambda tx: list_jobs_tx(tx, wanted, part))
+
+    async def get(self, public_id: PublicId) -> Job:
+        """One job, or NotFound."""
+        return await self._db.read(lambda tx: job_tx(tx, public_id))
+
+    async def log(
+        self, public_id: PublicId, *, after: LogPlace, level: Level | None, most: int
+    ) -> tuple[Sequence[LogRow], int]:
+        """The next lines of a job's log, and how many there are in all."""
+
+        async def look(tx: Tx) -> tuple[Sequence[LogRow], int]:
+            job = await job_tx(tx, public_id)
+            rows = await list_log_tx(tx, job.id, after=after, level=level, most=most)
+            return rows, await count_log_tx(tx, job.id, level)
+
+        return await self._db.read(look)
+
+    # -- doing
+
+    async def trigger(self, caller: Caller, wish: Wish) -> Job:
+        """A queued job. R40: the row and its task are written together; the bell only saves waiting."""
+        now = self._clock()
+        job = await self._db.with_tx(lambda tx: self._trigger_tx(tx, caller, wish, now))
+        self._bell.ring(CRAWLS.name, JOB_BELL)
+        return job
+
+    async def _trigger_tx(self, tx: Tx, caller: Caller, wish: Wish, now: Millis) -> Job:
+        new = await self._new_job_tx(tx, caller, wish, now)
+        for _ in range(_ROUNDS):
+            job_id = await add_job_tx(tx, new, now)
+            if job_id is not None:
+                break
+            # What was in the way and ended before we could look at it is no longer in the way.
+            if (active := await find_active_tx(tx, new)) is not None:
+                raise JobExists(active)
+        else:
+            raise Contention("Jobs for this source came and went too fast.")
+        key, payload = task_key(new.public_id), CrawlTask(job_id)
+        task = await enqueue_tx(tx, CRAWLS, key, payload, now=now, run_at=new.scheduled_at)  # R41
+        await set_task_tx(tx, job_id, task.id)
+        job = await job_tx(tx, new.public_id)
+        await record_tx(tx, caller.actor, _triggered(job), now=now)
+        return job
+
+    async def _new_job_tx(self, tx: Tx, caller: Caller, wish: Wish, now: Millis) -> NewJob:
+        source = await hold_source_tx(tx, wish.source_id)  # held: it cannot go before the job is in
+        if source is None:
+            raise NotFound(NO_SOURCE)
+        if not source.is_enabled:
+            raise Invalid(_DISABLED, (Problem("sourceid", _DISABLED),))
+        return NewJob(
+            public_id=uuid7(now, self._dice(10)),
+            kind="discovery" if wish.comic_id is None else "targeted",
+            source_id=source.id,
+            source_name=source.name,
+            source_slug=source.slug,
+            series_id=None if wish.comic_id is None else await _linked_tx(tx, source, wish.comic_id),
+            scheduled_at=now if wish.scheduled_at is None else wish.scheduled_at,
+            triggered_by=caller.user_id,
+        )
+
+    async def cancel(self, actor: Actor, public_id: PublicId, *, reason: str | None) -> Job:
+        """R45: one conditional update. What runs is stopped within a second, its requests with it."""
+        now = self._clock()
+
+        async def end(tx: Tx) -> Job:
+            ended = await cancel_job_tx(tx, public_id, now)
+            if ended is None:
+                await job_tx(tx, public_id)
+                raise Invalid(_OVER)
+            await cancel_tx(tx, TaskId(ended.task_id), now=now)
+            said = LogLine("warn", "Job cancelled", {"reason": reason, "by": actor.name})
+            await append_log_tx(tx, ended.id, [said], now=now, dice=self._dice)
+            job = await job_tx(tx, public_id)
+            deed = Deed(f"{ENTITY}.cancel", ENTITY, show_id(public_id), after={"status": job.status}, reason=reason)
+            await record_tx(tx, actor, deed, now=now)
+            return job
+
+        job = await self._db.with_tx(end)
+        self._bell.ring(cancel_bell(CRAWLS.name), JOB_BELL)
+        return job
+
+
+async def job_tx(tx: Tx, public_id: PublicId) -> Job:
+    """The job, or NotFound."""
+    job = await find_job_tx(tx, public_id)
+    if job is None:
+        raise NotFound(NO_JOB)
+    return job
+
+
+async def _linked_tx(tx: Tx, source: Source, comic_id: PublicId) -> SeriesId:
+    """The series of a comic that this source has; Invalid when it has not."""
+    comic = await find_comic_tx(tx, comic_id)
+    if comic is None or not await job_targets_tx(tx, comic.id, source.id):
+        raise Invalid(_NOT_LINKED, (Problem("comicid", _NOT_LINKED),))
+    return comic.id
+
+
+def _triggered(job: Job) -> Deed:
+    after = {
+        "kind": job.kind,
+        "sourceid": job.source_id,
+        "comicid": None if job.comic_id is None else show_id(job.comic_id),
+    }
+    return Deed(f"{ENTITY}.create", ENTITY, show_id(job.public_id), after=after)

@@ -1,0 +1,230 @@
+"""Jobs and their log, remembered."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.crawl.rows import (
+    BegunJob,
+    EndedJob,
+    Job,
+    JobFilter,
+    JobId,
+    Kind,
+    LastFailure,
+    Level,
+    LogLine,
+    LogPlace,
+    LogRow,
+    Spell,
+    Status,
+    StatusCount,
+    Target,
+    Watching,
+)
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.ids import PublicId, SeriesId, SourceId, UserId, uuid7
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.policy import storable
+
+q = load_queries("tsuzuki.crawl")
+
+_LOW_BITS = 20
+_NONE = PublicId(bytes(16))
+
+
+class NewJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A job to be queued."""
+
+    public_id: PublicId
+    kind: Kind
+    source_id: SourceId
+    source_name: str
+    source_slug: str
+    series_id: SeriesId | None
+    scheduled_at: Millis
+    triggered_by: UserId | None
+
+
+class _Reserved(msgspec.Struct, frozen=True):
+    count: int
+    at: Millis
+
+
+# -- jobs
+
+
+async def add_job_tx(tx: Tx, new: NewJob, now: Millis) -> JobId | None:
+    """A queued job; None while one of the same kind for the same source and comic is active (R43)."""
+    return await tx.maybe(JobId, q.add_job, **msgspec.structs.asdict(new), now=now)
+
+
+async def find_active_tx(tx: Tx, new: NewJob) -> PublicId | None:
+    """The active job that is in the way of this one."""
+    series_id = new.series_id or 0
+    return await tx.maybe(PublicId, q.find_active, source_id=new.source_id, kind=new.kind, series_id=series_id)
+
+
+async def set_task_tx(tx: Tx, job_id: JobId, task_id: int) -> None:
+    """Remember the task whose lease is the job's."""
+    await tx.run(q.set_task, id=job_id, task_id=task_id)
+
+
+async def list_jobs_tx(tx: Tx, wanted: JobFilter, part: Slice) -> tuple[list[Job], int]:
+    """In the wanted order, and how many there are in all."""
+    filters: dict[str, Any] = {
+        "statuses": f",{','.join(wanted.statuses)}," if wanted.statuses else None,
+        "source_id": wanted.source_id,
+        "has_comic": wanted.comic_id is not None,
+        "comic_id": wanted.comic_id or _NONE,
+        "is_manual": wanted.is_manual,
+        "since": wanted.since,
+    }
+    rows = await tx.many(Job, q.list_jobs, **filters, sort=wanted.sort, most=part.most, skip=part.skip)
+    return rows, await tx.one(int, q.count_jobs, **filters)
+
+
+async def find_job_tx(tx: Tx, public_id: PublicId) -> Job | None:
+    """One job."""
+    return await tx.maybe(Job, q.find_job, public_id=public_id)
+
+
+async def begin_job_tx(tx: Tx, job_id: JobId, *, lease_token: int, now: Millis) -> BegunJob | None:
+    """Run it, or go on with it; None when it is over."""
+    return await tx.maybe(BegunJob, q.begin_job, id=job_id, lease_token=lease_token, now=now)
+
+
+async def move_job_tx(
+    tx: Tx, job: BegunJob, *, pages: int = 0, errors: int = 0, resume_from: str | None = None, now: Millis
+) -> bool:
+    """Count up; False when the job is no longer ours."""
+    values = {"pages": pages, "errors": errors, "resume_from": resume_from}
+    return bool(await tx.run(q.move_job, id=job.id, lease_token=job.lease_token, **values, now=now))
+
+
+async def end_job_tx(tx: Tx, job: BegunJob, status: Status, *, last_error: str | None, now: Millis) -> bool:
+    """End a running job; False when it is over already, or no longer ours (R45)."""
+    error = None if last_error is None else storable(last_error)
+    touched = await tx.run(q.end_job, id=job.id, lease_token=job.lease_token, status=status, last_error=error, now=now)
+    return bool(touched)
+
+
+async def cancel_job_tx(tx: Tx, public_id: PublicId, now: Millis) -> EndedJob | None:
+    """Cancel an active job; None when there is none (R45)."""
+    return await tx.maybe(EndedJob, q.cancel_job, public_id=public_id, now=now)
+
+
+async def has_running_tx(tx: Tx, source_id: SourceId) -> bool:
+    """Whether a job of this source runs."""
+    return await tx.one(bool, q.has_running, source_id=source_id)
+
+
+async def cancel_queued_tx(tx: Tx, source_id: SourceId, now: Millis) -> list[EndedJob]:
+    """Cancel what waits for this source."""
+    return await tx.many(EndedJob, q.cancel_queued, source_id=source_id, now=now)
+
+
+async def fail_abandoned_tx(tx: Tx, *, reason: str, now: Millis) -> list[EndedJob]:
+    """End jobs whose task was given up (R42)."""
+    return await tx.many(EndedJob, q.fail_abandoned, reason=reason, now=now)
+
+
+async def job_targets_tx(tx: Tx, series_id: SeriesId, source_id: SourceId) -> list[Target]:
+    """The active mappings of a comic on a source."""
+    return await tx.many(Target, q.job_targets, series_id=series_id, source_id=source_id)
+
+
+# -- logs
+
+
+async def append_log_tx(
+    tx: Tx,
+    job_id: JobId,
+    lines: Sequence[LogLine],
+    *,
+    now: Millis,
+    dice: Callable[[int], bytes],
+    lease_token: int | None = None,
+) -> bool:
+    """Write lines in their order; False when the job is no longer its worker's. R52: nothing ever changes them."""
+    if not lines:
+        return True
+    place = await tx.maybe(_Reserved, q.reserve_log, id=job_id, lines=len(lines), now=now, lease_token=lease_token)
+    if place is None:
+        return False
+    first = place.count - len(lines)
+    rows = [_log_row(line, log_id(place.at, first + index, dice)) for index, line in enumerate(lines)]
+    await tx.run(q.add_log, job_id=job_id, at=place.at, rows=rows)
+    return True
+
+
+def log_id(at: Millis, number: int, dice: Callable[[int], bytes]) -> PublicId:
+    """A UUIDv7 that sorts by the line's number within one millisecond (R49)."""
+    high, low = number >> _LOW_BITS & 0xFFF, number & (1 << _LOW_BITS) - 1
+    tail = int.from_bytes(dice(8), "big") & (1 << 62 - _LOW_BITS) - 1
+    return uuid7(at, high.to_bytes(2, "big") + (low << 62 - _LOW_BITS | tail).to_bytes(8, "big"))
+
+
+def _log_row(line: LogLine, place: PublicId) -> dict[str, Any]:
+    meta = None if line.meta is None else storable_json(line.meta)
+    return {"id": place.hex(), "level": line.level, "message": storable(line.message), "meta": meta}
+
+
+def storable_json(meta: dict[str, Any]) -> str:
+    """JSON that both engines take: no NUL, no half of a character."""
+    return msgspec.json.encode(_storable(meta)).decode().replace("\\u0000", "\ufffd")
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(str(name)): _storable(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_storable(inner) for inner in value]
+    return value
+
+
+async def list_log_tx(tx: Tx, job_id: JobId, *, after: LogPlace, level: Level | None, most: int) -> list[LogRow]:
+    """The next lines, the oldest first."""
+    return await tx.many(
+        LogRow, q.list_log, job_id=job_id, after_at=after.at, after_id=after.id, level=level, most=most
+    )
+
+
+async def count_log_tx(tx: Tx, job_id: JobId, level: Level | None) -> int:
+    """How many lines a job has, of this level or of any."""
+    return await tx.one(int, q.count_log, job_id=job_id, level=level)
+
+
+# -- health
+
+
+async def count_by_status_tx(tx: Tx, source_id: SourceId) -> dict[Status, int]:
+    """How many jobs a source has of each status that occurs."""
+    rows = await tx.many(StatusCount, q.count_by_status, source_id=source_id)
+    return {row.status: row.jobs for row in rows}
+
+
+async def last_job_tx(tx: Tx, source_id: SourceId) -> Job | None:
+    """The one that was scheduled last."""
+    return await tx.maybe(Job, q.last_job, source_id=source_id)
+
+
+async def spell_tx(tx: Tx, source_id: SourceId, since: Millis) -> Spell:
+    """How the jobs went that ended since then."""
+    return await tx.one(Spell, q.spell, source_id=source_id, since=since)
+
+
+async def watching_tx(tx: Tx, source_id: SourceId, *, breaker_at: int) -> Watching:
+    """How the watches of a source fare."""
+    return await tx.one(Watching, q.watching, source_id=source_id, breaker_at=breaker_at)
+
+
+async def last_failure_tx(tx: Tx, source_id: SourceId) -> LastFailure | None:
+    """What failed last, a job or a poll."""
+    job = await tx.maybe(LastFailure, q.last_failed_job, source_id=source_id)
+    poll = await tx.maybe(LastFailure, q.last_failed_watch, source_id=source_id)
+    return max((one for one in (job, poll) if one is not None), key=lambda one: one.at, default=None)

@@ -1,0 +1,83 @@
+"""A targeted crawl: the chapters of one comic on one source, by the same way as a scheduled poll."""
+
+import asyncio
+from collections.abc import Callable
+
+from tsuzuki.crawl.journal import Journal
+from tsuzuki.crawl.rows import BegunJob, Target
+from tsuzuki.crawl.store import job_targets_tx
+from tsuzuki.db import Database
+from tsuzuki.ingest.tasks import CHAPTERS, ReleaseFound
+from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.numbers import number_key
+from tsuzuki.model.times import Millis
+from tsuzuki.polling.service import Poller
+from tsuzuki.polling.visit import Driver
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.sources.comics.store import crawled_tx
+
+_ASK_AGAIN = 0.5
+_PATIENCE = 240
+"""So many times: two minutes, in which any poll is over."""
+
+
+class Targeted:
+    """Crawls a comic. `ring` wakes those who store what was found."""
+
+    def __init__(
+        self, db: Database, poller: Poller, driver: Driver, *, clock: Callable[[], Millis], ring: Callable[..., None]
+    ) -> None:
+        self._db = db
+        self._poller = poller
+        self._driver = driver
+        self._clock = clock
+        self._ring = ring
+
+    async def run(self, job: BegunJob, journal: Journal) -> None:
+        """Call every active mapping of the comic on the source; a SourceError ends it."""
+        series_id = job.series_id
+        if series_id is None:
+            raise NotFound("The comic of this job is gone.")
+        targets = await self._db.read(lambda tx: job_targets_tx(tx, series_id, job.source_id))
+        if not targets:
+            raise NotFound("The comic is no longer linked to this source.")
+        driver = self._driver.overheard(journal.overhear)
+        for target in targets:
+            found = await self._crawl(target, driver, journal)
+            journal.count(pages=len(found))
+            journal.say("info", _found(found), url=target.url, chapternumbers=_numbers(found))
+            await self._remember(target)
+            self._ring(CHAPTERS.name)
+
+    async def _remember(self, target: Target) -> None:
+        now = self._clock()
+        await self._db.with_tx(lambda tx: crawled_tx(tx, target.series_source_id, now))
+
+    async def _crawl(self, target: Target, driver: Driver, journal: Journal) -> list[ReleaseFound]:
+        """R57: the job leases the watch that it polls, and waits while a scheduled poll has it."""
+        for attempt in range(_PATIENCE):
+            watch = await self._poller.lease(target.watch_id)
+            if watch is None:
+                if attempt == 0:
+                    journal.say("info", "A scheduled poll is under way — waiting for it", url=target.url)
+                await asyncio.sleep(_ASK_AGAIN)
+                continue
+            try:
+                found = await self._poller.crawl(watch, driver)
+            except LeaseLost:
+                continue  # the watch's, not ours
+            if found is None:
+                raise Conflict("The source is disabled, or its extension is not installed.")
+            return found
+        raise Conflict("Scheduled polls of this comic did not come to an end.")
+
+
+def _found(found: list[ReleaseFound]) -> str:
+    if not found:
+        return "Found no new chapters"
+    return f"Found {len(found)} new chapter{'s' if len(found) > 1 else ''}"
+
+
+def _numbers(found: list[ReleaseFound]) -> list[float | int]:
+    numbers = [each.found.number for each in found if each.found.number is not None]
+    return [int(number) if "." not in number_key(number) else float(number) for number in numbers]

@@ -1,0 +1,1 @@
+"""Comics and where each source has them: made, found, mapped, watched."""

@@ -1,0 +1,200 @@
+"""What the operator does with comics and their mappings."""
+
+from collections.abc import Callable, Sequence
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import UNSET
+
+from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.nouns import Actor, Slice
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.db import Database, Tx
+from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.model.errors import Conflict, Invalid, NotFound
+from tsuzuki.model.ids import PublicId, SeriesSourceId, show_id
+from tsuzuki.model.times import Millis
+from tsuzuki.sources.comics.policy import match_key
+from tsuzuki.sources.comics.rows import Comic, Mapping, MappingChange, NewMapping
+from tsuzuki.sources.comics.store import (
+    change_mapping_tx,
+    delete_mapping_tx,
+    find_comic_tx,
+    find_mapping_tx,
+    list_comics_tx,
+    list_mappings_tx,
+    suspend_watch_tx,
+)
+from tsuzuki.sources.sites.policy import BAD_SOURCE_URL, IsCallable, address_problem, is_folder
+from tsuzuki.sources.sites.service import NO_SOURCE, info_of
+from tsuzuki.sources.sites.store import find_source_tx
+from tsuzuki.sources.store import NewWatch, add_series_source_tx, add_series_tx, add_watch_tx
+
+ENTITY = "comicsource"
+NO_MAPPING = "Comic source not found"
+_LINKED = "This comic is already linked to the specified source with this external ID"
+_HOT = 1
+
+
+class Comics:
+    """The comics of this server and where they can be read. `due` is called when a watch may be due."""
+
+    def __init__(
+        self,
+        db: Database,
+        registry: Registry,
+        clock: Callable[[], Millis],
+        *,
+        new_id: Callable[[], PublicId],
+        is_callable: IsCallable,
+        due: Callable[[], None],
+    ) -> None:
+        self._db = db
+        self._registry = registry
+        self._clock = clock
+        self._new_id = new_id
+        self._is_callable = is_callable
+        self._due = due
+
+    # -- comics
+
+    async def list(self, text: str | None, part: Slice) -> tuple[Sequence[Comic], int]:
+        """Those whose title has this text, by title, and how many there are in all."""
+        return await self._db.read(lambda tx: list_comics_tx(tx, text, part))
+
+    async def add(self, actor: Actor, title: str, author: str | None) -> Comic:
+        """A comic that no source has yet."""
+        now, public_id = self._clock(), self._new_id()
+
+        async def make(tx: Tx) -> Comic:
+            await add_series_tx(tx, public_id, title, match_key=match_key(title, author), author=author, now=now)
+            comic = await comic_tx(tx, public_id)
+            deed = Deed("comic.create", "comic", show_id(public_id), after={"title": title, "author": author})
+            await record_tx(tx, actor, deed, now=now)
+            return comic
+
+        return await self._db.with_tx(make)
+
+    # -- mappings
+
+    async def mappings(self, comic_id: PublicId) -> Sequence[Mapping]:
+        """Where a comic can be read."""
+
+        async def look(tx: Tx) -> Sequence[Mapping]:
+            return await list_mappings_tx(tx, (await comic_tx(tx, comic_id)).id)
+
+        return await self._db.read(look)
+
+    async def link(self, actor: Actor, comic_id: PublicId, new: NewMapping) -> Mapping:
+        """Map a comic to a source, and watch it from now on."""
+        now = self._clock()
+
+        async def add(tx: Tx) -> Mapping:
+            comic = await comic_tx(tx, comic_id)
+            source = await find_source_tx(tx, new.source_id)
+            if source is None:
+                raise NotFound(NO_SOURCE)
+            self._check_url(new.url, source.connector)
+            made = await add_series_source_tx(
+                tx, comic.id, source.id, source_key=new.source_key, url=new.url, now=now, title=comic.title
+            )
+            if made is None:
+                raise Conflict(_LINKED)
+            await watch_mapping_tx(tx, made, url=new.url, base_url=source.base_url, priority=_HOT, due_at=now, now=now)
+            mapping = await mapping_tx(tx, comic, made)
+            if not new.is_active:
+                mapping = msgspec.structs.replace(mapping, is_active=False)
+                await change_mapping_tx(tx, mapping, host=host_of(new.url, source.base_url), now=now)
+                await suspend_watch_tx(tx, made, now)
+            await record_tx(tx, actor, Deed(f"{ENTITY}.create", ENTITY, str(made), after=_told(mapping)), now=now)
+            return mapping
+
+        mapping = await self._db.with_tx(add)
+        self._due()
+        return mapping
+
+    async def change(self, actor: Actor, comic_id: PublicId, mapping_id: int, change: MappingChange) -> Mapping:
+        """The mapping as it is afterwards; it is looked at anew."""
+        now = self._clock()
+        changes = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not UNSET}
+
+        async def apply(tx: Tx) -> Mapping:
+            comic = await comic_tx(tx, comic_id)
+            before = await mapping_tx(tx, comic, mapping_id)
+            after = msgspec.structs.replace(before, **changes)
+            if after.url != before.url:
+                self._check_url(after.url, before.connector)
+            if after != before:
+                await change_mapping_tx(tx, after, host=host_of(after.url, after.source_base_url), now=now)
+            deed = Deed(f"{ENTITY}.update", ENTITY, str(mapping_id), before=_told(before), after=_told(after))
+            await record_tx(tx, actor, deed, now=now)
+            return await mapping_tx(tx, comic, mapping_id)
+
+        try:
+            mapping = await self._db.with_tx(apply)
+        except UniqueViolation as error:
+            raise Conflict(_LINKED) from error
+        self._due()
+        return mapping
+
+    async def unlink(self, actor: Actor, comic_id: PublicId, mapping_id: int) -> None:
+        """The mapping goes; chapters and what readers have of them stay (I9)."""
+        now = self._clock()
+
+        async def remove(tx: Tx) -> None:
+            mapping = await mapping_tx(tx, await comic_tx(tx, comic_id), mapping_id)
+            await delete_mapping_tx(tx, mapping.id)
+            deed = Deed(f"{ENTITY}.delete", ENTITY, str(mapping_id), before=_told(mapping))
+            await record_tx(tx, actor, deed, now=now)
+
+        await self._db.with_tx(remove)
+
+    def _check_url(self, url: str, connector: str | None) -> None:
+        problem = address_problem(
+            url,
+            "sourceurl",
+            message=BAD_SOURCE_URL,
+            is_callable=self._is_callable,
+            is_local=is_folder(info_of(self._registry, connector)),
+        )
+        if problem is not None:
+            raise Invalid(problem.message, (problem,))
+
+
+async def comic_tx(tx: Tx, public_id: PublicId) -> Comic:
+    """The comic, or NotFound."""
+    comic = await find_comic_tx(tx, public_id)
+    if comic is None:
+        raise NotFound("Comic not found")
+    return comic
+
+
+async def mapping_tx(tx: Tx, comic: Comic, mapping_id: int) -> Mapping:
+    """A mapping of this comic, or NotFound (SEC-31)."""
+    mapping = await find_mapping_tx(tx, comic.id, mapping_id)
+    if mapping is None:
+        raise NotFound(NO_MAPPING)
+    return mapping
+
+
+async def watch_mapping_tx(
+    tx: Tx, mapping_id: SeriesSourceId, *, url: str, base_url: str, priority: int, due_at: Millis, now: Millis
+) -> None:
+    """Every mapping has its watch, from the transaction that makes it."""
+    new = NewWatch(series_source_id=mapping_id, host=host_of(url, base_url), priority=priority, next_check_at=due_at)
+    await add_watch_tx(tx, new, now)
+
+
+def host_of(url: str, base_url: str) -> str:
+    """Whose share of polls it takes; connectors may give addresses without a host."""
+    return urlsplit(url).hostname or urlsplit(base_url).hostname or "local"
+
+
+def _told(mapping: Mapping) -> dict[str, object]:
+    return {
+        "comicid": show_id(mapping.comic_id),
+        "sourceid": mapping.source_id,
+        "sourceid_ext": mapping.source_key,
+        "sourceurl": mapping.url,
+        "isactive": mapping.is_active,
+    }

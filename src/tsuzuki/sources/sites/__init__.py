@@ -1,0 +1,1 @@
+"""Sources as the operator keeps them: registered, changed, enabled, deregistered."""

@@ -1,0 +1,44 @@
+"""What a source may look like, and which of a connector's languages it speaks. Pure."""
+
+import re
+from collections.abc import Callable
+
+from tsuzuki.connectors.protocol import ConnectorInfo
+from tsuzuki.model.errors import Problem
+
+MOST_NAME = 100
+MOST_SLUG = 120
+MOST_CONNECTOR = 200
+SLUG = r"^[a-z0-9-]+$"
+CONNECTOR = r"^[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9_-]*)+$"
+"""Reverse-domain: `com.example.name`."""
+BAD_BASE_URL = "BaseURL must be a valid HTTPS URL"
+BAD_SOURCE_URL = "SourceURL must be a valid HTTPS URL"
+
+_LOCAL = "local:"
+_IN_NAME = re.compile(r"\(([A-Za-z-]{2,10})\)\s*$")
+
+IsCallable = Callable[[str], bool]
+"""Whether a web address may be a source's: https, or http on a loopback that the operator opened."""
+
+
+def address_problem(url: str, field: str, *, message: str, is_callable: IsCallable, is_local: bool) -> Problem | None:
+    """What is wrong with an address; a folder's begins with `local:`."""
+    fits = url.startswith(_LOCAL) if is_local else is_callable(url)
+    return None if fits else Problem(field, message)
+
+
+def is_folder(info: ConnectorInfo | None) -> bool:
+    """Whether its sources are folders, which have no web addresses."""
+    return info is not None and info.base_url.startswith(_LOCAL)
+
+
+def language_of(name: str, info: ConnectorInfo | None) -> str:
+    """R9: a source has one language: the one its name ends with, as in "MangaDex (EN)", else the connector's first."""
+    if info is None:
+        return "all"
+    said = _IN_NAME.search(name)
+    known = {language.lower(): language for language in info.languages}
+    if said and said[1].lower() in known:
+        return known[said[1].lower()]
+    return "all" if "all" in info.languages else info.languages[0]

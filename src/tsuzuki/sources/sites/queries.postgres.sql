@@ -1,0 +1,2 @@
+-- name: hold_source
+select {source_columns} from source where id = :id for update;

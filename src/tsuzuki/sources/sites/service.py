@@ -1,0 +1,238 @@
+"""What the operator does with sources. Every deed is in the audit log, without its secrets (R47)."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.nouns import Actor, Slice
+from tsuzuki.connectors.config import decode_config, masked, unmasked
+from tsuzuki.connectors.protocol import ConnectorInfo
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.connectors.uid import computed_uid, source_uid
+from tsuzuki.db import Database, Tx
+from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.model.errors import Conflict, Invalid, NotFound
+from tsuzuki.model.ids import SourceId
+from tsuzuki.model.times import Millis
+from tsuzuki.sources.sites.policy import BAD_BASE_URL, IsCallable, address_problem, is_folder, language_of
+from tsuzuki.sources.sites.rows import Change, Source, SourceFilter, Wanted
+from tsuzuki.sources.sites.store import (
+    change_source_tx,
+    delete_source_tx,
+    find_source_tx,
+    hold_source_tx,
+    list_sources_tx,
+    pause_tx,
+    paused_since_tx,
+    register_source_tx,
+    resume_tx,
+    wake_source_tx,
+)
+from tsuzuki.sources.store import NewSource
+
+ENTITY = "crawlersource"
+NO_SOURCE = "Source not found"
+_TAKEN = {
+    "source.name": "A source with this name already exists",
+    "source.slug": "A source with this slug already exists",
+}
+
+Release = Callable[[Tx, SourceId, Millis], Any]
+"""Ends what still hangs on a source that is about to go, or refuses (Conflict)."""
+
+
+class Sources:
+    """The sources of this server. `changed` is called after every commit that a cached answer could show."""
+
+    def __init__(
+        self,
+        db: Database,
+        registry: Registry,
+        clock: Callable[[], Millis],
+        *,
+        is_callable: IsCallable,
+        changed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._db = db
+        self._registry = registry
+        self._clock = clock
+        self._is_callable = is_callable
+        self._changed = changed
+
+    # -- looking
+
+    async def list(self, wanted: SourceFilter, part: Slice) -> tuple[Sequence[Source], int]:
+        """By id, and how many there are in all."""
+        return await self._db.read(lambda tx: list_sources_tx(tx, wanted, part))
+
+    async def get(self, source_id: int) -> Source:
+        """One source, or NotFound."""
+        return _there(await self._db.read(lambda tx: find_source_tx(tx, source_id)))
+
+    # -- doing
+
+    async def register(self, actor: Actor, wanted: Wanted) -> Source:
+        """A new source; Invalid with all that is wrong, Conflict when its name or slug is taken."""
+        info = info_of(self._registry, wanted.connector)
+        config = self._checked(wanted.base_url, wanted.config, {}, info)
+        language = language_of(wanted.name, info)
+        new = NewSource(
+            uid=computed_uid(wanted.name, language) if info is None else source_uid(info, language),
+            name=wanted.name,
+            slug=wanted.slug,
+            base_url=wanted.base_url,
+            lang=language,
+            connector=wanted.connector,
+            config=config,
+            is_nsfw=info is not None and info.is_nsfw,
+            supports_latest=info is not None and info.abilities.latest,
+        )
+        now = self._clock()
+
+        async def add(tx: Tx) -> Source:
+            source = await register_source_tx(tx, new, is_enabled=wanted.is_enabled, now=now)
+            deed = Deed(f"{ENTITY}.create", ENTITY, str(source.id), after=_told(source))
+            await record_tx(tx, actor, deed, now=now)
+            return source
+
+        return await self._unique(add)
+
+    async def change(self, actor: Actor, source_id: int, change: Change, *, reason: str | None = None) -> Source:
+        """The source as it is afterwards. R46: enabling it resets the count of failures."""
+        now = self._clock()
+
+        async def apply(tx: Tx) -> Source:
+            before = _there(await hold_source_tx(tx, source_id))
+            after = await change_source_tx(tx, self._after(before, change), now)
+            if after.is_enabled and not before.is_enabled:
+                await wake_source_tx(tx, after.id, now)
+            await record_tx(tx, actor, _difference(before, after, reason), now=now)
+            return after
+
+        return await self._unique(apply)
+
+    async def deregister(self, actor: Actor, source_id: int, *, reason: str | None, release: Release) -> None:
+        """R51: the source and its mappings go; finished jobs, chapters and what readers have stay."""
+        now = self._clock()
+
+        async def remove(tx: Tx) -> None:
+            source = _there(await hold_source_tx(tx, source_id))
+            await release(tx, source.id, now)
+            await delete_source_tx(tx, source.id)
+            deed = Deed(f"{ENTITY}.delete", ENTITY, str(source.id), before=_told(source), reason=reason)
+            await record_tx(tx, actor, deed, now=now)
+
+        await self._db.with_tx(remove)
+        await self._changed()
+
+    # -- all of them
+
+    async def paused_since(self) -> Millis | None:
+        """Since when no source is called; None while all is as usual."""
+        return await self._db.read(paused_since_tx)
+
+    async def pause(self, actor: Actor, reason: str | None) -> Millis | None:
+        """No poll and no job begins from now on; what runs comes to its end."""
+        return await self._switch(actor, "pause", lambda tx, now: pause_tx(tx, reason or "", now), reason)
+
+    async def resume(self, actor: Actor, reason: str | None) -> Millis | None:
+        """Polls and jobs begin again."""
+        return await self._switch(actor, "resume", lambda tx, _: resume_tx(tx), reason)
+
+    async def _switch(
+        self, actor: Actor, verb: str, switch: Callable[[Tx, Millis], Any], reason: str | None
+    ) -> Millis | None:
+        now = self._clock()
+
+        async def apply(tx: Tx) -> Millis | None:
+            if await switch(tx, now):
+                await record_tx(tx, actor, Deed(f"crawler.{verb}", "crawler", "crawler", reason=reason), now=now)
+            return await paused_since_tx(tx)
+
+        return await self._db.with_tx(apply)
+
+    # -- checking
+
+    def _after(self, before: Source, change: Change) -> Source:
+        changes = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not UNSET}
+        sent, connector = changes.get("config", before.config), changes.get("connector", before.connector)
+        touched = {"base_url", "config", "connector"} & changes.keys()
+        if touched:
+            base_url = changes.get("base_url", before.base_url)
+            changes["config"] = self._checked(base_url, sent, before.config, info_of(self._registry, connector))
+        return msgspec.structs.replace(before, **changes)
+
+    def _checked(
+        self, base_url: str, sent: Mapping[str, Any], stored: Mapping[str, Any], info: ConnectorInfo | None
+    ) -> dict[str, Any]:
+        """The config to be stored; Invalid with every problem of it and of the address (SEC-27)."""
+        problem = address_problem(
+            base_url, "baseurl", message=BAD_BASE_URL, is_callable=self._is_callable, is_local=is_folder(info)
+        )
+        problems = [] if problem is None else [problem]
+        config: dict[str, Any] = {}
+        try:
+            config = unmasked(sent, stored)
+            if info is not None:
+                decode_config(info.config, config)
+        except Invalid as error:
+            problems += error.problems
+        if problems:
+            raise Invalid(problems[0].message, tuple(problems))
+        return config
+
+    async def _unique(self, work: Callable[[Tx], Any]) -> Source:
+        try:
+            source: Source = await self._db.with_tx(work)
+        except UniqueViolation as error:
+            raise Conflict(_TAKEN.get(error.on, str(error))) from error
+        await self._changed()
+        return source
+
+
+def _there(source: Source | None) -> Source:
+    if source is None:
+        raise NotFound(NO_SOURCE)
+    return source
+
+
+def _told(source: Source) -> dict[str, Any]:
+    """What the audit log keeps of a source."""
+    return {
+        "name": source.name,
+        "slug": source.slug,
+        "baseurl": source.base_url,
+        "extensionid": source.connector,
+        "config": masked(source.config),
+        "isenabled": source.is_enabled,
+        "consecutivefails": source.consecutive_fails,
+    }
+
+
+def _difference(before: Source, after: Source, reason: str | None) -> Deed:
+    old, new = _told(before), _told(after)
+    names = [name for name in new if old[name] != new[name]]
+    verb = "update"
+    if before.is_enabled != after.is_enabled:
+        verb = "enable" if after.is_enabled else "disable"
+    return Deed(
+        f"{ENTITY}.{verb}",
+        ENTITY,
+        str(after.id),
+        before={name: old[name] for name in names},
+        after={name: new[name] for name in names},
+        reason=reason,
+    )
+
+
+def info_of(registry: Registry, connector: str | None) -> ConnectorInfo | None:
+    """What is known of a connector; a source may be registered before its connector is installed."""
+    if connector is None:
+        return None
+    try:
+        return registry.get(connector).info
+    except NotFound:
+        return None

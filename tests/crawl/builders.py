@@ -1,0 +1,203 @@
+"""A comic site on loopback that does what a test wants, a server with its definition, and jobs without workers."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.api.people import Town, Visitor, a_town
+from tests.net.builders import RawServer, a_server, answer
+from tsuzuki.crawl.rows import BegunJob
+from tsuzuki.crawl.store import begin_job_tx
+from tsuzuki.crawl.tasks import CRAWLS, CrawlTask
+from tsuzuki.db import Database, Tx
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.store import Failure, claim_tx, enqueue_tx, fail_tx
+from tsuzuki.queue.tasks import DeadLetterId, Queue, Task
+
+SITE = "localhost.site"
+DEFINITION = """
+id: localhost.site
+name: A site
+language: en
+base_url: {url}
+ratelimit: 10
+
+popular:
+  url: /list-{{page}}.html
+  each: li
+  link: a@href
+  title: a
+  next: a.next@href
+
+details:
+  title: h1
+  author: .author
+
+chapters:
+  each: ol > li
+  link: a@href
+  title: a
+"""
+PER_PAGE = 2
+
+_q = parse_queries("tests", "-- name: letter_of\nselect id from dead_letter where task_id = :task_id;")
+
+
+class Site:
+    """Series by their slug with their chapter numbers; may be slow, and may be down."""
+
+    def __init__(self) -> None:
+        self.series: dict[str, list[int]] = {"one": [1, 2]}
+        self.authors: dict[str, str] = {}
+        self.is_down = False
+        self.delay = 0.0
+        self.is_listed = asyncio.Event()
+        """Set once somebody has asked for its list."""
+        self.server: RawServer | None = None
+
+    @property
+    def url(self) -> str:
+        assert self.server is not None
+        return self.server.url
+
+    @property
+    def asked(self) -> list[str]:
+        assert self.server is not None
+        return self.server.paths
+
+    async def handle(self, head: bytes, writer: asyncio.StreamWriter) -> None:
+        path = head.split(b" ", 2)[1].decode()
+        if path.startswith("/list-"):
+            self.is_listed.set()
+        await asyncio.sleep(self.delay)
+        if self.is_down:
+            writer.write(answer(500, b"down"))
+        elif path.startswith("/list-"):
+            writer.write(self._page(self._list(int(path[6:].partition(".")[0]))))
+        elif path.removeprefix("/s/") in self.series:
+            writer.write(self._page(self._one(path.removeprefix("/s/"))))
+        else:
+            writer.write(answer(404, b"", content_type="text/html"))
+
+    def _list(self, page: int) -> str:
+        slugs = list(self.series)
+        shown = slugs[(page - 1) * PER_PAGE : page * PER_PAGE]
+        following = f'<a class="next" href="/list-{page + 1}.html">more</a>' if len(slugs) > page * PER_PAGE else ""
+        return "".join(f'<li><a href="/s/{slug}">{slug.title()}</a></li>' for slug in shown) + following
+
+    def _one(self, slug: str) -> str:
+        chapters = "".join(
+            f'<li><a href="/s/{slug}/{number}">Chapter {number}</a></li>' for number in reversed(self.series[slug])
+        )
+        author = f'<p class="author">{self.authors[slug]}</p>' if slug in self.authors else ""
+        return f"<h1>{slug.title()}</h1>{author}<ol>{chapters}</ol>"
+
+    def _page(self, body: str) -> bytes:
+        return answer(200, f"<html><body>{body}</body></html>".encode(), content_type="text/html; charset=utf-8")
+
+
+@asynccontextmanager
+async def a_site() -> AsyncIterator[Site]:
+    site = Site()
+    async with a_server(site.handle) as server:
+        site.server = server
+        yield site
+
+
+@asynccontextmanager
+async def a_crawling_town(
+    folder: Path, database_url: str, site: Site | None = None, **over: Any
+) -> AsyncIterator[Town]:
+    """A server that may call loopback and knows this site."""
+    (folder / "sources").mkdir(parents=True, exist_ok=True)
+    if site is not None:
+        (folder / "sources" / "site.yaml").write_text(DEFINITION.format(url=site.url), "utf-8")
+    settings = {"database_url": database_url, "allow_private_networks": "127.0.0.0/8", "task_lease": "3s"} | over
+    async with a_town(folder, **settings) as town:
+        yield town
+
+
+async def the_admin(town: Town) -> Visitor:
+    return await town.signed_in(await town.admin())
+
+
+def a_source_body(**over: Any) -> dict[str, Any]:
+    return {"name": "MangaFire", "slug": "mangafire", "baseurl": "https://mangafire.example"} | over
+
+
+async def made(admin: Visitor, path: str, body: dict[str, Any]) -> Any:
+    """The data of a 201."""
+    answered = await admin.post(path, body)
+    assert answered.status == 201, answered.text
+    return answered.json()["data"]
+
+
+async def a_mapped_comic(admin: Visitor, site_url: str, slug: str = "one", **source: Any) -> tuple[int, str]:
+    """The ids of a source for the site and of a comic that it has."""
+    config = {"ratelimit": 50} | source.pop("config", {})
+    body = a_source_body(name="Site", slug="site", baseurl=site_url, extensionid=SITE, config=config) | source
+    source_id = (await made(admin, "/admin/crawler/sources", body))["id"]
+    comic = (await made(admin, "/admin/comics", {"title": slug.title()}))["id"]
+    mapping = {"sourceid": source_id, "sourceid_ext": slug, "sourceurl": f"{site_url}/s/{slug}"}
+    await made(admin, f"/admin/comics/{comic}/sources", mapping)
+    return source_id, comic
+
+
+async def until_over(admin: Visitor, job_id: str, seconds: float = 20.0) -> dict[str, Any]:
+    """The job once it is over."""
+    async with asyncio.timeout(seconds):
+        while True:
+            job: dict[str, Any] = (await admin.get(f"/admin/crawler/jobs/{job_id}")).json()["data"]
+            if job["status"] not in ("queued", "running"):
+                return job
+            await asyncio.sleep(0.05)
+
+
+# -- without workers
+
+
+class _Nothing(msgspec.Struct, frozen=True):
+    pass
+
+
+async def a_dead_letter(db: Database, now: Millis) -> DeadLetterId:
+    """A task that was given up, of a queue that nobody works."""
+    queue = Queue("nobody", _Nothing)
+
+    async def give_up(tx: Tx) -> DeadLetterId:
+        key = os.urandom(4).hex()
+        await enqueue_tx(tx, queue, key, _Nothing(), now=now)
+        [row] = await claim_tx(tx, queue.name, queue.settings, worker="w", now=now, most=1)
+        await fail_tx(tx, row, Failure(error="It broke.", code="broken", stack="here"), now=now)
+        return DeadLetterId(row.id)
+
+    task = await db.with_tx(give_up)
+    return await db.read(lambda tx: tx.one(DeadLetterId, _q.letter_of, task_id=task))
+
+
+async def claimed(db: Database, now: Millis) -> tuple[Task[CrawlTask], BegunJob]:
+    """The next crawl task, as a worker that has begun its job would hold it."""
+
+    async def claim(tx: Tx) -> tuple[Task[CrawlTask], BegunJob]:
+        [row] = await claim_tx(tx, CRAWLS.name, CRAWLS.settings, worker="w", now=now, most=1)
+        task = Task(
+            id=row.id,
+            lease_token=row.lease_token,
+            key=row.key,
+            payload=CRAWLS.decode(row.payload),
+            priority=row.priority,
+            attempt=1,
+            losses=0,
+            created_at=row.created_at,
+        )
+        job = await begin_job_tx(tx, task.payload.job_id, lease_token=task.lease_token, now=now)
+        assert job is not None
+        return task, job
+
+    return await db.with_tx(claim)

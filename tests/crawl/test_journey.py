@@ -1,0 +1,157 @@
+"""The whole way of a crawl, through the API, against a real site on loopback."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.api.people import Town, Visitor
+from tests.crawl.builders import a_crawling_town, a_mapped_comic, a_site, made, the_admin, until_over
+
+JOBS = "/admin/crawler/jobs"
+
+
+@pytest.fixture
+async def site():
+    async with a_site() as site:
+        yield site
+
+
+@pytest.fixture
+async def town(tmp_path, database_url, site):
+    async with a_crawling_town(tmp_path / "data", database_url, site) as town:
+        town.crew.start()
+        yield town
+        await town.crew.stop()
+
+
+async def events_of(admin: Visitor, job_id: str) -> list[tuple[str, dict[str, Any]]]:
+    """All that the stream of a job says until it ends."""
+    answer = await admin.get(f"{JOBS}/{job_id}/events")
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    found = []
+    for block in answer.text.split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
+        if "event" in lines:
+            found.append((lines["event"], msgspec.json.decode(lines["data"])))
+    return found
+
+
+async def chapters(admin: Visitor, title: str, count: int) -> dict[str, Any]:
+    """The comic once it has so many chapters."""
+    async with asyncio.timeout(10):
+        while True:
+            [comic] = (await admin.get(f"/admin/comics?q={title}")).json()["data"]
+            if comic["chapters"] == count:
+                return dict(comic)
+            await asyncio.sleep(0.05)
+
+
+async def run(admin: Visitor, source_id: int, comic: str | None = None) -> dict[str, Any]:
+    job = await made(admin, JOBS, {"sourceid": source_id, "comicid": comic})
+    return await until_over(admin, job["id"])
+
+
+async def test_a_source_is_crawled_followed_disabled_by_its_failures_and_recovers(town: Town, site):
+    admin = await the_admin(town)
+    source, comic = await a_mapped_comic(admin, site.url)
+
+    job = await made(admin, JOBS, {"sourceid": source, "comicid": comic})
+    told = await events_of(admin, job["id"])
+    assert [data["status"] for kind, data in told if kind == "status"][-1] == "done"
+    messages = [data["message"] for kind, data in told if kind == "log"]
+    assert messages[0] == "Starting targeted crawl on Site"
+    assert messages[-1] == "Job completed successfully"
+    assert (await chapters(admin, "One", 2))["latestchapter"] == "2"
+
+    site.is_down = True
+    for count in range(1, 6):
+        failed = await run(admin, source, comic)
+        assert failed["status"] == "failed"
+        assert failed["errorcount"] >= 1
+        assert "500" in failed["lasterror"]
+        shown = (await admin.get(f"/admin/crawler/sources/{source}")).json()["data"]
+        assert (shown["consecutivefails"], shown["isenabled"]) == (count, count < 5)
+    refused = await admin.post(JOBS, {"sourceid": source, "comicid": comic})
+    assert refused.json()["error"] == "Source is disabled. Enable the source before triggering a job."
+    audit = (await admin.get(f"/admin/auditlog?entitytype=crawlersource&entityid={source}")).json()["data"]
+    assert (audit[0]["actor"], audit[0]["action"]) == ("system", "crawlersource.disable")
+
+    health = (await admin.get(f"/admin/crawler/sources/{source}/health")).json()["data"]
+    assert health["jobs"] == {"total": 6, "done": 1, "failed": 5, "running": 0, "queued": 0, "cancelled": 0}
+    assert health["last24h"]["errorrate"] == pytest.approx(5 / 6, abs=1e-3)
+    assert "500" in health["lastfailure"]["reason"]
+
+    site.is_down = False
+    site.series["one"].append(3)
+    enabled = await admin.ask("PATCH", f"/admin/crawler/sources/{source}/enable", {"isenabled": True})
+    assert enabled.json()["data"]["isenabled"] is True
+    assert (await run(admin, source, comic))["status"] == "done"
+    shown = (await admin.get(f"/admin/crawler/sources/{source}")).json()["data"]
+    assert (shown["consecutivefails"], shown["isenabled"]) == (0, True)
+    assert (await chapters(admin, "One", 3))["latestchapter"] == "3"
+
+
+async def test_a_running_job_is_stopped_within_a_second_and_calls_nobody_any_more(town: Town, site):
+    """R45."""
+    admin = await the_admin(town)
+    site.series |= {f"s{number}": [1] for number in range(30)}
+    source = (await a_mapped_comic(admin, site.url))[0]
+    site.delay = 0.3
+    job = await made(admin, JOBS, {"sourceid": source})
+    async with asyncio.timeout(10):
+        await site.is_listed.wait()
+    cancelled = await admin.ask("PATCH", f"{JOBS}/{job['id']}/cancel", {"reason": "enough"})
+    assert cancelled.json()["data"]["status"] == "cancelled"
+    await asyncio.sleep(1.0)
+    asked = len(site.asked)
+    await asyncio.sleep(1.0)
+    assert len(site.asked) == asked
+    over = (await admin.get(f"{JOBS}/{job['id']}")).json()["data"]
+    assert (over["status"], over["lasterror"]) == ("cancelled", None)
+    assert over["finishedat"] is not None
+    shown = (await admin.get(f"/admin/crawler/sources/{source}")).json()["data"]
+    assert shown["consecutivefails"] == 0
+    again = await admin.ask("PATCH", f"{JOBS}/{job['id']}/cancel", {})
+    assert (again.status, again.json()["error"]) == (400, "Job cannot be cancelled — it has already finished")
+
+
+async def test_a_discovery_makes_comics_and_mappings_once_and_matches_by_title_and_author(town: Town, site):
+    admin = await the_admin(town)
+    site.series = {slug: [1] for slug in ("one", "two", "three", "four", "five")}
+    site.authors = {"two": "Ana Silva", "three": "Ben"}
+    known = await made(admin, "/admin/comics", {"title": "TWO", "author": "ana silva"})
+    source, _ = await a_mapped_comic(admin, site.url)
+
+    done = await run(admin, source)
+    assert (done["status"], done["kind"], done["pagescount"]) == ("done", "discovery", 3)
+    comics = (await admin.get("/admin/comics")).json()["data"]
+    assert sorted(comic["title"] for comic in comics) == ["Five", "Four", "One", "TWO", "Three"]
+    [mapping] = (await admin.get(f"/admin/comics/{known['id']}/sources")).json()["data"]
+    assert mapping["sourceurl"] == f"{site.url}/s/two"
+
+    assert (await run(admin, source))["status"] == "done"
+    assert (await admin.get("/admin/comics")).json()["meta"]["total"] == 5
+    lines = (await admin.get(f"{JOBS}/{done['id']}/logs?level=info")).json()["data"]
+    assert lines[1]["message"] == "Page 1: 2 series, 1 new"
+
+
+async def test_a_discovery_stops_at_maxpages(town: Town, site):
+    admin = await the_admin(town)
+    site.series = {f"s{number}": [1] for number in range(9)}
+    site.series["one"] = [1]
+    source, _ = await a_mapped_comic(admin, site.url, config={"maxpages": 2})
+    assert (await run(admin, source))["pagescount"] == 2
+    assert max(path for path in site.asked if path.startswith("/list-")) == "/list-2.html"
+
+
+async def test_a_paused_crawler_begins_nothing(town: Town, site):
+    admin = await the_admin(town)
+    source, comic = await a_mapped_comic(admin, site.url)
+    assert (await admin.post("/admin/crawler/pause", {"reason": "moving"})).json()["data"]["ispaused"] is True
+    job = await made(admin, JOBS, {"sourceid": source, "comicid": comic})
+    await asyncio.sleep(0.5)
+    assert (await admin.get(f"{JOBS}/{job['id']}")).json()["data"]["status"] == "queued"
+    assert (await admin.post("/admin/crawler/resume")).json()["data"] == {"ispaused": False, "pausedat": None}
+    assert (await until_over(admin, job["id"]))["status"] == "done"
