@@ -26,6 +26,12 @@ CHECKS = (
     "response_schema_conformance",
 )
 
+LEFT_OUT = {
+    "/api/v1/events": "a stream does not end",
+    "/api/v1/admin/crawler/jobs/{job_id}/events": "nor does this one",
+    "/api/v1/feeds/validate": "it calls whatever address is made up",
+}
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
@@ -40,7 +46,8 @@ def server(folder: Path) -> Iterator[str]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TSUZUKI_")}
     environ |= {"TSUZUKI_DATA_DIR": str(folder), "TSUZUKI_PASSWORD": "correct horse", "TSUZUKI_PORT": str(port)}
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([sys.executable, "-m", "tsuzuki", "serve"], env=environ, stdout=log, stderr=log)
+        command = [sys.executable, "-m", "tsuzuki", "serve", "--no-workers"]
+        process = subprocess.Popen(command, env=environ, stdout=log, stderr=log)
     try:
         _wait_for(port)
         yield f"http://127.0.0.1:{port}"
@@ -73,7 +80,8 @@ def test_every_answer_is_as_described(server, folder, request, with_token):
     command = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()", "run"]
     command += [f"{server}/api/v1/openapi.json", "--checks", ",".join(CHECKS), "--max-examples", str(examples)]
     command += ["--phases", "coverage,fuzzing", "--no-color", "--suppress-health-check", "all"]
-    command += ["--exclude-path", "/api/v1/events"]  # a stream does not end
+    for path in LEFT_OUT:
+        command += ["--exclude-path", path]
     if with_token:
         command += ["-H", f"Authorization: Bearer {asyncio.run(_token(folder))}"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=110)

@@ -141,7 +141,8 @@ def _responses(endpoint: Endpoint, signature: Signature, schemas: _Schemas) -> J
     success: Json = {"description": HTTPStatus(status).phrase}
     if not _has_no_data(signature.answer):
         success["content"] = _json_content(_envelope(signature.answer, schemas))
-    errors = sorted({*(status_of(kind) for kind in _errors(endpoint, signature)), 500})
+    reading = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE} if signature.body else set()
+    errors = sorted({*(status_of(kind) for kind in _errors(endpoint, signature)), *map(int, reading), 500})
     failure = _json_content(schemas.of(ErrorBody))
     described = {str(code): {"description": HTTPStatus(code).phrase, "content": failure} for code in errors}
     return {str(status): success, **described}

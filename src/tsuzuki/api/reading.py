@@ -69,7 +69,7 @@ def body_reader(form: type[Body], limit: int) -> Reader:
 
     async def read(request: Request) -> Body:
         if may_be_missing and _has_no_body(request):
-            return form()
+            return _decoded(form, {})
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
             raise Checked(Problem("body", "The body must be JSON, sent as Content-Type: application/json."))
