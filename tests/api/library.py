@@ -10,6 +10,7 @@ from typing import Any
 from tests.api.people import Town, Visitor, a_town
 from tests.net.builders import a_server, answer
 from tests.polling.builders import a_feed
+from tsuzuki.accounts.nouns import SYSTEM
 
 LOOPBACK = "127.0.0.0/8"
 
@@ -42,8 +43,6 @@ class Library:
 
     async def reader(self, **over: Any) -> "Reader":
         """Somebody with a tenant, and so a shelf, of their own."""
-        from tsuzuki.accounts.nouns import SYSTEM
-
         tenant = await self.town.accounts.tenants.add(SYSTEM, "A")
         return Reader(await self.town.signed_in(await self.town.add(tenant_id=tenant.public_id, **over)))
 
@@ -101,14 +100,17 @@ async def eventually(look: Callable[[], Awaitable[Any]], within: float = 15.0) -
 
 
 @asynccontextmanager
-async def a_library(folder: Path, database_url: str, **settings: object) -> AsyncIterator[Library]:
+async def a_library(
+    folder: Path, database_url: str, *, is_working: bool = True, **settings: object
+) -> AsyncIterator[Library]:
     """A server with workers, allowed to call loopback, and a publisher."""
     press = Press()
     async with a_server(press.handle) as server:
         press.url = server.url
         wanted = {"database_url": database_url, "allow_private_networks": LOOPBACK, **settings}
         async with a_town(folder, **wanted) as town:
-            town.crew.start()
+            if is_working:
+                town.crew.start()
             try:
                 yield Library(town, press)
             finally:

@@ -68,6 +68,7 @@ class Town:
         self.reading = opened.reading
         self.db = opened.db
         self.crew = opened.crew
+        self.bell = opened.way.bell
         self.app = opened.app
         self.time = time
         self.other_tenant = other_tenant

@@ -1,0 +1,87 @@
+"""From an empty database to a bookmark, as a release is verified by hand; and one fetch for everyone."""
+
+from contextlib import AsyncExitStack
+
+import pytest
+
+from tests.api.library import Library, Reader, a_library, eventually
+from tests.api.people import PASSWORD, Visitor
+from tests.app import Client
+from tests.delivery.builders import a_reader
+from tests.net.builders import a_server
+from tests.scale import scaled
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.times import MINUTE
+from tsuzuki.shelves.subscriptions.service import Wish
+from tsuzuki.worker.polls import POLL_BELL
+
+
+async def signed_in(client: Client) -> Reader:
+    """As a browser does it: password in, cookie out."""
+    answer = await client.post("/api/v1/sessions", {"password": PASSWORD})
+    assert answer.status == 200
+    name, _, value = answer.headers["set-cookie"].partition(";")[0].partition("=")
+    assert name == "tsuzuki"
+    return Reader(Visitor(client, cookie=value))
+
+
+async def test_the_release_checklist(empty_database_url, tmp_path):
+    """The schema bootstraps on an empty database; sign in, create feed, refresh, search, bookmark and delete it."""
+    url = empty_database_url.replace("sqlite://", "sqlite:///")
+    async with a_library(tmp_path, url) as library:
+        assert (await library.town.client.get("/readyz")).status == 200
+        wrong = await library.town.client.post("/api/v1/sessions", {"password": "wrong"})
+        assert wrong.status == 401
+        me = await signed_in(library.town.client)
+        feed = await me.follow(library.press.publish("/feed", "giraffe", title="The Daily"), 1)
+        library.press.publish("/feed", "elephant", "giraffe", title="The Daily")
+        await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
+        await me.until(f"/feeds/{feed['id']}", lambda found: found["item_count"] == 2)
+        found = await me.get("/search?q=elephant")
+        [hit] = found["items"]
+        assert "<mark>elephant</mark>" in hit["snippet"]
+        opened = await me.get(f"/items/{hit['id']}")
+        assert opened["content"] == "Words of elephant"
+        assert (await me.patch("/items/-/read", {"ids": [hit["id"]]}))["changed"] == 1
+        assert (await me.get("/counts"))["unread"] == 1
+        mark = await me.post("/bookmarks", {"item_id": hit["id"]})
+        assert [one["id"] for one in await me.get("/bookmarks")] == [mark["id"]]
+        await me.delete(f"/bookmarks/{mark['id']}")
+        assert await me.get("/bookmarks") == []
+        assert (await me.visitor.ask("DELETE", "/sessions")).status == 204
+        await me.get("/feeds", expect=401)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+async def test_however_many_follow_a_feed_it_is_fetched_once_a_round(database_url, tmp_path):
+    """R70: 1,000 shelves and 200 feeds make 200 fetches, and every shelf has its entries."""
+    shelves, feeds, rounds = scaled(20, 1000), scaled(10, 200), 2
+    url = database_url.replace("sqlite://", "sqlite:///")
+    async with a_library(tmp_path, url, is_working=False) as library, AsyncExitStack() as stack:
+        links = []
+        for number in range(feeds):  # a host of its own for each: no host is called by more than two at a time
+            host = f"127.1.{number // 200}.{number % 200 + 1}"
+            server = await stack.enter_async_context(a_server(library.press.handle, host=host))
+            library.press.publish(f"/{number}", "1")
+            links.append(f"{server.url}/{number}")
+        readers = [await a_reader(library.town.db) for _ in range(shelves)]
+        for shelf in readers:
+            for link in links:
+                await library.town.reading.subscriptions.add(shelf, Wish(link=link))
+        library.town.crew.start()
+        for round_ in range(1, rounds + 1):
+
+            async def is_over(wanted: int = feeds * round_) -> bool:
+                counts = [await item_counts(library, shelf) for shelf in (readers[0], readers[-1])]
+                return sum(library.press.asked.values()) >= wanted and counts == [[1] * feeds] * 2
+
+            await eventually(is_over, within=60.0)
+            assert set(library.press.asked.values()) == {round_}
+            assert len(library.press.asked) == feeds
+            library.town.time.pass_(31 * MINUTE)
+            library.town.bell.ring(POLL_BELL)
+
+
+async def item_counts(library: Library, shelf: ShelfId) -> list[int]:
+    return [feed.item_count for feed in await library.town.reading.subscriptions.list(shelf)]
