@@ -5,8 +5,9 @@ import os
 import random
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,15 +19,27 @@ from tsuzuki.connectors.local.connector import LocalConfig
 from tsuzuki.connectors.registry import ENTRY_POINTS, Registry, builtin, defined, installed
 from tsuzuki.coord.bell import Bell, MemoryBell
 from tsuzuki.coord.bell_wire import WiredBell
+from tsuzuki.coord.cache import Cache, MemoryCache, RedisCache
 from tsuzuki.coord.pacer import MemoryPacer, Pacer
+from tsuzuki.crawl.discovery import Discovery
+from tsuzuki.crawl.outcome import fail_abandoned
+from tsuzuki.crawl.running import Crawler, CrawlWays
+from tsuzuki.crawl.targeted import Targeted
+from tsuzuki.crawl.tasks import CRAWLS
 from tsuzuki.db import Database
+from tsuzuki.db.log.archive import archive_months
+from tsuzuki.db.log.partitions import ensure_partitions
+from tsuzuki.db.statistics import refresh_statistics
+from tsuzuki.delivery import housekeeping
 from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.delivery.notices.announcing import Announcer
 from tsuzuki.delivery.notices.sending import Sender
 from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
+from tsuzuki.ingest.housekeeping import forget_tombstones
 from tsuzuki.ingest.service import ChapterIngest, ItemIngest
 from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
-from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.model.ids import uuid7
+from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.net.guard import AllowList, Guard
 from tsuzuki.net.headers import user_agent
@@ -45,13 +58,15 @@ from tsuzuki.queue.tasks import Queue
 from tsuzuki.queue.worker import Worker
 from tsuzuki.settings import Settings
 from tsuzuki.worker.crew import Crew, Loop
+from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner
 from tsuzuki.worker.polls import POLL_BELL, PollLoop
 
 if TYPE_CHECKING:
     from tsuzuki.coord.connecting import Redis
 
+CRAWLER_CACHE = "crawler"
 Clock = Callable[[], Millis]
-QUEUES = (POLL_BELL, ITEMS.name, CHAPTERS.name, NOTICES.name, SENDS.name)
+QUEUES = (POLL_BELL, ITEMS.name, CHAPTERS.name, NOTICES.name, SENDS.name, CRAWLS.name, MAINTENANCE.name)
 
 
 class Outside(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +85,8 @@ class Way(msgspec.Struct, frozen=True, kw_only=True):
     poller: Poller
     tasks: Tasks
     bell: Bell
+    cache: Cache
+    crawler: Crawler
 
 
 @asynccontextmanager
@@ -96,7 +113,53 @@ async def open_way(
         conditions = Conditions(pace_of(settings), clock, random.random, bell.ring)
         options = PollOptions(lease=settings.task_lease)
         poller = Poller(db, outside.driver, outside.registry, conditions, folder_of=folder_of, options=options)
-        yield Way(outside=outside, poller=poller, tasks=Tasks(db, bell, clock), bell=bell)
+        cache = _cache(parts, bell, redis)
+        yield Way(
+            outside=outside,
+            poller=poller,
+            tasks=Tasks(db, bell, clock),
+            bell=bell,
+            cache=cache,
+            crawler=_crawler(settings, db, outside, poller, bell=bell, clock=clock, cache=cache),
+        )
+
+
+def _cache(parts: AsyncExitStack, bell: Bell, redis: "Redis | None") -> Cache:
+    """Shared by all processes where there is a Redis; else each has its own, and the bell tells it of writes."""
+    if redis is not None:
+        return RedisCache(redis, CRAWLER_CACHE)
+    return MemoryCache(bell, CRAWLER_CACHE, parts.enter_context(bell.listen(CRAWLER_CACHE)))
+
+
+def _crawler(
+    settings: Settings,
+    db: Database,
+    outside: Outside,
+    poller: Poller,
+    *,
+    bell: Bell,
+    clock: Clock,
+    cache: Cache,
+) -> Crawler:
+    """What does crawl jobs."""
+    discovery = Discovery(
+        db,
+        outside.registry,
+        outside.driver,
+        clock,
+        folder_of=folder_of,
+        new_id=lambda: uuid7(clock(), os.urandom(10)),
+        dice=random.random,
+    )
+    return Crawler(
+        db,
+        bell,
+        clock,
+        ways=CrawlWays(Targeted(db, poller, outside.driver, clock=clock, ring=bell.ring), discovery),
+        dice=os.urandom,
+        threshold=settings.disable_threshold,
+        changed=cache.forget,
+    )
 
 
 def pace_of(settings: Settings) -> Pace:
@@ -113,17 +176,34 @@ def crew(
     queues: Collection[str] = QUEUES,
     concurrency: int | None = None,
     timed: Timed = lambda _queue, _outcome, _seconds: None,
+    chores: Sequence[Chore] = (),
 ) -> Crew:
-    """The loops of this process for these queues. `concurrency` replaces each queue's own."""
+    """The loops of this process for these queues. `concurrency` replaces each queue's own, `chores` add to ours."""
     name = f"{socket.gethostname()}:{os.getpid()}"
     station = Station(db=db, bell=way.bell, clock=clock, name=name, timed=timed)
-    return Crew(list(_loops(way, settings, station, queues=queues, concurrency=concurrency)))
+    every_chore = [*way_chores(way, settings, db, clock), *chores]
+    return Crew(list(_loops(way, settings, station, every_chore, queues=queues, concurrency=concurrency)))
+
+
+def way_chores(way: Way, settings: Settings, db: Database, clock: Clock) -> list[Chore]:
+    """What the way needs done now and then; the long ones at night, where most people are in Europe."""
+    archive, threshold = settings.data_dir / "archive", settings.disable_threshold
+    return [
+        Chore(name="finished tasks", every=Millis(10 * MINUTE), work=way.tasks.prune),
+        Chore(name="abandoned crawls", every=MINUTE, work=partial(fail_abandoned, db, clock, threshold=threshold)),
+        Chore(name="events and outages", every=HOUR, work=lambda: housekeeping.prune(db, clock())),
+        Chore(name="log partitions", every=HOUR, work=lambda: ensure_partitions(db, clock())),
+        Chore(name="old logs", every=DAY, at=Millis(2 * HOUR), work=lambda: archive_months(db, archive, now=clock())),
+        Chore(name="tombstones", every=DAY, at=Millis(3 * HOUR), work=lambda: forget_tombstones(db, clock())),
+        Chore(name="statistics", every=DAY, at=Millis(4 * HOUR), work=lambda: refresh_statistics(db)),
+    ]
 
 
 def _loops(
     way: Way,
     settings: Settings,
     station: Station,
+    chores: Sequence[Chore],
     *,
     queues: Collection[str],
     concurrency: int | None,
@@ -136,14 +216,18 @@ def _loops(
             ingest_bells=(ITEMS.name, CHAPTERS.name),
             polled=lambda polled, seconds: station.timed(POLL_BELL, polled.outcome, seconds),
         )
-    for queue, handler in _handlers(way, station):
+    if MAINTENANCE.name in queues:
+        yield Planner(station.db, station.clock, chores)
+    for queue, handler in _handlers(way, station, chores):
         if queue.name in queues:
             most = concurrency or queue.settings.concurrency
             sized = msgspec.structs.replace(queue.settings, lease=settings.task_lease, concurrency=most)
             yield Worker(station, msgspec.structs.replace(queue, settings=sized), handler)
 
 
-def _handlers(way: Way, station: Station) -> Iterator[tuple[Queue[Any], Handler[Any] | BatchHandler[Any]]]:
+def _handlers(
+    way: Way, station: Station, chores: Sequence[Chore]
+) -> Iterator[tuple[Queue[Any], Handler[Any] | BatchHandler[Any]]]:
     """Every queue and who works it, in the order of the way."""
     db, bell, clock = station.db, way.bell, station.clock
 
@@ -154,6 +238,8 @@ def _handlers(way: Way, station: Station) -> Iterator[tuple[Queue[Any], Handler[
     yield CHAPTERS, ChapterIngest(db, clock=clock, after_commit=ring)
     yield NOTICES, Announcer(db, bell, clock)
     yield SENDS, Sender(db, way.outside.client, clock, dice=station.dice)
+    yield CRAWLS, way.crawler
+    yield MAINTENANCE, Housekeeper(db, clock, chores)
 
 
 # -- the parts

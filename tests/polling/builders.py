@@ -162,6 +162,10 @@ select title from item where feed_id = :id;
 select has_unstable_keys from feed where id = :id;
 -- name: drop_feeds
 delete from feed;
+-- name: add_tombstone
+insert into item_tombstone (feed_id, key, at) values (:feed_id, :key, :at);
+-- name: tombstones
+select at from item_tombstone order by key;
 -- name: link
 select link from feed where id = :id;
 """,

@@ -313,3 +313,15 @@ async def test_rel_28_two_items_of_one_page_under_lasting_keys_stay_two(db, poll
         await ingest(db, feed)
         clock.turn(30 * MINUTE)
     assert sorted(await db.read(lambda tx: tx.many(str, q.titles, id=feed))) == ["One", "Two"]
+
+
+async def test_rel_39d_what_was_pruned_stays_known_for_as_long_as_its_feed_lists_it(
+    db, poller, publisher, clock, watch, feed
+):
+    """Its tombstone is seen by the polls that see it, so that it does not grow old; that is written once a month."""
+    long_ago, lately = Millis(NOON - 300 * DAY), Millis(NOON - DAY)
+    for key, at in (("1", long_ago), ("2", lately), ("9", long_ago)):
+        await db.with_tx(lambda tx, key=key, at=at: tx.run(q.add_tombstone, feed_id=feed, key=key, at=at))
+    publisher.response = answer(200, a_feed("3", "2", "1"))
+    assert (await poll_one(poller)).found == 1
+    assert await db.read(lambda tx: tx.many(int, q.tombstones)) == [clock.now, lately, long_ago]

@@ -119,3 +119,8 @@ returning chapter_id;
 -- name: released
 -- R24: something new makes a watch hot again.
 update watch set last_release_at = :now where id = :id and (last_release_at is null or last_release_at < :now);
+
+-- name: prune_tombstones
+delete from item_tombstone where (feed_id, key) in (
+  select feed_id, key from item_tombstone where at < :before limit :most
+);

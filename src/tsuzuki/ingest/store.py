@@ -164,6 +164,11 @@ async def released_tx(tx: Tx, watch_id: WatchId, now: Millis) -> None:
     await tx.run(q.released, id=watch_id, now=now)
 
 
+async def prune_tombstones_tx(tx: Tx, *, before: Millis, most: int) -> int:
+    """Forget up to `most` tombstones that were last seen before then."""
+    return await tx.run(q.prune_tombstones, before=before, most=most)
+
+
 def last_of_each(found: Iterable[K]) -> list[K]:
     """One per key, the last one seen: PostgreSQL refuses to touch a row twice in one statement."""
     return list({each.key: each for each in found}.values())

@@ -11,7 +11,7 @@ from tsuzuki.ingest.tasks import ITEMS, LARGEST_BATCH, ItemBatch, item_hash
 from tsuzuki.model.errors import ShapeChanged, SourceError
 from tsuzuki.model.fetching import Validators
 from tsuzuki.model.harvest import FoundItem
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import DAY, Millis
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.policy import Answered, Watched, next_look, wants_full_fetch
@@ -33,6 +33,7 @@ from tsuzuki.polling.store import (
     known_items_tx,
     known_links_tx,
     move_feed_tx,
+    see_tombstones_tx,
 )
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.store import enqueue_many_tx
@@ -40,6 +41,8 @@ from tsuzuki.queue.tasks import NewTask
 from tsuzuki.sources.store import ClaimedWatch
 
 NOT_MODIFIED = 304
+SEE_TOMBSTONES_EVERY = Millis(30 * DAY)
+"""A tombstone that is still listed is kept; that it was seen is written this seldom."""
 
 
 class FeedPoll:
@@ -56,6 +59,7 @@ class FeedPoll:
         self._clock = conditions.clock
         self._ring = conditions.ring
         self._is_unstable = False
+        self._tombstones: list[str] = []
         self._is_full = wants_full_fetch(target.last_full_at, conditions.clock(), conditions.dice())
 
     async def run(self) -> int:
@@ -87,6 +91,7 @@ class FeedPoll:
 
     async def _compare_tx(self, tx: Tx, found: Mapping[str, FoundItem]) -> list[FoundItem]:
         known = await known_items_tx(tx, self._target.feed_id, found)
+        self._tombstones = [key for key, content in known.items() if content is None]
         strangers = {item.link_key: item for key, item in found.items() if key not in known and item.link_key}
         renamed = await self._renamed_tx(tx, strangers, found) if strangers else {}
         changed = []
@@ -119,6 +124,9 @@ class FeedPoll:
             if outcome.harvest is not None:
                 unstable = outcome.harvest.unstable_keys or self._is_unstable
                 await describe_feed_tx(tx, self._target.feed_id, outcome.harvest, has_unstable_keys=unstable, now=now)
+            if self._tombstones:
+                before = Millis(now - SEE_TOMBSTONES_EVERY)
+                await see_tombstones_tx(tx, self._target.feed_id, self._tombstones, before=before, now=now)
             if moved.to is not None and is_believed(moved, now):
                 await move_feed_tx(tx, self._target.feed_id, moved.to, now)
             await enqueue_many_tx(tx, ITEMS, self._tasks(found), now=now)

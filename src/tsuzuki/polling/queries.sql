@@ -66,6 +66,12 @@ select item_tombstone.key, null from item_tombstone
 join json_each(cast(:rows as text)) on item_tombstone.key = value ->> 'key'
 where item_tombstone.feed_id = :feed_id;
 
+-- name: see_tombstones
+-- REL-39d: one that a feed still lists stays; written once a month at most.
+update item_tombstone set at = :now
+where feed_id = :feed_id and at < :before
+  and key in (select value ->> 0 from json_each(cast(:rows as text)));
+
 -- name: known_links
 -- REL-27: what is stored under these pages, whatever its key.
 select item.key, item.link_key, item.content_hash from item

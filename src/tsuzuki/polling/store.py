@@ -153,6 +153,11 @@ async def known_items_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str]) -> dict[s
     return _by_key(await tx.bulk(_Known, q.known_items, [{"key": key} for key in keys], feed_id=feed_id))
 
 
+async def see_tombstones_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str], *, before: Millis, now: Millis) -> int:
+    """Remember that items which were pruned are still listed, where that was last written before then."""
+    return await tx.run(q.see_tombstones, rows=[[key] for key in keys], feed_id=feed_id, before=before, now=now)
+
+
 async def known_links_tx(tx: Tx, feed_id: FeedId, links: Iterable[str]) -> list[KnownLink]:
     """The stored items of these pages."""
     return await tx.bulk(KnownLink, q.known_links, [{"link_key": link} for link in links], feed_id=feed_id)

@@ -1,0 +1,259 @@
+"""The scheduler against a model of it: whatever happens, no poll comes early, twice or never.
+
+The model knows only what was promised: when each watch may be polled at the earliest, until when it is leased, whether
+a person asked for it. Steps are everything that can happen to a scheduler: time, several processes that claim, polls
+that succeed, fail or die, refreshes, suspensions, and clocks that step.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from tests.builders import NOON, stored_feed, stored_watch
+from tests.polling.builders import Clock
+from tests.scale import SOAK
+from tsuzuki.db import Database, DatabaseOptions, open_database
+from tsuzuki.db.migrate import migrate
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.ids import WatchId
+from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
+from tsuzuki.polling.policy import COLD, HOT, WARM, Answered, Failed, Pace, Watched, next_look
+from tsuzuki.polling.saving import Conditions
+from tsuzuki.polling.service import Poller, PollOptions
+from tsuzuki.polling.store import Answer, Failure, save_answer_tx, save_failure_tx
+from tsuzuki.sources.store import ClaimedWatch
+
+T = TypeVar("T")
+
+LEASE = Millis(30 * SECOND)
+PACE = Pace(Millis(30 * MINUTE), Millis(48 * HOUR))
+HOSTS = ("a.example", "b.example", "c.example", "d.example")
+PER_HOST = 2
+WATCHES = 10
+RUNS, STEPS = 200, 60
+
+q = parse_queries(
+    "tests",
+    """
+-- name: suspend
+update watch set suspended_at = 1 where id = :id;
+-- name: resume
+update watch set suspended_at = null where id = :id;
+-- name: watches
+select id, next_check_at, lease_until from watch;
+""",
+)
+
+
+class Row(msgspec.Struct, frozen=True):
+    id: WatchId
+    next_check_at: Millis
+    lease_until: Millis | None
+
+
+class Model(msgspec.Struct):
+    """What was promised about one watch."""
+
+    host: str
+    due_at: Millis
+    failures: int = 0
+    is_suspended: bool = False
+    is_asked_for: bool = False
+    leased_until: Millis | None = None
+    token: int = 0
+
+    def is_free(self, now: Millis) -> bool:
+        return self.leased_until is None or self.leased_until <= now
+
+    def may_be_polled(self, now: Millis) -> bool:
+        wanted = self.is_asked_for or (not self.is_suspended and self.due_at <= now)
+        return wanted and self.is_free(now)
+
+
+class Scheduling(RuleBasedStateMachine):
+    """Two processes over one database, and a clock that is turned."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._folder = TemporaryDirectory()
+        self._loop = asyncio.new_event_loop()
+        self.clock = Clock()
+        self.models: dict[WatchId, Model] = {}
+        self.held: list[ClaimedWatch] = []
+        self.db: Database = self._await(self._open())
+        conditions = Conditions(PACE, self.clock, lambda: 0.5)
+        missing: Any = None
+        self.pollers = [
+            Poller(
+                self.db,
+                missing,
+                missing,
+                conditions,
+                folder_of=missing,
+                options=PollOptions(lease=LEASE, per_host=PER_HOST),
+            )
+            for _ in range(2)
+        ]
+
+    async def _open(self) -> Database:
+        options = DatabaseOptions(f"sqlite://{Path(self._folder.name) / 'tsuzuki.db'}")
+        await migrate(options, now=NOON)
+        return await open_database(options)
+
+    def _await(self, work: Awaitable[T]) -> T:
+        return self._loop.run_until_complete(_coroutine(work))
+
+    def teardown(self) -> None:
+        self._await(self.db.close())
+        self._loop.close()
+        self._folder.cleanup()
+
+    @initialize(offsets=st.lists(st.integers(0, 2 * HOUR), min_size=WATCHES, max_size=WATCHES))
+    def add_watches(self, offsets: list[int]) -> None:
+        for number, offset in enumerate(offsets):
+            host, due_at = HOSTS[number % len(HOSTS)], Millis(NOON + offset)
+            watch = self._await(self._add(host, due_at, priority=(HOT, WARM, COLD)[number % 3]))
+            self.models[watch] = Model(host, due_at)
+
+    async def _add(self, host: str, due_at: Millis, priority: int) -> WatchId:
+        return await stored_watch(
+            self.db, await stored_feed(self.db), host=host, next_check_at=due_at, priority=priority
+        )
+
+    # -- what happens
+
+    @rule(span=st.sampled_from([SECOND, 6 * SECOND, LEASE, MINUTE, 10 * MINUTE, 31 * MINUTE, 3 * HOUR, 3 * DAY]))
+    def time_passes(self, span: Millis) -> None:
+        self.clock.turn(span)
+
+    @rule(back=st.sampled_from([SECOND, MINUTE, HOUR]))
+    def the_clock_steps_back(self, back: Millis) -> None:
+        self.clock.turn(-back)
+
+    @rule(process=st.integers(0, 1), slots=st.integers(1, 12))
+    def claim(self, process: int, slots: int) -> None:
+        now = self.clock()
+        allowed = {watch for watch, model in self.models.items() if model.may_be_polled(now)}
+        claimed = self._await(self.pollers[process].claim(slots, {}))
+        ids = [watch.id for watch in claimed]
+        assert len(set(ids)) == len(ids) <= slots, "claimed twice, or more than there are places"
+        assert set(ids) <= allowed, "an early poll, or one of a watch that somebody polls"
+        per_host = [self.models[watch].host for watch in ids]
+        assert all(per_host.count(host) <= PER_HOST for host in per_host), "a host took more than its share"
+        if allowed:
+            assert ids, "something is due, there is a place, and nothing was taken"
+        for watch in claimed:
+            model = self.models[watch.id]
+            assert watch.lease_token > model.token, "a token that was given out before"
+            model.token, model.leased_until = watch.lease_token, Millis(now + LEASE)
+            model.due_at, model.is_asked_for = Millis(now + LEASE), False
+        self.held += claimed
+        self._learn_of_deferrals(allowed - set(ids), now)
+
+    def _learn_of_deferrals(self, left: set[WatchId], now: Millis) -> None:
+        """What was left because its host has its share waits a moment, and no longer."""
+        rows = {row.id: row for row in self._rows()}
+        for watch in left:
+            row, model = rows[watch], self.models[watch]
+            assert row.lease_until is None or row.lease_until <= now, "leased, and not given to anybody"
+            if not model.is_suspended:
+                assert row.next_check_at <= now + 5 * SECOND, "put off for longer than a moment"
+            model.due_at = row.next_check_at
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), outcome=st.sampled_from(["answered", "failed", "died"]))
+    def a_poll_ends(self, data: st.DataObject, outcome: str) -> None:
+        watch = self.held.pop(data.draw(st.integers(0, len(self.held) - 1)))
+        model, now = self.models[watch.id], self.clock()
+        if outcome == "died":
+            return  # its lease runs out by itself
+        is_ours = watch.lease_token == model.token
+        saved = self._await(self._save(watch, model, is_answered=outcome == "answered"))
+        assert saved is is_ours, "whoever lost the lease wrote, or whoever has it could not"
+        if is_ours:
+            model.leased_until = None
+            model.failures = 0 if outcome == "answered" else model.failures + 1
+            model.due_at = next(row for row in self._rows() if row.id == watch.id).next_check_at
+            assert PACE.interval <= model.due_at - now <= PACE.ceiling, "a delay beyond its bounds"
+
+    async def _save(self, watch: ClaimedWatch, model: Model, *, is_answered: bool) -> bool:
+        now, watched = self.clock(), Watched(kind="feed", last_release_at=NOON)
+        if is_answered:
+            look = next_look(watched, Answered(), PACE, now)
+            assert look.at is not None
+            answer = Answer(next_check_at=look.at, why=look.why, priority=look.priority, status=200)
+            return await self.db.with_tx(lambda tx: save_answer_tx(tx, watch, answer, now))
+        look = next_look(watched, Failed(model.failures + 1), PACE, now)
+        assert look.at is not None
+        failure = Failure(
+            next_check_at=look.at, why=look.why, priority=look.priority, status=500, error="no", error_code="x"
+        )
+        return await self.db.with_tx(lambda tx: save_failure_tx(tx, watch, failure, now)) is not None
+
+    @rule(number=st.integers(0, WATCHES - 1))
+    def somebody_asks(self, number: int) -> None:
+        watch = list(self.models)[number]
+        is_new = self._await(self.pollers[0].ask_refresh(watch))
+        assert is_new is not self.models[watch].is_asked_for
+        self.models[watch].is_asked_for = True
+
+    @rule(number=st.integers(0, WATCHES - 1), is_suspended=st.booleans())
+    def somebody_suspends_or_resumes(self, number: int, is_suspended: bool) -> None:
+        watch = list(self.models)[number]
+        query = q.suspend if is_suspended else q.resume
+        self._await(self.db.with_tx(lambda tx: tx.run(query, id=watch)))
+        self.models[watch].is_suspended = is_suspended
+
+    # -- what always holds
+
+    def _rows(self) -> list[Row]:
+        return self._await(self.db.read(lambda tx: tx.many(Row, q.watches)))
+
+    @invariant()
+    def no_watch_is_never_due(self) -> None:
+        """I5: what the table says is what was promised, and it is never further off than the ceiling."""
+        if not self.models:
+            return
+        for row in self._rows():
+            assert row.next_check_at == self.models[row.id].due_at
+            assert row.next_check_at - self.latest <= max(PACE.ceiling, 2 * HOUR)
+
+    @property
+    def latest(self) -> Millis:
+        """The clock as it was at its furthest: what was promised then still stands."""
+        self._latest = max(getattr(self, "_latest", NOON), self.clock())
+        return self._latest
+
+
+async def _coroutine(work: Awaitable[T]) -> T:
+    return await work
+
+
+@pytest.mark.soak
+def test_no_poll_comes_early_or_twice_or_never_whatever_happens():
+    """R25, REL-09, REL-19g, REL-39: 200 runs of 60 steps in the soak, a tenth of them ordinarily."""
+    runs = RUNS if os.environ.get(SOAK) else RUNS // 10
+    bounds = settings(
+        max_examples=runs,
+        stateful_step_count=STEPS,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    run_state_machine_as_test(Scheduling, settings=bounds)
