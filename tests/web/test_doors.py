@@ -42,6 +42,7 @@ async def test_the_first_visit_leads_from_the_front_page_to_a_signed_in_administ
             front = await guest.see("/")
             assert 'href="/setup"' in front.text
             assert 'class="button" href="/sign-in"' not in front.text
+            assert (await guest.see("/sign-in")).headers["location"] == "/setup"
             form = await guest.see("/setup")
             assert (form.status, value_of(form, "username"), focus_of(form)) == (200, "admin", ["code"])
             typed = {"code": f" {code.upper()} ", "username": "Me", "password": PASSWORD, "repeat": PASSWORD}
@@ -218,7 +219,8 @@ async def test_an_invitation_makes_one_account_and_no_second(town):
     code = (await town.accounts.invites.make(inviter, "reader", None)).code
     guest = Guest(town.client)
     form = await guest.see(f"/invite?code={code}")
-    assert (form.status, value_of(form, "code")) == (200, code)
+    assert (form.status, value_of(form, "code"), focus_of(form)) == (200, code, ["username"])
+    assert focus_of(await guest.see("/invite")) == ["code"]
     typed = {"code": code, "username": "admin", "password": PASSWORD, "repeat": PASSWORD}
     taken = await guest.send("/invite", typed)
     assert (taken.status, error_of(taken, "username")) == (409, "The name admin is taken.")

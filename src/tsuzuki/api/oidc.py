@@ -46,6 +46,7 @@ async def show_oidc(door: OidcDoor) -> EnabledView:
 
 async def begin_oidc(request: Request, query: LoginQuery, door: OidcDoor, callers: Callers) -> LoginView:
     """Begins a sign-in; for someone who is signed in, the linking of their account."""
+    door.opened()  # before anything is said about the caller
     return LoginView(await door.begin(request, await callers.of(request), query.next))
 
 

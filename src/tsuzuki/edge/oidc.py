@@ -20,10 +20,14 @@ class OidcDoor(msgspec.Struct, frozen=True):
     oidc: Oidc | None = None
     name: str = ""
 
-    async def begin(self, request: Request, caller: Caller | None, wish: str) -> str:
-        """Where to send the browser, which is given the flow's cookie; NotFound where there is no provider."""
+    def opened(self) -> Oidc:
+        """What is behind the door; NotFound where there is no provider."""
         if self.oidc is None:
             raise NotFound("There is no identity provider to sign in at.")
-        begun = await self.oidc.begin(caller, wish, address=address_of(request))
+        return self.oidc
+
+    async def begin(self, request: Request, caller: Caller | None, wish: str) -> str:
+        """Where to send the browser, which is given the flow's cookie; NotFound where there is no provider."""
+        begun = await self.opened().begin(caller, wish, address=address_of(request))
         FLOW.set(request, begun.key)
         return begun.url

@@ -17,6 +17,8 @@ from tsuzuki.web.forms import see
 from tsuzuki.web.rendering import Pages
 
 SIGN_IN = "/sign-in"
+ACCOUNT = "/account"
+SETUP = "/setup"
 
 Owned = Callable[[Request, Caller], Awaitable[Response]]
 """A handler for someone who is signed in."""

@@ -6,10 +6,9 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.entering import leave
 from tsuzuki.edge.routing import Resource
-from tsuzuki.web.account import ACCOUNT
 from tsuzuki.web.forms import see
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.site import SIGN_IN, Site, with_query
+from tsuzuki.web.site import ACCOUNT, SIGN_IN, Site, with_query
 
 
 def device_pages(site: Site) -> tuple[Resource, ...]:

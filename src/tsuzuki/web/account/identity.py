@@ -5,10 +5,9 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource
-from tsuzuki.web.account import ACCOUNT
 from tsuzuki.web.doors.provider import to_provider
 from tsuzuki.web.forms import see
-from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.site import ACCOUNT, Site, with_query
 
 
 def identity_pages(site: Site) -> tuple[Resource, ...]:

@@ -11,10 +11,9 @@ from tsuzuki.accounts.policy import SHORTEST_PASSWORD
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
-from tsuzuki.web.account import ACCOUNT
 from tsuzuki.web.forms import BLANK, Sheet
 from tsuzuki.web.messages import said
-from tsuzuki.web.site import Site
+from tsuzuki.web.site import ACCOUNT, Site
 
 
 class DeviceRow(msgspec.Struct, frozen=True):

@@ -5,10 +5,9 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource
-from tsuzuki.web.account import ACCOUNT
 from tsuzuki.web.account.page import Notes, show_account
 from tsuzuki.web.forms import Form, Rules, Sheet, fill, must_match, see
-from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.site import ACCOUNT, Site, with_query
 
 
 def password_page(site: Site) -> Resource:

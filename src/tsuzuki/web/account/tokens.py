@@ -7,12 +7,11 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.tokens import Wish, read_scopes
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.web.account import ACCOUNT
 from tsuzuki.web.account.page import Notes, show_account
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.messages import say
-from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.site import ACCOUNT, Site, with_query
 
 LONGEST_NAME = 100
 LIVES = {"30": 30, "90": 90, "365": 365, "never": None}

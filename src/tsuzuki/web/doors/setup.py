@@ -10,9 +10,8 @@ from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, Unauthorized
 from tsuzuki.web.doors.joining import accepted_of
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, see
-from tsuzuki.web.site import SIGN_IN, Site
+from tsuzuki.web.site import SETUP, SIGN_IN, Site
 
-PATH = "/setup"
 _RULES = Rules(keep=("code", "username"), beside={Unauthorized: "code"})
 
 
@@ -35,4 +34,4 @@ def setup_page(site: Site) -> Resource:
 
         return await fill(request, act, show, rules=_RULES)
 
-    return Resource(PATH, {"GET": show_setup, "POST": set_up})
+    return Resource(SETUP, {"GET": show_setup, "POST": set_up})

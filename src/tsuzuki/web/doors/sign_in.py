@@ -7,10 +7,9 @@ from tsuzuki.accounts.oidc.policy import local_path
 from tsuzuki.edge.entering import enter
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Unauthorized
-from tsuzuki.web.account import ACCOUNT
 from tsuzuki.web.forms import Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.messages import said, say
-from tsuzuki.web.site import SIGN_IN, Site, with_query
+from tsuzuki.web.site import ACCOUNT, SETUP, SIGN_IN, Site, with_query
 
 _RULES = Rules(keep=("username", "next"), beside={Unauthorized: "password"})
 
@@ -30,6 +29,8 @@ def sign_in_page(site: Site) -> Resource:
         reason = said("reason", word)
         if await site.visitor(request) is not None:  # who links an account comes back here too
             return see(with_query(ACCOUNT, reason=word) if reason else local_path(asked.get("next", "/")))
+        if not site.oidc.name and await site.accounts.setup.is_needed():
+            return see(SETUP)  # nobody has a password, and nobody vouches for anyone
         return await show(Sheet(values={"next": (asked.get("next", "/"),)}), reason, said("done", asked.get("done")))
 
     async def sign_in(request: Request) -> Response:
