@@ -110,6 +110,11 @@ POLICY = {
     "GET /api/v1/inbox": READ,
     "GET /api/v1/events": READ,
     "GET /api/v1/counts": READ,
+    "GET /api/v1/channels": READ,
+    "POST /api/v1/channels": WRITE,
+    "PATCH /api/v1/channels/{channel_id}": WRITE,
+    "DELETE /api/v1/channels/{channel_id}": WRITE,
+    "POST /api/v1/channels/{channel_id}/test": WRITE,
     "GET /api/v1/admin/users": ADMIN,
     "POST /api/v1/admin/users": ADMIN,
     "GET /api/v1/admin/users/{user_id}": ADMIN,
@@ -338,6 +343,12 @@ async def _bookmark_of(town: Town, user: User) -> PublicId:
     return (await town.reading.bookmarks.add(await _shelf_of(town, user), new)).public_id
 
 
+async def _channel_of(town: Town, user: User) -> PublicId:
+    config = {"url": "http://93.184.216.34/hook"}
+    added = await town.channels.add(await _shelf_of(town, user), "webhook", name=secrets.token_hex(8), config=config)
+    return added.channel.id
+
+
 async def _source_of(town: Town, _: User) -> str:
     name = secrets.token_hex(4)
     wanted = Wanted(name=name, slug=name, base_url="https://example.org")
@@ -387,6 +398,7 @@ OBJECTS: dict[str, Callable[[Town, User], Awaitable[Filling]]] = {
     "feed_id": _feed_of,
     "item_id": _item_of,
     "bookmark_id": _bookmark_of,
+    "channel_id": _channel_of,
     "source_id": _source_of,
     "job_id": _job_of,
     "comic_id": _comic_of,

@@ -193,3 +193,22 @@ async def test_a_second_signal_ends_at_once():
 async def _get(session: aiohttp.ClientSession, url: str) -> tuple[int, str]:
     async with session.get(url) as response:
         return response.status, await response.text()
+
+
+async def test_an_open_stream_of_events_does_not_hold_up_the_stop(tmp_path):
+    async with serve(tmp_path, "--port", "0", PASSWORD="correct horse") as child:
+        found = re.search(r"http://127\.0\.0\.1:\d+", await line_of(child))
+        assert found is not None
+        api = f"{found[0]}/api/v1"
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+            async with session.post(f"{api}/sessions", json={"password": "correct horse"}) as response:
+                assert response.status == 200
+            async with session.get(f"{api}/events") as stream:
+                assert (await stream.content.readline()).strip()
+                began = time.monotonic()
+                child.send_signal(signal.SIGTERM)
+                await asyncio.wait_for(stream.content.read(), 10)
+            _, err = await asyncio.wait_for(child.communicate(), 10)
+    assert child.returncode == 0
+    assert time.monotonic() - began < 6  # the grace would be ten
+    assert b'"level":"error"' not in err

@@ -24,11 +24,16 @@ from tsuzuki.api.about import About
 from tsuzuki.api.build import build_api
 from tsuzuki.api.feeds import Door
 from tsuzuki.api.gate import AccountsGate
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.coord.cache import Cache
+from tsuzuki.crawl.services import Crawling, build_crawling
+from tsuzuki.crawl.services import Ground as CrawlGround
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.inbox.service import Inbox
+from tsuzuki.delivery.notices.service import Channels
 from tsuzuki.edge.auth import Callers
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.oidc import OidcDoor
@@ -38,17 +43,18 @@ from tsuzuki.edge.stack import build_app
 from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId, uuid7
-from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.model.times import HOUR, SECOND, Millis
 from tsuzuki.polling.shelving import ForShelves
 from tsuzuki.queue.station import Timed
 from tsuzuki.settings import Settings
 from tsuzuki.shelves.ground import Ground as ShelvesGround
 from tsuzuki.shelves.services import Reading, build_reading
-from tsuzuki.way import QUEUES, Way, crew, open_way
+from tsuzuki.way import QUEUES, Way, client_options, crew, open_way
 from tsuzuki.web.build import build_web
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import Site
 from tsuzuki.worker.crew import Crew
+from tsuzuki.worker.maintenance import Chore
 from tsuzuki.worker.polls import POLL_BELL
 
 if TYPE_CHECKING:
@@ -68,7 +74,10 @@ class Tsuzuki(msgspec.Struct, frozen=True):
     db: Database
     accounts: Accounts
     reading: Reading
+    crawling: Crawling
     way: Way
+    channels: Channels
+    events: Events
     metrics: Metrics
     app: ASGIApp
     crew: Crew
@@ -163,21 +172,37 @@ async def open_tsuzuki(
         db = MeasuredDatabase(opened, metrics.transacted)
         redis = _open_redis(parts, settings)
         way = await parts.enter_async_context(open_way(settings, db, clock=clock, redis=redis))
-        loops = crew(way, settings, db, clock=clock, queues=queues, concurrency=concurrency, timed=_timed(metrics))
+        accounts = accounts_of(settings, db, clock)
+        loops = crew(
+            way,
+            settings,
+            db,
+            clock=clock,
+            queues=queues,
+            concurrency=concurrency,
+            timed=_timed(metrics),
+            chores=[Chore(name="expired sessions", every=HOUR, work=accounts.forget_old)],
+        )
         asked = probes(
             {"database": db.ping, "queue": partial(_queue_answers, way, loops)},
             metrics,
             helpers={} if redis is None else {"redis": redis.ping},
             measure=partial(_measure_queues, way, metrics, clock),
         )
-        accounts = accounts_of(settings, db, clock)
         await _welcome(accounts, settings)
         reading = reading_of(way, db, clock)
+        crawling = crawling_of(settings, way, db, clock)
+        events = _open_events(parts, way, db, clock)
+        channels = Channels(db, way.outside.client, way.bell, clock=clock)
         services = {
             Door: Door(accounts.oneself, reading.subscriptions, way.outside.trier),
             Inbox: Inbox(db),
-            Events: _open_events(parts, way, db, clock),
+            Events: events,
+            Channels: channels,
             **reading.by_type(),
+            **crawling.by_type(),
+            Cache: way.cache,
+            Registry: way.outside.registry,
         }
         yield Tsuzuki(
             settings=settings,
@@ -186,7 +211,10 @@ async def open_tsuzuki(
             db=db,
             accounts=accounts,
             reading=reading,
+            crawling=crawling,
             way=way,
+            channels=channels,
+            events=events,
             metrics=metrics,
             app=_build_app(settings, accounts, metrics, asked, services=services),
             crew=loops,
@@ -201,6 +229,22 @@ def reading_of(way: Way, db: Database, clock: Clock) -> Reading:
     """The services of shelves, joined to what lies above them."""
     above = ForShelves(way.poller, way.outside.client, way.bell, poll_bell=POLL_BELL)
     return build_reading(ShelvesGround(db, clock, partial(_new_id, clock), above))
+
+
+def crawling_of(settings: Settings, way: Way, db: Database, clock: Clock) -> Crawling:
+    """The services of sources, comics and crawl jobs."""
+    ground = CrawlGround(
+        db=db,
+        bell=way.bell,
+        clock=clock,
+        dice=os.urandom,
+        registry=way.outside.registry,
+        guard=client_options(settings).guard,
+        cache=way.cache,
+        tasks=way.tasks,
+        due=partial(way.bell.ring, POLL_BELL),
+    )
+    return build_crawling(ground)
 
 
 def _open_events(parts: AsyncExitStack, way: Way, db: Database, clock: Clock) -> Events:

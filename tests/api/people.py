@@ -66,9 +66,11 @@ class Town:
         self.client = client
         self.accounts = opened.accounts
         self.reading = opened.reading
-        self.db = opened.db
+        self.crawling = opened.crawling
+        self.channels = opened.channels
         self.crew = opened.crew
         self.bell = opened.way.bell
+        self.db = opened.db
         self.app = opened.app
         self.time = time
         self.other_tenant = other_tenant

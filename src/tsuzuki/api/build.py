@@ -12,6 +12,12 @@ from tsuzuki.api import (
     about,
     auditlog,
     bookmarks,
+    channels,
+    comics,
+    crawler_health,
+    crawler_jobs,
+    crawler_sources,
+    deadletters,
     events,
     feeds,
     groups,
@@ -47,9 +53,15 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *bookmarks.ENDPOINTS,
     *inbox.ENDPOINTS,
     *events.ENDPOINTS,
+    *channels.ENDPOINTS,
     *users.ENDPOINTS,
     *tenants.ENDPOINTS,
     *auditlog.ENDPOINTS,
+    *crawler_sources.ENDPOINTS,
+    *crawler_health.ENDPOINTS,
+    *crawler_jobs.ENDPOINTS,
+    *comics.ENDPOINTS,
+    *deadletters.ENDPOINTS,
 )
 """A domain's module is added here; `bootstrap` adds the services that its handlers name."""
 

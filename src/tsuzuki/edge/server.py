@@ -78,9 +78,11 @@ class Server(uvicorn.Server):
         *,
         trusted_proxies: Sequence[str] = (),
         on_started: Callable[[], None] | None = None,
+        on_stopping: Callable[[], None] | None = None,
         grace_s: int = GRACE_S,
     ) -> None:
         self._on_started = on_started
+        self._on_stopping = on_stopping
         super().__init__(
             uvicorn.Config(
                 app,
@@ -100,6 +102,12 @@ class Server(uvicorn.Server):
     def stop(self) -> None:
         """Take no new connection, finish what is open, return from `serve`."""
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's; first those are told who would keep an answer open for ever, such as streams of events."""
+        if self._on_stopping is not None:
+            self._on_stopping()
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn's, and say so."""
