@@ -7,8 +7,9 @@ from tsuzuki.model.ids import ItemId, PublicId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.search.policy import Sought, is_named, parse_search, snippet
 from tsuzuki.shelves.store import FAR, Narrowed, SeriesHit, item_texts_tx, search_items_tx, search_series_tx
-from tsuzuki.shelves.subscriptions.nouns import Subscription
-from tsuzuki.shelves.subscriptions.store import list_subscriptions_tx
+from tsuzuki.shelves.subscriptions.nouns import FeedName, Subscription
+from tsuzuki.shelves.subscriptions.service import own_subscription_tx
+from tsuzuki.shelves.subscriptions.store import feed_names_tx
 
 
 class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,16 +55,17 @@ class Search:
         return await self._db.read(lambda tx: self._find_tx(tx, shelf_id, sought, most))
 
     async def _find_tx(self, tx: Tx, shelf_id: ShelfId, sought: Sought, most: int) -> Results:
-        feeds = await list_subscriptions_tx(tx, shelf_id)
+        feeds = await feed_names_tx(tx, shelf_id)
         items = await self._items_tx(tx, shelf_id, sought, feeds, most=most)
         if _is_narrowed(sought):
             return Results([], items, [])
         named = [feed for feed in feeds if is_named(sought, feed.name, feed.title, feed.link)]
+        found = [await own_subscription_tx(tx, shelf_id, feed.public_id) for feed in named[:most]]
         series = [_series(hit) for hit in await search_series_tx(tx, sought.terms, most)]
-        return Results(named[:most], items, series)
+        return Results(found, items, series)
 
     async def _items_tx(
-        self, tx: Tx, shelf_id: ShelfId, sought: Sought, feeds: list[Subscription], *, most: int
+        self, tx: Tx, shelf_id: ShelfId, sought: Sought, feeds: list[FeedName], *, most: int
     ) -> list[FoundItem]:
         shown = {feed.feed_id: feed.public_id for feed in feeds}
         narrowed = Narrowed(
@@ -87,7 +89,7 @@ class Search:
         ]
 
 
-def _is_meant(feed: Subscription, name: str) -> bool:
+def _is_meant(feed: FeedName, name: str) -> bool:
     """`feed:` names a part of what the feed is called."""
     return any(name.casefold() in known.casefold() for known in (feed.name, feed.title, feed.link))
 

@@ -67,6 +67,16 @@ class Subscription(msgspec.Struct, frozen=True):
         return "error" if self.consecutive_failures else "ok"
 
 
+class FeedName(msgspec.Struct, frozen=True):
+    """What a feed of the shelf is called."""
+
+    public_id: PublicId
+    feed_id: FeedId
+    name: str
+    title: str
+    link: str
+
+
 class NewRow(msgspec.Struct, frozen=True, kw_only=True):
     """A subscription to be stored."""
 

@@ -31,6 +31,13 @@ order by subscription.id;
 select {columns} from {tables}
 where subscription.shelf_id = :shelf_id and subscription.public_id = :public_id;
 
+-- name: feed_names
+-- Without the counts, which a search does not need of all.
+select subscription.public_id, subscription.feed_id, subscription.name, feed.title, feed.link
+from subscription join feed on feed.id = subscription.feed_id
+where subscription.shelf_id = :shelf_id
+order by subscription.id;
+
 -- name: find_subscription_to
 select subscription.public_id from subscription
 join feed on feed.id = subscription.feed_id
