@@ -1,0 +1,76 @@
+"""A publisher in a process of its own, as fast as asyncio allows: `python -m bench._publisher` prints its port.
+
+`/same/N` never changes and knows its ETag; `/mute/N` never changes and says so to nobody; `/new/N` has ten new items at
+every call.
+"""
+
+import asyncio
+import itertools
+
+TAG = b'"a"'
+ITEMS = 10
+
+_count = itertools.count()
+
+
+def feed(name: str, edition: int) -> bytes:
+    """An ordinary feed of ten items, about 12 kB."""
+    words = "<p>" + "Words of this installment, which go on for a while. " * 18 + "</p>"
+    rows = "".join(
+        f"<item><guid isPermaLink='false'>{name}-{edition}-{number}</guid><title>Item {number} of {edition}</title>"
+        f"<link>https://example.org/{name}/{edition}/{number}</link><pubDate>Sun, 22 Feb 2026 12:00:00 GMT</pubDate>"
+        f"<description><![CDATA[{words}]]></description></item>"
+        for number in range(ITEMS)
+    )
+    return f"<rss version='2.0'><channel><title>{name}</title>{rows}</channel></rss>".encode()
+
+
+_SAME = feed("same", 0)
+
+
+class Connection(asyncio.Protocol):
+    """Keep-alive, no pipelining, heads only."""
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._head += data
+        while b"\r\n\r\n" in self._head:
+            head, _, self._head = self._head.partition(b"\r\n\r\n")
+            assert self._transport is not None
+            self._transport.write(answer(head))
+
+
+def answer(head: bytes) -> bytes:
+    path = head.split(b" ", 2)[1]
+    if path.startswith(b"/same"):
+        if b'none-match: "a"' in head.lower():
+            return b'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\n\r\n'
+        return _ok(_SAME, b'ETag: "a"\r\n')
+    if path.startswith(b"/mute"):
+        return _ok(_SAME)
+    return _ok(feed(path.decode().rpartition("/")[2], next(_count)))
+
+
+def _ok(body: bytes, more: bytes = b"") -> bytes:
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/rss+xml\r\n%sContent-Length: %d\r\n\r\n%s" % (
+        more,
+        len(body),
+        body,
+    )
+
+
+async def main() -> None:
+    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
