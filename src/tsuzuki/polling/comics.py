@@ -7,31 +7,29 @@ from tsuzuki.connectors.config import SourceConfig, decode_config
 from tsuzuki.connectors.protocol import Connector
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.tasks import CHAPTERS, LARGEST_BATCH, ChapterBatch, ReleaseFound, in_order, release_hash
-from tsuzuki.model.errors import Invalid, ShapeChanged, SourceError
+from tsuzuki.ingest.tasks import CHAPTERS, ChapterBatch, ReleaseFound, in_order, release_hash
+from tsuzuki.model.errors import Invalid, ShapeChanged
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.policy import Answered, Watched, next_look
+from tsuzuki.polling.poll import Poll
 from tsuzuki.polling.saving import (
     Conditions,
-    after_failure,
     save_answer_or_lose_tx,
-    save_failure_or_lose_tx,
     visited,
 )
 from tsuzuki.polling.store import Answer, SeriesTarget, known_releases_tx
 from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.store import enqueue_many_tx
-from tsuzuki.queue.tasks import NewTask
 from tsuzuki.sources.store import ClaimedWatch
 
 FolderOf = Callable[[SourceConfig], LocalReader | None]
 OK = 200
 
 
-class SeriesPoll:
+class SeriesPoll(Poll[list[ReleaseFound]]):
     """A series on a source that is ours to call."""
 
     def __init__(
@@ -45,25 +43,15 @@ class SeriesPoll:
         folder_of: FolderOf,
         conditions: Conditions,
     ) -> None:
-        self._db = db
-        self._driver = driver
-        self._watch = watch
+        super().__init__(db, driver, watch, conditions=conditions)
         self._target = target
         self._connector = connector
         self._folder_of = folder_of
-        self._pace = conditions.pace
-        self._clock = conditions.clock
-        self._ring = conditions.ring
 
-    async def run(self) -> list[ReleaseFound]:
-        """The releases that were handed to ingest. A SourceError has been written down when it comes out."""
-        try:
-            found = await self._visit()
-            changed = await self._new_or_changed(found)
-            await self._save(changed)
-        except SourceError as error:
-            await self._save_failure(error)
-            raise
+    async def _poll(self) -> list[ReleaseFound]:
+        found = await self._visit()
+        changed = await self._new_or_changed(found)
+        await self._save(changed)
         return changed
 
     async def _visit(self) -> list[ReleaseFound]:
@@ -96,38 +84,23 @@ class SeriesPoll:
 
         async def save(tx: Tx) -> Delivered:
             told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
-            await enqueue_many_tx(tx, CHAPTERS, self._tasks(found), now=now)
+            await enqueue_many_tx(tx, CHAPTERS, self._tasks(found, self._batch), now=now)
             return told
 
-        try:
-            told = await self._db.with_tx(save)
-        except UnicodeError as error:  # half of a character: no engine stores it
-            raise ShapeChanged(f"The source sends text that is none: {error}") from error
-        self._ring(*told.bells)
+        await self._write(save)
 
-    async def _save_failure(self, error: SourceError) -> None:
-        now = self._clock()
-        failure = after_failure(
-            self._watched, self._watch, error, gone_since=self._target.gone_since, pace=self._pace, now=now
+    def _batch(self, releases: tuple[ReleaseFound, ...]) -> ChapterBatch:
+        return ChapterBatch(
+            watch_id=self._watch.id,
+            series_id=self._target.series_id,
+            series_source_id=self._target.series_source_id,
+            releases=releases,
+            is_first_harvest=self._target.first_harvest_at is None,
         )
-        told = await self._db.with_tx(lambda tx: save_failure_or_lose_tx(tx, self._watch, failure, now))
-        self._ring(*told.bells)
 
-    def _tasks(self, found: Sequence[ReleaseFound]) -> list[NewTask[ChapterBatch]]:
-        return [
-            NewTask(
-                f"ingest-{self._watch.id}-{self._watch.lease_token}-{start}",
-                ChapterBatch(
-                    watch_id=self._watch.id,
-                    series_id=self._target.series_id,
-                    series_source_id=self._target.series_source_id,
-                    releases=tuple(found[start : start + LARGEST_BATCH]),
-                    is_first_harvest=self._target.first_harvest_at is None,
-                ),
-                self._watch.priority,
-            )
-            for start in range(0, len(found), LARGEST_BATCH)
-        ]
+    @property
+    def _gone_since(self) -> Millis | None:
+        return self._target.gone_since
 
     @property
     def _watched(self) -> Watched:

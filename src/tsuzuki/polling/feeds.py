@@ -7,22 +7,21 @@ import msgspec
 from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.tasks import ITEMS, LARGEST_BATCH, ItemBatch, item_hash
-from tsuzuki.model.errors import ShapeChanged, SourceError
+from tsuzuki.ingest.tasks import ITEMS, ItemBatch, item_hash
+from tsuzuki.model.errors import ShapeChanged
 from tsuzuki.model.fetching import Validators
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.policy import Answered, Watched, next_look, wants_full_fetch
+from tsuzuki.polling.poll import Poll
 from tsuzuki.polling.saving import (
     Conditions,
     Moved,
-    after_failure,
     is_believed,
     moved_again,
     save_answer_or_lose_tx,
-    save_failure_or_lose_tx,
     visited,
 )
 from tsuzuki.polling.store import (
@@ -37,7 +36,6 @@ from tsuzuki.polling.store import (
 )
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.store import enqueue_many_tx
-from tsuzuki.queue.tasks import NewTask
 from tsuzuki.sources.store import ClaimedWatch
 
 NOT_MODIFIED = 304
@@ -45,32 +43,22 @@ SEE_TOMBSTONES_EVERY = Millis(30 * DAY)
 """A tombstone that is still listed is kept; that it was seen is written this seldom."""
 
 
-class FeedPoll:
+class FeedPoll(Poll[int]):
     """A feed that is ours to call."""
 
     def __init__(
         self, db: Database, driver: Driver, watch: ClaimedWatch, target: FeedTarget, *, conditions: Conditions
     ) -> None:
-        self._db = db
-        self._driver = driver
-        self._watch = watch
+        super().__init__(db, driver, watch, conditions=conditions)
         self._target = target
-        self._pace = conditions.pace
-        self._clock = conditions.clock
-        self._ring = conditions.ring
         self._is_unstable = False
         self._tombstones: list[str] = []
         self._is_full = wants_full_fetch(target.last_full_at, conditions.clock(), conditions.dice())
 
-    async def run(self) -> int:
-        """How many installments were handed to ingest. A SourceError has been written down when it comes out."""
-        try:
-            outcome = await self._visit()
-            found = await self._new_or_changed(outcome)
-            await self._save(outcome, found)
-        except SourceError as error:
-            await self._save_failure(error)
-            raise
+    async def _poll(self) -> int:
+        outcome = await self._visit()
+        found = await self._new_or_changed(outcome)
+        await self._save(outcome, found)
         return len(found)
 
     async def _visit(self) -> FeedOutcome:
@@ -129,22 +117,11 @@ class FeedPoll:
                 await see_tombstones_tx(tx, self._target.feed_id, self._tombstones, before=before, now=now)
             if moved.to is not None and is_believed(moved, now):
                 await move_feed_tx(tx, self._target.feed_id, moved.to, now)
-            await enqueue_many_tx(tx, ITEMS, self._tasks(found), now=now)
+            # Oldest first, so that ids grow with time, as the search by newest expects.
+            await enqueue_many_tx(tx, ITEMS, self._tasks(found[::-1], self._batch), now=now)
             return told
 
-        try:
-            told = await self._db.with_tx(save)
-        except UnicodeError as error:  # half of a character: no engine stores it
-            raise ShapeChanged(f"The source sends text that is none: {error}") from error
-        self._ring(*told.bells)
-
-    async def _save_failure(self, error: SourceError) -> None:
-        now = self._clock()
-        failure = after_failure(
-            self._watched, self._watch, error, gone_since=self._target.gone_since, pace=self._pace, now=now
-        )
-        told = await self._db.with_tx(lambda tx: save_failure_or_lose_tx(tx, self._watch, failure, now))
-        self._ring(*told.bells)
+        await self._write(save)
 
     def _answer(self, outcome: FeedOutcome, moved: Moved, now: Millis) -> Answer:
         cache_control, expires_at = self._freshness(outcome, now)
@@ -177,21 +154,17 @@ class FeedPoll:
             return self._target.cache_control, self._target.expires_at
         return outcome.headers.get("cache-control"), None if told is None else Millis(now + told)
 
-    def _tasks(self, found: Sequence[FoundItem]) -> list[NewTask[ItemBatch]]:
-        oldest_first = list(reversed(found))  # so that ids grow with time, as the search by newest expects
-        return [
-            NewTask(
-                f"ingest-{self._watch.id}-{self._watch.lease_token}-{start}",
-                ItemBatch(
-                    watch_id=self._watch.id,
-                    feed_id=self._target.feed_id,
-                    items=tuple(oldest_first[start : start + LARGEST_BATCH]),
-                    is_first_harvest=self._target.first_harvest_at is None,
-                ),
-                self._watch.priority,
-            )
-            for start in range(0, len(oldest_first), LARGEST_BATCH)
-        ]
+    def _batch(self, items: tuple[FoundItem, ...]) -> ItemBatch:
+        return ItemBatch(
+            watch_id=self._watch.id,
+            feed_id=self._target.feed_id,
+            items=items,
+            is_first_harvest=self._target.first_harvest_at is None,
+        )
+
+    @property
+    def _gone_since(self) -> Millis | None:
+        return self._target.gone_since
 
     @property
     def _watched(self) -> Watched:

@@ -1,0 +1,76 @@
+"""What every poll does, whatever it calls: visit, save, and write its failure down."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+import msgspec
+
+from tsuzuki.db import Database
+from tsuzuki.db.tx import Work
+from tsuzuki.delivery.fanout import Delivered
+from tsuzuki.ingest.tasks import LARGEST_BATCH
+from tsuzuki.model.errors import SourceError
+from tsuzuki.model.times import Millis
+from tsuzuki.polling.policy import Watched
+from tsuzuki.polling.saving import Conditions, after_failure, save_failure_or_lose_tx
+from tsuzuki.polling.visit import Driver
+from tsuzuki.queue.tasks import NewTask
+from tsuzuki.sources.store import ClaimedWatch
+
+Outcome = TypeVar("Outcome")
+Found = TypeVar("Found")
+Batch = TypeVar("Batch", bound=msgspec.Struct)
+
+
+class Poll(ABC, Generic[Outcome]):
+    """A watch that is ours to poll, once."""
+
+    def __init__(self, db: Database, driver: Driver, watch: ClaimedWatch, *, conditions: Conditions) -> None:
+        self._db = db
+        self._driver = driver
+        self._watch = watch
+        self._pace = conditions.pace
+        self._clock = conditions.clock
+        self._ring = conditions.ring
+
+    async def run(self) -> Outcome:
+        """What was handed to ingest. A SourceError has been written down when it comes out."""
+        try:
+            return await self._poll()
+        except SourceError as error:
+            now = self._clock()
+            gone_since = self._gone_since
+            failure = after_failure(self._watched, self._watch, error, gone_since=gone_since, pace=self._pace, now=now)
+            await self._write(lambda tx: save_failure_or_lose_tx(tx, self._watch, failure, now))
+            raise
+
+    @abstractmethod
+    async def _poll(self) -> Outcome:
+        """Visit, compare with what is stored, and save the outcome with what is new."""
+
+    @property
+    @abstractmethod
+    def _watched(self) -> Watched:
+        """What the policy may know."""
+
+    @property
+    @abstractmethod
+    def _gone_since(self) -> Millis | None:
+        """When the source first said that it is gone, if it does."""
+
+    async def _write(self, save: Work[Delivered]) -> None:
+        """One transaction, then the bells of what it delivered."""
+        told = await self._db.with_tx(save)
+        self._ring(*told.bells)
+
+    def _tasks(self, found: Sequence[Found], batch: Callable[[tuple[Found, ...]], Batch]) -> list[NewTask[Batch]]:
+        """Tasks for ingest, none of them too large for one transaction."""
+        return [
+            NewTask(
+                f"ingest-{self._watch.id}-{self._watch.lease_token}-{start}",
+                batch(tuple(found[start : start + LARGEST_BATCH])),
+                self._watch.priority,
+            )
+            for start in range(0, len(found), LARGEST_BATCH)
+        ]
