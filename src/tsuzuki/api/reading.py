@@ -97,8 +97,7 @@ def _decoded(form: type[Body], raw: Any) -> Body:
 
 def _has_no_body(request: Request) -> bool:
     headers = request.headers
-    says_so = headers.get("content-length", "0") == "0"
-    return says_so and "content-type" not in headers and "transfer-encoding" not in headers
+    return headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers
 
 
 def _json(text: bytes) -> Any:

@@ -1,0 +1,57 @@
+"""Which comic a series is, which language a source speaks, which addresses it may have."""
+
+import pytest
+
+from tsuzuki.connectors.protocol import ConnectorInfo
+from tsuzuki.net.guard import AllowList, Guard
+from tsuzuki.sources.comics.policy import is_matchable, match_key
+from tsuzuki.sources.sites.addresses import callable_with
+from tsuzuki.sources.sites.policy import language_of
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("Solo Leveling", "Chugong"), ("SOLO  LEVELING!", "chugong")),
+        (("Café", "José"), ("cafe", "jose")),
+        (("ﾜﾝﾋﾟｰｽ", "尾田"), ("ワンピース", "尾田")),
+    ],
+)
+def test_the_same_work_in_other_letters_has_the_same_key(one, other):
+    assert match_key(*one) == match_key(*other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(("One", "A"), ("One", "B")), (("One", "A"), ("Two", "A")), (("ab", "c"), ("a", "bc"))]
+)
+def test_another_title_or_author_is_another_work(one, other):
+    assert match_key(*one) != match_key(*other)
+
+
+def test_a_work_whose_author_nobody_names_matches_nothing():
+    assert not is_matchable(match_key("One", None))
+    assert not is_matchable(match_key("!!", "A"))
+    assert is_matchable(match_key("One", "A"))
+
+
+@pytest.mark.parametrize(
+    ("name", "languages", "language"),
+    [
+        ("MangaDex (EN)", ("ja", "en"), "en"),
+        ("MangaDex (pt-BR)", ("en", "pt-BR"), "pt-BR"),
+        ("MangaDex", ("ja", "en"), "ja"),
+        ("MangaDex (XX)", ("all", "en"), "all"),
+    ],
+)
+def test_a_source_speaks_the_language_that_its_name_ends_with(name, languages, language):
+    """R9."""
+    info = ConnectorInfo(id="a.b", name="B", languages=languages, base_url="https://b.example")
+    assert language_of(name, info) == language
+    assert language_of(name, None) == "all"
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1", "http://localhost:1", "http://[::1]:80/x"])
+def test_http_is_callable_only_on_a_loopback_that_was_opened(url):
+    assert callable_with(Guard(allow=AllowList.read(["127.0.0.0/8"])))(url)
+    assert not callable_with(Guard())(url)
+    assert not callable_with(Guard(allow=AllowList.read(["10.0.0.0/8"])))("http://10.0.0.1")
