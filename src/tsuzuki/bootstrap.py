@@ -44,6 +44,7 @@ from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId, uuid7
 from tsuzuki.model.times import HOUR, SECOND, Millis
+from tsuzuki.polling.articles.service import Articles
 from tsuzuki.polling.shelving import ForShelves
 from tsuzuki.queue.station import Timed
 from tsuzuki.settings import Settings
@@ -196,6 +197,7 @@ async def open_tsuzuki(
         channels = Channels(db, way.outside.client, way.bell, clock=clock)
         services = {
             Door: Door(accounts.oneself, reading.subscriptions, way.outside.trier),
+            Articles: Articles(db, way.outside.driver, clock),
             Inbox: Inbox(db),
             Events: events,
             Channels: channels,

@@ -18,6 +18,7 @@ from tsuzuki.model.errors import Invalid, NotFound, Problem
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, ShelfId, show_id
 from tsuzuki.model.times import Millis, from_datetime, iso
+from tsuzuki.polling.articles.service import Articles
 from tsuzuki.shelves.entries.nouns import ShelfItem
 from tsuzuki.shelves.entries.service import Entries, Filter, Marked, Scope
 
@@ -38,6 +39,12 @@ class ItemQuery(CursorQuery, frozen=True, kw_only=True):
     content: bool = False
 
 
+class OneItemQuery(ShelfQuery, frozen=True, kw_only=True):
+    """`full_text=true` brings the whole text of the item's page; without it the feed's own setting counts."""
+
+    full_text: bool | None = None
+
+
 class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     """An item. `content` is sanitised HTML; `page_urls` are the images of one that is mostly images."""
 
@@ -48,6 +55,9 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     link: str | None
     author: str | None
     content: str | UnsetType = UNSET
+    is_full_text: bool = False
+    """Whether `content` is the text of the page instead of the feed's."""
+    full_text_error: str | None = None
     summary: str | None
     pub_date: Time | None
     categories: list[str]
@@ -109,11 +119,19 @@ async def list_items(
 
 
 async def show_item(
-    *, item_id: NumberText, query: ShelfQuery, caller: Caller, oneself: Oneself, entries: Entries
+    *, item_id: NumberText, query: OneItemQuery, caller: Caller, oneself: Oneself, entries: Entries, articles: Articles
 ) -> ItemView:
     """One item with its content."""
     shelf = await query.pick(caller, oneself)
-    return item_view(await entries.get(shelf.id, number_in_path(item_id)), with_content=True)
+    item = await entries.get(shelf.id, number_in_path(item_id))
+    shown_item = item_view(item, with_content=True)
+    wanted = item.wants_full_text if query.full_text is None else query.full_text
+    if not wanted:
+        return shown_item
+    text = await articles.full_text(item.id, item.link)
+    if not text.content:
+        return msgspec.structs.replace(shown_item, full_text_error=text.error)
+    return msgspec.structs.replace(shown_item, content=text.content, is_full_text=True)
 
 
 async def mark_read(

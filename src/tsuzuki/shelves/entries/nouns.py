@@ -31,6 +31,8 @@ class ShelfItem(msgspec.Struct, frozen=True):
     sort_at: Millis
     created_at: Millis
     updated_at: Millis
+    wants_full_text: bool
+    """Whether its reader wants the page's whole text instead of what the feed has."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,8 @@ and (cast(:saved as boolean) is null or saved = cast(:saved as boolean))
 select page.id as entry_id, item.id, subscription.public_id as feed_id, item.key, item.title, item.link, item.author,
   case when cast(:with_content as boolean) then item.content else '' end as content, item.summary, item.published_at,
   item.categories, item.enclosures, item.page_urls, item.image_url, item.comments_url,
-  page.unread, page.saved, page.sort_at, page.created_at, coalesce(item.updated_at, item.created_at) as updated_at
+  page.unread, page.saved, page.sort_at, page.created_at, coalesce(item.updated_at, item.created_at) as updated_at,
+  subscription.full_text as wants_full_text
 from page
 join item on item.id = page.item_id
 join subscription on subscription.shelf_id = page.shelf_id and subscription.feed_id = page.feed_id

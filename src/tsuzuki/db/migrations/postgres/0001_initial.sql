@@ -367,6 +367,13 @@ create table item (
 create index item_order on item (feed_id, sort_at, id);
 create index item_link on item (feed_id, link_key) where link_key is not null;
 
+create table item_full_text (
+  item_id bigint primary key references item (id) on delete cascade,
+  content text not null default '',  -- sanitised
+  error text,  -- why there is none
+  fetched_at bigint not null
+);
+
 create table item_tombstone (
   feed_id bigint not null references feed (id) on delete cascade,
   key text not null,

@@ -1,0 +1,49 @@
+"""The verb about whole texts."""
+
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlsplit
+
+from tsuzuki.connectors.article import visit_article
+from tsuzuki.db import Database
+from tsuzuki.db.errors import ForeignKeyViolation
+from tsuzuki.model.errors import SourceError
+from tsuzuki.model.ids import ItemId
+from tsuzuki.model.times import HOUR, Millis
+from tsuzuki.net.options import SourceIdentity
+from tsuzuki.polling.articles.store import FullText, find_full_text_tx, keep_full_text_tx
+from tsuzuki.polling.visit import Driver
+
+TRY_AGAIN_AFTER: Final = HOUR
+"""A page that could not be had is left alone for this long, however often its item is opened."""
+
+
+class Articles:
+    """Fetches a page through the polite client when somebody first wants its text, and keeps it for everyone."""
+
+    def __init__(self, db: Database, driver: Driver, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._driver = driver
+        self._clock = clock
+
+    async def full_text(self, item_id: ItemId, link: str | None) -> FullText:
+        """The text of the page behind an item, or why there is none; a source's failure is no error here."""
+        known = await self._db.read(lambda tx: find_full_text_tx(tx, item_id))
+        if known is not None and (known.content or self._clock() < known.fetched_at + TRY_AGAIN_AFTER):
+            return known
+        text = await self._fetch(link)
+        try:
+            await self._db.with_tx(lambda tx: keep_full_text_tx(tx, item_id, text))
+        except ForeignKeyViolation:
+            return text  # its feed was dropped meanwhile
+        return text
+
+    async def _fetch(self, link: str | None) -> FullText:
+        if link is None:
+            return FullText("", "The item has no link.", self._clock())
+        try:
+            origin = SourceIdentity(source=f"article:{urlsplit(link).hostname}")
+            content = await self._driver.run(visit_article(link), origin)
+        except SourceError as error:
+            return FullText("", str(error), self._clock())
+        return FullText(content, None, self._clock())
