@@ -1,6 +1,6 @@
 """SEC-41: where people may want to go after signing in, and where a link from elsewhere may want to take them."""
 
-KEPT = ["/", "/inbox", "/a/b?c=d&e=%2F%2Fevil.example", "/series/1#top", "/search?q=a%20b", "/a/c:d"]
+KEPT = ["/", "/inbox", "/a/b?c=d&e=%2F%2Fevil.example", "/series/1#top", "/search?q=a%20b", "/a/c:d", "/a/", "/?a=.."]
 EVIL = [
     "",
     "inbox",
@@ -45,5 +45,10 @@ EVIL = [
     "@evil.example",
     "?next=//evil.example",
     "#//evil.example",
+    "/.//evil.example",
+    "/..//evil.example",
+    "/a/..//evil.example",
+    "/a//evil.example",
+    "/inbox/../..",
     "/" + "a" * 5000,
 ]

@@ -5,6 +5,7 @@ from html import unescape
 from typing import Any
 from urllib.parse import urlencode
 
+from tests.accounts.provider import CLIENT, REDIRECT, SECRET
 from tests.api.people import Town
 from tests.app import Answer, Client
 from tsuzuki.accounts.nouns import User
@@ -45,6 +46,16 @@ class Guest:
 async def a_guest(town: Town, user: User) -> Guest:
     """This person, signed in."""
     return Guest(town.client, tsuzuki=await town.session(user))
+
+
+def oidc_settings(issuer: str) -> dict[str, str]:
+    """What a server is told about the provider at this address."""
+    return {
+        "oidc_issuer": issuer,
+        "oidc_client_id": CLIENT,
+        "oidc_client_secret": SECRET,
+        "oidc_redirect_uri": REDIRECT,
+    }
 
 
 def error_of(answer: Answer, field: str) -> str | None:

@@ -6,10 +6,10 @@ from html import unescape
 
 import pytest
 
-from tests.accounts.provider import CLIENT, REDIRECT, SECRET, StrictProvider, strict_provider
+from tests.accounts.provider import StrictProvider, strict_provider
 from tests.api.people import PASSWORD, Town, Visitor, a_town
 from tests.app import Answer
-from tests.web.guests import Guest, a_guest, error_of, focus_of, value_of
+from tests.web.guests import Guest, a_guest, error_of, focus_of, oidc_settings, value_of
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY
 
@@ -198,15 +198,6 @@ async def provider() -> AsyncIterator[StrictProvider]:
         yield provider
 
 
-def oidc(provider: StrictProvider) -> dict[str, str]:
-    return {
-        "oidc_issuer": provider.base,
-        "oidc_client_id": CLIENT,
-        "oidc_client_secret": SECRET,
-        "oidc_redirect_uri": REDIRECT,
-    }
-
-
 async def come_back(guest: Guest, provider: StrictProvider, page: Answer) -> Answer:
     """What a browser does with the page that leads to the provider, and the person there."""
     assert (page.status, page.headers["cache-control"]) == (200, "no-store")
@@ -218,7 +209,7 @@ async def come_back(guest: Guest, provider: StrictProvider, page: Answer) -> Ans
 
 
 async def test_an_account_is_linked_signed_in_with_and_unlinked(tmp_path, provider):
-    async with a_town(tmp_path, **oidc(provider)) as town:
+    async with a_town(tmp_path, **oidc_settings(provider.base)) as town:
         guest = await a_guest(town, await town.admin())
         assert "Sign in with 127.0.0.1" in (await Guest(town.client).see("/sign-in")).text
         stranger = Guest(town.client)
@@ -242,14 +233,14 @@ async def test_an_account_is_linked_signed_in_with_and_unlinked(tmp_path, provid
 
 
 async def test_a_provider_that_does_not_answer_is_a_sentence_on_the_page(tmp_path, provider):
-    async with a_town(tmp_path, **oidc(provider)) as town:
+    async with a_town(tmp_path, **oidc_settings(provider.base)) as town:
         provider.metadata = {"token_endpoint": None}
         stranger = Guest(town.client)
         assert (await stranger.send("/sign-in/provider")).headers["location"] == "/sign-in?reason=oidc_failed"
 
 
 async def test_sec_37_too_many_flows_of_one_address_are_refused_in_words(tmp_path, provider):
-    async with a_town(tmp_path, **oidc(provider)) as town:
+    async with a_town(tmp_path, **oidc_settings(provider.base)) as town:
         guest = Guest(town.client)
         answers = [await guest.send("/sign-in/provider", {"next": "/"}) for _ in range(61)]
         assert [answer.status for answer in answers] == [200] * 60 + [429]

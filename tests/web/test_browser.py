@@ -8,11 +8,11 @@ import pytest
 from playwright.async_api import Browser, Page, ViewportSize
 from structlog.testing import capture_logs
 
-from tests.accounts.provider import CLIENT, REDIRECT, SECRET, strict_provider
+from tests.accounts.provider import strict_provider
 from tests.accounts.wishes import EVIL, KEPT
 from tests.api.people import PASSWORD, Town, a_town
 from tests.app import running_app, settings_for
-from tests.web.guests import a_guest
+from tests.web.guests import a_guest, oidc_settings
 from tsuzuki.accounts.oidc.policy import local_path
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
@@ -159,13 +159,7 @@ async def test_a_token_is_made_and_gone_from_the_page_after(browser, tmp_path):
 
 async def test_the_way_to_the_provider_is_open_under_the_policy_and_without_scripts(browser, tmp_path):
     async with strict_provider() as provider:
-        oidc = {
-            "oidc_issuer": provider.base,
-            "oidc_client_id": CLIENT,
-            "oidc_client_secret": SECRET,
-            "oidc_redirect_uri": REDIRECT,
-        }
-        async with a_town(tmp_path, **oidc) as town, a_page(browser) as page:
+        async with a_town(tmp_path, **oidc_settings(provider.base)) as town, a_page(browser) as page:
             await page.goto(f"{town.client.base}/sign-in")
             await page.get_by_role("button", name="Sign in with 127.0.0.1").click()
             await page.wait_for_url(f"{provider.base}/authorize?**", wait_until="commit")
@@ -237,7 +231,7 @@ async def test_i7_every_page_fits_and_is_readable_without_any_exception_from_the
     browser, tmp_path, scheme, background, viewport
 ):
     async with (
-        a_town(tmp_path, oidc_issuer="https://id.example.org", **OIDC) as town,
+        a_town(tmp_path, **oidc_settings("https://id.example.org")) as town,
         a_page(browser, color_scheme=scheme, viewport=viewport) as page,
     ):
         seen = 0
@@ -248,9 +242,6 @@ async def test_i7_every_page_fits_and_is_readable_without_any_exception_from_the
             assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == background, state
             assert await page.evaluate(PALE) == [], state
         assert seen == 11
-
-
-OIDC = {"oidc_client_id": "a", "oidc_client_secret": "b", "oidc_redirect_uri": REDIRECT}
 
 
 async def test_the_setup_page_fits_on_a_phone(browser, tmp_path):

@@ -1,5 +1,6 @@
 """What a provider says, who may come in by it, and where to afterwards."""
 
+import re
 from typing import Protocol
 
 import msgspec
@@ -7,6 +8,8 @@ import msgspec
 from tsuzuki.model.errors import Unavailable
 
 LONGEST_PATH = 2000
+
+_PATH_END = re.compile(r"[?#]")
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,9 +52,11 @@ def local_path(wish: str) -> str:
 
     Browsers read `\` as `/` and drop tabs and line ends, so only what needs no reading is taken.
     """
-    if not wish.startswith("/") or wish.startswith("//") or len(wish) > LONGEST_PATH or not wish.isascii():
+    if not wish.startswith("/") or len(wish) > LONGEST_PATH or not wish.isascii():
         return "/"
     if any(letter == "\\" or not letter.isprintable() or letter.isspace() for letter in wish):
         return "/"
-    first = wish[1:].partition("/")[0].partition("?")[0].lower()
-    return "/" if "%" in first or ":" in first else wish
+    parts = _PATH_END.split(wish, 1)[0][1:].split("/")
+    if "" in parts[:-1] or not {".", ".."}.isdisjoint(parts):
+        return "/"
+    return "/" if "%" in parts[0] or ":" in parts[0] else wish
