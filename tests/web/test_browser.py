@@ -158,11 +158,14 @@ async def test_a_token_is_made_and_gone_from_the_page_after(browser, tmp_path):
 
 
 async def test_the_way_to_the_provider_is_open_under_the_policy_and_without_scripts(browser, tmp_path):
-    async with strict_provider() as provider:
-        async with a_town(tmp_path, **oidc_settings(provider.base)) as town, a_page(browser) as page:
-            await page.goto(f"{town.client.base}/sign-in")
-            await page.get_by_role("button", name="Sign in with 127.0.0.1").click()
-            await page.wait_for_url(f"{provider.base}/authorize?**", wait_until="commit")
+    async with (
+        strict_provider() as provider,
+        a_town(tmp_path, **oidc_settings(provider.base)) as town,
+        a_page(browser) as page,
+    ):
+        await page.goto(f"{town.client.base}/sign-in")
+        await page.get_by_role("button", name="Sign in with 127.0.0.1").click()
+        await page.wait_for_url(f"{provider.base}/authorize?**", wait_until="commit")
 
 
 # -- by keyboard
