@@ -32,6 +32,8 @@ class Fleet:
         self.workers: list[Process | None] = [None] * workers
         self.server: Process | None = None
         self.planted: str | None = None
+        self.interval_s = 1
+        """Between two polls of an outlet."""
         self.exits: list[str] = []
         """Processes that ended otherwise than by our hand."""
         self._folder = folder
@@ -93,8 +95,8 @@ class Fleet:
             "DATA_DIR": self.data_dir,
             "DATABASE_URL": self.database_url,
             "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8",
-            "PULL_INTERVAL": "1s",
-            "PULL_MAX_BACKOFF": "2s",
+            "PULL_INTERVAL": f"{self.interval_s}s",
+            "PULL_MAX_BACKOFF": f"{2 * self.interval_s}s",
             "TASK_LEASE": f"{LEASE_S}s",
             "PULL_CONCURRENCY": "8",
             "PASSWORD": "canary of the crash test",

@@ -8,7 +8,7 @@ import msgspec
 from tests.builders import stored_feed, stored_series, stored_source, stored_watch
 from tests.crash.fleet import Fleet
 from tests.crash.publisher import Publisher, definition
-from tests.crash.script import BACK_CATALOGUE, SITES, comics, feeds
+from tests.crash.script import BACK_CATALOGUE, SITES
 from tests.delivery.builders import a_reader
 from tests.delivery.post import an_office
 from tsuzuki.bootstrap import wall_clock
@@ -80,7 +80,7 @@ class Ledger:
         for site in SITES:
             text = definition(self.publisher, site)
             (fleet.data_dir / "sources" / f"{site}.yaml").write_text(text, "utf-8")
-        own_feeds = [await self._add_feed(name) for name in feeds()]
+        own_feeds = [await self._add_feed(name) for name in self.publisher.cast.feeds]
         sources = {
             site: await stored_source(
                 self.db,
@@ -91,7 +91,7 @@ class Ledger:
             for site in SITES
         }
         own_series = []
-        for name in comics():
+        for name in self.publisher.cast.comics:
             series = await stored_series(self.db, name)
             own_series.append(series)
             for site, source in sources.items():
@@ -143,7 +143,7 @@ class Ledger:
     async def entries(self) -> Count:
         placed = await self.db.read(lambda tx: tx.many(Placed, q.entries))
         found = Counter(f"{each.shelf_id}: {each.name}" for each in placed)
-        old = {f"{feed}-{number}" for feed in feeds() for number in range(BACK_CATALOGUE)}
+        old = {f"{feed}-{number}" for feed in self.publisher.cast.feeds for number in range(BACK_CATALOGUE)}
         names = self.publisher.released | old
         return _count({f"{shelf}: {name}" for shelf in self.shelves for name in names}, found)
 
@@ -162,12 +162,6 @@ class Ledger:
         """How often a receiver got what it had: allowed, under the same id."""
         told = self.publisher.told.values()
         return sum(count - 1 for names in told for ids in names.values() for count in ids.values())
-
-    def outstanding(self, outlet: str) -> int:
-        """How many of an outlet's installments the first reader was not told of yet."""
-        told, newest = self.publisher.told["0"], self.publisher.newest[outlet]
-        # Never more than a flood is outstanding, so the last few are enough to look at.
-        return sum(f"{outlet}-{number}" not in told for number in range(max(BACK_CATALOGUE, newest - 99), newest + 1))
 
     def is_told(self, name: str) -> bool:
         return all(name in self.publisher.told[str(reader)] for reader in range(self.readers - 1))

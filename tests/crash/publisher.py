@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import msgspec
 from aiohttp import web
 
-from tests.crash.script import BACK_CATALOGUE, SHOWN, SITES, Step, comics, feeds
+from tests.crash.script import BACK_CATALOGUE, SHOWN, SITES, Cast, Step
 
 RECEIVER = "127.0.1.{}"
 
@@ -62,11 +62,11 @@ class Outlet:
 class Publisher:
     """The ledger's own side: what was brought out, what was asked for, and which notices came."""
 
-    def __init__(self) -> None:
-        self.feeds = {name: Outlet(name) for name in feeds()}
-        self.comics = {(site, name): Outlet(name) for site in SITES for name in comics()}
+    def __init__(self, cast: Cast) -> None:
+        self.cast = cast
+        self.feeds = {name: Outlet(name) for name in cast.feeds}
+        self.comics = {(site, name): Outlet(name) for site in SITES for name in cast.comics}
         self.released: set[str] = set()
-        self.newest = dict.fromkeys([*feeds(), *comics()], BACK_CATALOGUE - 1)
         self.told: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
         """By reader and installment: the ids of the deliveries, and how often each came."""
         self.calls = Counter[int]()
@@ -78,7 +78,6 @@ class Publisher:
         """Bring out an installment, or repeat one."""
         if step.repeat is None:
             self.released.add(step.name)
-            self.newest[step.outlet] = step.number
             self._home(step).add(step.number)
             return
         item = self._home(step).items[step.number]
@@ -122,7 +121,7 @@ class Publisher:
     # -- where it is
 
     def feed_host(self, name: str) -> str:
-        return f"127.0.2.{feeds().index(name) + 1}"
+        return f"127.0.2.{self.cast.feeds.index(name) + 1}"
 
     def feed_url(self, name: str) -> str:
         return f"http://{self.feed_host(name)}:{self.port}/feed/{name}"
@@ -137,14 +136,14 @@ class Publisher:
         return f"http://{RECEIVER.format(reader + 1)}:{self.port}/hook/{reader}"
 
     def hosts(self, readers: int) -> list[str]:
-        named = [self.feed_host(name) for name in feeds()] + [self.site_host(site) for site in SITES]
+        named = [self.feed_host(name) for name in self.cast.feeds] + [self.site_host(site) for site in SITES]
         return named + [RECEIVER.format(reader + 1) for reader in range(readers)]
 
 
 @asynccontextmanager
-async def publishing(readers: int) -> AsyncIterator[Publisher]:
+async def publishing(cast: Cast, readers: int) -> AsyncIterator[Publisher]:
     """On one port of many loopback addresses: each is a host with a pace of its own."""
-    publisher = Publisher()
+    publisher = Publisher(cast)
     app = web.Application()
     app.router.add_get("/feed/{name}", publisher.show_feed)
     app.router.add_get("/{site}/{name}", publisher.show_comic)

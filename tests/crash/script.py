@@ -5,14 +5,13 @@ from typing import Literal
 
 import msgspec
 
-FEEDS, COMICS = 12, 8
 SITES = ("a", "b")
 BACK_CATALOGUE = 3
 """What each outlet has before anybody looks (R8)."""
 SHOWN = 40
 """A feed shows no more than its newest."""
-OUTSTANDING = 12
-"""Of one outlet, not yet told: below the count that makes a flood, which is told once (REL-29)."""
+EACH = 20
+"""New ones of one outlet: one more within minutes would be a flood, which is told once (REL-29)."""
 
 Repeat = Literal["twice", "rekeyed", "edited", "mirrored", "readdressed"]
 
@@ -29,17 +28,27 @@ class Step(msgspec.Struct, frozen=True):
         return f"{self.outlet}-{self.number}"
 
 
-def feeds() -> list[str]:
-    return [f"f{number}" for number in range(FEEDS)]
+class Cast(msgspec.Struct, frozen=True):
+    """Who brings things out."""
+
+    feeds: tuple[str, ...]
+    comics: tuple[str, ...]
+
+    @property
+    def outlets(self) -> tuple[str, ...]:
+        return (*self.feeds, *self.comics)
 
 
-def comics() -> list[str]:
-    return [f"c{number}" for number in range(COMICS)]
+def cast_for(installments: int) -> Cast:
+    """As many feeds and comics as it takes, three to two."""
+    count = -(-installments // EACH)
+    comics = max(1, count * 2 // 5)
+    return Cast(tuple(f"f{n}" for n in range(count - comics)), tuple(f"c{n}" for n in range(comics)))
 
 
-def write(installments: int, repeats: int, dice: random.Random) -> list[Step]:
+def write(cast: Cast, installments: int, repeats: int, dice: random.Random) -> list[Step]:
     """So many new installments spread over all outlets, with repeats of earlier ones in between."""
-    outlets = [*feeds(), *comics()]
+    outlets = cast.outlets
     news: list[Step] = []
     for index in range(installments):
         outlet = outlets[index % len(outlets)]
@@ -50,7 +59,7 @@ def write(installments: int, repeats: int, dice: random.Random) -> list[Step]:
         step = steps[place]
         if step.repeat is None:
             kinds: tuple[Repeat, ...] = (
-                ("mirrored", "readdressed") if step.outlet in comics() else ("twice", "rekeyed", "edited")
+                ("mirrored", "readdressed") if step.outlet in cast.comics else ("twice", "rekeyed", "edited")
             )
             again = Step(step.outlet, step.number, dice.choice(kinds))
             steps.insert(min(len(steps), place + 1 + dice.randrange(len(outlets))), again)

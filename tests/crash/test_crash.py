@@ -17,7 +17,7 @@ from tests.crash.chaos import Chaos, Plan, run_in_many_processes, run_in_one_pro
 from tests.crash.fleet import LEASE_S, many_processes, one_process
 from tests.crash.ledger import Ledger
 from tests.crash.publisher import publishing
-from tests.crash.script import write
+from tests.crash.script import cast_for, write
 from tests.scale import SOAK
 from tsuzuki.bootstrap import wall_clock
 from tsuzuki.coord.bell import MemoryBell
@@ -58,14 +58,16 @@ async def stage(fleet, plan):
     seed = int(os.environ.get("TSUZUKI_TEST_SEED", secrets.randbits(32)))
     dice = random.Random(seed)
     url = fleet.database_url.replace("sqlite:////", "sqlite:///")
-    async with publishing(READERS) as publisher:
+    cast = cast_for(plan.installments)
+    fleet.interval_s = max(1, len(cast.outlets) // 20)
+    async with publishing(cast, READERS) as publisher:
         db = await open_database(DatabaseOptions(url))
         try:
             ledger = Ledger(db, publisher, READERS)
             await ledger.set_up(fleet)
-            chaos = Chaos(fleet, ledger, write(plan.installments, plan.repeats, dice), dice)
+            chaos = Chaos(fleet, ledger, write(cast, plan.installments, plan.repeats, dice), dice)
             await fleet.start()
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(120):
                 while not await ledger.is_harvested():  # noqa: ASYNC110  other processes do the work
                     await asyncio.sleep(0.1)
             async with chaos.publishing():

@@ -53,7 +53,8 @@ class FeedPoll(Poll[int]):
         self._target = target
         self._is_unstable = False
         self._tombstones: list[str] = []
-        self._is_full = wants_full_fetch(target.last_full_at, conditions.clock(), conditions.dice())
+        is_time = wants_full_fetch(target.last_full_at, conditions.clock(), conditions.dice())
+        self._is_full = is_time or target.has_letters
 
     async def _poll(self) -> int:
         outcome = await self._visit()
@@ -65,7 +66,8 @@ class FeedPoll(Poll[int]):
         watch, target = self._watch, self._target
         validators = Validators() if self._is_full else Validators(watch.etag, watch.last_modified)
         origin = SourceIdentity(source=f"feed:{target.feed_id}", watch=f"watch:{watch.id}", proxy=target.proxy or None)
-        outcome = await visited(self._driver, visit(target.link, validators, watch.body_hash), origin)
+        known_body = None if target.has_letters else watch.body_hash
+        outcome = await visited(self._driver, visit(target.link, validators, known_body), origin)
         if outcome.harvest is not None and not outcome.harvest.items and target.has_content:
             # R28: it never deletes anything, and it is not believed either.
             raise ShapeChanged("The feed is empty, though it had entries before.", status=outcome.status)

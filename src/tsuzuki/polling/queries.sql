@@ -40,7 +40,14 @@ select
   watch.gone_since,
   (select count(*) from subscription where subscription.feed_id = feed.id) as followers,
   (select min(poll_interval) from subscription where subscription.feed_id = feed.id) as wished_interval,
-  exists (select 1 from item where item.feed_id = feed.id) as has_content
+  exists (select 1 from item where item.feed_id = feed.id) as has_content,
+  -- REL-08: what was found last time could not be stored, and no validator or hash may keep us from finding it again.
+  exists (
+    select 1 from dead_letter
+    where dead_letter.queue = 'item-ingest' and replayed_at is null and discarded_at is null
+      and substr(dead_letter.key, 1, length('ingest-' || watch.id || '-')) = 'ingest-' || watch.id || '-'
+      and last_failed_at >= watch.last_checked_at
+  ) as has_letters
 from watch join feed on feed.id = watch.feed_id
 where watch.id = :id;
 

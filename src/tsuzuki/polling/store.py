@@ -33,6 +33,8 @@ class FeedTarget(msgspec.Struct, frozen=True):
     followers: int
     wished_interval: Millis | None
     has_content: bool
+    has_letters: bool
+    """Something of the last poll was given up by ingest."""
 
 
 class SeriesTarget(msgspec.Struct, frozen=True):

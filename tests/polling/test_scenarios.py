@@ -1,0 +1,140 @@
+"""What other pollers tripped over, between a poll and what comes after it."""
+
+import asyncio
+import os
+
+import pytest
+
+from tests.builders import NOON, stored_feed, stored_watch
+from tests.delivery.builders import a_reader, entries_of, publish, subscribe
+from tests.net.builders import answer
+from tests.polling.builders import PACE, Clock, a_feed, a_poller, a_publisher, poll_due, poll_one, q, state
+from tests.scale import SOAK
+from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.delivery import housekeeping
+from tsuzuki.ingest.housekeeping import forget_tombstones
+from tsuzuki.ingest.tasks import ITEMS
+from tsuzuki.model.ids import WatchId
+from tsuzuki.model.times import DAY, HOUR, Millis
+from tsuzuki.polling.service import Polled
+from tsuzuki.queue.policy import QueueSettings
+from tsuzuki.queue.service import Tasks
+from tsuzuki.queue.store import Failure, claim_tx, fail_tx
+
+TRIALS = 200 if os.environ.get(SOAK) else 20
+
+
+@pytest.fixture
+async def publisher():
+    async with a_publisher() as publisher:
+        yield publisher
+
+
+async def give_up(db, now):
+    """Every task of ingest is given up, as after its last attempt."""
+
+    async def fail(tx):
+        for row in await claim_tx(tx, ITEMS.name, QueueSettings(), worker="w", now=now, most=10):
+            await fail_tx(tx, row, Failure(error="no", code="x"), now=now)
+
+    await db.with_tx(fail)
+
+
+@pytest.mark.parametrize("validators", [{}, {"etag": '"a"'}])
+async def test_rel_08_what_ingest_gave_up_is_found_again_at_the_next_poll(db, publisher, validators):
+    """Though the body is the same (R27) and the source would say 304 (R26)."""
+    clock = Clock()
+    feed = await stored_feed(db, f"{publisher.url}/feed")
+    watch = await stored_watch(db, feed, host="127.0.0.1")
+    other = await stored_watch(db, await stored_feed(db, f"{publisher.url}/other"), host="127.0.0.1")
+    publisher.response = answer(200, a_feed("1"), **validators)
+    async with a_poller(db, clock) as poller:
+        assert [each.found for each in await poll_due(poller)] == [1, 1]
+        await give_up(db, clock())
+        clock.turn(PACE.interval)
+        assert [each.found for each in await poll_due(poller)] == [1, 1]
+        assert "if-none-match" not in publisher.requests[-1]
+        clock.turn(PACE.interval)  # nothing was given up since: back to the ordinary
+        assert await poll_due(poller) == [Polled("unchanged"), Polled("unchanged")]
+    assert (await state(db, watch)).consecutive_failures == (await state(db, other)).consecutive_failures == 0
+
+
+@pytest.mark.soak
+async def test_rel_19d_those_who_clean_and_those_who_ingest_never_lock_each_other_out(db):
+    """Many times at once over the same rows, in whatever order they come to them."""
+    feed = await stored_feed(db)
+    shelves = [await a_reader(db, feeds=[feed]) for _ in range(3)]
+    tasks = Tasks(db, MemoryBell(), lambda: Millis(NOON + 30 * DAY))
+
+    async def clean():
+        await housekeeping.prune(db, Millis(NOON + 30 * DAY))
+        await tasks.prune()
+        await forget_tombstones(db, Millis(NOON + 900 * DAY))
+
+    for trial in range(TRIALS):
+        keys = [f"{trial}-{number}" for number in range(5)]
+        await asyncio.gather(publish(db, feed, keys), clean(), publish(db, feed, keys[::-1]), clean())
+    assert {len(await entries_of(db, shelf)) for shelf in shelves} == {TRIALS * 5}
+
+
+async def test_rel_19i_a_refresh_before_the_create_commits_is_no_error(db):
+    """Neither for what is not there yet, nor for a shelf whose subscription is on its way."""
+    async with a_poller(db, Clock()) as poller:
+        assert not await poller.ask_refresh(WatchId(10**6))
+        shelf = await a_reader(db)
+        for _ in range(10):
+            feed = await stored_feed(db)
+            _, asked, watch = await asyncio.gather(
+                subscribe(db, shelf, feed), poller.ask_refresh_all(shelf), stored_watch(db, feed)
+            )
+            assert asked in {0, 1}
+            await poller.ask_refresh(watch)
+        assert len(await poller.claim(10, {})) == 2  # of one host
+
+
+async def moving(db, clock, handler, polls, every=12 * HOUR):
+    """Poll a feed at /old so often; where it is looked for afterwards."""
+    async with a_publisher(handler) as publisher, a_poller(db, clock) as poller:
+        feed = await stored_feed(db, f"{publisher.url}/old")
+        watch = await stored_watch(db, feed, host="127.0.0.1")
+        for _ in range(polls):
+            clock.now = max(Millis(clock.now + every), (await state(db, watch)).next_check_at)
+            await poll_one(poller)
+        link = await db.read(lambda tx: tx.one(str, q.link, id=feed))
+        return link.removeprefix(publisher.url)
+
+
+def redirecting(status, body):
+    async def handler(head, writer):
+        is_old = b" /old" in head.split(b"\r\n")[0]
+        writer.write(answer(status, b"", location="/new") if is_old else answer(200, body))
+
+    return handler
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "polls", "found_at"),
+    [
+        (301, a_feed("1"), 6, "/new"),
+        (308, a_feed("1"), 6, "/new"),
+        (301, a_feed("1"), 4, "/old"),
+        (302, a_feed("1"), 8, "/old"),
+        (307, a_feed("1"), 8, "/old"),
+        (301, b"<html><body>Please sign in to this network.</body></html>", 8, "/old"),
+    ],
+)
+async def test_rel_32_only_a_lasting_permanent_redirect_to_a_feed_is_believed(db, status, body, polls, found_at):
+    assert await moving(db, Clock(), redirecting(status, body), polls) == found_at
+
+
+async def test_rel_32_a_redirect_to_a_feed_that_is_known_leaves_both_as_they_are(db):
+    clock = Clock()
+    async with a_publisher(redirecting(301, a_feed("1"))) as publisher, a_poller(db, clock) as poller:
+        feed = await stored_feed(db, f"{publisher.url}/old")
+        watch = await stored_watch(db, feed, host="127.0.0.1")
+        known = await stored_feed(db, f"{publisher.url}/new")
+        for _ in range(6):
+            clock.now = max(Millis(clock.now + 12 * HOUR), (await state(db, watch)).next_check_at)
+            await poll_one(poller)
+        links = [await db.read(lambda tx, each=each: tx.one(str, q.link, id=each)) for each in (feed, known)]
+    assert links == [f"{publisher.url}/old", f"{publisher.url}/new"]
