@@ -187,11 +187,13 @@ def crew(
 
 def way_chores(way: Way, settings: Settings, db: Database, clock: Clock) -> list[Chore]:
     """What the way needs done now and then; the long ones at night, where most people are in Europe."""
-    archive, threshold = settings.data_dir / "archive", settings.disable_threshold
+    archive = settings.data_dir / "archive"
+    abandoned = partial(fail_abandoned, db, clock, threshold=settings.disable_threshold, changed=way.cache.forget)
     return [
         Chore(name="finished tasks", every=Millis(10 * MINUTE), work=way.tasks.prune),
-        Chore(name="abandoned crawls", every=MINUTE, work=partial(fail_abandoned, db, clock, threshold=threshold)),
+        Chore(name="abandoned crawls", every=MINUTE, work=abandoned),
         Chore(name="events and outages", every=HOUR, work=lambda: housekeeping.prune(db, clock())),
+        Chore(name="watches of a wrong clock", every=HOUR, work=way.poller.mend),
         Chore(name="log partitions", every=HOUR, work=lambda: ensure_partitions(db, clock())),
         Chore(name="old logs", every=DAY, at=Millis(2 * HOUR), work=lambda: archive_months(db, archive, now=clock())),
         Chore(name="tombstones", every=DAY, at=Millis(3 * HOUR), work=lambda: forget_tombstones(db, clock())),

@@ -69,6 +69,7 @@ class Town:
         self.crawling = opened.crawling
         self.channels = opened.channels
         self.crew = opened.crew
+        self.way = opened.way
         self.bell = opened.way.bell
         self.db = opened.db
         self.app = opened.app

@@ -1,6 +1,6 @@
 """How a job ends: its status, its source's count, the audit row and the task's end in one transaction (I4)."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -62,7 +62,9 @@ async def count_failure_tx(tx: Tx, source_id: SourceId, job_id: JobId, *, thresh
     _log.error("source_disabled", source=outcome.name, reason=reason)
 
 
-async def fail_abandoned(db: Database, clock: Callable[[], Millis], *, threshold: int) -> int:
+async def fail_abandoned(
+    db: Database, clock: Callable[[], Millis], *, threshold: int, changed: Callable[[], Awaitable[None]]
+) -> int:
     """R42: a job whose workers died too often is failed, with the reason; how many. To be done now and then."""
     now, reason = clock(), LOST.format(losses=3)
 
@@ -72,4 +74,7 @@ async def fail_abandoned(db: Database, clock: Callable[[], Millis], *, threshold
             await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
         return len(ended)
 
-    return await db.with_tx(end)
+    count = await db.with_tx(end)
+    if count:
+        await changed()
+    return count

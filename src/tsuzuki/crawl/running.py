@@ -48,7 +48,7 @@ class Crawler:
         threshold: int,
         changed: Callable[[], Awaitable[None]],
     ) -> None:
-        """`changed` is called after a job has left its mark on its source."""
+        """`changed` is called when a job was begun or ended: what is known of its source has changed."""
         self._db = db
         self._bell = bell
         self._clock = clock
@@ -63,6 +63,7 @@ class Crawler:
         if job is None:
             return
         self._moved()
+        await self._changed()
         journal = Journal(self._db, job, self._clock, dice=self._dice, written=self._moved)
         async with journal.kept():
             ending = await self._run(job, journal)

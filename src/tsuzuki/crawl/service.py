@@ -1,6 +1,6 @@
 """What the operator does with crawl jobs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
@@ -64,11 +64,21 @@ class JobExists(Conflict):
 class Jobs:
     """The crawl jobs of this server."""
 
-    def __init__(self, db: Database, bell: Bell, clock: Callable[[], Millis], *, dice: Callable[[int], bytes]) -> None:
+    def __init__(
+        self,
+        db: Database,
+        bell: Bell,
+        clock: Callable[[], Millis],
+        *,
+        dice: Callable[[int], bytes],
+        changed: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`changed` is called after every commit that a cached answer could show."""
         self._db = db
         self._bell = bell
         self._clock = clock
         self._dice = dice
+        self._changed = changed
 
     # -- looking
 
@@ -99,6 +109,7 @@ class Jobs:
         now = self._clock()
         job = await self._db.with_tx(lambda tx: self._trigger_tx(tx, caller, wish, now))
         self._bell.ring(CRAWLS.name, JOB_BELL)
+        await self._changed()
         return job
 
     async def _trigger_tx(self, tx: Tx, caller: Caller, wish: Wish, now: Millis) -> Job:
@@ -155,6 +166,7 @@ class Jobs:
 
         job = await self._db.with_tx(end)
         self._bell.ring(cancel_bell(CRAWLS.name), JOB_BELL)
+        await self._changed()
         return job
 
 

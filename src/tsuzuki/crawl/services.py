@@ -63,7 +63,7 @@ def build_crawling(ground: Ground) -> Crawling:
             is_callable=is_callable,
             due=ground.due,
         ),
-        jobs=Jobs(db, ground.bell, clock, dice=ground.dice),
+        jobs=Jobs(db, ground.bell, clock, dice=ground.dice, changed=ground.cache.forget),
         follower=Follower(db, ground.bell),
         health=HealthDesk(db, clock),
         letters=Letters(db, ground.tasks, clock),

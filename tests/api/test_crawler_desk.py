@@ -1,0 +1,94 @@
+"""Dead letters, and answers that are kept for a while."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.api.people import Town, Visitor
+from tests.crawl.builders import a_crawling_town, a_dead_letter, a_source_body, made, the_admin
+from tsuzuki.db.queries import parse_queries
+
+LETTERS = "/admin/deadletters"
+SOURCES = "/admin/crawler/sources"
+
+q = parse_queries("tests", "-- name: rename\nupdate source set name = :name where id = :id;")
+
+
+@pytest.fixture
+async def town(tmp_path, database_url) -> AsyncIterator[Town]:
+    async with a_crawling_town(tmp_path / "data", database_url) as town:
+        yield town
+
+
+@pytest.fixture
+async def admin(town: Town) -> Visitor:
+    return await the_admin(town)
+
+
+async def letters(town: Town, count: int) -> list[int]:
+    return [await a_dead_letter(town.accounts.ground.db, town.time()) for _ in range(count)]
+
+
+async def test_dead_letters_are_listed_newest_first_and_shown_whole(town, admin):
+    """R55."""
+    first, second, third = await letters(town, 3)
+    page = (await admin.get(f"{LETTERS}?limit=2")).json()
+    assert [letter["id"] for letter in page["data"]] == [third, second]
+    rest = (await admin.get(f"{LETTERS}?before={page['meta']['nextcursor']}")).json()
+    assert ([letter["id"] for letter in rest["data"]], rest["meta"]["nextcursor"]) == ([first], None)
+    assert (await admin.get(f"{LETTERS}?code=other")).json()["data"] == []
+    shown = (await admin.get(f"{LETTERS}/{first}")).json()["data"]
+    assert (shown["queue"], shown["error"], shown["code"]) == ("nobody", "It broke.", "broken")
+    assert (shown["payload"], shown["stack"]) == ({}, "here")
+
+
+async def test_a_replay_is_idempotent_and_a_discarded_letter_is_a_conflict(town, admin):
+    """R55."""
+    one, two = await letters(town, 2)
+    first = (await admin.post(f"{LETTERS}/{one}/replay")).json()["data"]
+    assert (await admin.post(f"{LETTERS}/{one}/replay")).json()["data"] == first
+    assert (await admin.post(f"{LETTERS}/{two}/discard")).status == 204
+    assert (await admin.post(f"{LETTERS}/{two}/discard")).status == 204
+    assert (await admin.post(f"{LETTERS}/{two}/replay")).status == 409
+    assert (await admin.get(LETTERS)).json()["data"] == []
+    rows = (await admin.get("/admin/auditlog?entitytype=deadletter")).json()["data"]
+    assert [row["action"] for row in rows] == ["deadletter.discard", "deadletter.replay", "deadletter.replay"]
+
+
+async def test_letters_are_replayed_and_discarded_by_kind(town, admin):
+    await letters(town, 3)
+    assert (await admin.post(f"{LETTERS}/replay", {"queue": "other"})).json()["data"] == {"count": 0}
+    assert (await admin.post(f"{LETTERS}/replay", {"queue": "nobody"})).json()["data"] == {"count": 3}
+    [queue] = (await admin.get("/admin/queues")).json()["data"]
+    assert (queue["queue"], queue["depth"], queue["deadletters"]) == ("nobody", 3, 0)
+    await letters(town, 2)
+    assert (await admin.post(f"{LETTERS}/discard", {"code": "broken"})).json()["data"] == {"count": 2}
+
+
+async def test_sources_are_kept_until_something_is_written(town, admin):
+    """R53: each under its full question; a write is seen at once."""
+    source = (await made(admin, SOURCES, a_source_body()))["id"]
+
+    async def names() -> list[str]:
+        listed = (await admin.get(f"{SOURCES}?limit=10")).json()["data"]
+        return [listed[0]["name"], (await admin.get(f"{SOURCES}/{source}")).json()["data"]["name"]]
+
+    assert await names() == ["MangaFire", "MangaFire"]
+    await town.accounts.ground.db.with_tx(lambda tx: tx.run(q.rename, id=source, name="Behind"))
+    assert await names() == ["MangaFire", "MangaFire"]
+    assert (await admin.get(f"{SOURCES}?limit=11")).json()["data"][0]["name"] == "Behind"
+    await admin.ask("PATCH", f"{SOURCES}/{source}", {"slug": "new"})
+    assert await names() == ["Behind", "Behind"]
+
+
+async def test_health_knows_of_a_job_at_once(admin):
+    source = (await made(admin, SOURCES, a_source_body()))["id"]
+
+    async def queued() -> int:
+        return int((await admin.get(f"{SOURCES}/{source}/health")).json()["data"]["jobs"]["queued"])
+
+    assert await queued() == 0
+    job = await made(admin, "/admin/crawler/jobs", {"sourceid": source})
+    assert await queued() == 1
+    await admin.ask("PATCH", f"/admin/crawler/jobs/{job['id']}/cancel")
+    assert await queued() == 0
