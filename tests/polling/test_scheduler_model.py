@@ -220,6 +220,18 @@ class Scheduling(RuleBasedStateMachine):
         self._await(self.db.with_tx(lambda tx: tx.run(query, id=watch)))
         self.models[watch].is_suspended = is_suspended
 
+    @rule()
+    def a_wrong_clock_is_mended(self) -> None:
+        """REL-19g: afterwards nothing is further off than the ceiling, counted from now."""
+        self._await(self.pollers[0].mend())
+        now = self.clock()
+        for row in self._rows():
+            model = self.models[row.id]
+            assert row.next_check_at == min(model.due_at, now + PACE.ceiling)
+            model.due_at = row.next_check_at
+            if model.leased_until is not None:
+                model.leased_until = min(model.leased_until, Millis(now + LEASE))
+
     # -- what always holds
 
     def _rows(self) -> list[Row]:

@@ -33,6 +33,14 @@ returning id;
 -- I4, I5: the lease and the moment it makes the watch due again move together.
 update watch set lease_until = :until, next_check_at = :until where id = :id and lease_token = :lease_token;
 
+-- name: mend_watches
+-- REL-19g, I5: planned or leased by a clock that was ahead. Nothing waits longer than the ceiling, or keeps a lease longer
+-- than one lasts.
+update watch
+set next_check_at = case when next_check_at > :latest then cast(:latest as bigint) else next_check_at end,
+  lease_until = case when lease_until > :lease_end then cast(:lease_end as bigint) else lease_until end
+where next_check_at > :latest or lease_until > :lease_end;
+
 -- name: feed_target
 select
   feed.id as feed_id, feed.link, feed.proxy, watch.last_full_at, watch.first_harvest_at, watch.last_release_at,

@@ -30,6 +30,7 @@ from tsuzuki.polling.store import (
     defer_watches_tx,
     extend_lease_tx,
     feed_target_tx,
+    mend_watches_tx,
     refreshes_tx,
     series_target_tx,
 )
@@ -106,6 +107,15 @@ class Poller:
         if surplus:
             await defer_watches_tx(tx, surplus, until=Millis(now + DEFERRED_FOR))
         return kept
+
+    async def mend(self) -> int:
+        """After a clock that was ahead: bring back what waits for longer than anything may; how many watches."""
+        now = self._conditions.clock()
+        # A 410 waits a day for its confirmation, and a skipped poll a day, whatever the ceiling says.
+        latest = Millis(now + max(self._conditions.pace.ceiling, DAY))
+        return await self._db.with_tx(
+            lambda tx: mend_watches_tx(tx, latest=latest, lease_end=Millis(now + self._options.lease))
+        )
 
     # -- asking
 

@@ -140,6 +140,11 @@ async def extend_lease_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool
     return bool(await tx.run(q.extend_lease, id=watch.id, lease_token=watch.lease_token, until=until))
 
 
+async def mend_watches_tx(tx: Tx, *, latest: Millis, lease_end: Millis) -> int:
+    """Have no watch wait beyond `latest`, nor leased beyond `lease_end`; how many were."""
+    return await tx.run(q.mend_watches, latest=latest, lease_end=lease_end)
+
+
 async def feed_target_tx(tx: Tx, watch_id: WatchId) -> FeedTarget | None:
     """What to call; None when the watch is gone or is on a series."""
     return await tx.maybe(FeedTarget, q.feed_target, id=watch_id)
