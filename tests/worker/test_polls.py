@@ -1,0 +1,85 @@
+"""The loop that polls: after a long absence, and when it is told to stop."""
+
+import asyncio
+import time
+from collections import Counter
+
+from tests.builders import NOON, stored_feed, stored_watch
+from tests.net.builders import answer
+from tests.polling.builders import a_feed, a_poller, a_publisher, state
+from tests.worker.test_way import eventually
+from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.model.times import DAY, Millis
+from tsuzuki.worker.polls import PollLoop
+
+HOSTS, EACH, AT_ONCE = 5, 6, 6
+
+
+class Busy:
+    """A publisher that notes how many call it at the same time, in all and for each host."""
+
+    def __init__(self) -> None:
+        self.now: Counter[str] = Counter()
+        self.most: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
+
+    async def handle(self, head, writer) -> None:
+        path = head.split(b" ", 2)[1].decode()
+        names = (path.split("/")[1], "all")
+        self.calls[path] += 1
+        for name in names:
+            self.now[name] += 1
+            self.most[name] = max(self.most[name], self.now[name])
+        await asyncio.sleep(0.02)
+        for name in names:
+            self.now[name] -= 1
+        writer.write(answer(200, a_feed("1")))
+
+
+def hurried(days: int):
+    """A clock that stood still for so many days and then runs fifty times as fast as ours."""
+    began = time.monotonic()
+    return lambda: Millis(NOON + days * DAY + int((time.monotonic() - began) * 50_000))
+
+
+async def test_rel_39b_after_three_days_away_everything_is_polled_once_and_without_a_stampede(db):
+    busy, polled = Busy(), []
+    async with a_publisher(busy.handle) as publisher, a_poller(db, hurried(3)) as poller:
+        watches = []
+        for number in range(HOSTS * EACH):
+            host = f"h{number % HOSTS}"
+            feed = await stored_feed(db, f"{publisher.url}/{host}/{number}")
+            watches.append(await stored_watch(db, feed, host=host, next_check_at=Millis(NOON + number)))
+        loop = PollLoop(
+            poller,
+            MemoryBell(),
+            concurrency=AT_ONCE,
+            ingest_bells=(),
+            polled=lambda outcome, _: polled.append(outcome.outcome),
+        )
+        running = asyncio.create_task(loop.run())
+
+        async def is_done():
+            return len(polled) >= len(watches)
+
+        await eventually(is_done)
+        loop.stop()
+        await running
+        next_checks = [(await state(db, watch)).next_check_at for watch in watches]
+    assert set(busy.calls.values()) == {1}
+    assert busy.most.pop("all") <= AT_ONCE
+    assert max(busy.most.values()) <= 2
+    assert min(next_checks) > NOON + 3 * DAY
+
+
+async def test_a_loop_that_is_told_to_stop_ends_what_it_began_and_begins_nothing(db):
+    busy = Busy()
+    async with a_publisher(busy.handle) as publisher, a_poller(db, hurried(0)) as poller:
+        watches = [
+            await stored_watch(db, await stored_feed(db, f"{publisher.url}/h/{n}"), host=f"h{n}") for n in range(4)
+        ]
+        loop = PollLoop(poller, MemoryBell(), concurrency=2, ingest_bells=(), polled=lambda *_: loop.stop())
+        await loop.run()
+        left = [watch for watch in watches if (await state(db, watch)).last_http_status is None]
+    assert 0 < len(left) < 4
+    assert len(left) + len(busy.calls) == 4
