@@ -108,6 +108,8 @@ POLICY = {
     "PATCH /api/v1/bookmarks/{bookmark_id}": WRITE,
     "DELETE /api/v1/bookmarks/{bookmark_id}": WRITE,
     "GET /api/v1/inbox": READ,
+    "PATCH /api/v1/inbox/-/read": WRITE,
+    "PATCH /api/v1/inbox/-/unread": WRITE,
     "GET /api/v1/events": READ,
     "GET /api/v1/counts": READ,
     "GET /api/v1/channels": READ,

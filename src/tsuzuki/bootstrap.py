@@ -174,6 +174,7 @@ async def open_tsuzuki(
         redis = _open_redis(parts, settings)
         way = await parts.enter_async_context(open_way(settings, db, clock=clock, redis=redis))
         accounts = accounts_of(settings, db, clock)
+        reading = reading_of(way, db, clock)
         loops = crew(
             way,
             settings,
@@ -182,7 +183,10 @@ async def open_tsuzuki(
             queues=queues,
             concurrency=concurrency,
             timed=_timed(metrics),
-            chores=[Chore(name="expired sessions", every=HOUR, work=accounts.forget_old)],
+            chores=[
+                Chore(name="expired sessions", every=HOUR, work=accounts.forget_old),
+                Chore(name="entries beyond retention", every=HOUR, work=reading.subscriptions.prune),
+            ],
         )
         asked = probes(
             {"database": db.ping, "queue": partial(_queue_answers, way, loops)},
@@ -191,7 +195,6 @@ async def open_tsuzuki(
             measure=partial(_measure_queues, way, metrics, clock),
         )
         await _welcome(accounts, settings)
-        reading = reading_of(way, db, clock)
         crawling = crawling_of(settings, way, db, clock)
         events = _open_events(parts, way, db, clock)
         channels = Channels(db, way.outside.client, way.bell, clock=clock)

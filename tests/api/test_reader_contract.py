@@ -6,7 +6,12 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.api.library import Library, Reader, a_library
+from tests.builders import stored_series
+from tests.delivery.builders import follow, release
 from tests.net.builders import answer
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.times import DAY
 
 GROUP = {"id", "name", "is_default", "created_at", "updated_at"}
 FEED = {
@@ -22,6 +27,7 @@ ITEM = {
     *("id", "feed_id", "guid", "title", "link", "author", "pub_date", "unread", "saved", "created_at", "updated_at"),
 }
 BOOKMARK = {"id", "item_id", "link", "title", "content", "pub_date", "feed_name", "created_at"}
+q = parse_queries("tests", "-- name: shelf_with_entries\nselect shelf_id from entry limit 1;")
 MISSING = "01952ff9-0000-7000-8000-000000000000"
 
 
@@ -463,6 +469,38 @@ async def test_the_inbox_shows_items_as_entries(library, me):
     assert await me.get("/inbox?kind=chapter") == []
     await me.patch("/items/-/read", {"ids": [entry["item"]["id"]]})
     assert len(await me.get("/inbox?unread=true")) == 1
+
+
+async def test_the_inbox_is_marked_items_and_chapters_alike(library, me):
+    await me.follow(library.press.publish("/a", "1", "2"), 2)
+    shelf = await library.town.db.read(lambda tx: tx.one(ShelfId, q.shelf_with_entries))
+    series = await stored_series(library.town.db)
+    await follow(library.town.db, shelf, series)
+    await release(library.town.db, series, [7])
+    [first, *_] = await me.get("/inbox")
+    assert len(await me.get("/inbox?unread=true")) == 3
+    assert (await me.patch("/inbox/-/read", {"ids": [first["id"], "999999", "nonsense"]}))["changed"] == 1
+    assert (await me.patch("/items/-/read", {"all": True}))["changed"] + len(await me.get("/inbox?unread=true")) == 2
+    await me.patch("/inbox/-/unread", {"all": True})
+    marked = await me.patch("/inbox/-/read", {"all": True})
+    assert marked["changed"] == 3
+    assert await me.get("/inbox?unread=true") == []
+    assert (await me.patch("/items/-/undo", {"undo": marked["undo"]}))["changed"] == 3
+    for bad in ({}, {"all": True, "ids": ["1"]}, {"ids": ["1"], "before": "2026-01-01T00:00:00Z"}):
+        await me.patch("/inbox/-/read", bad, expect=400)
+
+
+async def test_what_is_older_than_the_reader_keeps_leaves_the_shelf_unless_unread_or_saved(library, me):
+    feed = await me.follow(library.press.publish("/a", "1", "2", "3"), 3)
+    await me.patch(f"/feeds/{feed['id']}", {"retention": 1})
+    [unread, saved, read] = await me.get("/items")
+    await me.patch("/items/-/read", {"ids": [saved["id"], read["id"]]})
+    await me.post("/bookmarks", {"item_id": saved["id"]})
+    subscriptions = library.town.reading.subscriptions
+    assert await subscriptions.prune() == 0
+    library.town.time.pass_(2 * DAY)
+    assert await subscriptions.prune() == 1
+    assert {item["id"] for item in await me.get("/items")} == {unread["id"], saved["id"]}
 
 
 # -- whose it is

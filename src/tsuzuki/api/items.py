@@ -155,7 +155,7 @@ async def undo_mark(
 ) -> MarkedView:
     """Makes unread again what one mark made read, and nothing else."""
     shelf = await query.pick(caller, oneself)
-    moment = _number(body.undo)
+    moment = read_number(body.undo)
     if moment is None:
         raise Invalid("undo must be what a mark answered.", (Problem("undo", "undo must be what a mark answered."),))
     return MarkedView((await entries.undo(shelf.id, Millis(moment))).changed)
@@ -163,7 +163,7 @@ async def undo_mark(
 
 async def _mark(shelf_id: ShelfId, body: MarkBody, entries: Entries, *, unread: bool) -> Marked:
     if body.ids is not None:
-        ids = [ItemId(number) for text in body.ids if (number := _number(text)) is not None]
+        ids = [ItemId(number) for text in body.ids if (number := read_number(text)) is not None]
         return await entries.mark_items(shelf_id, ids, unread=unread)
     scope = Scope(feed=id_in_field(body.feed_id, "feed_id"), group=id_in_field(body.group_id, "group_id"))
     if body.before is not None:
@@ -173,13 +173,14 @@ async def _mark(shelf_id: ShelfId, body: MarkBody, entries: Entries, *, unread: 
 
 def number_in_path(text: str) -> ItemId:
     """The item's number; NotFound for a text that cannot be one: nothing is there."""
-    number = _number(text)
+    number = read_number(text)
     if number is None:
         raise NotFound("There is no such item.")
     return ItemId(number)
 
 
-def _number(text: str) -> int | None:
+def read_number(text: str) -> int | None:
+    """The number that an id is; None for a text that cannot be one."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
 
