@@ -21,6 +21,7 @@ from tsuzuki.coord.bell import Bell, MemoryBell
 from tsuzuki.coord.bell_wire import WiredBell
 from tsuzuki.coord.cache import Cache, MemoryCache, RedisCache
 from tsuzuki.coord.pacer import MemoryPacer, Pacer
+from tsuzuki.crawl.calling import SourceCalls
 from tsuzuki.crawl.discovery import Discovery
 from tsuzuki.crawl.outcome import fail_abandoned
 from tsuzuki.crawl.running import Crawler, CrawlWays
@@ -142,20 +143,13 @@ def _crawler(
     cache: Cache,
 ) -> Crawler:
     """What does crawl jobs."""
-    discovery = Discovery(
-        db,
-        outside.registry,
-        outside.driver,
-        clock,
-        folder_of=folder_of,
-        new_id=lambda: uuid7(clock(), os.urandom(10)),
-        dice=random.random,
-    )
+    calls = SourceCalls(outside.registry, outside.driver, folder_of)
+    discovery = Discovery(db, calls, clock, new_id=lambda: uuid7(clock(), os.urandom(10)), dice=random.random)
     return Crawler(
         db,
         bell,
         clock,
-        ways=CrawlWays(Targeted(db, poller, outside.driver, clock=clock, ring=bell.ring), discovery),
+        ways=CrawlWays(Targeted(db, poller, calls, clock=clock, ring=bell.ring), discovery),
         dice=os.urandom,
         threshold=settings.disable_threshold,
         changed=cache.forget,

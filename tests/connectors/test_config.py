@@ -38,7 +38,7 @@ def test_sec_27_all_unknown_missing_and_mistyped_keys_are_named_at_once():
     assert problems_of(SiteConfig, raw) == {
         "config.ratelimt": "Unknown key: did you mean ratelimit?",
         "config.__class__": "Unknown key: this source knows "
-        "apitoken, headers, language, maxpages, proxy, ratelimit, sizes.",
+        "apitoken, fetchpages, headers, language, maxpages, proxy, ratelimit, sizes.",
         "config.language": "This key is needed.",
         "config.maxpages": "Expected `int`, got `str`.",
         "config.sizes[1]": "Expected `int` >= 1.",
@@ -89,7 +89,16 @@ def test_a_connectors_config_adds_its_own_rules():
 def test_the_schema_of_a_config_is_for_forms_and_marks_secrets():
     schema = config_schema(SiteConfig)
     properties = schema["$defs"]["SiteConfig"]["properties"]
-    assert set(properties) == {"ratelimit", "proxy", "headers", "maxpages", "language", "sizes", "apitoken"}
+    assert set(properties) == {
+        "ratelimit",
+        "proxy",
+        "headers",
+        "maxpages",
+        "fetchpages",
+        "language",
+        "sizes",
+        "apitoken",
+    }
     assert properties["apitoken"]["writeOnly"] is True
     assert "writeOnly" not in properties["language"]
     assert schema["$defs"]["SiteConfig"]["additionalProperties"] is False

@@ -43,6 +43,10 @@ chapters:
   each: ol > li
   link: a@href
   title: a
+
+pages:
+  each: img
+  image: "@src"
 """
 PER_PAGE = 2
 
@@ -55,6 +59,8 @@ class Site:
     def __init__(self) -> None:
         self.series: dict[str, list[int]] = {"one": [1, 2]}
         self.authors: dict[str, str] = {}
+        self.pages = 3
+        """Of every chapter."""
         self.is_down = False
         self.delay = 0.0
         self.is_listed = asyncio.Event()
@@ -80,6 +86,8 @@ class Site:
             writer.write(answer(500, b"down"))
         elif path.startswith("/list-"):
             writer.write(self._page(self._list(int(path[6:].partition(".")[0]))))
+        elif path.count("/") == 3:
+            writer.write(self._page("".join(f'<img src="{path}/{number}.png">' for number in range(self.pages))))
         elif path.removeprefix("/s/") in self.series:
             writer.write(self._page(self._one(path.removeprefix("/s/"))))
         else:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.api.people import Town
 from tests.crawl.builders import Site, a_crawling_town, a_mapped_comic, a_site, claimed, made, the_admin
+from tsuzuki.crawl.calling import SourceCalls
 from tsuzuki.crawl.discovery import Discovery
 from tsuzuki.crawl.journal import Journal
 from tsuzuki.crawl.rows import BegunJob
@@ -37,15 +38,8 @@ async def town(tmp_path, database_url, site) -> AsyncIterator[Town]:
 
 
 def walker(way: Way, db: Database, town: Town) -> Discovery:
-    return Discovery(
-        db,
-        way.outside.registry,
-        way.outside.driver,
-        town.time,
-        folder_of=folder_of,
-        new_id=lambda: uuid7(town.time(), os.urandom(10)),
-        dice=random.random,
-    )
+    calls = SourceCalls(way.outside.registry, way.outside.driver, folder_of)
+    return Discovery(db, calls, town.time, new_id=lambda: uuid7(town.time(), os.urandom(10)), dice=random.random)
 
 
 async def walk(town: Town, job: BegunJob) -> None:

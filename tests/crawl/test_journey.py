@@ -8,8 +8,19 @@ import pytest
 
 from tests.api.people import Town, Visitor
 from tests.crawl.builders import a_crawling_town, a_mapped_comic, a_site, made, the_admin, until_over
+from tsuzuki.db.queries import parse_queries
 
 JOBS = "/admin/crawler/jobs"
+
+q = parse_queries(
+    "tests",
+    """
+-- name: pages_of
+select page.image_url from page
+join release on release.id = page.release_id join chapter on chapter.id = release.chapter_id
+where chapter.number = :number order by page.position;
+""",
+)
 
 
 @pytest.fixture
@@ -155,3 +166,16 @@ async def test_a_paused_crawler_begins_nothing(town: Town, site):
     assert (await admin.get(f"{JOBS}/{job['id']}")).json()["data"]["status"] == "queued"
     assert (await admin.post("/admin/crawler/resume")).json()["data"] == {"ispaused": False, "pausedat": None}
     assert (await until_over(admin, job["id"]))["status"] == "done"
+
+
+async def test_page_lists_are_fetched_where_the_config_says_so(town: Town, site):
+    """Whether the job found the chapters, or a scheduled poll was there before it."""
+    admin = await the_admin(town)
+    source, comic = await a_mapped_comic(admin, site.url, config={"fetchpages": True})
+    assert (await run(admin, source, comic))["pagescount"] in (2 * 3, 2 + 2 * 3)
+    assert await pages_of(town, "2") == [f"{site.url}/s/one/2/{number}.png" for number in range(3)]
+    assert (await run(admin, source, comic))["pagescount"] == 0
+
+
+async def pages_of(town: Town, number: str) -> list[str]:
+    return await town.accounts.ground.db.read(lambda tx: tx.many(str, q.pages_of, number=number))

@@ -32,6 +32,8 @@ class SourceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     )
     maxpages: Annotated[int, Meta(ge=1, le=1000)] = 50
     """How far a discovery walks a catalogue, or a list of chapters."""
+    fetchpages: bool = False
+    """Whether a crawl of a comic asks for the page lists of its new chapters too."""
 
     def problems(self) -> Iterator[Problem]:
         """What is wrong though every type is right. A connector's config adds its own to `super().problems()`."""

@@ -1,13 +1,9 @@
 """A discovery: a source's catalogue, page by page, into comics and mappings."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-import msgspec
-
-from tsuzuki.connectors.config import SourceConfig
-from tsuzuki.connectors.protocol import Connector, Unsupported, Visit
-from tsuzuki.connectors.registry import Registry
+from tsuzuki.connectors.protocol import Unsupported, Visit
+from tsuzuki.crawl.calling import SourceCall, SourceCalls
 from tsuzuki.crawl.journal import Journal
 from tsuzuki.crawl.rows import BegunJob
 from tsuzuki.crawl.store import move_job_tx
@@ -18,11 +14,7 @@ from tsuzuki.model.errors import NotFound, SourceError
 from tsuzuki.model.harvest import FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.ids import PublicId, SourceId
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.net.options import SourceIdentity
-from tsuzuki.polling.comics import FolderOf, read_config, source_identity
 from tsuzuki.polling.policy import COLD
-from tsuzuki.polling.saving import visited
-from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.comics.policy import is_matchable, match_key
 from tsuzuki.sources.comics.service import watch_mapping_tx
@@ -34,47 +26,30 @@ from tsuzuki.sources.store import add_series_source_tx, add_series_tx
 Named = tuple[FoundSeries, SeriesDetails]
 
 
-class _Caller(msgspec.Struct, frozen=True):
-    """How a source is called in one run."""
-
-    connector: Connector
-    config: SourceConfig
-    driver: Driver
-    origin: SourceIdentity
-    folder: LocalReader | None
-
-    async def ask(self, visit: Visit[Any]) -> Any:
-        return await visited(self.driver, visit, self.origin, folder=self.folder)
-
-
 class Discovery:
     """Walks catalogues."""
 
     def __init__(
         self,
         db: Database,
-        registry: Registry,
-        driver: Driver,
+        calls: SourceCalls,
         clock: Callable[[], Millis],
         *,
-        folder_of: FolderOf,
         new_id: Callable[[], PublicId],
         dice: Callable[[], float],
     ) -> None:
         self._db = db
-        self._registry = registry
-        self._driver = driver
+        self._calls = calls
         self._clock = clock
-        self._folder_of = folder_of
         self._new_id = new_id
         self._dice = dice
 
     async def run(self, job: BegunJob, journal: Journal) -> None:
         """From the page where the job was left, to the end of the catalogue or `maxpages`; a SourceError ends it."""
         source = await self._db.read(lambda tx: find_source_tx(tx, job.source_id))
-        if source is None or source.connector is None:
-            raise NotFound("The source has no extension that could list its series.")
-        call = self._caller(source, journal)
+        if source is None:
+            raise NotFound("The source is gone.")
+        call = self._calls.to(source, journal)
         page = int(job.resume_from or 1)
         while page <= call.config.maxpages:
             listed: SeriesPage = await call.ask(_listing(call, page))
@@ -87,15 +62,8 @@ class Discovery:
             page += 1
         journal.say("info", "Stopped at the configured number of pages", maxpages=call.config.maxpages)
 
-    def _caller(self, source: Source, journal: Journal) -> _Caller:
-        assert source.connector is not None
-        connector = self._registry.comics(source.connector)
-        config = read_config(connector, source.config)
-        origin = source_identity(connector, config, source.id)
-        return _Caller(connector, config, self._driver.overheard(journal.overhear), origin, self._folder_of(config))
-
     async def _named(
-        self, source_id: SourceId, listed: Sequence[FoundSeries], call: _Caller, journal: Journal
+        self, source_id: SourceId, listed: Sequence[FoundSeries], call: SourceCall, journal: Journal
     ) -> list[Named]:
         """What is new on a page, with its author, as lists are sparse. What cannot be read is found again next time."""
         by_key = {series.key: series for series in listed}
@@ -108,7 +76,7 @@ class Discovery:
                 journal.say("warn", f"{series.title}: {error}", url=series.url)
         return found
 
-    async def _details(self, series: FoundSeries, call: _Caller) -> SeriesDetails:
+    async def _details(self, series: FoundSeries, call: SourceCall) -> SeriesDetails:
         if not call.connector.info.abilities.details:
             return SeriesDetails(series.title, cover_url=series.cover_url)
         details: SeriesDetails = await call.ask(call.connector.details(call.config, series.url))
@@ -157,7 +125,7 @@ class Discovery:
         return True
 
 
-def _listing(call: _Caller, page: int) -> Visit[SeriesPage]:
+def _listing(call: SourceCall, page: int) -> Visit[SeriesPage]:
     """The list that has everything, as far as the connector has one."""
     abilities = call.connector.info.abilities
     if abilities.popular:

@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Callable
 
+from tsuzuki.crawl.calling import SourceCalls
 from tsuzuki.crawl.journal import Journal
+from tsuzuki.crawl.page_lists import PageLists
 from tsuzuki.crawl.rows import BegunJob, Target
 from tsuzuki.crawl.store import job_targets_tx
 from tsuzuki.db import Database
@@ -15,6 +17,7 @@ from tsuzuki.polling.service import Poller
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.comics.store import crawled_tx
+from tsuzuki.sources.sites.store import find_source_tx
 
 _ASK_AGAIN = 0.5
 _PATIENCE = 240
@@ -25,11 +28,18 @@ class Targeted:
     """Crawls a comic. `ring` wakes those who store what was found."""
 
     def __init__(
-        self, db: Database, poller: Poller, driver: Driver, *, clock: Callable[[], Millis], ring: Callable[..., None]
+        self,
+        db: Database,
+        poller: Poller,
+        calls: SourceCalls,
+        *,
+        clock: Callable[[], Millis],
+        ring: Callable[..., None],
     ) -> None:
         self._db = db
         self._poller = poller
-        self._driver = driver
+        self._calls = calls
+        self._pages = PageLists(db, clock)
         self._clock = clock
         self._ring = ring
 
@@ -41,13 +51,17 @@ class Targeted:
         targets = await self._db.read(lambda tx: job_targets_tx(tx, series_id, job.source_id))
         if not targets:
             raise NotFound("The comic is no longer linked to this source.")
-        driver = self._driver.overheard(journal.overhear)
+        source = await self._db.read(lambda tx: find_source_tx(tx, job.source_id))
+        if source is None:
+            raise NotFound("The source is gone.")
+        call = self._calls.to(source, journal)
         for target in targets:
-            found = await self._crawl(target, driver, journal)
+            found = await self._crawl(target, call.driver, journal)
             journal.count(pages=len(found))
             journal.say("info", _found(found), url=target.url, chapternumbers=_numbers(found))
             await self._remember(target)
             self._ring(CHAPTERS.name)
+            await self._pages.fetch(target, found, call, journal)
 
     async def _remember(self, target: Target) -> None:
         now = self._clock()

@@ -124,3 +124,24 @@ update watch set last_release_at = :now where id = :id and (last_release_at is n
 delete from item_tombstone where (feed_id, key) in (
   select feed_id, key from item_tombstone where at < :before limit :most
 );
+
+-- name: pageless_releases
+select id, url, title from release
+where series_source_id = :series_source_id and pages_fetched_at is null and is_readable
+order by source_order desc
+limit :most;
+
+-- name: upsert_pages
+-- R63, REL-17: a list that is read again changes what changed.
+insert into page (release_id, position, url, image_url)
+select cast(:release_id as bigint), cast(value ->> 'index' as bigint), value ->> 'url', value ->> 'image_url'
+from json_each(cast(:rows as text))
+where true
+on conflict (release_id, position) do update set url = excluded.url, image_url = excluded.image_url;
+
+-- name: drop_surplus_pages
+-- R63: a list that has shrunk.
+delete from page where release_id = :release_id and position >= :count;
+
+-- name: pages_fetched
+update release set page_count = :count, pages_fetched_at = :now where id = :release_id;

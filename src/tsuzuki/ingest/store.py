@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import document
-from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.harvest import Enclosure, FoundPage
 from tsuzuki.model.ids import ChapterId, FeedId, ItemId, ReleaseId, SeriesId, SeriesSourceId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import text_of, tokens
@@ -95,6 +95,14 @@ class NewItem(msgspec.Struct, frozen=True, kw_only=True):
     comments_url: str | None = None
 
 
+class PagelessRelease(msgspec.Struct, frozen=True):
+    """A release without its pages."""
+
+    id: ReleaseId
+    url: str
+    title: str
+
+
 class StoredItem(msgspec.Struct, frozen=True):
     """An item that was inserted or changed just now."""
 
@@ -157,6 +165,18 @@ async def add_appearances_tx(
     return await tx.bulk(
         ChapterId, q.add_appearances, rows, series_id=series_id, series_source_id=series_source_id, now=now
     )
+
+
+async def pageless_releases_tx(tx: Tx, series_source_id: SeriesSourceId, most: int) -> list[PagelessRelease]:
+    """The newest releases whose page list nobody has fetched yet."""
+    return await tx.many(PagelessRelease, q.pageless_releases, series_source_id=series_source_id, most=most)
+
+
+async def save_pages_tx(tx: Tx, release_id: ReleaseId, pages: Sequence[FoundPage], now: Millis) -> None:
+    """Store the whole page list of a release (R63)."""
+    await tx.run(q.upsert_pages, release_id=release_id, rows=[msgspec.structs.asdict(page) for page in pages])
+    await tx.run(q.drop_surplus_pages, release_id=release_id, count=len(pages))
+    await tx.run(q.pages_fetched, release_id=release_id, count=len(pages), now=now)
 
 
 async def released_tx(tx: Tx, watch_id: WatchId, now: Millis) -> None:
