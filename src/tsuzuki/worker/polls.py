@@ -17,6 +17,9 @@ from tsuzuki.sources.store import ClaimedWatch
 POLL_BELL = "poll-source"
 """Rung when a watch may have become due out of turn: a subscription, a refresh."""
 
+_GATHER = 0.01
+"""How long a busy loop waits for more free places before it claims for the few that there are."""
+
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
 
@@ -66,8 +69,8 @@ class PollLoop:
 
     async def _take_some(self, group: asyncio.TaskGroup) -> bool:
         """Begin what is due; False when nothing more can be begun now."""
-        places = self._concurrency - len(self._running)
-        if not places:
+        places = await self._places()
+        if not places or self._is_stopping:
             return False
         try:
             claimed = await self._poller.claim(places, Counter(self._running.values()))
@@ -82,6 +85,12 @@ class PollLoop:
             self._running[poll] = watch.host
             poll.add_done_callback(self._end)
         return bool(claimed)
+
+    async def _places(self) -> int:
+        """How many more may begin. Under load polls end one after the other, and a moment's wait saves many claims."""
+        if len(self._running) > self._concurrency / 2:
+            await asyncio.wait(self._running, timeout=_GATHER)
+        return self._concurrency - len(self._running)
 
     def _end(self, done: asyncio.Task[None]) -> None:
         del self._running[done]
