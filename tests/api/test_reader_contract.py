@@ -413,6 +413,10 @@ async def test_search(library, me):
     await me.patch("/items/-/read", {"feed_id": daily["id"]})
     assert len((await me.get("/search?q=item+is:unread"))["items"]) == 1
     assert len((await me.get("/search?q=item+before:2001"))["items"]) == 0
+    assert len((await me.get("/search?q=is:unread"))["items"]) == 1
+    assert len((await me.get("/search?q=feed:daily+is:read&limit=1"))["items"]) == 1
+    assert len((await me.get("/search?q=feed:nope"))["items"]) == 0
+    assert len((await me.get("/search?q=before:2001"))["items"]) == 0
     await me.get("/search", expect=400)
     await me.get("/search?q=", expect=400)
     assert await other.get("/search?q=fish") == {"feeds": [], "items": [], "series": []}

@@ -3,8 +3,11 @@
 import msgspec
 
 from tsuzuki.db import Database, Tx
-from tsuzuki.model.ids import ItemId, PublicId, ShelfId
+from tsuzuki.model.ids import FeedId, ItemId, PublicId, ShelfId
+from tsuzuki.model.pages import FROM_THE_TOP, Cursor
 from tsuzuki.model.times import Millis
+from tsuzuki.shelves.entries.nouns import ShelfItem, Wanted
+from tsuzuki.shelves.entries.store import list_items_tx
 from tsuzuki.shelves.search.policy import Sought, is_named, parse_search, snippet
 from tsuzuki.shelves.store import FAR, Narrowed, SeriesHit, item_texts_tx, search_items_tx, search_series_tx
 from tsuzuki.shelves.subscriptions.nouns import FeedName, Subscription
@@ -48,9 +51,9 @@ class Search:
         self._db = db
 
     async def find(self, shelf_id: ShelfId, text: str, most: int) -> Results:
-        """Up to `most` of each kind; nothing for a text without a word in it."""
+        """Up to `most` of each kind; the newest items where only what narrows was said, nothing where nothing was."""
         sought = parse_search(text)
-        if not sought.wanted:
+        if not sought.wanted and not _is_narrowed(sought):
             return Results([], [], [])
         return await self._db.read(lambda tx: self._find_tx(tx, shelf_id, sought, most))
 
@@ -68,8 +71,11 @@ class Search:
         self, tx: Tx, shelf_id: ShelfId, sought: Sought, feeds: list[FeedName], *, most: int
     ) -> list[FoundItem]:
         shown = {feed.feed_id: feed.public_id for feed in feeds}
+        meant = None if sought.feed is None else [feed.feed_id for feed in feeds if _is_meant(feed, sought.feed)]
+        if not sought.wanted:
+            return await self._newest_tx(tx, shelf_id, sought, meant, most=most)
         narrowed = Narrowed(
-            feeds=None if sought.feed is None else [feed.feed_id for feed in feeds if _is_meant(feed, sought.feed)],
+            feeds=meant,
             unread=sought.unread,
             saved=sought.saved,
             before=FAR if sought.before is None else sought.before,
@@ -87,6 +93,29 @@ class Search:
             )
             for hit in hits
         ]
+
+    async def _newest_tx(
+        self, tx: Tx, shelf_id: ShelfId, sought: Sought, meant: list[FeedId] | None, *, most: int
+    ) -> list[FoundItem]:
+        """`is:unread feed:daily` without a word: a list like any other."""
+        after = FROM_THE_TOP if sought.before is None else Cursor(sought.before, 0)
+        rows: list[ShelfItem] = []
+        for feed_id in [None] if meant is None else meant:
+            wanted = Wanted(feed_id=feed_id, unread=sought.unread, saved=sought.saved, with_content=True)
+            rows += await list_items_tx(tx, shelf_id, wanted, after=after, most=most)
+        newest = sorted(rows, key=lambda row: (row.sort_at, row.entry_id), reverse=True)
+        return [_listed(row, sought) for row in newest[:most]]
+
+
+def _listed(row: ShelfItem, sought: Sought) -> FoundItem:
+    return FoundItem(
+        id=row.id,
+        feed_id=row.feed_id,
+        title=row.title,
+        published_at=row.published_at,
+        unread=row.unread,
+        snippet=snippet(row.content or row.summary or "", sought),
+    )
 
 
 def _is_meant(feed: FeedName, name: str) -> bool:
