@@ -1,0 +1,107 @@
+"""Subscriptions come and go at the same time: a shared feed is neither lost nor left behind."""
+
+import asyncio
+
+import pytest
+
+from tests.builders import NOON, a_public_id
+from tests.delivery.builders import a_reader, publish
+from tests.scale import scaled
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.delivery.fanout import deliver_known_items_tx
+from tsuzuki.model.errors import TsuzukiError
+from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.subscriptions.service import Change, Subscriptions, Wish
+
+LINK = "https://example.org/feed"
+
+q = parse_queries(
+    "tests",
+    """
+-- name: feeds
+select count(*) from feed;
+-- name: watches
+select count(*) from watch;
+-- name: resting
+select count(*) from watch where suspended_at is not null;
+""",
+)
+
+
+class Above:
+    """Delivers what is known; whatever else is asked for does not matter here."""
+
+    async def subscribed_tx(self, tx, shelf_id, feed_id, now):
+        await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
+
+    async def counts_changed_tx(self, tx, shelf_id, now):
+        pass
+
+    def committed(self):
+        pass
+
+    def due(self):
+        pass
+
+    async def ask_refresh(self, watch_id):
+        return bool(watch_id)
+
+    async def ask_refresh_all(self, shelf_id):
+        return shelf_id
+
+    async def vet(self, url, _):
+        return url
+
+
+@pytest.fixture
+def subscriptions(db):
+    return Subscriptions(Ground(db, lambda: NOON, a_public_id, Above()))
+
+
+async def count(db, query):
+    return await db.read(lambda tx: tx.one(int, query))
+
+
+@pytest.mark.soak
+async def test_whoever_subscribes_while_the_last_one_leaves_has_the_feed(db, subscriptions):
+    """R70: content goes only when nobody follows it, however the two meet; no one is told of a broken key."""
+    shelves = [await a_reader(db) for _ in range(4)]
+    failures: list[BaseException] = []
+
+    async def come_and_go(shelf, times):
+        for _ in range(times):
+            try:
+                made = await subscriptions.add(shelf, Wish(link=LINK))
+                await subscriptions.delete(shelf, made.public_id)
+            except TsuzukiError as error:
+                failures.append(error)
+
+    await asyncio.gather(*(come_and_go(shelf, scaled(10, 200)) for shelf in shelves))
+    assert failures == []
+    assert (await count(db, q.feeds), await count(db, q.watches)) == (0, 0)
+    made = await asyncio.gather(*(subscriptions.add(shelf, Wish(link=LINK)) for shelf in shelves))
+    assert len({one.feed_id for one in made}) == 1
+    assert await count(db, q.watches) == 1
+
+
+async def test_a_watch_rests_exactly_while_everyone_has_suspended_it(db, subscriptions):
+    first, second = await a_reader(db), await a_reader(db)
+    mine = await subscriptions.add(first, Wish(link=LINK, is_suspended=True))
+    assert await count(db, q.resting) == 1
+    theirs = await subscriptions.add(second, Wish(link=LINK))
+    assert await count(db, q.resting) == 0
+    await subscriptions.change(second, theirs.public_id, Change(is_suspended=True))
+    assert await count(db, q.resting) == 1
+    await subscriptions.change(first, mine.public_id, Change(is_suspended=False))
+    assert await count(db, q.resting) == 0
+    await subscriptions.delete(first, mine.public_id)
+    assert await count(db, q.resting) == 1
+
+
+async def test_the_last_one_to_leave_takes_the_content_along(db, subscriptions):
+    shelf = await a_reader(db)
+    made = await subscriptions.add(shelf, Wish(link=LINK))
+    await publish(db, made.feed_id, range(5), first=True)
+    assert (await subscriptions.get(shelf, made.public_id)).item_count == 5
+    await subscriptions.delete(shelf, made.public_id)
+    assert (await count(db, q.feeds), await count(db, q.watches)) == (0, 0)
