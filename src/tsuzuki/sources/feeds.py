@@ -7,12 +7,12 @@ from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.sources.store import (
     NewWatch,
-    add_feed_tx,
     add_watch_tx,
     count_followers_tx,
     drop_feed_tx,
     find_feed_tx,
     hold_feed_tx,
+    new_feed_tx,
     relink_feed_tx,
     reset_watch_tx,
     rest_watch_tx,
@@ -29,14 +29,15 @@ async def follow_feed_tx(tx: Tx, link: str, *, proxy: str, now: Millis) -> FeedI
 
     It is held to the end of the transaction, so that it cannot be dropped before the subscription is in.
     """
-    while True:
-        feed_id, is_new = await add_feed_tx(tx, link, now=now, proxy=proxy)
-        if is_new:
-            watch = NewWatch(feed_id=feed_id, host=parse(link).host, priority=_HOT, next_check_at=now)
+    while True:  # whoever leaves last may drop it between two of these statements; then it is made anew
+        made = await new_feed_tx(tx, link, now=now, proxy=proxy)
+        if made is not None:
+            watch = NewWatch(feed_id=made, host=parse(link).host, priority=_HOT, next_check_at=now)
             await add_watch_tx(tx, watch, now)
-            return feed_id
-        if await hold_feed_tx(tx, feed_id):
-            return feed_id
+            return made
+        known = await find_feed_tx(tx, link, proxy)
+        if known is not None and await hold_feed_tx(tx, known):
+            return known
 
 
 async def leave_feed_tx(tx: Tx, feed_id: FeedId, now: Millis) -> bool:

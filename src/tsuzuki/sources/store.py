@@ -52,9 +52,14 @@ class ClaimedWatch(msgspec.Struct, frozen=True):
 
 async def add_feed_tx(tx: Tx, link: str, *, now: Millis, proxy: str = "", title: str = "") -> tuple[FeedId, bool]:
     """The feed behind this link, and whether it is new."""
-    if (new := await tx.maybe(FeedId, q.add_feed, link=link, proxy=proxy, title=title, now=now)) is not None:
+    if (new := await new_feed_tx(tx, link, now=now, proxy=proxy, title=title)) is not None:
         return new, True
     return await tx.one(FeedId, q.find_feed, link=link, proxy=proxy), False
+
+
+async def new_feed_tx(tx: Tx, link: str, *, now: Millis, proxy: str = "", title: str = "") -> FeedId | None:
+    """A new feed behind this link; None when there is one already."""
+    return await tx.maybe(FeedId, q.add_feed, link=link, proxy=proxy, title=title, now=now)
 
 
 async def find_feed_tx(tx: Tx, link: str, proxy: str = "") -> FeedId | None:
