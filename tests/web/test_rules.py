@@ -161,6 +161,7 @@ def test_every_message_is_used_and_every_use_has_one():
     used |= {f"done.{word}" for text in texts for word in re.findall(r'done="(\w+)"', text)}
     used |= {f"done.{word}" for text in texts for word in re.findall(r'_leave\(request, "(\w+)"\)', text)}
     used |= {f"reason.oidc_{reason}" for reason in get_args(Reason)}
+    used |= {f"error.title_{status}" for status in (403, 404, 405, 429, 500, 503)}
     used |= {f"account.role_{role}" for role in get_args(Role)}
     used |= {f"tokens.scope_{scope}" for scope in get_args(Scope)} | {f"tokens.life_{life}" for life in LIVES}
     assert used == set(MESSAGES)

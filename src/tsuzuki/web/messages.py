@@ -26,6 +26,11 @@ MESSAGES: Mapping[str, str] = MappingProxyType(
         "home.api": "Read the API's documentation",
         "home.openapi": "OpenAPI document",
         "home.server": "This server",
+        "home.version": "Version",
+        "home.database": "Database",
+        "home.alive": "Alive",
+        "home.ready": "Ready",
+        "home.numbers": "Numbers",
         # the first visit
         "setup.title": "Set up this server",
         "setup.lead": "You become its administrator. Afterwards you can invite others.",
@@ -146,6 +151,12 @@ MESSAGES: Mapping[str, str] = MappingProxyType(
         "wait.minutes": "{count} minutes",
         # an error
         "error.home": "To the first page",
+        "error.title_403": "You may not",
+        "error.title_404": "Nothing here",
+        "error.title_405": "Not like this",
+        "error.title_429": "Not so fast",
+        "error.title_500": "That was our fault",
+        "error.title_503": "Not right now",
     }
 )
 
