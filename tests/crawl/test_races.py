@@ -130,6 +130,18 @@ async def test_fifty_failures_at_once_count_fifty_and_disable_once(town: Town, a
     assert enabled.json()["data"]["consecutivefails"] == 0
 
 
+async def test_those_who_run_the_server_are_told_once_that_a_source_was_disabled(town: Town, admin, caller, source):
+    channel = {"kind": "webhook", "name": "Mine", "config": {"url": "http://127.0.0.1:9/key"}}
+    assert (await admin.post("/channels", channel)).status == 201
+    for _ in range(7):
+        if not (await town.crawling.sources.get(source)).is_enabled:
+            break
+        await town.crawling.jobs.trigger(caller, Wish(source))
+        await end(town, *(await claimed(db_of(town), town.time())), "It is down.")
+    queues = {queue["queue"]: queue["depth"] for queue in (await admin.get("/admin/queues")).json()["data"]}
+    assert queues["channel-sends"] == 1
+
+
 async def test_four_writers_of_a_log_are_read_without_a_gap_or_a_double(town: Town, admin, caller, source):
     """REL-15, R49: 10,000 lines, paged while they are written."""
     job = await town.crawling.jobs.trigger(caller, Wish(source))

@@ -12,6 +12,8 @@ from tsuzuki.crawl.journal import Journal
 from tsuzuki.crawl.rows import BegunJob, JobId, Status
 from tsuzuki.crawl.store import end_job_tx, fail_abandoned_tx
 from tsuzuki.db import Database, Tx
+from tsuzuki.delivery.fanout import NOTHING, Delivered
+from tsuzuki.delivery.outages.alerts import alert_operators_tx
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import LeaseLost
@@ -31,24 +33,29 @@ class Ending(msgspec.Struct, frozen=True):
 
 async def end_tx(
     tx: Tx, task: Task[Any], job: BegunJob, ending: Ending, *, journal: Journal, threshold: int, now: Millis
-) -> None:
-    """Write all that follows; LeaseLost, which undoes it, when the job was cancelled or is another worker's."""
+) -> Delivered:
+    """Write all that follows; LeaseLost, which undoes it, when the job was cancelled or is another worker's.
+
+    What comes back says what to ring after the commit.
+    """
     status: Status = "done" if ending.error is None else "failed"
     await journal.write_rest_tx(tx)
     if not await end_job_tx(tx, job, status, last_error=ending.error, now=now):
         raise LeaseLost([task.id])
+    told = NOTHING
     if ending.error is None:
         await source_succeeded_tx(tx, job.source_id, now)
     elif ending.is_counted:
-        await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
+        told = await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
     await finish_tx(tx, task, now=now)
+    return told
 
 
-async def count_failure_tx(tx: Tx, source_id: SourceId, job_id: JobId, *, threshold: int, now: Millis) -> None:
-    """R46, REL-11: one more failure; the one that reaches the threshold disables the source, and is written down."""
+async def count_failure_tx(tx: Tx, source_id: SourceId, job_id: JobId, *, threshold: int, now: Millis) -> Delivered:
+    """R46, REL-11: one more failure; the one that reaches the threshold disables the source, and is told of."""
     outcome = await source_failed_tx(tx, source_id, job_id=job_id, threshold=threshold, now=now)
     if outcome is None or not outcome.is_disabled_now:
-        return
+        return NOTHING
     reason = f"{outcome.consecutive_fails} crawl jobs failed in a row"
     deed = Deed(
         "crawlersource.disable",
@@ -60,6 +67,8 @@ async def count_failure_tx(tx: Tx, source_id: SourceId, job_id: JobId, *, thresh
     )
     await record_tx(tx, SYSTEM, deed, now=now)
     _log.error("source_disabled", source=outcome.name, reason=reason)
+    about = f"source-{source_id}-disabled-{job_id}"
+    return await alert_operators_tx(tx, outcome.name, about, reason=f"it was disabled, because {reason}", now=now)
 
 
 async def fail_abandoned(

@@ -69,10 +69,10 @@ class Crawler:
             ending = await self._run(job, journal)
         _say_end(journal, ending, took=Millis(self._clock() - job.started_at))
         now = self._clock()
-        await self._db.with_tx(
+        told = await self._db.with_tx(
             lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=self._threshold, now=now)
         )
-        self._moved()
+        self._bell.ring(JOB_BELL, *told.bells)
         await self._changed()
 
     async def _begin_tx(self, tx: Tx, task: Task[CrawlTask]) -> BegunJob | None:

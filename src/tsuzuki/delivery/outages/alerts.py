@@ -14,6 +14,7 @@ from tsuzuki.delivery.outages.store import (
     close_outage_tx,
     hold_origin_tx,
     open_outage_tx,
+    operator_tellees_tx,
     outage_tellees_tx,
 )
 from tsuzuki.delivery.store import Reader, feed_readers_tx, series_readers_tx
@@ -42,15 +43,17 @@ async def alert_healed_tx(tx: Tx, watch_id: WatchId, *, now: Millis) -> Delivere
     return await _tell_tx(tx, origin, f"outage-{outage}-healed", lambda name: healed(name, now), reason=None)
 
 
-async def _tell_tx(
-    tx: Tx, origin: Origin, about: str, word: Callable[[str], Message], *, reason: str | None
-) -> Delivered:
-    """Events for every shelf that follows, and sends for the channels that want to know."""
-    message = word(origin.name)
-    readers = await _readers_tx(tx, origin)
-    await add_events_tx(tx, [_event(origin, reader, reason) for reader in readers], message.at)
-    tellees: Sequence[Tellee] = await outage_tellees_tx(tx, origin)
-    sends = [
+async def alert_operators_tx(tx: Tx, name: str, about: str, *, reason: str, now: Millis) -> Delivered:
+    """Tell those who run this server that a source is no longer called; `about` is told once to each channel."""
+    sends = _sends(await operator_tellees_tx(tx, name), about, lambda name: broken(name, mask_text(reason), now))
+    if not sends:
+        return NOTHING
+    await enqueue_many_tx(tx, SENDS, [send.task() for send in sends], now=now)
+    return Delivered(0, (SENDS.name,))
+
+
+def _sends(tellees: Sequence[Tellee], about: str, word: Callable[[str], Message]) -> list[Send]:
+    return [
         Send(
             channel_id=tellee.channel_id,
             delivery_id=delivery_id(tellee.channel_public_id, about),
@@ -58,6 +61,16 @@ async def _tell_tx(
         )
         for tellee in tellees
     ]
+
+
+async def _tell_tx(
+    tx: Tx, origin: Origin, about: str, word: Callable[[str], Message], *, reason: str | None
+) -> Delivered:
+    """Events for every shelf that follows, and sends for the channels that want to know."""
+    message = word(origin.name)
+    readers = await _readers_tx(tx, origin)
+    await add_events_tx(tx, [_event(origin, reader, reason) for reader in readers], message.at)
+    sends = _sends(await outage_tellees_tx(tx, origin), about, word)
     if sends:
         await enqueue_many_tx(tx, SENDS, [send.task() for send in sends], now=message.at)
     bells = ((EVENTS_BELL,) if readers else ()) + ((SENDS.name,) if sends else ())

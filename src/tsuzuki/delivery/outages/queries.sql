@@ -49,5 +49,16 @@ where follow.series_id = :series_id and follow.notify and follow.status <> 'drop
   )
 order by channel.id;
 
+-- name: operator_tellees
+-- The channels of those who run this server: of each administrator's own shelf, else of the tenant's first.
+select distinct channel.id as channel_id, channel.public_id as channel_public_id, cast(:name as text) as name
+from user_account
+join channel on channel.shelf_id = coalesce(
+  user_account.default_shelf_id,
+  (select min(shelf.id) from shelf where shelf.tenant_id = user_account.tenant_id)
+)
+where user_account.role = 'admin' and user_account.disabled_at is null and channel.is_enabled
+order by channel_id;
+
 -- name: prune_outages
 delete from outage where id in (select id from outage where healed_at < :before limit :most);

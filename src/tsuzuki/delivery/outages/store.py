@@ -53,6 +53,11 @@ async def outage_tellees_tx(tx: Tx, origin: Origin) -> list[Tellee]:
     )
 
 
+async def operator_tellees_tx(tx: Tx, name: str) -> list[Tellee]:
+    """The channels of those who run this server, to be told of what has this name."""
+    return await tx.many(Tellee, q.operator_tellees, name=name)
+
+
 async def prune_outages_tx(tx: Tx, *, before: Millis, most: int) -> int:
     """Forget up to `most` outages that healed before then."""
     return await tx.run(q.prune_outages, before=before, most=most)
