@@ -215,7 +215,7 @@ async def _next(drive: Drive, answer: Awaitable[Answer]) -> Statement | None:
 
 async def _ask(connection: Connection, statement: Statement) -> Answer:
     text = statement.query.postgres
-    values = arguments(statement.query, text.params, statement.params)
+    values = arguments(statement.query, text, statement.params)
     if statement.query.returns_rows:
         rows = await _ours(connection.fetch(text.sql, *values))
         return rows, len(rows) if statement.query.writes else 0

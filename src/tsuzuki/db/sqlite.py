@@ -21,7 +21,7 @@ from tsuzuki.db.errors import DatabaseUnavailable, MisuseError
 from tsuzuki.db.gate import CLOSED, Gate
 from tsuzuki.db.queries import Engine, Query
 from tsuzuki.db.sqlite_file import connect, execute, fetch, path_of, translated
-from tsuzuki.db.tx import Answer, Drive, Params, Statement, Work, refuse_inside, refuse_nesting
+from tsuzuki.db.tx import Answer, Drive, Params, Statement, Work, arguments, refuse_inside, refuse_nesting
 
 __all__ = ["SqliteDatabase", "path_of"]
 
@@ -80,6 +80,7 @@ class SqliteDatabase:
         self._inline = connect(path, read_only=True, vfs=vfs)
         self._inline.set_busy_timeout(0)
         self._inline_cursor = self._inline.cursor()
+        self._inline_reading = self._read_inline  # bound once
         self._local = threading.local()
         self._reader_connections: list[apsw.Connection] = []
         self._readers = ThreadPoolExecutor(max_workers=readers, thread_name_prefix="tsuzuki-read")
@@ -98,7 +99,7 @@ class SqliteDatabase:
         """See `Database`. Queries marked inline are answered here, the others by the reader threads."""
         if self._gate.is_closed:
             raise DatabaseUnavailable(CLOSED)
-        drive = Drive(work, "sqlite", self._read_inline)
+        drive = Drive(work, "sqlite", self._inline_reading)
         statement = drive.start()
         if statement is not None:
             with closing(drive), self._gate:
@@ -129,10 +130,12 @@ class SqliteDatabase:
             raise MisuseError(f"{query.name} writes; call it in with_tx")
         if not query.inline:
             return None
-        try:
-            return fetch(self._inline_cursor, query, params)
-        except DatabaseUnavailable:
-            return None
+        text = query.sqlite
+        values = arguments(query, text, params)
+        try:  # as `fetch` does: in a read of five microseconds every call is felt
+            return self._inline_cursor.execute(text.sql, values).fetchall(), 0
+        except apsw.Error:
+            return None  # a thread may wait for the file, and says what is wrong if it is not that
 
     async def _read_one(self, drive: Drive, statement: Statement) -> Statement | None:
         try:

@@ -88,7 +88,7 @@ def execute(cursor: apsw.Cursor, query: Query, params: Params) -> Answer:
 def fetch(cursor: apsw.Cursor, query: Query, params: Params) -> Answer:
     """The rows of a statement, when it does not matter how many it touched."""
     text = query.sqlite
-    values = arguments(query, text.params, params)
+    values = arguments(query, text, params)
     try:
         return cursor.execute(text.sql, values).fetchall(), 0
     except apsw.Error as error:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
 from typing import Any, TypeVar
 
 from tsuzuki.db.errors import MisuseError
-from tsuzuki.db.queries import Engine, Query
+from tsuzuki.db.queries import Engine, Query, Text
 from tsuzuki.db.rows import PLAIN, bindable, json_batch, reader
 from tsuzuki.model.errors import NotFound
 
@@ -41,17 +41,17 @@ class Statement:
         return (yield self)
 
 
-def arguments(query: Query, names: tuple[str, ...], params: Params) -> list[Any]:
-    """The values in the order of `names`; MisuseError names those that are missing or not taken."""
-    if tuple(params) == names:
-        values = list(params.values())
-    elif params.keys() == set(names):
-        values = [params[name] for name in names]
-    else:
-        raise _mismatch(query, names, params)
+def arguments(query: Query, text: Text, params: Params) -> tuple[Any, ...]:
+    """The values in the order of the text's parameters; MisuseError names those that are missing or not taken."""
+    try:
+        values = text.pick(params)
+    except KeyError:
+        raise _mismatch(query, text.params, params) from None
+    if len(values) != len(params):
+        raise _mismatch(query, text.params, params)
     for value in values:
         if type(value) not in PLAIN:
-            return [bindable(value) for value in values]
+            return tuple(map(bindable, values))
     return values
 
 
