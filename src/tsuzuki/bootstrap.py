@@ -84,6 +84,11 @@ class Tsuzuki(msgspec.Struct, frozen=True):
     crew: Crew
     """The loops; whoever opened this starts and stops them, or leaves them to other processes."""
 
+    def end_streams(self) -> None:
+        """Let every open stream of events come to its end, so that the server can stop."""
+        self.events.close()
+        self.crawling.follower.close()
+
 
 def wall_clock() -> Millis:
     """The real time; everyone else is given a clock."""

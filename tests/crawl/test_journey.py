@@ -179,3 +179,15 @@ async def test_page_lists_are_fetched_where_the_config_says_so(town: Town, site)
 
 async def pages_of(town: Town, number: str) -> list[str]:
     return await town.accounts.ground.db.read(lambda tx: tx.many(str, q.pages_of, number=number))
+
+
+async def test_a_stream_of_a_job_ends_when_the_server_stops(town: Town, site):
+    admin = await the_admin(town)
+    source = (await a_mapped_comic(admin, site.url))[0]
+    job = await made(admin, JOBS, {"sourceid": source, "scheduledat": "2099-01-01T00:00:00Z"})
+    listening = asyncio.create_task(events_of(admin, job["id"]))
+    await asyncio.sleep(0.3)
+    town.crawling.follower.close()
+    async with asyncio.timeout(5):
+        told = await listening
+    assert [(kind, data["status"]) for kind, data in told] == [("status", "queued")]

@@ -33,7 +33,7 @@ async def _serve(settings: Settings, *, workers: bool) -> None:
                 opened.app,
                 trusted_proxies=[str(network) for network in settings.trusted_proxies],
                 on_started=lambda: click.echo(line),
-                on_stopping=opened.events.close,
+                on_stopping=opened.end_streams,
             )
             if workers:
                 opened.crew.start()

@@ -23,13 +23,19 @@ class Follower:
     def __init__(self, db: Database, bell: Bell) -> None:
         self._db = db
         self._bell = bell
+        self._is_closed = False
+
+    def close(self) -> None:
+        """End every stream within a second: the process stops, and whoever listens comes back elsewhere."""
+        self._is_closed = True
+        self._bell.ring(JOB_BELL)
 
     async def follow(self, public_id: PublicId, after: LogPlace) -> AsyncGenerator[Job | LogRow | None, None]:
         """Every line from `after` on and the job whenever it changed, until it is over; None is a sign of life."""
         seen: Job | None = None
         silent = 0
         with self._bell.listen(JOB_BELL) as ear:
-            while True:
+            while not self._is_closed:
                 job, lines = await self._look(public_id, after)
                 for line in lines:
                     after = LogPlace(line.created_at, line.id)

@@ -23,7 +23,6 @@ from tsuzuki.sources.comics.store import (
     find_mapping_tx,
     list_comics_tx,
     list_mappings_tx,
-    suspend_watch_tx,
 )
 from tsuzuki.sources.sites.policy import BAD_SOURCE_URL, IsCallable, address_problem, is_folder
 from tsuzuki.sources.sites.service import NO_SOURCE, info_of
@@ -105,7 +104,6 @@ class Comics:
             if not new.is_active:
                 mapping = msgspec.structs.replace(mapping, is_active=False)
                 await change_mapping_tx(tx, mapping, host=host_of(new.url, source.base_url), now=now)
-                await suspend_watch_tx(tx, made, now)
             await record_tx(tx, actor, Deed(f"{ENTITY}.create", ENTITY, str(made), after=_told(mapping)), now=now)
             return mapping
 

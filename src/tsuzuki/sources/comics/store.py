@@ -51,11 +51,6 @@ async def delete_mapping_tx(tx: Tx, mapping_id: SeriesSourceId) -> None:
     await tx.run(q.delete_mapping, id=mapping_id)
 
 
-async def suspend_watch_tx(tx: Tx, mapping_id: SeriesSourceId, now: Millis) -> None:
-    """Do not poll a mapping that is switched off."""
-    await tx.run(q.suspend_watch, series_source_id=mapping_id, reason=INACTIVE, now=now)
-
-
 async def matching_comic_tx(tx: Tx, source_id: SourceId, key: str) -> SeriesId | None:
     """The only comic with this key that the source does not have yet; held against other matchers."""
     await tx.one(int, q.hold_matching)
