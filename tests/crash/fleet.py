@@ -127,7 +127,10 @@ class Fleet:
         self._ours.add(child.pid)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
-                return await child.wait() == -signal.SIGKILL
+                status = await child.wait()
+                if status != -signal.SIGKILL:
+                    self.exits.append(f"{child.pid} ended with {status} before it came to its point")
+                return status == -signal.SIGKILL
         return False
 
     async def until_stopped(self, child: Process, within: float) -> bool:

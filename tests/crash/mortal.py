@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.db.queries import Queries, Query, Text
+from tsuzuki.db.queries import Queries, Query
 
 POINTS = ("claimed", "visited", "saved", "storing", "ingested", "announcing", "announced", "telling", "told")
 FAULTS = ("fencing", "unique", "transaction")
@@ -131,7 +131,7 @@ def _no_transaction(mortal: Mortal) -> None:
 def _rewrite(queries: Queries, name: str, old: str, new: str) -> None:
     query: Query = getattr(queries, name)
     assert old in query.postgres.sql, f"{name} has changed: {query.postgres.sql}"
-    text = Text(query.postgres.sql.replace(old, new), query.postgres.params)
+    text = msgspec.structs.replace(query.postgres, sql=query.postgres.sql.replace(old, new))
     queries.__dict__[name] = msgspec.structs.replace(query, postgres=text)
 
 

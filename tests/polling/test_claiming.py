@@ -87,3 +87,20 @@ async def test_a_refresh_waits_for_the_poll_that_is_running(db):
 async def test_refreshing_all_asks_for_the_feeds_of_that_shelf_only(db, poller):
     await due(db, 2, HOT)
     assert await poller.ask_refresh_all(await stored_shelf(db)) == 0
+
+
+async def test_a_refresh_of_many_feeds_of_one_host_forgets_none_and_keeps_no_place_from_others(db):
+    """Suspended ones too: what is not polled now stays wanted."""
+    clock = Clock()
+    async with a_poller(db, clock) as poller:
+        watches = await due(db, 6, COLD, host="one.example")
+        others = await due(db, 3, HOT)
+        for watch in watches:
+            await db.with_tx(lambda tx, watch=watch: tx.run(q.suspend, id=watch))
+            await poller.ask_refresh(watch)
+        polled = set()
+        for _ in range(3):
+            claimed = {watch.id for watch in await poller.claim(5, {})}
+            assert len(claimed & set(watches)) == 2
+            polled |= claimed
+        assert polled == {*watches, *others}

@@ -137,3 +137,15 @@ async def test_a_connector_that_stumbles_is_a_failure_of_its_source(db, poller, 
     publisher.response = answer(200, b'{"not": "a list"}')
     assert await poll_one(poller) == Polled("shape_changed")
     assert (await state(db, watch)).consecutive_failures == 1
+
+
+async def test_i4_who_lost_the_lease_of_a_disabled_source_puts_nothing_off(db, poller, clock, watch):
+    await db.with_tx(lambda tx: tx.run(q.disable))
+    (late,) = await poller.claim(1, {})
+    clock.turn(MINUTE)
+    (ours,) = await poller.claim(1, {})
+    before = await state(db, watch)
+    assert await poller.poll(late) == Polled("skipped")
+    assert await state(db, watch) == before
+    assert await poller.poll(ours) == Polled("skipped")
+    assert (await state(db, watch)).next_check_at == clock.now + DAY

@@ -2,15 +2,28 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Protocol, TypeVar
 
 from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.policy import COLD, HOT, WARM, Priority
-from tsuzuki.sources.store import ClaimedWatch
 
 ORDER: tuple[Priority, ...] = (HOT, WARM, COLD)
 WEIGHT: Mapping[Priority, int] = {HOT: 6, WARM: 3, COLD: 1}
 DEFERRED_FOR = Millis(5 * SECOND)
+
+
+class Hosted(Protocol):
+    """A watch, as far as its turn goes."""
+
+    @property
+    def id(self) -> WatchId: ...
+
+    @property
+    def host(self) -> str: ...
+
+
+H = TypeVar("H", bound=Hosted)
 
 
 def shares(slots: int) -> dict[Priority, int]:
@@ -28,10 +41,10 @@ def shares(slots: int) -> dict[Priority, int]:
 
 
 def over_their_share(
-    claimed: Iterable[ClaimedWatch], in_flight: Mapping[str, int], per_host: int
-) -> tuple[list[ClaimedWatch], list[WatchId]]:
-    """Those to be polled now, and those to be given back because their host has enough."""
-    taken, kept, surplus = Counter(in_flight), [], []
+    claimed: Iterable[H], in_flight: Mapping[str, int], per_host: int
+) -> tuple[list[H], list[WatchId]]:
+    """Those to be polled now, and those that are not because their host has enough."""
+    taken, kept, surplus = Counter(in_flight), list[H](), list[WatchId]()
     for watch in claimed:
         if taken[watch.host] < per_host:
             taken[watch.host] += 1

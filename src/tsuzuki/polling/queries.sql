@@ -7,7 +7,7 @@ returning id, lease_token, feed_id, series_source_id, host, priority, etag, last
 
 -- name: refreshes
 -- What people asked for and nobody polls yet, the oldest wish first.
-select id from watch
+select id, host from watch
 where refresh_at is not null and (lease_until is null or lease_until <= :now)
 order by refresh_at
 limit :most;
@@ -28,6 +28,10 @@ update watch
 set lease_until = null, next_check_at = :until
 where id in (select cast(value ->> 'id' as bigint) from json_each(cast(:rows as text)))
 returning id;
+
+-- name: put_off
+-- I4: fenced, as every write of a poll.
+update watch set lease_until = null, next_check_at = :until where id = :id and lease_token = :lease_token;
 
 -- name: extend_lease
 -- I4, I5: the lease and the moment it makes the watch due again move together.

@@ -31,6 +31,7 @@ from tsuzuki.polling.store import (
     extend_lease_tx,
     feed_target_tx,
     mend_watches_tx,
+    put_off_tx,
     refreshes_tx,
     series_target_tx,
 )
@@ -42,6 +43,9 @@ from tsuzuki.sources.store import ClaimedWatch, claim_due_watches_tx
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
 T = TypeVar("T")
+
+REFRESHES_SEEN = 10
+"""For each free place: among so many wishes some are for a host that has its share not yet."""
 
 
 class PollOptions(msgspec.Struct, frozen=True):
@@ -92,10 +96,10 @@ class Poller:
         if await paused_since_tx(tx) is not None:
             return []
         now, lease = self._conditions.clock(), self._options.lease
-        asked = [
-            await claim_watch_tx(tx, wanted, now=now, lease=lease)
-            for wanted in await refreshes_tx(tx, now=now, most=slots)
-        ]
+        # Only those whose turn it is: what is claimed and given back would no longer be wanted.
+        wanted = await refreshes_tx(tx, now=now, most=slots * REFRESHES_SEEN)
+        in_turn, _ = over_their_share(wanted, in_flight, self._options.per_host)
+        asked = [await claim_watch_tx(tx, each.id, now=now, lease=lease) for each in in_turn[:slots]]
         claimed = [watch for watch in asked if watch is not None]
         first = shares(slots - len(claimed))
         for round_ in (first, dict.fromkeys(ORDER, slots)):
@@ -196,7 +200,7 @@ class Poller:
 
     async def _put_off(self, watch: ClaimedWatch) -> None:
         until = Millis(self._conditions.clock() + DAY)
-        await self._db.with_tx(lambda tx: defer_watches_tx(tx, [watch.id], until=until))
+        await self._db.with_tx(lambda tx: put_off_tx(tx, watch, until=until))
 
     async def _holding(self, watch: ClaimedWatch, work: Coroutine[Any, Any, T]) -> T:
         """Run the work while the lease is kept; LeaseLost ends it when somebody else has the watch."""

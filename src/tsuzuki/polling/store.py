@@ -58,6 +58,13 @@ class SeriesTarget(msgspec.Struct, frozen=True):
     has_content: bool
 
 
+class Wanted(msgspec.Struct, frozen=True):
+    """A watch that a person wants polled now."""
+
+    id: WatchId
+    host: str
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What a successful poll leaves on its watch."""
 
@@ -115,9 +122,9 @@ async def claim_watch_tx(tx: Tx, watch_id: WatchId, *, now: Millis, lease: Milli
     return await tx.maybe(ClaimedWatch, q.claim_watch, id=watch_id, now=now, until=Millis(now + lease))
 
 
-async def refreshes_tx(tx: Tx, *, now: Millis, most: int) -> list[WatchId]:
-    """Watches that a person wants polled now."""
-    return await tx.many(WatchId, q.refreshes, now=now, most=most)
+async def refreshes_tx(tx: Tx, *, now: Millis, most: int) -> list[Wanted]:
+    """Watches that a person wants polled now, and that nobody polls."""
+    return await tx.many(Wanted, q.refreshes, now=now, most=most)
 
 
 async def ask_refresh_tx(tx: Tx, watch_id: WatchId, now: Millis) -> bool:
@@ -133,6 +140,11 @@ async def ask_refresh_all_tx(tx: Tx, shelf_id: ShelfId, now: Millis) -> int:
 async def defer_watches_tx(tx: Tx, watches: Iterable[WatchId], *, until: Millis) -> list[WatchId]:
     """Give claimed watches back, due again at that moment."""
     return await tx.bulk(WatchId, q.defer_watches, [{"id": watch} for watch in watches], until=until)
+
+
+async def put_off_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool:
+    """Give a claimed watch back unpolled; False when it is no longer ours."""
+    return bool(await tx.run(q.put_off, id=watch.id, lease_token=watch.lease_token, until=until))
 
 
 async def extend_lease_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool:
