@@ -191,3 +191,17 @@ async def test_a_stream_of_a_job_ends_when_the_server_stops(town: Town, site):
     async with asyncio.timeout(5):
         told = await listening
     assert [(kind, data["status"]) for kind, data in told] == [("status", "queued")]
+
+
+async def test_a_mapping_that_leads_to_another_host_is_not_followed_there(town: Town, site):
+    """SEC-05: the host is the definition's; what an operator types into a mapping does not choose it."""
+    admin = await the_admin(town)
+    async with a_site() as elsewhere:
+        source, comic = await a_mapped_comic(admin, site.url)
+        [mapping] = (await admin.get(f"/admin/comics/{comic}/sources")).json()["data"]
+        where = f"/admin/comics/{comic}/sources/{mapping['id']}"
+        changed = await admin.ask("PATCH", where, {"sourceurl": f"{elsewhere.url}/s/one"})
+        assert changed.status == 200
+        failed = await run(admin, source, comic)
+        assert (failed["status"], elsewhere.asked) == ("failed", [])
+        assert failed["lasterror"]
