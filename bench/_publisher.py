@@ -1,7 +1,7 @@
 """A publisher in a process of its own, as fast as asyncio allows: `python -m bench._publisher` prints its port.
 
-`/same/N` never changes and knows its ETag; `/mute/N` never changes and says so to nobody; `/new/N` has ten new items at
-every call.
+`/same/N` never changes and knows its ETag, `/tiny/N` too, with one item; `/mute/N` never changes and says so to nobody;
+`/new/N` has ten new items at every call.
 """
 
 import asyncio
@@ -13,19 +13,20 @@ ITEMS = 10
 _count = itertools.count()
 
 
-def feed(name: str, edition: int) -> bytes:
-    """An ordinary feed of ten items, about 12 kB."""
+def feed(name: str, edition: int, items: int = ITEMS) -> bytes:
+    """An ordinary feed; ten items are about 12 kB."""
     words = "<p>" + "Words of this installment, which go on for a while. " * 18 + "</p>"
     rows = "".join(
         f"<item><guid isPermaLink='false'>{name}-{edition}-{number}</guid><title>Item {number} of {edition}</title>"
         f"<link>https://example.org/{name}/{edition}/{number}</link><pubDate>Sun, 22 Feb 2026 12:00:00 GMT</pubDate>"
         f"<description><![CDATA[{words}]]></description></item>"
-        for number in range(ITEMS)
+        for number in range(items)
     )
     return f"<rss version='2.0'><channel><title>{name}</title>{rows}</channel></rss>".encode()
 
 
 _SAME = feed("same", 0)
+_TINY = feed("tiny", 0, items=1)
 
 
 class Connection(asyncio.Protocol):
@@ -49,10 +50,10 @@ class Connection(asyncio.Protocol):
 
 def answer(head: bytes) -> bytes:
     path = head.split(b" ", 2)[1]
-    if path.startswith(b"/same"):
+    if path.startswith((b"/same", b"/tiny")):
         if b'none-match: "a"' in head.lower():
             return b'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\n\r\n'
-        return _ok(_SAME, b'ETag: "a"\r\n')
+        return _ok(_SAME if path.startswith(b"/same") else _TINY, b'ETag: "a"\r\n')
     if path.startswith(b"/mute"):
         return _ok(_SAME)
     return _ok(feed(path.decode().rpartition("/")[2], next(_count)))

@@ -69,7 +69,7 @@ class Sizes(msgspec.Struct, frozen=True):
     watches: tuple[int, ...]
 
 
-FULL = Sizes(rounds=3, polls=1000, feeds=200, mixed=10_000, watches=(1_000, 100_000, 1_000_000))
+FULL = Sizes(rounds=3, polls=1000, feeds=100, mixed=10_000, watches=(1_000, 100_000, 1_000_000))
 SMALL = Sizes(rounds=2, polls=400, feeds=40, mixed=1_000, watches=(1_000, 50_000))
 
 q = parse_queries(
@@ -285,8 +285,7 @@ async def _filled(path: Path, urls: list[str], shelves: int) -> list[tuple[int, 
     db = await open_database(options)
     feeds = await asyncio.gather(*(stored_feed(db, url) for url in urls))
     ids = await asyncio.gather(*(stored_watch(db, feed, host="127.0.0.1", next_check_at=DAY_OLD) for feed in feeds))
-    for _ in range(shelves):
-        await a_reader(db, feeds=feeds)
+    await asyncio.gather(*(a_reader(db, feeds=feeds) for _ in range(shelves)))
     await db.close()
     return [(watch, feed, url) for watch, feed, url in zip(ids, feeds, urls, strict=True)]
 
@@ -342,7 +341,7 @@ async def shares(base: str, sizes: Sizes, kind: str, what: str) -> None:
 
 async def mixed(base: str, sizes: Sizes) -> None:
     """As at noon: nine in ten have nothing new."""
-    urls = [f"{base}/{'new' if number % 10 == 0 else 'same'}/{number}" for number in range(sizes.mixed)]
+    urls = [f"{base}/{'new' if number % 10 == 0 else 'tiny'}/{number}" for number in range(sizes.mixed)]
     async with a_stage(urls) as (ours, _, __):
         await ours.poll_all(len(urls))
         took = await ours.poll_all(len(urls))

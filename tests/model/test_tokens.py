@@ -73,3 +73,9 @@ QUERIES = [
 @pytest.mark.parametrize(("query", "expected"), QUERIES)
 def test_a_query_asks_for_these_terms(query, expected):
     assert parse_terms(query) == expected
+
+
+@given(st.text(alphabet=st.characters(codec="ascii")) | st.text())
+def test_a_text_has_the_same_words_beside_a_foreign_one(text):
+    """What has no Chinese, Japanese or Korean in it is read by a shorter way, to the same end."""
+    assert tokens(f"{text} 続き") == [*tokens(text), "続き"]

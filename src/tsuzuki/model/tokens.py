@@ -20,6 +20,7 @@ _MARKS = (
     "\u0e00-\u0fff\u1000-\u109f\u1780-\u17d3"
 )
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
+_ASCII_WORD = re.compile("[0-9a-z]+")
 _CJK = (
     "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -40,8 +41,13 @@ class Term(msgspec.Struct, frozen=True):
 
 def tokens(text: str) -> list[str]:
     """The words of a text in order, at most `MOST_TOKENS`."""
+    folded = _fold(text)
+    is_ascii = folded.isascii()
+    if is_ascii or not _IS_CJK.search(folded):  # most texts: every word is a token
+        words = (_ASCII_WORD if is_ascii else _WORD).findall(folded)
+        return [word[:LONGEST_TOKEN] for word in words[:MOST_TOKENS]]
     found: list[str] = []
-    for word in _WORD.findall(_fold(text)):
+    for word in _WORD.findall(folded):
         for run in _RUNS.findall(word):
             if _IS_CJK.match(run) and len(run) > 1:
                 found.extend(run[i : i + 2] for i in range(len(run) - 1))
