@@ -395,8 +395,8 @@ async def main(sizes: Sizes) -> None:
             await shares(base, sizes, kind, what)
         say("mixed")
         await mixed(base, sizes)
+    print(f"resident after all of this{'':10}{resident():>8.0f} MB")
     await claims(sizes)
-    print(f"resident after all of it{'':12}{resident():>8.0f} MB")
 
 
 if __name__ == "__main__":
