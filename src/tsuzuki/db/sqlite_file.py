@@ -1,5 +1,6 @@
 """A SQLite file: how every connection to it is set up, what a statement brings, and what its errors mean."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def connect(path: Path, *, read_only: bool = False, vfs: str | None = None) -> a
     """A connection set up as every one of ours is: WAL, FULL, foreign keys, patient."""
     try:
         connection = connect_bare(path, vfs=vfs)
-        connection.execute("pragma journal_mode = wal")
+        _use_wal(connection)
         connection.execute("pragma synchronous = full")
         connection.execute("pragma foreign_keys = on")
         connection.execute("pragma temp_store = memory")
@@ -64,6 +65,18 @@ def connect(path: Path, *, read_only: bool = False, vfs: str | None = None) -> a
     except _LOST as error:
         raise DatabaseUnavailable(f"The database file {path} cannot be opened: {error}") from error
     return connection
+
+
+def _use_wal(connection: apsw.Connection) -> None:
+    """SQLite does not wait by itself when another process is changing the mode of a new file at the same moment."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while connection.execute("pragma journal_mode").get != "wal":
+        try:
+            connection.execute("pragma journal_mode = wal")
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def connect_bare(path: Path, *, vfs: str | None = None) -> apsw.Connection:

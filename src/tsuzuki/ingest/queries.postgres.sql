@@ -1,3 +1,8 @@
+-- name: hold_ingest
+-- REL-19d: two batches of one feed or series that hold the same rows in another order would lock each other out. Nobody
+-- else takes this lock, and it is the first that ingest takes.
+select pg_advisory_xact_lock(hashtextextended(cast(:name as text), 0));
+
 -- fragment: as_boolean
 cast(value ->> 'is_readable' as boolean)
 

@@ -118,6 +118,7 @@ async def upsert_chapters_tx(
     tx: Tx, series_id: SeriesId, found: Iterable[NewChapter], now: Millis
 ) -> list[StoredChapter]:
     """Store chapters; what comes back is what was inserted or changed."""
+    await tx.run(q.hold_ingest, name=f"series-{series_id}")
     return await tx.bulk(StoredChapter, q.upsert_chapters, last_of_each(found), series_id=series_id, now=now)
 
 
@@ -138,6 +139,7 @@ async def upsert_releases_tx(
 
 async def upsert_items_tx(tx: Tx, feed_id: FeedId, found: Iterable[NewItem], now: Millis) -> list[StoredItem]:
     """Store items and index their words; what comes back is what was inserted or changed."""
+    await tx.run(q.hold_ingest, name=f"feed-{feed_id}")
     rows = [_item_row(item) for item in last_of_each(found)]
     stored = await tx.bulk(StoredItem, q.upsert_items, rows, feed_id=feed_id, now=now)
     if stored:

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
 
 from tsuzuki.model.ids import WatchId
-from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.model.times import SECOND
 from tsuzuki.polling.policy import COLD, HOT, WARM, Priority
 
 ORDER: tuple[Priority, ...] = (HOT, WARM, COLD)
 WEIGHT: Mapping[Priority, int] = {HOT: 6, WARM: 3, COLD: 1}
-DEFERRED_FOR = Millis(5 * SECOND)
+DEFERRED_FOR = SECOND
+"""About what a poll takes: so a host with many watches is called as fast as its pace allows, and no faster."""
 
 
 class Hosted(Protocol):

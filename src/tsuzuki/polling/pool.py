@@ -154,11 +154,15 @@ class _Child:
         self._stdin.close()
         try:
             async with asyncio.timeout(grace):
-                return await self._process.wait()
+                await self._process.wait()
         except TimeoutError:
             with suppress(ProcessLookupError):
                 self._process.kill()
-            return await self._process.wait()
+        status = await self._process.wait()
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(_GRACE):
+                await self._stdout.read()  # to its end: only then is our side of the pipe closed
+        return status
 
     async def _frame(self, at_most: int) -> bytes:
         (length,) = LENGTH.unpack(await self._stdout.readexactly(LENGTH.size))
