@@ -206,7 +206,6 @@ YOUTUBE = "https://www.youtube.com"
         ("https://ada.blogspot.com/", ["https://ada.blogspot.com/feeds/posts/default"]),
         ("https://mastodon.example/@ada", ["https://mastodon.example/@ada.rss"]),
         ("https://bsky.app/profile/ada.example", ["https://bsky.app/profile/ada.example/rss"]),
-        ("https://pypi.org/project/lamp/", ["https://pypi.org/rss/project/lamp/releases.xml"]),
         ("https://letterboxd.com/ada/", ["https://letterboxd.com/ada/rss/"]),
         ("https://news.ycombinator.com/", ["https://news.ycombinator.com/rss"]),
         ("https://xkcd.com/353/", ["https://xkcd.com/atom.xml"]),

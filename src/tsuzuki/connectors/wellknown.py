@@ -82,11 +82,6 @@ def _mastodon(parts: SplitResult) -> tuple[str, ...]:
     return (f"{parts.scheme}://{parts.netloc}/@{found.group(1)}.rss",) if found else ()
 
 
-def _pypi(parts: SplitResult) -> tuple[str, ...]:
-    found = _PROJECT.match(parts.path)
-    return (f"https://pypi.org/rss/project/{found.group(1)}/releases.xml",) if found else ()
-
-
 def _below_page(suffix: str) -> Guess:
     def guess(parts: SplitResult) -> tuple[str, ...]:
         found = _PERSON.match(parts.path)
@@ -112,7 +107,6 @@ _HOSTS: dict[str, Guess] = {
     "reddit.com": _reddit,
     "old.reddit.com": _reddit,
     "medium.com": _medium,
-    "pypi.org": _pypi,
     "bsky.app": _bluesky,
     "letterboxd.com": _below_page("/rss/"),
     "news.ycombinator.com": _at_root("/rss"),
