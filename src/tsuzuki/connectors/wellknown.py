@@ -16,7 +16,6 @@ _PERSON = re.compile(r"/([\w.-]+)/?$")
 _REDDIT = re.compile(r"/(?:r|user|u)/[\w.-]+(?:/(?:new|top|hot|rising))?")
 _MEDIUM = re.compile(r"/(@?[\w.-]+)")
 _MASTODON = re.compile(r"/@(\w[\w.-]*)/?$")
-_PROJECT = re.compile(r"/project/([\w.-]+)")
 _NOT_OWNERS = frozenset({"about", "explore", "features", "login", "marketplace", "settings", "sponsors", "topics"})
 
 
