@@ -13,7 +13,8 @@ run: ## Serve on http://127.0.0.1:8080 (installs and migrates what is missing)
 
 test: check ## Everything: checks, then all tests on SQLite, PostgreSQL, Redis and Chromium
 	@tools/chromium
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal --ignore=tests/crash
+	$(BIN)/pytest tests/crash  # by itself: it times recoveries
 
 test-fast: ## The tests that need no server and no browser
 	@tools/venv dev

@@ -18,11 +18,13 @@ from tsuzuki.net.localfiles import LocalFiles
 
 CAP = 1024 * 1024
 
+FOLDER = "library"
+
 
 @pytest.fixture
 def root(tmp_path):
     (tmp_path / "secret.txt").write_text("secret")
-    root = tmp_path / "root"
+    root = tmp_path / FOLDER
     (root / "series").mkdir(parents=True)
     (root / "series" / "a.txt").write_text("hello")
     return root
@@ -60,7 +62,7 @@ def test_a_file_is_read_up_to_its_cap(root):
     [
         "../secret.txt",
         "series/../../secret.txt",
-        "series/../../root/series/a.txt",
+        f"series/../../{FOLDER}/series/a.txt",
         "/etc/passwd",
         "//etc/passwd",
         "..\\secret.txt",

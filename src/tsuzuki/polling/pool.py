@@ -156,13 +156,19 @@ class _Child:
             async with asyncio.timeout(grace):
                 await self._process.wait()
         except TimeoutError:
-            with suppress(ProcessLookupError):
-                self._process.kill()
+            self._kill()
+        except asyncio.CancelledError:
+            self._kill()  # whoever waits is gone, and nobody else would end it
+            raise
         status = await self._process.wait()
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(_GRACE):
                 await self._stdout.read()  # to its end: only then is our side of the pipe closed
         return status
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):
+            self._process.kill()
 
     async def _frame(self, at_most: int) -> bytes:
         (length,) = LENGTH.unpack(await self._stdout.readexactly(LENGTH.size))
