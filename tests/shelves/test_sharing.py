@@ -4,13 +4,11 @@ import asyncio
 
 import pytest
 
-from tests.builders import NOON, a_public_id
 from tests.delivery.builders import a_reader, publish
 from tests.scale import scaled
+from tests.shelves.builders import a_ground
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.fanout import deliver_known_items_tx
 from tsuzuki.model.errors import TsuzukiError
-from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.subscriptions.service import Change, Subscriptions, Wish
 
 LINK = "https://example.org/feed"
@@ -28,34 +26,9 @@ select count(*) from watch where suspended_at is not null;
 )
 
 
-class Above:
-    """Delivers what is known; whatever else is asked for does not matter here."""
-
-    async def subscribed_tx(self, tx, shelf_id, feed_id, now):
-        await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
-
-    async def counts_changed_tx(self, tx, shelf_id, now):
-        pass
-
-    def committed(self):
-        pass
-
-    def due(self):
-        pass
-
-    async def ask_refresh(self, watch_id):
-        return bool(watch_id)
-
-    async def ask_refresh_all(self, shelf_id):
-        return shelf_id
-
-    async def vet(self, url, _):
-        return url
-
-
 @pytest.fixture
 def subscriptions(db):
-    return Subscriptions(Ground(db, lambda: NOON, a_public_id, Above()))
+    return Subscriptions(a_ground(db))
 
 
 async def count(db, query):

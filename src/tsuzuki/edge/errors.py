@@ -104,7 +104,7 @@ def status_of(kind: type[TsuzukiError]) -> int:
 
 def _body(error: Exception, code: str | None) -> ErrorBody:
     assert isinstance(error, TsuzukiError)
-    details = error.problems if isinstance(error, Invalid | Conflict) and error.problems else UNSET
+    details = error.problems if isinstance(error, Invalid | Conflict | LimitExceeded) and error.problems else UNSET
     return ErrorBody(str(error), code or error.code, details)
 
 
@@ -115,7 +115,7 @@ def _headers(error: Exception) -> dict[str, str]:
         return {"allow": error.allow}
     if isinstance(error, Unauthorized):
         return {"www-authenticate": "Bearer"}
-    if isinstance(error, BodyTooLarge | BodyTooSlow):
+    if isinstance(error, BodyTooSlow):
         return {"connection": "close"}  # the rest of the body is not waited for
     return {}
 

@@ -71,7 +71,13 @@ class Forbidden(TsuzukiError):
 
 
 class LimitExceeded(TsuzukiError):
+    """`problems` name the limits, by the names that plans have for them."""
+
     code = "LIMIT_EXCEEDED"
+
+    def __init__(self, message: str, problems: tuple[Problem, ...] = ()) -> None:
+        super().__init__(message)
+        self.problems = problems
 
 
 class TooManyRequests(TsuzukiError):

@@ -7,10 +7,11 @@ import msgspec
 
 from tsuzuki.connectors.opml import Outline, read_opml, write_opml
 from tsuzuki.db import Tx
-from tsuzuki.model.errors import TsuzukiError
+from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.store import add_group_tx, find_group_named_tx, list_groups_tx
+from tsuzuki.shelves.limits import hold_room_tx
 from tsuzuki.shelves.subscriptions.service import Subscriptions, Wish
 from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx, list_subscriptions_tx
 
@@ -58,6 +59,10 @@ class Lists:
         known = await find_subscription_to_tx(tx, shelf_id, vetted.link, vetted.proxy)
         if known is not None:
             return Line(line=outline.line, link=vetted.link, outcome="existing", id=known)
+        try:
+            await hold_room_tx(tx, shelf_id, "follows")  # before a group is made for it
+        except LimitExceeded as error:
+            return Line(line=outline.line, link=vetted.link, outcome="failed", error=error)
         wish = msgspec.structs.replace(
             vetted,
             name="" if outline.title == outline.link else outline.title,

@@ -47,3 +47,18 @@ update entry
 set unread = :unread, read_at = :read_at
 where shelf_id = :shelf_id and unread <> :unread
   and id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+
+-- name: shelf_terms
+-- inline: by two keys, wherever something is added to a shelf
+select shelf.plan, shelf.status, coalesce(billing_switch.is_on, false) as is_billed
+from shelf left join billing_switch on billing_switch.id = 1
+where shelf.id = :shelf_id;
+
+-- name: hold_shelf
+-- One writer at a time: nothing to hold.
+select id from shelf where id = :shelf_id;
+
+-- name: count_follows
+select
+  (select count(*) from subscription where subscription.shelf_id = :shelf_id)
+  + (select count(*) from follow where follow.shelf_id = :shelf_id) as used;

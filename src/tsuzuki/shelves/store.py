@@ -85,3 +85,27 @@ async def mark_entries_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId], *, 
     """Mark the shelf's entries read or unread; how many changed."""
     read_at = None if unread else now
     return await tx.run(q.mark_entries, shelf_id=shelf_id, ids=ids, unread=unread, read_at=read_at)
+
+
+class Terms(msgspec.Struct, frozen=True):
+    """On what terms a shelf is rented."""
+
+    plan: str
+    status: str
+    is_billed: bool
+    """False: TSUZUKI_BILLING is off, and neither plan nor status count."""
+
+
+async def shelf_terms_tx(tx: Tx, shelf_id: ShelfId) -> Terms:
+    """The shelf's terms, or NotFound."""
+    return await tx.one(Terms, q.shelf_terms, shelf_id=shelf_id)
+
+
+async def hold_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
+    """Whoever adds to this shelf, or changes its plan, waits for the end of this transaction."""
+    await tx.one(ShelfId, q.hold_shelf, shelf_id=shelf_id)
+
+
+async def count_follows_tx(tx: Tx, shelf_id: ShelfId) -> int:
+    """The feeds and series of a shelf."""
+    return await tx.one(int, q.count_follows, shelf_id=shelf_id)

@@ -15,6 +15,7 @@ from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
+from tsuzuki.shelves.limits import hold_room_tx
 from tsuzuki.shelves.subscriptions.nouns import NewRow, Subscription
 from tsuzuki.shelves.subscriptions.store import (
     add_subscription_tx,
@@ -149,6 +150,7 @@ class Subscriptions:
         group_id = await self._group_tx(tx, shelf_id, wish.group)
         if await find_subscription_to_tx(tx, shelf_id, wish.link, wish.proxy) is not None:
             raise _followed(wish.link)
+        await hold_room_tx(tx, shelf_id, "follows")
         feed_id = await follow_feed_tx(tx, wish.link, proxy=wish.proxy, now=now)
         row = NewRow(
             public_id=public_id,

@@ -23,6 +23,7 @@ create table shelf (
   status text not null default 'active' check (status in ('active', 'inactive', 'delinquent')),  -- R81
   synced integer not null default 0 check (synced in (0, 1)),
   sync_error text not null default '',
+  proxy_images integer not null default 0 check (proxy_images in (0, 1)),  -- articles' images come through us
   created_at integer not null,
   updated_at integer not null,
   unique (tenant_id, name)
@@ -110,6 +111,12 @@ create table oidc_flow (
 ) strict, without rowid;
 create index oidc_flow_user on oidc_flow (user_id);
 create index oidc_flow_expiry on oidc_flow (expires_at);
+
+create table server_secret (
+  name text primary key,  -- what it signs
+  value blob not null check (length(value) >= 32),
+  created_at integer not null
+) strict, without rowid;
 
 create table audit (
   id integer primary key,
@@ -295,7 +302,7 @@ create table chapter (
 create index chapter_order on chapter (series_id, number_sort);
 
 create table release (
-  id integer primary key,
+  id integer primary key autoincrement,  -- clients hold it: never given again
   chapter_id integer not null references chapter (id) on delete cascade,
   series_source_id integer not null references series_source (id) on delete cascade,
   key text not null,  -- R3: stable while its address changes
@@ -335,6 +342,38 @@ create table page (
   image_url text,
   primary key (release_id, position)  -- R63
 ) strict, without rowid;
+
+create table image (
+  id integer primary key,
+  hash blob not null unique check (length(hash) = 32),  -- sha256: also its name on disk
+  media_type text not null check (media_type in ('image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif')),
+  width integer not null check (width > 0),
+  height integer not null check (height > 0),
+  bytes integer not null check (bytes > 0),
+  created_at integer not null,
+  used_at integer not null  -- to the hour or so: every look would be a write
+) strict;
+create index image_used on image (used_at, id);
+
+create table image_of (
+  id integer primary key,
+  subject text not null,  -- page:RELEASE:POSITION, cover:SERIES_SOURCE or address:SHA256
+  thumbnail integer not null default 0 check (thumbnail >= 0),  -- its width; 0 is the image as it came
+  release_id integer references release (id) on delete cascade,
+  series_source_id integer references series_source (id) on delete cascade,
+  image_id integer references image (id) on delete cascade,  -- null while it cannot be had
+  address text,  -- where it came from, where that does not expire (R66)
+  error text,
+  failures integer not null default 0 check (failures >= 0),
+  tried_at integer not null,
+  retry_at integer,
+  unique (subject, thumbnail),
+  check ((image_id is null) = (error is not null))
+) strict;
+create index image_of_release on image_of (release_id) where release_id is not null;
+create index image_of_series_source on image_of (series_source_id) where series_source_id is not null;
+create index image_of_image on image_of (image_id) where image_id is not null;
+create index image_of_broken on image_of (tried_at) where image_id is null;
 
 create table item (
   id integer primary key,
@@ -392,11 +431,16 @@ create table listing (
 -- Tokens are made by us (model/tokens.py); the ascii tokenizer leaves them as they are.
 create virtual table item_search using fts5 (title, body, content = '', contentless_delete = 1, tokenize = 'ascii');
 create virtual table series_search using fts5 (title, body, content = '', contentless_delete = 1, tokenize = 'ascii');
+-- Only chapters that have a title; by their numbers they are found without an index of words.
+create virtual table chapter_search using fts5 (title, body, content = '', contentless_delete = 1, tokenize = 'ascii');
 create trigger item_search_gone after delete on item begin
   delete from item_search where rowid = old.id;
 end;
 create trigger series_search_gone after delete on series begin
   delete from series_search where rowid = old.id;
+end;
+create trigger chapter_search_gone after delete on chapter when old.title <> '' begin
+  delete from chapter_search where rowid = old.id;
 end;
 
 -- What a reader has -----------------------------------------------------------------------------------------
@@ -473,11 +517,39 @@ create index entry_order on entry (shelf_id, sort_at, id);
 create index entry_saved on entry (shelf_id, sort_at, id) where saved;
 create index entry_feed on entry (shelf_id, feed_id, sort_at, id) where feed_id is not null;
 create index entry_series on entry (shelf_id, series_id, sort_at, id) where series_id is not null;
--- Exact unread counts without counters: these hold just what is counted (and `unread`, or SQLite would read the rows).
-create index entry_unread_feed on entry (shelf_id, feed_id, unread) where unread and feed_id is not null;
-create index entry_unread_series on entry (shelf_id, series_id, unread) where unread and series_id is not null;
 create index entry_of_item on entry (item_id) where item_id is not null;
 create index entry_of_chapter on entry (chapter_id) where chapter_id is not null;
+
+-- How many entries a shelf has of each feed (its items) and series (its chapters). REL-19h: only the triggers below write
+-- here, in the transaction of the entries themselves, so it is never another truth.
+create table tally (
+  shelf_id integer not null,  -- no foreign key: the row goes with its last entry
+  kind text not null check (kind in ('item', 'chapter')),
+  of_id integer not null,
+  entries integer not null,
+  unread integer not null,
+  primary key (shelf_id, kind, of_id)
+) strict, without rowid;
+create trigger entry_added after insert on entry begin
+  insert into tally (shelf_id, kind, of_id, entries, unread)
+  values (
+    new.shelf_id, iif(new.feed_id is null, 'chapter', 'item'), coalesce(new.feed_id, new.series_id), 1, new.unread
+  )
+  on conflict (shelf_id, kind, of_id) do update set entries = entries + 1, unread = unread + excluded.unread;
+end;
+create trigger entry_marked after update of unread on entry when old.unread <> new.unread begin
+  update tally set unread = unread + new.unread - old.unread
+  where shelf_id = new.shelf_id and kind = iif(new.feed_id is null, 'chapter', 'item')
+    and of_id = coalesce(new.feed_id, new.series_id);
+end;
+create trigger entry_gone after delete on entry begin
+  update tally set entries = entries - 1, unread = unread - old.unread
+  where shelf_id = old.shelf_id and kind = iif(old.feed_id is null, 'chapter', 'item')
+    and of_id = coalesce(old.feed_id, old.series_id);
+  delete from tally
+  where shelf_id = old.shelf_id and kind = iif(old.feed_id is null, 'chapter', 'item')
+    and of_id = coalesce(old.feed_id, old.series_id) and entries = 0;
+end;
 
 create table progress (
   shelf_id integer not null references shelf (id) on delete cascade,
@@ -492,6 +564,38 @@ create table progress (
 ) strict, without rowid;
 create index progress_recent on progress (shelf_id, updated_at);
 create index progress_chapter on progress (chapter_id);
+
+create table chapter_copy (  -- the pages of a release, kept by us: outlives the source (I9)
+  id integer primary key,
+  chapter_id integer not null references chapter (id) on delete restrict,  -- I9
+  release_id integer not null unique,  -- no foreign key: releases go with their source
+  title text not null default '',
+  language text,
+  group_name text,
+  status text not null default 'queued' check (status in ('queued', 'running', 'done', 'failed')),
+  total integer check (total > 0),  -- null until its page list is known
+  error text,
+  created_at integer not null,
+  updated_at integer not null
+) strict;
+create index chapter_copy_chapter on chapter_copy (chapter_id);
+
+create table copy_page (
+  copy_id integer not null references chapter_copy (id) on delete cascade,
+  position integer not null check (position >= 0),
+  image_id integer not null references image (id) on delete restrict,  -- what is kept is not evicted
+  primary key (copy_id, position)
+) strict, without rowid;
+create index copy_page_image on copy_page (image_id);
+
+create table kept_chapter (
+  shelf_id integer not null references shelf (id) on delete cascade,
+  copy_id integer not null references chapter_copy (id) on delete cascade,
+  created_at integer not null,
+  primary key (shelf_id, copy_id)
+) strict, without rowid;
+create index kept_chapter_order on kept_chapter (shelf_id, created_at, copy_id);
+create index kept_chapter_copy on kept_chapter (copy_id);
 
 create table bookmark (
   id integer primary key,
@@ -656,6 +760,12 @@ create index crawl_log_job on crawl_log (job_id, created_at, id);
 create index crawl_log_age on crawl_log (created_at);
 
 -- The ledger ------------------------------------------------------------------------------------------------
+
+create table billing_switch (  -- what TSUZUKI_BILLING said at the last start; no row is off
+  id integer primary key check (id = 1),
+  is_on integer not null check (is_on in (0, 1)),
+  changed_at integer not null
+) strict;
 
 create table activity (
   id integer primary key autoincrement,

@@ -1,0 +1,41 @@
+"""Room on a shelf: asked for in the transaction that adds something, so that no race gets past it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal
+
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import LimitExceeded
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.plans import exceeded, is_over, plan_in_force
+from tsuzuki.shelves.store import count_follows_tx, hold_shelf_tx, shelf_terms_tx
+
+Counted = Literal["follows"]
+"""The limits that are a shelf's own; its tenant's members are counted in accounts."""
+
+_COUNTS: Mapping[Counted, Callable[[Tx, ShelfId], Awaitable[int]]] = {"follows": count_follows_tx}
+
+
+async def hold_room_tx(tx: Tx, shelf_id: ShelfId, limit: Counted, adding: int = 1) -> None:
+    """Room for so many more until this transaction ends; LimitExceeded names the limit and the plan that lifts it.
+
+    To be called before the rows are added, and before anything else is locked. A shelf that sleeps takes nothing.
+    """
+    if not (await shelf_terms_tx(tx, shelf_id)).is_billed:
+        return
+    await hold_shelf_tx(tx, shelf_id)
+    terms = await shelf_terms_tx(tx, shelf_id)
+    if terms.status != "active":
+        raise LimitExceeded(asleep(terms.status))
+    plan = plan_in_force(terms.plan, is_billed=terms.is_billed)
+    if plan.limits.room(limit) is None:
+        return
+    used = await _COUNTS[limit](tx, shelf_id)
+    if is_over(plan, limit, used + adding):
+        raise exceeded(plan, limit, used=used, adding=adding)
+
+
+def asleep(status: str) -> str:
+    """Why nothing can be added to a shelf of this status, and what to do."""
+    if status == "delinquent":
+        return "Invoices of this shelf are overdue, so nothing can be added to it; pay them, and it wakes up."
+    return "This shelf is deactivated, so nothing can be added to it; reactivate it first."

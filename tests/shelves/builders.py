@@ -1,0 +1,61 @@
+"""Shelves on a plan, with billing on, and services over them."""
+
+from tests.builders import NOON, a_public_id
+from tsuzuki.db import Database, Tx
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.delivery.fanout import deliver_known_items_tx
+from tsuzuki.model.ids import FeedId, ShelfId, WatchId
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.ground import Ground
+
+q = parse_queries(
+    "tests",
+    """
+-- name: switch
+insert into billing_switch (id, is_on, changed_at) values (1, :is_on, 0)
+on conflict (id) do update set is_on = excluded.is_on;
+-- name: put
+update shelf set plan = :plan, status = :status where id = :shelf_id;
+""",
+)
+
+
+async def on_plan(
+    db: Database, shelf_id: ShelfId, plan: str = "free", *, status: str = "active", is_billed: bool = True
+) -> None:
+    """Billing is on, and this shelf is on this plan."""
+
+    async def put(tx: Tx) -> None:
+        await tx.run(q.switch, is_on=is_billed)
+        await tx.run(q.put, shelf_id=shelf_id, plan=plan, status=status)
+
+    await db.with_tx(put)
+
+
+class Above:
+    """Delivers what is known; whatever else is asked for does not matter here."""
+
+    async def subscribed_tx(self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None:
+        await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
+
+    async def counts_changed_tx(self, tx: Tx, shelf_id: ShelfId, now: Millis) -> None:
+        pass
+
+    def committed(self) -> None:
+        pass
+
+    def due(self) -> None:
+        pass
+
+    async def ask_refresh(self, watch_id: WatchId) -> bool:
+        return bool(watch_id)
+
+    async def ask_refresh_all(self, shelf_id: ShelfId) -> int:
+        return shelf_id
+
+    async def vet(self, url: str, _: str | None) -> str:
+        return url
+
+
+def a_ground(db: Database) -> Ground:
+    return Ground(db, lambda: NOON, a_public_id, Above())

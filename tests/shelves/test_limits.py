@@ -1,0 +1,124 @@
+"""A plan's room is kept, whoever adds at the same time."""
+
+import asyncio
+
+import pytest
+
+from tests.builders import stored_series
+from tests.delivery.builders import a_reader, follow
+from tests.shelves.builders import a_ground, on_plan
+from tsuzuki.model.errors import LimitExceeded
+from tsuzuki.model.plans import FREE, SELF_HOSTED, exceeded, get_plan, lifting, list_plans, plan_in_force, what_is_over
+from tsuzuki.shelves.limits import hold_room_tx
+from tsuzuki.shelves.lists import Lists
+from tsuzuki.shelves.subscriptions.service import Subscriptions, Wish
+
+ROOM = 10
+
+
+def wish(number: int) -> Wish:
+    return Wish(link=f"https://example.org/feed/{number}")
+
+
+@pytest.fixture
+def subscriptions(db):
+    return Subscriptions(a_ground(db))
+
+
+@pytest.fixture
+async def shelf(db):
+    """On the free plan, with room for ten."""
+    shelf = await a_reader(db)
+    await on_plan(db, shelf)
+    return shelf
+
+
+async def test_fifty_at_once_leave_exactly_as_many_as_there_is_room_for(subscriptions, shelf):
+    tried = await asyncio.gather(
+        *(subscriptions.add(shelf, wish(number)) for number in range(50)), return_exceptions=True
+    )
+    assert FREE.limits.follows == ROOM
+    assert len(await subscriptions.list(shelf)) == ROOM
+    assert [type(one) for one in tried if isinstance(one, Exception)] == [LimitExceeded] * 40
+
+
+async def test_the_error_names_the_limit_what_is_used_and_the_plan_that_lifts_it(subscriptions, shelf):
+    for number in range(ROOM):
+        await subscriptions.add(shelf, wish(number))
+    with pytest.raises(LimitExceeded) as caught:
+        await subscriptions.add(shelf, wish(ROOM))
+    assert str(caught.value) == (
+        "The plan Free has room for 10 feeds and series, and 10 are used; Basic has room for 200."
+    )
+    assert [problem.field for problem in caught.value.problems] == ["follows"]
+
+
+async def test_feeds_and_series_share_the_room(db, subscriptions, shelf):
+    for number in range(ROOM):
+        await follow(db, shelf, await stored_series(db, f"Series {number}"))
+    with pytest.raises(LimitExceeded):
+        await subscriptions.add(shelf, wish(1))
+
+
+async def test_of_many_those_that_fit_are_taken_and_each_of_the_others_says_why(subscriptions, shelf):
+    tried = await subscriptions.add_many(shelf, [wish(number) for number in range(ROOM + 2)])
+    assert [one.error is None for one in tried] == [True] * ROOM + [False] * 2
+    assert all(isinstance(one.error, LimitExceeded) for one in tried[ROOM:])
+
+
+async def test_a_list_that_is_too_long_is_taken_as_far_as_it_fits_and_makes_no_empty_group(db, subscriptions, shelf):
+    lines = "".join(
+        f'<outline text="g{n}"><outline text="{n}" type="rss" xmlUrl="https://example.org/{n}"/></outline>'
+        for n in range(ROOM + 2)
+    )
+    lists = Lists(a_ground(db), subscriptions)
+    report = await lists.read(shelf, f'<opml version="2.0"><body>{lines}</body></opml>'.encode())
+    assert [line.outcome for line in report] == ["created"] * ROOM + ["failed"] * 2
+    assert b"g9" in (written := await lists.write(shelf))
+    assert b"g10" not in written
+
+
+@pytest.mark.parametrize(("status", "says"), [("inactive", "reactivate it"), ("delinquent", "pay them")])
+async def test_a_shelf_that_sleeps_takes_nothing_and_says_what_to_do(db, subscriptions, shelf, status, says):
+    await on_plan(db, shelf, "growth", status=status)
+    with pytest.raises(LimitExceeded, match=says):
+        await subscriptions.add(shelf, wish(1))
+
+
+async def test_with_billing_off_nothing_is_limited_whatever_the_row_says(db, subscriptions, shelf):
+    await on_plan(db, shelf, "free", status="delinquent", is_billed=False)
+    for number in range(ROOM + 1):
+        await subscriptions.add(shelf, wish(number))
+
+
+async def test_the_unlimited_plan_has_room_for_all(db, shelf):
+    await on_plan(db, shelf, "self-hosted")
+    await db.with_tx(lambda tx: hold_room_tx(tx, shelf, "follows", adding=1_000_000))
+
+
+# -- plans
+
+
+def test_plans_are_listed_the_cheapest_first_and_found_by_name():
+    assert [plan.id for plan in list_plans()] == ["free", "basic", "growth", "self-hosted"]
+    assert all(get_plan(plan.id) is plan for plan in list_plans())
+    assert plan_in_force("free", is_billed=False) is SELF_HOSTED
+
+
+@pytest.mark.parametrize(("used", "lifts"), [(10, "free"), (11, "basic"), (200, "basic"), (201, "growth")])
+def test_the_cheapest_plan_with_room_is_named(used, lifts):
+    found = lifting("follows", used)
+    assert found is not None
+    assert found.id == lifts
+
+
+def test_when_no_plan_has_room_that_is_said():
+    assert "no plan on offer has room for more" in str(exceeded(get_plan("growth"), "members", used=25, adding=1))
+
+
+def test_everything_that_is_over_is_listed():
+    over = what_is_over(FREE, {"follows": 12, "kept_chapters": 3, "members": 2})
+    assert [(problem.field, problem.message.partition(" are")[0]) for problem in over] == [
+        ("follows", "12 feeds and series"),
+        ("members", "2 members"),
+    ]
