@@ -16,7 +16,6 @@ from tsuzuki.model.times import Millis
 from tsuzuki.polling.service import Poller
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.sources.comics.store import crawled_tx
 from tsuzuki.sources.sites.store import find_source_tx
 
 _ASK_AGAIN = 0.5
@@ -40,7 +39,6 @@ class Targeted:
         self._poller = poller
         self._calls = calls
         self._pages = PageLists(db, clock)
-        self._clock = clock
         self._ring = ring
 
     async def run(self, job: BegunJob, journal: Journal) -> None:
@@ -59,13 +57,8 @@ class Targeted:
             found = await self._crawl(target, call.driver, journal)
             journal.count(pages=len(found))
             journal.say("info", _found(found), url=target.url, chapternumbers=_numbers(found))
-            await self._remember(target)
             self._ring(CHAPTERS.name)
             await self._pages.fetch(target, found, call, journal)
-
-    async def _remember(self, target: Target) -> None:
-        now = self._clock()
-        await self._db.with_tx(lambda tx: crawled_tx(tx, target.series_source_id, now))
 
     async def _crawl(self, target: Target, driver: Driver, journal: Journal) -> list[ReleaseFound]:
         """R57: the job leases the watch that it polls, and waits while a scheduled poll has it."""

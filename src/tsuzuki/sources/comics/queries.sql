@@ -19,9 +19,10 @@ select {comic_columns} from series where public_id = :public_id;
 select
   series_source.id, series_source.series_id, series.public_id as comic_id, series_source.source_id,
   source.name as source_name, source.slug as source_slug, source.base_url as source_base_url, source.connector,
-  series_source.source_key, series_source.url, series_source.is_active, series_source.last_crawled_at,
+  series_source.source_key, series_source.url, series_source.is_active, watch.last_success_at as last_crawled_at,
   series_source.created_at, series_source.updated_at
 from series_source
+left join watch on watch.series_source_id = series_source.id
 join series on series.id = series_source.series_id
 join source on source.id = series_source.source_id
 
@@ -77,6 +78,3 @@ where exists (
 -- What nobody knew yet; what is there stays.
 update series set cover_url = coalesce(cover_url, :cover_url), description = coalesce(description, :description)
 where id = :id;
-
--- name: crawled
-update series_source set last_crawled_at = :now where id = :id;

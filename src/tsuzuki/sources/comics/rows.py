@@ -37,6 +37,7 @@ class Mapping(msgspec.Struct, frozen=True):
     url: str
     is_active: bool
     last_crawled_at: Millis | None
+    """When it was last called with success, by a job or on schedule."""
     created_at: Millis
     updated_at: Millis
 

@@ -67,8 +67,3 @@ async def known_series_tx(tx: Tx, source_id: SourceId, found: Iterable[FoundSeri
 async def describe_comic_tx(tx: Tx, series_id: SeriesId, *, cover_url: str | None, description: str | None) -> None:
     """Fill in what nobody knew yet."""
     await tx.run(q.describe_comic, id=series_id, cover_url=cover_url, description=description)
-
-
-async def crawled_tx(tx: Tx, mapping_id: SeriesSourceId, now: Millis) -> None:
-    """Remember when a job last called it."""
-    await tx.run(q.crawled, id=mapping_id, now=now)

@@ -170,6 +170,11 @@ create table crawler_pause (
   reason text not null
 ) strict;
 
+create table crawler_generation (  -- counts writes that outdate kept answers, for processes that no bell joins
+  id integer primary key check (id = 1),
+  generation integer not null
+) strict;
+
 create table source_meta (
   source_id integer not null references source (id) on delete cascade,
   key text not null,
@@ -218,7 +223,6 @@ create table series_source (
   listed_at integer,
   details_fetched_at integer,  -- R61: apart from the list's freshness
   chapters_fetched_at integer,
-  last_crawled_at integer,
   created_at integer not null,
   updated_at integer not null,
   unique (source_id, source_key)
@@ -653,6 +657,7 @@ create table surge (
   of_id integer not null,  -- the feed or the series; no foreign key: rows are forgotten within a day
   since integer not null,
   count integer not null check (count > 0),
+  floods integer not null default 0,  -- deliveries since it counts as a flood: the first of them tells
   primary key (kind, of_id)
 ) strict, without rowid;
 create index surge_age on surge (since);
@@ -715,6 +720,8 @@ create table dead_letter (
   discarded_at integer
 ) strict;
 create index dead_letter_open on dead_letter (queue, id) where replayed_at is null and discarded_at is null;
+-- What is given up again and again is one letter until somebody deals with it.
+create unique index dead_letter_key on dead_letter (queue, key) where replayed_at is null and discarded_at is null;
 
 create table crawl_job (
   id integer primary key autoincrement,  -- never given again: the log outlives its job
@@ -747,6 +754,18 @@ create index crawl_job_order on crawl_job (scheduled_at, id);
 create index crawl_job_active_task on crawl_job (task_id) where status in ('queued', 'running');
 create index crawl_job_source on crawl_job (source_id, scheduled_at);
 create index crawl_job_series on crawl_job (series_id) where series_id is not null;
+create index crawl_job_outcome on crawl_job (source_id, status, finished_at);
+-- A scheduled poll that found nothing new and met no error has no task and says nothing: it is forgotten after a day.
+create index crawl_job_uneventful on crawl_job (finished_at) where task_id = 0 and status = 'done' and log_count = 0;
+
+create table crawl_tally (  -- uneventful polls that were forgotten, so that a week's error rate and latency stay true
+  source_id integer not null,
+  hour integer not null,  -- since 1970
+  jobs integer not null,
+  spent_ms integer not null,
+  longest_ms integer not null,
+  primary key (source_id, hour)
+) strict, without rowid;
 
 create table crawl_log (
   id blob primary key check (length(id) = 16),
