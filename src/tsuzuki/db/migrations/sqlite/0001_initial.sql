@@ -202,6 +202,15 @@ create table series (
 ) strict;
 create index series_match on series (match_key);
 
+create table former_series (  -- one that was merged into another: its id still leads there, and a split gives it back
+  public_id blob primary key check (length(public_id) = 16),
+  series_id integer not null references series (id) on delete cascade,
+  details text not null check (json_valid(details)),
+  sources text not null check (json_valid(sources)),  -- the series sources that it had
+  merged_at integer not null
+) strict, without rowid;
+create index former_series_series on former_series (series_id);
+
 create table series_source (
   id integer primary key autoincrement,
   series_id integer not null references series (id) on delete cascade,
@@ -498,6 +507,21 @@ create table follow (
 create index follow_series on follow (series_id);
 create index follow_group on follow (group_id);
 
+create table former_follow (  -- what following again restores; read and saved stand in progress
+  shelf_id integer not null references shelf (id) on delete cascade,
+  series_id integer not null references series (id) on delete cascade,
+  group_id integer references shelf_group (id) on delete set null,
+  status text not null check (status in ('reading', 'plan', 'done', 'dropped')),
+  notify integer not null check (notify in (0, 1)),
+  preferences text not null check (json_valid(preferences)),
+  entries text not null check (json_valid(entries)),  -- the keys of the chapters that were in the inbox
+  created_at integer not null,
+  left_at integer not null,
+  primary key (shelf_id, series_id)
+) strict, without rowid;
+create index former_follow_series on former_follow (series_id);
+create index former_follow_group on former_follow (group_id);
+
 create table entry (
   id integer primary key,
   shelf_id integer not null references shelf (id) on delete cascade,
@@ -562,11 +586,14 @@ create table progress (
   furthest_page integer not null default 0 check (furthest_page >= 0),
   is_read integer not null default 0 check (is_read in (0, 1)),
   is_bookmarked integer not null default 0 check (is_bookmarked in (0, 1)),
-  device text,
+  device text,  -- that wrote the page
+  paged_at integer,  -- of the page: the newest wins; null where nobody opened it
+  marked_at integer,  -- of is_read: the newest wins
+  opened_at integer,  -- paged_at, while the history shows it
   updated_at integer not null,
   primary key (shelf_id, chapter_id)
 ) strict, without rowid;
-create index progress_recent on progress (shelf_id, updated_at);
+create index progress_history on progress (shelf_id, opened_at, chapter_id) where opened_at is not null;
 create index progress_chapter on progress (chapter_id);
 
 create table chapter_copy (  -- the pages of a release, kept by us: outlives the source (I9)
