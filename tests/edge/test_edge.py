@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from tests.app import Client, serving_resources
 from tsuzuki.edge import body as body_module
+from tsuzuki.edge import server as server_module
 from tsuzuki.edge.body import MAX_BODY, MAX_DEPTH, read_body, refuse_deep_json
 from tsuzuki.edge.errors import failure_of
 from tsuzuki.edge.routing import Resource, page
@@ -206,6 +207,31 @@ async def test_sec_51_a_body_of_unknown_length_is_refused_while_it_arrives():
     assert head.startswith(b"HTTP/1.1 413")
 
 
+async def test_sec_51_a_client_that_reads_only_after_sending_still_learns_that_its_body_is_too_large():
+    async with serving_resources(RESOURCES) as client:
+        for _ in range(10):
+            reader, writer = await _connect(client)
+            writer.write(b"POST /swallow HTTP/1.1\r\nhost: x\r\ncontent-length: 20000000\r\n\r\n")
+            for _ in range(20):
+                writer.write(b"x" * 1_000_000)
+                await writer.drain()
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+            writer.close()
+            assert head.startswith(b"HTTP/1.1 413")
+
+
+@pytest.mark.parametrize("bound", ["LINGER_S", "LINGER_BYTES"])
+async def test_sec_51_whoever_was_answered_early_is_not_heard_out_for_ever(monkeypatch, bound):
+    monkeypatch.setattr(server_module, bound, 0.2 if bound == "LINGER_S" else 1000)
+    async with serving_resources(RESOURCES) as client:
+        reader, writer = await _connect(client)
+        writer.write(b"POST /swallow HTTP/1.1\r\nhost: x\r\ncontent-length: 20000000\r\n\r\n")
+        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+        with pytest.raises(OSError, match=r"reset|pipe|lost"):
+            await _send_on(writer)
+        writer.close()
+
+
 async def test_a_body_that_does_not_arrive_is_not_waited_for_for_ever(monkeypatch):
     monkeypatch.setattr(body_module, "PATIENCE_S", 0.05)
     async with serving_resources(RESOURCES) as client:
@@ -230,6 +256,13 @@ async def test_a_client_that_leaves_within_its_body_is_a_499_in_the_log_and_no_e
                     break
                 await asyncio.sleep(0.01)
     assert [line["status"] for line in logs if line["event"] == "request"] == [499]
+
+
+async def _send_on(writer: asyncio.StreamWriter) -> None:
+    for _ in range(200):
+        writer.write(b"x" * 1000)
+        await writer.drain()
+        await asyncio.sleep(0.01)
 
 
 async def _connect(client: Client) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -3,8 +3,11 @@
 Only a name that was found at the start is answered; no path is ever made out of a request (SEC-43).
 """
 
+import gzip
 import hashlib
 import mimetypes
+import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from importlib.resources.abc import Traversable
 
@@ -18,27 +21,39 @@ from tsuzuki.model.errors import NotFound
 PREFIX = "/static/"
 _FOR_EVER = "public, max-age=31536000, immutable"
 _ASK_AGAIN = "public, no-cache"
+_SMALL = 1024
+_TEXTS = ("text/", "application/javascript", "application/json", "image/svg+xml")
+_IMPORT = re.compile(rb'(\b(?:from|import)\s*)"(\.{1,2}/[\w./-]+\.js)"')
 
 
 class Asset(msgspec.Struct, frozen=True):
-    """One file."""
+    """One file; `packed` is its gzip, where that is worth it."""
 
     content: bytes
     media_type: str
     etag: str
     hashed_name: str
+    packed: bytes | None
 
 
 class Assets:
     """The files below a folder: `url("app.css")` is `/static/app.0a1b2c3d4e5f.css`."""
 
     def __init__(self, folder: Traversable) -> None:
-        self._by_name = {name: _asset(name, content) for name, content in _files(folder, "")}
+        self._by_name = _Linker(dict(_files(folder, ""))).assets()
         self._by_hashed_name: Mapping[str, Asset] = {asset.hashed_name: asset for asset in self._by_name.values()}
 
     def url(self, name: str) -> str:
         """Where a browser gets this file; KeyError for a file that we do not bring."""
         return PREFIX + self._by_name[name].hashed_name
+
+    def names(self, beginning: str = "") -> list[str]:
+        """The files whose names begin so."""
+        return [name for name in self._by_name if name.startswith(beginning)]
+
+    def get(self, name: str) -> Asset:
+        """The file itself; KeyError for one that we do not bring."""
+        return self._by_name[name]
 
     def resource(self) -> Resource:
         """All of them, below `/static/`."""
@@ -53,10 +68,45 @@ class Assets:
         raise NotFound("There is no such file.")
 
 
+class _Linker:
+    """Names each file by its content. A script's name covers what it imports: it asks for that by its full name."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._files = files
+        self._done: dict[str, Asset] = {}
+
+    def assets(self) -> dict[str, Asset]:
+        return {name: self._asset(name, ()) for name in self._files}
+
+    def _asset(self, name: str, importers: tuple[str, ...]) -> Asset:
+        if name in importers:
+            raise ValueError(f"Scripts import each other in a circle: {' > '.join((*importers, name))}.")
+        if name not in self._done:
+            self._done[name] = _asset(name, self._linked(name, (*importers, name)))
+        return self._done[name]
+
+    def _linked(self, name: str, importers: tuple[str, ...]) -> bytes:
+        content = self._files[name]
+        if not name.endswith(".js"):
+            return content
+
+        def link(found: re.Match[bytes]) -> bytes:
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(name), found[2].decode()))
+            if target not in self._files:
+                raise ValueError(f"{name} imports {target}, which is not there.")
+            return found[1] + f'"{PREFIX}{self._asset(target, importers).hashed_name}"'.encode()
+
+        return _IMPORT.sub(link, content)
+
+
 def _respond(request: Request, asset: Asset, cache: str) -> Response:
     headers = {"etag": asset.etag, "cache-control": cache}
+    if asset.packed is not None:
+        headers["vary"] = "accept-encoding"
     if asset.etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
+    if asset.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(asset.packed, headers=headers | {"content-encoding": "gzip"}, media_type=asset.media_type)
     return Response(asset.content, headers=headers, media_type=asset.media_type)
 
 
@@ -72,4 +122,12 @@ def _asset(name: str, content: bytes) -> Asset:
     digest = hashlib.sha256(content).hexdigest()[:12]
     stem, dot, suffix = name.rpartition(".")
     media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    return Asset(content, media_type, f'"{digest}"', f"{stem}.{digest}{dot}{suffix}" if stem else f"{name}.{digest}")
+    hashed = f"{stem}.{digest}{dot}{suffix}" if stem else f"{name}.{digest}"
+    return Asset(content, media_type, f'"{digest}"', hashed, _packed(content, media_type))
+
+
+def _packed(content: bytes, media_type: str) -> bytes | None:
+    if len(content) < _SMALL or not media_type.startswith(_TEXTS):
+        return None
+    packed = gzip.compress(content, 9, mtime=0)
+    return packed if len(packed) < len(content) else None

@@ -12,7 +12,7 @@ from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from tsuzuki.edge.errors import failure_of, json_failure
 from tsuzuki.edge.security import HEADERS
@@ -20,6 +20,8 @@ from tsuzuki.model.errors import Invalid, TsuzukiError
 
 GRACE_S = 10
 KEEP_ALIVE_S = 30
+LINGER_S = 3.0
+LINGER_BYTES = 32 * 1024 * 1024
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -58,7 +60,13 @@ def url_of(bound: socket.socket) -> str:
 
 
 class _Protocol(HttpToolsProtocol):
-    """Answers what is no HTTP request as it would any other: in our envelope, with our headers."""
+    """Answers what is no HTTP request as it would any other, and hears out who was answered early.
+
+    To close while a body still arrives resets the connection, and takes the answer away from a client that has not read
+    it yet (RFC 9112, 9.6). So the rest is read and thrown away, for a while and up to a size.
+    """
+
+    _unread = LINGER_BYTES
 
     def send_400_response(self, msg: str) -> None:
         """See uvicorn; `msg` is its own sentence."""
@@ -67,6 +75,30 @@ class _Protocol(HttpToolsProtocol):
         lines = [b"HTTP/1.1 400 Bad Request", *(b": ".join(header) for header in headers), b"connection: close"]
         self.transport.write(b"\r\n".join(lines) + b"\r\n\r\n" + bytes(answer.body))
         self.transport.close()
+
+    def on_response_complete(self) -> None:
+        """See uvicorn; a body that has not ended by now is given `LINGER_S` to end."""
+        super().on_response_complete()
+        if self.cycle.more_body:
+            self._unread = LINGER_BYTES
+            self.loop.call_later(LINGER_S, self._stop_lingering, self.cycle)
+
+    def on_body(self, body: bytes) -> None:
+        """See uvicorn; what is thrown away is counted."""
+        super().on_body(body)
+        if self.cycle.response_complete:
+            self._unread -= len(body)
+            if self._unread < 0:
+                self.transport.close()
+
+    def on_message_complete(self) -> None:
+        """See uvicorn, which keeps no account of a body that nobody reads."""
+        super().on_message_complete()
+        self.cycle.more_body = False
+
+    def _stop_lingering(self, cycle: RequestResponseCycle) -> None:
+        if cycle.more_body:
+            self.transport.close()
 
 
 class Server(uvicorn.Server):
