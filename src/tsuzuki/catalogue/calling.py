@@ -1,0 +1,46 @@
+"""Whether a source may be called now, and how."""
+
+import msgspec
+
+from tsuzuki.connectors.protocol import ConnectorInfo, Unsupported
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.db import Database
+from tsuzuki.model.errors import NotFound, Unavailable
+from tsuzuki.polling.calling import SourceCall, source_call
+from tsuzuki.polling.comics import FolderOf
+from tsuzuki.polling.visit import Driver
+from tsuzuki.sources.sites.rows import Source
+from tsuzuki.sources.sites.service import info_of
+from tsuzuki.sources.sites.store import paused_since_tx
+
+
+class NotCalled(Unavailable):
+    """The operator does not let this source be called, or nothing installed can."""
+
+
+class Calls(msgspec.Struct, frozen=True):
+    """Ways to call sources on behalf of readers."""
+
+    db: Database
+    registry: Registry
+    driver: Driver
+    folder_of: FolderOf
+
+    def info(self, source: Source) -> ConnectorInfo | None:
+        """What the source's connector declares; None while it is not installed."""
+        return info_of(self.registry, source.connector)
+
+    async def to(self, source: Source) -> SourceCall:
+        """The way to this source; NotCalled says why there is none now."""
+        if not source.is_enabled:
+            raise NotCalled(f"{source.name} is switched off.")
+        if await self.db.read(paused_since_tx) is not None:
+            raise NotCalled("All sources are paused by the operator.")
+        return self.aside(source)
+
+    def aside(self, source: Source) -> SourceCall:
+        """The way to this source, whether it may be called now or not."""
+        try:
+            return source_call(source, self.registry, self.driver, folder_of=self.folder_of)
+        except (NotFound, Unsupported) as error:
+            raise NotCalled(f"{source.name} cannot be called: {error}") from error

@@ -1,0 +1,162 @@
+"""The pages of a release, and where each image is."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from tsuzuki.catalogue.calling import Calls
+from tsuzuki.catalogue.keeping import Freshness, Keeper, Kept, Question
+from tsuzuki.catalogue.policy import is_fresh, lack
+from tsuzuki.catalogue.rows import PageRow, Release
+from tsuzuki.catalogue.store import find_release_tx, list_pages_tx, resolve_image_tx
+from tsuzuki.connectors.html.safe import valid_text
+from tsuzuki.connectors.protocol import Unsupported
+from tsuzuki.db import Database, Tx
+from tsuzuki.ingest.store import save_pages_tx
+from tsuzuki.model.errors import Conflict, NotFound, ShapeChanged
+from tsuzuki.model.fetching import Want
+from tsuzuki.model.harvest import FoundPage
+from tsuzuki.model.ids import ReleaseId
+from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.polling.calling import SourceCall
+from tsuzuki.sources.sites.rows import Source
+from tsuzuki.sources.sites.service import NO_SOURCE
+from tsuzuki.sources.sites.store import find_source_tx
+
+NO_CHAPTER = "There is no such chapter."
+REMEMBERED_FOR = Millis(5 * MINUTE)
+"""R66: addresses that expire, in memory; MangaDex's are good for about a quarter of an hour."""
+MOST_REMEMBERED = 256
+
+Pages = tuple[PageRow, ...]
+
+
+class PagesAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The pages of a release. `expires` means that no image address in it may be stored (R66)."""
+
+    release: Release
+    source: Source
+    pages: Pages
+    expires: bool
+    freshness: Freshness
+
+
+class PageImage(msgspec.Struct, frozen=True):
+    """How to get one image: give `want` to the driver or the client, as `call.origin`, with `call.folder`.
+
+    `want` is an `Ask` with the headers that the image's host wants to see, or a `ReadFile` below the source's folder.
+    """
+
+    call: SourceCall
+    image_url: str
+    want: Want
+
+
+class Chapters:
+    """The verbs of pages."""
+
+    def __init__(self, db: Database, calls: Calls, keeper: Keeper, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._calls = calls
+        self._keeper = keeper
+        self._clock = clock
+        self._expiring: OrderedDict[ReleaseId, Kept[Pages]] = OrderedDict()
+
+    async def pages(self, release_id: int, *, refresh: bool = False) -> PagesAnswer:
+        """The page list, stored once it is whole (R63); Conflict for a release that can only be read at its source."""
+        release, source = await self._db.read(lambda tx: _release_tx(tx, release_id))
+        if not release.is_readable:
+            raise Conflict(f"This chapter can only be read at its source: {release.real_url or release.url}")
+        info = self._calls.info(source)
+        expires = info is not None and info.image_urls_expire
+        question = Question(
+            key=("pages", release.id),
+            look=lambda: self._remembered(release) if expires else self._stored(release),
+            fetch=lambda: self._fetch(release, source),
+            ttl=REMEMBERED_FOR if expires else None,
+        )
+        answered = await self._keeper.answer(question, refresh=refresh)
+        return PagesAnswer(
+            release=release, source=source, pages=answered.value, expires=expires, freshness=answered.freshness
+        )
+
+    async def image(self, answer: PagesAnswer, position: int) -> PageImage:
+        """How to get a page's image; NotFound beyond the last page. Asks the source where its list did not tell it."""
+        if not 0 <= position < len(answer.pages):
+            raise NotFound(f"This chapter has {len(answer.pages)} pages.")
+        page = answer.pages[position]
+        call = await self._calls.to(answer.source)
+        url = page.image_url
+        if url is None:
+            found = FoundPage(page.position, page.url, None)
+            url = valid_text(await call.ask(call.connector.image_url(call.config, found)))
+            await self._resolved(answer, position, url)
+        return PageImage(call, url, call.connector.image(call.config, url))
+
+    async def _resolved(self, answer: PagesAnswer, position: int, url: str) -> None:
+        if answer.expires:
+            return
+        await self._db.with_tx(lambda tx: resolve_image_tx(tx, answer.release.id, position, url))
+
+    async def _stored(self, release: Release) -> Kept[Pages]:
+        async def look(tx: Tx) -> Kept[Pages]:
+            now = await find_release_tx(tx, release.id)
+            pages = tuple(await list_pages_tx(tx, release.id))
+            fetched_at = None if now is None or not pages else now.pages_fetched_at
+            return Kept(pages, fetched_at, is_there=fetched_at is not None)
+
+        return await self._db.read(look)
+
+    async def _remembered(self, release: Release) -> Kept[Pages]:
+        """Never older than it may be: an address that has expired shows nothing."""
+        kept = self._expiring.get(release.id)
+        if kept is None or not is_fresh(kept.fetched_at, REMEMBERED_FOR, self._clock()):
+            return Kept((), None, is_there=False)
+        return kept
+
+    async def _fetch(self, release: Release, source: Source) -> Kept[Pages]:
+        call = await self._calls.to(source)
+        info = call.connector.info
+        if not info.abilities.pages:
+            raise Unsupported(f"{info.name} cannot list pages.")
+        found = await call.ask(call.connector.pages(call.config, release.url))
+        now = self._clock()
+        if not found:
+            raise ShapeChanged("The source lists no pages of this chapter.")
+        valid = _valid(found)
+        # What the chapter list declared counts until a whole list was seen; a list that has shrunk since has shrunk.
+        missing = lack(valid, release.page_count if release.pages_fetched_at is None else -1)
+        pages = tuple(PageRow(place, page.url, page.image_url) for place, page in enumerate(valid))
+        if missing is not None:
+            return Kept(pages, now, error=missing)
+        if info.image_urls_expire:
+            return self._remember(release.id, Kept(pages, now))
+        await self._db.with_tx(lambda tx: save_pages_tx(tx, release.id, valid, now))
+        return Kept(pages, now)
+
+    def _remember(self, release_id: ReleaseId, kept: Kept[Pages]) -> Kept[Pages]:
+        self._expiring[release_id] = kept
+        self._expiring.move_to_end(release_id)
+        while len(self._expiring) > MOST_REMEMBERED:
+            self._expiring.popitem(last=False)
+        return kept
+
+
+def _valid(found: Sequence[FoundPage]) -> list[FoundPage]:
+    """In reading order, with text that both engines take."""
+    in_order = sorted(found, key=lambda page: page.index)
+    return [
+        FoundPage(page.index, valid_text(page.url), None if page.image_url is None else valid_text(page.image_url))
+        for page in in_order
+    ]
+
+
+async def _release_tx(tx: Tx, release_id: int) -> tuple[Release, Source]:
+    release = await find_release_tx(tx, release_id)
+    if release is None:
+        raise NotFound(NO_CHAPTER)
+    source = await find_source_tx(tx, release.source_id)
+    if source is None:
+        raise NotFound(NO_SOURCE)
+    return release, source

@@ -1,0 +1,1 @@
+"""Images: fetched through `net`, verified, kept on disk by their content, served."""

@@ -1,0 +1,112 @@
+"""The rule of every cached answer: from the database while fresh, else from the source, else stale (R64)."""
+
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, TypeVar
+
+import msgspec
+
+from tsuzuki.catalogue.flights import Flights
+from tsuzuki.catalogue.policy import fresh_until, is_fresh
+from tsuzuki.model.errors import SourceError, Unavailable
+from tsuzuki.model.times import Millis
+
+T = TypeVar("T")
+
+PATIENCE = 8.0
+"""Seconds that a reader waits for a slow source while there is something to show."""
+
+
+class Kept(msgspec.Struct, Generic[T], frozen=True):
+    """What is stored, and since when; `is_there` is False for what nobody ever fetched."""
+
+    value: T
+    fetched_at: Millis | None
+    is_there: bool = True
+    error: str | None = None
+    """What is wrong with it though it came: a list with holes."""
+
+
+class Freshness(msgspec.Struct, frozen=True, kw_only=True):
+    """How an answer was come by."""
+
+    fetched_at: Millis | None
+    fresh_until: Millis | None
+    is_stale: bool
+    is_from_cache: bool
+    error: str | None = None
+    """Why it is stale, or not whole."""
+
+
+class Answered(msgspec.Struct, Generic[T], frozen=True):
+    """A value, and how it was come by."""
+
+    value: T
+    freshness: Freshness
+
+
+class Question(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """What is asked, where it is kept, and how it is fetched."""
+
+    key: Hashable
+    look: Callable[[], Awaitable[Kept[T]]]
+    fetch: Callable[[], Awaitable[Kept[T]]]
+    """Calls the source and stores what comes; a SourceError or Unavailable when it cannot."""
+    ttl: Millis | None
+
+
+class Keeper:
+    """Answers questions. One per process."""
+
+    def __init__(self, clock: Callable[[], Millis], patience: float = PATIENCE) -> None:
+        self._clock = clock
+        self._patience = patience
+        self._flights = Flights()
+
+    async def close(self) -> None:
+        """End the calls that are under way."""
+        await self._flights.close()
+
+    async def answer(self, question: Question[T], *, refresh: bool) -> Answered[T]:
+        """From the cache while it is fresh and `refresh` is not said. Raises only when there is nothing to show."""
+        asked_at = self._clock()
+        kept = await question.look()
+        if not refresh and is_fresh(kept.fetched_at, question.ttl, asked_at):
+            return Answered(kept.value, self._freshness(kept, question.ttl, is_from_cache=True))
+        try:
+            fetched = await self._flights.join(
+                question.key,
+                lambda: self._fetch(question, asked_at, refresh=refresh),
+                patience=self._patience if kept.is_there else None,
+            )
+        except (SourceError, Unavailable) as error:
+            if not kept.is_there:
+                raise
+            return Answered(kept.value, self._stale(kept, question.ttl, str(error)))
+        return Answered(fetched.value, self._freshness(fetched, question.ttl, is_from_cache=False))
+
+    async def _fetch(self, question: Question[T], asked_at: Millis, *, refresh: bool) -> Kept[T]:
+        """R65: a call that landed between the caller's look and this one counts."""
+        kept = await question.look()
+        now = self._clock()
+        came_meanwhile = kept.fetched_at is not None and asked_at < kept.fetched_at <= now
+        if came_meanwhile or (not refresh and is_fresh(kept.fetched_at, question.ttl, now)):
+            return kept
+        return await question.fetch()
+
+    def _freshness(self, kept: Kept[T], ttl: Millis | None, *, is_from_cache: bool) -> Freshness:
+        return Freshness(
+            fetched_at=kept.fetched_at,
+            fresh_until=fresh_until(kept.fetched_at, ttl),
+            is_stale=False,
+            is_from_cache=is_from_cache,
+            error=kept.error,
+        )
+
+    def _stale(self, kept: Kept[T], ttl: Millis | None, error: str) -> Freshness:
+        return Freshness(
+            fetched_at=kept.fetched_at,
+            fresh_until=fresh_until(kept.fetched_at, ttl),
+            is_stale=True,
+            is_from_cache=True,
+            error=error,
+        )

@@ -1,0 +1,43 @@
+"""What is fresh, what is whole, and which questions are the same. Pure."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tsuzuki.connectors.filters import FilterValue
+from tsuzuki.model.harvest import FoundPage
+from tsuzuki.model.times import Millis
+
+
+def is_fresh(fetched_at: Millis | None, ttl: Millis | None, now: Millis) -> bool:
+    """Whether it need not be asked for again; a `ttl` of None lasts for ever, a moment in the future counts as none."""
+    if fetched_at is None or fetched_at > now:
+        return False
+    return ttl is None or now - fetched_at < ttl
+
+
+def fresh_until(fetched_at: Millis | None, ttl: Millis | None) -> Millis | None:
+    """When it is to be asked for again; None when it never was fetched, or need never be."""
+    return None if fetched_at is None or ttl is None else Millis(fetched_at + ttl)
+
+
+def lack(found: Sequence[FoundPage], declared: int) -> str | None:
+    """R63: why a page list is not whole; None when it is. `declared` is the chapter list's own count, or -1."""
+    if [page.index for page in found] != list(range(len(found))):
+        return "The source leaves pages out of its list."
+    if len(found) < declared:
+        return f"The source lists {len(found)} of {declared} pages."
+    return None
+
+
+def plain_query(text: str) -> str:
+    """Texts that differ by their spaces ask for the same."""
+    return " ".join(text.split())
+
+
+def filters_key(values: Sequence[FilterValue]) -> str:
+    """R60: filters that say the same have the same key, in whatever order; empty when there are none."""
+    if not values:
+        return ""
+    in_order = sorted(values, key=lambda value: (value.group or "", value.name))
+    return msgspec.json.encode(in_order).decode()

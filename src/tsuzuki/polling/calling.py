@@ -1,0 +1,41 @@
+"""How a source is called outside of a poll: by its connector, on its behalf."""
+
+from typing import TypeVar
+
+import msgspec
+
+from tsuzuki.connectors.config import SourceConfig
+from tsuzuki.connectors.protocol import Connector, Visit
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.model.errors import NotFound
+from tsuzuki.net.options import SourceIdentity
+from tsuzuki.polling.comics import FolderOf, read_config, source_identity
+from tsuzuki.polling.saving import visited
+from tsuzuki.polling.visit import Driver, LocalReader
+from tsuzuki.sources.sites.rows import Source
+
+T = TypeVar("T")
+
+
+class SourceCall(msgspec.Struct, frozen=True):
+    """How a source is called in one run."""
+
+    connector: Connector
+    config: SourceConfig
+    driver: Driver
+    origin: SourceIdentity
+    folder: LocalReader | None
+
+    async def ask(self, visit: Visit[T]) -> T:
+        """What the visit brings; a SourceError when the source does not."""
+        return await visited(self.driver, visit, self.origin, folder=self.folder)
+
+
+def source_call(source: Source, registry: Registry, driver: Driver, *, folder_of: FolderOf) -> SourceCall:
+    """The way to this source; NotFound when nothing installed can, ShapeChanged when its config does not fit."""
+    if source.connector is None:
+        raise NotFound("The source has no extension.")
+    connector = registry.comics(source.connector)
+    config = read_config(connector, source.config)
+    origin = source_identity(connector, config, source.id)
+    return SourceCall(connector, config, driver, origin, folder_of(config))
