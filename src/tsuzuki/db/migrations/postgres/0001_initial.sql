@@ -607,6 +607,15 @@ create trigger entry_added after insert on entry
   referencing new table as added for each statement execute function tally_added();
 create trigger entry_marked after update on entry
   referencing old table as removed new table as added for each statement execute function tally_marked();
+create function tally_moved() returns trigger language plpgsql as $$
+begin  -- tally_marked, which comes after the rows, sees to unread; a row of nothing is left behind, and shown by nobody
+  insert into tally (shelf_id, kind, of_id, entries, unread)
+  values (old.shelf_id, 'chapter', old.series_id, -1, 0), (new.shelf_id, 'chapter', new.series_id, 1, 0)
+  on conflict (shelf_id, kind, of_id) do update set entries = tally.entries + excluded.entries;
+  return null;
+end $$;
+create trigger entry_moved after update of series_id on entry  -- merge and split
+  for each row when (old.series_id <> new.series_id) execute function tally_moved();
 create trigger entry_gone after delete on entry
   referencing old table as removed for each statement execute function tally_gone();
 

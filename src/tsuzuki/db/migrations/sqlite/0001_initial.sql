@@ -570,6 +570,13 @@ create trigger entry_marked after update of unread on entry when old.unread <> n
   where shelf_id = new.shelf_id and kind = iif(new.feed_id is null, 'chapter', 'item')
     and of_id = coalesce(new.feed_id, new.series_id);
 end;
+create trigger entry_moved after update of series_id on entry when old.series_id <> new.series_id begin  -- merge and split
+  update tally set entries = entries - 1, unread = unread - old.unread
+  where shelf_id = old.shelf_id and kind = 'chapter' and of_id = old.series_id;
+  delete from tally where shelf_id = old.shelf_id and kind = 'chapter' and of_id = old.series_id and entries = 0;
+  insert into tally (shelf_id, kind, of_id, entries, unread) values (new.shelf_id, 'chapter', new.series_id, 1, new.unread)
+  on conflict (shelf_id, kind, of_id) do update set entries = entries + 1, unread = unread + excluded.unread;
+end;
 create trigger entry_gone after delete on entry begin
   update tally set entries = entries - 1, unread = unread - old.unread
   where shelf_id = old.shelf_id and kind = iif(old.feed_id is null, 'chapter', 'item')
