@@ -9,6 +9,7 @@ from tsuzuki.accounts.guard.policy import Limits
 from tsuzuki.accounts.invites import Invites
 from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.accounts.passwords import Passwords
+from tsuzuki.accounts.preferences.service import PreferenceService
 from tsuzuki.accounts.sessions import Sessions
 from tsuzuki.accounts.setup import Setup
 from tsuzuki.accounts.signin import SignIn
@@ -32,6 +33,7 @@ class Accounts(msgspec.Struct, frozen=True):
     invites: Invites
     setup: Setup
     audit_log: AuditLog
+    preferences: PreferenceService
 
     def by_type(self) -> dict[type, object]:
         """Each service under its own type: how handlers ask for it."""
@@ -62,4 +64,5 @@ def build_accounts(
         invites=Invites(ground, checker, limiter, sign_in),
         setup=Setup(ground, checker),
         audit_log=AuditLog(ground.db),
+        preferences=PreferenceService(ground),
     )

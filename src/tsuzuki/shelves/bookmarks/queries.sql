@@ -24,6 +24,9 @@ select count(*) from {tables} where {place};
 -- I8: another shelf's bookmark is not found.
 select {columns} from {tables} where bookmark.shelf_id = :shelf_id and bookmark.public_id = :public_id;
 
+-- name: find_bookmark_of_item
+select {columns} from {tables} where bookmark.shelf_id = :shelf_id and bookmark.item_id = :item_id;
+
 -- name: add_bookmark
 -- R71: unique per (shelf, link) where there is a link, else per (shelf, item).
 insert into bookmark (

@@ -14,6 +14,7 @@ from tsuzuki.shelves.bookmarks.store import (
     add_bookmark_tx,
     count_bookmarks_tx,
     delete_bookmark_tx,
+    find_bookmark_of_item_tx,
     find_bookmark_tx,
     list_bookmarks_tx,
     save_entry_tx,
@@ -95,6 +96,17 @@ class Bookmarks:
             await delete_bookmark_tx(tx, gone.id)
             if gone.item_id is not None:
                 await save_entry_tx(tx, shelf_id, gone.item_id, saved=False)
+
+        await self._ground.db.with_tx(delete)
+
+    async def delete_of_item(self, shelf_id: ShelfId, item_id: ItemId) -> None:
+        """Forget the bookmark of an item, if there is one."""
+
+        async def delete(tx: Tx) -> None:
+            found = await find_bookmark_of_item_tx(tx, shelf_id, item_id)
+            if found is not None:
+                await delete_bookmark_tx(tx, found.id)
+            await save_entry_tx(tx, shelf_id, item_id, saved=False)
 
         await self._ground.db.with_tx(delete)
 

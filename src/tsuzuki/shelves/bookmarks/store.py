@@ -27,6 +27,11 @@ async def find_bookmark_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Bo
     return await tx.maybe(Bookmark, q.find_bookmark, shelf_id=shelf_id, public_id=public_id)
 
 
+async def find_bookmark_of_item_tx(tx: Tx, shelf_id: ShelfId, item_id: ItemId) -> Bookmark | None:
+    """The shelf's bookmark of this item; None when it has none."""
+    return await tx.maybe(Bookmark, q.find_bookmark_of_item, shelf_id=shelf_id, item_id=item_id)
+
+
 async def add_bookmark_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId, new: NewBookmark, *, now: Millis) -> None:
     """Store it; UniqueViolation when the shelf has this link (R71)."""
     await tx.run(q.add_bookmark, public_id=public_id, shelf_id=shelf_id, **msgspec.structs.asdict(new), now=now)

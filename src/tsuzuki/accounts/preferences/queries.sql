@@ -1,0 +1,5 @@
+-- name: get_preferences
+select preferences from user_account where id = :id;
+
+-- name: set_preferences
+update user_account set preferences = :preferences, updated_at = :now where id = :id;

@@ -1,0 +1,80 @@
+"""What a line says, and which lines one wants."""
+
+from typing import Literal
+
+import msgspec
+
+from tsuzuki.model.ids import ChapterId, EntryId, ItemId, PublicId
+from tsuzuki.model.pages import Cursor
+from tsuzuki.model.times import Millis
+
+Kind = Literal["item", "chapter"]
+
+
+class Line(msgspec.Struct, frozen=True):
+    """An entry with what is shown of its item or its chapter: the fields of the other are None."""
+
+    id: EntryId
+    unread: bool
+    saved: bool
+    sort_at: Millis
+    item_id: ItemId | None
+    feed_id: PublicId | None
+    """Of the shelf's subscription."""
+    feed_name: str | None
+    item_title: str | None
+    link: str | None
+    author: str | None
+    item_published_at: Millis | None
+    beginning: str | None
+    """The item's summary, or the beginning of its content: HTML that may be cut anywhere. To be made plain text."""
+    image_url: str | None
+    chapter_id: ChapterId | None
+    series_id: PublicId | None
+    series_title: str | None
+    chapter_title: str | None
+    number: str | None
+    volume: str | None
+    chapter_published_at: Millis | None
+    cover_id: int | None
+    """The series source whose cover stands for the series."""
+
+    @property
+    def place(self) -> Cursor:
+        """Where it stands in the list."""
+        return Cursor(self.sort_at, self.id)
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which lines; None means all of them."""
+
+    kind: Kind | None = None
+    only_unread: bool = False
+    only_saved: bool = False
+    feed: PublicId | None = None
+    series: PublicId | None = None
+    group: PublicId | None = None
+    read_since: Millis | None = None
+    """With `only_unread`: what was read after this moment counts as unread, as it was when the list was made."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Some lines, and where to go on; None at the end."""
+
+    lines: list[Line]
+    next: Cursor | None
+
+
+class Neighbours(msgspec.Struct, frozen=True):
+    """What stands before and after a place in a list."""
+
+    newer: Line | None
+    older: Line | None
+
+
+class State(msgspec.Struct, frozen=True):
+    """What can change of a line that is shown already."""
+
+    id: EntryId
+    unread: bool
+    saved: bool

@@ -1,0 +1,5 @@
+-- fragment: by_unread
+entry
+
+-- fragment: by_saved
+entry

@@ -1,0 +1,75 @@
+"""The verbs about lines."""
+
+from collections.abc import Sequence
+
+from tsuzuki.db import Database, Tx
+from tsuzuki.delivery.timeline.nouns import Line, Neighbours, Part, State, Wanted
+from tsuzuki.delivery.timeline.store import (
+    lately_read_tx,
+    newer_lines_tx,
+    newest_id_tx,
+    older_lines_tx,
+    save_chapter_tx,
+    states_tx,
+    unread_ids_tx,
+    where_tx,
+)
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import EntryId, ShelfId
+from tsuzuki.model.pages import Cursor
+
+
+class Timeline:
+    """Everything is asked for by the shelf first (I8)."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def page(self, shelf_id: ShelfId, wanted: Wanted, *, after: Cursor, most: int) -> Part:
+        """Lines from this place on, the newest first; NotFound for another shelf's feed or group."""
+
+        async def look(tx: Tx) -> Part:
+            where = await where_tx(tx, shelf_id, wanted)
+            found = await older_lines_tx(tx, where, wanted, after=after, most=most + 1)
+            return Part(found[:most], found[most - 1].place if len(found) > most else None)
+
+        return await self._db.read(look)
+
+    async def neighbours(self, shelf_id: ShelfId, wanted: Wanted, at: Cursor) -> Neighbours:
+        """What comes before and after a place, whether or not the list still holds what stands there."""
+
+        async def look(tx: Tx) -> Neighbours:
+            where = await where_tx(tx, shelf_id, wanted)
+            newer = await newer_lines_tx(tx, where, wanted, before=at, most=1)
+            older = await older_lines_tx(tx, where, wanted, after=at, most=1)
+            if wanted.only_unread and wanted.read_since is not None:
+                read_newer, read_older = await lately_read_tx(tx, where, since=wanted.read_since, at=at)
+                newer, older = newer + read_newer, older + read_older
+            return Neighbours(min(newer, key=_order, default=None), max(older, key=_order, default=None))
+
+        return await self._db.read(look)
+
+    async def unread_ids(self, shelf_id: ShelfId, wanted: Wanted, newest: EntryId) -> list[EntryId]:
+        """What a mass mark is about: the unread of a list, up to the newest entry when it was looked at."""
+
+        async def collect(tx: Tx) -> list[EntryId]:
+            return await unread_ids_tx(tx, await where_tx(tx, shelf_id, wanted), newest)
+
+        return await self._db.read(collect)
+
+    async def newest_id(self, shelf_id: ShelfId) -> EntryId:
+        """The entry that came in last; 0 when there is none."""
+        return await self._db.read(lambda tx: newest_id_tx(tx, shelf_id))
+
+    async def states(self, shelf_id: ShelfId, ids: Sequence[EntryId]) -> list[State]:
+        """How these entries stand now; those that are gone or another shelf's are left out."""
+        return await self._db.read(lambda tx: states_tx(tx, shelf_id, ids))
+
+    async def save_chapter(self, shelf_id: ShelfId, entry_id: EntryId, *, saved: bool) -> None:
+        """Save an entry of a chapter, or let it go; NotFound for anything else."""
+        if not await self._db.with_tx(lambda tx: save_chapter_tx(tx, shelf_id, entry_id, saved=saved)):
+            raise NotFound("There is no such chapter in the inbox.")
+
+
+def _order(line: Line) -> tuple[int, int]:
+    return line.sort_at, line.id
