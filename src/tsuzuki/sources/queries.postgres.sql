@@ -14,3 +14,14 @@ returning id, lease_token, feed_id, series_source_id, host, priority, etag, last
 -- name: hold_feed
 -- Held to the end of the transaction: who subscribes and who drops the last subscription wait for each other.
 select id from feed where id = :id for update;
+
+-- name: share_shape
+-- Whoever writes on chapters shares this, as the first lock of the transaction; a merge or split holds it alone.
+select 1 from pg_advisory_xact_lock_shared(7302061002);
+
+-- name: hold_shape
+select 1 from pg_advisory_xact_lock(7302061002);
+
+-- name: hold_series
+-- The lock that ingest takes: whoever follows waits for a batch that is being delivered, and the next one for the follow.
+select 1 from pg_advisory_xact_lock(hashtextextended(cast(:name as text), 0));

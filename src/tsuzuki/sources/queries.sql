@@ -87,3 +87,44 @@ where feed_id = :feed_id and suspended_at is not null
 -- name: drop_feed
 -- R70: the content goes when nobody follows it any more; whoever subscribes holds the feed first.
 delete from feed where id = :id and not exists (select 1 from subscription where subscription.feed_id = :id);
+
+-- name: share_shape
+-- One writer at a time: nobody can merge series meanwhile.
+select 1;
+
+-- name: hold_shape
+select 1;
+
+-- name: hold_series
+select length(:name);
+
+-- name: series_of
+-- inline: by primary key
+select series_id from series_source where id = :id;
+
+-- name: find_series
+-- One that was merged into another is found under its former id too.
+select id from series where public_id = :public_id
+union all
+select series_id from former_series where public_id = :public_id;
+
+-- name: unwatched
+select series_source.id, series_source.url, source.base_url
+from series_source
+join source on source.id = series_source.source_id
+where series_source.series_id = :series_id and series_source.is_active
+  and not exists (select 1 from watch where watch.series_source_id = series_source.id);
+
+-- name: rest_series
+-- Nobody waits for it: its watches are not called until somebody does.
+update watch set suspended_at = :now, suspended_reason = :reason
+where suspended_at is null
+  and series_source_id in (select id from series_source where series_id = :series_id)
+  and not exists (select 1 from follow where follow.series_id = :series_id and follow.status <> 'dropped');
+
+-- name: wake_series
+-- Due at once; only those that rest for this reason: what the operator switched off, or a 410 did, stays so.
+update watch set suspended_at = null, suspended_reason = null, next_check_at = :now, next_check_why = ''
+where suspended_reason = :reason
+  and series_source_id in (select id from series_source where series_id = :series_id)
+  and exists (select 1 from follow where follow.series_id = :series_id and follow.status <> 'dropped');

@@ -50,6 +50,14 @@ class ClaimedWatch(msgspec.Struct, frozen=True):
     consecutive_failures: int
 
 
+class Unwatched(msgspec.Struct, frozen=True):
+    """A series on a source that nobody watches yet."""
+
+    id: SeriesSourceId
+    url: str
+    base_url: str
+
+
 async def add_feed_tx(tx: Tx, link: str, *, now: Millis, proxy: str = "", title: str = "") -> tuple[FeedId, bool]:
     """The feed behind this link, and whether it is new."""
     if (new := await new_feed_tx(tx, link, now=now, proxy=proxy, title=title)) is not None:
@@ -146,3 +154,43 @@ async def claim_due_watches_tx(tx: Tx, priority: int, *, now: Millis, lease: Mil
     """Lease up to `most` due watches of one priority, the longest overdue first."""
     until = Millis(now + lease)
     return await tx.many(ClaimedWatch, q.claim_due_watches, priority=priority, now=now, until=until, most=most)
+
+
+async def share_shape_tx(tx: Tx) -> None:
+    """Until the end of the transaction no series is merged or split; to be taken before any other lock."""
+    await tx.run(q.share_shape)
+
+
+async def hold_shape_tx(tx: Tx) -> None:
+    """Merge or split alone: whoever writes on chapters waits, and has been waited for."""
+    await tx.run(q.hold_shape)
+
+
+async def hold_series_tx(tx: Tx, series_id: SeriesId) -> None:
+    """Until the end of the transaction no chapter of this series is stored or delivered."""
+    await tx.run(q.hold_series, name=f"series-{series_id}")
+
+
+async def series_of_tx(tx: Tx, series_source_id: SeriesSourceId) -> SeriesId | None:
+    """Which series a source's series is now; None when the source has it no more."""
+    return await tx.maybe(SeriesId, q.series_of, id=series_source_id)
+
+
+async def find_series_tx(tx: Tx, public_id: PublicId) -> SeriesId | None:
+    """The series with this id, or the one that it was merged into."""
+    return await tx.maybe(SeriesId, q.find_series, public_id=public_id)
+
+
+async def unwatched_tx(tx: Tx, series_id: SeriesId) -> list[Unwatched]:
+    """Where a series could be called and is not."""
+    return await tx.many(Unwatched, q.unwatched, series_id=series_id)
+
+
+async def rest_series_tx(tx: Tx, series_id: SeriesId, *, reason: str, now: Millis) -> int:
+    """Suspend a series' watches if nobody waits for it; how many."""
+    return await tx.run(q.rest_series, series_id=series_id, reason=reason, now=now)
+
+
+async def wake_series_tx(tx: Tx, series_id: SeriesId, *, reason: str, now: Millis) -> int:
+    """Make those watches due that rest for this reason, if somebody waits; how many."""
+    return await tx.run(q.wake_series, series_id=series_id, reason=reason, now=now)
