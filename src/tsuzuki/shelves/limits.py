@@ -7,12 +7,15 @@ from tsuzuki.db import Tx
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.plans import exceeded, is_over, plan_in_force
-from tsuzuki.shelves.store import count_follows_tx, hold_shelf_tx, shelf_terms_tx
+from tsuzuki.shelves.store import count_follows_tx, count_kept_chapters_tx, hold_shelf_tx, shelf_terms_tx
 
-Counted = Literal["follows"]
+Counted = Literal["follows", "kept_chapters"]
 """The limits that are a shelf's own; its tenant's members are counted in accounts."""
 
-_COUNTS: Mapping[Counted, Callable[[Tx, ShelfId], Awaitable[int]]] = {"follows": count_follows_tx}
+_COUNTS: Mapping[Counted, Callable[[Tx, ShelfId], Awaitable[int]]] = {
+    "follows": count_follows_tx,
+    "kept_chapters": count_kept_chapters_tx,
+}
 
 
 async def hold_room_tx(tx: Tx, shelf_id: ShelfId, limit: Counted, adding: int = 1) -> None:

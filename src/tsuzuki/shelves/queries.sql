@@ -62,3 +62,6 @@ select id from shelf where id = :shelf_id;
 select
   (select count(*) from subscription where subscription.shelf_id = :shelf_id)
   + (select count(*) from follow where follow.shelf_id = :shelf_id) as used;
+
+-- name: count_kept_chapters
+select count(*) as used from kept_chapter where shelf_id = :shelf_id;

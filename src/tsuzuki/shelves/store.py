@@ -109,3 +109,8 @@ async def hold_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
 async def count_follows_tx(tx: Tx, shelf_id: ShelfId) -> int:
     """The feeds and series of a shelf."""
     return await tx.one(int, q.count_follows, shelf_id=shelf_id)
+
+
+async def count_kept_chapters_tx(tx: Tx, shelf_id: ShelfId) -> int:
+    """The chapters that a shelf keeps."""
+    return await tx.one(int, q.count_kept_chapters, shelf_id=shelf_id)

@@ -29,6 +29,9 @@ create table shelf (
   status text not null default 'active' check (status in ('active', 'inactive', 'delinquent')),  -- R81
   synced boolean not null default false,
   sync_error text not null default '',
+  sync_attempts bigint not null default 0,
+  sync_at bigint,  -- not tried again before
+  retention bigint check (retention > 0),  -- the plan's, applied by the reactor
   proxy_images boolean not null default false,  -- articles' images come through us
   created_at bigint not null,
   updated_at bigint not null,
@@ -491,6 +494,7 @@ create table subscription (
   full_text boolean not null default false,
   poll_interval bigint check (poll_interval > 0),
   retention bigint check (retention > 0),
+  held_at bigint,  -- by the plan: its shelf sleeps, or has no room for it
   created_at bigint not null,
   updated_at bigint not null,
   unique (shelf_id, feed_id)
@@ -507,6 +511,7 @@ create table follow (
   status text not null default 'reading' check (status in ('reading', 'plan', 'done', 'dropped')),
   notify boolean not null default true,
   preferences jsonb not null default '{}',
+  held_at bigint,  -- by the plan: its shelf sleeps, or has no room for it
   created_at bigint not null,
   updated_at bigint not null,
   unique (shelf_id, series_id)
@@ -577,16 +582,22 @@ begin
   return null;
 end $$;
 create function tally_marked() returns trigger language plpgsql as $$
-begin
+begin  -- or moved: series are merged and split
   insert into tally (shelf_id, kind, of_id, entries, unread)
-  select shelf_id, case when feed_id is null then 'chapter' else 'item' end, coalesce(feed_id, series_id), 0, sum(one)
+  select shelf_id, case when feed_id is null then 'chapter' else 'item' end, coalesce(feed_id, series_id),
+    sum(one), coalesce(sum(one) filter (where unread), 0)
   from (
-    select shelf_id, feed_id, series_id, 1 as one from added where unread
+    select shelf_id, feed_id, series_id, unread, 1 as one from added
     union all
-    select shelf_id, feed_id, series_id, -1 from removed where unread
+    select shelf_id, feed_id, series_id, unread, -1 from removed
   ) as change
-  group by 1, 2, 3 having sum(one) <> 0 order by 1, 2, 3
-  on conflict (shelf_id, kind, of_id) do update set unread = tally.unread + excluded.unread;
+  group by 1, 2, 3 having sum(one) <> 0 or sum(one) filter (where unread) <> 0 order by 1, 2, 3
+  on conflict (shelf_id, kind, of_id) do update set
+    entries = tally.entries + excluded.entries, unread = tally.unread + excluded.unread;
+  delete from tally
+  where entries = 0 and (shelf_id, kind, of_id) in (
+    select shelf_id, case when feed_id is null then 'chapter' else 'item' end, coalesce(feed_id, series_id) from removed
+  );
   return null;
 end $$;
 create function tally_gone() returns trigger language plpgsql as $$
@@ -607,15 +618,6 @@ create trigger entry_added after insert on entry
   referencing new table as added for each statement execute function tally_added();
 create trigger entry_marked after update on entry
   referencing old table as removed new table as added for each statement execute function tally_marked();
-create function tally_moved() returns trigger language plpgsql as $$
-begin  -- tally_marked, which comes after the rows, sees to unread; a row of nothing is left behind, and shown by nobody
-  insert into tally (shelf_id, kind, of_id, entries, unread)
-  values (old.shelf_id, 'chapter', old.series_id, -1, 0), (new.shelf_id, 'chapter', new.series_id, 1, 0)
-  on conflict (shelf_id, kind, of_id) do update set entries = tally.entries + excluded.entries;
-  return null;
-end $$;
-create trigger entry_moved after update of series_id on entry  -- merge and split
-  for each row when (old.series_id <> new.series_id) execute function tally_moved();
 create trigger entry_gone after delete on entry
   referencing old table as removed for each statement execute function tally_gone();
 
@@ -867,6 +869,7 @@ create table activity (
   billed_at bigint  -- I10: set once
 );
 create index activity_unbilled on activity (tenant_id, id) where billed_at is null;
+create index activity_tenant on activity (tenant_id, id);
 create index activity_shelf on activity (shelf_id, created_at, id);
 
 create table invoice (
@@ -881,11 +884,13 @@ create table invoice (
   reference text,
   created_at bigint not null,
   notified_at bigint,
+  notices bigint not null default 0,  -- R84: how many reminders are recorded
   paid_at bigint,
   voided_at bigint,
   check (paid_at is null or voided_at is null),
   check ((paid_at is null) = (method is null))
 );
+create index invoice_tenant on invoice (tenant_id, id);
 create index invoice_open on invoice (tenant_id, created_at) where paid_at is null and voided_at is null;
 
 create table invoice_item (
@@ -901,6 +906,8 @@ create table invoice_item (
   created_at bigint not null
 );
 create index invoice_item_unbilled on invoice_item (tenant_id, id) where invoice_id is null;
+-- The backstop behind renewed_at: a shelf is renewed once for a period.
+create unique index invoice_item_renewal on invoice_item (shelf_id, period_start) where activity_id is null;
 create index invoice_item_invoice on invoice_item (invoice_id) where invoice_id is not null;
 
 create table credit (
@@ -908,6 +915,7 @@ create table credit (
   tenant_id bigint not null references tenant (id) on delete restrict,
   invoice_id bigint references invoice (id) on delete restrict,
   amount_cents bigint not null,
+  kind text not null check (kind in ('granted', 'payment', 'applied', 'returned')),
   reason text not null,
   created_at bigint not null
 );
@@ -930,6 +938,31 @@ create table intent (
   invoice_id bigint not null references invoice (id) on delete restrict,
   amount_cents bigint not null,
   currency text not null,
+  outcome text not null check (outcome in ('paid', 'credited', 'refused')),
   created_at bigint not null
 );
 create index intent_invoice on intent (invoice_id);
+
+create table payment_attempt (  -- R88: written before a provider is called
+  id bigint generated by default as identity primary key,
+  invoice_id bigint not null references invoice (id) on delete restrict,
+  provider text not null,
+  key text not null unique,  -- ours, by which the provider finds the payment again
+  status text not null check (status in ('begun', 'unknown', 'paid', 'failed')),
+  detail text not null default '',
+  created_at bigint not null,
+  updated_at bigint not null
+);
+-- No second attempt while one may still have taken the money.
+create unique index payment_attempt_open on payment_attempt (invoice_id) where status in ('begun', 'unknown');
+create index payment_attempt_invoice on payment_attempt (invoice_id, id);
+
+create table answered_request (  -- REL-47: a repeat with the same key gets the same answer
+  tenant_id bigint not null references tenant (id) on delete cascade,
+  key text not null,
+  request_hash bytea not null check (length(request_hash) = 32),
+  answer text not null,
+  created_at bigint not null,
+  primary key (tenant_id, key)
+);
+create index answered_request_age on answered_request (created_at);

@@ -23,6 +23,9 @@ create table shelf (
   status text not null default 'active' check (status in ('active', 'inactive', 'delinquent')),  -- R81
   synced integer not null default 0 check (synced in (0, 1)),
   sync_error text not null default '',
+  sync_attempts integer not null default 0,
+  sync_at integer,  -- not tried again before
+  retention integer check (retention > 0),  -- the plan's, applied by the reactor
   proxy_images integer not null default 0 check (proxy_images in (0, 1)),  -- articles' images come through us
   created_at integer not null,
   updated_at integer not null,
@@ -484,6 +487,7 @@ create table subscription (
   full_text integer not null default 0 check (full_text in (0, 1)),
   poll_interval integer check (poll_interval > 0),
   retention integer check (retention > 0),
+  held_at integer,  -- by the plan: its shelf sleeps, or has no room for it
   created_at integer not null,
   updated_at integer not null,
   unique (shelf_id, feed_id)
@@ -500,6 +504,7 @@ create table follow (
   status text not null default 'reading' check (status in ('reading', 'plan', 'done', 'dropped')),
   notify integer not null default 1 check (notify in (0, 1)),
   preferences text not null default '{}' check (json_valid(preferences)),
+  held_at integer,  -- by the plan: its shelf sleeps, or has no room for it
   created_at integer not null,
   updated_at integer not null,
   unique (shelf_id, series_id)
@@ -565,17 +570,24 @@ create trigger entry_added after insert on entry begin
   )
   on conflict (shelf_id, kind, of_id) do update set entries = entries + 1, unread = unread + excluded.unread;
 end;
+create trigger entry_moved after update of shelf_id, feed_id, series_id on entry  -- series are merged and split
+when (old.shelf_id, old.feed_id, old.series_id) is not (new.shelf_id, new.feed_id, new.series_id) begin
+  update tally set entries = entries - 1, unread = unread - new.unread
+  where shelf_id = old.shelf_id and kind = iif(old.feed_id is null, 'chapter', 'item')
+    and of_id = coalesce(old.feed_id, old.series_id);
+  delete from tally
+  where shelf_id = old.shelf_id and kind = iif(old.feed_id is null, 'chapter', 'item')
+    and of_id = coalesce(old.feed_id, old.series_id) and entries = 0;
+  insert into tally (shelf_id, kind, of_id, entries, unread)
+  values (
+    new.shelf_id, iif(new.feed_id is null, 'chapter', 'item'), coalesce(new.feed_id, new.series_id), 1, new.unread
+  )
+  on conflict (shelf_id, kind, of_id) do update set entries = entries + 1, unread = unread + excluded.unread;
+end;
 create trigger entry_marked after update of unread on entry when old.unread <> new.unread begin
   update tally set unread = unread + new.unread - old.unread
-  where shelf_id = new.shelf_id and kind = iif(new.feed_id is null, 'chapter', 'item')
-    and of_id = coalesce(new.feed_id, new.series_id);
-end;
-create trigger entry_moved after update of series_id on entry when old.series_id <> new.series_id begin  -- merge and split
-  update tally set entries = entries - 1, unread = unread - old.unread
-  where shelf_id = old.shelf_id and kind = 'chapter' and of_id = old.series_id;
-  delete from tally where shelf_id = old.shelf_id and kind = 'chapter' and of_id = old.series_id and entries = 0;
-  insert into tally (shelf_id, kind, of_id, entries, unread) values (new.shelf_id, 'chapter', new.series_id, 1, new.unread)
-  on conflict (shelf_id, kind, of_id) do update set entries = entries + 1, unread = unread + excluded.unread;
+  where shelf_id = old.shelf_id and kind = iif(old.feed_id is null, 'chapter', 'item')
+    and of_id = coalesce(old.feed_id, old.series_id);
 end;
 create trigger entry_gone after delete on entry begin
   update tally set entries = entries - 1, unread = unread - old.unread
@@ -831,6 +843,7 @@ create table activity (
   billed_at integer  -- I10: set once
 ) strict;
 create index activity_unbilled on activity (tenant_id, id) where billed_at is null;
+create index activity_tenant on activity (tenant_id, id);
 create index activity_shelf on activity (shelf_id, created_at, id);
 
 create table invoice (
@@ -845,11 +858,13 @@ create table invoice (
   reference text,
   created_at integer not null,
   notified_at integer,
+  notices integer not null default 0,  -- R84: how many reminders are recorded
   paid_at integer,
   voided_at integer,
   check (paid_at is null or voided_at is null),
   check ((paid_at is null) = (method is null))
 ) strict;
+create index invoice_tenant on invoice (tenant_id, id);
 create index invoice_open on invoice (tenant_id, created_at) where paid_at is null and voided_at is null;
 
 create table invoice_item (
@@ -865,6 +880,8 @@ create table invoice_item (
   created_at integer not null
 ) strict;
 create index invoice_item_unbilled on invoice_item (tenant_id, id) where invoice_id is null;
+-- The backstop behind renewed_at: a shelf is renewed once for a period.
+create unique index invoice_item_renewal on invoice_item (shelf_id, period_start) where activity_id is null;
 create index invoice_item_invoice on invoice_item (invoice_id) where invoice_id is not null;
 
 create table credit (
@@ -872,6 +889,7 @@ create table credit (
   tenant_id integer not null references tenant (id) on delete restrict,
   invoice_id integer references invoice (id) on delete restrict,
   amount_cents integer not null,
+  kind text not null check (kind in ('granted', 'payment', 'applied', 'returned')),
   reason text not null,
   created_at integer not null
 ) strict;
@@ -894,6 +912,31 @@ create table intent (
   invoice_id integer not null references invoice (id) on delete restrict,
   amount_cents integer not null,
   currency text not null,
+  outcome text not null check (outcome in ('paid', 'credited', 'refused')),
   created_at integer not null
 ) strict, without rowid;
 create index intent_invoice on intent (invoice_id);
+
+create table payment_attempt (  -- R88: written before a provider is called
+  id integer primary key,
+  invoice_id integer not null references invoice (id) on delete restrict,
+  provider text not null,
+  key text not null unique,  -- ours, by which the provider finds the payment again
+  status text not null check (status in ('begun', 'unknown', 'paid', 'failed')),
+  detail text not null default '',
+  created_at integer not null,
+  updated_at integer not null
+) strict;
+-- No second attempt while one may still have taken the money.
+create unique index payment_attempt_open on payment_attempt (invoice_id) where status in ('begun', 'unknown');
+create index payment_attempt_invoice on payment_attempt (invoice_id, id);
+
+create table answered_request (  -- REL-47: a repeat with the same key gets the same answer
+  tenant_id integer not null references tenant (id) on delete cascade,
+  key text not null,
+  request_hash blob not null check (length(request_hash) = 32),
+  answer text not null,
+  created_at integer not null,
+  primary key (tenant_id, key)
+) strict;
+create index answered_request_age on answered_request (created_at);
