@@ -14,7 +14,7 @@ import asyncpg
 import msgspec
 import pytest
 
-SEARCH = re.compile(r"(item|series)_search(_\w+)?$")
+SEARCH = re.compile(r"(item|series|chapter)_search(_\w+)?$")
 PARTITION = re.compile(r"crawl_log_(rest|\d{4}_\d{2})")
 INDEX_EXCEPTIONS = {"crawl_log_age"}
 KEY_EXCEPTIONS = {("crawl_log", ("id",)), ("crawl_log", ("created_at", "id"))}

@@ -17,10 +17,13 @@ from tsuzuki.delivery.store import (
     add_chapter_entries_tx,
     add_item_entries_tx,
     add_known_entries_tx,
+    count_chapters_tx,
     feed_readers_tx,
     hold_feed_tx,
+    hold_series_tx,
     series_readers_tx,
     share_feed_tx,
+    share_series_tx,
     swell_tx,
 )
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, ShelfId, show_id
@@ -34,16 +37,20 @@ class Delivered(msgspec.Struct, frozen=True):
     entries: int = 0
     bells: tuple[str, ...] = ()
 
+    def __add__(self, other: "Delivered") -> "Delivered":
+        return Delivered(self.entries + other.entries, tuple(dict.fromkeys(self.bells + other.bells)))
+
 
 NOTHING = Delivered()
 
 
 async def deliver_items_tx(
-    tx: Tx, feed_id: FeedId, new_items: Sequence[ItemId], *, is_first_harvest: bool, now: Millis
+    tx: Tx, feed_id: FeedId, new_items: Sequence[ItemId], *, is_first_harvest: bool, now: Millis, came: int = 0
 ) -> Delivered:
     """Entries for items inserted in this transaction (R1), on every shelf whose subscription is not suspended.
 
-    R8: a first harvest makes entries and no notices. A repeat delivers nothing (I2).
+    R8: a first harvest makes entries and no notices. A repeat delivers nothing (I2). `came` is how many came at once,
+    where these are only a part of them.
     """
     if not new_items:
         return NOTHING
@@ -51,12 +58,18 @@ async def deliver_items_tx(
     placed = await add_item_entries_tx(tx, feed_id, new_items, now)
     if not placed:
         return NOTHING
-    batch = _Batch("item", feed_id, tuple(new_items), is_first_harvest, now)
-    return await _announce_tx(tx, batch, placed, await feed_readers_tx(tx, feed_id))
+    batch = _Batch("item", feed_id, tuple(new_items), is_first_harvest, now, came)
+    return await _announce_tx(tx, batch, placed, await feed_readers_tx(tx, feed_id, now))
 
 
 async def deliver_chapters_tx(
-    tx: Tx, series_id: SeriesId, new_chapters: Sequence[ChapterId], *, is_first_harvest: bool, now: Millis
+    tx: Tx,
+    series_id: SeriesId,
+    new_chapters: Sequence[ChapterId],
+    *,
+    is_first_harvest: bool,
+    now: Millis,
+    came: int = 0,
 ) -> Delivered:
     """Entries for chapters inserted in this transaction (R1, R7), on every shelf that has not dropped the series.
 
@@ -64,7 +77,8 @@ async def deliver_chapters_tx(
     """
     if not new_chapters:
         return NOTHING
-    batch = _Batch("chapter", series_id, tuple(new_chapters), is_first_harvest, now)
+    await share_series_tx(tx, series_id)
+    batch = _Batch("chapter", series_id, tuple(new_chapters), is_first_harvest, now, came)
     if is_first_harvest:
         return await _show_catalogue_tx(tx, batch, await series_readers_tx(tx, series_id))
     placed = await add_chapter_entries_tx(tx, series_id, new_chapters, now)
@@ -79,8 +93,24 @@ async def deliver_known_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, 
     placed = await add_known_entries_tx(tx, shelf_id, feed_id, most=KNOWN_ITEMS, now=now)
     if not placed:
         return NOTHING
-    readers = [reader for reader in await feed_readers_tx(tx, feed_id) if reader.shelf_id == shelf_id]
+    told = await feed_readers_tx(tx, feed_id, now, and_shelf=shelf_id)
+    readers = [reader for reader in told if reader.shelf_id == shelf_id]
     return await _announce_tx(tx, _Batch("item", feed_id, (), is_quiet=True, now=now), placed, readers)
+
+
+async def deliver_known_chapters_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, now: Millis) -> Delivered:
+    """R8: one line "N chapters available" for a shelf that began to follow in this very transaction.
+
+    Whatever is stored later comes into its inbox, and nothing comes both ways: call it after the follow is written, and
+    after any write to the series' watches, which ingest holds first.
+    """
+    await hold_series_tx(tx, series_id)
+    available = await count_chapters_tx(tx, series_id)
+    readers = [reader for reader in await series_readers_tx(tx, series_id) if reader.shelf_id == shelf_id]
+    if not available or not readers:
+        return NOTHING
+    await add_events_tx(tx, [_catalogue(reader, available) for reader in readers], now)
+    return Delivered(0, (EVENTS_BELL,))
 
 
 class _Batch(msgspec.Struct, frozen=True):
@@ -91,6 +121,7 @@ class _Batch(msgspec.Struct, frozen=True):
     installments: tuple[int, ...]
     is_quiet: bool
     now: Millis
+    came: int = 0
 
 
 async def _announce_tx(tx: Tx, batch: _Batch, placed: Sequence[Placed], readers: Sequence[Reader]) -> Delivered:
@@ -137,8 +168,8 @@ def _arrival(batch: _Batch, reader: Reader, entries: Sequence[EntryId]) -> NewEv
 
 async def _notices_tx(tx: Tx, batch: _Batch) -> list[Notice]:
     new = len(batch.installments)
-    surge = await swell_tx(tx, batch.kind, batch.of_id, new=new, now=batch.now)
-    how = loudness(new, in_all=surge.count)
+    surge = await swell_tx(tx, batch.kind, batch.of_id, new=new, now=batch.now, came=batch.came)
+    how = loudness(surge.floods)
     if how == "each":
         return [
             Notice(kind=batch.kind, of_id=batch.of_id, installment_id=each, at=batch.now) for each in batch.installments

@@ -5,6 +5,15 @@ select 1 where cast(:feed_id as bigint) is not null;
 -- name: share_feed
 select 1 where cast(:feed_id as bigint) is not null;
 
+-- name: hold_series
+select 1 where cast(:series_id as bigint) is not null;
+
+-- name: share_series
+select 1 where cast(:series_id as bigint) is not null;
+
+-- name: count_chapters
+select count(*) from chapter where series_id = :series_id;
+
 -- name: add_item_entries
 -- I2: a repeat meets entry_item, inserts nothing and returns no row. In the order of the key: two that overlap then wait
 -- for each other and do not deadlock. Suspended in the future: what a refresh by hand brings is still let in. CROSS JOIN: SQLite begins with what is new, not with all that the feed ever had.
@@ -59,7 +68,9 @@ select subscription.shelf_id, subscription.public_id as shown_id,
   ) as is_told
 from subscription
 join feed on feed.id = subscription.feed_id
-where subscription.feed_id = :id and subscription.suspended_at is null;
+where subscription.feed_id = :id
+  -- Whoever let in what a refresh by hand brings, or gets what is known already, is told of it too.
+  and (subscription.suspended_at is null or subscription.suspended_at > :now or subscription.shelf_id = :shelf_id);
 
 -- name: series_readers
 select follow.shelf_id, series.public_id as shown_id, series.title as name,
@@ -71,14 +82,19 @@ join series on series.id = follow.series_id
 where follow.series_id = :id and follow.status <> 'dropped';
 
 -- name: swell
--- Serialises the batches of one poll for the rest of their transactions, so that exactly one of them crosses the line. A
--- surge that began in the future is none: the clock was wrong.
-insert into surge (kind, of_id, since, count)
-values (:kind, :of_id, :now, :new)
+-- Serialises the batches of one poll for the rest of their transactions, so that exactly one of them is the first of a
+-- flood. A surge that began in the future is none: the clock was wrong.
+insert into surge (kind, of_id, since, count, floods)
+values (:kind, :of_id, :now, :new, :floods)
 on conflict (kind, of_id) do update set
   since = case when {is_same} then surge.since else excluded.since end,
-  count = case when {is_same} then surge.count + excluded.count else excluded.count end
-returning since, count;
+  count = case when {is_same} then surge.count + excluded.count else excluded.count end,
+  floods = case
+    when not ({is_same}) then excluded.floods
+    when surge.floods > 0 or excluded.floods > 0 or surge.count + excluded.count > :flood then surge.floods + 1
+    else 0
+  end
+returning since, count, floods;
 
 -- fragment: is_same
 surge.since > cast(:fresh as bigint) and surge.since <= excluded.since
@@ -87,20 +103,16 @@ surge.since > cast(:fresh as bigint) and surge.since <= excluded.since
 delete from surge where since < :before;
 
 -- name: unread_counts
--- REL-19h: counted, never kept. entry_unread_feed and entry_unread_series hold exactly what is counted here.
-select 'item' as kind, counted.of_id, subscription.public_id as shown_id, shelf_group.public_id as group_id, counted.unread
-from (
-  select feed_id as of_id, count(*) as unread from entry
-  where shelf_id = :shelf_id and unread and feed_id is not null group by feed_id
-) as counted
-left join subscription on subscription.shelf_id = :shelf_id and subscription.feed_id = counted.of_id
+-- REL-19h: the triggers of entry keep the tally, in the transaction of whatever they count.
+select tally.kind, tally.of_id, subscription.public_id as shown_id, shelf_group.public_id as group_id, tally.unread
+from tally
+left join subscription on subscription.shelf_id = :shelf_id and subscription.feed_id = tally.of_id
 left join shelf_group on shelf_group.id = subscription.group_id
+where tally.shelf_id = :shelf_id and tally.kind = 'item' and tally.unread > 0
 union all
-select 'chapter', counted.of_id, series.public_id, shelf_group.public_id, counted.unread
-from (
-  select series_id as of_id, count(*) as unread from entry
-  where shelf_id = :shelf_id and unread and series_id is not null group by series_id
-) as counted
-join series on series.id = counted.of_id
-left join follow on follow.shelf_id = :shelf_id and follow.series_id = counted.of_id
-left join shelf_group on shelf_group.id = follow.group_id;
+select tally.kind, tally.of_id, series.public_id, shelf_group.public_id, tally.unread
+from tally
+join series on series.id = tally.of_id
+left join follow on follow.shelf_id = :shelf_id and follow.series_id = tally.of_id
+left join shelf_group on shelf_group.id = follow.group_id
+where tally.shelf_id = :shelf_id and tally.kind = 'chapter' and tally.unread > 0;

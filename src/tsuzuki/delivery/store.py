@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.delivery.policy import AT_ONCE
+from tsuzuki.delivery.policy import AT_ONCE, FLOOD
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, PublicId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
 
@@ -36,6 +36,8 @@ class Surge(msgspec.Struct, frozen=True):
 
     since: Millis
     count: int
+    floods: int
+    """How many deliveries there were since it is a flood, this one too."""
 
 
 class UnreadRow(msgspec.Struct, frozen=True):
@@ -59,6 +61,21 @@ async def hold_feed_tx(tx: Tx, feed_id: FeedId) -> None:
     await tx.many(str, q.hold_feed, feed_id=feed_id)
 
 
+async def share_series_tx(tx: Tx, series_id: SeriesId) -> None:
+    """From here on, nobody's follow of this series is committed unseen."""
+    await tx.many(str, q.share_series, series_id=series_id)
+
+
+async def hold_series_tx(tx: Tx, series_id: SeriesId) -> None:
+    """From here on, no chapter of this series is delivered unseen."""
+    await tx.many(str, q.hold_series, series_id=series_id)
+
+
+async def count_chapters_tx(tx: Tx, series_id: SeriesId) -> int:
+    """How many chapters the series has."""
+    return await tx.one(int, q.count_chapters, series_id=series_id)
+
+
 async def add_item_entries_tx(tx: Tx, feed_id: FeedId, items: Sequence[ItemId], now: Millis) -> list[Placed]:
     """An entry for each of these items on each shelf that is subscribed; only the new ones come back (I2)."""
     return await tx.bulk(Placed, q.add_item_entries, [[item] for item in items], feed_id=feed_id, now=now)
@@ -77,9 +94,9 @@ async def add_chapter_entries_tx(
     return await tx.bulk(Placed, q.add_chapter_entries, rows, series_id=series_id, now=now)
 
 
-async def feed_readers_tx(tx: Tx, feed_id: FeedId) -> list[Reader]:
-    """The shelves that get this feed's items."""
-    return await tx.many(Reader, q.feed_readers, id=feed_id)
+async def feed_readers_tx(tx: Tx, feed_id: FeedId, now: Millis, *, and_shelf: ShelfId | None = None) -> list[Reader]:
+    """The shelves that get this feed's items, and this one though it is suspended there."""
+    return await tx.many(Reader, q.feed_readers, id=feed_id, now=now, shelf_id=and_shelf)
 
 
 async def series_readers_tx(tx: Tx, series_id: SeriesId) -> list[Reader]:
@@ -87,9 +104,11 @@ async def series_readers_tx(tx: Tx, series_id: SeriesId) -> list[Reader]:
     return await tx.many(Reader, q.series_readers, id=series_id)
 
 
-async def swell_tx(tx: Tx, kind: SurgeKind, of_id: int, *, new: int, now: Millis) -> Surge:
-    """Count new ones towards what came at once."""
-    return await tx.one(Surge, q.swell, kind=kind, of_id=of_id, new=new, now=now, fresh=now - AT_ONCE)
+async def swell_tx(tx: Tx, kind: SurgeKind, of_id: int, *, new: int, now: Millis, came: int = 0) -> Surge:
+    """Count new ones towards what came at once; `came` is how many it will be, where that is known."""
+    floods = int(max(new, came) > FLOOD)
+    counted = {"new": new, "floods": floods, "flood": FLOOD}
+    return await tx.one(Surge, q.swell, kind=kind, of_id=of_id, **counted, now=now, fresh=now - AT_ONCE)
 
 
 async def prune_surges_tx(tx: Tx, *, before: Millis) -> int:

@@ -38,8 +38,8 @@ with page as ({columns} from {by_unread} where {below} and unread order by sort_
 with page as ({columns} from entry where {below} and not unread order by sort_at desc, id desc limit :most)
 {entries};
 
--- name: count_all
-select count(*) from entry where shelf_id = :shelf_id and {is_wanted};
-
--- name: count_unread
-select count(*) from {by_unread} where shelf_id = :shelf_id and {is_wanted} and unread;
+-- name: tallied
+-- However much lies there: a row for each feed and series of the shelf.
+select cast(coalesce(sum(entries), 0) as bigint) as entries, cast(coalesce(sum(unread), 0) as bigint) as unread
+from tally
+where shelf_id = :shelf_id and (cast(:kind as text) is null or kind = cast(:kind as text));

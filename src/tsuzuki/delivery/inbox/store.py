@@ -2,12 +2,21 @@
 
 from typing import Any
 
+import msgspec
+
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.delivery.inbox.entries import InboxEntry, Wanted
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.pages import Cursor
 
 q = load_queries("tsuzuki.delivery.inbox")
+
+
+class Tallied(msgspec.Struct, frozen=True):
+    """How many entries there are, and how many of them are unread."""
+
+    entries: int
+    unread: int
 
 
 async def entries_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted, *, after: Cursor, most: int) -> list[InboxEntry]:
@@ -22,9 +31,7 @@ async def entries_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted, *, after: Cursor
 
 async def count_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted) -> int:
     """How many there are in all."""
+    tallied = await tx.one(Tallied, q.tallied, shelf_id=shelf_id, kind=wanted.kind)
     if wanted.unread is None:
-        return await tx.one(int, q.count_all, shelf_id=shelf_id, kind=wanted.kind)
-    unread = await tx.one(int, q.count_unread, shelf_id=shelf_id, kind=wanted.kind)
-    if wanted.unread:
-        return unread
-    return await tx.one(int, q.count_all, shelf_id=shelf_id, kind=wanted.kind) - unread
+        return tallied.entries
+    return tallied.unread if wanted.unread else tallied.entries - tallied.unread

@@ -68,7 +68,7 @@ async def _tell_tx(
 ) -> Delivered:
     """Events for every shelf that follows, and sends for the channels that want to know."""
     message = word(origin.name)
-    readers = await _readers_tx(tx, origin)
+    readers = await _readers_tx(tx, origin, message.at)
     await add_events_tx(tx, [_event(origin, reader, reason) for reader in readers], message.at)
     sends = _sends(await outage_tellees_tx(tx, origin), about, word)
     if sends:
@@ -77,9 +77,9 @@ async def _tell_tx(
     return Delivered(0, bells)
 
 
-async def _readers_tx(tx: Tx, origin: Origin) -> list[Reader]:
+async def _readers_tx(tx: Tx, origin: Origin, now: Millis) -> list[Reader]:
     if origin.feed_id is not None:
-        return await feed_readers_tx(tx, origin.feed_id)
+        return await feed_readers_tx(tx, origin.feed_id, now)
     return [] if origin.series_id is None else await series_readers_tx(tx, origin.series_id)
 
 

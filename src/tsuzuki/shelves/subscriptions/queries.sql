@@ -4,10 +4,7 @@ shelf_group.public_id as group_public_id, subscription.name, feed.title, feed.li
 coalesce(subscription.site_url, feed.site_url) as site_url, feed.proxy, feed.icon_url,
 subscription.suspended_at, watch.suspended_at as watch_suspended_at, watch.suspended_reason,
 subscription.notify, subscription.full_text, subscription.poll_interval, subscription.retention,
-(select count(*) from entry
- where entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id and entry.unread) as unread_count,
-(select count(*) from entry
- where entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id) as item_count,
+coalesce(tally.unread, 0) as unread_count, coalesce(tally.entries, 0) as item_count,
 subscription.created_at, subscription.updated_at,
 watch.id as watch_id, watch.etag, watch.last_modified, watch.cache_control, watch.expires_at, watch.retry_after_until,
 watch.last_checked_at, watch.next_check_at, watch.next_check_why, watch.refresh_at, watch.last_http_status,
@@ -18,9 +15,10 @@ subscription
 join feed on feed.id = subscription.feed_id
 join watch on watch.feed_id = feed.id
 join shelf_group on shelf_group.id = subscription.group_id
+left join tally on tally.shelf_id = subscription.shelf_id and tally.kind = 'item' and tally.of_id = subscription.feed_id
 
 -- name: list_subscriptions
--- The counts are exact: each is a range of an index.
+-- The counts are exact at any moment: triggers keep them in the transaction of the entries (REL-19h).
 select {columns} from {tables}
 where subscription.shelf_id = :shelf_id
   and (cast(:group_id as bigint) is null or subscription.group_id = cast(:group_id as bigint))
@@ -32,7 +30,7 @@ select {columns} from {tables}
 where subscription.shelf_id = :shelf_id and subscription.public_id = :public_id;
 
 -- name: feed_names
--- Without the counts, which a search does not need of all.
+-- Without the states and counts, which a search does not need of all.
 select subscription.public_id, subscription.feed_id, subscription.name, feed.title, feed.link
 from subscription join feed on feed.id = subscription.feed_id
 where subscription.shelf_id = :shelf_id
