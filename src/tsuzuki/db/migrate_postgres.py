@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import asyncpg
 
+from tsuzuki.db.copying.ledger import UNFINISHED, is_unfinished
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.postgres import connect_once
 from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, Outcome, outcome, plan
@@ -21,6 +22,8 @@ LOCK_PATIENCE_S = 120
 async def migrate_server(url: str, known: Sequence[Migration], *, now: int, dry_run: bool) -> Outcome:
     """Each step in its transaction, all of them behind one lock, which other starters wait for."""
     async with _locked(url) as connection:
+        if await is_unfinished(connection):
+            raise SchemaRefused(UNFINISHED)
         applied = await _applied(connection)
         others = await _tables(connection)
         steps = plan(applied, known, has_other_tables=bool(others))
