@@ -13,7 +13,7 @@ from tsuzuki.api.checking import Checked, invalid
 from tsuzuki.api.endpoints import Endpoint, Gate
 from tsuzuki.api.forms import Body, Query
 from tsuzuki.api.reading import Reader, body_reader, path_reader, query_reader
-from tsuzuki.api.views import Listing
+from tsuzuki.api.views import Listing, Told
 from tsuzuki.edge.routing import Handler
 from tsuzuki.model.errors import Problem
 
@@ -112,7 +112,7 @@ def _respond(result: Any, status: int) -> Response:
         return Response(status_code=204)
     if isinstance(result, Response):
         return result
-    body = result if isinstance(result, Listing) else {"data": result}
+    body = result if isinstance(result, Listing | Told) else {"data": result}
     return Response(msgspec.json.encode(body), status, media_type="application/json")
 
 

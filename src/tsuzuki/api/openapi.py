@@ -10,7 +10,7 @@ from starlette.responses import Response
 from tsuzuki.api import PREFIX
 from tsuzuki.api.binding import Signature, signature_of
 from tsuzuki.api.endpoints import Access, Endpoint
-from tsuzuki.api.views import Listing
+from tsuzuki.api.views import Listing, Told
 from tsuzuki.edge.auth import SESSION
 from tsuzuki.edge.errors import ErrorBody, status_of
 from tsuzuki.model.errors import Forbidden, Invalid, TsuzukiError, Unauthorized
@@ -81,7 +81,7 @@ def _types(signature: Signature) -> list[Any]:
 def _answer_types(answer: Any) -> Sequence[Any]:
     if _has_no_data(answer):
         return ()
-    return get_args(answer) if get_origin(answer) is Listing else (answer,)
+    return get_args(answer) if get_origin(answer) in (Listing, Told) else (answer,)
 
 
 def _has_no_data(answer: Any) -> bool:
@@ -161,6 +161,8 @@ def _envelope(answer: Any, schemas: _Schemas) -> Json:
     if get_origin(answer) is Listing:
         items, meta = (schemas.of(kind) for kind in get_args(answer))
         properties = {"data": {"type": "array", "items": items}, "meta": meta}
+    elif get_origin(answer) is Told:
+        properties = dict(zip(("data", "meta"), map(schemas.of, get_args(answer)), strict=True))
     else:
         properties = {"data": schemas.of(answer)}
     return {"type": "object", "required": list(properties), "properties": properties}

@@ -26,6 +26,13 @@ class Listing(msgspec.Struct, Generic[T, M], frozen=True):
     meta: M
 
 
+class Told(msgspec.Struct, Generic[T, M], frozen=True):
+    """One thing and what there is to know about the answer."""
+
+    data: T
+    meta: M
+
+
 class PageMeta(msgspec.Struct, frozen=True):
     """Where a page stands in the whole."""
 

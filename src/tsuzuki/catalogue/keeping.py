@@ -49,8 +49,11 @@ class Question(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
     key: Hashable
     look: Callable[[], Awaitable[Kept[T]]]
-    fetch: Callable[[], Awaitable[Kept[T]]]
-    """Calls the source and stores what comes; a SourceError or Unavailable when it cannot."""
+    fetch: Callable[[], Awaitable[Kept[T] | None]]
+    """Calls the source and stores what comes; a SourceError or Unavailable when it cannot.
+
+    What it returns is given to everyone who waits; None has each look for themselves, where a shelf's state is in it.
+    """
     ttl: Millis | None
 
 
@@ -82,15 +85,16 @@ class Keeper:
             if not kept.is_there:
                 raise
             return Answered(kept.value, self._stale(kept, question.ttl, str(error)))
-        return Answered(fetched.value, self._freshness(fetched, question.ttl, is_from_cache=False))
+        kept = await question.look() if fetched is None else fetched
+        return Answered(kept.value, self._freshness(kept, question.ttl, is_from_cache=False))
 
-    async def _fetch(self, question: Question[T], asked_at: Millis, *, refresh: bool) -> Kept[T]:
+    async def _fetch(self, question: Question[T], asked_at: Millis, *, refresh: bool) -> Kept[T] | None:
         """R65: a call that landed between the caller's look and this one counts."""
         kept = await question.look()
         now = self._clock()
         came_meanwhile = kept.fetched_at is not None and asked_at < kept.fetched_at <= now
         if came_meanwhile or (not refresh and is_fresh(kept.fetched_at, question.ttl, now)):
-            return kept
+            return None
         return await question.fetch()
 
     def _freshness(self, kept: Kept[T], ttl: Millis | None, *, is_from_cache: bool) -> Freshness:

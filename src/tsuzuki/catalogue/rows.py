@@ -1,9 +1,108 @@
 """Rows of the catalogue."""
 
+from typing import Literal
+
 import msgspec
 
-from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesSourceId, SourceId
+from tsuzuki.model.ids import ChapterId, PublicId, ReleaseId, SeriesId, SeriesSourceId, SourceId, WatchId
 from tsuzuki.model.times import Millis
+
+ListKind = Literal["popular", "latest", "search"]
+
+
+class ListKey(msgspec.Struct, frozen=True, kw_only=True):
+    """R60: what a listing is cached by."""
+
+    source_id: SourceId
+    kind: ListKind
+    page: int
+    query: str = ""
+    filters: str = ""
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """A list as it was fetched: the order as the source gave it."""
+
+    series_source_ids: list[int]
+    has_next: bool
+    fetched_at: Millis
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A series of a list, and whether we know it."""
+
+    key: str
+    id: SeriesSourceId | None
+
+
+class Manga(msgspec.Struct, frozen=True):
+    """A series as one source knows it. `in_library_at` is the asking shelf's."""
+
+    id: SeriesSourceId
+    series_id: SeriesId
+    series_public_id: PublicId
+    source_id: SourceId
+    source_key: str
+    url: str
+    real_url: str | None
+    title: str
+    author: str | None
+    artist: str | None
+    description: str | None
+    genres: list[str]
+    status: int
+    cover_url: str | None
+    is_nsfw: bool
+    is_active: bool
+    is_initialized: bool
+    update_strategy: str
+    listed_at: Millis | None
+    details_fetched_at: Millis | None
+    chapters_fetched_at: Millis | None
+    in_library_at: Millis | None
+
+
+class MangaPage(msgspec.Struct, frozen=True):
+    """One page of a source's list."""
+
+    manga: list[Manga]
+    has_next: bool
+
+
+class ChapterTarget(msgspec.Struct, frozen=True):
+    """A chapter list to be fetched."""
+
+    series_source_id: SeriesSourceId
+    series_id: SeriesId
+    watch_id: WatchId
+    priority: int
+    first_harvest_at: Millis | None
+    has_content: bool
+
+
+class ListedRelease(msgspec.Struct, frozen=True):
+    """A release in its series' list, with the asking shelf's progress."""
+
+    id: ReleaseId
+    chapter_id: ChapterId
+    number: str | None
+    volume: str | None
+    title: str
+    url: str
+    real_url: str | None
+    language: str | None
+    group_name: str | None
+    published_at: Millis | None
+    source_order: int
+    page_count: int
+    first_seen_at: Millis
+    pages_fetched_at: Millis | None
+    is_available: bool
+    is_readable: bool
+    is_read: bool
+    last_page_read: int
+    is_bookmarked: bool
+    last_read_at: Millis | None
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -26,3 +125,10 @@ class PageRow(msgspec.Struct, frozen=True):
     position: int
     url: str
     image_url: str | None
+
+
+class MetaRow(msgspec.Struct, frozen=True):
+    """One value that somebody noted about a source."""
+
+    key: str
+    value: str

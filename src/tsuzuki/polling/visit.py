@@ -1,6 +1,7 @@
 """Drives a connector: does what it yields, and hands the answer, or the failure, back at the same place."""
 
 import time
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from tsuzuki.connectors.protocol import Visit
@@ -61,7 +62,11 @@ class Driver:
 
     def overheard(self, listener: Listener) -> "Driver":
         """The same driver, with somebody who is told of every call."""
-        return Driver(_Overheard(self._fetcher, listener), self._pool)
+        return self.through(lambda fetcher: _Overheard(fetcher, listener))
+
+    def through(self, wrap: Callable[[Fetcher], Fetcher]) -> "Driver":
+        """The same driver, whose calls go through what is wrapped around its client."""
+        return Driver(wrap(self._fetcher), self._pool)
 
     async def run(self, visit: Visit[T], origin: SourceIdentity, *, folder: LocalReader | None = None) -> T:
         """What the visit returns. A SourceError is thrown into it first, so that a connector may go on without."""

@@ -51,9 +51,14 @@ async def delete_mapping_tx(tx: Tx, mapping_id: SeriesSourceId) -> None:
     await tx.run(q.delete_mapping, id=mapping_id)
 
 
+async def hold_matching_tx(tx: Tx) -> None:
+    """Nobody else matches or maps what sources list until the end of the transaction."""
+    await tx.one(int, q.hold_matching)
+
+
 async def matching_comic_tx(tx: Tx, source_id: SourceId, key: str) -> SeriesId | None:
     """The only comic with this key that the source does not have yet; held against other matchers."""
-    await tx.one(int, q.hold_matching)
+    await hold_matching_tx(tx)
     found = await tx.many(SeriesId, q.matching_comics, match_key=key, source_id=source_id)
     return found[0] if len(found) == 1 else None
 

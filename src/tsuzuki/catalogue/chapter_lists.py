@@ -1,0 +1,129 @@
+"""The chapters of a series on its source. What a refresh finds goes through ingest, so that followers hear of it."""
+
+from collections.abc import Callable, Sequence
+
+from tsuzuki.catalogue.calling import Calls, NotCalled
+from tsuzuki.catalogue.details import SWITCHED_OFF, manga_tx
+from tsuzuki.catalogue.keeping import Answered, Keeper, Kept, Question
+from tsuzuki.catalogue.rows import ChapterTarget, ListedRelease, Manga
+from tsuzuki.catalogue.store import chapter_target_tx, chapters_age_tx, chapters_fetched_tx, list_releases_tx
+from tsuzuki.connectors.protocol import Unsupported
+from tsuzuki.db import Database, Tx
+from tsuzuki.db.errors import DatabaseError
+from tsuzuki.delivery.fanout import NOTHING, Delivered
+from tsuzuki.ingest.service import ChapterIngest
+from tsuzuki.ingest.tasks import CHAPTERS, LARGEST_BATCH, ChapterBatch, ReleaseFound, in_order, release_hash
+from tsuzuki.model.errors import NotFound, ShapeChanged
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.numbers import release_key
+from tsuzuki.model.times import Millis
+from tsuzuki.polling.store import known_releases_tx
+from tsuzuki.queue.store import enqueue_tx
+from tsuzuki.sources.sites.rows import Source
+
+Releases = list[ListedRelease]
+
+
+class ChapterLists:
+    """The verbs of chapter lists. `ring` wakes those who wait for what was stored."""
+
+    def __init__(
+        self,
+        db: Database,
+        calls: Calls,
+        keeper: Keeper,
+        *,
+        clock: Callable[[], Millis],
+        ttl: Millis,
+        ring: Callable[..., None],
+    ) -> None:
+        self._db = db
+        self._calls = calls
+        self._keeper = keeper
+        self._clock = clock
+        self._ttl = ttl
+        self._ring = ring
+        self._ingest = ChapterIngest(db, clock=clock, after_commit=lambda delivered: ring(*delivered.bells))
+
+    async def list(self, manga_id: int, shelf_id: ShelfId, *, refresh: bool = False) -> Answered[Releases]:
+        """Every release, the newest first (R11), with what the shelf has read of them."""
+        manga, source = await self._db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
+        question = Question(
+            key=("chapters", manga.id),
+            look=lambda: self._kept(manga, shelf_id),
+            fetch=lambda: self._fetch(source, manga),
+            ttl=self._ttl,
+        )
+        return await self._keeper.answer(question, refresh=refresh)
+
+    async def _kept(self, manga: Manga, shelf_id: ShelfId) -> Kept[Releases]:
+        async def look(tx: Tx) -> Kept[Releases]:
+            fetched_at = await chapters_age_tx(tx, manga.id)
+            releases = await list_releases_tx(tx, manga.id, shelf_id)
+            return Kept(releases, fetched_at, is_there=fetched_at is not None or bool(releases))
+
+        return await self._db.read(look)
+
+    async def _fetch(self, source: Source, manga: Manga) -> None:
+        if not manga.is_active:
+            raise NotCalled(SWITCHED_OFF)
+        call = await self._calls.to(source)
+        info = call.connector.info
+        if not info.abilities.chapters:
+            raise Unsupported(f"{info.name} cannot list chapters.")
+        found = in_order(await call.ask(call.connector.chapters(call.config, manga.url)))
+        await self._save(manga, found)
+
+    async def _save(self, manga: Manga, found: Sequence[ReleaseFound]) -> None:
+        """Only what is new or changed, in transactions of a size that nobody has to wait for."""
+        target = await self._db.read(lambda tx: _target_tx(tx, manga))
+        if not found and target.has_content:
+            raise ShapeChanged("The source lists no chapters, though it had some before.")  # R28
+        by_key = {release_key(each.found): each for each in found}
+        known = await self._db.read(lambda tx: known_releases_tx(tx, manga.id, by_key))
+        changed = [each for key, each in by_key.items() if known.get(key) != release_hash(each)]
+        is_first = target.first_harvest_at is None
+        for start in range(0, len(changed), LARGEST_BATCH):
+            await self._store(manga, tuple(changed[start : start + LARGEST_BATCH]), is_first=is_first)
+        now = self._clock()
+        await self._db.with_tx(lambda tx: chapters_fetched_tx(tx, manga.id, now))
+
+    async def _store(self, manga: Manga, releases: tuple[ReleaseFound, ...], *, is_first: bool) -> None:
+        """As a poll's task would be; what cannot be stored becomes such a task, is split there and given up alone."""
+        now = self._clock()
+
+        async def store(tx: Tx) -> Delivered:
+            batch = _batch(await _target_tx(tx, manga), releases, is_first=is_first)
+            return await self._ingest.store_tx(tx, batch, now)
+
+        async def enqueue(tx: Tx) -> Delivered:
+            target = await _target_tx(tx, manga)
+            key = f"ingest-{target.watch_id}-c{now}-{releases[0].source_order}"
+            batch = _batch(target, releases, is_first=is_first)
+            await enqueue_tx(tx, CHAPTERS, key, batch, now=now, priority=target.priority)
+            return NOTHING
+
+        try:
+            delivered = await self._db.with_tx(store)
+        except (DatabaseError, ValueError):
+            delivered = await self._db.with_tx(enqueue)
+            self._ring(CHAPTERS.name)
+        self._ring(*delivered.bells)
+
+
+async def _target_tx(tx: Tx, manga: Manga) -> ChapterTarget:
+    """Read again for each write: an operator may have moved the mapping to another series meanwhile."""
+    target = await chapter_target_tx(tx, manga.id)
+    if target is None:
+        raise NotFound("This series is gone from its source.")
+    return target
+
+
+def _batch(target: ChapterTarget, releases: tuple[ReleaseFound, ...], *, is_first: bool) -> ChapterBatch:
+    return ChapterBatch(
+        watch_id=target.watch_id,
+        series_id=target.series_id,
+        series_source_id=target.series_source_id,
+        releases=releases,
+        is_first_harvest=is_first,
+    )

@@ -1,0 +1,111 @@
+"""All that a source tells of one series."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from tsuzuki.catalogue.calling import Calls, NotCalled
+from tsuzuki.catalogue.keeping import Answered, Keeper, Kept, Question
+from tsuzuki.catalogue.rows import Manga
+from tsuzuki.catalogue.store import (
+    describe_series_tx,
+    drop_series_tx,
+    find_manga_tx,
+    hold_lonely_tx,
+    move_series_source_tx,
+    save_details_tx,
+)
+from tsuzuki.connectors.html.safe import valid_text
+from tsuzuki.db import Database, Tx
+from tsuzuki.ingest.store import index_series_tx
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.harvest import SeriesDetails
+from tsuzuki.model.ids import SeriesId, SeriesSourceId, ShelfId
+from tsuzuki.model.times import Millis
+from tsuzuki.sources.comics.policy import is_matchable, match_key
+from tsuzuki.sources.comics.store import matching_comic_tx
+from tsuzuki.sources.sites.rows import Source
+from tsuzuki.sources.sites.store import find_source_tx
+
+NO_MANGA = "There is no such series."
+SWITCHED_OFF = "This series is switched off at this source."
+
+
+class Details:
+    """The verbs of one series."""
+
+    def __init__(self, db: Database, calls: Calls, keeper: Keeper, *, clock: Callable[[], Millis], ttl: Millis) -> None:
+        self._db = db
+        self._calls = calls
+        self._keeper = keeper
+        self._clock = clock
+        self._ttl = ttl
+
+    async def show(self, manga_id: int, shelf_id: ShelfId, *, refresh: bool = False) -> Answered[Manga]:
+        """The series with its details; as its list showed it while the source cannot tell more (R64)."""
+        manga, source = await self._db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
+        info = self._calls.info(source)
+        has_details = info is None or info.abilities.details
+        question = Question(
+            key=("details", manga.id),
+            look=lambda: self._kept(manga.id, shelf_id, has_details=has_details),
+            fetch=lambda: self._fetch(source, manga),
+            ttl=self._ttl if has_details else None,
+        )
+        return await self._keeper.answer(question, refresh=refresh and has_details)
+
+    async def _kept(self, manga_id: SeriesSourceId, shelf_id: ShelfId, *, has_details: bool) -> Kept[Manga]:
+        manga, _ = await self._db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
+        # A source without details has told all it knows in its list.
+        return Kept(manga, manga.details_fetched_at if has_details else manga.listed_at or Millis(0))
+
+    async def _fetch(self, source: Source, manga: Manga) -> None:
+        if not manga.is_active:
+            raise NotCalled(SWITCHED_OFF)
+        call = await self._calls.to(source)
+        found = _storable(await call.ask(call.connector.details(call.config, manga.url)))
+        now = self._clock()
+        await self._db.with_tx(lambda tx: _save_tx(tx, source, manga, found, now=now))
+
+
+async def manga_tx(tx: Tx, manga_id: int, shelf_id: ShelfId | None) -> tuple[Manga, Source]:
+    """A series and its source, or NotFound."""
+    manga = await find_manga_tx(tx, manga_id, shelf_id)
+    source = None if manga is None else await find_source_tx(tx, manga.source_id)
+    if manga is None or source is None:
+        raise NotFound(NO_MANGA)
+    return manga, source
+
+
+async def _save_tx(tx: Tx, source: Source, manga: Manga, found: SeriesDetails, *, now: Millis) -> None:
+    title = found.title or manga.title
+    key = match_key(title, found.author)
+    await save_details_tx(tx, manga.id, found, now)
+    series_id = await _home_tx(tx, source, manga, key, now=now)
+    await describe_series_tx(tx, series_id, found, match_key=key, now=now)
+    if series_id == manga.series_id:
+        description = found.description or manga.description or ""
+        await index_series_tx(tx, series_id, titles=(title, *found.alt_titles), description=description)
+
+
+async def _home_tx(tx: Tx, source: Source, manga: Manga, key: str, *, now: Millis) -> SeriesId:
+    """The series that it belongs to: one that we know by title and author, as long as nothing hangs on its own yet."""
+    if manga.is_initialized or not is_matchable(key):
+        return manga.series_id
+    known = await matching_comic_tx(tx, source.id, key)
+    if known is None or not await hold_lonely_tx(tx, manga.series_id, manga.id):
+        return manga.series_id
+    await move_series_source_tx(tx, manga.id, known, now=now)
+    await drop_series_tx(tx, manga.series_id)
+    return known
+
+
+def _storable(found: SeriesDetails) -> SeriesDetails:
+    """With text that both engines take, and a status that we know (R10)."""
+    texts = {name: valid_text(text) for name, text in msgspec.structs.asdict(found).items() if isinstance(text, str)}
+    lists = {
+        "alt_titles": tuple(map(valid_text, found.alt_titles)),
+        "genres": tuple(map(valid_text, found.genres)),
+        "status": found.status if 0 <= found.status <= 6 else 0,
+    }
+    return msgspec.structs.replace(found, **texts | lists)

@@ -1,0 +1,60 @@
+"""What is noted about a source: keys and values that clients keep there (seed 000's source_meta)."""
+
+from collections.abc import Callable
+
+from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.nouns import Actor
+from tsuzuki.catalogue.store import drop_meta_tx, list_meta_tx, set_meta_tx
+from tsuzuki.connectors.config import masked
+from tsuzuki.db import Database, Tx
+from tsuzuki.model.errors import LimitExceeded, NotFound
+from tsuzuki.model.times import Millis
+from tsuzuki.sources.sites.rows import Source
+from tsuzuki.sources.sites.service import ENTITY, NO_SOURCE
+from tsuzuki.sources.sites.store import find_source_tx, hold_source_tx
+
+MOST_NOTES = 200
+LONGEST_KEY = 256
+LONGEST_VALUE = 10_000
+
+
+class Notes:
+    """The verbs of notes. Every change is in the audit log."""
+
+    def __init__(self, db: Database, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._clock = clock
+
+    async def list(self, source_id: int) -> dict[str, str]:
+        """By key; what is secret by its name is `***` (R47)."""
+
+        async def look(tx: Tx) -> dict[str, str]:
+            source = _there(await find_source_tx(tx, source_id))
+            return {row.key: row.value for row in await list_meta_tx(tx, source.id)}
+
+        return masked(await self._db.read(look))
+
+    async def set(self, actor: Actor, source_id: int, key: str, value: str | None) -> None:
+        """Note a value, or forget it when it is None."""
+        now = self._clock()
+
+        async def change(tx: Tx) -> None:
+            source = _there(await hold_source_tx(tx, source_id))
+            before = {row.key: row.value for row in await list_meta_tx(tx, source.id)}
+            if value is None:
+                await drop_meta_tx(tx, source.id, key)
+            else:
+                if key not in before and len(before) >= MOST_NOTES:
+                    raise LimitExceeded(f"A source has at most {MOST_NOTES} notes; forget one first.")
+                await set_meta_tx(tx, source.id, key, value)
+            if before.get(key) != value:
+                deed = Deed(f"{ENTITY}.note", ENTITY, str(source.id), before={key: before.get(key)}, after={key: value})
+                await record_tx(tx, actor, deed, now=now)
+
+        await self._db.with_tx(change)
+
+
+def _there(source: Source | None) -> Source:
+    if source is None:
+        raise NotFound(NO_SOURCE)
+    return source

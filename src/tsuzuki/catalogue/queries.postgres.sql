@@ -1,0 +1,8 @@
+-- fragment: as_json
+cast(:genres as jsonb)
+
+-- name: hold_lonely
+-- Whoever wants to follow it, or to store its first chapter, waits for this row.
+select series.id from series
+where {lonely}
+for update of series;
