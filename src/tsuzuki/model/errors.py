@@ -20,6 +20,7 @@ TsuzukiError
     ├── Gone               410
     ├── RedirectLoop       redirects that never arrive
     ├── NotAFeed           an answer, but nothing we can read
+    ├── NotAnImage         an answer, but no image, or one that does not decode
     └── ShapeChanged       readable, but not what this source used to send
 """
 
@@ -144,6 +145,10 @@ class RedirectLoop(SourceError):
 
 class NotAFeed(SourceError):
     code = "not_a_feed"
+
+
+class NotAnImage(SourceError):
+    code = "not_an_image"
 
 
 class ShapeChanged(SourceError):

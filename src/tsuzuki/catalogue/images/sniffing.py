@@ -1,7 +1,7 @@
 """What an image is, by its first bytes alone: its type and size, before anything is decoded or passed on. Pure.
 
-What a server or a file name says of an image counts for nothing (SEC-12): only the five types below ever leave under our
-name. Sizes are read from the header, so that a bomb is refused before it can unfold (SEC-24).
+What a server or a file name says of an image counts for nothing (SEC-12): only the five types below ever leave under
+our name. Sizes are read from the header, so that a bomb is refused before it can unfold (SEC-24).
 """
 
 from collections.abc import Callable
@@ -156,12 +156,28 @@ def _jpeg_size(data: bytes, place: int) -> Head | None:
 
 
 def _avif(data: bytes) -> Head | None:
-    """The largest of the `ispe` boxes in `meta`: a grid's whole is larger than its tiles."""
+    """The largest of the sizes in the `meta` box: that of a grid is larger than those of its tiles."""
+    meta = _box(data, b"meta")
+    if meta is None:
+        return None
     sizes = []
-    place = data.find(b"ispe")
-    while 0 <= place and place + 16 <= len(data):
-        sizes.append(tuple(int.from_bytes(data[start : start + 4], "big") for start in (place + 8, place + 12)))
-        place = data.find(b"ispe", place + 4)
-    if not sizes or b"mdat" not in data and len(data) <= LONGEST_HEADER:
-        return None if not sizes else Head("image/avif", *max(sizes))
-    return Head("image/avif", *max(sizes))
+    place = meta.find(b"ispe")
+    while 0 <= place <= len(meta) - 16:
+        sizes.append((int.from_bytes(meta[place + 8 : place + 12], "big"), meta[place + 12 : place + 16]))
+        place = meta.find(b"ispe", place + 4)
+    if not sizes:
+        raise NotAnImage("The AVIF does not say how large it is.")
+    return Head("image/avif", max(width for width, _ in sizes), max(int.from_bytes(tall, "big") for _, tall in sizes))
+
+
+def _box(data: bytes, name: bytes) -> bytes | None:
+    """The whole of the first box of this name; None while it has not arrived."""
+    place = 0
+    while place + 8 <= len(data):
+        size = int.from_bytes(data[place : place + 4], "big")
+        if size < 8:
+            raise NotAnImage("The AVIF is broken in its header.")
+        if data[place + 4 : place + 8] == name:
+            return data[place : place + size] if place + size <= len(data) else None
+        place += size
+    return None

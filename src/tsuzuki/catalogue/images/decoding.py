@@ -1,0 +1,108 @@
+"""What is done to images in the bounded processes: decoding them whole, and making them small.
+
+These functions run in children of a `ParsePool`, which have little memory, little time and no way to write (SEC-24).
+They are given the name of a file, because an image is larger than what one likes to copy through a pipe.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Final
+
+import msgspec
+from PIL import Image, UnidentifiedImageError
+
+from tsuzuki.catalogue.images.sniffing import LONGEST_SIDE, MOST_PIXELS, MediaType
+from tsuzuki.model.errors import NotAnImage, SourceError, TooLarge
+
+MOST_FRAMES: Final = 600
+MOST_ANIMATED: Final = 250_000_000
+"""Pixels of all frames together."""
+TALLEST: Final = 3
+"""A thumbnail is at most so many times as high as wide: of a long strip it shows the beginning."""
+
+_TYPES: dict[str, MediaType] = {
+    "JPEG": "image/jpeg",
+    "MPO": "image/jpeg",  # a JPEG with a second picture behind it, as some cameras write them
+    "PNG": "image/png",
+    "WEBP": "image/webp",
+    "GIF": "image/gif",
+    "AVIF": "image/avif",
+}
+_QUALITY = 80
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """An image that decodes."""
+
+    media_type: MediaType
+    width: int
+    height: int
+
+
+class Small(msgspec.Struct, frozen=True):
+    """A smaller image, as WebP."""
+
+    data: bytes
+    width: int
+    height: int
+
+
+def examine(path: str) -> Seen:
+    """What the file is, every frame of it decoded; NotAnImage or TooLarge with the reason."""
+    with _opened(path) as image:
+        _load_all(image)
+        return Seen(_TYPES[image.format or ""], image.width, image.height)
+
+
+def shrink(path: str, width: int) -> Small:
+    """The first frame, at most this wide; never larger than it was."""
+    with _opened(path) as image:
+        tall = min(image.height, TALLEST * image.width)
+        image.draft("RGB", (width * 2, max(1, tall * width * 2 // image.width)))
+        image.load()
+        small = image.convert("RGBA" if image.has_transparency_data else "RGB")
+        small = small.crop((0, 0, small.width, min(small.height, TALLEST * small.width)))
+        small.thumbnail((width, TALLEST * width), reducing_gap=2.0)
+        return Small(_webp(small), small.width, small.height)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Image.Image]:
+    """The file as an image within bounds; whatever a decoder raises is told as what it means."""
+    Image.MAX_IMAGE_PIXELS = None  # our own bounds are narrower, and refuse instead of warning
+    try:
+        with Image.open(path, formats=tuple(_TYPES)) as image:
+            _check_size(image)
+            yield image
+    except (SourceError, MemoryError):
+        raise
+    except UnidentifiedImageError:
+        raise NotAnImage("This is not an image that we can read.") from None
+    except Exception as error:  # a decoder raises anything at all over a hostile file
+        raise NotAnImage(f"The image does not decode: {error}.") from error
+
+
+def _check_size(image: Image.Image) -> None:
+    if image.width * image.height > MOST_PIXELS or max(image.size) > LONGEST_SIDE:
+        raise TooLarge(f"The image has {image.width * image.height / 1e6:.0f} megapixels; that is too much.")
+
+
+def _load_all(image: Image.Image) -> None:
+    """Decode every frame; they are counted as they come, whatever the file says."""
+    frames = 0
+    while True:
+        image.load()
+        frames += 1
+        if frames > MOST_FRAMES or frames * image.width * image.height > max(MOST_ANIMATED, MOST_PIXELS):
+            raise TooLarge(f"The animation has more than {frames - 1} frames of this size; that is too much.")
+        try:
+            image.seek(frames)
+        except EOFError:
+            return
+
+
+def _webp(image: Image.Image) -> bytes:
+    written = BytesIO()
+    image.save(written, "WEBP", quality=_QUALITY)
+    return written.getvalue()
