@@ -33,6 +33,9 @@ values (:public_id, :shelf_id, :feed_id, :group_id, :name, :suspended_at, :notif
 -- name: add_follow
 insert into follow (public_id, shelf_id, series_id, group_id, status, notify, created_at, updated_at)
 values (:public_id, :shelf_id, :series_id, :group_id, :status, :notify, :now, :now);
+-- name: add_channel
+insert into channel (public_id, shelf_id, kind, name, config, created_at, updated_at)
+values (:public_id, :shelf_id, 'webhook', 'Mine', '{"url": "https://example.org/"}', :now, :now);
 -- name: default_group
 select id from shelf_group where shelf_id = :shelf_id and is_default;
 -- name: entries
@@ -95,13 +98,20 @@ async def subscribe_tx(tx: Tx, shelf: ShelfId, feed: FeedId, **over: Any) -> Non
 
 
 async def follow(db: Database, shelf: ShelfId, series: SeriesId, **over: Any) -> None:
-    async def add(tx: Tx) -> None:
-        group = over.pop("group_id", None) or await tx.one(int, q.default_group, shelf_id=shelf)
-        values = {"status": "reading", "notify": True} | over
-        ids = {"public_id": a_public_id(), "shelf_id": shelf, "series_id": series, "group_id": group}
-        await tx.run(q.add_follow, **ids, **values, now=NOON)
+    await db.with_tx(lambda tx: follow_tx(tx, shelf, series, **over))
 
-    await db.with_tx(add)
+
+async def follow_tx(tx: Tx, shelf: ShelfId, series: SeriesId, **over: Any) -> None:
+    group = over.pop("group_id", None) or await tx.one(int, q.default_group, shelf_id=shelf)
+    values = {"status": "reading", "notify": True} | over
+    ids = {"public_id": a_public_id(), "shelf_id": shelf, "series_id": series, "group_id": group}
+    await tx.run(q.add_follow, **ids, **values, now=NOON)
+
+
+async def a_channel(db: Database, shelf: ShelfId) -> None:
+    """Something that is to be told, so that there are notices."""
+    values = {"public_id": a_public_id(), "shelf_id": shelf, "now": NOON}
+    await db.with_tx(lambda tx: tx.run(q.add_channel, **values))
 
 
 # -- what comes out
@@ -120,13 +130,13 @@ async def chapters_tx(tx: Tx, series: SeriesId, numbers: Iterable[int], now: Mil
 
 
 async def publish(
-    db: Database, feed: FeedId, keys: Iterable[object], *, first: bool = False, now: Millis = NOON
+    db: Database, feed: FeedId, keys: Iterable[object], *, first: bool = False, now: Millis = NOON, came: int = 0
 ) -> Delivered:
     """Items through storing and delivery, in one transaction as ingest does it."""
 
     async def ingest(tx: Tx) -> Delivered:
         new = await items_tx(tx, feed, keys, now)
-        return await deliver_items_tx(tx, feed, new, is_first_harvest=first, now=now)
+        return await deliver_items_tx(tx, feed, new, is_first_harvest=first, now=now, came=came)
 
     return await db.with_tx(ingest)
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import NOON, a_new_chapter, stored_feed, stored_series
 from tests.delivery.builders import (
+    a_channel,
     a_followed_feed,
     a_followed_series,
     a_reader,
@@ -13,6 +14,7 @@ from tests.delivery.builders import (
     entries_of,
     events_of,
     follow,
+    follow_tx,
     items_tx,
     publish,
     release,
@@ -27,9 +29,10 @@ from tsuzuki.delivery.fanout import (
     Delivered,
     deliver_chapters_tx,
     deliver_items_tx,
+    deliver_known_chapters_tx,
     deliver_known_items_tx,
 )
-from tsuzuki.delivery.policy import FLOOD, KNOWN_ITEMS, loudness
+from tsuzuki.delivery.policy import FLOOD, KNOWN_ITEMS
 from tsuzuki.ingest.store import upsert_chapters_tx
 from tsuzuki.model.times import Millis
 
@@ -202,24 +205,72 @@ async def test_an_item_that_comes_out_while_someone_subscribes_is_not_lost_betwe
             assert len(await entries_of(db, shelf)) == round_ + 1
 
 
+async def test_a_chapter_that_comes_out_while_someone_follows_comes_by_inbox_or_by_the_line_never_both(db):
+    """Whoever follows and whoever delivers wait for each other: whichever is first is seen by the other."""
+    series, _ = await a_followed_series(db)
+
+    async def join(shelf):
+        async def work(tx: Tx) -> None:
+            await follow_tx(tx, shelf, series)
+            await deliver_known_chapters_tx(tx, shelf, series, now=NOON)
+
+        await db.with_tx(work)
+
+    for number in range(1, 16):
+        late = [await a_reader(db) for _ in range(3)]
+        await asyncio.gather(release(db, series, [number], first=number == 1), *(join(shelf) for shelf in late))
+        for shelf in late:
+            lines = [event.payload.get("available", 0) for event in await events_of(db, shelf)]
+            by_line, by_inbox = max(lines, default=0), len(await entries_of(db, shelf))
+            assert by_line + by_inbox == number
+
+
+async def test_r8_whoever_follows_a_known_series_hears_how_much_there_is(db):
+    (series, _), stored = await a_followed_series(db), await stored_series(db)
+    await release(db, series, range(1, 8), first=True)
+    late = await a_reader(db)
+    await follow(db, late, series)
+    told = await db.with_tx(lambda tx: deliver_known_chapters_tx(tx, late, series, now=LATER))
+    assert told == Delivered(0, (EVENTS_BELL,))
+    [event] = await events_of(db, late)
+    assert (event.payload["available"], event.payload["is_quiet"]) == (7, True)
+    assert await db.with_tx(lambda tx: deliver_known_chapters_tx(tx, late, stored, now=LATER)) == NOTHING
+
+
 # -- what is said of it
 
 
 @pytest.mark.parametrize(
-    ("new", "in_all", "expected"),
+    ("deliveries", "told"),
     [
-        (1, 1, "each"),
-        (FLOOD, FLOOD, "each"),
-        (FLOOD + 1, FLOOD + 1, "once"),
-        (5_000, 5_000, "once"),
-        (1, FLOOD + 1, "once"),
-        (200, FLOOD + 200, "once"),
-        (200, FLOOD + 201, "none"),
-        (1, 5_000, "none"),
+        ([1], "each"),
+        ([FLOOD], "each"),
+        ([FLOOD + 1], "flood"),
+        ([5_000], "flood"),
+        ([FLOOD, 1], "each then flood"),
+        ([FLOOD, 200, 200], "each then flood"),
+        ([200, 1, 1], "flood"),
     ],
 )
-def test_r8_how_loud_news_is(new, in_all, expected):
-    assert loudness(new, in_all=in_all) == expected
+async def test_r8_rel_29_how_loud_news_is(db, deliveries, told):
+    feed, [reader] = await a_followed_feed(db)
+    await a_channel(db, reader)
+    for number, count in enumerate(deliveries):
+        await publish(db, feed, [f"{number}-{each}" for each in range(count)])
+    keys = await task_keys(db, "notifications")
+    floods = [key for key in keys if "flood" in key]
+    assert len(floods) == ("flood" in told)
+    assert len(keys) - len(floods) == (deliveries[0] if "each" in told else 0)
+
+
+async def test_r8_a_part_of_a_flood_is_told_as_one_also_after_some_that_were_told_each(db):
+    feed, [reader] = await a_followed_feed(db)
+    await a_channel(db, reader)
+    await publish(db, feed, "ab")
+    for number in range(5):
+        await publish(db, feed, [number], came=FLOOD + 1)
+    keys = await task_keys(db, "notifications")
+    assert [("flood" in key) for key in keys] == [False, False, True]
 
 
 async def test_a_back_catalogue_that_comes_in_batches_tells_how_much_is_there(db):

@@ -1,31 +1,21 @@
-"""Batches become rows and entries, once, and what cannot be stored is given up alone."""
+"""Batches become rows and entries, once."""
 
-from decimal import Decimal
-from typing import Any
-
-import msgspec
 import pytest
 
-from tests.builders import NOON, stored_feed, stored_series, stored_series_source, stored_source, stored_watch
+from tests.builders import NOON, stored_feed, stored_series, stored_watch
 from tests.delivery.builders import a_reader, entries_of, task_keys
+from tests.ingest.builders import a_mapping, a_task, chapter_batch, claimed, item_batch
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.ingest.service import ChapterIngest, ItemIngest
-from tsuzuki.ingest.tasks import CHAPTERS, ITEMS, ChapterBatch, ItemBatch, in_order
-from tsuzuki.model.harvest import FoundChapter, FoundItem
-from tsuzuki.model.ids import WatchId
+from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.store import Failure as TaskFailure
-from tsuzuki.queue.store import claim_tx, enqueue_tx, fail_tx
-from tsuzuki.queue.tasks import Queue, Task
-from tsuzuki.sources.store import NewWatch, add_watch_tx
+from tsuzuki.queue.store import fail_tx
 
 q = parse_queries(
     "tests",
     """
--- name: refuse_poison
-create trigger poison before insert on item when new.title = 'Poison' begin select raise(abort, 'poison'); end;
 -- name: statuses
 select status from task order by id;
 -- name: titles
@@ -41,32 +31,7 @@ delete from subscription;
 -- name: release_times
 select last_release_at from watch;
 """,
-    """
--- name: refuse_poison
-alter table item add constraint poison check (title <> 'Poison');
-""",
 )
-
-
-async def a_task(db, queue: Queue[Any], payload: Any, key: str = "k") -> Task[Any]:
-    """A task of ours, as a worker gets it."""
-    await db.with_tx(lambda tx: enqueue_tx(tx, queue, key, payload, now=NOON))
-    return await claimed(db, queue)
-
-
-async def claimed(db, queue: Queue[Any]) -> Task[Any]:
-    rows = await db.with_tx(lambda tx: claim_tx(tx, queue.name, QueueSettings(), worker="w", now=NOON, most=1))
-    (row,) = rows
-    return Task(
-        id=row.id,
-        lease_token=row.lease_token,
-        key=row.key,
-        payload=queue.decode(row.payload),
-        priority=row.priority,
-        attempt=row.attempts + 1,
-        losses=row.losses,
-        created_at=row.created_at,
-    )
 
 
 @pytest.fixture
@@ -92,11 +57,6 @@ async def feed(db):
 @pytest.fixture
 async def watch(db, feed):
     return await stored_watch(db, feed)
-
-
-def item_batch(watch, feed, *keys, first=False, **over):
-    found = tuple(FoundItem(key=key, title=f"Item {key}", **over) for key in keys)
-    return ItemBatch(watch_id=watch, feed_id=feed, items=found, is_first_harvest=first)
 
 
 async def test_i1_i2_new_items_become_entries_once_however_often_they_are_handed_on(db, items, rung, feed, watch):
@@ -136,50 +96,12 @@ async def test_r58_a_task_whose_watch_is_gone_ends_as_skipped(db, items, rung, f
     assert rung == [Delivered()]
 
 
-async def test_a_poisonous_item_is_split_off_and_the_others_are_stored(db, items, feed, watch):
-    await db.with_tx(lambda tx: tx.run(q.refuse_poison))
-    batch = item_batch(watch, feed, "1", "2", "3")
-    poison = FoundItem(key="poison", title="Poison")
-    batch = msgspec.structs.replace(batch, items=(*batch.items, poison))
-    await items.handle(await a_task(db, ITEMS, batch))
-    assert await task_keys(db, "item-ingest") == ["k", *(f"ingest-{watch}-{key}" for key in ("1", "2", "3", "poison"))]
-    failed = []
-    for _ in range(4):
-        task = await claimed(db, ITEMS)
-        try:
-            await items.handle(task)
-        except Exception:  # noqa: BLE001  whichever engine says whatever; it must be one task that fails, alone
-            failed.append(task.key)
-    assert failed == [f"ingest-{watch}-poison"]
-    assert await db.read(lambda tx: tx.many(str, q.titles)) == ["Item 1", "Item 2", "Item 3"]
-
-
 # -- chapters
 
 
 @pytest.fixture
 async def series(db):
     return await stored_series(db)
-
-
-async def a_mapping(db, series):
-    mapping = await stored_series_source(db, series, await stored_source(db))
-    new = NewWatch(series_source_id=mapping, host="example.org", next_check_at=NOON)
-    return mapping, await db.with_tx(lambda tx: add_watch_tx(tx, new, NOON))
-
-
-def chapter_batch(watch: WatchId, series, mapping, *numbers: str, first=False, group=None):
-    found = [
-        FoundChapter(url=f"https://example.org/{n}", title="", number=Decimal(n), group=group)
-        for n in reversed(numbers)
-    ]
-    return ChapterBatch(
-        watch_id=watch,
-        series_id=series,
-        series_source_id=mapping,
-        releases=tuple(in_order(found)),
-        is_first_harvest=first,
-    )
 
 
 async def test_rel_02_the_same_chapter_from_two_sources_is_two_appearances_and_one_entry(db, chapters, series):

@@ -19,8 +19,8 @@ KNOWN_ITEMS: Final = 50
 Loudness = Literal["none", "each", "once"]
 
 
-def loudness(new: int, *, in_all: int) -> Loudness:
-    """What to do with so many new ones, the last of `in_all` that came at once: only one batch makes it a flood."""
-    if in_all <= FLOOD:
+def loudness(floods: int) -> Loudness:
+    """What to do with new ones, when so many deliveries since the flood began count this one: only the first tells."""
+    if floods == 0:
         return "each"
-    return "once" if in_all - new <= FLOOD else "none"
+    return "once" if floods == 1 else "none"

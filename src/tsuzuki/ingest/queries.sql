@@ -121,8 +121,34 @@ on conflict (series_source_id, chapter_id) do nothing
 returning chapter_id;
 
 -- name: released
--- R24: something new makes a watch hot again.
-update watch set last_release_at = :now where id = :id and (last_release_at is null or last_release_at < :now);
+-- R24: something new makes a watch hot again. Says whether others hold installments of it that are not stored yet.
+update watch
+set last_release_at = case when last_release_at > cast(:now as bigint) then last_release_at else cast(:now as bigint) end
+where id = :id
+returning exists (select 1 from task where {is_waiting}) or exists (select 1 from dead_letter where {is_given_up});
+
+-- fragment: is_waiting
+-- By task_active: the keys that begin with this watch's prefix.
+task.queue = :queue and task.status in ('queued', 'running') and task.id <> :task_id
+  and task.key >= cast(:low as text) and task.key < cast(:high as text)
+
+-- fragment: is_given_up
+dead_letter.queue = :queue and dead_letter.replayed_at is null and dead_letter.discarded_at is null
+  and dead_letter.key >= cast(:low as text) and dead_letter.key < cast(:high as text)
+
+-- name: unstored
+-- R8: what other tasks of this watch carry, and what was given up of it.
+select payload from task where {is_waiting}
+union all
+select payload from dead_letter where {is_given_up};
+
+-- name: count_unknown_items
+select count(*) from json_each(cast(:rows as text)) as found
+where not exists (select 1 from item where item.feed_id = :feed_id and item.key = found.value ->> 0);
+
+-- name: count_unknown_chapters
+select count(*) from json_each(cast(:rows as text)) as found
+where not exists (select 1 from chapter where chapter.series_id = :series_id and chapter.key = found.value ->> 0);
 
 -- name: prune_tombstones
 delete from item_tombstone where (feed_id, key) in (

@@ -181,9 +181,37 @@ async def save_pages_tx(tx: Tx, release_id: ReleaseId, pages: Sequence[FoundPage
     await tx.run(q.pages_fetched, release_id=release_id, count=len(pages), now=now)
 
 
-async def released_tx(tx: Tx, watch_id: WatchId, now: Millis) -> None:
-    """Remember that the watch brought something new."""
-    await tx.run(q.released, id=watch_id, now=now)
+class Place(msgspec.Struct, frozen=True):
+    """Where a task stands: its queue, its watch and itself."""
+
+    queue: str
+    watch_id: WatchId
+    task_id: int
+
+    def others(self) -> dict[str, Any]:
+        """The range of the keys of this watch's tasks, and the one that is not meant."""
+        prefix = f"ingest-{self.watch_id}"
+        return {"queue": self.queue, "low": f"{prefix}-", "high": f"{prefix}.", "task_id": self.task_id}
+
+
+async def released_tx(tx: Tx, place: Place, now: Millis) -> bool:
+    """Remember that the watch brought something new; whether `unstored_tx` would find anything."""
+    return await tx.one(bool, q.released, id=place.watch_id, now=now, **place.others())
+
+
+async def unstored_tx(tx: Tx, place: Place) -> list[str]:
+    """The payloads of this watch's other tasks that are queued, running or given up."""
+    return await tx.many(str, q.unstored, **place.others())
+
+
+async def count_unknown_items_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str]) -> int:
+    """How many of these are not stored."""
+    return await tx.one(int, q.count_unknown_items, feed_id=feed_id, rows=[[key] for key in keys])
+
+
+async def count_unknown_chapters_tx(tx: Tx, series_id: SeriesId, keys: Iterable[str]) -> int:
+    """How many of these are not stored."""
+    return await tx.one(int, q.count_unknown_chapters, series_id=series_id, rows=[[key] for key in keys])
 
 
 async def prune_tombstones_tx(tx: Tx, *, before: Millis, most: int) -> int:

@@ -25,6 +25,8 @@ class ItemBatch(msgspec.Struct, frozen=True, kw_only=True):
     feed_id: FeedId
     items: tuple[FoundItem, ...]
     is_first_harvest: bool
+    came: int = 0
+    """How many new ones came at once, where this is a part of a batch that was split: a flood stays one (R8)."""
 
 
 class ReleaseFound(msgspec.Struct, frozen=True):
@@ -42,6 +44,8 @@ class ChapterBatch(msgspec.Struct, frozen=True, kw_only=True):
     series_source_id: SeriesSourceId
     releases: tuple[ReleaseFound, ...]
     is_first_harvest: bool
+    came: int = 0
+    """As in an ItemBatch."""
 
 
 ITEMS: Queue[ItemBatch] = Queue("item-ingest", ItemBatch, INGEST)

@@ -57,7 +57,7 @@ select
   exists (
     select 1 from dead_letter
     where dead_letter.queue = 'item-ingest' and replayed_at is null and discarded_at is null
-      and substr(dead_letter.key, 1, length('ingest-' || watch.id || '-')) = 'ingest-' || watch.id || '-'
+      and dead_letter.key >= 'ingest-' || watch.id || '-' and dead_letter.key < 'ingest-' || watch.id || '.'
       and last_failed_at >= watch.last_checked_at
   ) as has_letters
 from watch join feed on feed.id = watch.feed_id
@@ -66,7 +66,8 @@ where watch.id = :id;
 -- name: series_target
 select
   series_source.id as series_source_id, series_source.series_id, series_source.url, series_source.update_strategy,
-  source.id as source_id, source.name as source_name, source.lang, source.connector, source.config, source.is_enabled,
+  source.id as source_id, source.name as source_name, source.slug as source_slug, source.lang, source.connector, source.config,
+  source.is_enabled,
   watch.first_harvest_at, watch.last_release_at, watch.poll_floor, watch.gone_since,
   (select count(*) from follow where follow.series_id = series_source.series_id) as followers,
   exists (select 1 from release where release.series_source_id = series_source.id) as has_content

@@ -170,14 +170,24 @@ delete from task where id in (
 select distinct queue from task;
 
 -- name: bury_tasks
--- R55: from the row, so that nothing of it is left out.
+-- R55: from the row, so that nothing of it is left out. What was given up before under the same key, and nobody has dealt
+-- with yet, is that letter again, with what it carries now.
 insert into dead_letter (
   task_id, queue, key, payload, priority, error, error_code, stack, attempts, first_failed_at, last_failed_at
 )
 select id, queue, key, payload, priority, coalesce(error, ''), cast(:error_code as text), cast(:stack as text),
   attempts + losses, coalesce(first_failed_at, cast(:now as bigint)), cast(:now as bigint)
 from task
-where id in (select cast(value ->> 0 as bigint) from json_each(cast(:rows as text)));
+where id in (select cast(value ->> 0 as bigint) from json_each(cast(:rows as text)))
+on conflict (queue, key) where replayed_at is null and discarded_at is null do update set
+  task_id = excluded.task_id, payload = excluded.payload, priority = excluded.priority, error = excluded.error,
+  error_code = excluded.error_code, stack = excluded.stack, attempts = dead_letter.attempts + excluded.attempts,
+  last_failed_at = excluded.last_failed_at;
+
+-- name: settle_letter
+-- Its work was done by another task under the same key.
+update dead_letter set replayed_at = :now, replayed_as = :task_id
+where queue = :queue and key = :key and replayed_at is null and discarded_at is null;
 
 -- name: list_letters
 select {letter} from dead_letter where {is_open} and id < :before order by id desc limit :most;

@@ -289,6 +289,11 @@ async def replay_tx(tx: Tx, letters: Sequence[DeadLetter], *, now: Millis) -> li
     return [answers[letter.id] for letter in letters]
 
 
+async def settle_letter_tx(tx: Tx, queue: str, task: Task[Any], *, now: Millis) -> bool:
+    """Deal with the open letter under this task's key, whose work the task has done; False when there is none."""
+    return bool(await tx.run(q.settle_letter, queue=queue, key=task.key, task_id=task.id, now=now))
+
+
 async def discard_tx(tx: Tx, letter_id: DeadLetterId, *, now: Millis) -> bool:
     """Deal with a letter by doing nothing; False when it was dealt with before."""
     return bool(await tx.run(q.discard_letter, id=letter_id, now=now))
