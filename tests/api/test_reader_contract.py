@@ -334,21 +334,58 @@ async def test_items(library, me):
         assert (await me.get(f"/items/{missing}", expect=404))["code"] == "NOT_FOUND"
 
 
-@pytest.mark.parametrize("query", ["", "&order_by=created_at", "&unread=true", "&feed_id={feed}", "&group_id={group}"])
-async def test_pages_are_exact_at_their_ends(library, me, query):
+EVERY_LIST = (
+    *("", "&order_by=created_at", "&unread=true", "&saved=false", "&feed_id={feed}", "&group_id={group}"),
+    *("&since=2001-01-01T00:00:00Z", "&since=2001-01-01T00:00:00Z&order_by=created_at", "&search=item"),
+    *("&search=item&order_by=created_at", "&search=words&feed_id={feed}&unread=true&since=2001-01-01T00:00:00Z"),
+)
+
+
+async def test_pages_are_exact_at_their_ends(library, me):
     """Every item of the same moment, none twice, none left out, and the last page says that it is the last."""
     feed = await me.follow(library.press.publish("/a", *(str(number) for number in range(12))), 12)
-    path = "/items?limit=4" + query.format(feed=feed["id"], group=feed["group_id"])
-    seen: list[str] = []
-    cursor = None
-    for _ in range(3):
-        page = await me.ask("GET", path + (f"&before={cursor}" if cursor else ""))
-        assert page["meta"]["total"] == 12
-        assert len(page["data"]) == 4
-        seen += [item["id"] for item in page["data"]]
-        cursor = page["meta"]["next_cursor"]
-    assert cursor is None
-    assert len(set(seen)) == 12
+    for query in EVERY_LIST:
+        path = "/items?limit=4" + query.format(feed=feed["id"], group=feed["group_id"])
+        seen: list[str] = []
+        cursor = None
+        for _ in range(3):
+            page = await me.ask("GET", path + (f"&before={cursor}" if cursor else ""))
+            assert (page["meta"]["total"], len(page["data"])) == (12, 4), query
+            seen += [item["id"] for item in page["data"]]
+            cursor = page["meta"]["next_cursor"]
+        assert cursor is None, query
+        assert len(set(seen)) == 12, query
+
+
+async def test_items_are_listed_by_time_and_by_words_and_counted_exactly(library, me):
+    group = await me.post("/groups", {"name": "News"})
+    await me.follow(library.press.publish("/a", "fish", "cat", title="Pets"), 2, group_id=group["id"])
+    await me.follow(library.press.publish("/b", "fish"), 1)
+    fish = await me.get("/items?search=fish")
+    assert {item["guid"] for item in fish} == {"fish"}
+    await me.patch("/items/-/read", {"ids": [fish[0]["id"]]})
+    await me.post("/bookmarks", {"item_id": fish[0]["id"]})
+
+    async def total(query: str) -> int:
+        page = await me.ask("GET", f"/items?{query}")
+        assert page["meta"] == {"total": len(page["data"]), "next_cursor": None}
+        return len(page["data"])
+
+    of_group = await total(f"group_id={group['id']}&search=fish")
+    assert (await total("search=fish"), of_group) == (2, 1)
+    assert (await total("search=fish&unread=true"), await total("search=fish&saved=true")) == (1, 1)
+    assert (await total("search=-fish"), await total("search=item+-fish"), await total('search="of+cat"')) == (0, 1, 1)
+    assert (await total("search=()"), await total("search=is:unread")) == (0, 0)
+    assert (await total("saved=true"), await total("saved=true&unread=true")) == (1, 0)
+    assert (await total("saved=false"), await total("saved=false&unread=true")) == (2, 2)
+    assert (await total("unread=false"), await total("unread=true")) == (1, 2)
+    for order in ("pub_date", "created_at"):
+        assert await total(f"since=2001-01-01T00:00:00Z&order_by={order}") == 3
+        assert await total(f"since=1901-01-01T00:00:00Z&order_by={order}") == 3
+        assert await total(f"since=2101-01-01T00:00:00Z&order_by={order}") == 0
+        assert await total(f"since=2001-01-01T00:00:00Z&unread=true&order_by={order}") == 2
+    for bad in ("since=yesterday", "since=2026-01-01T00:00:00", "search=", "since="):
+        await me.get(f"/items?{bad}", expect=400)
 
 
 async def test_items_are_marked_by_ids_feed_group_and_all(library, me):

@@ -29,12 +29,17 @@ MOST_AT_ONCE = 1_000
 
 
 class ItemQuery(CursorQuery, frozen=True, kw_only=True):
-    """Which items: of a feed or a group, unread or not, saved or not; `content=true` brings their content along."""
+    """Which items: of a feed or a group, unread or not, saved or not; `content=true` brings their content along.
+
+    `since` is compared with what `order_by` sorts by. `search` takes words, "phrases", `-word` and `pre*`.
+    """
 
     feed_id: IdText | None = None
     group_id: IdText | None = None
     unread: bool | None = None
     saved: bool | None = None
+    since: Moment | None = None
+    search: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
     order_by: Literal["pub_date", "created_at"] = "pub_date"
     content: bool = False
 
@@ -111,6 +116,8 @@ async def list_items(
         group=id_in_field(query.group_id, "group_id"),
         unread=query.unread,
         saved=query.saved,
+        since=Millis(0) if query.since is None else Millis(max(from_datetime(query.since), 0)),
+        search=query.search,
         order_by=query.order_by,
         with_content=query.content,
     )

@@ -2,21 +2,13 @@
 
 from typing import Any
 
-import msgspec
-
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.delivery.inbox.entries import InboxEntry, Wanted
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.pages import Cursor
+from tsuzuki.shelves.entries.nouns import Tallied
 
 q = load_queries("tsuzuki.delivery.inbox")
-
-
-class Tallied(msgspec.Struct, frozen=True):
-    """How many entries there are, and how many of them are unread."""
-
-    entries: int
-    unread: int
 
 
 async def entries_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted, *, after: Cursor, most: int) -> list[InboxEntry]:
@@ -32,6 +24,4 @@ async def entries_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted, *, after: Cursor
 async def count_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted) -> int:
     """How many there are in all."""
     tallied = await tx.one(Tallied, q.tallied, shelf_id=shelf_id, kind=wanted.kind)
-    if wanted.unread is None:
-        return tallied.entries
-    return tallied.unread if wanted.unread else tallied.entries - tallied.unread
+    return tallied.of(unread=wanted.unread)

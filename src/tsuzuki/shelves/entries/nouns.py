@@ -5,6 +5,7 @@ import msgspec
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId
 from tsuzuki.model.times import Millis
+from tsuzuki.model.tokens import Term
 
 
 class ShelfItem(msgspec.Struct, frozen=True):
@@ -36,11 +37,27 @@ class ShelfItem(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Which items: of one feed or group or of all, by their flags where those are given."""
+    """Which items: of one feed or group or of all, by their flags and words where those are given."""
 
     feed_id: FeedId | None = None
     group_id: GroupId | None = None
     unread: bool | None = None
     saved: bool | None = None
+    since: Millis = Millis(0)
+    """By what the list is sorted by."""
+    sought: tuple[Term, ...] | None = None
     by_arrival: bool = False
     with_content: bool = False
+
+
+class Tallied(msgspec.Struct, frozen=True):
+    """How many entries there are, and how many of them are unread."""
+
+    entries: int
+    unread: int
+
+    def of(self, *, unread: bool | None) -> int:
+        """How many that are unread, that are not, or all."""
+        if unread is None:
+            return self.entries
+        return self.unread if unread else self.entries - self.unread

@@ -3,3 +3,6 @@ entry
 
 -- fragment: by_saved
 entry
+
+-- fragment: hits
+select item_id as found from item_search where document @@ cast(:match as tsquery)

@@ -8,7 +8,16 @@ select id, shelf_id, feed_id, item_id, unread, saved, sort_at, created_at
 and (cast(:saved as boolean) is null or saved = cast(:saved as boolean))
 
 -- fragment: below
-(sort_at, id) < (cast(:at as bigint), cast(:id as bigint)) and {flags} order by sort_at desc, id desc limit :most
+sort_at >= :since and (sort_at, id) < (cast(:at as bigint), cast(:id as bigint)) and {flags}
+order by sort_at desc, id desc limit :most
+
+-- fragment: place
+(cast(:feed_id as bigint) is null or feed_id = cast(:feed_id as bigint))
+and (cast(:group_id as bigint) is null or {of_group})
+
+-- fragment: moment
+-- What the list is sorted by.
+case when cast(:by_arrival as boolean) then created_at else sort_at end
 
 -- fragment: items
 select page.id as entry_id, item.id, subscription.public_id as feed_id, item.key, item.title, item.link, item.author,
@@ -55,27 +64,49 @@ with page as ({page_columns} from entry where shelf_id = :shelf_id and {of_group
 -- In the order in which they came; rarely asked for, so it is sorted.
 with page as (
   {page_columns} from entry
-  where shelf_id = :shelf_id and item_id is not null and {flags}
-    and (cast(:feed_id as bigint) is null or feed_id = cast(:feed_id as bigint))
-    and (cast(:group_id as bigint) is null or {of_group})
+  where shelf_id = :shelf_id and item_id is not null and {flags} and {place} and created_at >= :since
     and (created_at, id) < (cast(:at as bigint), cast(:id as bigint))
   order by created_at desc, id desc
   limit :most
 )
 {items} order by page.created_at desc, page.id desc;
 
--- name: count_items
-select count(*) from entry where shelf_id = :shelf_id and item_id is not null and {flags};
+-- name: list_sought_items
+-- What matches first, then only those entries: exact at page ends like the others.
+with hit as ({hits}),
+page as (
+  {page_columns}, {moment} as moment from hit cross join entry
+  where shelf_id = :shelf_id and item_id = hit.found and {flags} and {place} and {moment} >= :since
+    and ({moment}, id) < (cast(:at as bigint), cast(:id as bigint))
+  order by moment desc, id desc
+  limit :most
+)
+{items} order by page.moment desc, page.id desc;
 
--- name: count_unread_items
--- By entry_unread_feed alone.
-select count(*) from entry where shelf_id = :shelf_id and unread and feed_id is not null;
+-- fragment: hits
+select rowid as found from item_search where item_search match :match
 
--- name: count_feed_items
-select count(*) from entry where shelf_id = :shelf_id and feed_id = :feed_id and {flags};
+-- name: tallied_items
+-- However many there are: a row for each feed.
+select cast(coalesce(sum(entries), 0) as bigint) as entries, cast(coalesce(sum(unread), 0) as bigint) as unread
+from (select of_id as feed_id, entries, unread from tally where shelf_id = :shelf_id and kind = 'item') as tallied
+where {place};
 
--- name: count_group_items
-select count(*) from entry where shelf_id = :shelf_id and {of_group} and {flags};
+-- name: tallied_saved
+-- What a person saved by hand can be counted.
+select count(*) as entries, count(case when unread then 1 end) as unread from {by_saved}
+where shelf_id = :shelf_id and saved and item_id is not null and {place};
+
+-- name: count_items_since
+select count(*) from entry
+where shelf_id = :shelf_id and item_id is not null and {flags} and {place}
+  and case when cast(:by_arrival as boolean) then created_at >= :since else true end
+  and sort_at >= case when cast(:by_arrival as boolean) then 0 else cast(:since as bigint) end;
+
+-- name: count_sought_items
+with hit as ({hits})
+select count(*) from hit cross join entry
+where shelf_id = :shelf_id and item_id = hit.found and {flags} and {place} and {moment} >= :since;
 
 -- name: find_item
 -- I8: an item that is not in this shelf's inbox is not found.

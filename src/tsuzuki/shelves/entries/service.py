@@ -10,6 +10,7 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, ShelfId
 from tsuzuki.model.pages import Cursor, Page
 from tsuzuki.model.times import Millis
+from tsuzuki.model.tokens import parse_terms
 from tsuzuki.shelves.entries.nouns import ShelfItem, Wanted
 from tsuzuki.shelves.entries.store import (
     count_items_tx,
@@ -36,6 +37,10 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     group: PublicId | None = None
     unread: bool | None = None
     saved: bool | None = None
+    since: Millis = Millis(0)
+    """Only what came out, or by `created_at` what came in, at this moment or later."""
+    search: str | None = None
+    """Words, "phrases", -word, pre*."""
     order_by: Literal["pub_date", "created_at"] = "pub_date"
     with_content: bool = False
 
@@ -75,6 +80,8 @@ class Entries:
                 group_id=group_id,
                 unread=wanted.unread,
                 saved=wanted.saved,
+                since=wanted.since,
+                sought=None if wanted.search is None else tuple(parse_terms(wanted.search)),
                 by_arrival=by_arrival,
                 with_content=wanted.with_content,
             )

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.fulltext import match
 from tsuzuki.model.ids import FeedId, GroupId, ItemId, ShelfId
 from tsuzuki.model.pages import Cursor
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.entries.nouns import ShelfItem, Wanted
+from tsuzuki.shelves.entries.nouns import ShelfItem, Tallied, Wanted
 
 q = load_queries("tsuzuki.shelves.entries")
 
@@ -15,10 +16,15 @@ q = load_queries("tsuzuki.shelves.entries")
 async def list_items_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted, *, after: Cursor, most: int) -> list[ShelfItem]:
     """Items that come after this place, the newest first. Each kind of list is read along an index of its own."""
     flags: dict[str, Any] = {"unread": wanted.unread, "saved": wanted.saved, "with_content": wanted.with_content}
-    rest: dict[str, Any] = {"shelf_id": shelf_id, "at": after.at, "id": after.id, "most": most, **flags}
+    bounds: dict[str, Any] = {"since": wanted.since, "at": after.at, "id": after.id, "most": most}
+    rest = {"shelf_id": shelf_id, **bounds, **flags}
+    place: dict[str, Any] = {"feed_id": wanted.feed_id, "group_id": wanted.group_id}
+    if wanted.sought is not None:
+        words = match(tx.engine, wanted.sought)
+        sought = {"match": words, "by_arrival": wanted.by_arrival}
+        return [] if words is None else await tx.many(ShelfItem, q.list_sought_items, **rest, **place, **sought)
     if wanted.by_arrival:
-        ids = {"feed_id": wanted.feed_id, "group_id": wanted.group_id}
-        return await tx.many(ShelfItem, q.list_newcomers, **rest, **ids)
+        return await tx.many(ShelfItem, q.list_newcomers, **rest, **place)
     if wanted.feed_id is not None:
         return await tx.many(ShelfItem, q.list_feed_items, **rest, feed_id=wanted.feed_id)
     if wanted.group_id is not None:
@@ -32,14 +38,20 @@ async def list_items_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted, *, after: Cur
 
 async def count_items_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted) -> int:
     """How many such items the shelf has."""
+    place: dict[str, Any] = {"shelf_id": shelf_id, "feed_id": wanted.feed_id, "group_id": wanted.group_id}
     flags = {"unread": wanted.unread, "saved": wanted.saved}
-    if wanted.feed_id is not None:
-        return await tx.one(int, q.count_feed_items, shelf_id=shelf_id, feed_id=wanted.feed_id, **flags)
-    if wanted.group_id is not None:
-        return await tx.one(int, q.count_group_items, shelf_id=shelf_id, group_id=wanted.group_id, **flags)
-    if wanted.unread and wanted.saved is None:
-        return await tx.one(int, q.count_unread_items, shelf_id=shelf_id)
-    return await tx.one(int, q.count_items, shelf_id=shelf_id, **flags)
+    bounds = {"since": wanted.since, "by_arrival": wanted.by_arrival}
+    if wanted.sought is not None:
+        words = match(tx.engine, wanted.sought)
+        return 0 if words is None else await tx.one(int, q.count_sought_items, **place, **flags, **bounds, match=words)
+    if wanted.since:
+        return await tx.one(int, q.count_items_since, **place, **flags, **bounds)
+    if wanted.saved:
+        return (await tx.one(Tallied, q.tallied_saved, **place)).of(unread=wanted.unread)
+    tallied = (await tx.one(Tallied, q.tallied_items, **place)).of(unread=wanted.unread)
+    if wanted.saved is None:
+        return tallied
+    return tallied - (await tx.one(Tallied, q.tallied_saved, **place)).of(unread=wanted.unread)
 
 
 async def find_item_tx(tx: Tx, shelf_id: ShelfId, item_id: ItemId) -> ShelfItem | None:
