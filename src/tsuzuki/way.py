@@ -23,7 +23,9 @@ from tsuzuki.coord.cache import Cache, MemoryCache, RedisCache
 from tsuzuki.coord.pacer import MemoryPacer, Pacer
 from tsuzuki.crawl.calling import SourceCalls
 from tsuzuki.crawl.discovery import Discovery
+from tsuzuki.crawl.housekeeping import forget_uneventful
 from tsuzuki.crawl.outcome import fail_abandoned
+from tsuzuki.crawl.recording import PollJobs
 from tsuzuki.crawl.running import Crawler, CrawlWays
 from tsuzuki.crawl.targeted import Targeted
 from tsuzuki.crawl.tasks import CRAWLS
@@ -113,8 +115,16 @@ async def open_way(
         outside = await parts.enter_async_context(open_outside(settings, clock=clock, redis=redis))
         conditions = Conditions(pace_of(settings), clock, random.random, bell.ring)
         options = PollOptions(lease=settings.task_lease)
-        poller = Poller(db, outside.driver, outside.registry, conditions, folder_of=folder_of, options=options)
         cache = _cache(parts, bell, redis)
+        poller = Poller(
+            db,
+            outside.driver,
+            outside.registry,
+            conditions,
+            folder_of=folder_of,
+            options=options,
+            recorder=PollJobs(clock, dice=os.urandom, changed=cache.forget),
+        )
         yield Way(
             outside=outside,
             poller=poller,
@@ -186,6 +196,7 @@ def way_chores(way: Way, settings: Settings, db: Database, clock: Clock) -> list
     return [
         Chore(name="finished tasks", every=Millis(10 * MINUTE), work=way.tasks.prune),
         Chore(name="abandoned crawls", every=MINUTE, work=abandoned),
+        Chore(name="uneventful polls", every=HOUR, work=lambda: forget_uneventful(db, clock())),
         Chore(name="events and outages", every=HOUR, work=lambda: housekeeping.prune(db, clock())),
         Chore(name="watches of a wrong clock", every=HOUR, work=way.poller.mend),
         Chore(name="log partitions", every=HOUR, work=lambda: ensure_partitions(db, clock())),

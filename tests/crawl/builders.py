@@ -65,6 +65,9 @@ class Site:
         self.delay = 0.0
         self.is_listed = asyncio.Event()
         """Set once somebody has asked for its list."""
+        self.most_at_once = 0
+        """Calls that it had to answer at the same time."""
+        self._open = 0
         self.server: RawServer | None = None
 
     @property
@@ -81,7 +84,10 @@ class Site:
         path = head.split(b" ", 2)[1].decode()
         if path.startswith("/list-"):
             self.is_listed.set()
+        self._open += 1
+        self.most_at_once = max(self.most_at_once, self._open)
         await asyncio.sleep(self.delay)
+        self._open -= 1
         if self.is_down:
             writer.write(answer(500, b"down"))
         elif path.startswith("/list-"):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import NOON
 from tsuzuki.api.crawler_views import read_place, show_place
-from tsuzuki.crawl.journal import Journal
+from tsuzuki.crawl.notes import Notes
 from tsuzuki.crawl.rows import LogPlace, LogRow
 from tsuzuki.crawl.store import log_id, storable_json
 from tsuzuki.model.errors import HttpStatus, Invalid, RateLimited
@@ -38,16 +38,12 @@ def test_what_is_no_place_is_refused_or_is_a_time(text):
         read_place(text)
 
 
-def a_journal() -> Journal:
-    return Journal(None, None, lambda: NOON, dice=os.urandom, written=lambda: None)  # type: ignore[arg-type]  # nothing is written here
-
-
 def test_every_call_is_told_with_what_came_of_it():
-    journal = a_journal()
-    journal.overhear(ASK, Reply(url=ASK.url, status=200, headers={}, body=b"", received_at=NOON), 0.012)
-    journal.overhear(ASK, RateLimited("Slow down.", status=429, retry_after=2000), 0.1)
-    journal.overhear(ASK, HttpStatus("It said 500.", status=500), 0.1)
-    lines, _, errors = journal._taken()
+    notes = Notes()
+    notes.overhear(ASK, Reply(url=ASK.url, status=200, headers={}, body=b"", received_at=NOON), 0.012)
+    notes.overhear(ASK, RateLimited("Slow down.", status=429, retry_after=2000), 0.1)
+    notes.overhear(ASK, HttpStatus("It said 500.", status=500), 0.1)
+    lines, _, errors = notes.taken()
     assert [(line.level, line.message) for line in lines] == [
         ("debug", "GET https://example.org/one"),
         ("warn", "Rate limit hit — retrying after 2s"),
@@ -60,9 +56,9 @@ def test_every_call_is_told_with_what_came_of_it():
 
 def test_no_secret_gets_into_a_log():
     """R47."""
-    journal = a_journal()
-    journal.say("info", "GET https://me:hunter2@example.org", token="abc", url="https://example.org/?token=xyz")
-    [line] = journal._taken()[0]
+    notes = Notes()
+    notes.say("info", "GET https://me:hunter2@example.org", token="abc", url="https://example.org/?token=xyz")
+    [line] = notes.taken()[0]
     assert "hunter2" not in line.message
     assert line.meta == {"token": "***", "url": "https://example.org/?token=***"}
 

@@ -9,6 +9,18 @@ values (
 on conflict do nothing
 returning id;
 
+-- name: add_polled_job
+-- A scheduled poll: over when it is written.
+insert into crawl_job (
+  public_id, kind, source_id, source_name, source_slug, series_id, status, scheduled_at, started_at, finished_at,
+  pages_count, error_count, last_error, log_count, last_log_at, created_at, updated_at
+)
+values (
+  :public_id, 'targeted', :source_id, :source_name, :source_slug, :series_id, :status, :started_at, :started_at, :now,
+  :pages, :errors, :last_error, :lines, :now, :started_at, :now
+)
+returning id;
+
 -- name: set_task
 update crawl_job set task_id = :task_id where id = :id;
 
@@ -139,12 +151,44 @@ order by crawl_job.scheduled_at desc, crawl_job.id desc
 limit 1;
 
 -- name: spell
--- What was cancelled says nothing of the source.
+-- What was cancelled says nothing of the source. Uneventful polls that were forgotten count by whole hours.
 select
-  count(*) as finished, coalesce(sum(case when status = 'failed' then 1 else 0 end), 0) as failed,
-  cast(avg(finished_at - started_at) as bigint) as average_ms, max(finished_at - started_at) as longest_ms
-from crawl_job
-where source_id = :source_id and finished_at >= :since and status in ('done', 'failed');
+  cast(coalesce(sum(jobs), 0) as bigint) as finished, cast(coalesce(sum(failures), 0) as bigint) as failed,
+  cast(sum(spent_ms) / nullif(sum(timed), 0) as bigint) as average_ms, cast(max(longest_ms) as bigint) as longest_ms
+from (
+  select
+    count(*) as jobs, sum(case when status = 'failed' then 1 else 0 end) as failures, count(started_at) as timed,
+    sum(finished_at - started_at) as spent_ms, max(finished_at - started_at) as longest_ms
+  from crawl_job
+  where source_id = :source_id and finished_at >= :since and status in ('done', 'failed')
+  union all
+  select sum(jobs), 0, sum(jobs), sum(spent_ms), max(longest_ms)
+  from crawl_tally
+  where source_id = :source_id and hour * 3600000 >= :since
+) as parts;
+
+-- name: forget_uneventful
+-- Scheduled polls that found nothing new and met no error: they have no task and no log, so R52 is kept.
+delete from crawl_job where id in (
+  select id from crawl_job
+  where task_id = 0 and status = 'done' and log_count = 0 and finished_at < :before
+  order by finished_at
+  limit :most
+)
+returning source_id, started_at, finished_at;
+
+-- name: add_tallies
+insert into crawl_tally (source_id, hour, jobs, spent_ms, longest_ms)
+select cast(value ->> 0 as bigint), cast(value ->> 1 as bigint), cast(value ->> 2 as bigint), cast(value ->> 3 as bigint),
+  cast(value ->> 4 as bigint)
+from json_each(cast(:rows as text))
+where true
+on conflict (source_id, hour) do update
+set jobs = crawl_tally.jobs + excluded.jobs, spent_ms = crawl_tally.spent_ms + excluded.spent_ms,
+  longest_ms = case when excluded.longest_ms > crawl_tally.longest_ms then excluded.longest_ms else crawl_tally.longest_ms end;
+
+-- name: forget_tallies
+delete from crawl_tally where hour < :before;
 
 -- name: watching
 select

@@ -67,8 +67,8 @@ class Crawler:
         journal = Journal(self._db, job, self._clock, dice=self._dice, written=self._moved)
         async with journal.kept():
             ending = await self._run(job, journal)
-        _say_end(journal, ending, took=Millis(self._clock() - job.started_at))
         now = self._clock()
+        journal.end(ending.error, took=Millis(now - job.started_at))
         told = await self._db.with_tx(
             lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=self._threshold, now=now)
         )
@@ -114,12 +114,3 @@ class Crawler:
 
     def _moved(self) -> None:
         self._bell.ring(JOB_BELL)
-
-
-def _say_end(journal: Journal, ending: Ending, *, took: Millis) -> None:
-    if ending.error is None:
-        journal.say("info", "Job completed successfully", pagescount=journal.pages_count, durationms=took)
-    else:
-        if not journal.error_count:
-            journal.count(errors=1)
-        journal.say("error", f"Job failed: {ending.error}", pagescount=journal.pages_count, durationms=took)

@@ -26,7 +26,7 @@ from tsuzuki.crawl.rows import (
 )
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, SeriesId, SourceId, UserId, uuid7
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.queue.policy import storable
 
 q = load_queries("tsuzuki.crawl")
@@ -48,9 +48,41 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
     triggered_by: UserId | None
 
 
+class PolledJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A scheduled poll of a series that is over."""
+
+    public_id: PublicId
+    source_id: SourceId
+    source_name: str
+    source_slug: str
+    series_id: SeriesId
+    status: Status
+    started_at: Millis
+    pages: int
+    errors: int
+    last_error: str | None
+
+
 class _Reserved(msgspec.Struct, frozen=True):
     count: int
     at: Millis
+
+
+class _Gone(msgspec.Struct, frozen=True):
+    source_id: SourceId
+    started_at: Millis
+    finished_at: Millis
+
+
+class _Tally(msgspec.Struct, frozen=True):
+    source_id: SourceId
+    hour: int
+    jobs: int = 0
+    spent: int = 0
+    longest: int = 0
+
+    def plus(self, took: int) -> "_Tally":
+        return _Tally(self.source_id, self.hour, self.jobs + 1, self.spent + took, max(self.longest, took))
 
 
 # -- jobs
@@ -59,6 +91,16 @@ class _Reserved(msgspec.Struct, frozen=True):
 async def add_job_tx(tx: Tx, new: NewJob, now: Millis) -> JobId | None:
     """A queued job; None while one of the same kind for the same source and comic is active (R43)."""
     return await tx.maybe(JobId, q.add_job, **msgspec.structs.asdict(new), now=now)
+
+
+async def add_polled_job_tx(
+    tx: Tx, job: PolledJob, lines: Sequence[LogLine], *, now: Millis, dice: Callable[[int], bytes]
+) -> None:
+    """A job that is over, with its log. It was never active, so none is in its way (R43)."""
+    values = msgspec.structs.asdict(job) | {"last_error": job.last_error and storable(job.last_error)}
+    job_id = await tx.one(JobId, q.add_polled_job, **values, lines=len(lines), now=now)
+    if lines:
+        await _add_log_tx(tx, job_id, lines, first=0, at=now, dice=dice)
 
 
 async def find_active_tx(tx: Tx, new: NewJob) -> PublicId | None:
@@ -154,10 +196,15 @@ async def append_log_tx(
     place = await tx.maybe(_Reserved, q.reserve_log, id=job_id, lines=len(lines), now=now, lease_token=lease_token)
     if place is None:
         return False
-    first = place.count - len(lines)
-    rows = [_log_row(line, log_id(place.at, first + index, dice)) for index, line in enumerate(lines)]
-    await tx.run(q.add_log, job_id=job_id, at=place.at, rows=rows)
+    await _add_log_tx(tx, job_id, lines, first=place.count - len(lines), at=place.at, dice=dice)
     return True
+
+
+async def _add_log_tx(
+    tx: Tx, job_id: JobId, lines: Sequence[LogLine], *, first: int, at: Millis, dice: Callable[[int], bytes]
+) -> None:
+    rows = [_log_row(line, log_id(at, first + index, dice)) for index, line in enumerate(lines)]
+    await tx.run(q.add_log, job_id=job_id, at=at, rows=rows)
 
 
 def log_id(at: Millis, number: int, dice: Callable[[int], bytes]) -> PublicId:
@@ -214,8 +261,25 @@ async def last_job_tx(tx: Tx, source_id: SourceId) -> Job | None:
 
 
 async def spell_tx(tx: Tx, source_id: SourceId, since: Millis) -> Spell:
-    """How the jobs went that ended since then."""
+    """How the jobs went that ended since then; of what was forgotten, to the hour."""
     return await tx.one(Spell, q.spell, source_id=source_id, since=since)
+
+
+async def forget_uneventful_tx(tx: Tx, *, before: Millis, most: int) -> int:
+    """Forget up to `most` scheduled polls that ended before then and say nothing; how many. Their tally stays."""
+    gone = await tx.many(_Gone, q.forget_uneventful, before=before, most=most)
+    tallies: dict[tuple[SourceId, int], _Tally] = {}
+    for job in gone:
+        key = job.source_id, job.finished_at // HOUR
+        tallies[key] = tallies.get(key, _Tally(*key)).plus(job.finished_at - job.started_at)
+    if tallies:
+        await tx.run(q.add_tallies, rows=[msgspec.structs.astuple(tally) for tally in tallies.values()])
+    return len(gone)
+
+
+async def forget_tallies_tx(tx: Tx, *, before: Millis) -> int:
+    """Forget tallies of hours that nobody asks for any more."""
+    return await tx.run(q.forget_tallies, before=before // HOUR)
 
 
 async def watching_tx(tx: Tx, source_id: SourceId, *, breaker_at: int) -> Watching:

@@ -11,7 +11,6 @@ from tsuzuki.crawl.store import job_targets_tx
 from tsuzuki.db import Database
 from tsuzuki.ingest.tasks import CHAPTERS, ReleaseFound
 from tsuzuki.model.errors import Conflict, NotFound
-from tsuzuki.model.numbers import number_key
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.service import Poller
 from tsuzuki.polling.visit import Driver
@@ -55,8 +54,7 @@ class Targeted:
         call = self._calls.to(source, journal)
         for target in targets:
             found = await self._crawl(target, call.driver, journal)
-            journal.count(pages=len(found))
-            journal.say("info", _found(found), url=target.url, chapternumbers=_numbers(found))
+            journal.found(found, target.url)
             self._ring(CHAPTERS.name)
             await self._pages.fetch(target, found, call, journal)
 
@@ -77,14 +75,3 @@ class Targeted:
                 raise Conflict("The source is disabled, or its extension is not installed.")
             return found
         raise Conflict("Scheduled polls of this comic did not come to an end.")
-
-
-def _found(found: list[ReleaseFound]) -> str:
-    if not found:
-        return "Found no new chapters"
-    return f"Found {len(found)} new chapter{'s' if len(found) > 1 else ''}"
-
-
-def _numbers(found: list[ReleaseFound]) -> list[float | int]:
-    numbers = [each.found.number for each in found if each.found.number is not None]
-    return [int(number) if "." not in number_key(number) else float(number) for number in numbers]

@@ -15,12 +15,13 @@ from tsuzuki.model.times import Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.policy import Answered, Watched, next_look
 from tsuzuki.polling.poll import Poll
+from tsuzuki.polling.recording import PollRecord
 from tsuzuki.polling.saving import (
     Conditions,
     save_answer_or_lose_tx,
     visited,
 )
-from tsuzuki.polling.store import Answer, SeriesTarget, known_releases_tx
+from tsuzuki.polling.store import Answer, Failure, SeriesTarget, known_releases_tx
 from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.store import enqueue_many_tx
 from tsuzuki.sources.store import ClaimedWatch
@@ -42,8 +43,10 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
         connector: Connector,
         folder_of: FolderOf,
         conditions: Conditions,
+        record: PollRecord | None = None,
     ) -> None:
         super().__init__(db, driver, watch, conditions=conditions)
+        self._record = record
         self._target = target
         self._connector = connector
         self._folder_of = folder_of
@@ -83,11 +86,18 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
         )
 
         async def save(tx: Tx) -> Delivered:
+            if self._record is not None:
+                await self._record.answered_tx(tx, found, now)
             told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
             await enqueue_many_tx(tx, CHAPTERS, self._tasks(found, self._batch), now=now)
             return told
 
         await self._write(save)
+
+    async def _save_failure_tx(self, tx: Tx, failure: Failure, now: Millis) -> Delivered:
+        if self._record is not None:
+            await self._record.failed_tx(tx, failure.error, now)
+        return await super()._save_failure_tx(tx, failure, now)
 
     def _batch(self, releases: tuple[ReleaseFound, ...]) -> ChapterBatch:
         return ChapterBatch(

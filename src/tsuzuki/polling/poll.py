@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from tsuzuki.db import Database
+from tsuzuki.db import Database, Tx
 from tsuzuki.db.tx import Work
 from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.ingest.tasks import LARGEST_BATCH
@@ -14,6 +14,7 @@ from tsuzuki.model.errors import SourceError
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.policy import Watched
 from tsuzuki.polling.saving import Conditions, after_failure, save_failure_or_lose_tx
+from tsuzuki.polling.store import Failure
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.tasks import NewTask
 from tsuzuki.sources.store import ClaimedWatch
@@ -42,7 +43,7 @@ class Poll(ABC, Generic[Outcome]):
             now = self._clock()
             gone_since = self._gone_since
             failure = after_failure(self._watched, self._watch, error, gone_since=gone_since, pace=self._pace, now=now)
-            await self._write(lambda tx: save_failure_or_lose_tx(tx, self._watch, failure, now))
+            await self._write(lambda tx: self._save_failure_tx(tx, failure, now))
             raise
 
     @abstractmethod
@@ -58,6 +59,10 @@ class Poll(ABC, Generic[Outcome]):
     @abstractmethod
     def _gone_since(self) -> Millis | None:
         """When the source first said that it is gone, if it does."""
+
+    async def _save_failure_tx(self, tx: Tx, failure: Failure, now: Millis) -> Delivered:
+        """Write the failure down; LeaseLost when the watch is not ours."""
+        return await save_failure_or_lose_tx(tx, self._watch, failure, now)
 
     async def _write(self, save: Work[Delivered]) -> None:
         """One transaction, then the bells of what it delivered."""

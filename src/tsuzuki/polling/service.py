@@ -21,6 +21,7 @@ from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.polling.claiming import DEFERRED_FOR, ORDER, over_their_share, shares
 from tsuzuki.polling.comics import FolderOf, SeriesPoll
 from tsuzuki.polling.feeds import FeedPoll
+from tsuzuki.polling.recording import Recorder
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.store import (
     SeriesTarget,
@@ -76,13 +77,16 @@ class Poller:
         *,
         folder_of: FolderOf,
         options: PollOptions = PollOptions(),  # noqa: B008  frozen
+        recorder: Recorder | None = None,
     ) -> None:
+        """`recorder` is told of scheduled polls of series; whoever crawls keeps a record of their own."""
         self._db = db
         self._driver = driver
         self._registry = registry
         self._conditions = conditions
         self._folder_of = folder_of
         self._options = options
+        self._recorder = recorder
 
     # -- taking
 
@@ -169,24 +173,33 @@ class Poller:
             if feed is None:
                 return None
             return await FeedPoll(self._db, self._driver, watch, feed, conditions=self._conditions).run()
-        found = await self._crawl(watch, self._driver)
+        found = await self._crawl(watch, self._driver, self._recorder)
         return None if found is None else len(found)
 
-    async def _crawl(self, watch: ClaimedWatch, driver: Driver) -> list[ReleaseFound] | None:
+    async def _crawl(
+        self, watch: ClaimedWatch, driver: Driver, recorder: Recorder | None = None
+    ) -> list[ReleaseFound] | None:
         series = await self._db.read(lambda tx: series_target_tx(tx, watch.id))
         connector = None if series is None else self._connector(series)
         if series is None or connector is None:
             await self._put_off(watch)
             return None
-        return await SeriesPoll(
+        record = None if recorder is None else recorder.begin(series)
+        poll = SeriesPoll(
             self._db,
-            driver,
+            driver if record is None else driver.overheard(record.overhear),
             watch,
             series,
             connector=connector,
             folder_of=self._folder_of,
             conditions=self._conditions,
-        ).run()
+            record=record,
+        )
+        try:
+            return await poll.run()
+        finally:
+            if record is not None:
+                await record.settle()
 
     def _connector(self, series: SeriesTarget) -> Connector | None:
         """None while the source is disabled or nothing installed can call it: a skipped poll is no failure (R23)."""

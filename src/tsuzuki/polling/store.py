@@ -46,6 +46,7 @@ class SeriesTarget(msgspec.Struct, frozen=True):
     update_strategy: str
     source_id: SourceId
     source_name: str
+    source_slug: str
     lang: str
     connector: str | None
     config: dict[str, Any]

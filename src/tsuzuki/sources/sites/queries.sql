@@ -60,6 +60,15 @@ returning name, consecutive_fails, coalesce(not is_enabled and disabled_by_job =
 -- name: source_succeeded
 update source set consecutive_fails = 0, last_succeeded_at = :now, updated_at = :now where id = :id;
 
+-- name: source_polled
+-- Written once a minute at most, so that a thousand polls do not queue for one row. R57: the count of failures is the
+-- jobs' that people trigger; a series that fails on schedule has its own breaker (R23).
+update source
+set last_succeeded_at = case when cast(:is_well as boolean) then cast(:now as bigint) else last_succeeded_at end,
+  last_failed_at = case when cast(:is_well as boolean) then last_failed_at else cast(:now as bigint) end
+where id = :id
+  and coalesce(case when cast(:is_well as boolean) then last_succeeded_at else last_failed_at end, 0) < :before;
+
 -- name: find_pause
 -- inline: one row at most
 select at from crawler_pause where id = 1;

@@ -5,7 +5,7 @@ import msgspec
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import SourceId
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.sources.sites.rows import Outcome, Source, SourceFilter
 from tsuzuki.sources.store import NewSource
 
@@ -74,6 +74,11 @@ async def source_failed_tx(tx: Tx, source_id: SourceId, *, job_id: int, threshol
 async def source_succeeded_tx(tx: Tx, source_id: SourceId, now: Millis) -> None:
     """A job went well: the count begins anew."""
     await tx.run(q.source_succeeded, id=source_id, now=now)
+
+
+async def source_polled_tx(tx: Tx, source_id: SourceId, *, is_well: bool, now: Millis) -> None:
+    """Remember, to the minute, that a scheduled poll went well or did not."""
+    await tx.run(q.source_polled, id=source_id, is_well=is_well, now=now, before=now - MINUTE)
 
 
 async def paused_since_tx(tx: Tx) -> Millis | None:
