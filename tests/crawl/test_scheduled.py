@@ -75,7 +75,7 @@ async def test_a_poll_that_was_due_is_a_job_that_nobody_triggered(town: Town, ad
 
 async def test_a_poll_that_failed_is_told_in_words_and_disables_nothing(town: Town, admin, site):
     """R57: only jobs that people trigger move the count; a series that fails on schedule has its own breaker (R23)."""
-    source, comic = await a_mapped_comic(admin, site.url)
+    source, _ = await a_mapped_comic(admin, site.url)
     site.is_down = True
     for _ in range(6):
         [polled] = await poll(town)
