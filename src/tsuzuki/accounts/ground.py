@@ -2,6 +2,7 @@
 
 import msgspec
 
+from tsuzuki.accounts.activity.publishing import Publisher
 from tsuzuki.accounts.nouns import Clock, Dice
 from tsuzuki.db import Database
 from tsuzuki.model.ids import PublicId, uuid7
@@ -9,11 +10,12 @@ from tsuzuki.model.times import Millis
 
 
 class Ground(msgspec.Struct, frozen=True):
-    """The database, the clock and the dice."""
+    """The database, the clock, the dice, and who is told of activities."""
 
     db: Database
     clock: Clock
     dice: Dice
+    publisher: Publisher = msgspec.field(default_factory=Publisher)
 
     def new_id(self, now: Millis) -> PublicId:
         """A public id that nothing has."""

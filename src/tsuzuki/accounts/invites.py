@@ -7,6 +7,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.limiter import Limiter
 from tsuzuki.accounts.keys import hash_of, typed_code
+from tsuzuki.accounts.limits import hold_members_tx
 from tsuzuki.accounts.nouns import Invite, Role
 from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.people import add_person_tx, found, tenant_tx
@@ -61,6 +62,7 @@ class Invites:
         async def make(tx: Tx) -> MadeInvite:
             now = self._ground.clock()
             tenant = await tenant_tx(tx, tenant_id)
+            await hold_members_tx(tx, tenant.id, invited_until=now)
             code = typed_code(self._ground.dice)
             made = MadeInvite(self._ground.new_id(now), code, role, Millis(now + INVITE_LIFE))
             new = NewInvite(

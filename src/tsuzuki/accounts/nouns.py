@@ -42,7 +42,7 @@ class Shelf(msgspec.Struct, frozen=True):
     public_id: PublicId
     name: str
     plan: str
-    status: str
+    status: Literal["active", "inactive", "delinquent"]
 
 
 class User(msgspec.Struct, frozen=True):

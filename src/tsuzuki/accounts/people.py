@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.limits import hold_members_tx
 from tsuzuki.accounts.nouns import Actor, SessionId, Tenant, User
 from tsuzuki.accounts.store import (
     NewUser,
@@ -42,12 +43,15 @@ async def tenant_tx(tx: Tx, public_id: PublicId | None) -> Tenant:
 
 
 async def add_person_tx(tx: Tx, new: NewUser, actor: Actor | None, *, now: Millis) -> User:
-    """Store and record a new person; Conflict when the name is taken. Without an actor they added themselves.
+    """Store and record a new person; Conflict when the name is taken, LimitExceeded when the plan has no room.
+
+    Without an actor they added themselves.
 
     Whenever an administrator comes into being, the first set-up is over.
     """
     if await find_user_by_name_tx(tx, new.username) is not None:
         raise Conflict(f"The name {new.username} is taken.")
+    await hold_members_tx(tx, new.tenant_id)
     user = await add_user_tx(tx, new, now)
     if user.role == "admin":
         await delete_setup_codes_tx(tx)

@@ -73,6 +73,19 @@ select {shelf_columns} from shelf where tenant_id = :tenant_id order by id;
 -- I8: another tenant's shelf is not found.
 select {shelf_columns} from shelf where tenant_id = :tenant_id and public_id = :public_id;
 
+-- name: tenant_plans
+-- The plans of the tenant's shelves that are awake, if billing is on.
+select shelf.plan from shelf
+join billing_switch on billing_switch.id = 1 and billing_switch.is_on
+where shelf.tenant_id = :tenant_id and shelf.status = 'active';
+
+-- name: count_members
+-- Whoever is invited has a place kept.
+select
+  (select count(*) from user_account where user_account.tenant_id = :tenant_id)
+  + (select count(*) from invite
+     where invite.tenant_id = :tenant_id and invite.invited_by is not null and invite.expires_at > :invited_until) as used;
+
 -- People ----------------------------------------------------------------------------------------------------
 
 -- fragment: user_columns

@@ -13,6 +13,7 @@ from tsuzuki.accounts.policy import SETUP_LIFE
 from tsuzuki.accounts.store import NewInvite, NewUser, add_invite_tx, first_tenant_tx, has_users_tx, lock_people_tx
 from tsuzuki.accounts.tenants import Tenants
 from tsuzuki.db import Tx
+from tsuzuki.model.plans import SELF_HOSTED
 from tsuzuki.model.times import Millis
 
 FIRST_ADMIN = "admin"
@@ -87,4 +88,7 @@ class Setup:
         return Prepared("code", code)
 
     async def _tenant_tx(self, tx: Tx) -> Tenant:
-        return await first_tenant_tx(tx) or await Tenants(self._ground).add_tx(tx, SYSTEM, FIRST_TENANT)
+        known = await first_tenant_tx(tx)
+        if known is not None:
+            return known
+        return (await Tenants(self._ground).add_tx(tx, SYSTEM, FIRST_TENANT, SELF_HOSTED.id)).tenant

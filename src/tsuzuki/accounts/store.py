@@ -98,6 +98,16 @@ async def find_shelf_tx(tx: Tx, tenant_id: TenantId, public_id: PublicId) -> She
     return await tx.maybe(Shelf, q.find_shelf, tenant_id=tenant_id, public_id=public_id)
 
 
+async def tenant_plans_tx(tx: Tx, tenant_id: TenantId) -> list[str]:
+    """The plans of its shelves that are awake; none while billing is off."""
+    return await tx.many(str, q.tenant_plans, tenant_id=tenant_id)
+
+
+async def count_members_tx(tx: Tx, tenant_id: TenantId, *, invited_until: Millis) -> int:
+    """Its people, and the invitations that are good beyond this moment."""
+    return await tx.one(int, q.count_members, tenant_id=tenant_id, invited_until=invited_until)
+
+
 # -- people
 
 

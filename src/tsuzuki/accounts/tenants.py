@@ -5,9 +5,11 @@ from typing import Any
 
 import msgspec
 
+from tsuzuki.accounts.activity.nouns import Activity, ShelfSnapshot, TenantSnapshot
+from tsuzuki.accounts.activity.store import insert_activity_tx, insert_tenant_activity_tx, is_billed_tx
 from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.ground import Ground
-from tsuzuki.accounts.nouns import Actor, Slice, Tenant, TenantContents
+from tsuzuki.accounts.nouns import Actor, Shelf, Slice, Tenant, TenantContents
 from tsuzuki.accounts.people import tenant_tx
 from tsuzuki.accounts.store import (
     add_shelf_tx,
@@ -21,9 +23,16 @@ from tsuzuki.accounts.store import (
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId, show_id
+from tsuzuki.model.plans import FREE, SELF_HOSTED, get_plan
 
-SELF_HOSTED = "self-hosted"
 FIRST_SHELF = "Main"
+
+
+class Added(msgspec.Struct, frozen=True):
+    """A tenant, and what is to be published once that is committed. Without billing nothing is logged."""
+
+    tenant: Tenant
+    activities: tuple[Activity, ...]
 
 
 class Tenants:
@@ -48,30 +57,47 @@ class Tenants:
 
         return await self._ground.db.read(look)
 
-    async def add(self, actor: Actor, name: str) -> Tenant:
-        """A tenant with one shelf on the unlimited plan."""
-        return await self._ground.db.with_tx(lambda tx: self.add_tx(tx, actor, name))
+    async def add(self, actor: Actor, name: str, plan: str | None = None) -> Tenant:
+        """A tenant with one shelf: on this plan, else the free one; unlimited while billing is off."""
+        added = await self._ground.db.with_tx(lambda tx: self.add_tx(tx, actor, name, plan))
+        await self._ground.publisher.publish(*added.activities)
+        return added.tenant
 
-    async def add_tx(self, tx: Tx, actor: Actor, name: str) -> Tenant:
+    async def add_tx(self, tx: Tx, actor: Actor, name: str, plan: str | None) -> Added:
         """The same, as a part of something larger."""
         now = self._ground.clock()
+        is_billed = await is_billed_tx(tx)
+        chosen = get_plan(plan or (FREE.id if is_billed else SELF_HOSTED.id))
         tenant = await add_tenant_tx(tx, self._ground.new_id(now), name, now)
         public_ids = self._ground.new_id(now), self._ground.new_id(now)
-        await add_shelf_tx(tx, tenant.id, public_ids, name=FIRST_SHELF, plan=SELF_HOSTED, now=now)
-        await record_tx(tx, actor, _deed("tenant.create", tenant, after={"name": name}), now=now)
-        return tenant
+        shelf = await add_shelf_tx(tx, tenant.id, public_ids, name=FIRST_SHELF, plan=chosen.id, now=now)
+        await record_tx(tx, actor, _deed("tenant.create", tenant, after={"name": name, "plan": chosen.id}), now=now)
+        if not is_billed:
+            return Added(tenant, ())
+        logged = await insert_tenant_activity_tx(tx, tenant.id, "tenant.created", TenantSnapshot(name), now=now)
+        return Added(
+            tenant, (logged, await insert_activity_tx(tx, shelf.id, "shelf.created", snapshot_of(shelf), now=now))
+        )
 
     async def rename(self, actor: Actor, public_id: PublicId, name: str) -> Tenant:
         """The tenant under another name."""
 
-        async def rename(tx: Tx) -> Tenant:
+        async def rename(tx: Tx) -> Added:
             tenant = await tenant_tx(tx, public_id)
             now = self._ground.clock()
             deed = _deed("tenant.change", tenant, before={"name": tenant.name}, after={"name": name})
             await record_tx(tx, actor, deed, now=now)
-            return await rename_tenant_tx(tx, tenant.id, name, now)
+            renamed = await rename_tenant_tx(tx, tenant.id, name, now)
+            if not await is_billed_tx(tx):
+                return Added(renamed, ())
+            snapshot = TenantSnapshot(name, tenant.churned_at is not None)
+            return Added(
+                renamed, (await insert_tenant_activity_tx(tx, tenant.id, "tenant.renamed", snapshot, now=now),)
+            )
 
-        return await self._ground.db.with_tx(rename)
+        done = await self._ground.db.with_tx(rename)
+        await self._ground.publisher.publish(*done.activities)
+        return done.tenant
 
     async def delete(self, actor: Actor, public_id: PublicId) -> TenantContents:
         """Delete it with what `contents` names; Conflict when people or the ledger still hang on it."""
@@ -97,3 +123,8 @@ def _deed(
     action: str, tenant: Tenant, *, before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None
 ) -> Deed:
     return Deed(action, "tenant", show_id(tenant.public_id), before=before, after=after)
+
+
+def snapshot_of(shelf: Shelf) -> ShelfSnapshot:
+    """A shelf as its activities remember it."""
+    return ShelfSnapshot(shelf.name, shelf.plan, shelf.status)

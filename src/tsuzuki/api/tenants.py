@@ -1,6 +1,6 @@
 """The operator's side of tenants."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -35,15 +35,21 @@ class TenantBody(Body, frozen=True, kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=200)]
 
 
+class NewTenantBody(TenantBody, frozen=True, kw_only=True):
+    """`plan` is what its first shelf is rented on; without billing there is only the unlimited one."""
+
+    plan: Literal["free", "basic", "growth", "self-hosted"] | None = None
+
+
 async def list_tenants(page: PageQuery, tenants: Tenants) -> Listing[TenantView, PageMeta]:
     """All tenants, oldest first."""
     found, total = await tenants.list(page.part)
     return Listing([_tenant(tenant) for tenant in found], page.meta(total))
 
 
-async def create_tenant(caller: Caller, body: TenantBody, tenants: Tenants) -> TenantView:
+async def create_tenant(caller: Caller, body: NewTenantBody, tenants: Tenants) -> TenantView:
     """A tenant with one shelf."""
-    return _tenant(await tenants.add(caller.actor, body.name))
+    return _tenant(await tenants.add(caller.actor, body.name, body.plan))
 
 
 async def show_tenant(tenant_id: IdText, tenants: Tenants) -> TenantView:

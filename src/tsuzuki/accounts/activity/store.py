@@ -1,0 +1,95 @@
+"""Activities as rows."""
+
+from tsuzuki.accounts.activity.nouns import (
+    BILLABLE,
+    Account,
+    Activity,
+    ActivityId,
+    ShelfActivity,
+    ShelfSnapshot,
+    Snapshot,
+    TenantActivity,
+)
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import ShelfId, TenantId
+from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.accounts.activity")
+
+NONE = ActivityId(0)
+"""Before every id."""
+
+
+async def is_billed_tx(tx: Tx) -> bool:
+    """Whether TSUZUKI_BILLING is on."""
+    return await tx.maybe(bool, q.is_billed) or False
+
+
+async def hold_account_tx(tx: Tx, tenant_id: TenantId) -> Account:
+    """The tenant's account, nobody else's until this transaction ends; NotFound. To be held before any shelf of it."""
+    return await tx.one(Account, q.hold_account, tenant_id=tenant_id)
+
+
+async def insert_activity_tx(
+    tx: Tx, shelf_id: ShelfId, activity_type: ShelfActivity, snapshot: ShelfSnapshot, *, now: Millis
+) -> Activity:
+    """Log what was done to a shelf, for the tenant that its row names in this transaction; NotFound without a row.
+
+    Its moment is never before the shelf's last one, nor in a period that was renewed already: what was charged on the
+    strength of the history stays true.
+    """
+    account = await tx.maybe(Account, q.hold_account_of_shelf, shelf_id=shelf_id)
+    if account is None:
+        raise NotFound("There is no shelf to log this activity of.")
+    last = await tx.one(Millis, q.last_moment, shelf_id=shelf_id)
+    moment = Millis(max(now, last, account.renewed_at or account.anchor_at))
+    return await _add_tx(tx, account.id, shelf_id, activity_type, snapshot=snapshot, moment=moment)
+
+
+async def insert_tenant_activity_tx(
+    tx: Tx, tenant_id: TenantId, activity_type: TenantActivity, snapshot: Snapshot, *, now: Millis
+) -> Activity:
+    """Log what was done to a tenant or its account; never billed."""
+    return await _add_tx(tx, tenant_id, None, activity_type, snapshot=snapshot, moment=now)
+
+
+async def _add_tx(
+    tx: Tx, tenant_id: TenantId, shelf_id: ShelfId | None, activity_type: str, *, snapshot: Snapshot, moment: Millis
+) -> Activity:
+    return await tx.one(
+        Activity,
+        q.add_activity,
+        tenant_id=tenant_id,
+        shelf_id=shelf_id,
+        activity_type=activity_type,
+        resource_type=snapshot.resource_type,
+        snapshot=snapshot,
+        moment=moment,
+    )
+
+
+async def list_activity_tx(tx: Tx, tenant_id: TenantId, part: Slice) -> tuple[list[Activity], int]:
+    """The tenant's, newest first, and how many there are in all."""
+    rows = await tx.many(Activity, q.list_activity, tenant_id=tenant_id, most=part.most, skip=part.skip)
+    return rows, await tx.one(int, q.count_activity, tenant_id=tenant_id)
+
+
+async def list_billable_activity_tx(tx: Tx, tenant_id: TenantId) -> list[Activity]:
+    """What changed the tenant's costs and is not billed, oldest first."""
+    return await tx.bulk(Activity, q.list_billable_activity, [[kind] for kind in BILLABLE], tenant_id=tenant_id)
+
+
+async def get_latest_shelf_activity_before_tx(
+    tx: Tx, shelf_id: ShelfId, before: Millis, before_id: ActivityId = NONE
+) -> Activity | None:
+    """What the shelf was like strictly before this moment; None when it did not exist."""
+    return await tx.maybe(
+        Activity, q.get_latest_shelf_activity_before, shelf_id=shelf_id, before=before, before_id=before_id
+    )
+
+
+async def mark_activity_billed_tx(tx: Tx, activity_id: ActivityId, now: Millis) -> bool:
+    """Claim it; False when it was billed already, and then nothing may be charged for it."""
+    return await tx.run(q.mark_activity_billed, id=activity_id, now=now) > 0
