@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tsuzuki import __version__
+from tsuzuki.cli.copying import copy_database
 from tsuzuki.cli.lists import export, import_
 from tsuzuki.cli.migrate import migrate
 from tsuzuki.cli.people import token, user
@@ -19,7 +20,7 @@ from tsuzuki.cli.work import work
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.settings import BadSetting
 
-COMMANDS = (serve, work, migrate, settings, user, token, poll, source, import_, export)
+COMMANDS = (serve, work, migrate, copy_database, settings, user, token, poll, source, import_, export)
 
 
 class _Misconfigured(click.ClickException):

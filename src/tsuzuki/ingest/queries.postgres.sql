@@ -20,3 +20,9 @@ insert into series_search (series_id, document)
 select cast(value ->> 'id' as bigint), cast(value ->> 'vector' as tsvector)
 from json_each(cast(:rows as text))
 on conflict (series_id) do update set document = excluded.document;
+
+-- name: index_chapters
+insert into chapter_search (chapter_id, document)
+select cast(value ->> 'id' as bigint), cast(value ->> 'vector' as tsvector)
+from json_each(cast(:rows as text))
+on conflict (chapter_id) do update set document = excluded.document;

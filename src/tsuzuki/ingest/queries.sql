@@ -106,6 +106,11 @@ insert or replace into series_search (rowid, title, body)
 select cast(value ->> 'id' as bigint), value ->> 'title', value ->> 'body'
 from json_each(cast(:rows as text));
 
+-- name: index_chapters
+insert or replace into chapter_search (rowid, title, body)
+select cast(value ->> 'id' as bigint), value ->> 'title', value ->> 'body'
+from json_each(cast(:rows as text));
+
 -- name: watch_exists
 -- inline: by primary key
 select id from watch where id = :id;

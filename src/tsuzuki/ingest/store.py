@@ -25,6 +25,17 @@ class Keyed(Protocol):
 K = TypeVar("K", bound=Keyed)
 
 
+class Worded(Protocol):
+    """Anything whose title and content are indexed under an item's number."""
+
+    @property
+    def id(self) -> ItemId: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+
+
 class NewChapter(msgspec.Struct, frozen=True):
     """A logical chapter as a harvest shows it."""
 
@@ -117,9 +128,13 @@ class StoredItem(msgspec.Struct, frozen=True):
 async def upsert_chapters_tx(
     tx: Tx, series_id: SeriesId, found: Iterable[NewChapter], now: Millis
 ) -> list[StoredChapter]:
-    """Store chapters; what comes back is what was inserted or changed."""
+    """Store chapters and index the words of those that have a title; what comes back was inserted or changed."""
     await tx.run(q.hold_ingest, name=f"series-{series_id}")
-    return await tx.bulk(StoredChapter, q.upsert_chapters, last_of_each(found), series_id=series_id, now=now)
+    stored = await tx.bulk(StoredChapter, q.upsert_chapters, last_of_each(found), series_id=series_id, now=now)
+    titled = [document(tx.engine, chapter.id, tokens(chapter.title), ()) for chapter in stored if chapter.title]
+    if titled:
+        await tx.bulk(int, q.index_chapters, titled)
+    return stored
 
 
 async def raise_latest_tx(tx: Tx, series_id: SeriesId, *, number: str, number_sort: int, now: Millis) -> bool:
@@ -143,9 +158,14 @@ async def upsert_items_tx(tx: Tx, feed_id: FeedId, found: Iterable[NewItem], now
     rows = [_item_row(item) for item in last_of_each(found)]
     stored = await tx.bulk(StoredItem, q.upsert_items, rows, feed_id=feed_id, now=now)
     if stored:
-        words = [document(tx.engine, item.id, tokens(item.title), tokens(text_of(item.content))) for item in stored]
-        await tx.bulk(int, q.index_items, words)
+        await index_items_tx(tx, stored)
     return stored
+
+
+async def index_items_tx(tx: Tx, items: Iterable[Worded]) -> None:
+    """Index the words of items."""
+    words = [document(tx.engine, item.id, tokens(item.title), tokens(text_of(item.content))) for item in items]
+    await tx.bulk(int, q.index_items, words)
 
 
 async def index_series_tx(tx: Tx, series_id: SeriesId, *, titles: Sequence[str], description: str) -> None:

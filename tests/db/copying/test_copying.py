@@ -9,9 +9,11 @@ import asyncpg
 import pytest
 
 from tests.databases import empty
+from tests.db.copying.builders import NOW, filled
 from tests.scale import scaled
 from tsuzuki.db import Database, DatabaseOptions
 from tsuzuki.db.copying import copier as copier_module
+from tsuzuki.db.copying import words as words_module
 from tsuzuki.db.copying.copier import Differs, Step, open_copier
 from tsuzuki.db.copying.service import copy_database
 from tsuzuki.db.copying.tables import in_order, tables_of
@@ -19,40 +21,8 @@ from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.sqlite_file import connect
 
-NOW = 1_771_761_600_000
 pytestmark = pytest.mark.soak
 ITEMS = scaled(3_000, 100_000)
-
-FILL = """
-insert into tenant (id, public_id, name, anchor_at, created_at, updated_at) values (7, zeroblob(16), '続き', 1, 2, 3);
-insert into shelf (id, public_id, tenant_id, name, plan, created_at, updated_at)
-  values (8, randomblob(16), 7, 'mine', 'self-hosted', 1, 2);
-insert into user_account (id, public_id, tenant_id, default_shelf_id, username, role, created_at, updated_at)
-  values (9, randomblob(16), 7, 8, 'reader', 'reader', 1, 2);
-insert into source (uid, name, slug, base_url, connector, config, created_at, updated_at)
-  values (9223372036854775807, 'S', 's', 'https://s.example', 'org.example.s', '{"b": [1, 2.5], "a": null}', 1, 2);
-insert into source_meta (source_id, key, value) select id, 'key', 'a "value"' from source;
-insert into series (id, public_id, title, match_key, is_nsfw, created_at, updated_at)
-  values (3, randomblob(16), 'One', 'one', 1, 1, 2), (4, randomblob(16), 'Two', 'two', 0, 1, 2);
-delete from series where id = 4;
-insert into series_source (series_id, source_id, source_key, url, genres, created_at, updated_at)
-  select 3, id, 'k', 'https://s.example/k', '["a","b"]', 1, 2 from source;
-insert into chapter (id, series_id, key, number, number_sort, first_seen_at, updated_at)
-  values (11, 3, '1.5', '1.5', 1500000, 1, 1);
-insert into feed (id, link, title, created_at, updated_at) values (5, 'https://f.example/', 'F', 1, 2);
-insert into watch (id, feed_id, host, next_check_at, created_at) values (6, 5, 'f.example', 9, 1);
-insert into item (feed_id, key, title, content, sort_at, categories, content_hash, created_at)
-  with recursive n (n) as (select 1 union all select n + 1 from n where n < ITEMS)
-  select 5, 'k' || n, 'Item ' || n, '<p>' || n || '</p>', n, '["x"]', randomblob(32), n from n;
-insert into entry (shelf_id, feed_id, item_id, unread, sort_at, created_at)
-  select 8, 5, id, id % 3 = 0, sort_at, 1 from item where id <= 1000;
-insert into entry (shelf_id, series_id, chapter_id, sort_at, created_at) values (8, 3, 11, 1, 1);
-insert into progress (shelf_id, chapter_id, page, furthest_page, is_read, updated_at) values (8, 11, 3, 4, 0, 1);
-insert into crawl_log (id, job_id, level, message, meta, created_at)
-  values (randomblob(16), 1, 'info', 'hi', '{"n":1}', NOW);
-insert into task (queue, key, payload, run_at, created_at) values ('q', 'k', '{"a":1}', 1, 1);
-delete from task;
-"""
 
 
 @pytest.fixture
@@ -62,12 +32,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def source(file) -> DatabaseOptions:
-    options = DatabaseOptions(f"sqlite://{file}")
-    await migrate(options, now=NOW)
-    connection = connect(file)
-    connection.execute(FILL.replace("ITEMS", str(ITEMS)).replace("NOW", str(NOW)))
-    connection.close()
-    return options
+    return await filled(file, ITEMS, NOW)
 
 
 @pytest.fixture
@@ -158,6 +123,24 @@ async def test_a_copy_that_was_interrupted_is_finished_by_the_next_run_and_not_s
     assert next(step.rows for step in steps if step.table == "item") >= 900
     assert await values(target, "select count(*), count(distinct key) from item") == [(ITEMS, ITEMS)]
     await migrate(target, now=NOW)
+
+
+async def test_a_series_is_found_by_titles_that_only_the_index_knows(source, target, file, monkeypatch):
+    monkeypatch.setattr(words_module, "CHUNK", 1)
+    connection = connect(file)
+    connection.execute("insert into series_search (rowid, title, body) values (3, 'one ワン', 'first of all first')")
+    connection.execute("insert into chapter_search (rowid, title, body) values (11, 'the end', '')")
+    connection.execute("insert into chapter (id, series_id, key, first_seen_at, updated_at) values (12, 3, 'x', 1, 1)")
+    connection.execute("insert into chapter_search (rowid, title, body) values (12, 'after the end', '')")
+    connection.close()
+    await copy(source, target)
+    assert await values(target, "select document::text from series_search") == [
+        ("'all':6 'first':4,7 'of':5 'one':1A 'ワン':2A",)
+    ]
+    assert await values(target, "select chapter_id, document::text from chapter_search order by 1") == [
+        (11, "'end':2A 'the':1A"),
+        (12, "'after':1A 'end':3A 'the':2A"),
+    ]
 
 
 async def test_a_row_that_differs_afterwards_is_found(source, target, file):

@@ -13,6 +13,7 @@ import msgspec
 from tsuzuki.db.copying import ledger
 from tsuzuki.db.copying.checksums import Sum, Summing
 from tsuzuki.db.copying.tables import Table, converter, tables_of
+from tsuzuki.db.copying.words import copy_words
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.postgres import connect_once
 from tsuzuki.db.sqlite_file import connect
@@ -67,6 +68,7 @@ class Copier:
         rows = 0
         for table in tables:
             rows += await self._copy_table(table)
+        await copy_words(self._source, self._target)
         return Copied(len(tables), rows, resumed)
 
     async def finish(self) -> None:
@@ -147,7 +149,7 @@ class Copier:
 @asynccontextmanager
 async def open_copier(source: Path, target_url: str, watch: Watch) -> AsyncIterator[Copier]:
     """A copier between this file and this server; the file is seen as it is now, whatever happens to it."""
-    file = await asyncio.to_thread(connect, source, read_only=True)
+    file = await asyncio.to_thread(connect, source)
     try:
         server = await connect_once(target_url)
         try:
