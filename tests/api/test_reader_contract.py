@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.api.library import Library, Reader, a_library
-from tests.builders import stored_series
+from tests.builders import NOON, a_new_chapter, stored_series
 from tests.delivery.builders import follow, release
 from tests.net.builders import answer
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.ingest.store import index_series_tx, upsert_chapters_tx
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import DAY
 
@@ -441,7 +442,9 @@ async def test_search(library, me):
     assert len(found["items"]) == 2
     assert found["items"][0].keys() >= {"id", "feed_id", "title", "pub_date", "snippet"}
     assert found["items"][0]["snippet"] == "Words of <mark>fish</mark>"
-    assert found["series"] == []
+    assert found["feeds"][0]["snippet"] == "<mark>Fish</mark> Daily"
+    assert found["feeds"][0].keys() >= FEED
+    assert (found["series"], found["chapters"]) == ([], [])
     assert len((await me.get("/search?q=fish+feed:daily"))["items"]) == 1
     assert len((await me.get("/search?q=fish+feed:nope"))["items"]) == 0
     assert len((await me.get("/search?q=item+-cat"))["items"]) == 2
@@ -456,7 +459,25 @@ async def test_search(library, me):
     assert len((await me.get("/search?q=before:2001"))["items"]) == 0
     await me.get("/search", expect=400)
     await me.get("/search?q=", expect=400)
-    assert await other.get("/search?q=fish") == {"feeds": [], "items": [], "series": []}
+    assert await other.get("/search?q=fish") == {"feeds": [], "items": [], "series": [], "chapters": []}
+
+
+async def test_search_finds_series_and_chapters_in_the_same_answer(library, me):
+    await me.follow(library.press.publish("/a", "elf", title="Elf News"), 1)
+    db = library.town.db
+    shelf = await db.read(lambda tx: tx.one(ShelfId, q.shelf_with_entries))
+    series = await stored_series(db, "Frieren")
+    await db.with_tx(lambda tx: index_series_tx(tx, series, titles=["Frieren"], description="An elf walks on."))
+    await db.with_tx(lambda tx: upsert_chapters_tx(tx, series, [a_new_chapter(7, title="The elf's village")], NOON))
+    found = await me.get("/search?q=elf")
+    assert [len(found[kind]) for kind in ("feeds", "items", "series", "chapters")] == [1, 1, 1, 0]
+    assert found["series"][0].keys() >= {"id", "title", "author", "cover_url", "snippet"}
+    await follow(db, shelf, series)
+    [chapter] = (await me.get("/search?q=elf"))["chapters"]
+    assert (chapter["series_title"], chapter["number"], chapter["title"]) == ("Frieren", "7", "The elf's village")
+    assert chapter["series_id"] == found["series"][0]["id"]
+    assert chapter["snippet"] == "Frieren · 7 · The <mark>elf</mark>&#x27;s village"
+    assert [one["id"] for one in (await me.get("/search?q=frieren+7"))["chapters"]] == [chapter["id"]]
 
 
 # -- bookmarks

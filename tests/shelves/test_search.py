@@ -2,11 +2,13 @@
 
 import pytest
 
-from tests.builders import NOON, a_new_item, put_on_shelf, stored_feed, stored_series, stored_shelf
+from tests.builders import NOON, a_new_chapter, a_new_item, put_on_shelf, stored_feed, stored_series, stored_shelf
+from tests.delivery.builders import a_reader
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import index_series_tx, upsert_items_tx
+from tsuzuki.ingest.store import index_series_tx, upsert_chapters_tx, upsert_items_tx
 from tsuzuki.model.ids import EntryId
 from tsuzuki.model.times import Millis
+from tsuzuki.shelves.search.service import Search
 from tsuzuki.shelves.store import mark_entries_tx, search_items_tx, search_series_tx
 
 ITEMS = {
@@ -96,6 +98,8 @@ select (select count(*) from item_search_data) * 1000000 + coalesce(sum(length(b
 select id from entry where shelf_id = :shelf_id;
 -- name: drop_item
 delete from item where title = :title;
+-- name: drop_chapter
+delete from chapter where title = :title;
 """,
     """
 -- name: index_state
@@ -127,3 +131,64 @@ async def test_a_series_is_found_by_any_of_its_titles(db):
     for query in ("frieren", "フリーレン", "送の", "elf"):
         hits = await db.read(lambda tx, query=query: search_series_tx(tx, query))
         assert ([hit.id for hit in hits], query) == ([series], query)
+
+
+async def a_series(db, title, chapters):
+    """A series whose chapters, by number, have these titles."""
+    series = await stored_series(db, title)
+    await db.with_tx(lambda tx: index_series_tx(tx, series, titles=[title], description="About an elf."))
+    new = [a_new_chapter(number, title=name) for number, name in chapters.items()]
+    await db.with_tx(lambda tx: upsert_chapters_tx(tx, series, new, NOON))
+    return series
+
+
+async def found_chapters(db, shelf, text):
+    results = await Search(db).find(shelf, text, 10)
+    return [(found.hit.series_title, found.hit.number) for found in results.chapters]
+
+
+async def test_chapters_of_followed_series_are_found_by_their_titles_and_their_numbers(db):
+    frieren = await a_series(db, "Frieren", {1: "The journey's end", 2: "", 3: "The priest's lie"})
+    other = await a_series(db, "One Piece", {1: "Dawn", 3: ""})
+    unfollowed = await a_series(db, "Elsewhere", {3: "Journey to the lie"})
+    shelf = await a_reader(db, series=[frieren, other])
+    for text, expected in (
+        ("journey", [("Frieren", "1")]),
+        ("jour*", [("Frieren", "1")]),
+        ('"the priest"', [("Frieren", "3")]),
+        ("the -priest", [("Frieren", "1")]),
+        ("frieren 2", [("Frieren", "2")]),
+        ("frieren chapter 03", [("Frieren", "3")]),
+        ("elf 1", [("One Piece", "1"), ("Frieren", "1")]),
+        ("elf -about 1", []),
+        ("frieren 9", []),
+        ("elsewhere 3", []),
+        ("-frieren", []),
+    ):
+        found = await found_chapters(db, shelf, text)
+        assert (sorted(found), text) == (sorted(expected), text)
+    assert set(await found_chapters(db, shelf, "3")) == {("Frieren", "3"), ("One Piece", "3")}
+    stranger = await a_reader(db, series=[unfollowed])
+    assert await found_chapters(db, stranger, "journey") == [("Elsewhere", "3")]
+    assert await found_chapters(db, await a_reader(db), "journey") == []
+
+
+async def test_a_chapters_snippet_names_its_series_and_marks_what_was_sought(db):
+    series = await a_series(db, "Tom & Jerry", {7: "A <b>mouse</b> trap"})
+    shelf = await a_reader(db, series=[series])
+    [found] = (await Search(db).find(shelf, "mouse", 5)).chapters
+    assert found.snippet == "Tom &amp; Jerry · 7 · A &lt;b&gt;<mark>mouse</mark>&lt;/b&gt; trap"
+    [found] = (await Search(db).find(shelf, "jerry 7", 5)).chapters
+    assert found.snippet.startswith("Tom &amp; <mark>Jerry</mark> · <mark>7</mark> · A")
+
+
+async def test_a_chapter_whose_title_changed_or_that_is_gone_is_found_by_nothing_old(db):
+    series = await a_series(db, "Frieren", {1: "Elephant"})
+    shelf = await a_reader(db, series=[series])
+    new = [a_new_chapter(1, title="Giraffe")]
+    await db.with_tx(lambda tx: upsert_chapters_tx(tx, series, new, NOON))
+    assert await found_chapters(db, shelf, "elephant") == []
+    assert await found_chapters(db, shelf, "giraffe") == [("Frieren", "1")]
+    await db.with_tx(lambda tx: tx.run(q.drop_chapter, title="Giraffe"))
+    await a_series(db, "Later", {1: ""})  # on SQLite its chapter gets the row that became free
+    assert await found_chapters(db, shelf, "giraffe") == []

@@ -3,7 +3,7 @@
 import pytest
 
 from tsuzuki.model.times import from_iso
-from tsuzuki.shelves.search.policy import is_named, parse_search, snippet
+from tsuzuki.shelves.search.policy import best_snippet, is_named, parse_search, snippet
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,46 @@ def test_a_search_is_read_as_people_mean_it(text, words, rest):
 )
 def test_a_snippet_shows_the_hits(markup, search, expected):
     assert snippet(markup, parse_search(search)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "words"),
+    [
+        ("frieren 45", "45", ["frieren"]),
+        ("45 frieren", "45", ["frieren"]),
+        ("frieren 045", "45", ["frieren"]),
+        ("frieren ch. 45.50", "45.5", ["frieren"]),
+        ("Frieren Chapter 45", "45", ["frieren"]),
+        ("frieren #45", "45", ["frieren"]),
+        ("葬送 第45話", "45", ["葬送"]),
+        ("frieren ４５", "45", ["frieren"]),
+        ("86 12", "12", ["86"]),
+        ("45", "45", []),
+        ("frieren", None, []),
+        ("frieren -45", None, []),
+        ("20th century boys", None, []),
+        ('"frieren 45"', None, []),
+        ("frieren 45 before:2026", "45", ["frieren"]),
+        ("1234567890123", None, []),
+    ],
+)
+def test_r2_a_number_is_a_chapters(text, number, words):
+    chapter = parse_search(text).chapter
+    assert (None if chapter is None else chapter.number) == number
+    assert [token for term in (chapter.terms if chapter else ()) for token in term.tokens] == words
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (("Nothing", "A fish & chips"), "A <mark>fish</mark> &amp; chips"),
+        (("<b>fish</b>",), "&lt;b&gt;<mark>fish</mark>&lt;/b&gt;"),
+        (("", "Nothing", "of it"), "Nothing"),
+        ((), ""),
+    ],
+)
+def test_the_text_with_a_hit_is_shown_and_plain_text_stays_plain(texts, expected):
+    assert best_snippet(parse_search("fish"), *texts) == expected
 
 
 HOSTILE = [

@@ -14,7 +14,7 @@ from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import Time, shown
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
-from tsuzuki.shelves.search.service import FoundItem, FoundSeries, Search
+from tsuzuki.shelves.search.service import FoundChapter, FoundFeed, FoundItem, FoundSeries, Search
 
 
 class SearchQuery(ShelfQuery, frozen=True, kw_only=True):
@@ -35,6 +35,12 @@ class FoundItemView(msgspec.Struct, frozen=True, kw_only=True):
     snippet: str
 
 
+class FoundFeedView(FeedView, frozen=True, kw_only=True):
+    """A feed of the shelf; `snippet` is its name or address with the hits in `<mark>`."""
+
+    snippet: str
+
+
 class FoundSeriesView(msgspec.Struct, frozen=True, kw_only=True):
     """A series, followed or not."""
 
@@ -42,25 +48,45 @@ class FoundSeriesView(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     author: str | None
     cover_url: str | None
+    snippet: str
+
+
+class FoundChapterView(msgspec.Struct, frozen=True, kw_only=True):
+    """A chapter of a series that the shelf follows, by its title or its number; `snippet` names its series too."""
+
+    id: str
+    series_id: str
+    series_title: str
+    number: str | None
+    volume: str | None
+    title: str
+    published_at: Time | None
+    snippet: str
 
 
 class ResultsView(msgspec.Struct, frozen=True):
     """What was found, each kind best first."""
 
-    feeds: list[FeedView]
+    feeds: list[FoundFeedView]
     items: list[FoundItemView]
     series: list[FoundSeriesView]
+    chapters: list[FoundChapterView]
 
 
 async def search(query: SearchQuery, caller: Caller, oneself: Oneself, searching: Search) -> ResultsView:
-    """Feeds, items and series in one answer."""
+    """Feeds, items, series and chapters in one answer; a number is a chapter's: `frieren 45`."""
     shelf = await query.pick(caller, oneself)
     found = await searching.find(shelf.id, query.q, query.limit)
     return ResultsView(
-        [feed_view(feed) for feed in found.feeds],
+        [_feed(feed) for feed in found.feeds],
         [_item(item) for item in found.items],
         [_series(series) for series in found.series],
+        [_chapter(chapter) for chapter in found.chapters],
     )
+
+
+def _feed(found: FoundFeed) -> FoundFeedView:
+    return FoundFeedView(**msgspec.structs.asdict(feed_view(found.feed)), snippet=found.snippet)
 
 
 def _item(item: FoundItem) -> FoundItemView:
@@ -75,7 +101,27 @@ def _item(item: FoundItem) -> FoundItemView:
 
 
 def _series(series: FoundSeries) -> FoundSeriesView:
-    return FoundSeriesView(id=show_id(series.id), title=series.title, author=series.author, cover_url=series.cover_url)
+    return FoundSeriesView(
+        id=show_id(series.id),
+        title=series.title,
+        author=series.author,
+        cover_url=series.cover_url,
+        snippet=series.snippet,
+    )
+
+
+def _chapter(found: FoundChapter) -> FoundChapterView:
+    hit = found.hit
+    return FoundChapterView(
+        id=str(hit.id),
+        series_id=show_id(hit.series_id),
+        series_title=hit.series_title,
+        number=hit.number,
+        volume=hit.volume,
+        title=hit.title,
+        published_at=shown(hit.published_at),
+        snippet=found.snippet,
+    )
 
 
 _read = declaring("search", Access.READ)

@@ -15,7 +15,8 @@ order by hit.score desc, item.id desc
 limit :most;
 
 -- name: search_series
-select series.id, series.public_id, series.title, series.author, series.cover_url, series.last_chapter_at
+select series.id, series.public_id, series.title, series.author, series.cover_url, series.last_chapter_at,
+  series.description
 from (
   select series_search.series_id as id, ts_rank(series_search.document, cast(:match as tsquery)) as score
   from series_search

@@ -35,6 +35,7 @@ class SeriesHit(msgspec.Struct, frozen=True):
     author: str | None
     cover_url: str | None
     last_chapter_at: Millis | None
+    description: str | None
 
 
 class Narrowed(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from unicodedata import normalize
 
 import msgspec
 
+from tsuzuki.model.numbers import number_key, parse_number
 from tsuzuki.model.times import Millis, from_datetime
 from tsuzuki.model.tokens import Term, parse_terms, text_of, tokens
 
@@ -17,8 +18,19 @@ AROUND = 80
 LONGEST_SNIPPET = 240
 
 _OPERATOR = re.compile(r'(?<!\S)(feed|is|before):(?:"([^"]*)"|(\S+))', re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"(?<!\S)(?:ch(?:ap(?:ter)?)?\.?[^\S\n]*|episode[^\S\n]*|ep\.?[^\S\n]*|\#|第)?(\d{1,7}(?:\.\d{1,6})?)[話章回]?(?!\S)",
+    re.IGNORECASE,
+)
 _DAY = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")
 _SPACES = re.compile(r"\s+")
+
+
+class Numbered(msgspec.Struct, frozen=True):
+    """A chapter by its number (R2), and the words of its series."""
+
+    number: str
+    terms: tuple[Term, ...]
 
 
 class Sought(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +42,7 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
     unread: bool | None = None
     saved: bool | None = None
     before: Millis | None = None
+    chapter: Numbered | None = None
 
     @property
     def wanted(self) -> list[Term]:
@@ -48,7 +61,18 @@ def parse_search(text: str) -> Sought:
         return " " if said else match[0].replace(":", " ")
 
     words = _OPERATOR.sub(take, text)
-    return msgspec.structs.replace(Sought(terms=tuple(parse_terms(words))), **found)
+    return msgspec.structs.replace(Sought(terms=tuple(parse_terms(words)), chapter=_numbered(words)), **found)
+
+
+def _numbered(text: str) -> Numbered | None:
+    """`frieren 45`, `ch. 45.5 frieren`, `第45話`: the last number is the chapter's."""
+    folded = normalize("NFKC", text)
+    found = list(_NUMBERED.finditer(folded))
+    number = parse_number(found[-1][1]) if found else None
+    if number is None:
+        return None
+    rest = f"{folded[: found[-1].start()]} {folded[found[-1].end() :]}"
+    return Numbered(number_key(number), tuple(parse_terms(rest)))
 
 
 def _operator(name: str, value: str) -> dict[str, object]:
@@ -89,6 +113,12 @@ def _stands(term: Term, words: list[str]) -> bool:
         if term.prefix and part[:-1] == term.tokens[:-1] and part[-1].startswith(term.tokens[-1]):
             return True
     return False
+
+
+def best_snippet(sought: Sought, *texts: str) -> str:
+    """The snippet of the first text, plain and not markup, that holds a hit; else of the first that is not empty."""
+    shown = [snippet(escape(text), sought) for text in texts if text]
+    return next((each for each in shown if "<mark>" in each), shown[0] if shown else "")
 
 
 def snippet(markup: str, sought: Sought) -> str:
