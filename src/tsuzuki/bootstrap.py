@@ -24,6 +24,8 @@ from tsuzuki.api.about import About
 from tsuzuki.api.build import build_api
 from tsuzuki.api.feeds import Door
 from tsuzuki.api.gate import AccountsGate
+from tsuzuki.catalogue.services import Catalogue, Ttls, build_catalogue
+from tsuzuki.catalogue.services import Ground as CatalogueGround
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
 from tsuzuki.crawl.services import Crawling, build_crawling
@@ -43,14 +45,14 @@ from tsuzuki.edge.stack import build_app
 from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId, uuid7
-from tsuzuki.model.times import HOUR, SECOND, Millis
+from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.polling.shelving import ForShelves
 from tsuzuki.queue.station import Timed
 from tsuzuki.settings import Settings
 from tsuzuki.shelves.ground import Ground as ShelvesGround
 from tsuzuki.shelves.services import Reading, build_reading
-from tsuzuki.way import QUEUES, Way, client_options, crew, open_way
+from tsuzuki.way import QUEUES, Way, client_options, crew, folder_of, open_way
 from tsuzuki.web.build import build_web
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import Site
@@ -76,6 +78,7 @@ class Tsuzuki(msgspec.Struct, frozen=True):
     accounts: Accounts
     reading: Reading
     crawling: Crawling
+    catalogue: Catalogue
     way: Way
     channels: Channels
     events: Events
@@ -180,6 +183,8 @@ async def open_tsuzuki(
         way = await parts.enter_async_context(open_way(settings, db, clock=clock, redis=redis))
         accounts = accounts_of(settings, db, clock)
         reading = reading_of(way, db, clock)
+        catalogue = catalogue_of(settings, way, db, clock)
+        parts.push_async_callback(catalogue.close)
         loops = crew(
             way,
             settings,
@@ -191,6 +196,7 @@ async def open_tsuzuki(
             chores=[
                 Chore(name="expired sessions", every=HOUR, work=accounts.forget_old),
                 Chore(name="entries beyond retention", every=HOUR, work=reading.subscriptions.prune),
+                Chore(name="old listings", every=DAY, at=Millis(5 * HOUR), work=catalogue.forget_old),
             ],
         )
         asked = probes(
@@ -211,6 +217,7 @@ async def open_tsuzuki(
             Channels: channels,
             **reading.by_type(),
             **crawling.by_type(),
+            **catalogue.by_type(),
             Cache: way.cache,
             Registry: way.outside.registry,
         }
@@ -222,6 +229,7 @@ async def open_tsuzuki(
             accounts=accounts,
             reading=reading,
             crawling=crawling,
+            catalogue=catalogue,
             way=way,
             channels=channels,
             events=events,
@@ -255,6 +263,21 @@ def crawling_of(settings: Settings, way: Way, db: Database, clock: Clock) -> Cra
         due=partial(way.bell.ring, POLL_BELL),
     )
     return build_crawling(ground)
+
+
+def catalogue_of(settings: Settings, way: Way, db: Database, clock: Clock) -> Catalogue:
+    """The services of browsing."""
+    ground = CatalogueGround(
+        db=db,
+        clock=clock,
+        new_id=partial(_new_id, clock),
+        registry=way.outside.registry,
+        driver=way.outside.driver,
+        folder_of=folder_of,
+        ring=way.bell.ring,
+        ttls=Ttls(settings.manga_list_ttl, settings.manga_detail_ttl, settings.chapter_list_ttl),
+    )
+    return build_catalogue(ground)
 
 
 def _open_events(parts: AsyncExitStack, way: Way, db: Database, clock: Clock) -> Events:
