@@ -12,6 +12,8 @@ from tsuzuki.api import (
     about,
     auditlog,
     bookmarks,
+    catalogue,
+    catalogue_series,
     channels,
     comics,
     crawler_health,
@@ -64,6 +66,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *crawler_jobs.ENDPOINTS,
     *comics.ENDPOINTS,
     *deadletters.ENDPOINTS,
+    *catalogue.ENDPOINTS,
+    *catalogue_series.ENDPOINTS,
 )
 """A domain's module is added here; `bootstrap` adds the services that its handlers name."""
 

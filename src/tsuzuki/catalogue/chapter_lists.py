@@ -1,6 +1,6 @@
 """The chapters of a series on its source. What a refresh finds goes through ingest, so that followers hear of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from tsuzuki.catalogue.calling import Calls, NotCalled
 from tsuzuki.catalogue.details import SWITCHED_OFF, manga_tx
@@ -9,12 +9,11 @@ from tsuzuki.catalogue.rows import ChapterTarget, ListedRelease, Manga
 from tsuzuki.catalogue.store import chapter_target_tx, chapters_age_tx, chapters_fetched_tx, list_releases_tx
 from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.db import Database, Tx
-from tsuzuki.db.errors import DatabaseError
 from tsuzuki.delivery.fanout import NOTHING, Delivered
-from tsuzuki.ingest.service import ChapterIngest
+from tsuzuki.ingest.service import OF_ITS_CONTENT, ChapterIngest
 from tsuzuki.ingest.tasks import CHAPTERS, LARGEST_BATCH, ChapterBatch, ReleaseFound, in_order, release_hash
 from tsuzuki.model.errors import NotFound, ShapeChanged
-from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.ids import ReleaseId, ShelfId
 from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.store import known_releases_tx
@@ -22,6 +21,13 @@ from tsuzuki.queue.store import enqueue_tx
 from tsuzuki.sources.sites.rows import Source
 
 Releases = list[ListedRelease]
+KeptOf = Callable[[ShelfId, Sequence[ReleaseId]], Awaitable[Collection[ReleaseId]]]
+"""Which of these releases a shelf keeps for reading without their source."""
+
+
+async def none_kept(_shelf_id: ShelfId, _releases: Sequence[ReleaseId]) -> Collection[ReleaseId]:
+    """Where nothing is kept."""
+    return ()
 
 
 class ChapterLists:
@@ -36,6 +42,7 @@ class ChapterLists:
         clock: Callable[[], Millis],
         ttl: Millis,
         ring: Callable[..., None],
+        kept_of: KeptOf = none_kept,
     ) -> None:
         self._db = db
         self._calls = calls
@@ -43,6 +50,7 @@ class ChapterLists:
         self._clock = clock
         self._ttl = ttl
         self._ring = ring
+        self._kept_of = kept_of
         self._ingest = ChapterIngest(db, clock=clock, after_commit=lambda delivered: ring(*delivered.bells))
 
     async def list(self, manga_id: int, shelf_id: ShelfId, *, refresh: bool = False) -> Answered[Releases]:
@@ -55,6 +63,10 @@ class ChapterLists:
             ttl=self._ttl,
         )
         return await self._keeper.answer(question, refresh=refresh)
+
+    async def kept_of(self, shelf_id: ShelfId, releases: Sequence[ListedRelease]) -> Collection[ReleaseId]:
+        """Which of them the shelf keeps for reading without their source."""
+        return await self._kept_of(shelf_id, [release.id for release in releases])
 
     async def _kept(self, manga: Manga, shelf_id: ShelfId) -> Kept[Releases]:
         async def look(tx: Tx) -> Kept[Releases]:
@@ -105,7 +117,7 @@ class ChapterLists:
 
         try:
             delivered = await self._db.with_tx(store)
-        except (DatabaseError, ValueError):
+        except OF_ITS_CONTENT:
             delivered = await self._db.with_tx(enqueue)
             self._ring(CHAPTERS.name)
         self._ring(*delivered.bells)

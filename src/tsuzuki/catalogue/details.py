@@ -26,6 +26,7 @@ from tsuzuki.sources.comics.policy import is_matchable, match_key
 from tsuzuki.sources.comics.store import matching_comic_tx
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.store import find_source_tx
+from tsuzuki.sources.store import hold_shape_tx
 
 NO_MANGA = "There is no such series."
 SWITCHED_OFF = "This series is switched off at this source."
@@ -80,6 +81,8 @@ async def manga_tx(tx: Tx, manga_id: int, shelf_id: ShelfId | None) -> tuple[Man
 async def _save_tx(tx: Tx, source: Source, manga: Manga, found: SeriesDetails, *, now: Millis) -> None:
     title = found.title or manga.title
     key = match_key(title, found.author)
+    if _may_move(manga, key):
+        await hold_shape_tx(tx)
     await save_details_tx(tx, manga.id, found, now)
     series_id = await _home_tx(tx, source, manga, key, now=now)
     await describe_series_tx(tx, series_id, found, match_key=key, now=now)
@@ -88,9 +91,14 @@ async def _save_tx(tx: Tx, source: Source, manga: Manga, found: SeriesDetails, *
         await index_series_tx(tx, series_id, titles=(title, *found.alt_titles), description=description)
 
 
+def _may_move(manga: Manga, key: str) -> bool:
+    """Only with its first details: what readers know by its series stays there."""
+    return not manga.is_initialized and is_matchable(key)
+
+
 async def _home_tx(tx: Tx, source: Source, manga: Manga, key: str, *, now: Millis) -> SeriesId:
     """The series that it belongs to: one that we know by title and author, as long as nothing hangs on its own yet."""
-    if manga.is_initialized or not is_matchable(key):
+    if not _may_move(manga, key):
         return manga.series_id
     known = await matching_comic_tx(tx, source.id, key)
     if known is None or not await hold_lonely_tx(tx, manga.series_id, manga.id):

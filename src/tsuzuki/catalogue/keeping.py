@@ -31,7 +31,8 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
 
     fetched_at: Millis | None
     fresh_until: Millis | None
-    is_stale: bool
+    age: Millis | None
+    is_stale: bool = False
     is_from_cache: bool
     error: str | None = None
     """Why it is stale, or not whole."""
@@ -84,7 +85,8 @@ class Keeper:
         except (SourceError, Unavailable) as error:
             if not kept.is_there:
                 raise
-            return Answered(kept.value, self._stale(kept, question.ttl, str(error)))
+            stale = self._freshness(kept, question.ttl, is_from_cache=True, trouble=str(error))
+            return Answered(kept.value, stale)
         kept = await question.look() if fetched is None else fetched
         return Answered(kept.value, self._freshness(kept, question.ttl, is_from_cache=False))
 
@@ -97,20 +99,16 @@ class Keeper:
             return None
         return await question.fetch()
 
-    def _freshness(self, kept: Kept[T], ttl: Millis | None, *, is_from_cache: bool) -> Freshness:
+    def _freshness(
+        self, kept: Kept[T], ttl: Millis | None, *, is_from_cache: bool, trouble: str | None = None
+    ) -> Freshness:
+        """`trouble` is why nothing fresher is to be had."""
+        fetched_at = kept.fetched_at
         return Freshness(
-            fetched_at=kept.fetched_at,
-            fresh_until=fresh_until(kept.fetched_at, ttl),
-            is_stale=False,
+            fetched_at=fetched_at,
+            fresh_until=fresh_until(fetched_at, ttl),
+            age=None if fetched_at is None else Millis(max(0, self._clock() - fetched_at)),
+            is_stale=trouble is not None,
             is_from_cache=is_from_cache,
-            error=kept.error,
-        )
-
-    def _stale(self, kept: Kept[T], ttl: Millis | None, error: str) -> Freshness:
-        return Freshness(
-            fetched_at=kept.fetched_at,
-            fresh_until=fresh_until(kept.fetched_at, ttl),
-            is_stale=True,
-            is_from_cache=True,
-            error=error,
+            error=trouble or kept.error,
         )

@@ -21,13 +21,13 @@ from tsuzuki.model.harvest import FoundSeries, SeriesPage
 from tsuzuki.model.ids import PublicId, SeriesSourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.policy import COLD
+from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
 from tsuzuki.sources.comics.policy import match_key
 from tsuzuki.sources.comics.service import watch_mapping_tx
 from tsuzuki.sources.comics.store import hold_matching_tx
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.store import add_series_source_tx, add_series_tx
 
-UNFOLLOWED = "nobody follows it"
 LONGEST_KEY = 1000
 LONGEST_URL = 2048
 LONGEST_TITLE = 512
@@ -64,7 +64,7 @@ class Shelver:
             raise Contention("Somebody mapped this series in the same moment.")
         await touch_listed_tx(tx, [(made, found)], now)
         await watch_mapping_tx(tx, made, url=found.url, base_url=source.base_url, priority=COLD, due_at=now, now=now)
-        await rest_unfollowed_tx(tx, made, reason=UNFOLLOWED, now=now)
+        await rest_unfollowed_tx(tx, made, reason=NOBODY_FOLLOWS, now=now)
         return made
 
 

@@ -6,7 +6,7 @@ import msgspec
 
 from tsuzuki.catalogue.browsing import Browsing
 from tsuzuki.catalogue.calling import Calls
-from tsuzuki.catalogue.chapter_lists import ChapterLists
+from tsuzuki.catalogue.chapter_lists import ChapterLists, KeptOf, none_kept
 from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.catalogue.conditional import Revalidating
 from tsuzuki.catalogue.details import Details
@@ -43,6 +43,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     folder_of: FolderOf
     ring: Callable[..., None]
     ttls: Ttls = Ttls()
+    kept_of: KeptOf = none_kept
     patience: float = PATIENCE
 
 
@@ -81,7 +82,9 @@ def build_catalogue(ground: Ground) -> Catalogue:
     return Catalogue(
         browsing=Browsing(db, calls, keeper, Shelver(ground.new_id), clock=clock, ttl=ttls.lists),
         details=Details(db, calls, keeper, clock=clock, ttl=ttls.details),
-        chapter_lists=ChapterLists(db, calls, keeper, clock=clock, ttl=ttls.chapters, ring=ground.ring),
+        chapter_lists=ChapterLists(
+            db, calls, keeper, clock=clock, ttl=ttls.chapters, ring=ground.ring, kept_of=ground.kept_of
+        ),
         chapters=Chapters(db, calls, keeper, clock),
         notes=Notes(db, clock),
         keeper=keeper,

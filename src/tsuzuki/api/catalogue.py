@@ -1,0 +1,169 @@
+"""Browsing sources: their lists, their filters, and what is noted about them."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.api.catalogue_views import (
+    FilterView,
+    ListMeta,
+    MangaView,
+    SourceView,
+    filter_view,
+    list_meta,
+    manga_view,
+    source_view,
+)
+from tsuzuki.api.crawler_sources import Number
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.forms import Body, PageNumber
+from tsuzuki.api.ids import number_in_path
+from tsuzuki.api.paging import PageQuery
+from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.api.views import Listing, PageMeta
+from tsuzuki.catalogue.browsing import Browsing, ListWish
+from tsuzuki.catalogue.notes import LONGEST_KEY, LONGEST_VALUE, Notes
+from tsuzuki.catalogue.rows import ListKind
+from tsuzuki.connectors.filters import FilterValue
+from tsuzuki.connectors.protocol import Connector
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.model.errors import Invalid, LimitExceeded, NotFound, Problem, Unavailable
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.sources.sites.rows import SourceFilter
+from tsuzuki.sources.sites.service import NO_SOURCE, Sources
+
+MOST_FILTERS = 500
+_FILTERS = 'filters must be a JSON list such as [{"name": "Status", "state": 1}]'
+
+_Values = Annotated[tuple[FilterValue, ...], Meta(max_length=MOST_FILTERS)]
+
+
+class SourcesQuery(PageQuery, frozen=True, kw_only=True):
+    """Which sources, by a part of the name, and which page of them."""
+
+    q: Annotated[str, Meta(max_length=200)] | None = None
+
+
+class BrowseQuery(ShelfQuery, frozen=True, kw_only=True):
+    """Which page; `refresh` asks the source whatever is stored."""
+
+    page: PageNumber = 1
+    refresh: bool = False
+
+
+class SearchQuery(BrowseQuery, frozen=True, kw_only=True):
+    """`filters` is JSON: a list of `{"name", "state"}`, with `"group"` where `/filters` has it in one."""
+
+    q: Annotated[str, Meta(max_length=200)] = ""
+    filters: Annotated[str, Meta(max_length=20_000)] = ""
+
+
+class NoteBody(Body, frozen=True, kw_only=True):
+    """A value under a key; null forgets it."""
+
+    key: Annotated[str, Meta(min_length=1, max_length=LONGEST_KEY)]
+    value: Annotated[str, Meta(max_length=LONGEST_VALUE)] | None
+
+
+async def list_sources(query: SourcesQuery, sources: Sources, registry: Registry) -> Listing[SourceView, PageMeta]:
+    """By id, those that are switched off too: what was fetched of them can still be read."""
+    rows, total = await sources.list(SourceFilter(text=query.q), query.part)
+    is_paused = await sources.paused_since() is not None
+    abilities = {
+        connector.info.id: connector.info.abilities for connector in registry if isinstance(connector, Connector)
+    }
+    views = [source_view(row, abilities.get(row.connector or ""), is_paused=is_paused) for row in rows]
+    return Listing(views, query.meta(total))
+
+
+async def list_popular(
+    *, site_id: Number, query: BrowseQuery, caller: Caller, oneself: Oneself, browsing: Browsing
+) -> Listing[MangaView, ListMeta]:
+    """One page of what most people want."""
+    return await _list(site_id, "popular", query, browsing, shelf_id=(await query.pick(caller, oneself)).id)
+
+
+async def list_latest(
+    *, site_id: Number, query: BrowseQuery, caller: Caller, oneself: Oneself, browsing: Browsing
+) -> Listing[MangaView, ListMeta]:
+    """One page of the series with the newest chapters."""
+    return await _list(site_id, "latest", query, browsing, shelf_id=(await query.pick(caller, oneself)).id)
+
+
+async def search_source(
+    *, site_id: Number, query: SearchQuery, caller: Caller, oneself: Oneself, browsing: Browsing
+) -> Listing[MangaView, ListMeta]:
+    """One page of what matches; filters without a text browse."""
+    return await _list(site_id, "search", query, browsing, shelf_id=(await query.pick(caller, oneself)).id)
+
+
+async def list_filters(site_id: Number, browsing: Browsing) -> list[FilterView]:
+    """What a search can be narrowed by."""
+    found = await browsing.filters(number_in_path(site_id, NO_SOURCE))
+    return [filter_view(entry) for entry in found]
+
+
+async def show_source_meta(site_id: Number, notes: Notes) -> dict[str, str]:
+    """What is noted about a source; secrets are `***`."""
+    return await notes.list(number_in_path(site_id, NO_SOURCE))
+
+
+async def set_source_meta(site_id: Number, body: NoteBody, caller: Caller, notes: Notes) -> dict[str, str]:
+    """All that is noted afterwards."""
+    number = number_in_path(site_id, NO_SOURCE)
+    await notes.set(caller.actor, number, body.key, body.value)
+    return await notes.list(number)
+
+
+async def _list(
+    site_id: str, kind: ListKind, query: BrowseQuery, browsing: Browsing, *, shelf_id: ShelfId
+) -> Listing[MangaView, ListMeta]:
+    text, filters = (query.q, query.filters) if isinstance(query, SearchQuery) else ("", "")
+    wish = ListWish(
+        kind=kind,
+        shelf_id=shelf_id,
+        page=query.page,
+        text=text,
+        filters=filter_values(filters),
+        refresh=query.refresh,
+    )
+    answered = await browsing.browse(number_in_path(site_id, NO_SOURCE), wish)
+    meta = list_meta(answered.freshness, page=query.page, has_next=answered.value.has_next)
+    return Listing([manga_view(manga) for manga in answered.value.manga], meta)
+
+
+def filter_values(text: str) -> tuple[FilterValue, ...]:
+    """The filters that a query sets; Invalid for what is no list of them, or sets one twice."""
+    if not text.strip():
+        return ()
+    try:
+        values: tuple[FilterValue, ...] = msgspec.json.decode(text, type=_Values)
+    except msgspec.MsgspecError as error:
+        raise _misread(f"{_FILTERS}: {error}.") from error
+    if len({(value.group, value.name) for value in values}) < len(values):
+        raise _misread("filters must set each filter once.")
+    return values
+
+
+def _misread(message: str) -> Invalid:
+    return Invalid(message, (Problem("filters", message),))
+
+
+_read = declaring("catalogue", Access.READ)
+_admin = declaring("catalogue", Access.ADMIN)
+_ONE = "/sources/{site_id}"
+_LIST = (NotFound, Unavailable)
+
+ENDPOINTS = (
+    _read("GET", "/sources", list_sources, "Sources to browse"),
+    _read("GET", f"{_ONE}/popular", list_popular, "Popular series of a source", errors=_LIST),
+    _read("GET", f"{_ONE}/latest", list_latest, "Latest series of a source", errors=_LIST),
+    _read("GET", f"{_ONE}/search", search_source, "Search a source", errors=_LIST),
+    _read("GET", f"{_ONE}/filters", list_filters, "Filters of a source's search", errors=_LIST),
+    _read("GET", f"{_ONE}/meta", show_source_meta, "What is noted about a source", errors=(NotFound,)),
+    _admin("PUT", f"{_ONE}/meta", set_source_meta, "Note something about a source", errors=(NotFound, LimitExceeded)),
+)

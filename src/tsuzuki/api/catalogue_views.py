@@ -1,0 +1,264 @@
+"""Sources, series, chapters and pages as readers see them, and how each answer was come by."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tsuzuki.api import PREFIX
+from tsuzuki.api.views import Time, shown
+from tsuzuki.catalogue.chapters import PagesAnswer
+from tsuzuki.catalogue.keeping import Freshness
+from tsuzuki.catalogue.rows import ListedRelease, Manga
+from tsuzuki.connectors.filters import CheckBox, Filter, Group, GroupedFilter, Select, Sort, Text, TriState
+from tsuzuki.connectors.protocol import Abilities
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import SECOND, iso
+from tsuzuki.sources.sites.rows import Source
+
+Standing = Literal["ok", "failing", "disabled", "paused", "not_installed"]
+
+
+class CacheMeta(msgspec.Struct, frozen=True, kw_only=True):
+    """How an answer was come by (R64). `age` is in seconds; `error` says why it is stale, or not whole."""
+
+    fetched_at: Time | None
+    fresh_until: Time | None
+    stale: bool
+    from_cache: bool
+    age: int | None
+    error: str | UnsetType = UNSET
+
+
+class ListMeta(CacheMeta, frozen=True, kw_only=True):
+    """The same for one page of a list."""
+
+    page: int
+    has_next: bool
+
+
+class HealthView(msgspec.Struct, frozen=True, kw_only=True):
+    """How a source fares."""
+
+    status: Standing
+    consecutive_fails: int
+    last_succeeded_at: Time | None
+    last_failed_at: Time | None
+
+
+class SourceView(msgspec.Struct, frozen=True, kw_only=True):
+    """A source to browse. `uid` is what Tachiyomi's family knows it by, as a text (R9)."""
+
+    id: int
+    uid: str
+    name: str
+    lang: str
+    base_url: str
+    supports_popular: bool
+    supports_latest: bool
+    supports_search: bool
+    is_nsfw: bool
+    health: HealthView
+
+
+class FilterView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a source's filters; `state` is what it is when nobody sets it."""
+
+    type: Literal["header", "separator", "select", "text", "checkbox", "tristate", "sort", "group"]
+    name: str
+    state: Any = UNSET
+    values: tuple[str, ...] = ()
+    filters: tuple["FilterView", ...] = ()
+
+
+class MangaView(msgspec.Struct, frozen=True, kw_only=True):
+    """A series as one source knows it; `series_id` is the work, which a shelf can follow. `status` as R10."""
+
+    id: int
+    series_id: str
+    source_id: int
+    url: str
+    real_url: str | None
+    title: str
+    author: str | None
+    artist: str | None
+    description: str | None
+    genres: list[str]
+    status: int
+    cover_url: str | None
+    is_nsfw: bool
+    initialized: bool
+    update_strategy: str
+    in_library: bool
+    in_library_at: Time | None
+    last_fetched_at: Time | None
+    chapters_last_fetched_at: Time | None
+
+
+class ChapterView(msgspec.Struct, frozen=True, kw_only=True):
+    """A release of a chapter. `chapter_id` is the chapter that it is a release of; `source_order` is 0 for the oldest.
+
+    `page_count` is -1 until somebody knows it.
+    """
+
+    id: int
+    manga_id: int
+    chapter_id: str
+    number: str | None
+    volume: str | None
+    title: str
+    scanlator: str | None
+    language: str | None
+    url: str
+    real_url: str | None
+    source_order: int
+    date_upload: Time | None
+    fetched_at: Time
+    page_count: int
+    is_available: bool
+    is_readable: bool
+    is_read: bool
+    is_bookmarked: bool
+    is_downloaded: bool
+    last_page_read: int
+    last_read_at: Time | None
+
+
+class PageView(msgspec.Struct, frozen=True, kw_only=True):
+    """A page, counted from 0. `image` is where this server has it; `image_url` is null until somebody asked for it."""
+
+    index: int
+    url: str
+    image_url: str | None
+    image: str
+
+
+def cache_meta(freshness: Freshness) -> CacheMeta:
+    """What to say of an answer."""
+    return CacheMeta(**_meta(freshness))
+
+
+def list_meta(freshness: Freshness, *, page: int, has_next: bool) -> ListMeta:
+    """What to say of a page of a list."""
+    return ListMeta(**_meta(freshness), page=page, has_next=has_next)
+
+
+def _meta(freshness: Freshness) -> dict[str, Any]:
+    return {
+        "fetched_at": shown(freshness.fetched_at),
+        "fresh_until": shown(freshness.fresh_until),
+        "stale": freshness.is_stale,
+        "from_cache": freshness.is_from_cache,
+        "age": None if freshness.age is None else freshness.age // SECOND,
+        "error": UNSET if freshness.error is None else freshness.error,
+    }
+
+
+def source_view(source: Source, abilities: Abilities | None, *, is_paused: bool) -> SourceView:
+    """A source; `abilities` are None while its connector is not installed."""
+    can = abilities or Abilities(latest=source.supports_latest)
+    health = HealthView(
+        status=_standing(source, is_installed=abilities is not None, is_paused=is_paused),
+        consecutive_fails=source.consecutive_fails,
+        last_succeeded_at=shown(source.last_succeeded_at),
+        last_failed_at=shown(source.last_failed_at),
+    )
+    return SourceView(
+        id=source.id,
+        uid=str(source.uid),
+        name=source.name,
+        lang=source.lang,
+        base_url=source.base_url,
+        supports_popular=can.popular,
+        supports_latest=can.latest,
+        supports_search=can.search,
+        is_nsfw=source.is_nsfw,
+        health=health,
+    )
+
+
+def _standing(source: Source, *, is_installed: bool, is_paused: bool) -> Standing:
+    if not source.is_enabled:
+        return "disabled"
+    if not is_installed:
+        return "not_installed"
+    if is_paused:
+        return "paused"
+    return "failing" if source.consecutive_fails else "ok"
+
+
+def filter_view(entry: Filter | GroupedFilter) -> FilterView:
+    """A line of filters."""
+    kind = str(entry.__struct_config__.tag)
+    said: dict[str, Any] = {"type": kind, "name": entry.name}
+    match entry:
+        case Select() | Sort():
+            said |= {"values": entry.values, "state": entry.state}
+        case Text() | CheckBox() | TriState():
+            said |= {"state": entry.state}
+        case Group():
+            said |= {"filters": tuple(map(filter_view, entry.filters))}
+        case _:
+            pass
+    return FilterView(**said)
+
+
+def manga_view(manga: Manga) -> MangaView:
+    """A series."""
+    return MangaView(
+        id=manga.id,
+        series_id=show_id(manga.series_public_id),
+        source_id=manga.source_id,
+        url=manga.url,
+        real_url=manga.real_url,
+        title=manga.title,
+        author=manga.author,
+        artist=manga.artist,
+        description=manga.description,
+        genres=manga.genres,
+        status=manga.status,
+        cover_url=manga.cover_url,
+        is_nsfw=manga.is_nsfw,
+        initialized=manga.is_initialized,
+        update_strategy=manga.update_strategy,
+        in_library=manga.in_library_at is not None,
+        in_library_at=shown(manga.in_library_at),
+        last_fetched_at=shown(manga.details_fetched_at or manga.listed_at),
+        chapters_last_fetched_at=shown(manga.chapters_fetched_at),
+    )
+
+
+def chapter_view(release: ListedRelease, manga_id: int, *, is_downloaded: bool) -> ChapterView:
+    """A release in its series' list."""
+    return ChapterView(
+        id=release.id,
+        manga_id=manga_id,
+        chapter_id=str(release.chapter_id),
+        number=release.number,
+        volume=release.volume,
+        title=release.title,
+        scanlator=release.group_name,
+        language=release.language,
+        url=release.url,
+        real_url=release.real_url,
+        source_order=release.source_order,
+        date_upload=shown(release.published_at),
+        fetched_at=iso(release.first_seen_at),
+        page_count=release.page_count,
+        is_available=release.is_available,
+        is_readable=release.is_readable,
+        is_read=release.is_read,
+        is_bookmarked=release.is_bookmarked,
+        is_downloaded=is_downloaded,
+        last_page_read=release.last_page_read,
+        last_read_at=shown(release.last_read_at),
+    )
+
+
+def page_views(answer: PagesAnswer) -> list[PageView]:
+    """The pages of a release."""
+    base = f"{PREFIX}/chapters/{answer.release.id}/pages"
+    return [
+        PageView(index=page.position, url=page.url, image_url=page.image_url, image=f"{base}/{page.position}/image")
+        for page in answer.pages
+    ]
