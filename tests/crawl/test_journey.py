@@ -1,14 +1,22 @@
 """The whole way of a crawl, through the API, against a real site on loopback."""
 
 import asyncio
+import time
 from typing import Any
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
 from tests.api.people import Town, Visitor
 from tests.crawl.builders import a_crawling_town, a_mapped_comic, a_site, made, the_admin, until_over
+from tsuzuki.crawl.tasks import CRAWLS
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.attempts import Attempts
+from tsuzuki.queue.keeper import Keeper
+from tsuzuki.queue.station import Station
+from tsuzuki.queue.store import claim_tx
 
 JOBS = "/admin/crawler/jobs"
 
@@ -19,8 +27,21 @@ q = parse_queries(
 select page.image_url from page
 join release on release.id = page.release_id join chapter on chapter.id = release.chapter_id
 where chapter.number = :number order by page.position;
+
+-- name: crawl_tasks
+select status, attempts, losses, error, first_failed_at from task where queue = 'crawl';
 """,
 )
+
+
+class CrawlTask(msgspec.Struct, frozen=True):
+    """A task of a job as a test looks at it."""
+
+    status: str
+    attempts: int
+    losses: int
+    error: str | None
+    first_failed_at: Millis | None
 
 
 @pytest.fixture
@@ -164,13 +185,38 @@ async def test_a_discovery_stops_at_maxpages(town: Town, site):
 
 async def test_a_paused_crawler_begins_nothing(town: Town, site):
     admin = await the_admin(town)
-    source, comic = await a_mapped_comic(admin, site.url)
     assert (await admin.post("/admin/crawler/pause", {"reason": "moving"})).json()["data"]["ispaused"] is True
+    source, comic = await a_mapped_comic(admin, site.url)
     job = await made(admin, JOBS, {"sourceid": source, "comicid": comic})
-    await asyncio.sleep(0.5)
+    with capture_logs() as logs:
+        await asyncio.sleep(1.5)  # longer than a worker sleeps that no bell wakes
+    assert [line for line in logs if line["log_level"] in ("warning", "error")] == []
     assert (await admin.get(f"{JOBS}/{job['id']}")).json()["data"]["status"] == "queued"
+    assert site.asked == []
+    [task] = await town.db.read(lambda tx: tx.many(CrawlTask, q.crawl_tasks))
+    assert task == CrawlTask(status="queued", attempts=0, losses=0, error=None, first_failed_at=None)
+    began = time.monotonic()
     assert (await admin.post("/admin/crawler/resume")).json()["data"] == {"ispaused": False, "pausedat": None}
     assert (await until_over(admin, job["id"]))["status"] == "done"
+    assert time.monotonic() - began < 5
+
+
+async def test_a_job_whose_task_was_taken_as_the_crawler_was_paused_is_given_back_as_it_was(town: Town, site):
+    admin = await the_admin(town)
+    source, comic = await a_mapped_comic(admin, site.url)
+    await town.crew.stop()
+    await made(admin, JOBS, {"sourceid": source, "comicid": comic})
+    station = Station(db=town.db, bell=town.bell, clock=town.time, name="w")
+    worker = Attempts(station, CRAWLS, town.way.crawler, Keeper(station, CRAWLS))
+    rows = await town.db.with_tx(
+        lambda tx: claim_tx(tx, CRAWLS.name, CRAWLS.settings, worker="w", now=town.time(), most=1)
+    )
+    await admin.post("/admin/crawler/pause")
+    with capture_logs() as logs:
+        await worker.work(rows)
+    assert [line["event"] for line in logs if line["log_level"] == "warning"] == []
+    [task] = await town.db.read(lambda tx: tx.many(CrawlTask, q.crawl_tasks))
+    assert task == CrawlTask(status="queued", attempts=0, losses=0, error=None, first_failed_at=None)
 
 
 async def test_page_lists_are_fetched_where_the_config_says_so(town: Town, site):

@@ -17,7 +17,7 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import Invalid, NotFound, SourceError, TsuzukiError, Unavailable
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
-from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.queue.errors import LeaseLost, Postponed
 from tsuzuki.queue.store import skip_tx
 from tsuzuki.queue.tasks import Task
 from tsuzuki.sources.sites.store import find_source_tx, paused_since_tx
@@ -57,6 +57,10 @@ class Crawler:
         self._threshold = threshold
         self._changed = changed
 
+    async def is_open(self) -> bool:
+        """False while the operator lets no job begin."""
+        return await self._db.read(paused_since_tx) is None
+
     async def handle(self, task: Task[CrawlTask]) -> None:
         """Begin the job, or go on with it; end it with its task. A job that is over is skipped."""
         job = await self._db.with_tx(lambda tx: self._begin_tx(tx, task))
@@ -78,7 +82,7 @@ class Crawler:
     async def _begin_tx(self, tx: Tx, task: Task[CrawlTask]) -> BegunJob | None:
         now = self._clock()
         if await paused_since_tx(tx) is not None:
-            raise Unavailable("The crawler is paused.")
+            raise Postponed("The crawler is paused.")  # since the gate was asked
         job = await begin_job_tx(tx, task.payload.job_id, lease_token=task.lease_token, now=now)
         if job is None:
             await skip_tx(tx, task, now=now, why="its job is over")

@@ -11,6 +11,7 @@ from tsuzuki.crawl.following import Follower
 from tsuzuki.crawl.health import HealthDesk
 from tsuzuki.crawl.letters import Letters
 from tsuzuki.crawl.service import Jobs
+from tsuzuki.crawl.tasks import CRAWLS
 from tsuzuki.db import Database
 from tsuzuki.model.ids import uuid7
 from tsuzuki.model.times import Millis
@@ -53,8 +54,13 @@ class Crawling(msgspec.Struct, frozen=True):
 def build_crawling(ground: Ground) -> Crawling:
     """The services over this ground."""
     db, clock, is_callable = ground.db, ground.clock, callable_with(ground.guard)
+
+    def wake() -> None:
+        ground.due()
+        ground.bell.ring(CRAWLS.name)
+
     return Crawling(
-        sources=Sources(db, ground.registry, clock, is_callable=is_callable, changed=ground.cache.forget),
+        sources=Sources(db, ground.registry, clock, is_callable=is_callable, changed=ground.cache.forget, wake=wake),
         comics=Comics(
             db,
             ground.registry,

@@ -11,7 +11,7 @@ import structlog
 from tsuzuki.db.tx import Work
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.queue.errors import LeaseLost, NotFinished, Undecodable
+from tsuzuki.queue.errors import LeaseLost, NotFinished, Postponed, Undecodable
 from tsuzuki.queue.keeper import Keeper
 from tsuzuki.queue.policy import Verdict, code_of, judge, retry_delay
 from tsuzuki.queue.station import Station
@@ -39,6 +39,15 @@ class BatchHandler(Protocol[P]):
 
     async def handle_all(self, tasks: Sequence[Task[P]]) -> None:
         """Return when all of them are finished."""
+        ...
+
+
+@runtime_checkable
+class Gated(Protocol):
+    """A handler that may want nothing for a while; what is queued stays queued meanwhile."""
+
+    async def is_open(self) -> bool:
+        """Whether tasks may be taken now; asked before every claim."""
         ...
 
 
@@ -116,6 +125,9 @@ class Attempts(Generic[P]):
         """Write what follows from the failure; a task that is no longer ours is left alone."""
         settings = self._queue.settings
         verdict = judge(error, task.attempt, settings)
+        if isinstance(error, Postponed):
+            await self.give_back([task])
+            return verdict
         _log.warning(
             "task_failed", queue=self._queue.name, task=task.id, key=task.key, verdict=verdict, error=str(error)
         )

@@ -2,6 +2,7 @@
 
 TsuzukiError
 ├── Retryable          try again, not sooner than `after`
+├── Postponed          not now, and nobody's fault: given back as it was
 ├── NotRetryable       given up at once: a dead letter
 ├── Fatal              nothing of this queue can work here: the worker stops taking tasks
 ├── Undecodable        the payload is not what its queue carries
@@ -26,6 +27,12 @@ class Retryable(TsuzukiError):
     def __init__(self, message: str, *, after: Millis = NO_TIME) -> None:
         super().__init__(message)
         self.after = after
+
+
+class Postponed(TsuzukiError):
+    """Somebody wants this kind of work left alone for a while; only a `Gated` handler raises it."""
+
+    code = "postponed"
 
 
 class NotRetryable(TsuzukiError):

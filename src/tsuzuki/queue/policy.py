@@ -18,7 +18,7 @@ from tsuzuki.model.errors import (
     Unavailable,
 )
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
-from tsuzuki.queue.errors import Fatal, LeaseLost, NotRetryable, Retryable, Undecodable
+from tsuzuki.queue.errors import Fatal, LeaseLost, NotRetryable, Postponed, Retryable, Undecodable
 
 FLOOR: Final = Millis(SECOND)
 """How long a worker that no bell wakes sleeps at most."""
@@ -72,7 +72,7 @@ def judge(error: BaseException, attempt: int, settings: QueueSettings) -> Verdic
         return "stop"
     if isinstance(error, LeaseLost):
         return "drop"
-    if isinstance(error, Unavailable):
+    if isinstance(error, (Unavailable, Postponed)):
         return "postpone"
     if is_hopeless(error) or attempt >= settings.attempts:
         return "give up"

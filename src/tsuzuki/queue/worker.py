@@ -12,7 +12,7 @@ from tsuzuki.coord.bell import Ear
 from tsuzuki.db.tx import Work
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND
-from tsuzuki.queue.attempts import Attempts, BatchHandler, Handler
+from tsuzuki.queue.attempts import Attempts, BatchHandler, Gated, Handler
 from tsuzuki.queue.keeper import Keeper
 from tsuzuki.queue.policy import FLOOR
 from tsuzuki.queue.station import Station
@@ -36,6 +36,7 @@ class Worker(Generic[P]):
         self._queue = queue
         self._keeper = Keeper(station, queue)
         self._attempts = Attempts(station, queue, handler, self._keeper)
+        self._gate = handler if isinstance(handler, Gated) else None
         self._most = queue.settings.batch if isinstance(handler, BatchHandler) else 1
         self._running: set[asyncio.Task[None]] = set()
         self._is_stopping = False
@@ -69,6 +70,8 @@ class Worker(Generic[P]):
         if self.trouble is not None:
             return False
         try:
+            if self._gate is not None and not await self._gate.is_open():
+                return False
             await self._take_suspects(group)
             places = await self._places()
             if not places or self._is_stopping:

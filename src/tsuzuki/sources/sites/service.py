@@ -45,7 +45,11 @@ Release = Callable[[Tx, SourceId, Millis], Any]
 
 
 class Sources:
-    """The sources of this server. `changed` is called after every commit that a cached answer could show."""
+    """The sources of this server.
+
+    `changed` is called after every commit that a cached answer could show, `wake` after one by which polls and jobs may
+    begin that could not before.
+    """
 
     def __init__(
         self,
@@ -55,12 +59,14 @@ class Sources:
         *,
         is_callable: IsCallable,
         changed: Callable[[], Awaitable[None]],
+        wake: Callable[[], None],
     ) -> None:
         self._db = db
         self._registry = registry
         self._clock = clock
         self._is_callable = is_callable
         self._changed = changed
+        self._wake = wake
 
     # -- looking
 
@@ -112,7 +118,10 @@ class Sources:
             await record_tx(tx, actor, _difference(before, after, reason), now=now)
             return after
 
-        return await self._unique(apply)
+        source = await self._unique(apply)
+        if change.is_enabled is True:
+            self._wake()
+        return source
 
     async def deregister(self, actor: Actor, source_id: int, *, reason: str | None, release: Release) -> None:
         """R51: the source and its mappings go; finished jobs, chapters and what readers have stay."""
@@ -140,7 +149,9 @@ class Sources:
 
     async def resume(self, actor: Actor, reason: str | None) -> Millis | None:
         """Polls and jobs begin again."""
-        return await self._switch(actor, "resume", lambda tx, _: resume_tx(tx), reason)
+        since = await self._switch(actor, "resume", lambda tx, _: resume_tx(tx), reason)
+        self._wake()
+        return since
 
     async def _switch(
         self, actor: Actor, verb: str, switch: Callable[[Tx, Millis], Any], reason: str | None
