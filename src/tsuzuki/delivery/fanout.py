@@ -98,14 +98,17 @@ async def deliver_known_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, 
     return await _announce_tx(tx, _Batch("item", feed_id, (), is_quiet=True, now=now), placed, readers)
 
 
-async def deliver_known_chapters_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, now: Millis) -> Delivered:
+async def deliver_known_chapters_tx(
+    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, now: Millis, available: int | None = None
+) -> Delivered:
     """R8: one line "N chapters available" for a shelf that began to follow in this very transaction.
 
     Whatever is stored later comes into its inbox, and nothing comes both ways: call it after the follow is written, and
-    after any write to the series' watches, which ingest holds first.
+    after any write to the series' watches, which ingest holds first. `available` is how many, for whoever has counted
+    them while nothing could be stored.
     """
     await hold_series_tx(tx, series_id)
-    available = await count_chapters_tx(tx, series_id)
+    available = await count_chapters_tx(tx, series_id) if available is None else available
     readers = [reader for reader in await series_readers_tx(tx, series_id) if reader.shelf_id == shelf_id]
     if not available or not readers:
         return NOTHING

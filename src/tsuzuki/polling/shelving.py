@@ -4,8 +4,8 @@ from tsuzuki.coord.bell import Bell
 from tsuzuki.db import Tx
 from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, NewEvent
 from tsuzuki.delivery.events.store import add_events_tx
-from tsuzuki.delivery.fanout import deliver_known_items_tx
-from tsuzuki.model.ids import FeedId, ShelfId, WatchId
+from tsuzuki.delivery.fanout import deliver_known_chapters_tx, deliver_known_items_tx
+from tsuzuki.model.ids import FeedId, SeriesId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
 from tsuzuki.polling.service import Poller
@@ -23,6 +23,10 @@ class ForShelves:
     async def subscribed_tx(self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None:
         """See `Above`."""
         await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
+
+    async def followed_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, available: int, now: Millis) -> None:
+        """See `Above`."""
+        await deliver_known_chapters_tx(tx, shelf_id, series_id, now=now, available=available)
 
     async def counts_changed_tx(self, tx: Tx, shelf_id: ShelfId, now: Millis) -> None:
         """See `Above`."""

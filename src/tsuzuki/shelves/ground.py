@@ -6,7 +6,7 @@ from typing import Protocol
 import msgspec
 
 from tsuzuki.db import Database, Tx
-from tsuzuki.model.ids import FeedId, PublicId, ShelfId, WatchId
+from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
 
 
@@ -15,6 +15,10 @@ class Above(Protocol):
 
     async def subscribed_tx(self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None:
         """A shelf follows a feed from this transaction on: R8, its newest known items become entries."""
+        ...
+
+    async def followed_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, available: int, now: Millis) -> None:
+        """A shelf follows a series from this transaction on: R8, what it has already is told in one line."""
         ...
 
     async def counts_changed_tx(self, tx: Tx, shelf_id: ShelfId, now: Millis) -> None:

@@ -6,6 +6,9 @@ from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.shelves.entries.service import Entries
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import Groups
+from tsuzuki.shelves.library.follows.service import Follows
+from tsuzuki.shelves.library.progress.service import ReadingProgress
+from tsuzuki.shelves.library.series.service import SeriesLooks
 from tsuzuki.shelves.lists import Lists
 from tsuzuki.shelves.search.service import Search
 from tsuzuki.shelves.subscriptions.service import Subscriptions
@@ -20,6 +23,9 @@ class Reading(msgspec.Struct, frozen=True):
     bookmarks: Bookmarks
     search: Search
     lists: Lists
+    follows: Follows
+    progress: ReadingProgress
+    series: SeriesLooks
 
     def by_type(self) -> dict[type, object]:
         """Each service under its own type: how handlers ask for it."""
@@ -36,4 +42,7 @@ def build_reading(ground: Ground) -> Reading:
         bookmarks=Bookmarks(ground),
         search=Search(ground.db),
         lists=Lists(ground, subscriptions),
+        follows=Follows(ground),
+        progress=ReadingProgress(ground),
+        series=SeriesLooks(ground.db),
     )

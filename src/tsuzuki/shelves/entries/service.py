@@ -24,8 +24,11 @@ from tsuzuki.shelves.entries.store import (
 )
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import own_group_tx
+from tsuzuki.shelves.library.progress.store import progress_follows_all_tx, progress_follows_tx
+from tsuzuki.shelves.library.progress.store import unmark_since_tx as unmark_chapters_since_tx
 from tsuzuki.shelves.store import FAR, mark_entries_tx
 from tsuzuki.shelves.subscriptions.service import own_subscription_tx
+from tsuzuki.sources.store import share_shape_tx
 
 Mark = Callable[[Tx, Millis], Awaitable[int]]
 
@@ -107,8 +110,15 @@ class Entries:
         return await self._mark(shelf_id, lambda tx, now: mark_items_tx(tx, shelf_id, ids, unread=unread, now=now))
 
     async def mark_entries(self, shelf_id: ShelfId, ids: Sequence[EntryId], *, unread: bool) -> Marked:
-        """Mark these entries of the inbox, items or chapters."""
-        return await self._mark(shelf_id, lambda tx, now: mark_entries_tx(tx, shelf_id, ids, unread=unread, now=now))
+        """Mark these entries of the inbox, items or chapters; a chapter is then read, or not, everywhere."""
+
+        async def mark(tx: Tx, now: Millis) -> int:
+            await share_shape_tx(tx)
+            changed = await mark_entries_tx(tx, shelf_id, ids, unread=unread, now=now)
+            await progress_follows_tx(tx, shelf_id, ids, now)
+            return changed
+
+        return await self._mark(shelf_id, mark)
 
     async def mark_scope(self, shelf_id: ShelfId, scope: Scope, *, unread: bool) -> Marked:
         """Mark a feed, a group or everything; NotFound for another shelf's."""
@@ -119,15 +129,26 @@ class Entries:
                 return await mark_feed_tx(tx, shelf_id, feed_id, unread=unread, before=scope.before, now=now)
             if group_id is not None:
                 return await mark_group_tx(tx, shelf_id, group_id, unread=unread, before=scope.before, now=now)
-            return await mark_all_tx(
+            await share_shape_tx(tx)
+            changed = await mark_all_tx(
                 tx, shelf_id, unread=unread, before=scope.before, now=now, with_chapters=scope.with_chapters
             )
+            if scope.with_chapters:
+                await progress_follows_all_tx(tx, shelf_id, unread=unread, now=now)
+            return changed
 
         return await self._mark(shelf_id, mark)
 
     async def undo(self, shelf_id: ShelfId, at: Millis) -> Marked:
-        """Make unread again what was marked read at that moment."""
-        return await self._mark(shelf_id, lambda tx, _: unmark_since_tx(tx, shelf_id, at))
+        """Make unread again what was marked read at that moment, chapters that never came into the inbox included."""
+
+        async def mark(tx: Tx, now: Millis) -> int:
+            await share_shape_tx(tx)
+            changed = await unmark_since_tx(tx, shelf_id, at)
+            await progress_follows_all_tx(tx, shelf_id, unread=True, now=now)
+            return changed + await unmark_chapters_since_tx(tx, shelf_id, at, now)
+
+        return await self._mark(shelf_id, mark)
 
     async def _mark(self, shelf_id: ShelfId, mark: Mark) -> Marked:
         now = self._ground.clock()

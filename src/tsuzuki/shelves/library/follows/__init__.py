@@ -1,0 +1,1 @@
+"""Follows: the series of a shelf."""

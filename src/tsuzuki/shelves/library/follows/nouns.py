@@ -1,0 +1,127 @@
+"""What is said of follows."""
+
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tsuzuki.model.ids import ChapterId, GroupId, PublicId, SeriesId
+from tsuzuki.model.times import Millis
+
+Status = Literal["reading", "plan", "done", "dropped"]
+Sort = Literal["title", "last_chapter", "unread", "added", "last_read"]
+
+
+class Preferences(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which release of a chapter a reader wants, the best first; an empty list has no wish."""
+
+    sources: tuple[int, ...] = ()
+    groups: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+
+
+class Follow(msgspec.Struct, frozen=True):
+    """A series of a shelf, with what there is to read of it."""
+
+    id: int
+    public_id: PublicId
+    series_id: SeriesId
+    series_public_id: PublicId
+    title: str
+    author: str | None
+    cover_url: str | None
+    series_status: int
+    group_id: GroupId
+    group_public_id: PublicId
+    status: Status
+    notify: bool
+    preferences: Preferences
+    latest_number: str | None
+    last_chapter_at: Millis | None
+    chapters: int
+    unread: int
+    """Chapters that were not read, whether or not they ever came into the inbox."""
+    new: int
+    """Unread entries of the inbox."""
+    has_gaps: bool
+    last_read_at: Millis | None
+    created_at: Millis
+    updated_at: Millis
+
+
+class FollowRow(msgspec.Struct, frozen=True):
+    """The row alone."""
+
+    id: int
+    public_id: PublicId
+    series_id: SeriesId
+    group_id: GroupId
+    status: Status
+    notify: bool
+    preferences: Preferences
+    created_at: Millis
+
+
+class Former(msgspec.Struct, frozen=True):
+    """What a shelf that left a series comes back to."""
+
+    group_id: GroupId | None
+    status: Status
+    notify: bool
+    preferences: Preferences
+    entries: list[str]
+    """The keys of the chapters that were in its inbox."""
+
+
+class Next(msgspec.Struct, frozen=True):
+    """Where to read on in a series."""
+
+    follow_id: PublicId
+    series_id: PublicId
+    title: str
+    cover_url: str | None
+    chapter_id: ChapterId
+    number: str | None
+    volume: str | None
+    chapter_title: str
+    page: int
+    furthest_page: int
+    last_read_at: Millis | None
+    unread: int
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which follows; None means all of them."""
+
+    status: Status | None = None
+    group: PublicId | None = None
+    unread: bool | None = None
+    has_gaps: bool | None = None
+    sort: Sort = "title"
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """A series that a reader wants to follow; what is UNSET is as it was before, or as usual."""
+
+    series: PublicId
+    group: PublicId | UnsetType = UNSET
+    status: Status | UnsetType = UNSET
+    notify: bool | UnsetType = UNSET
+    preferences: Preferences | UnsetType = UNSET
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What to change of a follow; what is UNSET stays."""
+
+    group: PublicId | UnsetType = UNSET
+    status: Status | UnsetType = UNSET
+    notify: bool | UnsetType = UNSET
+    preferences: Preferences | UnsetType = UNSET
+
+
+class Followed(msgspec.Struct, frozen=True):
+    """A new follow, how many chapters wait to be read (R8), and how many entries came back."""
+
+    follow: Follow
+    available: int
+    restored: int

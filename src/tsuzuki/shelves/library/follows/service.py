@@ -1,0 +1,205 @@
+"""The verbs about a shelf's series."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+from msgspec import UnsetType
+
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.db import Tx
+from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.ids import GroupId, PublicId, SeriesId, ShelfId
+from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.groups.service import own_group_tx
+from tsuzuki.shelves.groups.store import default_group_tx
+from tsuzuki.shelves.library.follows.nouns import (
+    Change,
+    Follow,
+    Followed,
+    FollowRow,
+    Former,
+    Next,
+    Preferences,
+    Wanted,
+    Wish,
+)
+from tsuzuki.shelves.library.follows.store import (
+    add_follow_tx,
+    change_follow_tx,
+    continue_reading_tx,
+    count_available_tx,
+    find_follow_of_tx,
+    find_follow_tx,
+    leave_series_tx,
+    list_follows_tx,
+    restore_entries_tx,
+    show_follow_tx,
+    take_former_tx,
+)
+from tsuzuki.shelves.limits import hold_room_tx
+from tsuzuki.sources.comics.following import followers_changed_tx, watch_everywhere_tx
+from tsuzuki.sources.store import find_series_tx, hold_series_tx, share_shape_tx
+
+T = TypeVar("T")
+
+_FOLLOWED = "This shelf follows this series already."
+
+
+class Follows:
+    """What a shelf follows of series. Following starts polling; the last one to leave stops it."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    # -- looking
+
+    async def list(self, shelf_id: ShelfId, wanted: Wanted, part: Slice) -> tuple[Sequence[Follow], int]:
+        """The shelf's, and how many there are in all; NotFound for a group of another shelf."""
+
+        async def collect(tx: Tx) -> tuple[Sequence[Follow], int]:
+            group_id = None if wanted.group is None else (await own_group_tx(tx, shelf_id, wanted.group)).id
+            return await list_follows_tx(tx, shelf_id, wanted, group_id=group_id, part=part)
+
+        return await self._ground.db.read(collect)
+
+    async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Follow:
+        """One of the shelf's; NotFound otherwise."""
+
+        async def look(tx: Tx) -> Follow:
+            return await show_follow_tx(tx, shelf_id, (await own_follow_tx(tx, shelf_id, public_id)).id)
+
+        return await self._ground.db.read(look)
+
+    async def continue_reading(self, shelf_id: ShelfId, most: int) -> Sequence[Next]:
+        """Where to read on in each series that is being read, the last read first."""
+        return await self._ground.db.read(lambda tx: continue_reading_tx(tx, shelf_id, most))
+
+    # -- coming
+
+    async def add(self, shelf_id: ShelfId, wish: Wish) -> Followed:
+        """Follow a series; Conflict when the shelf does. Who comes back finds everything as it was left (I9)."""
+        followed = await self._ground.db.with_tx(lambda tx: self._add_tx(tx, shelf_id, wish))
+        self._tell()
+        return followed
+
+    async def _add_tx(self, tx: Tx, shelf_id: ShelfId, wish: Wish) -> Followed:
+        now = self._ground.clock()
+        await hold_room_tx(tx, shelf_id, "follows")
+        await share_shape_tx(tx)
+        series_id = await known_series_tx(tx, wish.series)
+        # What is being delivered is waited for and counts as available; what is delivered next sees the follow.
+        await hold_series_tx(tx, series_id)
+        if await find_follow_of_tx(tx, shelf_id, series_id) is not None:
+            raise Conflict(_FOLLOWED)
+        former = await take_former_tx(tx, shelf_id, series_id)
+        row = await self._row_tx(tx, shelf_id, series_id, wish, former=former)
+        try:
+            follow_id = await add_follow_tx(tx, shelf_id, row)
+        except UniqueViolation as error:
+            raise Conflict(_FOLLOWED) from error
+        restored = 0
+        if former is not None and former.entries:
+            restored = await restore_entries_tx(tx, shelf_id, series_id, former.entries, now=now)
+        await watch_everywhere_tx(tx, series_id, now)
+        available = await count_available_tx(tx, shelf_id, series_id)
+        await self._ground.above.followed_tx(tx, shelf_id, series_id, available=available, now=now)
+        if restored:
+            await self._ground.above.counts_changed_tx(tx, shelf_id, now)
+        return Followed(await show_follow_tx(tx, shelf_id, follow_id), available, restored)
+
+    async def _row_tx(
+        self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, wish: Wish, *, former: Former | None
+    ) -> FollowRow:
+        """What the reader says now, else what was before, else the usual."""
+        usual = former or Former(None, "reading", True, Preferences(), [])  # noqa: FBT003  a row
+        return FollowRow(
+            id=0,
+            public_id=self._ground.new_id(),
+            series_id=series_id,
+            group_id=await self._group_tx(tx, shelf_id, wish.group, usual.group_id),
+            status=_new(wish.status, usual.status),
+            notify=_new(wish.notify, usual.notify),
+            preferences=_new(wish.preferences, usual.preferences),
+            created_at=self._ground.clock(),
+        )
+
+    # -- changing
+
+    async def change(self, shelf_id: ShelfId, public_id: PublicId, change: Change) -> Follow:
+        """Change what is the reader's own; NotFound for another shelf's follow or group."""
+
+        async def apply(tx: Tx) -> Follow:
+            now = self._ground.clock()
+            before = await self._own_tx(tx, shelf_id, public_id)
+            changed = msgspec.structs.replace(
+                before,
+                group_id=await self._group_tx(tx, shelf_id, change.group, before.group_id),
+                status=_new(change.status, before.status),
+                notify=_new(change.notify, before.notify),
+                preferences=_new(change.preferences, before.preferences),
+            )
+            await change_follow_tx(tx, changed, now)
+            if changed.status != before.status:
+                await followers_changed_tx(tx, before.series_id, now)
+            return await show_follow_tx(tx, shelf_id, before.id)
+
+        changed = await self._ground.db.with_tx(apply)
+        self._ground.above.due()
+        return changed
+
+    # -- going
+
+    async def leave(self, shelf_id: ShelfId, public_id: PublicId) -> None:
+        """Follow it no more. What was read stays known (I9), and following again brings its entries back."""
+
+        async def leave(tx: Tx) -> None:
+            now = self._ground.clock()
+            gone = await self._own_tx(tx, shelf_id, public_id)
+            entries = await leave_series_tx(tx, shelf_id, gone, now)
+            await followers_changed_tx(tx, gone.series_id, now)
+            if entries:
+                await self._ground.above.counts_changed_tx(tx, shelf_id, now)
+
+        await self._ground.db.with_tx(leave)
+        self._ground.above.committed()
+
+    # -- the parts
+
+    async def _own_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> FollowRow:
+        """The shelf's follow, and its series held against ingest and other followers."""
+        await share_shape_tx(tx)
+        await hold_series_tx(tx, (await own_follow_tx(tx, shelf_id, public_id)).series_id)
+        return await own_follow_tx(tx, shelf_id, public_id)
+
+    async def _group_tx(
+        self, tx: Tx, shelf_id: ShelfId, wanted: PublicId | UnsetType, before: GroupId | None
+    ) -> GroupId:
+        if not isinstance(wanted, UnsetType):
+            return (await own_group_tx(tx, shelf_id, wanted)).id
+        return before if before is not None else (await default_group_tx(tx, shelf_id)).id
+
+    def _tell(self) -> None:
+        self._ground.above.committed()
+        self._ground.above.due()
+
+
+async def known_series_tx(tx: Tx, public_id: PublicId) -> SeriesId:
+    """The series with this id, or the one that it was merged into; NotFound if there is none."""
+    series_id = await find_series_tx(tx, public_id)
+    if series_id is None:
+        raise NotFound("There is no such series.")
+    return series_id
+
+
+async def own_follow_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> FollowRow:
+    """The shelf's follow with this id; NotFound for anything else (I8)."""
+    found = await find_follow_tx(tx, shelf_id, public_id)
+    if found is None:
+        raise NotFound("This shelf does not follow this.")
+    return found
+
+
+def _new(wanted: T | UnsetType, before: T) -> T:
+    return before if isinstance(wanted, UnsetType) else wanted

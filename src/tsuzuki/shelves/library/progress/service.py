@@ -1,0 +1,176 @@
+"""The verbs about reading."""
+
+from collections.abc import Sequence
+
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import Invalid, NotFound
+from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, ShelfId
+from tsuzuki.model.numbers import number_key, parse_number
+from tsuzuki.model.pages import Cursor, Page
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.library.follows.service import known_series_tx
+from tsuzuki.shelves.library.progress.nouns import (
+    Answered,
+    HistoryRow,
+    Marked,
+    Progress,
+    ReadChapter,
+    Reading,
+    Some,
+    Told,
+)
+from tsuzuki.shelves.library.progress.policy import decided, moment
+from tsuzuki.shelves.library.progress.store import (
+    count_history_tx,
+    entries_follow_tx,
+    find_chapter_keyed_tx,
+    find_chapter_tx,
+    find_progress_tx,
+    forget_all_tx,
+    forget_one_tx,
+    history_tx,
+    mark_chapters_tx,
+    saved_follows_tx,
+    write_progress_tx,
+)
+from tsuzuki.sources.store import share_shape_tx
+
+NO_CHAPTER = "There is no such chapter in this series."
+_NEVER = Millis(0)
+
+
+class ReadingProgress:
+    """How far a shelf has read. It hangs on chapters, not on releases: read once is read everywhere (R51)."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    async def get(self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId) -> Progress:
+        """How far a chapter was read; page 0 where nobody began. NotFound for a chapter of another series."""
+
+        async def look(tx: Tx) -> Progress:
+            chapter = await _chapter_tx(tx, await known_series_tx(tx, series), chapter_id)
+            found = await find_progress_tx(tx, shelf_id, chapter.id)
+            return found or Progress(chapter.id, 0, 0, False, False, None, None, None, _NEVER)  # noqa: FBT003  a row
+
+        return await self._ground.db.read(look)
+
+    # -- what devices say
+
+    async def tell(self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId, reading: Reading) -> Progress:
+        """Take what a device says of a chapter, where nothing newer is known; how it stands now."""
+
+        async def write(tx: Tx) -> tuple[Progress, bool]:
+            await share_shape_tx(tx)
+            series_id = await known_series_tx(tx, series)
+            chapter = await _chapter_tx(tx, series_id, chapter_id)
+            progress = await self._write_tx(tx, shelf_id, chapter, reading)
+            return progress, await self._settle_tx(tx, shelf_id, {series_id})
+
+        progress, is_told = await self._ground.db.with_tx(write)
+        if is_told:
+            self._ground.above.committed()
+        return progress
+
+    async def tell_many(self, shelf_id: ShelfId, told: Sequence[Told]) -> Sequence[Answered]:
+        """Take what a device gathered while it was away, each answered in its place; bad ones spoil no good ones."""
+
+        async def write(tx: Tx) -> tuple[list[Answered], bool]:
+            await share_shape_tx(tx)
+            touched: set[SeriesId] = set()
+            answers = [await self._tell_one_tx(tx, shelf_id, each, touched) for each in told]
+            return answers, await self._settle_tx(tx, shelf_id, touched)
+
+        answers, is_told = await self._ground.db.with_tx(write)
+        if is_told:
+            self._ground.above.committed()
+        return answers
+
+    async def _tell_one_tx(self, tx: Tx, shelf_id: ShelfId, told: Told, touched: set[SeriesId]) -> Answered:
+        try:
+            chapter = await _told_chapter_tx(tx, told)
+        except (NotFound, Invalid) as error:
+            return Answered(told.chapter, error=error)
+        touched.add(chapter.series_id)
+        return Answered(chapter.id, await self._write_tx(tx, shelf_id, chapter, told.reading))
+
+    async def _write_tx(self, tx: Tx, shelf_id: ShelfId, chapter: ReadChapter, reading: Reading) -> Progress:
+        now = self._ground.clock()
+        is_read, at = decided(reading, chapter), moment(reading.at, now)
+        if reading.is_bookmarked is not None:
+            await saved_follows_tx(tx, shelf_id, chapter.id, saved=reading.is_bookmarked)
+        return await write_progress_tx(tx, shelf_id, chapter.id, reading, is_read=is_read, at=at, now=now)
+
+    async def _settle_tx(self, tx: Tx, shelf_id: ShelfId, series: set[SeriesId]) -> bool:
+        """Entries say what progress says now; True when some had to change, and open pages will be told."""
+        now = self._ground.clock()
+        changed = sum([await entries_follow_tx(tx, shelf_id, each, now) for each in sorted(series)])
+        if changed:
+            await self._ground.above.counts_changed_tx(tx, shelf_id, now)
+        return bool(changed)
+
+    # -- marking
+
+    async def mark(self, shelf_id: ShelfId, series: PublicId, some: Some, *, is_read: bool) -> Marked:
+        """Mark chapters of a series read or unread, in the inbox or not; NotFound for a `before` of another series."""
+        now = self._ground.clock()
+
+        async def mark(tx: Tx) -> tuple[int, bool]:
+            await share_shape_tx(tx)
+            series_id = await known_series_tx(tx, series)
+            if some.before is not None:
+                await _chapter_tx(tx, series_id, some.before)
+            changed = await mark_chapters_tx(tx, shelf_id, series_id, some, is_read=is_read, now=now)
+            is_told = changed > 0 and await entries_follow_tx(tx, shelf_id, series_id, now) > 0
+            if is_told:
+                await self._ground.above.counts_changed_tx(tx, shelf_id, now)
+            return changed, is_told
+
+        changed, is_told = await self._ground.db.with_tx(mark)
+        if is_told:
+            self._ground.above.committed()
+        return Marked(changed, now)
+
+    # -- history
+
+    async def history(self, shelf_id: ShelfId, *, after: Cursor, most: int) -> Page[HistoryRow]:
+        """What was opened, the last first."""
+
+        async def look(tx: Tx) -> Page[HistoryRow]:
+            found = await history_tx(tx, shelf_id, after=after, most=most + 1)
+            rows = found[:most]
+            further = Cursor(rows[-1].opened_at, rows[-1].chapter_id) if len(found) > most else None
+            return Page(rows, await count_history_tx(tx, shelf_id), further)
+
+        return await self._ground.db.read(look)
+
+    async def forget(self, shelf_id: ShelfId, chapter_id: ChapterId) -> None:
+        """Take a chapter out of the history; how far it was read stays. NotFound when it is not in it."""
+        if not await self._ground.db.with_tx(lambda tx: forget_one_tx(tx, shelf_id, chapter_id)):
+            raise NotFound("There is no such chapter in the history.")
+
+    async def forget_all(self, shelf_id: ShelfId) -> int:
+        """Empty the history; how many went."""
+        return await self._ground.db.with_tx(lambda tx: forget_all_tx(tx, shelf_id))
+
+
+async def _chapter_tx(tx: Tx, series_id: SeriesId, chapter_id: ChapterId) -> ReadChapter:
+    chapter = await find_chapter_tx(tx, series_id, chapter_id)
+    if chapter is None:
+        raise NotFound(NO_CHAPTER)
+    return chapter
+
+
+async def _told_chapter_tx(tx: Tx, told: Told) -> ReadChapter:
+    """By its id; by its number where that is gone or unknown."""
+    series_id = await known_series_tx(tx, told.series)
+    chapter = None if told.chapter is None else await find_chapter_tx(tx, series_id, told.chapter)
+    if chapter is None and told.number is not None:
+        number = parse_number(told.number)
+        if number is None:
+            raise Invalid(f"{told.number!r} is no chapter number.")
+        chapter = await find_chapter_keyed_tx(tx, series_id, number_key(number))
+    if chapter is None:
+        raise NotFound(NO_CHAPTER)
+    return chapter

@@ -1,0 +1,104 @@
+"""Progress and history, remembered."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.ids import ChapterId, EntryId, SeriesId, ShelfId
+from tsuzuki.model.pages import Cursor
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.library.progress.nouns import HistoryRow, Progress, ReadChapter, Reading, Some
+
+q = load_queries("tsuzuki.shelves.library.progress")
+
+
+async def write_progress_tx(
+    tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId, reading: Reading, *, is_read: bool | None, at: Millis, now: Millis
+) -> Progress:
+    """Take what a device says, where nothing newer is known; how it stands now."""
+    return await tx.one(
+        Progress,
+        q.write_progress,
+        shelf_id=shelf_id,
+        chapter_id=chapter_id,
+        page=reading.page or 0,
+        device=reading.device,
+        paged_at=None if reading.page is None else at,
+        is_read=bool(is_read),
+        marked_at=None if is_read is None else at,
+        is_bookmarked=reading.is_bookmarked,
+        now=now,
+    )
+
+
+async def find_progress_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId) -> Progress | None:
+    """How far a chapter was read; None when nobody began."""
+    return await tx.maybe(Progress, q.find_progress, shelf_id=shelf_id, chapter_id=chapter_id)
+
+
+async def find_chapter_tx(tx: Tx, series_id: SeriesId, chapter_id: ChapterId) -> ReadChapter | None:
+    """A chapter of this series."""
+    return await tx.maybe(ReadChapter, q.find_chapter, series_id=series_id, id=chapter_id)
+
+
+async def find_chapter_keyed_tx(tx: Tx, series_id: SeriesId, key: str) -> ReadChapter | None:
+    """The chapter of this series with this number or key."""
+    return await tx.maybe(ReadChapter, q.find_chapter_keyed, series_id=series_id, key=key)
+
+
+async def mark_chapters_tx(
+    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, some: Some, *, is_read: bool, now: Millis
+) -> int:
+    """Mark chapters of a series read or unread; how many changed."""
+    meant: dict[str, Any] = {"ids": some.chapters, "up_to": some.up_to, "before": some.before, "series_id": series_id}
+    if is_read:
+        return await tx.run(q.mark_read, shelf_id=shelf_id, now=now, **meant)
+    return await tx.run(q.mark_unread, shelf_id=shelf_id, now=now, **meant)
+
+
+async def entries_follow_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, now: Millis) -> int:
+    """Let the entries of a series say what its progress says; how many changed."""
+    return await tx.run(q.entries_follow, shelf_id=shelf_id, series_id=series_id, now=now)
+
+
+async def saved_follows_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId, *, saved: bool) -> int:
+    """Let a chapter's entry be saved or not; how many changed."""
+    return await tx.run(q.saved_follows, shelf_id=shelf_id, chapter_id=chapter_id, saved=saved)
+
+
+async def progress_follows_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId], now: Millis) -> None:
+    """Let progress say what these entries say, as far as they are chapters'."""
+    await tx.run(q.progress_follows, shelf_id=shelf_id, ids=ids, now=now)
+
+
+async def progress_follows_all_tx(tx: Tx, shelf_id: ShelfId, *, unread: bool, now: Millis) -> None:
+    """The same after a mass mark at this moment."""
+    if unread:
+        await tx.run(q.progress_follows_unread, shelf_id=shelf_id, now=now)
+    else:
+        await tx.run(q.progress_follows_read, shelf_id=shelf_id, now=now)
+
+
+async def unmark_since_tx(tx: Tx, shelf_id: ShelfId, at: Millis, now: Millis) -> int:
+    """Make chapters unread again that were marked read at that moment; how many."""
+    return await tx.run(q.unmark_since, shelf_id=shelf_id, at=at, now=now)
+
+
+async def history_tx(tx: Tx, shelf_id: ShelfId, *, after: Cursor, most: int) -> list[HistoryRow]:
+    """Chapters that were opened, the last one first."""
+    return await tx.many(HistoryRow, q.history, shelf_id=shelf_id, at=after.at, id=after.id, most=most)
+
+
+async def count_history_tx(tx: Tx, shelf_id: ShelfId) -> int:
+    """How long the history is."""
+    return await tx.one(int, q.count_history, shelf_id=shelf_id)
+
+
+async def forget_one_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId) -> bool:
+    """Take one chapter out of the history; False when it is not there."""
+    return bool(await tx.run(q.forget_one, shelf_id=shelf_id, chapter_id=chapter_id))
+
+
+async def forget_all_tx(tx: Tx, shelf_id: ShelfId) -> int:
+    """Empty the history; how many went."""
+    return await tx.run(q.forget_all, shelf_id=shelf_id)

@@ -1,0 +1,1 @@
+"""A series over all its sources, as the reader of a shelf sees it."""

@@ -1,0 +1,112 @@
+"""Which release of a chapter to read, what is missing, and how a source fares. Pure."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from decimal import Decimal
+from itertools import pairwise
+from typing import Final, Literal
+
+import msgspec
+
+from tsuzuki.model.numbers import SCALE, parse_number
+from tsuzuki.shelves.library.follows.nouns import Preferences
+from tsuzuki.shelves.library.series.nouns import Release, SourceOf
+
+MOST_GAPS: Final = 100
+BROKEN_AT: Final = 5
+"""R23: failures in a row that open the breaker."""
+
+Health = Literal["new", "ok", "failing", "broken", "off"]
+
+# -- the preferred release
+
+
+def preferred(releases: Iterable[Release], wanted: Preferences) -> Release | None:
+    """The release that a reader would take; None when there is none.
+
+    What can be read comes first, on a source that is switched on, in a language that the reader named, if any. Among
+    those the order of sources decides, then that of groups, then that of languages, then the newest.
+    """
+    return min(releases, key=lambda release: _rank(release, wanted), default=None)
+
+
+def _rank(release: Release, wanted: Preferences) -> tuple[bool | int, ...]:
+    groups = [_folded(name) for name in wanted.groups]
+    languages = [_folded(name) for name in wanted.languages]
+    language = _folded(release.language)
+    return (
+        not (release.is_available and release.is_readable),
+        not release.is_on,
+        bool(languages) and language not in languages,
+        _place(release.source_id, wanted.sources),
+        _place(_folded(release.group_name), groups),
+        _place(language, languages),
+        -(release.published_at if release.published_at is not None else release.first_seen_at),
+        -release.id,
+    )
+
+
+def _place(value: Hashable, order: Sequence[Hashable]) -> int:
+    """What is not named comes after all that is."""
+    return order.index(value) if value in order else len(order)
+
+
+def _folded(text: str | None) -> str:
+    return " ".join((text or "").casefold().split())
+
+
+# -- gaps
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Whole numbers that no source has, from the first to the last."""
+
+    first: int
+    last: int
+
+    @property
+    def count(self) -> int:
+        """How many that are."""
+        return self.last - self.first + 1
+
+
+class Gaps(msgspec.Struct, frozen=True):
+    """What is missing between the lowest and the highest that there is."""
+
+    of: Literal["chapters", "volumes"]
+    missing: int
+    ranges: list[Gap]
+    """The highest first; the first so many of them."""
+    is_cut: bool
+
+
+def gaps(numbers: Iterable[int], volumes: Iterable[str], *, most: int = MOST_GAPS) -> Gaps:
+    """Missing whole numbers; 10.5 neither fills a gap nor makes one. Volumes count where no chapter has a number."""
+    found = list(numbers)
+    if found:
+        return _between("chapters", {number // SCALE for number in found if number % SCALE == 0}, most)
+    parsed = (parse_number(volume) for volume in volumes)
+    return _between("volumes", {int(volume) for volume in parsed if volume is not None and _is_whole(volume)}, most)
+
+
+def _between(of: Literal["chapters", "volumes"], wholes: set[int], most: int) -> Gaps:
+    ranges = [Gap(low + 1, high - 1) for low, high in pairwise(sorted(wholes)) if high - low > 1]
+    ranges.reverse()
+    return Gaps(of, sum(gap.count for gap in ranges), ranges[:most], len(ranges) > most)
+
+
+def _is_whole(number: Decimal) -> bool:
+    return number == number.to_integral_value()
+
+
+# -- health
+
+
+def health(source: SourceOf) -> Health:
+    """How a source fares with this series."""
+    if not source.is_on or source.suspended_reason is not None:
+        return "off"
+    if source.failures >= BROKEN_AT:
+        return "broken"
+    if source.failures:
+        return "failing"
+    return "new" if source.last_checked_at is None else "ok"

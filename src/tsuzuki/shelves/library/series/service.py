@@ -1,0 +1,101 @@
+"""The verbs for looking at a series."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import msgspec
+
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.db import Database, Tx
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, ShelfId
+from tsuzuki.shelves.library.follows.nouns import FollowRow, Preferences
+from tsuzuki.shelves.library.follows.service import known_series_tx
+from tsuzuki.shelves.library.follows.store import find_follow_of_tx
+from tsuzuki.shelves.library.progress.service import NO_CHAPTER
+from tsuzuki.shelves.library.series.nouns import ChapterRow, Counted, Details, Release, SourceOf
+from tsuzuki.shelves.library.series.policy import Gaps, gaps, preferred
+from tsuzuki.shelves.library.series.store import (
+    chapters_tx,
+    counted_tx,
+    details_tx,
+    find_chapter_tx,
+    numbers_tx,
+    releases_tx,
+    sources_tx,
+)
+
+
+class Chapter(msgspec.Struct, frozen=True):
+    """A chapter with its releases, and which of them the reader would take."""
+
+    row: ChapterRow
+    releases: list[Release]
+    preferred: Release | None
+
+
+class Series(msgspec.Struct, frozen=True):
+    """A series over all its sources; `follow` is None where the shelf does not follow it."""
+
+    details: Details
+    sources: list[SourceOf]
+    gaps: Gaps
+    counted: Counted
+    follow: FollowRow | None
+
+
+class SeriesLooks:
+    """Series as a shelf's reader sees them. Every series may be looked at; progress is the shelf's own (I8)."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def get(self, shelf_id: ShelfId, series: PublicId) -> Series:
+        """All but its chapters; NotFound for what is none."""
+
+        async def look(tx: Tx) -> Series:
+            series_id = await known_series_tx(tx, series)
+            numbers = await numbers_tx(tx, series_id)
+            return Series(
+                details=await details_tx(tx, series_id),
+                sources=await sources_tx(tx, series_id),
+                gaps=gaps(numbers.numbers, numbers.volumes),
+                counted=await counted_tx(tx, shelf_id, series_id),
+                follow=await find_follow_of_tx(tx, shelf_id, series_id),
+            )
+
+        return await self._db.read(look)
+
+    async def chapters(self, shelf_id: ShelfId, series: PublicId, part: Slice) -> tuple[Sequence[Chapter], int]:
+        """A part of its chapters, the newest first, and how many there are in all."""
+
+        async def look(tx: Tx) -> tuple[Sequence[Chapter], int]:
+            series_id = await known_series_tx(tx, series)
+            rows = await chapters_tx(tx, shelf_id, series_id, part)
+            counted = await counted_tx(tx, shelf_id, series_id)
+            return await _with_releases_tx(tx, shelf_id, series_id, rows), counted.chapters
+
+        return await self._db.read(look)
+
+    async def chapter(self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId) -> Chapter:
+        """One of its chapters; NotFound otherwise."""
+
+        async def look(tx: Tx) -> Chapter:
+            series_id = await known_series_tx(tx, series)
+            row = await find_chapter_tx(tx, shelf_id, series_id, chapter_id)
+            if row is None:
+                raise NotFound(NO_CHAPTER)
+            return (await _with_releases_tx(tx, shelf_id, series_id, [row]))[0]
+
+        return await self._db.read(look)
+
+
+async def _with_releases_tx(
+    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, rows: Sequence[ChapterRow]
+) -> Sequence[Chapter]:
+    follow = await find_follow_of_tx(tx, shelf_id, series_id)
+    wanted = Preferences() if follow is None else follow.preferences
+    of_chapter: dict[ChapterId, list[Release]] = defaultdict(list)
+    for release in await releases_tx(tx, [row.id for row in rows]):
+        of_chapter[release.chapter_id].append(release)
+    return [Chapter(row, of_chapter[row.id], preferred(of_chapter[row.id], wanted)) for row in rows]
