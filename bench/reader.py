@@ -1,7 +1,7 @@
-"""What a reader does, against the bare query behind it: `python -m bench.reader [--small]`.
+"""What a reader does, against the bare query behind it: `python -m bench.reader [--small|--full]`.
 
-List unread, open an item, mark it read, search; at growing numbers of items, on one shelf and spread over a hundred.
-Starts a PostgreSQL of its own. No time makes it fail.
+The inbox, unread items, opening one, marking it, search; at 10,000, 100,000 and (`--full`) 1,000,000 items, for a shelf
+that has them all and for one of a hundred that share them. Starts a PostgreSQL of its own. No time makes it fail.
 """
 
 import argparse
@@ -11,8 +11,9 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +21,20 @@ import apsw
 import asyncpg
 import msgspec
 
+from bench._library import build, grow
 from bench.harness import say
 from bench.store import MEMORY, postgres_database, sqlite_database
-from tests.builders import NOON, a_new_item, a_public_id, stored_feed, stored_watch
-from tests.delivery.builders import a_reader
+from tests.builders import NOON, a_public_id
 from tests.servers import Postgres, shared_folder
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.fulltext import match
 from tsuzuki.db.queries import Query
-from tsuzuki.delivery.fanout import deliver_items_tx
-from tsuzuki.ingest.store import upsert_items_tx
-from tsuzuki.model.ids import FeedId, ItemId, ShelfId
+from tsuzuki.delivery.inbox import store as boxes
+from tsuzuki.delivery.inbox.entries import Wanted
+from tsuzuki.delivery.inbox.service import Inbox
+from tsuzuki.model.ids import FeedId, ItemId, SeriesId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP
-from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import parse_terms
 from tsuzuki.shelves.entries import store as entries
 from tsuzuki.shelves.entries.service import Entries, Filter
@@ -41,10 +43,7 @@ from tsuzuki.shelves.search.service import Search
 from tsuzuki.shelves.store import FAR
 from tsuzuki.shelves.store import q as searches
 
-FEEDS = 200
-BATCH = 1000
 PAGE = 50
-WORDS = ["river", "stone", "window", "morning", "letter", "garden", "winter", "engine", "silver", "market"]
 
 Call = Callable[[], Awaitable[object]]
 Fetch = Callable[[Query, dict[str, Any]], Awaitable[object]]
@@ -56,6 +55,7 @@ class Sizes(msgspec.Struct, frozen=True):
 
 
 FULL = Sizes(items=(10_000, 100_000, 1_000_000), calls=300)
+USUAL = Sizes(items=(10_000, 100_000), calls=300)
 SMALL = Sizes(items=(1_000, 3_000), calls=60)
 
 
@@ -63,6 +63,10 @@ class Quiet:
     """Nothing lies above: only the reader is measured."""
 
     async def subscribed_tx(self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None: ...
+
+    async def followed_tx(
+        self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, available: int, now: Millis
+    ) -> None: ...
 
     async def counts_changed_tx(self, tx: Tx, shelf_id: ShelfId, now: Millis) -> None: ...
 
@@ -80,71 +84,53 @@ class Quiet:
         return f"{url}{proxy or ''}"
 
 
-# -- the data
-
-
-async def filled(db: Database, items: int, shelves: int) -> list[ShelfId]:
-    """Items evenly in 200 feeds, each followed by one of the shelves; all are unread."""
-    feeds = [await stored_feed(db) for _ in range(FEEDS)]
-    for feed in feeds:
-        await stored_watch(db, feed)
-    readers = [await a_reader(db, feeds=feeds[number::shelves]) for number in range(shelves)]
-    dice = random.Random(1)
-    for start in range(0, items, BATCH):
-        feed = feeds[(start // BATCH) % FEEDS]
-        numbers = range(start, min(start + BATCH, items))
-        await db.with_tx(partial(_batch_tx, feed=feed, numbers=numbers, dice=dice))
-    return readers
-
-
-async def _batch_tx(tx: Tx, *, feed: FeedId, numbers: range, dice: random.Random) -> None:
-    new = [
-        a_new_item(
-            str(number),
-            title=" ".join(dice.choices(WORDS, k=4)),
-            content=f"<p>{' '.join(dice.choices(WORDS, k=40))} item{number}</p>",
-            sort_at=Millis(NOON + number * MINUTE),
-        )
-        for number in numbers
-    ]
-    stored = await upsert_items_tx(tx, feed, new, NOON)
-    ids = [item.id for item in stored]
-    await deliver_items_tx(tx, feed, ids, is_first_harvest=True, now=NOON)
-
-
 # -- measuring
 
 
-async def measured(call: Call, calls: int) -> list[float]:
-    times = []
-    for _ in range(calls):
-        began = time.perf_counter()
-        await call()
-        times.append(time.perf_counter() - began)
-    return sorted(times)
+class Measured(msgspec.Struct, frozen=True):
+    """Seconds of ours and of the bare query, taken in turns."""
+
+    ours: Sequence[float]
+    bare: Sequence[float]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.ours)
+
+    def line(self, what: str, smallest: "Measured") -> str:
+        """In milliseconds, as ratios to the bare query, and how it grew since the smallest size."""
+        bare, p99, bare_p99 = statistics.median(self.bare), _p99(self.ours), _p99(self.bare)
+        figures = f"{self.median * 1e3:>9.2f}{p99 * 1e3:>9.2f}{bare * 1e3:>9.2f}{bare_p99 * 1e3:>9.2f}"
+        return (
+            f"{what:18}{figures}{self.median / bare:>8.2f}{p99 / bare_p99:>8.2f}{self.median / smallest.median:>9.2f}"
+        )
 
 
-async def compared(what: str, ours: Call, bare: Call, calls: int) -> str:
-    await ours()
-    await bare()
-    mine, other = await measured(ours, calls), await measured(bare, calls)
-    middle, ground = statistics.median(mine), statistics.median(other)
-    p99 = mine[int(len(mine) * 0.99) - 1]
-    return f"{what:16}{middle * 1e3:>10.2f}{p99 * 1e3:>10.2f}{ground * 1e3:>10.2f}{middle / ground:>8.2f}"
+HEAD = f"{'':18}{'median':>9}{'p99':>9}{'bare':>9}{'its p99':>9}{'ratio':>8}{'of p99':>8}{'growth':>9}   (ms)"
 
 
-async def verbs(db: Database, fetch: Fetch, readers: Sequence[ShelfId], calls: int) -> list[str]:
+def _p99(times: Sequence[float]) -> float:
+    return sorted(times)[int(len(times) * 0.99) - 1]
+
+
+async def measured(ours: Call, bare: Call, calls: int) -> Measured:
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(calls + 5):
+        for call, into in zip((ours, bare), times, strict=True):
+            began = time.perf_counter()
+            await call()
+            into.append(time.perf_counter() - began)
+    return Measured(times[0][5:], times[1][5:])
+
+
+async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[str, Measured]:
     """Each verb as the API calls it, beside the one statement that it cannot do without."""
     ground = Ground(db, lambda: NOON, a_public_id, Quiet())
-    service, search = Entries(ground), Search(db)
+    service, search, inbox = Entries(ground), Search(db), Inbox(db)
     dice = random.Random(2)
-    shelf = readers[0]
-    page = await service.list(shelf, Filter(), after=FROM_THE_TOP, most=100)
-    ids = [row.id for row in page.rows]
-    top = {"at": FROM_THE_TOP.at, "id": FROM_THE_TOP.id, "most": PAGE + 1}
-    flags = {"unread": True, "saved": None, "with_content": False}
-    words = match(db.engine, parse_terms("river item7*"))
-    narrow = {"feeds": None, "unread": None, "saved": None, "before": FAR}
+    ids = [row.id for row in (await service.list(shelf, Filter(), after=FROM_THE_TOP, most=100)).rows]
+    top = {"shelf_id": shelf, "at": FROM_THE_TOP.at, "id": FROM_THE_TOP.id, "most": PAGE + 1}
+    unread = {"since": 0, "unread": True, "saved": None, "with_content": False}
 
     def one() -> ItemId:
         return dice.choice(ids)
@@ -159,22 +145,31 @@ async def verbs(db: Database, fetch: Fetch, readers: Sequence[ShelfId], calls: i
         await fetch(entries.q.mark_items, values | {"unread": False})
         await fetch(entries.q.mark_items, values | {"unread": True})
 
+    def sought(text: str) -> tuple[Call, Call]:
+        words = match(db.engine, parse_terms(text))
+        narrow = {"feeds": None, "unread": None, "saved": None, "before": FAR}
+        values = {"match": words, "shelf_id": shelf, "most": 20, **narrow}
+        return lambda: search.find(shelf, text, 20), lambda: fetch(searches.search_items, values)
+
     cases: dict[str, tuple[Call, Call]] = {
+        "inbox page": (
+            lambda: inbox.page(shelf, Wanted(unread=True), after=FROM_THE_TOP, most=PAGE),
+            lambda: fetch(boxes.q.unread_entries, top | {"kind": None}),
+        ),
         "list unread": (
             lambda: service.list(shelf, Filter(unread=True), after=FROM_THE_TOP, most=PAGE),
-            lambda: fetch(entries.q.list_unread_items, {"shelf_id": shelf, **top, **flags}),
+            lambda: fetch(entries.q.list_unread_items, top | unread),
         ),
         "open item": (
             lambda: service.get(shelf, one()),
             lambda: fetch(entries.q.find_item, {"shelf_id": shelf, "item_id": one(), "with_content": True}),
         ),
         "mark, unmark": (mark, mark_bare),
-        "search": (
-            lambda: search.find(shelf, "river item7*", 20),
-            lambda: fetch(searches.search_items, {"match": words, "shelf_id": shelf, "most": 20, **narrow}),
-        ),
+        "search, one hit": sought("item777"),
+        "search, rare": sought("rare7 rare70*"),
+        "search, common": sought("river item7*"),
     }
-    return [await compared(name, ours, bare, calls) for name, (ours, bare) in cases.items()]
+    return {name: await measured(ours, bare, calls) for name, (ours, bare) in cases.items()}
 
 
 # -- the engines
@@ -192,7 +187,6 @@ def bare_sqlite(path: Path) -> Fetch:
 
 async def bare_postgres(url: str) -> Fetch:
     connection = await asyncpg.connect(url)
-    await connection.execute("vacuum analyze")
 
     async def fetch(query: Query, values: dict[str, Any]) -> object:
         return await connection.fetch(query.postgres.sql, *(values[name] for name in query.postgres.params))
@@ -200,46 +194,53 @@ async def bare_postgres(url: str) -> Fetch:
     return fetch
 
 
-async def on_sqlite(sizes: Sizes, items: int, shelves: int) -> list[str]:
+@asynccontextmanager
+async def on_sqlite() -> AsyncIterator[tuple[Database, Fetch]]:
     folder = Path(tempfile.mkdtemp(prefix="tsuzuki-bench-"))
     try:
         async with sqlite_database(folder, "reader") as db:
-            readers = await filled(db, items, shelves)
-            return await verbs(db, bare_sqlite(folder / "reader.db"), readers, sizes.calls)
+            yield db, bare_sqlite(folder / "reader.db")
     finally:
         shutil.rmtree(folder)
 
 
-async def on_postgres(sizes: Sizes, items: int, shelves: int, *, server: Postgres) -> list[str]:
-    name = f"reader_{items}_{shelves}"
-    async with postgres_database(server, name) as db:
-        readers = await filled(db, items, shelves)
-        fetch = await bare_postgres(server.url.rpartition("/")[0] + f"/{name}")
-        return await verbs(db, fetch, readers, sizes.calls)
+@asynccontextmanager
+async def on_postgres(server: Postgres) -> AsyncIterator[tuple[Database, Fetch]]:
+    async with postgres_database(server, "reader") as db:
+        yield db, await bare_postgres(server.url.rpartition("/")[0] + "/reader")
+
+
+async def measure(engine: str, db: Database, fetch: Fetch, sizes: Sizes) -> None:
+    case = await build(db)
+    shelves = {"1 shelf has all of them": case.one, "100 shelves share them": case.some}
+    smallest: dict[str, dict[str, Measured]] = {}
+    for first, until in pairwise((0, *sizes.items)):
+        say(f"{engine}: making {until - first:,} items")
+        await grow(db, case, first, until)
+        for name, shelf in shelves.items():
+            found = await verbs(db, fetch, shelf, sizes.calls)
+            before = smallest.setdefault(name, found)
+            lines = [one.line(what, before[what]) for what, one in found.items()]
+            print(f"\n{engine}, {until:,} items, {name}", HEAD, *lines, sep="\n", flush=True)
 
 
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="a quick run over less data")
+    parser.add_argument("--full", action="store_true", help="up to a million items; takes some minutes")
     parser.add_argument("--engine", choices=["sqlite", "postgres"], help="only this one")
     chosen = parser.parse_args()
-    sizes = SMALL if chosen.small else FULL
+    sizes = SMALL if chosen.small else FULL if chosen.full else USUAL
+    if chosen.engine != "postgres":
+        async with on_sqlite() as (db, fetch):
+            await measure("sqlite", db, fetch, sizes)
+    if chosen.engine == "sqlite":
+        return
     folder = shared_folder()
     server = Postgres(folder, durable=True, memory=MEMORY).start()
-    engines: dict[str, Callable[[Sizes, int, int], Awaitable[list[str]]]] = {
-        "sqlite": on_sqlite,
-        "postgres": partial(on_postgres, server=server),
-    }
     try:
-        print(f"{'':16}{'median':>10}{'p99':>10}{'bare':>10}{'ratio':>8}   (ms)")
-        for engine, measure in engines.items():
-            if chosen.engine not in (None, engine):
-                continue
-            for items in sizes.items:
-                for shelves in (1, 100):
-                    say(f"{engine}: {items:,} items on {shelves} shelves")
-                    lines = await measure(sizes, items, shelves)
-                    print(f"\n{engine}, {items:,} items, shelves: {shelves}", *lines, sep="\n", flush=True)
+        async with on_postgres(server) as (db, fetch):
+            await measure("postgres", db, fetch, sizes)
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,131 @@
+"""A library as large as is wanted, made by bulk statements: it grows from size to size, nothing is made twice.
+
+One reader follows all feeds and has every item; a hundred others share the feeds out among themselves.
+"""
+
+import random
+from functools import partial
+
+import msgspec
+
+from tests.builders import NOON, stored_feed, stored_watch
+from tests.delivery.builders import a_reader
+from tsuzuki.db import Database, Tx
+from tsuzuki.db.fulltext import document
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.db.statistics import refresh_statistics
+from tsuzuki.model.ids import FeedId, ShelfId
+from tsuzuki.model.times import MINUTE
+
+FEEDS = 200
+SHELVES = 100
+BODIES = 1_000
+"""Different texts; each item has one of them, and a word of its own."""
+CHUNK = 20_000
+COMMON = ["river", "stone", "window", "morning", "letter", "garden", "winter", "engine", "silver", "market"]
+RARE = [f"rare{number}" for number in range(3_000)]
+
+q = parse_queries(
+    "bench",
+    """
+-- name: make_bodies
+create table bench_body (id bigint primary key, title text, content text, body text, vector text);
+-- name: add_bodies
+insert into bench_body (id, title, content, body, vector)
+select cast(value ->> 'id' as bigint), value ->> 'title', value ->> 'content', value ->> 'body', value ->> 'vector'
+from json_each(cast(:rows as text));
+-- fragment: numbers
+with recursive number (n) as (select cast(:first as bigint) union all select n + 1 from number where n + 1 < :until)
+-- name: add_items
+insert into item (id, feed_id, key, title, link, content, published_at, sort_at, content_hash, created_at)
+{numbers}
+select n, cast(:feed as bigint) + n % 200, cast(n as text), bench_body.title, 'https://example.org/' || n,
+  '<p>' || bench_body.content || ' item' || n || '</p>', :now + n * :minute, :now + n * :minute, unhex('00'), :now
+from number join bench_body on bench_body.id = n % 1000;
+-- name: index_items
+insert into item_search (rowid, title, body)
+{numbers}
+select n, bench_body.title, bench_body.body || ' item' || n from number join bench_body on bench_body.id = n % 1000;
+-- name: add_entries
+insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
+{numbers}
+select subscription.shelf_id, item.feed_id, item.id, item.sort_at, :now
+from number join item on item.id = n join subscription on subscription.feed_id = item.feed_id;
+-- name: drop_index
+select 1;
+-- name: make_index
+select 1;
+""",
+    """
+-- fragment: numbers
+with number (n) as (select generate_series(cast(:first as bigint), cast(:until as bigint) - 1))
+-- name: index_items
+insert into item_search (item_id, document)
+{numbers}
+select n, cast(bench_body.vector || ' ''item' || n || ''':60' as tsvector)
+from number join bench_body on bench_body.id = n % 1000;
+-- name: drop_index
+drop index item_search_document;
+-- name: make_index
+create index item_search_document on item_search using gin (document);
+""",
+)
+
+
+class Bookcase(msgspec.Struct, frozen=True):
+    """Who reads in it."""
+
+    feed: FeedId
+    """The first; the others follow."""
+    one: ShelfId
+    """Has everything."""
+    some: ShelfId
+    """One of a hundred."""
+
+
+async def build(db: Database) -> Bookcase:
+    """Feeds and readers, without an item."""
+    feeds = [await stored_feed(db) for _ in range(FEEDS)]
+    assert feeds == list(range(feeds[0], feeds[0] + FEEDS))
+    for feed in feeds:
+        await stored_watch(db, feed)
+    one = await a_reader(db, feeds=feeds)
+    others = [await a_reader(db, feeds=feeds[number::SHELVES]) for number in range(SHELVES)]
+    await db.with_tx(lambda tx: tx.run(q.make_bodies))
+    await db.with_tx(_add_bodies_tx)
+    return Bookcase(feeds[0], one, others[0])
+
+
+async def grow(db: Database, case: Bookcase, first: int, until: int) -> None:
+    """Items with these numbers, indexed and on the shelves, and what the nightly upkeep does after them."""
+    await db.with_tx(lambda tx: tx.run(q.drop_index))
+    for start in range(first, until, CHUNK):
+        numbers = {"first": start, "until": min(start + CHUNK, until)}
+        await db.with_tx(partial(_add_items_tx, case=case, numbers=numbers))
+    await db.with_tx(lambda tx: tx.run(q.make_index))
+    await refresh_statistics(db)
+
+
+async def _add_items_tx(tx: Tx, *, case: Bookcase, numbers: dict[str, int]) -> None:
+    await tx.run(q.add_items, feed=case.feed, now=NOON, minute=MINUTE, **numbers)
+    await tx.run(q.index_items, **numbers)
+    await tx.run(q.add_entries, now=NOON, **numbers)
+
+
+async def _add_bodies_tx(tx: Tx) -> None:
+    dice = random.Random(1)
+    rows = []
+    for number in range(BODIES):
+        title = dice.choices(COMMON, k=2) + dice.choices(RARE, k=2)
+        body = dice.choices(COMMON, k=10) + dice.choices(RARE, k=30)
+        indexed = document(tx.engine, number, title, body)
+        rows.append(
+            {
+                "id": number,
+                "title": " ".join(title),
+                "content": " ".join(body),
+                "body": indexed.body,
+                "vector": indexed.vector,
+            }
+        )
+    await tx.run(q.add_bodies, rows=rows)
