@@ -1,7 +1,9 @@
 """SEC-20: a document can take down the process that reads it, and nothing else."""
 
 import asyncio
+import gc
 import os
+import random
 import signal
 import time
 from collections.abc import AsyncIterator
@@ -10,6 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+import uvloop
 
 from tests.polling import parsers
 from tsuzuki.model.errors import NotAFeed, ShapeChanged, TooLarge, Unavailable
@@ -111,6 +114,34 @@ async def test_a_cancelled_call_gives_its_place_back():
         with pytest.raises(asyncio.CancelledError):
             await call
         assert await pool.run(parsers.say, ("free",)) == "free"
+
+
+async def cancel_at_any_moment(dice: random.Random, trials: int) -> list[int]:
+    """Calls that are cancelled, some of them twice, while a process starts, works or ends; those that were begun."""
+    pids = []
+    for _ in range(trials):
+        async with a_pool(wall_seconds=30.0) as pool:
+            calls = [asyncio.ensure_future(pool.run(parsers.sleep, (60.0,))) for _ in range(2)]
+            await asyncio.sleep(dice.choice([0, dice.uniform(0, 0.02), dice.uniform(0, 0.4)]))
+            pids += [child._process.pid for child in pool._children]
+            for call in calls:
+                call.cancel()
+                for _ in range(dice.randrange(3)):
+                    await asyncio.sleep(0)
+                    call.cancel()
+            await asyncio.wait(calls)
+    return pids
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_whenever_a_call_is_cancelled_no_process_and_no_pipe_is_left(loop_factory):
+    """What is left open is told when it is collected, and fails this test."""
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        pids = runner.run(cancel_at_any_moment(random.Random(5), 12))
+    gc.collect()
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
 async def test_a_child_that_died_while_idle_is_no_failure_of_the_next_document():

@@ -3,16 +3,19 @@
 A parser that loops, bloats or crashes takes down its own process and nothing else: the call ends in a named error and
 the next one gets a new process. Values travel as msgpack, typed by the function's own annotations; nothing that a child
 says can run code here, which pickle would allow. The child is a fresh interpreter without our environment.
+
+Processes are begun and ended by tasks of the pool's own, never by a caller's: one who is cancelled leaves no process
+and no pipe half-way.
 """
 
 import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 
@@ -20,9 +23,12 @@ from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge, Unavailable
 from tsuzuki.polling import parser_child
 from tsuzuki.polling.parser_child import LENGTH, Answer, Order
 
+T = TypeVar("T")
+
 _CALLS_PER_CHILD = 1000  # a parser that leaks does not leak for ever
 _START_WITHIN = 30.0
 _GRACE = 1.0
+_BUFFER = 64 * 1024
 _ERRORS = {kind.code: kind for kind in SourceError.__subclasses__()}
 
 
@@ -44,6 +50,7 @@ class ParsePool:
         self._options = options
         self._idle: asyncio.LifoQueue[_Child | None] = asyncio.LifoQueue()
         self._children: set[_Child] = set()
+        self._chores: set[asyncio.Task[Any]] = set()
         self._closed = asyncio.Event()
         for _ in range(options.processes):
             self._idle.put_nowait(None)
@@ -71,8 +78,11 @@ class ParsePool:
     async def close(self) -> None:
         """End all children; calls under way end as Unavailable, which is no failure of their documents."""
         self._closed.set()
-        await asyncio.gather(*(child.stop(_GRACE) for child in self._children))
+        for child in self._children:
+            _ = self._begin(child.stop(_GRACE))
         self._children.clear()
+        while self._chores:  # one that started a child may have made another, which ends it
+            await asyncio.wait(self._chores)
 
     async def _fresh(self, child: "_Child | None") -> "_Child":
         """This child, or a new one where there is none, it died while idle, or it has served long enough."""
@@ -82,25 +92,45 @@ class ParsePool:
             return child
         if child is not None:
             await self._discard(child)
-        new = await _Child.start(self._options)
+        new = await self._started()
         if self._closed.is_set():  # while it started
-            await new.stop()
+            await self._discard(new)
             raise _shut_down()
         self._children.add(new)
         return new
 
+    async def _started(self) -> "_Child":
+        starting = self._begin(_Child.start(self._options))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            starting.add_done_callback(self._end_unwanted)
+            raise
+
+    def _end_unwanted(self, started: "asyncio.Task[_Child]") -> None:
+        if not started.cancelled() and started.exception() is None:
+            _ = self._begin(started.result().stop())
+
     async def _discard(self, child: "_Child") -> None:
         self._children.discard(child)
-        await child.stop()
+        await asyncio.shield(self._begin(child.stop()))
+
+    def _begin(self, chore: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        """Have it done whatever becomes of the caller; `close` waits for it."""
+        doing = asyncio.ensure_future(chore)
+        self._chores.add(doing)
+        doing.add_done_callback(self._chores.discard)
+        return doing
 
 
 class _Child:
     """One interpreter, and the pipes to it."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, transport: asyncio.SubprocessTransport) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process = process
+        self._transport = transport
         self._stdin = process.stdin
         self._stdout = process.stdout
         self.calls = 0
@@ -113,7 +143,10 @@ class _Child:
     @classmethod
     async def start(cls, options: PoolOptions) -> "_Child":
         """A child that said it is ready."""
-        process = await asyncio.create_subprocess_exec(
+        loop = asyncio.get_running_loop()
+        # As asyncio.create_subprocess_exec does it; that one keeps the transport, which alone can be closed, to itself.
+        transport, protocol = await loop.subprocess_exec(
+            lambda: asyncio.subprocess.SubprocessStreamProtocol(limit=_BUFFER, loop=loop),
             sys.executable,
             "-B",
             "-m",
@@ -125,7 +158,7 @@ class _Child:
             stderr=asyncio.subprocess.DEVNULL,
             env={"PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path), "PYTHONUTF8": "1"},
         )
-        child = cls(process)
+        child = cls(asyncio.subprocess.Process(transport, protocol, loop), transport)
         try:
             async with asyncio.timeout(_START_WITHIN):
                 await child._frame(len(parser_child.READY))
@@ -153,22 +186,16 @@ class _Child:
         """The exit status of a child that was told to go, and made to when it did not within `grace` seconds."""
         self._stdin.close()
         try:
-            async with asyncio.timeout(grace):
-                await self._process.wait()
-        except TimeoutError:
-            self._kill()
-        except asyncio.CancelledError:
-            self._kill()  # whoever waits is gone, and nobody else would end it
-            raise
-        status = await self._process.wait()
-        with suppress(OSError, TimeoutError):
-            async with asyncio.timeout(_GRACE):
-                await self._stdout.read()  # to its end: only then is our side of the pipe closed
+            with suppress(TimeoutError):
+                async with asyncio.timeout(grace):
+                    await self._process.wait()
+        finally:  # also when the loop itself is being ended: nobody else would do it
+            with suppress(ProcessLookupError):
+                self._process.kill()
+            status = await self._process.wait()
+            self._transport.close()
+            await asyncio.sleep(0)  # when its pipes are closed
         return status
-
-    def _kill(self) -> None:
-        with suppress(ProcessLookupError):
-            self._process.kill()
 
     async def _frame(self, at_most: int) -> bytes:
         (length,) = LENGTH.unpack(await self._stdout.readexactly(LENGTH.size))
