@@ -42,6 +42,30 @@ def a_legacy_file(path: Path, *, feeds: int = 2, items: int = 5, wal: bool = Tru
     return path
 
 
+def a_newer_file(path: Path) -> Path:
+    """With a table of snapshots: of an item, of one that is gone, one without a link, one of a feed that is refused."""
+    a_legacy_file(path, feeds=1, items=3)
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("update items set bookmark = 0")
+        connection.execute(
+            "create table bookmarks (id integer primary key, item_id integer, link text, title text, content text,"
+            " pub_date integer, feed_name text, created_at integer);"
+            "create table schema_migrations (version integer)"
+        )
+        item_id = connection.execute("select id from items where guid = '1-2'").fetchall()[0][0]
+        connection.executemany(
+            "insert into bookmarks (item_id, link, title, content, pub_date, feed_name, created_at)"
+            " values (?, ?, ?, ?, 1704207845, ?, 1704207900)",
+            [
+                (item_id, "https://example.org/1/2", "As it was", "<p>Then<script>x()</script></p>", "Feed 1"),
+                (None, "https://example.org/gone", "Gone", "<p>Gone</p>", "Lost"),
+                (None, "", "No link", "", "Lost"),
+                (12345, "javascript:x()", "Elsewhere", "", "Bad"),
+            ],
+        )
+    return path
+
+
 def counts(path: Path) -> tuple[str, int]:
     """Whether the file is of before or ours, and how many items it has; it must be whole."""
     with closing(apsw.Connection(str(path))) as connection:

@@ -12,7 +12,7 @@ import pytest
 from tests.app import settings_for
 from tests.builders import NOON, a_public_id
 from tests.delivery.builders import a_reader
-from tests.ingest.reedme_files import a_legacy_file, counts
+from tests.ingest.reedme_files import a_legacy_file, a_newer_file, counts
 from tests.scale import scaled
 from tsuzuki.bootstrap import open_tsuzuki
 from tsuzuki.db import DatabaseOptions
@@ -50,6 +50,28 @@ async def test_groups_feeds_items_and_what_was_read_come_along_once(db, tmp_path
     assert saved[0].published_at == from_iso("2024-01-02T15:04:05.123Z")
     kept = await db.read(lambda tx: list_bookmarks_tx(tx, shelf, Place(), after=FROM_THE_TOP, most=9))
     assert {mark.feed_name for mark in kept} == {"Feed 1", "Feed 2"}
+
+
+async def test_the_snapshots_of_a_newer_file_come_along_once_as_they_were_taken(db, tmp_path):
+    """R71: also those whose item was gone, and those that never had a link."""
+    file = a_newer_file(tmp_path / "reedme.db")
+    shelf = await a_reader(db)
+    for _ in range(2):
+        brought = await Reedme(db, lambda: NOON, a_public_id).bring(file, shelf)
+        assert brought == Brought(feeds=1, items=3, bookmarks=4, refused=("nonsense",))
+    kept = await db.read(lambda tx: list_bookmarks_tx(tx, shelf, Place(), after=FROM_THE_TOP, most=9))
+    by_title = {mark.title: mark for mark in kept}
+    assert by_title.keys() == {"As it was", "Gone", "No link", "Elsewhere"}
+    assert len(kept) == 4
+    first = by_title["As it was"]
+    assert (first.content, first.link, first.feed_name) == ("<p>Then</p>", "https://example.org/1/2", "Feed 1")
+    assert (first.published_at, first.created_at) == (
+        from_iso("2024-01-02T15:04:05Z"),
+        from_iso("2024-01-02T15:05:00Z"),
+    )
+    saved = await db.read(lambda tx: list_items_tx(tx, shelf, Wanted(saved=True), after=FROM_THE_TOP, most=9))
+    assert [(item.id, item.key) for item in saved] == [(first.item_id, "1-2")]
+    assert (by_title["Gone"].item_id, by_title["Elsewhere"].link) == (None, "")
 
 
 async def test_a_file_that_is_no_such_database_is_refused(db, tmp_path):

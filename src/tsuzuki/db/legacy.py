@@ -40,6 +40,7 @@ class LegacyFeed(msgspec.Struct, frozen=True, kw_only=True):
 class LegacyItem(msgspec.Struct, frozen=True, kw_only=True):
     """An item as it was read or not."""
 
+    id: int
     guid: str
     title: str
     link: str | None
@@ -47,6 +48,18 @@ class LegacyItem(msgspec.Struct, frozen=True, kw_only=True):
     published_at: Millis | None
     unread: bool
     is_bookmarked: bool
+
+
+class LegacyBookmark(msgspec.Struct, frozen=True, kw_only=True):
+    """A snapshot, in a table of its own in the newer files; `item_id` is None once its item was gone."""
+
+    item_id: int | None
+    link: str
+    title: str
+    content: str
+    feed_name: str
+    published_at: Millis | None
+    created_at: Millis | None
 
 
 def is_legacy(path: Path) -> bool:
@@ -87,6 +100,7 @@ def read_items(path: Path, feed_id: int) -> list[LegacyItem]:
     with closing(_open(path)) as connection:
         return [
             LegacyItem(
+                id=row["id"],
                 guid=_text(row.get("guid")),
                 title=_text(row.get("title")),
                 link=_text(row.get("link")) or None,
@@ -96,6 +110,25 @@ def read_items(path: Path, feed_id: int) -> list[LegacyItem]:
                 is_bookmarked=bool(row.get("bookmark")),
             )
             for row in _rows(connection, "items", "feed_id = ?", feed_id)
+        ]
+
+
+def read_bookmarks(path: Path) -> list[LegacyBookmark]:
+    """The snapshots of a newer file, the oldest first; older ones have a flag on the item instead."""
+    with closing(_open(path)) as connection:
+        if "bookmarks" not in _tables(connection):
+            return []
+        return [
+            LegacyBookmark(
+                item_id=row.get("item_id"),
+                link=_text(row.get("link")),
+                title=_text(row.get("title")),
+                content=_text(row.get("content")),
+                feed_name=_text(row.get("feed_name")),
+                published_at=_moment(row.get("pub_date")),
+                created_at=_moment(row.get("created_at")),
+            )
+            for row in _rows(connection, "bookmarks")
         ]
 
 

@@ -16,9 +16,9 @@ from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.safe import one_line, sanitise
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import UniqueViolation
-from tsuzuki.db.legacy import LegacyFeed, LegacyItem, read_feeds, read_items
+from tsuzuki.db.legacy import LegacyBookmark, LegacyFeed, LegacyItem, read_bookmarks, read_feeds, read_items
 from tsuzuki.delivery.store import add_known_entries_tx
-from tsuzuki.ingest.reedme.store import item_ids_tx
+from tsuzuki.ingest.reedme.store import has_loose_bookmark_tx, item_ids_tx
 from tsuzuki.ingest.store import upsert_items_tx
 from tsuzuki.ingest.tasks import new_item
 from tsuzuki.model.errors import RefusedAddress
@@ -63,13 +63,21 @@ class Reedme:
     async def bring(self, path: Path, shelf_id: ShelfId) -> Brought:
         """All that the file has; SchemaRefused for a file that is no such database."""
         feeds = await asyncio.to_thread(read_feeds, path)
+        snapshots = await asyncio.to_thread(read_bookmarks, path)
+        kept = {mark.item_id: mark for mark in snapshots if mark.item_id is not None}
         brought = Brought()
         for feed in feeds:
             items = await asyncio.to_thread(read_items, path, feed.id)
-            brought = _sum(brought, await self._bring_feed(shelf_id, feed, items))
-        return brought
+            brought = _sum(brought, await self._bring_feed(shelf_id, feed, items, kept=kept))
+        loose = [mark for mark in snapshots if mark.item_id is None or mark.item_id in kept]
+        for mark in loose:
+            await self._keep_loose(shelf_id, mark)
+        return _sum(brought, Brought(bookmarks=len(loose)))
 
-    async def _bring_feed(self, shelf_id: ShelfId, feed: LegacyFeed, legacy: Sequence[LegacyItem]) -> Brought:
+    async def _bring_feed(
+        self, shelf_id: ShelfId, feed: LegacyFeed, legacy: Sequence[LegacyItem], *, kept: dict[int, LegacyBookmark]
+    ) -> Brought:
+        """A feed with its items; the snapshots of these are taken out of `kept`."""
         try:
             link = str(parse(feed.link))
         except RefusedAddress:
@@ -79,10 +87,12 @@ class Reedme:
         for start in range(0, len(items), _CHUNK):
             await self._db.with_tx(partial(self._store_tx, feed_id=feed_id, items=items[start : start + _CHUNK]))
         await self._db.with_tx(partial(self._place_tx, shelf_id=shelf_id, feed_id=feed_id, items=items))
-        kept = [item for item in items if item.before.is_bookmarked]
-        for item in kept:
-            await self._keep(shelf_id, feed_id, feed.name or link, item)
-        return Brought(feeds=1, items=len(items), bookmarks=len(kept))
+        snapshots = {item.before.id: kept.pop(item.before.id, None) for item in items}
+        marked = [item for item in items if item.before.is_bookmarked or snapshots[item.before.id] is not None]
+        for item in marked:
+            new = _of_item(item, snapshots[item.before.id], feed.name or link)
+            await self._keep(shelf_id, feed_id, item.found.key, new=new)
+        return Brought(feeds=1, items=len(items), bookmarks=len(marked))
 
     async def _follow_tx(self, tx: Tx, *, shelf_id: ShelfId, feed: LegacyFeed, link: str) -> FeedId:
         now = self._clock()
@@ -124,25 +134,61 @@ class Reedme:
         ids = await item_ids_tx(tx, feed_id, read)
         await mark_items_tx(tx, shelf_id, list(ids.values()), unread=False, now=self._clock())
 
-    async def _keep(self, shelf_id: ShelfId, feed_id: FeedId, feed_name: str, item: _Item) -> None:
+    async def _keep(self, shelf_id: ShelfId, feed_id: FeedId, key: str, *, new: "_Snapshot") -> None:
         async def keep(tx: Tx) -> None:
-            [item_id] = (await item_ids_tx(tx, feed_id, [item.found.key])).values()
-            new = NewBookmark(
-                title=item.found.title,
-                link=item.found.link or "",
-                content=item.found.content,
-                feed_name=feed_name,
-                published_at=item.found.published_at,
-                item_id=item_id,
-                feed_id=feed_id,
-            )
+            [item_id] = (await item_ids_tx(tx, feed_id, [key])).values()
+            whole = msgspec.structs.replace(new.bookmark, item_id=item_id, feed_id=feed_id)
             await save_entry_tx(tx, shelf_id, item_id, saved=True)
-            await add_bookmark_tx(tx, shelf_id, self._new_id(), new, now=self._clock())
+            await add_bookmark_tx(tx, shelf_id, self._new_id(), whole, now=new.at or self._clock())
 
         try:
             await self._db.with_tx(keep)
         except UniqueViolation:
             return  # R71: the shelf has it
+
+    async def _keep_loose(self, shelf_id: ShelfId, mark: LegacyBookmark) -> None:
+        """A snapshot whose item was gone, or never came along."""
+        new = _snapshot(mark)
+
+        async def keep(tx: Tx) -> None:
+            if new.bookmark.link or not await has_loose_bookmark_tx(tx, shelf_id, new.bookmark):
+                await add_bookmark_tx(tx, shelf_id, self._new_id(), new.bookmark, now=new.at or self._clock())
+
+        try:
+            await self._db.with_tx(keep)
+        except UniqueViolation:
+            return  # R71: the shelf has it
+
+
+class _Snapshot(msgspec.Struct, frozen=True):
+    bookmark: NewBookmark
+    at: Millis | None
+    """When it was taken, where that is known."""
+
+
+def _snapshot(mark: LegacyBookmark) -> _Snapshot:
+    """I7: what was stored elsewhere is as foreign as what is fetched."""
+    link = http_url(mark.link, "") or ""
+    title = one_line(mark.title) or link or "?"
+    content = sanitise(mark.content, link)
+    name = one_line(mark.feed_name)[:500]
+    new = NewBookmark(title=title, link=link, content=content, feed_name=name, published_at=mark.published_at)
+    return _Snapshot(new, mark.created_at)
+
+
+def _of_item(item: _Item, mark: LegacyBookmark | None, feed_name: str) -> _Snapshot:
+    """The snapshot as it was taken; of a mere flag, the item as it is."""
+    if mark is not None:
+        return _snapshot(mark)
+    found = item.found
+    new = NewBookmark(
+        title=found.title,
+        link=found.link or "",
+        content=found.content,
+        feed_name=feed_name,
+        published_at=found.published_at,
+    )
+    return _Snapshot(new, None)
 
 
 def _items(legacy: Iterable[LegacyItem], base: str) -> Iterable[_Item]:
