@@ -41,16 +41,17 @@ insert into item (id, feed_id, key, title, link, content, published_at, sort_at,
 {numbers}
 select n, cast(:feed as bigint) + n % 200, cast(n as text), bench_body.title, 'https://example.org/' || n,
   '<p>' || bench_body.content || ' item' || n || '</p>', :now + n * :minute, :now + n * :minute, unhex('00'), :now
-from number join bench_body on bench_body.id = n % 1000;
+from number cross join bench_body where bench_body.id = n % 1000;
 -- name: index_items
 insert into item_search (rowid, title, body)
 {numbers}
-select n, bench_body.title, bench_body.body || ' item' || n from number join bench_body on bench_body.id = n % 1000;
+select n, bench_body.title, bench_body.body || ' item' || n from number cross join bench_body where bench_body.id = n % 1000;
 -- name: add_entries
 insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
 {numbers}
 select subscription.shelf_id, item.feed_id, item.id, item.sort_at, :now
-from number join item on item.id = n join subscription on subscription.feed_id = item.feed_id;
+from number cross join item cross join subscription
+where item.id = n and subscription.feed_id = item.feed_id;
 -- name: drop_index
 select 1;
 -- name: make_index
@@ -63,7 +64,7 @@ with number (n) as (select generate_series(cast(:first as bigint), cast(:until a
 insert into item_search (item_id, document)
 {numbers}
 select n, cast(bench_body.vector || ' ''item' || n || ''':60' as tsvector)
-from number join bench_body on bench_body.id = n % 1000;
+from number cross join bench_body where bench_body.id = n % 1000;
 -- name: drop_index
 drop index item_search_document;
 -- name: make_index

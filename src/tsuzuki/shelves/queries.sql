@@ -10,8 +10,9 @@ from (
   order by rowid desc
   limit 1000
 ) as hit
-join item on item.id = hit.id
-join entry on entry.item_id = hit.id and entry.shelf_id = :shelf_id
+cross join item  -- or SQLite would begin with all that the shelf has
+cross join entry
+where item.id = hit.id and entry.item_id = hit.id and entry.shelf_id = :shelf_id
 order by hit.score, item.id desc
 limit :most;
 
@@ -39,7 +40,8 @@ from (
   order by rowid desc
   limit 1000
 ) as hit
-join series on series.id = hit.id
+cross join series
+where series.id = hit.id
 order by hit.score, series.id desc
 limit :most;
 
@@ -66,3 +68,14 @@ select
 
 -- name: count_kept_chapters
 select count(*) as used from kept_chapter where shelf_id = :shelf_id;
+
+-- name: desync_shelf
+-- What is added takes its pace from the plan: the reactor is to look.
+update shelf set synced = false where id = :shelf_id and synced;
+
+-- name: is_held
+select held_at is not null as is_held from subscription where id = :id;
+
+-- name: drop_hold
+-- Its reader suspends it too: then no plan wakes it.
+update subscription set held_at = null where id = :id and held_at is not null;

@@ -16,8 +16,9 @@ from (
   order by rowid desc
   limit 1000
 ) as hit
-join chapter on chapter.id = hit.id
-join series on series.id = chapter.series_id
+cross join chapter  -- in this order: SQLite would begin elsewhere
+cross join series
+where chapter.id = hit.id and series.id = chapter.series_id
 order by hit.score, chapter.id desc
 limit :most;
 
@@ -32,8 +33,9 @@ from (
   order by rowid desc
   limit 1000
 ) as hit
-join series on series.id = hit.id
-join chapter on chapter.series_id = series.id and chapter.key = :number
+cross join series
+cross join chapter
+where series.id = hit.id and chapter.series_id = series.id and chapter.key = :number
 order by hit.score, chapter.id desc
 limit :most;
 
@@ -41,8 +43,9 @@ limit :most;
 -- Chapter N of whatever the shelf follows, the newest first.
 {columns}
 from follow
-join chapter on chapter.series_id = follow.series_id and chapter.key = :number
-join series on series.id = chapter.series_id
-where follow.shelf_id = :shelf_id
+cross join chapter
+cross join series
+where follow.shelf_id = :shelf_id and chapter.series_id = follow.series_id and chapter.key = :number
+  and series.id = chapter.series_id
 order by chapter.first_seen_at desc, chapter.id desc
 limit :most;
