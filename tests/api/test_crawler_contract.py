@@ -329,6 +329,38 @@ async def test_all_problems_of_a_body_are_told_at_once(world: World):
     assert {problem["field"]: problem["message"] for problem in answer["details"]}["baseurl"] == SOURCE_TEXTS["baseurl"]
 
 
+async def test_what_only_a_service_knows_is_told_with_the_rest(world: World):
+    """A config against its extension's schema, an address against the operator's networks: in one answer."""
+
+    async def told(method: str, path: str, body: Any) -> dict[str, str]:
+        answer = await world.admin.ask(method, world.path(path), body)
+        assert (answer.status, answer.json()["code"]) == (400, "VALIDATION_ERROR")
+        return {problem["field"]: problem["message"] for problem in answer.json()["details"]}
+
+    wrong = {"name": "", "baseurl": "http://example.org", "extensionid": "org.mangadex", "config": {"proxi": 1}}
+    assert (await told("POST", "/admin/crawler/sources", wrong)).keys() == {"name", "slug", "baseurl", "config.proxi"}
+    changed = await told("PATCH", "/admin/crawler/sources/{source}", wrong | {"more": 1})
+    assert changed.keys() == {"name", "baseurl", "config.proxi", "more"}
+    assert changed["baseurl"] == SOURCE_TEXTS["baseurl"]
+    unreadable = await told("POST", "/admin/crawler/sources", wrong | {"extensionid": 5, "config": "x"})
+    assert unreadable.keys() == {"name", "slug", "baseurl", "extensionid", "config"}
+
+    mapping = {"sourceid": world.ids["source"], "sourceid_ext": "", "sourceurl": "http://example.org/x"}
+    assert (await told("POST", "/admin/comics/{comic}/sources", mapping)).keys() == {"sourceid_ext", "sourceurl"}
+    one = "/admin/comics/{comic}/sources/{mapping}"
+    assert (await told("PATCH", one, mapping)).keys() == {"sourceid", "sourceid_ext", "sourceurl"}
+    assert (await told("PATCH", "/admin/comics/x/sources/y", {"isactive": 1})).keys() == {"isactive"}
+    huge = await told("POST", "/admin/comics/{comic}/sources", mapping | {"sourceid": 2**80})
+    assert huge.keys() == {"sourceid", "sourceid_ext"}
+
+    await world.admin.ask("PATCH", world.path("/admin/crawler/sources/{source}"), {"isenabled": False})
+    other = await made(world.admin, "/admin/comics", {"title": "Other"})
+    job = {"sourceid": world.ids["source"], "comicid": other["id"], "scheduledat": "soon"}
+    assert (await told("POST", "/admin/crawler/jobs", job)).keys() == {"sourceid", "comicid", "scheduledat"}
+    assert (await told("POST", "/admin/crawler/jobs", job | {"scheduledat": None})).keys() == {"sourceid", "comicid"}
+    assert (await told("POST", "/admin/crawler/jobs", {"comicid": "x"})).keys() == {"sourceid", "comicid"}
+
+
 async def test_a_config_is_checked_against_its_extension(world: World):
     """SEC-27: every unknown and impossible key is named; without the extension any object will do."""
     config = {"ratelimit": 0, "proxi": "x", "maxpages": "many"}

@@ -2,22 +2,23 @@
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, get_type_hints
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.api.checking import Checked, invalid
+from tsuzuki.api.checking import Checked, beside, invalid
 from tsuzuki.api.endpoints import Endpoint, Gate
 from tsuzuki.api.forms import Body, Query
 from tsuzuki.api.reading import Reader, body_reader, path_reader, query_reader
 from tsuzuki.api.views import Listing, Told
 from tsuzuki.edge.routing import Handler
-from tsuzuki.model.errors import Problem
+from tsuzuki.model.errors import NotFound, Problem
 
 Services = Mapping[type, object]
+Also = Callable[[Request, Mapping[str, Any]], Awaitable[Iterable[Problem]]]
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 
@@ -63,12 +64,13 @@ def bind(endpoint: Endpoint, services: Services, gate: Gate) -> Handler:
     signature = signature_of(endpoint)
     fixed = _fixed(endpoint, signature, services, gate)
     readers = _readers(endpoint, signature)
+    also = _also(endpoint, services)
     requests = [name for name, kind in signature.others.items() if kind is Request]
     callers = [name for name, kind in signature.others.items() if kind is gate.caller]
 
     async def handle(request: Request) -> Response:
         caller = await gate.admit(request, endpoint.access)
-        arguments = fixed | await _read_all(readers, request)
+        arguments = fixed | await _read_all(readers, request, also)
         arguments.update(dict.fromkeys(requests, request), **dict.fromkeys(callers, caller))
         return _respond(await endpoint.handler(**arguments), endpoint.status)
 
@@ -94,7 +96,27 @@ def _readers(endpoint: Endpoint, signature: Signature) -> dict[str, Reader]:
     }
 
 
-async def _read_all(readers: Mapping[str, Reader], request: Request) -> dict[str, Any]:
+def _also(endpoint: Endpoint, services: Services) -> Also | None:
+    """What is asked besides of a body that is refused; nothing where the endpoint has nobody to ask."""
+    if endpoint.also is None:
+        return None
+    ask, hints = endpoint.also, get_type_hints(endpoint.also)
+    wanted = [name for name in inspect.signature(ask).parameters if name != "raw"]
+    in_path = [name for name in wanted if name in _PARAMETER.findall(endpoint.path)]
+    known = {name: services.get(hints[name]) for name in wanted if name not in in_path}
+    if missing := [name for name, service in known.items() if service is None]:
+        raise BindingError(f"{_name(endpoint)} also wants {', '.join(missing)}, which is no service")
+
+    async def also(request: Request, raw: Mapping[str, Any]) -> Iterable[Problem]:
+        try:
+            return await ask(raw=raw, **{name: request.path_params[name] for name in in_path}, **known)
+        except NotFound:
+            return ()  # that is said when the body is right
+
+    return also
+
+
+async def _read_all(readers: Mapping[str, Reader], request: Request, also: Also | None) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     problems: list[Problem] = []
     for name, read in readers.items():
@@ -102,6 +124,8 @@ async def _read_all(readers: Mapping[str, Reader], request: Request) -> dict[str
             arguments[name] = await read(request)
         except Checked as found:
             problems.extend(found.problems)
+            if also is not None and found.raw is not None:
+                problems = beside(problems, await also(request, found.raw))
     if problems:
         raise invalid(problems)
     return arguments

@@ -5,7 +5,7 @@ through again, field by field.
 """
 
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import reduce
 from operator import or_
@@ -26,14 +26,22 @@ _LISTS = (list, tuple, set, frozenset)
 class Checked(Exception):
     """What was sent cannot be used; the request's other parts may have problems too."""
 
-    def __init__(self, *problems: Problem) -> None:
+    def __init__(self, *problems: Problem, raw: Mapping[str, Any] | None = None) -> None:
+        """`raw` is the JSON object that was sent, where one was."""
         super().__init__(problems[0].message)
         self.problems = problems
+        self.raw = raw
 
 
 def invalid(problems: list[Problem]) -> Invalid:
     """The error for these: it speaks of the first and lists all."""
     return Invalid(problems[0].message, tuple(problems))
+
+
+def beside(known: Sequence[Problem], more: Iterable[Problem]) -> list[Problem]:
+    """Both, without what is said of a field, or of a part of one, that a problem is known of."""
+    fields = {problem.field for problem in known}
+    return [*known, *(one for one in more if not {one.field, one.field.partition(".")[0]} & fields)]
 
 
 def decode(form: type[F], raw: Any, *, texts: bool = False) -> F:

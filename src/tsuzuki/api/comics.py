@@ -1,18 +1,19 @@
 """Comics and where each can be read, for the operator. Names of fields as the crawler's contract has them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import Slice
-from tsuzuki.api.crawler_sources import Address, Number, may_be_address
+from tsuzuki.api.addresses import Address, address_problems
+from tsuzuki.api.crawler_sources import Number
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, Id, PageNumber, Query
-from tsuzuki.api.ids import IdText, id_in_path, number_in_path
+from tsuzuki.api.forms import Body, Id
+from tsuzuki.api.ids import IdText, id_in_path, number_in_body, number_in_path
+from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.views import Listing, PageMeta, Time, shown
 from tsuzuki.model.errors import Conflict, NotFound, Problem
 from tsuzuki.model.ids import show_id
@@ -26,11 +27,10 @@ Title = Annotated[str, Meta(min_length=1, max_length=500)]
 ExternalId = Annotated[str, Meta(min_length=1, max_length=500)]
 
 
-class ComicQuery(Query, frozen=True, kw_only=True):
+class ComicQuery(PageQuery, frozen=True, kw_only=True):
     """Which comics, by a part of the title, and which page of them."""
 
     q: Annotated[str, Meta(max_length=200)] | None = None
-    page: PageNumber = 1
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
@@ -82,10 +82,7 @@ class ComicBody(Body, frozen=True, kw_only=True):
 class _MappingForm(Body, frozen=True, kw_only=True):
     @classmethod
     def beyond_types(cls, raw: Mapping[str, Any]) -> Iterator[Problem]:
-        """Whether http is open on this loopback, and `local:` for this source, the service knows."""
-        url = raw.get("sourceurl")
-        if isinstance(url, str) and not may_be_address(url):
-            yield Problem("sourceurl", BAD_SOURCE_URL)
+        return address_problems(raw, "sourceurl", BAD_SOURCE_URL)
 
 
 class ComicSourceBody(_MappingForm, frozen=True, kw_only=True):
@@ -113,9 +110,8 @@ class ComicSourceList(msgspec.Struct, frozen=True):
 
 async def list_comics(query: ComicQuery, comics: Comics) -> Listing[ComicView, PageMeta]:
     """By title."""
-    part = Slice(most=query.limit, skip=(query.page - 1) * query.limit)
-    rows, total = await comics.list(query.q, part)
-    return Listing([_comic(row) for row in rows], PageMeta.of(total, query.page, query.limit))
+    rows, total = await comics.list(query.q, query.part)
+    return Listing([_comic(row) for row in rows], query.meta(total))
 
 
 async def create_comic(caller: Caller, body: ComicBody, comics: Comics) -> ComicView:
@@ -148,6 +144,23 @@ async def unlink_comic_source(comic_id: IdText, mapping_id: Number, caller: Call
     """Removes a mapping; chapters and what readers have of them stay."""
     number = number_in_path(mapping_id, NO_MAPPING)
     await comics.unlink(caller.actor, id_in_path(comic_id, "comic"), number)
+
+
+async def new_mapping_problems(raw: Mapping[str, Any], comics: Comics) -> Iterable[Problem]:
+    """What its source says of the address of a mapping that cannot be made as it was sent."""
+    url, source_id = raw.get("sourceurl"), number_in_body(raw, "sourceid")
+    if not isinstance(url, str) or source_id is None:
+        return ()
+    return await comics.url_problems(url, source_id=source_id)
+
+
+async def mapping_problems(comic_id: str, mapping_id: str, raw: Mapping[str, Any], comics: Comics) -> Iterable[Problem]:
+    """The same of a change."""
+    url = raw.get("sourceurl")
+    if not isinstance(url, str):
+        return ()
+    number = number_in_path(mapping_id, NO_MAPPING)
+    return await comics.changed_url_problems(url, id_in_path(comic_id, "comic"), number)
 
 
 def _comic(comic: Comic) -> ComicView:
@@ -187,7 +200,15 @@ ENDPOINTS = (
     _admin("GET", "/admin/comics", list_comics, "Comics"),
     _admin("POST", "/admin/comics", create_comic, "Make a comic", status=201),
     _admin("GET", _SOURCES, list_comic_sources, "Where a comic can be read", errors=(NotFound,)),
-    _admin("POST", _SOURCES, link_comic_source, "Map a comic", status=201, errors=(NotFound, Conflict)),
-    _admin("PATCH", _ONE, change_comic_source, "Change a mapping", errors=(NotFound, Conflict)),
+    _admin(
+        "POST",
+        _SOURCES,
+        link_comic_source,
+        "Map a comic",
+        status=201,
+        errors=(NotFound, Conflict),
+        also=new_mapping_problems,
+    ),
+    _admin("PATCH", _ONE, change_comic_source, "Change a mapping", errors=(NotFound, Conflict), also=mapping_problems),
     _admin("DELETE", _ONE, unlink_comic_source, "Remove a mapping", errors=(NotFound,)),
 )

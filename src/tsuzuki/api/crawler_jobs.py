@@ -1,9 +1,9 @@
 """Crawl jobs and their logs, for the operator. Names of fields as the crawler's contract has them."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -11,18 +11,18 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import Slice
 from tsuzuki.api.crawler_views import JobView, LogView, job_view, log_view, read_place, show_place
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, Id, Moment, PageNumber, Query
-from tsuzuki.api.ids import IdText, id_in_field
+from tsuzuki.api.forms import Body, Id, Moment, Query
+from tsuzuki.api.ids import IdText, id_in_field, number_in_body
+from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.users import ReasonBody
 from tsuzuki.api.views import Listing, PageMeta, Time
 from tsuzuki.crawl.following import Follower
 from tsuzuki.crawl.rows import Job, JobFilter, Level, LogPlace, LogRow, Sort, Status
 from tsuzuki.crawl.service import NO_JOB, Jobs, Wish
-from tsuzuki.model.errors import Conflict, NotFound, Unavailable
+from tsuzuki.model.errors import Conflict, NotFound, Problem, Unavailable
 from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.model.times import from_datetime, iso
 
@@ -30,7 +30,7 @@ _LONGEST_S = 600.0
 """Then the listener comes back, as one who still may."""
 
 
-class JobQuery(Query, frozen=True, kw_only=True):
+class JobQuery(PageQuery, frozen=True, kw_only=True):
     """Which jobs, in which order, and which page of them. `triggeredby` is `scheduler` or `admin`."""
 
     status: tuple[Status, ...] = ()
@@ -39,7 +39,6 @@ class JobQuery(Query, frozen=True, kw_only=True):
     triggeredby: Literal["scheduler", "admin"] | None = None
     since: Moment | None = None
     sort: Sort = "scheduledat"
-    page: PageNumber = 1
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
@@ -57,6 +56,13 @@ class JobBody(Body, frozen=True, kw_only=True):
     sourceid: Id
     comicid: IdText | None = None
     scheduledat: Moment | None = None
+
+    @classmethod
+    def beyond_types(cls, raw: Mapping[str, Any]) -> Iterator[Problem]:
+        """An id that can be none."""
+        comic = raw.get("comicid")
+        if isinstance(comic, str) and read_id(comic) is None:
+            yield Problem("comicid", "comicid must be an id.")
 
 
 class CancelledView(msgspec.Struct, frozen=True):
@@ -84,9 +90,8 @@ async def list_crawl_jobs(query: JobQuery, jobs: Jobs) -> Listing[JobView, PageM
         since=None if query.since is None else from_datetime(query.since),
         sort=query.sort,
     )
-    part = Slice(most=query.limit, skip=(query.page - 1) * query.limit)
-    rows, total = await jobs.list(wanted, part)
-    return Listing([job_view(row) for row in rows], PageMeta.of(total, query.page, query.limit))
+    rows, total = await jobs.list(wanted, query.part)
+    return Listing([job_view(row) for row in rows], query.meta(total))
 
 
 async def trigger_crawl_job(caller: Caller, body: JobBody, jobs: Jobs) -> JobView:
@@ -94,6 +99,14 @@ async def trigger_crawl_job(caller: Caller, body: JobBody, jobs: Jobs) -> JobVie
     when = None if body.scheduledat is None else from_datetime(body.scheduledat)
     wish = Wish(body.sourceid, id_in_field(body.comicid, "comicid"), when)
     return job_view(await jobs.trigger(caller, wish))
+
+
+async def new_job_problems(raw: Mapping[str, Any], jobs: Jobs) -> Iterable[Problem]:
+    """What its source says of a job that cannot be queued as it was sent."""
+    source_id, comic = number_in_body(raw, "sourceid"), raw.get("comicid")
+    if source_id is None:
+        return ()
+    return await jobs.problems(Wish(source_id, read_id(comic) if isinstance(comic, str) else None))
 
 
 async def show_crawl_job(job_id: IdText, jobs: Jobs) -> JobView:
@@ -159,7 +172,15 @@ _ONE = "/admin/crawler/jobs/{job_id}"
 
 ENDPOINTS = (
     _admin("GET", _ALL, list_crawl_jobs, "Crawl jobs"),
-    _admin("POST", _ALL, trigger_crawl_job, "Trigger a crawl", status=201, errors=(NotFound, Conflict)),
+    _admin(
+        "POST",
+        _ALL,
+        trigger_crawl_job,
+        "Trigger a crawl",
+        status=201,
+        errors=(NotFound, Conflict),
+        also=new_job_problems,
+    ),
     _admin("GET", _ONE, show_crawl_job, "One crawl job", errors=(NotFound,)),
     _admin("PATCH", f"{_ONE}/cancel", cancel_crawl_job, "Cancel a crawl job", errors=(NotFound,)),
     _admin("GET", f"{_ONE}/logs", list_crawl_logs, "What a crawl job said", errors=(NotFound,)),

@@ -1,18 +1,18 @@
 """Sources of the crawler, for the operator. Names of fields as the crawler's contract has them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import Slice
+from tsuzuki.api.addresses import Address, address_problems
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, PageNumber, Query
+from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import number_in_path
+from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.users import Reason, ReasonBody
 from tsuzuki.api.views import Listing, PageMeta, Time, shown
 from tsuzuki.connectors.config import masked
@@ -27,20 +27,28 @@ from tsuzuki.sources.sites.service import NO_SOURCE, Sources
 LIST_SECONDS = 60
 SOURCE_SECONDS = 120
 
+_OURS = {
+    "name": "name",
+    "slug": "slug",
+    "baseurl": "base_url",
+    "extensionid": "connector",
+    "config": "config",
+    "isenabled": "is_enabled",
+}
+"""What the contract's fields are called here."""
+
 SourceName = Annotated[str, Meta(min_length=1, max_length=MOST_NAME)]
 Slug = Annotated[str, Meta(max_length=MOST_SLUG, pattern=SLUG)]
 ExtensionId = Annotated[str, Meta(max_length=MOST_CONNECTOR, pattern=CONNECTOR)]
-Address = Annotated[str, Meta(max_length=2000)]
 Number = Annotated[str, Meta(max_length=64)]
 """A number in a path: what is none is not there."""
 
 
-class SourceQuery(Query, frozen=True, kw_only=True):
+class SourceQuery(PageQuery, frozen=True, kw_only=True):
     """Which sources, and which page of them."""
 
     isenabled: bool | None = None
     q: Annotated[str, Meta(max_length=200)] | None = None
-    page: PageNumber = 1
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
@@ -75,10 +83,7 @@ class EnabledView(msgspec.Struct, frozen=True):
 class _SourceForm(Body, frozen=True, kw_only=True):
     @classmethod
     def beyond_types(cls, raw: Mapping[str, Any]) -> Iterator[Problem]:
-        """Whether http is open on this loopback, and `local:` for this extension, the service knows."""
-        url = raw.get("baseurl")
-        if isinstance(url, str) and not may_be_address(url):
-            yield Problem("baseurl", BAD_BASE_URL)
+        return address_problems(raw, "baseurl", BAD_BASE_URL)
 
 
 class SourceBody(_SourceForm, frozen=True, kw_only=True):
@@ -110,26 +115,12 @@ class EnableBody(Body, frozen=True, kw_only=True):
     reason: Reason | None = None
 
 
-def may_be_address(url: str) -> bool:
-    """Whether some source could have this address."""
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        return False
-    if parts.scheme == "local":
-        return True
-    return parts.scheme in {"https", "http"} and bool(host) and "@" not in parts.netloc
-
-
 async def list_crawler_sources(query: SourceQuery, sources: Sources, cache: Cache) -> Listing[SourceView, PageMeta]:
     """By id."""
 
     async def look() -> Listing[SourceView, PageMeta]:
-        wanted = SourceFilter(query.isenabled, query.q)
-        part = Slice(most=query.limit, skip=(query.page - 1) * query.limit)
-        rows, total = await sources.list(wanted, part)
-        return Listing([source_view(row) for row in rows], PageMeta.of(total, query.page, query.limit))
+        rows, total = await sources.list(SourceFilter(query.isenabled, query.q), query.part)
+        return Listing([source_view(row) for row in rows], query.meta(total))
 
     key = f"sources:list:{msgspec.json.encode(query).decode()}"
     return await cache.fetch(Listing[SourceView, PageMeta], key, seconds=LIST_SECONDS, make=look)
@@ -147,30 +138,15 @@ async def show_crawler_source(source_id: Number, sources: Sources, cache: Cache)
 
 async def register_crawler_source(caller: Caller, body: SourceBody, sources: Sources) -> SourceView:
     """Registers a source."""
-    wanted = Wanted(
-        name=body.name,
-        slug=body.slug,
-        base_url=body.baseurl,
-        connector=body.extensionid,
-        config=body.config,
-        is_enabled=body.isenabled,
-    )
-    return source_view(await sources.register(caller.actor, wanted))
+    return source_view(await sources.register(caller.actor, Wanted(**_ours(body))))
 
 
 async def change_crawler_source(
     source_id: Number, caller: Caller, body: SourceChangeBody, sources: Sources
 ) -> SourceView:
     """Changes a source; enabling it resets its count of failures."""
-    change = Change(
-        name=body.name,
-        slug=body.slug,
-        base_url=body.baseurl,
-        connector=body.extensionid,
-        config=body.config,
-        is_enabled=body.isenabled,
-    )
-    return source_view(await sources.change(caller.actor, number_in_path(source_id, NO_SOURCE), change))
+    number = number_in_path(source_id, NO_SOURCE)
+    return source_view(await sources.change(caller.actor, number, Change(**_ours(body))))
 
 
 async def delete_crawler_source(source_id: Number, caller: Caller, body: ReasonBody, sources: Sources) -> None:
@@ -185,6 +161,27 @@ async def enable_crawler_source(source_id: Number, caller: Caller, body: EnableB
     change = Change(is_enabled=body.isenabled)
     source = await sources.change(caller.actor, number, change, reason=body.reason)
     return EnabledView(source.id, source.name, source.is_enabled, iso(source.updated_at))
+
+
+async def new_source_problems(raw: Mapping[str, Any], sources: Sources) -> Iterable[Problem]:
+    """What its extension and the operator's networks say of a source that cannot be registered as it was sent."""
+    return await sources.problems(_readable(raw))
+
+
+async def source_problems(source_id: str, raw: Mapping[str, Any], sources: Sources) -> Iterable[Problem]:
+    """The same of a change."""
+    return await sources.problems(_readable(raw), number_in_path(source_id, NO_SOURCE))
+
+
+def _readable(raw: Mapping[str, Any]) -> Change:
+    """What can be read of a body, whatever is wrong with the rest."""
+    kinds: dict[str, Any] = {"baseurl": str, "extensionid": str | None, "config": dict}
+    said = {name: raw[name] for name, kind in kinds.items() if name in raw and isinstance(raw[name], kind)}
+    return Change(**{_OURS[name]: value for name, value in said.items()})
+
+
+def _ours(body: SourceBody | SourceChangeBody) -> dict[str, Any]:
+    return {ours: getattr(body, theirs) for theirs, ours in _OURS.items()}
 
 
 def source_view(source: Source) -> SourceView:
@@ -213,9 +210,24 @@ _ONE = "/admin/crawler/sources/{source_id}"
 
 ENDPOINTS = (
     _admin("GET", _ALL, list_crawler_sources, "Registered sources"),
-    _admin("POST", _ALL, register_crawler_source, "Register a source", status=201, errors=(Conflict,)),
+    _admin(
+        "POST",
+        _ALL,
+        register_crawler_source,
+        "Register a source",
+        status=201,
+        errors=(Conflict,),
+        also=new_source_problems,
+    ),
     _admin("GET", _ONE, show_crawler_source, "One source", errors=(NotFound,)),
-    _admin("PATCH", _ONE, change_crawler_source, "Change a source", errors=(NotFound, Conflict)),
+    _admin(
+        "PATCH",
+        _ONE,
+        change_crawler_source,
+        "Change a source",
+        errors=(NotFound, Conflict),
+        also=source_problems,
+    ),
     _admin("DELETE", _ONE, delete_crawler_source, "Deregister a source", errors=(NotFound, Conflict)),
     _admin("PATCH", f"{_ONE}/enable", enable_crawler_source, "Enable or disable a source", errors=(NotFound,)),
 )

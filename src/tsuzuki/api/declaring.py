@@ -1,12 +1,13 @@
 """A line for an endpoint, where a whole domain shares its tag and its access."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol
 
 from tsuzuki.api.endpoints import Access, Endpoint
-from tsuzuki.model.errors import TsuzukiError
+from tsuzuki.model.errors import Problem, TsuzukiError
 
 Handler = Callable[..., Awaitable[Any]]
+Also = Callable[..., Awaitable[Iterable[Problem]]]
 
 
 class Declare(Protocol):
@@ -21,6 +22,7 @@ class Declare(Protocol):
         *,
         status: int = 200,
         errors: tuple[type[TsuzukiError], ...] = (),
+        also: Also | None = None,
     ) -> Endpoint: ...
 
 
@@ -35,6 +37,7 @@ def declaring(tag: str, access: Access) -> Declare:
         *,
         status: int = 200,
         errors: tuple[type[TsuzukiError], ...] = (),
+        also: Also | None = None,
     ) -> Endpoint:
         return Endpoint(
             method=method,
@@ -45,6 +48,7 @@ def declaring(tag: str, access: Access) -> Declare:
             tags=(tag,),
             status=status,
             errors=errors,
+            also=also,
         )
 
     return declare

@@ -1,6 +1,6 @@
 """The declaration of an endpoint, and who may call it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from enum import Enum
 from typing import Any, Protocol
 
@@ -8,7 +8,7 @@ import msgspec
 from starlette.requests import Request
 
 from tsuzuki.edge.body import MAX_BODY
-from tsuzuki.model.errors import TsuzukiError, Unauthorized
+from tsuzuki.model.errors import Problem, TsuzukiError, Unauthorized
 
 
 class Access(Enum):
@@ -38,6 +38,11 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[type[TsuzukiError], ...] = ()
     """What it may answer beyond what every endpoint may."""
     max_body: int = MAX_BODY
+    also: Callable[..., Awaitable[Iterable[Problem]]] | None = None
+    """Asked of a body that is refused, for what only a service knows is wrong with it: all is told at once.
+
+    Its parameters are `raw`, the parameters of the path as texts, and services.
+    """
     consumes: tuple[str, ...] = ()
     """Media types of a body that the handler reads from the `Request` by itself."""
 

@@ -1,9 +1,11 @@
 """Public ids in paths and bodies."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from msgspec import Meta
 
+from tsuzuki.api.forms import LARGEST
 from tsuzuki.model.errors import Invalid, NotFound, Problem
 from tsuzuki.model.ids import PublicId, read_id
 
@@ -29,6 +31,12 @@ def id_in_field(text: str | None, field: str) -> PublicId | None:
     if text is not None and public_id is None:
         raise Invalid(f"{field} must be an id.", (Problem(field, f"{field} must be an id."),))
     return public_id
+
+
+def number_in_body(raw: Mapping[str, Any], field: str) -> int | None:
+    """The id that a body which may be wrong has there, if it can be one."""
+    number = raw.get(field)
+    return number if isinstance(number, int) and 0 < number <= LARGEST else None
 
 
 def number_in_path(text: str, what: str) -> int:

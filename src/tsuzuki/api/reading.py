@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from starlette.requests import Request
 
-from tsuzuki.api.checking import Checked, decode, decode_text, is_list, refuse_nul
+from tsuzuki.api.checking import Checked, beside, decode, decode_text, is_list, refuse_nul
 from tsuzuki.api.forms import Body, Query
 from tsuzuki.edge.body import read_body, refuse_deep_json
 from tsuzuki.model.errors import Invalid, Problem
@@ -87,11 +87,10 @@ def _decoded(form: type[Body], raw: Any) -> Body:
         body = decode(form, raw)
     except Checked as checked:
         found = checked.problems
-    known = {problem.field for problem in found}
-    more = form.beyond_types(raw) if isinstance(raw, Mapping) else ()
-    found += tuple(problem for problem in more if problem.field not in known)
-    if found or body is None:
-        raise Checked(*found)
+    is_object = isinstance(raw, Mapping)
+    problems = beside(found, form.beyond_types(raw) if is_object else ())
+    if problems or body is None:
+        raise Checked(*problems, raw=raw if is_object else None)
     return body
 
 

@@ -34,7 +34,7 @@ from tsuzuki.queue.tasks import TaskId
 from tsuzuki.sources.comics.store import find_comic_tx
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.service import NO_SOURCE
-from tsuzuki.sources.sites.store import hold_source_tx
+from tsuzuki.sources.sites.store import find_source_tx, hold_source_tx
 
 ENTITY = "crawljob"
 NO_JOB = "Job not found"
@@ -102,6 +102,14 @@ class Jobs:
 
         return await self._db.read(look)
 
+    async def problems(self, wish: Wish) -> Sequence[Problem]:
+        """What keeps such a job from being queued, as far as that is the wish's fault."""
+
+        async def look(tx: Tx) -> Sequence[Problem]:
+            return (await _fitting_tx(tx, await find_source_tx(tx, wish.source_id), wish))[1]
+
+        return await self._db.read(look)
+
     # -- doing
 
     async def trigger(self, caller: Caller, wish: Wish) -> Job:
@@ -132,17 +140,18 @@ class Jobs:
 
     async def _new_job_tx(self, tx: Tx, caller: Caller, wish: Wish, now: Millis) -> NewJob:
         source = await hold_source_tx(tx, wish.source_id)  # held: it cannot go before the job is in
+        series_id, problems = await _fitting_tx(tx, source, wish)
         if source is None:
             raise NotFound(NO_SOURCE)
-        if not source.is_enabled:
-            raise Invalid(_DISABLED, (Problem("sourceid", _DISABLED),))
+        if problems:
+            raise Invalid(problems[0].message, tuple(problems))
         return NewJob(
             public_id=uuid7(now, self._dice(10)),
             kind="discovery" if wish.comic_id is None else "targeted",
             source_id=source.id,
             source_name=source.name,
             source_slug=source.slug,
-            series_id=None if wish.comic_id is None else await _linked_tx(tx, source, wish.comic_id),
+            series_id=series_id,
             scheduled_at=now if wish.scheduled_at is None else wish.scheduled_at,
             triggered_by=caller.user_id,
         )
@@ -178,12 +187,17 @@ async def job_tx(tx: Tx, public_id: PublicId) -> Job:
     return job
 
 
-async def _linked_tx(tx: Tx, source: Source, comic_id: PublicId) -> SeriesId:
-    """The series of a comic that this source has; Invalid when it has not."""
-    comic = await find_comic_tx(tx, comic_id)
+async def _fitting_tx(tx: Tx, source: Source | None, wish: Wish) -> tuple[SeriesId | None, list[Problem]]:
+    """The series that is meant, if any, and all that keeps the job from being queued."""
+    if source is None:
+        return None, []
+    problems = [] if source.is_enabled else [Problem("sourceid", _DISABLED)]
+    if wish.comic_id is None:
+        return None, problems
+    comic = await find_comic_tx(tx, wish.comic_id)
     if comic is None or not await job_targets_tx(tx, comic.id, source.id):
-        raise Invalid(_NOT_LINKED, (Problem("comicid", _NOT_LINKED),))
-    return comic.id
+        return None, [*problems, Problem("comicid", _NOT_LINKED)]
+    return comic.id, problems
 
 
 def _triggered(job: Job) -> Deed:

@@ -115,16 +115,19 @@ join source on source.id = series_source.source_id
 where series_source.series_id = :series_id and series_source.is_active
   and not exists (select 1 from watch where watch.series_source_id = series_source.id);
 
+-- fragment: waits
+follow.status <> 'dropped' and follow.held_at is null
+
 -- name: rest_series
 -- Nobody waits for it: its watches are not called until somebody does.
 update watch set suspended_at = :now, suspended_reason = :reason
 where suspended_at is null
   and series_source_id in (select id from series_source where series_id = :series_id)
-  and not exists (select 1 from follow where follow.series_id = :series_id and follow.status <> 'dropped');
+  and not exists (select 1 from follow where follow.series_id = :series_id and {waits});
 
 -- name: wake_series
 -- Due at once; only those that rest for this reason: what the operator switched off, or a 410 did, stays so.
 update watch set suspended_at = null, suspended_reason = null, next_check_at = :now, next_check_why = ''
 where suspended_reason = :reason
   and series_source_id in (select id from series_source where series_id = :series_id)
-  and exists (select 1 from follow where follow.series_id = :series_id and follow.status <> 'dropped');
+  and exists (select 1 from follow where follow.series_id = :series_id and {waits});

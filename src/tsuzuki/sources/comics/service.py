@@ -11,7 +11,7 @@ from tsuzuki.accounts.nouns import Actor, Slice
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import UniqueViolation
-from tsuzuki.model.errors import Conflict, Invalid, NotFound
+from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
 from tsuzuki.model.ids import PublicId, SeriesSourceId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.comics.policy import match_key
@@ -147,7 +147,28 @@ class Comics:
 
         await self._db.with_tx(remove)
 
+    # -- checking
+
+    async def url_problems(self, url: str, *, source_id: int) -> Sequence[Problem]:
+        """What is wrong with an address on this source; NotFound when there is none."""
+        source = await self._db.read(lambda tx: find_source_tx(tx, source_id))
+        if source is None:
+            raise NotFound(NO_SOURCE)
+        return self._url_problems(url, source.connector)
+
+    async def changed_url_problems(self, url: str, comic_id: PublicId, mapping_id: int) -> Sequence[Problem]:
+        """What is wrong with a new address of this mapping; NotFound when there is none."""
+
+        async def look(tx: Tx) -> Mapping:
+            return await mapping_tx(tx, await comic_tx(tx, comic_id), mapping_id)
+
+        return self._url_problems(url, (await self._db.read(look)).connector)
+
     def _check_url(self, url: str, connector: str | None) -> None:
+        if problems := self._url_problems(url, connector):
+            raise Invalid(problems[0].message, problems)
+
+    def _url_problems(self, url: str, connector: str | None) -> tuple[Problem, ...]:
         problem = address_problem(
             url,
             "sourceurl",
@@ -155,8 +176,7 @@ class Comics:
             is_callable=self._is_callable,
             is_local=is_folder(info_of(self._registry, connector)),
         )
-        if problem is not None:
-            raise Invalid(problem.message, (problem,))
+        return () if problem is None else (problem,)
 
 
 async def comic_tx(tx: Tx, public_id: PublicId) -> Comic:

@@ -14,7 +14,7 @@ from tsuzuki.connectors.registry import Registry
 from tsuzuki.connectors.uid import computed_uid, source_uid
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import UniqueViolation
-from tsuzuki.model.errors import Conflict, Invalid, NotFound
+from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.sites.policy import BAD_BASE_URL, IsCallable, address_problem, is_folder, language_of
@@ -167,6 +167,16 @@ class Sources:
 
     # -- checking
 
+    async def problems(self, change: Change, source_id: int | None = None) -> Sequence[Problem]:
+        """What is wrong with these values, of a new source or of one that is there; NotFound when it is not."""
+        before = None if source_id is None else await self.get(source_id)
+        stored = {} if before is None else before.config
+        sent = stored if change.config is UNSET else change.config
+        known = None if before is None else before.connector
+        info = info_of(self._registry, known if change.connector is UNSET else change.connector)
+        found = self._config_problems(sent, stored, info)[1]
+        return found if change.base_url is UNSET else self._address_problems(change.base_url, info) + found
+
     def _after(self, before: Source, change: Change) -> Source:
         changes = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not UNSET}
         sent, connector = changes.get("config", before.config), changes.get("connector", before.connector)
@@ -180,20 +190,30 @@ class Sources:
         self, base_url: str, sent: Mapping[str, Any], stored: Mapping[str, Any], info: ConnectorInfo | None
     ) -> dict[str, Any]:
         """The config to be stored; Invalid with every problem of it and of the address (SEC-27)."""
+        config, problems = self._config_problems(sent, stored, info)
+        problems = self._address_problems(base_url, info) + problems
+        if problems:
+            raise Invalid(problems[0].message, problems)
+        return config
+
+    def _address_problems(self, base_url: str, info: ConnectorInfo | None) -> tuple[Problem, ...]:
         problem = address_problem(
             base_url, "baseurl", message=BAD_BASE_URL, is_callable=self._is_callable, is_local=is_folder(info)
         )
-        problems = [] if problem is None else [problem]
+        return () if problem is None else (problem,)
+
+    def _config_problems(
+        self, sent: Mapping[str, Any], stored: Mapping[str, Any], info: ConnectorInfo | None
+    ) -> tuple[dict[str, Any], tuple[Problem, ...]]:
+        """The config to be stored, and what is wrong with it."""
         config: dict[str, Any] = {}
         try:
             config = unmasked(sent, stored)
             if info is not None:
                 decode_config(info.config, config)
         except Invalid as error:
-            problems += error.problems
-        if problems:
-            raise Invalid(problems[0].message, tuple(problems))
-        return config
+            return config, error.problems
+        return config, ()
 
     async def _unique(self, work: Callable[[Tx], Any]) -> Source:
         try:
