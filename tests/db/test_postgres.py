@@ -1,6 +1,7 @@
 """PostgreSQL goes away and comes back: callers are told while it is gone, and need to do nothing once it is there."""
 
 import asyncio
+import gc
 import random
 import shutil
 import signal
@@ -232,6 +233,37 @@ async def test_callers_that_are_cancelled_at_any_moment_leave_no_transaction_ope
     whole = {link.partition("/")[0] for link in await links(db)}
     assert len(await links(db)) == 3 * len(whole)
     await db.close()
+
+
+async def test_whenever_connecting_is_cancelled_no_connection_is_left(database_url):
+    """What is left open is told when it is collected, and fails this test."""
+    dice = random.Random(3)
+    for _ in range(20):
+        opening = asyncio.ensure_future(open_database(DatabaseOptions(database_url, min_connections=3)))
+        await asyncio.sleep(dice.uniform(0, 0.08))
+        opening.cancel()
+        [db] = await asyncio.gather(opening, return_exceptions=True)
+        if not isinstance(db, BaseException):
+            await db.close()
+    gc.collect()
+
+
+async def test_a_pool_that_cannot_open_all_of_its_first_connections_leaves_none_of_them(database_url, admin):
+    name = urlsplit(database_url).path[1:]
+    await admin.execute(f"alter database {name} connection limit 2")
+    try:
+        await admin.execute("drop role if exists plain")
+        await admin.execute("create role plain login")  # a superuser has no limit
+        url = urlsplit(database_url)._replace(netloc=f"plain@{urlsplit(database_url).netloc.rpartition('@')[2]}")
+        for _ in range(5):
+            with pytest.raises(DatabaseUnavailable):
+                await open_database(DatabaseOptions(url.geturl(), min_connections=8))
+        await asyncio.sleep(0.1)
+        gc.collect()
+        assert await admin.fetchval("select count(*) from pg_stat_activity where usename = 'plain'") == 0
+    finally:
+        await admin.execute(f"alter database {name} connection limit -1")
+        await admin.execute("drop role if exists plain")
 
 
 async def test_a_pool_that_stays_full_says_so(database_url):

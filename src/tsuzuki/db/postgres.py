@@ -66,8 +66,10 @@ class PostgresDatabase:
         """Open the pool and see that the server answers."""
         patience = min(CONNECT_TIMEOUT, options.command_timeout)
         await (await connect_once(options.url, patience)).close()
-        pool = await asyncpg.create_pool(
+        door = _Door()
+        opening = asyncpg.create_pool(
             options.url,
+            connect=door.open,
             min_size=options.min_connections,
             max_size=options.max_connections,
             timeout=patience,
@@ -77,7 +79,13 @@ class PostgresDatabase:
             reset=_nothing_to_reset,
             server_settings={"application_name": "tsuzuki"},
         )
-        return cls(pool, options)
+        try:
+            return cls(await opening, options)
+        except BaseException as error:
+            door.is_shut = True
+            if isinstance(error, _REFUSED):
+                raise _unreachable(error) from error
+            raise
 
     async def with_tx(self, work: Work[T]) -> T:
         """See `Database`."""
@@ -175,6 +183,19 @@ class PostgresDatabase:
         await self._pool.expire_connections()
         await self._release(held.connection)
         held.connection = await self._acquire()
+
+
+class _Door:
+    """Opens a pool's connections. When one of its first fails, the others still come, and nobody would close them."""
+
+    is_shut = False
+
+    async def open(self, *arguments: Any, **options: Any) -> "asyncpg.Connection[asyncpg.Record]":
+        connection: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(*arguments, **options)
+        if self.is_shut:
+            connection.terminate()
+            raise ConnectionAbortedError("the pool was given up")
+        return connection
 
 
 class _Held:
