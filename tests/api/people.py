@@ -67,11 +67,13 @@ class Town:
         self.accounts = opened.accounts
         self.reading = opened.reading
         self.crawling = opened.crawling
+        self.catalogue = opened.catalogue
         self.channels = opened.channels
         self.crew = opened.crew
         self.way = opened.way
         self.bell = opened.way.bell
         self.db = opened.db
+        self.folder = opened.settings.data_dir
         self.app = opened.app
         self.time = time
         self.other_tenant = other_tenant

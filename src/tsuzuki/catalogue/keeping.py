@@ -63,7 +63,7 @@ class Keeper:
 
     def __init__(self, clock: Callable[[], Millis], patience: float = PATIENCE) -> None:
         self._clock = clock
-        self._patience = patience
+        self.patience = patience
         self._flights = Flights()
 
     async def close(self) -> None:
@@ -80,7 +80,7 @@ class Keeper:
             fetched = await self._flights.join(
                 question.key,
                 lambda: self._fetch(question, asked_at, refresh=refresh),
-                patience=self._patience if kept.is_there else None,
+                patience=self.patience if kept.is_there else None,
             )
         except (SourceError, Unavailable) as error:
             if not kept.is_there:

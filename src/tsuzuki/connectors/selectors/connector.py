@@ -216,7 +216,8 @@ class SelectorsSource(Connector):
                 continue
             seen.add(url)
             cover = http_url(values.one(row, "cover", step.cover), answer.url)
-            yield FoundSeries(key=_key(url), url=url, title=title, cover_url=cover)
+            key = values.one(row, "key", step.key) or _key(url)
+            yield FoundSeries(key=key, url=url, title=title, cover_url=cover)
 
     def _chapters(self, answer: Answer, step: ChaptersStep) -> Iterator[FoundChapter]:
         for row in answer.found.rows:

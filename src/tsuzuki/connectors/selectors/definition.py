@@ -74,6 +74,8 @@ class SeriesStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
     each: Expression
     link: Pick
     title: Pick
+    key: Pick | None = None
+    """The site's own id of a series, where its addresses change; else the address without its host."""
     cover: Pick | None = None
     next: Pick | None = None
     first_page: Annotated[int, Meta(ge=0, le=1)] = 1
