@@ -24,6 +24,10 @@ from tsuzuki.api.about import About
 from tsuzuki.api.build import build_api
 from tsuzuki.api.feeds import Door
 from tsuzuki.api.gate import AccountsGate
+from tsuzuki.catalogue.calling import Calls
+from tsuzuki.catalogue.images.kept import KeptChapters
+from tsuzuki.catalogue.images.services import ImageGround, Pictures, open_images
+from tsuzuki.catalogue.images.tasks import COPIES
 from tsuzuki.catalogue.services import Catalogue, Ttls, build_catalogue
 from tsuzuki.catalogue.services import Ground as CatalogueGround
 from tsuzuki.connectors.registry import Registry
@@ -36,6 +40,7 @@ from tsuzuki.db.migrate import migrate
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.delivery.notices.service import Channels
+from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.edge.auth import Callers
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.oidc import OidcDoor
@@ -45,14 +50,14 @@ from tsuzuki.edge.stack import build_app
 from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId, uuid7
-from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
+from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.polling.shelving import ForShelves
 from tsuzuki.queue.station import Timed
 from tsuzuki.settings import Settings
 from tsuzuki.shelves.ground import Ground as ShelvesGround
 from tsuzuki.shelves.services import Reading, build_reading
-from tsuzuki.way import QUEUES, Way, client_options, crew, folder_of, open_way
+from tsuzuki.way import QUEUES, Beside, Way, client_options, crew, folder_of, open_way
 from tsuzuki.web.build import build_web
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import Site
@@ -79,6 +84,7 @@ class Tsuzuki(msgspec.Struct, frozen=True):
     reading: Reading
     crawling: Crawling
     catalogue: Catalogue
+    pictures: Pictures
     way: Way
     channels: Channels
     events: Events
@@ -183,8 +189,10 @@ async def open_tsuzuki(
         way = await parts.enter_async_context(open_way(settings, db, clock=clock, redis=redis))
         accounts = accounts_of(settings, db, clock)
         reading = reading_of(way, db, clock)
-        catalogue = catalogue_of(settings, way, db, clock)
+        kept = KeptChapters(db, way.bell, clock)
+        catalogue = catalogue_of(settings, way, db, clock, kept=kept)
         parts.push_async_callback(catalogue.close)
+        pictures = await parts.enter_async_context(open_images(_image_ground(settings, way, catalogue, kept)))
         loops = crew(
             way,
             settings,
@@ -193,11 +201,16 @@ async def open_tsuzuki(
             queues=queues,
             concurrency=concurrency,
             timed=_timed(metrics),
-            chores=[
-                Chore(name="expired sessions", every=HOUR, work=accounts.forget_old),
-                Chore(name="entries beyond retention", every=HOUR, work=reading.subscriptions.prune),
-                Chore(name="old listings", every=DAY, at=Millis(5 * HOUR), work=catalogue.forget_old),
-            ],
+            beside=Beside(
+                [
+                    Chore(name="expired sessions", every=HOUR, work=accounts.forget_old),
+                    Chore(name="entries beyond retention", every=HOUR, work=reading.subscriptions.prune),
+                    Chore(name="old listings", every=DAY, at=Millis(5 * HOUR), work=catalogue.forget_old),
+                    Chore(name="images", every=Millis(10 * MINUTE), work=pictures.room.tidy),
+                    Chore(name="image files", every=DAY, at=Millis(6 * HOUR), work=pictures.room.sweep),
+                ],
+                [(COPIES, pictures.copier)],
+            ),
         )
         asked = probes(
             {"database": db.ping, "queue": partial(_queue_answers, way, loops)},
@@ -213,11 +226,13 @@ async def open_tsuzuki(
             Door: Door(accounts.oneself, reading.subscriptions, way.outside.trier),
             Articles: Articles(db, way.outside.driver, clock),
             Inbox: Inbox(db),
+            Timeline: Timeline(db),
             Events: events,
             Channels: channels,
             **reading.by_type(),
             **crawling.by_type(),
             **catalogue.by_type(),
+            **pictures.by_type(),
             Cache: way.cache,
             Registry: way.outside.registry,
         }
@@ -230,6 +245,7 @@ async def open_tsuzuki(
             reading=reading,
             crawling=crawling,
             catalogue=catalogue,
+            pictures=pictures,
             way=way,
             channels=channels,
             events=events,
@@ -265,7 +281,7 @@ def crawling_of(settings: Settings, way: Way, db: Database, clock: Clock) -> Cra
     return build_crawling(ground)
 
 
-def catalogue_of(settings: Settings, way: Way, db: Database, clock: Clock) -> Catalogue:
+def catalogue_of(settings: Settings, way: Way, db: Database, clock: Clock, *, kept: KeptChapters) -> Catalogue:
     """The services of browsing."""
     ground = CatalogueGround(
         db=db,
@@ -276,8 +292,24 @@ def catalogue_of(settings: Settings, way: Way, db: Database, clock: Clock) -> Ca
         folder_of=folder_of,
         ring=way.bell.ring,
         ttls=Ttls(settings.manga_list_ttl, settings.manga_detail_ttl, settings.chapter_list_ttl),
+        kept_of=kept.kept_of,
     )
     return build_catalogue(ground)
+
+
+def _image_ground(settings: Settings, way: Way, catalogue: Catalogue, kept: KeptChapters) -> ImageGround:
+    ground = catalogue.ground
+    return ImageGround(
+        db=ground.db,
+        client=way.outside.client,
+        calls=Calls(ground.db, ground.registry, ground.driver, ground.folder_of),
+        chapters=catalogue.chapters,
+        kept=kept,
+        clock=ground.clock,
+        dice=os.urandom,
+        folder=settings.data_dir / "images",
+        size=settings.image_cache_size,
+    )
 
 
 def _open_events(parts: AsyncExitStack, way: Way, db: Database, clock: Clock) -> Events:
@@ -351,7 +383,7 @@ def _build_app(
         **services,
     }
     api = build_api(known, version=__version__, gate=AccountsGate(callers))
-    web = build_web(Site(Pages(__version__), accounts, callers, oidc), api.document)
+    web = build_web(Site(Pages(__version__), accounts, callers, oidc, known), api.document)
     return build_app(
         [*asked_by_machines, *api.resources, *web.resources],
         metrics=metrics,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tsuzuki.catalogue.images.tasks import COPIES
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.local.connector import LocalConfig
 from tsuzuki.connectors.registry import ENTRY_POINTS, Registry, builtin, defined, installed
@@ -69,7 +70,18 @@ if TYPE_CHECKING:
 
 CRAWLER_CACHE = "crawler"
 Clock = Callable[[], Millis]
-QUEUES = (POLL_BELL, ITEMS.name, CHAPTERS.name, NOTICES.name, SENDS.name, CRAWLS.name, MAINTENANCE.name)
+QUEUES = (POLL_BELL, ITEMS.name, CHAPTERS.name, NOTICES.name, SENDS.name, CRAWLS.name, COPIES.name, MAINTENANCE.name)
+
+
+Work = tuple[Queue[Any], Handler[Any] | BatchHandler[Any]]
+"""A queue, and who works it."""
+
+
+class Beside(msgspec.Struct, frozen=True):
+    """What parts above the way have done by the same crew."""
+
+    chores: Sequence[Chore] = ()
+    works: Sequence[Work] = ()
 
 
 class Outside(msgspec.Struct, frozen=True, kw_only=True):
@@ -180,13 +192,16 @@ def crew(
     queues: Collection[str] = QUEUES,
     concurrency: int | None = None,
     timed: Timed = lambda _queue, _outcome, _seconds: None,
-    chores: Sequence[Chore] = (),
+    beside: Beside = Beside(),  # noqa: B008  frozen
 ) -> Crew:
-    """The loops of this process for these queues. `concurrency` replaces each queue's own, `chores` add to ours."""
+    """The loops of this process for these queues. `concurrency` replaces each queue's own."""
     name = f"{socket.gethostname()}:{os.getpid()}"
     station = Station(db=db, bell=way.bell, clock=clock, name=name, timed=timed)
-    every_chore = [*way_chores(way, settings, db, clock), *chores]
-    return Crew(list(_loops(way, settings, station, every_chore, queues=queues, concurrency=concurrency)))
+    works = [*_handlers(way, station), *beside.works]
+    chores = [*way_chores(way, settings, db, clock), *beside.chores]
+    works.append((MAINTENANCE, Housekeeper(db, clock, chores)))
+    every = Beside(chores, works)
+    return Crew(list(_loops(way, settings, station, every, queues=queues, concurrency=concurrency)))
 
 
 def way_chores(way: Way, settings: Settings, db: Database, clock: Clock) -> list[Chore]:
@@ -210,7 +225,7 @@ def _loops(
     way: Way,
     settings: Settings,
     station: Station,
-    chores: Sequence[Chore],
+    every: Beside,
     *,
     queues: Collection[str],
     concurrency: int | None,
@@ -224,18 +239,16 @@ def _loops(
             polled=lambda polled, seconds: station.timed(POLL_BELL, polled.outcome, seconds),
         )
     if MAINTENANCE.name in queues:
-        yield Planner(station.db, station.clock, chores)
-    for queue, handler in _handlers(way, station, chores):
+        yield Planner(station.db, station.clock, every.chores)
+    for queue, handler in every.works:
         if queue.name in queues:
             most = concurrency or queue.settings.concurrency
             sized = msgspec.structs.replace(queue.settings, lease=settings.task_lease, concurrency=most)
             yield Worker(station, msgspec.structs.replace(queue, settings=sized), handler)
 
 
-def _handlers(
-    way: Way, station: Station, chores: Sequence[Chore]
-) -> Iterator[tuple[Queue[Any], Handler[Any] | BatchHandler[Any]]]:
-    """Every queue and who works it, in the order of the way."""
+def _handlers(way: Way, station: Station) -> Iterator[Work]:
+    """Every queue of the way and who works it, in its order."""
     db, bell, clock = station.db, way.bell, station.clock
 
     def ring(delivered: Delivered) -> None:
@@ -246,7 +259,6 @@ def _handlers(
     yield NOTICES, Announcer(db, bell, clock)
     yield SENDS, Sender(db, way.outside.client, clock, dice=station.dice)
     yield CRAWLS, way.crawler
-    yield MAINTENANCE, Housekeeper(db, clock, chores)
 
 
 # -- the parts

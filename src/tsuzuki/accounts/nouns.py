@@ -43,6 +43,8 @@ class Shelf(msgspec.Struct, frozen=True):
     name: str
     plan: str
     status: Literal["active", "inactive", "delinquent"]
+    proxy_images: bool
+    """Whether the images of articles come through this server."""
 
 
 class User(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from tsuzuki.accounts.store import (
     get_ways_tx,
     list_shelves_tx,
     set_identity_tx,
+    set_proxy_images_tx,
 )
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import Conflict, Forbidden, Invalid, Problem
@@ -113,6 +114,11 @@ class Oneself:
         if shelf is None:
             return await self.shelf_of(caller)
         return await self._ground.db.read(lambda tx: self._named_shelf_tx(tx, caller, shelf))
+
+    async def proxy_images(self, shelf: Shelf, *, wanted: bool) -> Shelf:
+        """The shelf, with the images of its articles coming through this server, or from where they are."""
+        now = self._ground.clock()
+        return await self._ground.db.with_tx(lambda tx: set_proxy_images_tx(tx, shelf.id, proxy_images=wanted, now=now))
 
     async def shelf_of(self, person: Caller | User) -> Shelf:
         """The shelf that is meant when none is named."""

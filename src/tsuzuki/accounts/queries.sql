@@ -54,7 +54,7 @@ delete from subscription where shelf_id in (select id from shelf where tenant_id
 delete from tenant where id = :id;
 
 -- fragment: shelf_columns
-id, public_id, name, plan, status
+id, public_id, name, plan, status, proxy_images
 
 -- name: add_shelf
 insert into shelf (public_id, tenant_id, name, plan, created_at, updated_at)
@@ -85,6 +85,10 @@ select
   (select count(*) from user_account where user_account.tenant_id = :tenant_id)
   + (select count(*) from invite
      where invite.tenant_id = :tenant_id and invite.invited_by is not null and invite.expires_at > :invited_until) as used;
+
+-- name: set_proxy_images
+update shelf set proxy_images = :proxy_images, updated_at = :now where id = :id
+returning {shelf_columns};
 
 -- People ----------------------------------------------------------------------------------------------------
 

@@ -93,6 +93,11 @@ async def list_shelves_tx(tx: Tx, tenant_id: TenantId) -> list[Shelf]:
     return await tx.many(Shelf, q.list_shelves, tenant_id=tenant_id)
 
 
+async def set_proxy_images_tx(tx: Tx, shelf_id: ShelfId, *, proxy_images: bool, now: Millis) -> Shelf:
+    """The shelf, with its articles' images through us or not."""
+    return await tx.one(Shelf, q.set_proxy_images, id=shelf_id, proxy_images=proxy_images, now=now)
+
+
 async def find_shelf_tx(tx: Tx, tenant_id: TenantId, public_id: PublicId) -> Shelf | None:
     """One of the tenant's; another's is as unknown as one that is not there (I8)."""
     return await tx.maybe(Shelf, q.find_shelf, tenant_id=tenant_id, public_id=public_id)

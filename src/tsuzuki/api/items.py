@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
@@ -14,6 +15,7 @@ from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import IdText, id_in_field
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, Listing, Time, shown
+from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.model.errors import Invalid, NotFound, Problem
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, ShelfId, show_id
@@ -107,7 +109,7 @@ class MarkedView(msgspec.Struct, frozen=True):
 
 
 async def list_items(
-    query: ItemQuery, caller: Caller, oneself: Oneself, entries: Entries
+    *, query: ItemQuery, caller: Caller, oneself: Oneself, entries: Entries, pictures: ArticleImages
 ) -> Listing[ItemView, CursorMeta]:
     """Newest first."""
     shelf = await query.pick(caller, oneself)
@@ -122,14 +124,27 @@ async def list_items(
         with_content=query.content,
     )
     page = await entries.list(shelf.id, wanted, after=query.after, most=query.limit)
-    return listing(page, lambda item: item_view(item, with_content=query.content))
+    return listing(page, lambda item: _for(shelf, item_view(item, with_content=query.content), pictures))
 
 
 async def show_item(
-    *, item_id: NumberText, query: OneItemQuery, caller: Caller, oneself: Oneself, entries: Entries, articles: Articles
+    *,
+    item_id: NumberText,
+    query: OneItemQuery,
+    caller: Caller,
+    oneself: Oneself,
+    entries: Entries,
+    articles: Articles,
+    pictures: ArticleImages,
 ) -> ItemView:
     """One item with its content."""
     shelf = await query.pick(caller, oneself)
+    return _for(shelf, await _whole(item_id, query, shelf, entries=entries, articles=articles), pictures)
+
+
+async def _whole(
+    item_id: NumberText, query: OneItemQuery, shelf: Shelf, *, entries: Entries, articles: Articles
+) -> ItemView:
     item = await entries.get(shelf.id, number_in_path(item_id))
     shown_item = item_view(item, with_content=True)
     wanted = item.wants_full_text if query.full_text is None else query.full_text
@@ -213,6 +228,18 @@ def item_view(item: ShelfItem, *, with_content: bool) -> ItemView:
         saved=item.saved,
         created_at=iso(item.created_at),
         updated_at=iso(item.updated_at),
+    )
+
+
+def _for(shelf: Shelf, view: ItemView, pictures: ArticleImages) -> ItemView:
+    """The item as this shelf wants it: its images by way of this server, or from where they are."""
+    if not shelf.proxy_images:
+        return view
+    return msgspec.structs.replace(
+        view,
+        content=view.content if view.content is UNSET else pictures.shown_in(view.content),
+        page_urls=[pictures.url(address) for address in view.page_urls],
+        image_url=None if view.image_url is None else pictures.url(view.image_url),
     )
 
 

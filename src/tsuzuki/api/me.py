@@ -30,11 +30,12 @@ class TenantRef(msgspec.Struct, frozen=True):
 
 
 class ShelfView(msgspec.Struct, frozen=True):
-    """A shelf to read from."""
+    """A shelf to read from. With `proxy_images` the images of its articles come through this server."""
 
     id: str
     name: str
     plan: str
+    proxy_images: bool
 
 
 class MeView(msgspec.Struct, frozen=True):
@@ -185,7 +186,7 @@ async def revoke_token(token_id: IdText, caller: Caller, tokens: Tokens) -> None
 
 def shelf_view(shelf: Shelf) -> ShelfView:
     """A shelf as its readers see it."""
-    return ShelfView(show_id(shelf.public_id), shelf.name, shelf.plan)
+    return ShelfView(show_id(shelf.public_id), shelf.name, shelf.plan, shelf.proxy_images)
 
 
 def _session(session: Session, caller: Caller) -> SessionView:

@@ -1,11 +1,13 @@
 """Which shelf a request means."""
 
+from msgspec import UNSET, UnsetType
+
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Query
+from tsuzuki.api.forms import Body, Query
 from tsuzuki.api.ids import IdText, id_in_field
 from tsuzuki.api.me import ShelfView, shelf_view
 from tsuzuki.model.errors import NotFound
@@ -21,11 +23,29 @@ class ShelfQuery(Query, frozen=True, kw_only=True):
         return await oneself.pick_shelf(caller, id_in_field(self.shelf, "shelf"))
 
 
+class ShelfBody(Body, frozen=True, kw_only=True):
+    """What to change."""
+
+    proxy_images: bool | UnsetType = UNSET
+
+
 async def show_shelf(query: ShelfQuery, caller: Caller, oneself: Oneself) -> ShelfView:
     """The shelf that requests with this query mean."""
     return shelf_view(await query.pick(caller, oneself))
 
 
-_read = declaring("me", Access.READ)
+async def change_shelf(query: ShelfQuery, body: ShelfBody, caller: Caller, oneself: Oneself) -> ShelfView:
+    """Changes what readers may change of a shelf."""
+    shelf = await query.pick(caller, oneself)
+    if body.proxy_images is not UNSET:
+        shelf = await oneself.proxy_images(shelf, wanted=body.proxy_images)
+    return shelf_view(shelf)
 
-ENDPOINTS = (_read("GET", "/shelf", show_shelf, "The shelf that is meant", errors=(NotFound,)),)
+
+_read = declaring("me", Access.READ)
+_write = declaring("me", Access.WRITE)
+
+ENDPOINTS = (
+    _read("GET", "/shelf", show_shelf, "The shelf that is meant", errors=(NotFound,)),
+    _write("PATCH", "/shelf", change_shelf, "Change the shelf that is meant", errors=(NotFound,)),
+)

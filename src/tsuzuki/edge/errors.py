@@ -17,6 +17,7 @@ from tsuzuki.model.errors import (
     Conflict,
     Forbidden,
     Invalid,
+    KeyReused,
     LimitExceeded,
     NotFound,
     Problem,
@@ -56,6 +57,7 @@ STATUSES: Mapping[type[TsuzukiError], int] = {
     NotFound: 404,
     Conflict: 409,
     Invalid: 400,
+    KeyReused: 422,
     MethodNotAllowed: 405,
     BodyTooSlow: 408,
     BodyTooLarge: 413,
@@ -111,6 +113,8 @@ def _body(error: Exception, code: str | None) -> ErrorBody:
 def _headers(error: Exception) -> dict[str, str]:
     if isinstance(error, TooManyRequests):
         return {"retry-after": str(error.retry_after)}
+    if isinstance(error, SourceError) and error.retry_after:
+        return {"retry-after": str(-(-error.retry_after // 1000))}
     if isinstance(error, MethodNotAllowed):
         return {"allow": error.allow}
     if isinstance(error, Unauthorized):

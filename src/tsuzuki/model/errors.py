@@ -4,6 +4,7 @@ TsuzukiError
 ├── NotFound               404  what was asked for is not there, or not yours to see
 ├── Conflict               409  it exists already, or its state forbids this
 ├── Invalid                400  the request is wrong; `problems` lists every field
+│   └── KeyReused          422  its idempotency key belongs to another request
 ├── Unauthorized           401  who are you?
 ├── Forbidden              403  you may not
 ├── LimitExceeded          422  the plan's limit is reached
@@ -61,6 +62,10 @@ class Invalid(TsuzukiError):
     def __init__(self, message: str, problems: tuple[Problem, ...] = ()) -> None:
         super().__init__(message)
         self.problems = problems
+
+
+class KeyReused(Invalid):
+    """REL-47: an idempotency key that came with another request before."""
 
 
 class Unauthorized(TsuzukiError):

@@ -14,6 +14,8 @@ Network = IPv4Network | IPv6Network
 
 LONGEST = Millis(3650 * DAY)
 _DURATION = re.compile(r"(\d{1,12})([smhd]?)")
+_SIZE = re.compile(r"(\d{1,15})([KMGT]?)(?:I?B)?", re.ASCII)
+MOST_BYTES = 1024**5
 _UNITS = {"": SECOND, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY}
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
@@ -70,6 +72,21 @@ def duration(lowest: Millis) -> Kind:
 
     least = "" if lowest == 0 else f", at least {lowest // SECOND} s"
     return Kind(f"seconds, or a number with s, m, h or d such as 30s, 15m, 48h{least}", read)
+
+
+def size(lowest: int) -> Kind:
+    """Bytes, or a number with its unit."""
+
+    def read(text: str) -> int:
+        match = _SIZE.fullmatch(text.upper())
+        if match is None:
+            raise ValueError(text)
+        length = int(match[1]) * 1024 ** " KMGT".index(match[2] or " ")
+        if not lowest <= length <= MOST_BYTES:
+            raise ValueError(text)
+        return length
+
+    return Kind(f"bytes, or a number with K, M, G or T such as 500M, 2G, at least {lowest // 1024**2}M", read)
 
 
 def one_of(*words: str) -> Kind:

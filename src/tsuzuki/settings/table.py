@@ -81,6 +81,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, _data(kinds.number(1, 100), "2", "Connections kept open to PostgreSQL; on SQLite the reading threads.")
     ]
     database_max_conns: Annotated[int, _data(kinds.number(1, 1000), "10", "The most connections to PostgreSQL.")]
+    image_cache_size: Annotated[
+        int,
+        _data(
+            kinds.size(16 * 1024**2),
+            "2G",
+            "The most that cached images may take on disk; what was not looked at for longest goes first. Chapters "
+            "that a reader keeps do not count and never go.",
+        ),
+    ]
     redis_url: Annotated[
         str | None,
         _data(

@@ -10,7 +10,15 @@ from io import BytesIO
 from typing import Final
 
 import msgspec
-from PIL import Image, UnidentifiedImageError
+from PIL import (
+    AvifImagePlugin,
+    GifImagePlugin,
+    Image,
+    JpegImagePlugin,
+    PngImagePlugin,
+    UnidentifiedImageError,
+    WebPImagePlugin,
+)
 
 from tsuzuki.catalogue.images.sniffing import LONGEST_SIDE, MOST_PIXELS, MediaType
 from tsuzuki.model.errors import NotAnImage, SourceError, TooLarge
@@ -29,6 +37,9 @@ _TYPES: dict[str, MediaType] = {
     "GIF": "image/gif",
     "AVIF": "image/avif",
 }
+_DECODERS = (AvifImagePlugin, GifImagePlugin, JpegImagePlugin, PngImagePlugin, WebPImagePlugin)
+"""Imported, and so known to Pillow: these and no others are tried."""
+_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "AVIF")
 _QUALITY = 80
 
 
@@ -72,7 +83,7 @@ def _opened(path: str) -> Iterator[Image.Image]:
     """The file as an image within bounds; whatever a decoder raises is told as what it means."""
     Image.MAX_IMAGE_PIXELS = None  # our own bounds are narrower, and refuse instead of warning
     try:
-        with Image.open(path, formats=tuple(_TYPES)) as image:
+        with Image.open(path, formats=_FORMATS) as image:
             _check_size(image)
             yield image
     except (SourceError, MemoryError):

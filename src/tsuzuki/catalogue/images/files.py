@@ -137,6 +137,7 @@ class Draft:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        os.close(self.descriptor)
         with suppress(FileNotFoundError):
             self.path.unlink()
 

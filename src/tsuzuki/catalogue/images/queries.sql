@@ -59,6 +59,9 @@ delete from image_of where subject = :subject and thumbnail > 0 and exists (
   where whole.subject = image_of.subject and whole.thumbnail = 0 and whole.image_id <> :image_id
 );
 
+-- name: find_address
+select address from image_of where subject = :subject and thumbnail = 0 and address is not null;
+
 -- name: show_image
 -- Nothing for a release or series that went away meanwhile.
 insert into image_of (subject, thumbnail, release_id, series_source_id, image_id, address, tried_at)
@@ -156,10 +159,21 @@ on conflict (shelf_id, copy_id) do nothing;
 delete from kept_chapter
 where shelf_id = :shelf_id and copy_id in (select id from chapter_copy where release_id = :release_id);
 
--- name: drop_unkept_copies
+-- name: unkept_copies
+-- Of shelves that were deleted.
+select release_id from chapter_copy
+where not exists (select 1 from kept_chapter where kept_chapter.copy_id = chapter_copy.id)
+limit :most;
+
+-- name: hold_copy
+-- One writer at a time on SQLite: nobody begins to keep it while it is let go.
+select id from chapter_copy where release_id = :release_id;
+
+-- name: drop_unkept_copy
 -- The pages go along; the images stay in the cache until there is no room for them.
 delete from chapter_copy
-where not exists (select 1 from kept_chapter where kept_chapter.copy_id = chapter_copy.id);
+where release_id = :release_id
+  and not exists (select 1 from kept_chapter where kept_chapter.copy_id = chapter_copy.id);
 
 -- fragment: kept_chapter
 select

@@ -50,9 +50,11 @@ async def touch_image_tx(tx: Tx, image_id: int, now: Millis) -> None:
 
 
 async def save_image_tx(tx: Tx, subject: Subject, new: NewImage, *, address: str | None, now: Millis) -> Image:
-    """The image, and that it is what the subject shows."""
+    """The image, and that it is what the subject shows. A thumbnail is as current as what it was made of."""
     image = await tx.one(Image, q.add_image, **msgspec.structs.asdict(new), now=now)
-    if not subject.thumbnail:
+    if subject.thumbnail:
+        address = await tx.maybe(str, q.find_address, subject=subject.key)
+    else:
         await tx.run(q.drop_thumbnails, subject=subject.key, image_id=image.id)
     await tx.run(
         q.show_image,
@@ -144,9 +146,19 @@ async def drop_kept_tx(tx: Tx, shelf_id: ShelfId, release_id: ReleaseId) -> bool
     return bool(await tx.run(q.drop_kept, shelf_id=shelf_id, release_id=release_id))
 
 
-async def drop_unkept_copies_tx(tx: Tx) -> int:
-    """Forget copies that no shelf keeps; how many."""
-    return await tx.run(q.drop_unkept_copies)
+async def unkept_copies_tx(tx: Tx, most: int) -> list[ReleaseId]:
+    """Releases with a copy that no shelf keeps."""
+    return await tx.many(ReleaseId, q.unkept_copies, most=most)
+
+
+async def hold_copy_tx(tx: Tx, release_id: ReleaseId) -> None:
+    """Let nobody else begin or cease to keep this release until the end of the transaction."""
+    await tx.maybe(int, q.hold_copy, release_id=release_id)
+
+
+async def drop_unkept_copy_tx(tx: Tx, release_id: ReleaseId) -> bool:
+    """Forget a copy that is held and that no shelf keeps."""
+    return bool(await tx.run(q.drop_unkept_copy, release_id=release_id))
 
 
 async def find_kept_tx(tx: Tx, shelf_id: ShelfId, release_id: ReleaseId) -> KeptChapter | None:

@@ -1,0 +1,184 @@
+"""Where the bytes of an image come from: the source of a page or cover, a local folder, the address in an article."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
+from typing import Protocol
+
+import msgspec
+
+from tsuzuki.catalogue.calling import Calls
+from tsuzuki.catalogue.chapters import Chapters
+from tsuzuki.catalogue.images.policy import IMAGE_CAP
+from tsuzuki.catalogue.images.rows import Subject
+from tsuzuki.catalogue.images.store import find_cover_tx
+from tsuzuki.connectors.protocol import ImageOutcome
+from tsuzuki.db import Database
+from tsuzuki.model.errors import NotAnImage, NotFound, RefusedAddress, SourceError, TooLarge
+from tsuzuki.model.fetching import Ask, ReadFile, Reply, Want
+from tsuzuki.net.answer import Answer
+from tsuzuki.net.options import SourceIdentity
+from tsuzuki.polling.calling import SourceCall
+from tsuzuki.sources.sites.store import find_source_tx
+
+ARTICLES = SourceIdentity(source="articles' images")
+"""Whose cookies and pace: nobody's credentials are sent along."""
+NO_COVER = "This series has no cover."
+NO_SERIES = "There is no such series."
+
+Pieces = AsyncGenerator[bytes, None]
+
+_OK = 200
+_MOST_REPORTS = 20
+_WISH = {"accept": "image/avif,image/webp,image/png,image/jpeg,image/gif"}
+
+
+class Outgoing(Protocol):
+    """What is needed of the client."""
+
+    def stream(self, ask: Ask, origin: SourceIdentity) -> AbstractAsyncContextManager[Answer]: ...
+
+    async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply: ...
+
+
+class Coming(msgspec.Struct, frozen=True):
+    """Bytes on their way, and where from; `address` is None where it may not be stored (R66)."""
+
+    pieces: Pieces
+    address: str | None
+
+
+class Fetcher:
+    """Opens the way to any image."""
+
+    def __init__(self, db: Database, client: Outgoing, calls: Calls, chapters: Chapters) -> None:
+        self._db = db
+        self._client = client
+        self._calls = calls
+        self._chapters = chapters
+        self._telling: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Tell nobody anything more."""
+        telling = list(self._telling)
+        for task in telling:
+            task.cancel()
+        await asyncio.gather(*telling, return_exceptions=True)
+
+    def open(self, subject: Subject, address: str, *, again: bool) -> AbstractAsyncContextManager[Coming]:
+        """The image's bytes. With `again`, addresses that were remembered are asked for anew."""
+        if subject.release_id is not None:
+            return self._page(subject, again=again)
+        if subject.series_source_id is not None:
+            return self._cover(subject)
+        return self._from_article(address)
+
+    @asynccontextmanager
+    async def _page(self, subject: Subject, *, again: bool) -> AsyncIterator[Coming]:
+        assert subject.release_id is not None
+        answer = await self._chapters.pages(subject.release_id, refresh=again)
+        image = await self._chapters.image(answer, subject.position)
+        async with self._called(image.call, image.want) as pieces:
+            yield Coming(pieces, None if answer.expires else image.image_url)
+
+    @asynccontextmanager
+    async def _cover(self, subject: Subject) -> AsyncIterator[Coming]:
+        assert subject.series_source_id is not None
+        series_source_id = subject.series_source_id
+        cover = await self._db.read(lambda tx: find_cover_tx(tx, series_source_id))
+        if cover is None:
+            raise NotFound(NO_SERIES)
+        if cover.url is None:
+            raise NotFound(NO_COVER)
+        source_id, url = cover.source_id, cover.url
+        source = await self._db.read(lambda tx: find_source_tx(tx, source_id))
+        if source is None:
+            raise NotFound(NO_SERIES)
+        call = await self._calls.to(source)
+        async with self._called(call, call.connector.image(call.config, url)) as pieces:
+            yield Coming(pieces, url)
+
+    @asynccontextmanager
+    async def _from_article(self, address: str) -> AsyncIterator[Coming]:
+        ask = Ask(address, headers=_WISH)
+        async with self._streamed(ask, ARTICLES) as answer, aclosing(answer.chunks(IMAGE_CAP)) as pieces:
+            yield Coming(pieces, None)
+
+    @asynccontextmanager
+    async def _called(self, call: SourceCall, want: Want) -> AsyncIterator[Pieces]:
+        """As the connector wants it: by a request, or out of its folder."""
+        if isinstance(want, Ask):
+            async with self._asked(call, want) as pieces:
+                yield pieces
+            return
+        if not isinstance(want, ReadFile) or call.folder is None:
+            raise RefusedAddress(f"{call.origin.source} has no folder to read images from.")
+        data = await call.folder.read(msgspec.structs.replace(want, max_bytes=min(want.max_bytes, IMAGE_CAP)))
+        async with aclosing(_one(data)) as pieces:
+            yield pieces
+
+    @asynccontextmanager
+    async def _asked(self, call: SourceCall, ask: Ask) -> AsyncIterator[Pieces]:
+        """The answer's pieces; the connector may have the source told how it went."""
+        outcome = _Outcome(ask.url)
+        wanted = msgspec.structs.replace(ask, headers={**_WISH, **ask.headers})
+        try:
+            async with self._streamed(wanted, call.origin) as answer:
+                outcome.saw(answer)
+                async with aclosing(outcome.counted(answer.chunks(IMAGE_CAP))) as pieces:
+                    yield pieces
+        finally:
+            self._tell(call, outcome.ended())
+
+    @asynccontextmanager
+    async def _streamed(self, ask: Ask, origin: SourceIdentity) -> AsyncIterator[Answer]:
+        async with self._client.stream(ask, origin) as answer:
+            if answer.status != _OK:
+                raise NotAnImage(f"{answer.host} answered {answer.status} instead of an image.", status=answer.status)
+            yield answer
+
+    def _tell(self, call: SourceCall, outcome: ImageOutcome) -> None:
+        """Nobody waits for this, and nothing hangs on it."""
+        ask = call.connector.image_report(outcome)
+        if ask is not None and len(self._telling) < _MOST_REPORTS:
+            telling = asyncio.create_task(self._report(ask, call.origin))
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
+
+    async def _report(self, ask: Ask, origin: SourceIdentity) -> None:
+        with suppress(SourceError):
+            await self._client.fetch(ask, origin)
+
+
+class _Outcome:
+    """How an image comes, for hosts that want to be told."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._begun = time.monotonic()
+        self._size = 0
+        self._is_whole = False
+        self._is_cached = False
+
+    def saw(self, answer: Answer) -> None:
+        self._is_cached = answer.headers.get("x-cache", "").upper().startswith("HIT")
+
+    async def counted(self, pieces: Pieces) -> Pieces:
+        async with aclosing(pieces):
+            async for piece in pieces:
+                self._size += len(piece)
+                yield piece
+        self._is_whole = True
+
+    def ended(self) -> ImageOutcome:
+        took = int((time.monotonic() - self._begun) * 1000)
+        return ImageOutcome(self._url, self._is_whole, self._size, took, is_cached=self._is_cached)
+
+
+async def _one(data: object) -> Pieces:
+    if not isinstance(data, bytes):
+        raise NotAnImage("This is a folder, not an image.")
+    if len(data) > IMAGE_CAP:
+        raise TooLarge(f"The image is larger than {IMAGE_CAP:,} bytes.")
+    yield data

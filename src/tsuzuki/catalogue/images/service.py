@@ -1,0 +1,298 @@
+"""Images for readers: from disk when they are here, else from their source, once for everyone who asks (R65)."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
+import structlog
+
+from tsuzuki.catalogue.flights import Flights
+from tsuzuki.catalogue.images.arriving import Arrival, Listener
+from tsuzuki.catalogue.images.decoding import Seen, Small, examine, shrink
+from tsuzuki.catalogue.images.fetching import Fetcher
+from tsuzuki.catalogue.images.files import Draft, ImageFiles
+from tsuzuki.catalogue.images.policy import LONGEST_ERROR, is_due, is_stale_address, retry_delay
+from tsuzuki.catalogue.images.rows import Image, Known, NewImage, Subject
+from tsuzuki.catalogue.images.sniffing import Head
+from tsuzuki.catalogue.images.store import (
+    find_copied_tx,
+    find_known_tx,
+    save_failure_tx,
+    save_image_tx,
+    touch_image_tx,
+)
+from tsuzuki.db import Database, Tx
+from tsuzuki.model.errors import NotAnImage, RateLimited, SourceError, Unavailable
+from tsuzuki.model.ids import TenantId
+from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.polling.pool import ParsePool
+from tsuzuki.queue.policy import storable
+
+SMALL = 1024 * 1024
+"""Bytes up to which an image is read at once."""
+_ROUNDS = 3
+
+_log = structlog.stdlib.get_logger("tsuzuki.images")
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """An image that is here: its bytes, or a descriptor of its file, which whoever got it closes."""
+
+    image: Image
+    body: bytes | int
+
+
+class Arriving(msgspec.Struct, frozen=True):
+    """An image that is still coming; whoever got it closes its listener."""
+
+    head: Head
+    listener: Listener
+
+
+class _Flight(msgspec.Struct):
+    """A download. One that is only ahead of its reader ends when the reader goes elsewhere."""
+
+    arrival: Arrival
+    task: "asyncio.Task[None]"
+    is_ahead: bool
+
+
+class Images:
+    """Every image there is. One per process; several may share the database, the folder, or only the first."""
+
+    def __init__(
+        self,
+        db: Database,
+        files: ImageFiles,
+        fetcher: Fetcher,
+        pool: ParsePool,
+        *,
+        clock: Callable[[], Millis],
+        stored: Callable[[int], None],
+    ) -> None:
+        """`stored` is told the size of every image that was added."""
+        self._db = db
+        self._files = files
+        self._fetcher = fetcher
+        self._pool = pool
+        self._clock = clock
+        self._stored = stored
+        self._flights: dict[str, _Flight] = {}
+        self._shrinking = Flights()
+
+    async def close(self) -> None:
+        """End every download; those who wait are told so."""
+        await self._shrinking.close()
+        flying = list(self._flights.values())
+        for flight in flying:
+            flight.task.cancel()
+        await asyncio.gather(*(flight.task for flight in flying), return_exceptions=True)
+
+    async def quiet(self) -> None:
+        """Return when no reader waits for an image."""
+        while waited := [flight.task for flight in self._flights.values() if not flight.is_ahead]:
+            await asyncio.wait(waited)
+
+    # -- for readers
+
+    async def show(
+        self,
+        subject: Subject,
+        *,
+        address: str = "",
+        tenant_id: TenantId | None = None,
+        refresh: bool = False,
+        whole: bool = False,
+    ) -> Shown | Arriving:
+        """The image, or what has come of it; a SourceError says why there is none, and when to ask again.
+
+        `refresh` asks the source whatever is here or went wrong before; with `whole` the end is waited for. `address`
+        is where an article's image is.
+        """
+        known = await self._db.read(lambda tx: find_known_tx(tx, subject))
+        if not refresh:
+            shown = await self._shown(subject, known, tenant_id)
+            if shown is not None:
+                return shown
+            self._refuse_too_early(known)
+        arrival = self._arrival(subject, address, failures=known.failures if known else 0, is_ahead=False)
+        head = await asyncio.shield(arrival.head)
+        if not whole and not arrival.image.done():
+            return Arriving(head, arrival.listen())
+        image = await asyncio.shield(arrival.image)
+        body = await asyncio.to_thread(self._load, image)
+        if body is None:
+            raise Unavailable("The image was evicted as soon as it came; the cache is too small.")
+        return Shown(image, body)
+
+    async def show_small(
+        self, subject: Subject, width: int, *, address: str = "", tenant_id: TenantId | None = None
+    ) -> Shown:
+        """The image as WebP, at most this wide; made when somebody asks for it first."""
+        small = subject.at(width)
+        for _ in range(_ROUNDS):
+            known = await self._db.read(lambda tx: find_known_tx(tx, small))
+            shown = await self._shown(small, known, tenant_id)
+            if shown is not None:
+                return shown
+            await self._shrinking.join((small.key, width), lambda: self._shrink(small, address, tenant_id))
+        raise Unavailable("The images are evicted as fast as they are made; the cache is too small.")
+
+    async def ensure(
+        self, subject: Subject, *, address: str = "", tenant_id: TenantId | None = None, is_ahead: bool = False
+    ) -> Image:
+        """The image, its file here, verified; whoever asks waits for the whole of it."""
+        known = await self._db.read(lambda tx: find_known_tx(tx, subject))
+        image = await self._here(subject, known, tenant_id)
+        if image is not None:
+            return image
+        self._refuse_too_early(known)
+        return await self._whole(subject, address, failures=known.failures if known else 0, is_ahead=is_ahead)
+
+    async def _whole(self, subject: Subject, address: str, *, failures: int, is_ahead: bool) -> Image:
+        arrival = self._arrival(subject, address, failures=failures, is_ahead=is_ahead)
+        try:
+            return await asyncio.shield(arrival.image)
+        except asyncio.CancelledError:
+            flight = self._flights.get(subject.key)
+            if flight is not None and flight.is_ahead:
+                flight.task.cancel()
+            raise
+
+    # -- what is here
+
+    async def _shown(self, subject: Subject, known: Known | None, tenant_id: TenantId | None) -> Shown | None:
+        for look in (self._known, self._copied):
+            image = await look(subject, known, tenant_id)
+            body = None if image is None else await asyncio.to_thread(self._load, image)
+            if image is not None and body is not None:
+                await self._touch(image)
+                return Shown(image, body)
+        return None
+
+    async def _here(self, subject: Subject, known: Known | None, tenant_id: TenantId | None) -> Image | None:
+        for look in (self._known, self._copied):
+            image = await look(subject, known, tenant_id)
+            if image is not None and await asyncio.to_thread(self._files.has, image.hash, image.bytes):
+                return image
+        return None
+
+    @staticmethod
+    async def _known(_: Subject, known: Known | None, __: TenantId | None) -> Image | None:
+        return None if known is None else known.image
+
+    async def _copied(self, subject: Subject, _: Known | None, tenant_id: TenantId | None) -> Image | None:
+        if subject.release_id is None or subject.thumbnail:
+            return None
+        return await self._db.read(lambda tx: find_copied_tx(tx, subject, tenant_id))
+
+    def _load(self, image: Image) -> bytes | int | None:
+        if image.bytes <= SMALL:
+            return self._files.read(image.hash, image.bytes)
+        return self._files.open(image.hash, image.bytes)
+
+    async def _touch(self, image: Image) -> None:
+        now = self._clock()
+        if is_due(image.used_at, now):
+            await self._db.with_tx(lambda tx: touch_image_tx(tx, image.id, now))
+
+    def _refuse_too_early(self, known: Known | None) -> None:
+        """What is broken is left alone for a while, and says so."""
+        now = self._clock()
+        if known is None or known.error is None or known.retry_at is None or known.retry_at <= now:
+            return
+        wait = known.retry_at - now
+        raise SourceError(f"{known.error} It is asked for again in {-(-wait // SECOND):,} s.", retry_after=wait)
+
+    # -- what comes
+
+    def _arrival(self, subject: Subject, address: str, *, failures: int, is_ahead: bool) -> Arrival:
+        """The download of this image: the one that is under way, or a new one."""
+        flight = self._flights.get(subject.key)
+        if flight is not None:
+            flight.is_ahead = flight.is_ahead and is_ahead
+            return flight.arrival
+        arrival = Arrival()
+        task = asyncio.create_task(self._fly(subject, address, arrival, failures=failures))
+        self._flights[subject.key] = _Flight(arrival, task, is_ahead)
+        task.add_done_callback(lambda _: self._flights.pop(subject.key))
+        return arrival
+
+    async def _fly(self, subject: Subject, address: str, arrival: Arrival, *, failures: int) -> None:
+        """Bring the image, or say to everyone who waits why not."""
+        try:
+            await self._bring(subject, address, arrival)
+        except SourceError as error:
+            arrival.fail(error)
+            if not _is_ours(error):
+                await self._remember(subject, error, failures + 1)
+        except asyncio.CancelledError:
+            arrival.fail(Unavailable("The image is not waited for any more."))
+            raise
+        except OSError as error:
+            _log.error("image_not_stored", subject=subject.key, reason=str(error))
+            arrival.fail(Unavailable(f"The image cannot be stored: {error.strerror}."))
+        except Exception as error:  # noqa: BLE001  those who wait must hear of it, whatever it is
+            arrival.fail(error)
+
+    async def _bring(self, subject: Subject, address: str, arrival: Arrival) -> None:
+        """R66: an address that is refused is asked for anew, once."""
+        try:
+            await self._download(subject, address, arrival, again=False)
+        except SourceError as error:
+            if subject.release_id is None or not is_stale_address(error):
+                raise
+            await self._download(subject, address, arrival, again=True)
+
+    async def _download(self, subject: Subject, address: str, arrival: Arrival, *, again: bool) -> None:
+        async with self._fetcher.open(subject, address, again=again) as coming:
+            with await asyncio.to_thread(self._files.draft) as draft:
+                async for piece in coming.pieces:
+                    await arrival.write(draft, piece)
+                new = await self._verified(draft, arrival.finish_head())
+                image = await self._save(subject, new, coming.address)
+                arrival.finish(image)
+
+    async def _verified(self, draft: Draft, head: Head) -> NewImage:
+        """The image in its place; NotAnImage or TooLarge when it does not decode."""
+        seen: Seen = await self._pool.run(examine, (str(draft.path),))
+        if seen.media_type != head.media_type:
+            raise NotAnImage("The image is not what its beginning says.")
+        return await self._kept(draft, seen)
+
+    async def _kept(self, draft: Draft, seen: Seen) -> NewImage:
+        digest = await asyncio.to_thread(draft.keep)
+        return NewImage(digest, seen.media_type, seen.width, seen.height, draft.size)
+
+    async def _save(self, subject: Subject, new: NewImage, address: str | None) -> Image:
+        """The file is there before the row: whoever dies in between leaves a file that the sweep finds."""
+        now = self._clock()
+        image = await self._db.with_tx(lambda tx: save_image_tx(tx, subject, new, address=address, now=now))
+        self._stored(image.bytes)
+        return image
+
+    async def _remember(self, subject: Subject, error: SourceError, failures: int) -> None:
+        now = self._clock()
+        retry_at = Millis(now + retry_delay(failures, error))
+        said = storable(str(error))[:LONGEST_ERROR]
+
+        async def save(tx: Tx) -> None:
+            await save_failure_tx(tx, subject, error=said, failures=failures, retry_at=retry_at, now=now)
+
+        with suppress(Unavailable):
+            await self._db.with_tx(save)
+
+    async def _shrink(self, small: Subject, address: str, tenant_id: TenantId | None) -> None:
+        whole = await self.ensure(small.whole, address=address, tenant_id=tenant_id)
+        path = str(self._files.path_of(whole.hash))
+        made: Small = await self._pool.run(shrink, (path, small.thumbnail))
+        with await asyncio.to_thread(self._files.draft) as draft:
+            await asyncio.to_thread(draft.write, made.data)
+            new = await self._kept(draft, Seen("image/webp", made.width, made.height))
+            await self._save(small, new, None)
+
+
+def _is_ours(error: SourceError) -> bool:
+    """Whether it was only not our turn yet, which says nothing of the image."""
+    return isinstance(error, RateLimited) and error.status is None

@@ -1,0 +1,80 @@
+"""The services of images over one ground, for those who put the program together."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from tsuzuki.catalogue.calling import Calls
+from tsuzuki.catalogue.chapters import Chapters
+from tsuzuki.catalogue.images.articles import ArticleImages
+from tsuzuki.catalogue.images.copying import Copier
+from tsuzuki.catalogue.images.fetching import Fetcher, Outgoing
+from tsuzuki.catalogue.images.files import ImageFiles
+from tsuzuki.catalogue.images.housekeeping import Room
+from tsuzuki.catalogue.images.kept import KeptChapters
+from tsuzuki.catalogue.images.prefetching import Prefetch
+from tsuzuki.catalogue.images.service import Images
+from tsuzuki.db import Database
+from tsuzuki.model.times import Millis
+from tsuzuki.polling.pool import ParsePool, PoolOptions
+
+DECODING = PoolOptions(processes=2, cpu_seconds=10, wall_seconds=30, memory_bytes=1024 * 1024 * 1024)
+"""The largest image that we accept takes a third of a gigabyte while it is decoded."""
+
+
+class ImageGround(msgspec.Struct, frozen=True, kw_only=True):
+    """What images stand on."""
+
+    db: Database
+    client: Outgoing
+    calls: Calls
+    chapters: Chapters
+    kept: KeptChapters
+    clock: Callable[[], Millis]
+    dice: Callable[[int], bytes]
+    folder: Path
+    size: int
+    """Of the cache, in bytes."""
+
+
+class Pictures(msgspec.Struct, frozen=True, kw_only=True):
+    """Every service of images."""
+
+    images: Images
+    prefetch: Prefetch
+    kept: KeptChapters
+    articles: ArticleImages
+    room: Room
+    copier: Copier
+
+    def by_type(self) -> dict[type, object]:
+        """Each service under its own type: how handlers ask for it."""
+        return {type(service): service for service in (self.images, self.prefetch, self.kept, self.articles)}
+
+
+@asynccontextmanager
+async def open_images(ground: ImageGround) -> AsyncIterator[Pictures]:
+    """The services; what is under way is ended at the end of the block."""
+    db, clock = ground.db, ground.clock
+    async with AsyncExitStack() as parts:
+        files = ImageFiles(ground.folder)
+        room = Room(db, files, clock, size=ground.size)
+        parts.push_async_callback(room.close)
+        pool = ParsePool(DECODING)
+        parts.push_async_callback(pool.close)
+        fetcher = Fetcher(db, ground.client, ground.calls, ground.chapters)
+        parts.push_async_callback(fetcher.close)
+        images = Images(db, files, fetcher, pool, clock=clock, stored=room.stored)
+        parts.push_async_callback(images.close)
+        prefetch = Prefetch(db, images, clock)
+        parts.push_async_callback(prefetch.close)
+        yield Pictures(
+            images=images,
+            prefetch=prefetch,
+            kept=ground.kept,
+            articles=await ArticleImages.open(db, ground.dice, clock()),
+            room=room,
+            copier=Copier(db, images, ground.chapters, clock),
+        )
