@@ -1,0 +1,107 @@
+"""Open pages hear of what a refresh, a new feed or a resumed one puts on their shelf."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.api.library import Library, Reader, a_library
+from tests.api.people import API
+
+MOST = 20
+"""Messages that are looked at before a test gives up."""
+
+
+@pytest.fixture
+async def library(database_url, tmp_path) -> AsyncIterator[Library]:
+    async with a_library(tmp_path, database_url) as library:
+        yield library
+
+
+class Stream:
+    """The messages of an open stream, one after the other."""
+
+    def __init__(self, response: Any) -> None:
+        self._content = response.content
+
+    async def next(self) -> tuple[str, Any]:
+        fields: dict[str, str] = {}
+        while not ("event" in fields and "data" in fields):
+            name, _, value = (await self._content.readline()).decode().rstrip("\n").partition(": ")
+            fields[name] = value
+        return fields["event"], json.loads(fields["data"])
+
+    async def arrival(self, feed: Any) -> Any:
+        """The next `entry` of this feed, and the counts that are told after it."""
+        async with asyncio.timeout(15):
+            for _ in range(MOST):
+                kind, data = await self.next()
+                if kind == "entry" and data["id"] == feed["id"]:
+                    return data, await self.counts()
+        raise AssertionError("no entry was told")
+
+    async def counts(self) -> Any:
+        for _ in range(MOST):
+            kind, data = await self.next()
+            if kind == "counts":
+                return data
+        raise AssertionError("no counts were told")
+
+
+@asynccontextmanager
+async def listening(me: Reader) -> AsyncIterator[Stream]:
+    """An open stream after its first counts."""
+    client = me.visitor.client
+    async with client._session.get(f"{client.base}{API}/events", headers=me.visitor.headers) as response:
+        stream = Stream(response)
+        await stream.counts()
+        yield stream
+
+
+async def test_a_refresh_of_a_suspended_feed_is_heard_on_the_shelf_that_it_fills(library):
+    me = await library.reader()
+    feed = await me.post("/feeds", {"link": library.press.publish("/a", "1", "2"), "suspended": True})
+    async with listening(me) as stream:
+        await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
+        entry, counts = await stream.arrival(feed)
+        assert entry["count"] == 2
+        assert (counts["unread"], counts["feeds"]) == (2, {feed["id"]: 2})
+
+
+async def test_what_others_read_meanwhile_is_heard_when_a_suspended_shelf_asks_for_it(library):
+    """What is known already comes with the refresh itself, before any look at the feed."""
+    me, other = await library.reader(), await library.reader()
+    link = library.press.publish("/a", "1", "2", "3")
+    feed = await me.post("/feeds", {"link": link, "suspended": True})
+    await other.follow(link, 3)
+    await library.town.crew.stop()
+    async with listening(me) as stream:
+        await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
+        entry, counts = await stream.arrival(feed)
+        assert (entry["count"], entry["is_quiet"], counts["unread"]) == (3, True, 3)
+
+
+@pytest.mark.parametrize("suspended", [False, True])
+async def test_a_new_feed_that_is_known_is_heard_at_once(library, suspended):
+    me, other = await library.reader(), await library.reader()
+    link = library.press.publish("/a", "1", "2")
+    await other.follow(link, 2)
+    async with listening(me) as stream:
+        feed = await me.post("/feeds", {"link": link, "suspended": suspended})
+        entry, counts = await stream.arrival(feed)
+        assert (entry["count"], counts["unread"]) == (2, 2)
+
+
+async def test_a_new_feed_and_a_refresh_of_all_are_heard_as_they_bring_something(library):
+    me = await library.reader()
+    async with listening(me) as stream:
+        feed = await me.post("/feeds", {"link": library.press.publish("/a", "1")})
+        entry, counts = await stream.arrival(feed)
+        assert (entry["count"], counts["unread"]) == (1, 1)
+        library.press.publish("/a", "2", "1")
+        assert await me.post("/feeds/refresh", expect=202) == {"queued": 1}
+        entry, counts = await stream.arrival(feed)
+        assert (entry["count"], counts["unread"]) == (1, 2)
