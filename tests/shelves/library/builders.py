@@ -52,7 +52,9 @@ select count(*) from (
   select tally.shelf_id, tally.of_id from tally
   where tally.kind = 'chapter' and (
     tally.entries <> (select count(*) from entry where shelf_id = tally.shelf_id and series_id = tally.of_id)
-    or tally.unread <> (select count(*) from entry where shelf_id = tally.shelf_id and series_id = tally.of_id and unread)
+    or tally.unread <> (
+      select count(*) from entry where shelf_id = tally.shelf_id and series_id = tally.of_id and unread
+    )
   )
   union all
   select distinct entry.shelf_id, entry.series_id from entry

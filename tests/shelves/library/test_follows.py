@@ -21,7 +21,7 @@ from tests.shelves.library.builders import (
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
-from tsuzuki.model.ids import PublicId
+from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.shelves.entries.service import Entries
 from tsuzuki.shelves.library.follows.nouns import Change, Preferences, Wanted, Wish
 from tsuzuki.shelves.library.follows.service import Follows
@@ -255,10 +255,12 @@ async def test_who_follows_while_chapters_are_delivered_gets_each_as_an_entry_or
         for number in range(2, 8):
             await release(db, series, [number])
 
-    async def come(shelf) -> int:
+    async def come(shelf: ShelfId) -> int:
         return (await follows.add(shelf, Wish(series=series.public_id))).available
 
-    _, *available = await asyncio.gather(publish(), *(come(shelf) for shelf in shelves))
+    publishing = asyncio.create_task(publish())
+    available = await asyncio.gather(*(come(shelf) for shelf in shelves))
+    await publishing
     for shelf, told in zip(shelves, available, strict=True):
         keys = [int(entry.key) for entry in await entries_in(db, shelf, series.id)]
         assert keys == list(range(told + 1, 8))

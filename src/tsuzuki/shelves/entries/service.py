@@ -24,11 +24,11 @@ from tsuzuki.shelves.entries.store import (
 )
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import own_group_tx
+from tsuzuki.shelves.library.progress.holding import begin_reading_tx
 from tsuzuki.shelves.library.progress.store import progress_follows_all_tx, progress_follows_tx
 from tsuzuki.shelves.library.progress.store import unmark_since_tx as unmark_chapters_since_tx
 from tsuzuki.shelves.store import FAR, mark_entries_tx
 from tsuzuki.shelves.subscriptions.service import own_subscription_tx
-from tsuzuki.sources.store import share_shape_tx
 
 Mark = Callable[[Tx, Millis], Awaitable[int]]
 
@@ -113,7 +113,7 @@ class Entries:
         """Mark these entries of the inbox, items or chapters; a chapter is then read, or not, everywhere."""
 
         async def mark(tx: Tx, now: Millis) -> int:
-            await share_shape_tx(tx)
+            await begin_reading_tx(tx, shelf_id)
             changed = await mark_entries_tx(tx, shelf_id, ids, unread=unread, now=now)
             await progress_follows_tx(tx, shelf_id, ids, now)
             return changed
@@ -129,7 +129,7 @@ class Entries:
                 return await mark_feed_tx(tx, shelf_id, feed_id, unread=unread, before=scope.before, now=now)
             if group_id is not None:
                 return await mark_group_tx(tx, shelf_id, group_id, unread=unread, before=scope.before, now=now)
-            await share_shape_tx(tx)
+            await begin_reading_tx(tx, shelf_id)
             changed = await mark_all_tx(
                 tx, shelf_id, unread=unread, before=scope.before, now=now, with_chapters=scope.with_chapters
             )
@@ -143,7 +143,7 @@ class Entries:
         """Make unread again what was marked read at that moment, chapters that never came into the inbox included."""
 
         async def mark(tx: Tx, now: Millis) -> int:
-            await share_shape_tx(tx)
+            await begin_reading_tx(tx, shelf_id)
             changed = await unmark_since_tx(tx, shelf_id, at)
             await progress_follows_all_tx(tx, shelf_id, unread=True, now=now)
             return changed + await unmark_chapters_since_tx(tx, shelf_id, at, now)

@@ -38,6 +38,7 @@ from tsuzuki.shelves.library.follows.store import (
     show_follow_tx,
     take_former_tx,
 )
+from tsuzuki.shelves.library.progress.store import hold_reading_tx
 from tsuzuki.shelves.limits import hold_room_tx
 from tsuzuki.sources.comics.following import followers_changed_tx, watch_everywhere_tx
 from tsuzuki.sources.store import find_series_tx, hold_series_tx, share_shape_tx
@@ -91,6 +92,7 @@ class Follows:
         series_id = await known_series_tx(tx, wish.series)
         # What is being delivered is waited for and counts as available; what is delivered next sees the follow.
         await hold_series_tx(tx, series_id)
+        await hold_reading_tx(tx, shelf_id)
         if await find_follow_of_tx(tx, shelf_id, series_id) is not None:
             raise Conflict(_FOLLOWED)
         former = await take_former_tx(tx, shelf_id, series_id)
@@ -171,6 +173,7 @@ class Follows:
         """The shelf's follow, and its series held against ingest and other followers."""
         await share_shape_tx(tx)
         await hold_series_tx(tx, (await own_follow_tx(tx, shelf_id, public_id)).series_id)
+        await hold_reading_tx(tx, shelf_id)
         return await own_follow_tx(tx, shelf_id, public_id)
 
     async def _group_tx(

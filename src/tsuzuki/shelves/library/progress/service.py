@@ -10,6 +10,7 @@ from tsuzuki.model.pages import Cursor, Page
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.library.follows.service import known_series_tx
+from tsuzuki.shelves.library.progress.holding import begin_reading_tx
 from tsuzuki.shelves.library.progress.nouns import (
     Answered,
     HistoryRow,
@@ -34,7 +35,6 @@ from tsuzuki.shelves.library.progress.store import (
     saved_follows_tx,
     write_progress_tx,
 )
-from tsuzuki.sources.store import share_shape_tx
 
 NO_CHAPTER = "There is no such chapter in this series."
 _NEVER = Millis(0)
@@ -62,7 +62,7 @@ class ReadingProgress:
         """Take what a device says of a chapter, where nothing newer is known; how it stands now."""
 
         async def write(tx: Tx) -> tuple[Progress, bool]:
-            await share_shape_tx(tx)
+            await begin_reading_tx(tx, shelf_id)
             series_id = await known_series_tx(tx, series)
             chapter = await _chapter_tx(tx, series_id, chapter_id)
             progress = await self._write_tx(tx, shelf_id, chapter, reading)
@@ -77,7 +77,7 @@ class ReadingProgress:
         """Take what a device gathered while it was away, each answered in its place; bad ones spoil no good ones."""
 
         async def write(tx: Tx) -> tuple[list[Answered], bool]:
-            await share_shape_tx(tx)
+            await begin_reading_tx(tx, shelf_id)
             touched: set[SeriesId] = set()
             answers = [await self._tell_one_tx(tx, shelf_id, each, touched) for each in told]
             return answers, await self._settle_tx(tx, shelf_id, touched)
@@ -117,7 +117,7 @@ class ReadingProgress:
         now = self._ground.clock()
 
         async def mark(tx: Tx) -> tuple[int, bool]:
-            await share_shape_tx(tx)
+            await begin_reading_tx(tx, shelf_id)
             series_id = await known_series_tx(tx, series)
             if some.before is not None:
                 await _chapter_tx(tx, series_id, some.before)

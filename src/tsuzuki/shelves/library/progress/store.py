@@ -12,6 +12,11 @@ from tsuzuki.shelves.library.progress.nouns import HistoryRow, Progress, ReadCha
 q = load_queries("tsuzuki.shelves.library.progress")
 
 
+async def hold_reading_tx(tx: Tx, shelf_id: ShelfId) -> None:
+    """Nobody else marks chapters of this shelf until the end of the transaction; see `holding`."""
+    await tx.run(q.hold_reading, name=f"reading-{shelf_id}")
+
+
 async def write_progress_tx(
     tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId, reading: Reading, *, is_read: bool | None, at: Millis, now: Millis
 ) -> Progress:

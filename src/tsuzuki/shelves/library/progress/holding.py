@@ -1,0 +1,15 @@
+"""Who may write on a shelf's reading."""
+
+from tsuzuki.db import Tx
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.shelves.library.progress.store import hold_reading_tx
+from tsuzuki.sources.store import share_shape_tx
+
+
+async def begin_reading_tx(tx: Tx, shelf_id: ShelfId) -> None:
+    """Before anything else is locked: nobody merges or splits series, or marks chapters of this shelf, meanwhile.
+
+    Entries and progress say the same in every transaction; two that write both, in different order, would deadlock.
+    """
+    await share_shape_tx(tx)
+    await hold_reading_tx(tx, shelf_id)
