@@ -21,6 +21,7 @@ from tsuzuki.accounts.users import Change
 from tsuzuki.api.binding import signature_of
 from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.api.endpoints import Endpoint
+from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.crawl.service import Wish as CrawlWish
 from tsuzuki.edge.csrf import SAFE_METHODS
 from tsuzuki.edge.routing import Resource
@@ -165,6 +166,16 @@ POLICY = {
     "POST /api/v1/admin/deadletters/{letter_id}/replay": ADMIN,
     "POST /api/v1/admin/deadletters/{letter_id}/discard": ADMIN,
     "GET /api/v1/admin/queues": ADMIN,
+    "GET /api/v1/sources": READ,
+    "GET /api/v1/sources/{site_id}/popular": READ,
+    "GET /api/v1/sources/{site_id}/latest": READ,
+    "GET /api/v1/sources/{site_id}/search": READ,
+    "GET /api/v1/sources/{site_id}/filters": READ,
+    "GET /api/v1/sources/{site_id}/meta": READ,
+    "PUT /api/v1/sources/{site_id}/meta": ADMIN,
+    "GET /api/v1/manga/{manga_id}": READ,
+    "GET /api/v1/manga/{manga_id}/chapters": READ,
+    "GET /api/v1/chapters/{release_id}/pages": READ,
 }
 
 # What each caller meets at a route of each policy; 0 is being let in.
@@ -196,6 +207,7 @@ BODIES: dict[str, Any] = {
     "PATCH /api/v1/bookmarks/{bookmark_id}": {"note": "Mine"},
     "PATCH /api/v1/admin/crawler/sources/{source_id}/enable": {"isenabled": True},
     "POST /api/v1/admin/comics/{comic_id}/sources": a_mapping_body,
+    "PUT /api/v1/sources/{site_id}/meta": {"key": "theme", "value": "dark"},
 }
 
 # Answers that do not end by themselves: only their beginning is looked at.
@@ -374,6 +386,28 @@ async def _mapping_of(town: Town, user: User) -> dict[str, str]:
     return {"comic_id": show_id(comic), "mapping_id": str(mapping.id)}
 
 
+async def _site_of(town: Town, _: User) -> str:
+    """A folder with one series of one chapter."""
+    name = secrets.token_hex(4)
+    folder = town.folder / name
+    (folder / "Series" / "Chapter 1").mkdir(parents=True)
+    (folder / "Series" / "Chapter 1" / "1.png").touch()
+    wanted = Wanted(name=name, slug=name, base_url="local:", connector="tsuzuki.local", config={"folder": str(folder)})
+    return str((await town.crawling.sources.register(SYSTEM, wanted)).id)
+
+
+async def _manga_of(town: Town, user: User) -> str:
+    wish = ListWish(kind="popular", shelf_id=await _shelf_of(town, user))
+    listed = await town.catalogue.browsing.browse(int(await _site_of(town, user)), wish)
+    return str(listed.value.manga[0].id)
+
+
+async def _release_of(town: Town, user: User) -> str:
+    shelf = await _shelf_of(town, user)
+    listed = await town.catalogue.chapter_lists.list(int(await _manga_of(town, user)), shelf)
+    return str(listed.value[0].id)
+
+
 async def _letter_of(town: Town, _: User) -> str:
     return str(await a_dead_letter(town.accounts.ground.db, town.time()))
 
@@ -406,7 +440,12 @@ OBJECTS: dict[str, Callable[[Town, User], Awaitable[Filling]]] = {
     "comic_id": _comic_of,
     "mapping_id": _mapping_of,
     "letter_id": _letter_of,
+    "site_id": _site_of,
+    "manga_id": _manga_of,
+    "release_id": _release_of,
 }
+COMMON = {"site_id", "manga_id", "release_id"}
+"""What sources have is everybody's (R70): there is no foreign one."""
 MISSING = "01952ff9-0000-7000-8000-000000000000"
 
 
@@ -458,7 +497,12 @@ async def test_what_is_somebody_elses_is_as_unknown_as_what_is_not_there(town):
         objects = {"own": await make(town, me), "foreign": await make(town, other)}
         paths = {kind: filled(endpoint.path, value) for kind, value in objects.items()}
         paths |= {"missing": filled(endpoint.path), "nonsense": filled(endpoint.path, "..%2f1")}
-        table = {"own": 0, "foreign": 0 if is_admins else 404, "missing": 404, "nonsense": 404}
+        table = {
+            "own": 0,
+            "foreign": 0 if is_admins or parameters[-1] in COMMON else 404,
+            "missing": 404,
+            "nonsense": 404,
+        }
         body = BODIES.get(name, {} if signature_of(endpoint).body else None)
         for kind, path in paths.items():
             who = await town.signed_in(me)
