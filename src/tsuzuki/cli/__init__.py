@@ -10,6 +10,7 @@ import click
 
 from tsuzuki import __version__
 from tsuzuki.cli.copying import copy_database
+from tsuzuki.cli.demo import demo
 from tsuzuki.cli.lists import export, import_
 from tsuzuki.cli.migrate import migrate
 from tsuzuki.cli.people import token, user
@@ -20,7 +21,7 @@ from tsuzuki.cli.work import work
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.settings import BadSetting
 
-COMMANDS = (serve, work, migrate, copy_database, settings, user, token, poll, source, import_, export)
+COMMANDS = (serve, work, demo, migrate, copy_database, settings, user, token, poll, source, import_, export)
 
 
 class _Misconfigured(click.ClickException):

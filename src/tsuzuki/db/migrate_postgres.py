@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import asyncpg
 
-from tsuzuki.db.copying.ledger import UNFINISHED, is_unfinished
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.postgres import connect_once
 from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, Outcome, outcome, plan
+from tsuzuki.db.unfinished import UNFINISHED, is_unfinished
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 

@@ -17,6 +17,7 @@ from tsuzuki.db.copying.words import copy_words
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.postgres import connect_once
 from tsuzuki.db.sqlite_file import connect
+from tsuzuki.db.unfinished import is_unfinished
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 Row = tuple[Any, ...]
@@ -60,7 +61,7 @@ class Copier:
     async def copy(self) -> Copied:
         """Copy what is not there yet; the rows are in when this returns, the copy is not yet whole."""
         tables = await tables_of(self._source, self._target)
-        resumed = await ledger.is_unfinished(self._target)
+        resumed = await is_unfinished(self._target)
         if not resumed:
             async with self._target.transaction():
                 await ledger.begin(self._target, tables)

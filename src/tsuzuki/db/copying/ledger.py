@@ -10,10 +10,6 @@ from tsuzuki.db.errors import SchemaRefused
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
-UNFINISHED = (
-    "A copy into this database was begun and not finished. Run `tsuzuki copy-database` again to finish it, "
-    "or `tsuzuki migrate --recreate` to begin with an empty one."
-)
 _LEDGER = """
 create table database_copy (
   table_name text primary key,
@@ -33,11 +29,6 @@ class Progress(msgspec.Struct, frozen=True):
     last_key: list[Any] | None = None
     """The key of the last row, as SQLite has it; bytes as hex."""
     rows: int = 0
-
-
-async def is_unfinished(target: Connection) -> bool:
-    """Whether a copy into this database was begun and not finished."""
-    return await target.fetchval("select to_regclass('database_copy')") is not None
 
 
 async def begin(target: Connection, tables: list[Table]) -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Callable
 
 from tsuzuki.db.copying.copier import Copied, Watch, open_copier
-from tsuzuki.db.copying.ledger import is_unfinished
 from tsuzuki.db.database import Database, DatabaseOptions
 from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.opening import open_database
 from tsuzuki.db.postgres import connect_once
 from tsuzuki.db.sqlite_file import path_of
+from tsuzuki.db.unfinished import is_unfinished
 
 Index = Callable[[Database], Awaitable[None]]
 """Makes the target's search index from its rows; it lies above this package, so it is passed in."""

@@ -1,0 +1,38 @@
+"""Who comes to the demo's first page without a session is let in as the guest."""
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tsuzuki.accounts.signin import SignIn
+from tsuzuki.demo.seeding import GUEST
+from tsuzuki.edge.auth import SESSION, device_of, is_addressed_locally
+from tsuzuki.edge.cookies import Cookies
+
+
+class Welcome:
+    """The same pages; only the first one signs a stranger in. It is reached from this machine alone."""
+
+    def __init__(self, app: ASGIApp, sign_in: SignIn, password: str) -> None:
+        self._app = app
+        self._sign_in = sign_in
+        self._password = password
+        self._let_in = Cookies(self._enter)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI)."""
+        is_first = scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/"
+        if is_first and _is_stranger(Request(scope)):
+            await self._let_in(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        signed_in = await self._sign_in.sign_in(GUEST, self._password, device_of(request))
+        SESSION.set(request, signed_in.key)
+        await RedirectResponse("/", 303)(scope, receive, send)
+
+
+def _is_stranger(request: Request) -> bool:
+    return SESSION.read(request) is None and is_addressed_locally(request)
