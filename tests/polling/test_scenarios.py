@@ -125,16 +125,3 @@ def redirecting(status, body):
 )
 async def test_rel_32_only_a_lasting_permanent_redirect_to_a_feed_is_believed(db, status, body, polls, found_at):
     assert await moving(db, Clock(), redirecting(status, body), polls) == found_at
-
-
-async def test_rel_32_a_redirect_to_a_feed_that_is_known_leaves_both_as_they_are(db):
-    clock = Clock()
-    async with a_publisher(redirecting(301, a_feed("1"))) as publisher, a_poller(db, clock) as poller:
-        feed = await stored_feed(db, f"{publisher.url}/old")
-        watch = await stored_watch(db, feed, host="127.0.0.1")
-        known = await stored_feed(db, f"{publisher.url}/new")
-        for _ in range(6):
-            clock.now = max(Millis(clock.now + 12 * HOUR), (await state(db, watch)).next_check_at)
-            await poll_one(poller)
-        links = [await db.read(lambda tx, each=each: tx.one(str, q.link, id=each)) for each in (feed, known)]
-    assert links == [f"{publisher.url}/old", f"{publisher.url}/new"]

@@ -152,9 +152,14 @@ async def upsert_releases_tx(
     )
 
 
+async def hold_items_tx(tx: Tx, feed_id: FeedId) -> None:
+    """Nobody else stores items of this feed until the end of the transaction."""
+    await tx.run(q.hold_ingest, name=f"feed-{feed_id}")
+
+
 async def upsert_items_tx(tx: Tx, feed_id: FeedId, found: Iterable[NewItem], now: Millis) -> list[StoredItem]:
     """Store items and index their words; what comes back is what was inserted or changed."""
-    await tx.run(q.hold_ingest, name=f"feed-{feed_id}")
+    await hold_items_tx(tx, feed_id)
     rows = [_item_row(item) for item in last_of_each(found)]
     stored = await tx.bulk(StoredItem, q.upsert_items, rows, feed_id=feed_id, now=now)
     if stored:

@@ -14,6 +14,7 @@ from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
+from tsuzuki.polling.moving.service import merge_moved_tx
 from tsuzuki.polling.policy import Answered, Watched, next_look, wants_full_fetch
 from tsuzuki.polling.poll import Poll
 from tsuzuki.polling.saving import (
@@ -58,6 +59,8 @@ class FeedPoll(Poll[int]):
 
     async def _poll(self) -> int:
         outcome = await self._visit()
+        if await self._is_merged(outcome):
+            return 0
         found = await self._new_or_changed(outcome)
         await self._save(outcome, found)
         return len(found)
@@ -101,6 +104,18 @@ class FeedPoll(Poll[int]):
         renamed = {strangers[old.link_key].key: old for old in stored if old.key not in found}
         self._is_unstable = bool(renamed)
         return renamed
+
+    async def _is_merged(self, outcome: FeedOutcome) -> bool:
+        """REL-32: it moved to where another feed is, which has all of this one's from now on."""
+        now = self._clock()
+        moved = moved_again(self._moved_before, outcome.moved_to, now)
+        if moved.to is None or not is_believed(moved, now):
+            return False
+        link, feed_id, proxy = moved.to, self._target.feed_id, self._target.proxy
+        merged = await self._db.with_tx(lambda tx: merge_moved_tx(tx, self._watch, feed_id, link, proxy=proxy, now=now))
+        if merged is not None:
+            self._ring(*merged.bells)
+        return merged is not None
 
     # -- what is left behind
 

@@ -1,0 +1,1 @@
+"""A feed that moved to an address which is a feed already: the two become one."""

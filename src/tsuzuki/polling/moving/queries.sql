@@ -1,0 +1,83 @@
+-- name: is_leased
+-- I4: whoever lost the watch merges nothing. The row is held, as by every write of a poll.
+update watch set lease_until = lease_until where id = :id and lease_token = :lease_token;
+
+-- name: followers
+select shelf_id from subscription where feed_id = :feed_id order by shelf_id;
+
+-- name: add_missed
+-- What came out at the new address since the shelf subscribed, and the old one never showed.
+insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
+select subscription.shelf_id, item.feed_id, item.id, item.sort_at, cast(:now as bigint)
+from subscription
+join item on item.feed_id = :target and item.created_at >= subscription.created_at
+where subscription.feed_id = :feed_id and subscription.suspended_at is null
+  and not exists (select 1 from item as known where known.feed_id = :feed_id and known.key = item.key)
+  and not exists (select 1 from item_tombstone as known where known.feed_id = :feed_id and known.key = item.key)
+order by subscription.shelf_id, item.id
+on conflict (shelf_id, item_id) where item_id is not null do nothing;
+
+-- fragment: twin
+-- The same item at both addresses, as `former` and `twin`.
+item as former join item as twin on twin.feed_id = :target and twin.key = former.key
+
+-- name: join_entries
+-- I9: on a shelf that has both, what was read or saved at either address is read or saved.
+update entry
+set unread = case when before.unread then entry.unread else false end,
+  saved = case when before.saved then true else entry.saved end, read_at = coalesce(entry.read_at, before.read_at)
+from {twin}
+join entry as before on before.item_id = former.id
+where former.feed_id = :feed_id and entry.shelf_id = before.shelf_id and entry.item_id = twin.id;
+
+-- name: move_twin_entries
+-- On a shelf that has only the old one, the entry becomes one of the new item, as it is.
+update entry set feed_id = :target, item_id = twin.id
+from {twin}
+where former.feed_id = :feed_id and entry.item_id = former.id and not exists (
+  select 1 from entry as other where other.shelf_id = entry.shelf_id and other.item_id = twin.id
+);
+
+-- name: drop_twin_entries
+delete from entry where item_id in (select former.id from {twin} where former.feed_id = :feed_id);
+
+-- name: move_twin_bookmarks
+-- R71: one that would be the second without a link keeps its snapshot, and points to no item.
+update bookmark set item_id = twin.id
+from {twin}
+where former.feed_id = :feed_id and bookmark.item_id = former.id and not exists (
+  select 1 from bookmark as other
+  where other.shelf_id = bookmark.shelf_id and other.item_id = twin.id and other.link = ''
+);
+
+-- name: drop_twins
+delete from item where id in (select former.id from {twin} where former.feed_id = :feed_id);
+
+-- name: move_items
+update item set feed_id = :target where feed_id = :feed_id;
+
+-- name: move_entries
+update entry set feed_id = :target where feed_id = :feed_id;
+
+-- name: move_bookmarks
+update bookmark set feed_id = :target where feed_id = :feed_id;
+
+-- name: move_tombstones
+insert into item_tombstone (feed_id, key, at)
+select cast(:target as bigint), key, at from item_tombstone as former where former.feed_id = :feed_id
+on conflict (feed_id, key) do nothing;
+
+-- name: drop_tombstones
+-- What lives has none, or it could not be updated any more.
+delete from item_tombstone where feed_id = :target and exists (
+  select 1 from item where item.feed_id = :target and item.key = item_tombstone.key
+);
+
+-- name: drop_second_subscriptions
+-- A shelf that follows both keeps its subscription to the new address.
+delete from subscription where feed_id = :feed_id and exists (
+  select 1 from subscription as other where other.shelf_id = subscription.shelf_id and other.feed_id = :target
+);
+
+-- name: move_subscriptions
+update subscription set feed_id = :target, updated_at = :now where feed_id = :feed_id;

@@ -1,0 +1,45 @@
+"""REL-32: merges a feed into the one that has the address it moved to; nobody's entries or bookmarks are lost (I9)."""
+
+from tsuzuki.db import Tx
+from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, NewEvent
+from tsuzuki.delivery.events.store import add_events_tx
+from tsuzuki.delivery.fanout import Delivered
+from tsuzuki.delivery.store import hold_feed_tx as hold_delivery_tx
+from tsuzuki.ingest.store import hold_items_tx
+from tsuzuki.model.ids import FeedId
+from tsuzuki.model.times import Millis
+from tsuzuki.polling.moving.store import followers_tx, is_leased_tx, move_items_tx, move_subscriptions_tx
+from tsuzuki.polling.store import ask_refresh_tx
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.sources.feeds import suspension_changed_tx
+from tsuzuki.sources.store import ClaimedWatch, drop_feed_tx, find_feed_tx, find_feed_watch_tx, hold_feed_tx
+
+
+async def merge_moved_tx(
+    tx: Tx, watch: ClaimedWatch, feed_id: FeedId, link: str, *, proxy: str, now: Millis
+) -> Delivered | None:
+    """The watch's feed becomes part of the feed at this link, which is polled now; None when no other feed has it.
+
+    LeaseLost when the watch is not ours.
+    """
+    target = await find_feed_tx(tx, link, proxy)
+    if target is None or target == feed_id:
+        return None
+    pair = sorted((feed_id, target))
+    # In the order in which ingest and those who subscribe take them, and by id.
+    for each in pair:
+        await hold_items_tx(tx, each)
+    if not all([await hold_feed_tx(tx, each) for each in pair]):
+        return None  # somebody left it in this very moment
+    if not await is_leased_tx(tx, watch):
+        raise LeaseLost([watch.id])
+    for each in pair:
+        await hold_delivery_tx(tx, each)
+    shelves = await followers_tx(tx, feed_id)
+    await move_items_tx(tx, feed_id, target, now)
+    await move_subscriptions_tx(tx, feed_id, target, now)
+    await drop_feed_tx(tx, feed_id)
+    await suspension_changed_tx(tx, target, by_person=False, now=now)
+    await ask_refresh_tx(tx, await find_feed_watch_tx(tx, target), now)
+    await add_events_tx(tx, [NewEvent(shelf, CountsChanged()) for shelf in shelves], now)
+    return Delivered(0, (EVENTS_BELL,) if shelves else ())
