@@ -15,6 +15,7 @@ from starlette.routing import Route, Router
 from tests.api.people import API, Town, Visitor, a_town
 from tests.crawl.builders import a_dead_letter
 from tests.delivery.builders import publish
+from tests.shelves.library.builders import a_published_series, chapter_of
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.accounts.users import Change
@@ -30,6 +31,8 @@ from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
 from tsuzuki.shelves.entries.service import Filter
+from tsuzuki.shelves.library.follows.nouns import Wish as Following
+from tsuzuki.shelves.library.progress.nouns import Reading
 from tsuzuki.shelves.subscriptions.service import Wish
 from tsuzuki.sources.comics.rows import NewMapping
 from tsuzuki.sources.sites.rows import Wanted
@@ -46,6 +49,16 @@ POLICY = {
     "GET /invite": PUBLIC,
     "POST /invite": PUBLIC,
     "POST /sign-out": PUBLIC,
+    "GET /offline": PUBLIC,
+    "GET /manifest.webmanifest": PUBLIC,
+    "GET /sw.js": PUBLIC,
+    "GET /items/{item_id}": READ,
+    "GET /inbox/states": READ,
+    "POST /inbox/mark": WRITE,
+    "POST /inbox/mark-all": WRITE,
+    "POST /inbox/undo": WRITE,
+    "GET /settings": READ,
+    "POST /settings": WRITE,
     "GET /account": READ,
     "POST /account/password": WRITE,
     "POST /account/devices/{session_id}/sign-out": WRITE,
@@ -108,6 +121,24 @@ POLICY = {
     "GET /api/v1/bookmarks/{bookmark_id}": READ,
     "PATCH /api/v1/bookmarks/{bookmark_id}": WRITE,
     "DELETE /api/v1/bookmarks/{bookmark_id}": WRITE,
+    "GET /api/v1/library": READ,
+    "POST /api/v1/library": WRITE,
+    "GET /api/v1/library/continue": READ,
+    "GET /api/v1/library/{follow_id}": READ,
+    "PATCH /api/v1/library/{follow_id}": WRITE,
+    "DELETE /api/v1/library/{follow_id}": WRITE,
+    "GET /api/v1/history": READ,
+    "DELETE /api/v1/history": WRITE,
+    "DELETE /api/v1/history/{opened_id}": WRITE,
+    "GET /api/v1/series/{series_id}": READ,
+    "GET /api/v1/series/{series_id}/chapters": READ,
+    "POST /api/v1/series/{series_id}/read": WRITE,
+    "POST /api/v1/series/{series_id}/unread": WRITE,
+    "GET /api/v1/series/{series_id}/chapters/{chapter_id}": READ,
+    "PATCH /api/v1/series/{series_id}/chapters/{chapter_id}": WRITE,
+    "GET /api/v1/series/{series_id}/chapters/{chapter_id}/progress": READ,
+    "PUT /api/v1/series/{series_id}/chapters/{chapter_id}/progress": WRITE,
+    "POST /api/v1/progress/batch": WRITE,
     "GET /api/v1/inbox": READ,
     "PATCH /api/v1/inbox/-/read": WRITE,
     "PATCH /api/v1/inbox/-/unread": WRITE,
@@ -207,6 +238,9 @@ BODIES: dict[str, Any] = {
     "PATCH /api/v1/bookmarks/{bookmark_id}": {"note": "Mine"},
     "PATCH /api/v1/admin/crawler/sources/{source_id}/enable": {"isenabled": True},
     "POST /api/v1/admin/comics/{comic_id}/sources": a_mapping_body,
+    "POST /api/v1/series/{series_id}/read": {"all": True},
+    "POST /api/v1/series/{series_id}/unread": {"all": True},
+    "PUT /api/v1/series/{series_id}/chapters/{chapter_id}/progress": {"page": 1},
     "PUT /api/v1/sources/{site_id}/meta": {"key": "theme", "value": "dark"},
 }
 
@@ -408,6 +442,27 @@ async def _release_of(town: Town, user: User) -> str:
     return str(listed.value[0].id)
 
 
+async def _series_of(town: Town, _: User) -> PublicId:
+    return (await a_published_series(town.db, [1])).public_id
+
+
+async def _follow_of(town: Town, user: User) -> PublicId:
+    wish = Following(series=await _series_of(town, user))
+    return (await town.reading.follows.add(await _shelf_of(town, user), wish)).follow.public_id
+
+
+async def _chapter_of(town: Town, _: User) -> dict[str, str]:
+    series = await a_published_series(town.db, [1])
+    return {"series_id": show_id(series.public_id), "chapter_id": str(await chapter_of(town.db, series.id, 1))}
+
+
+async def _opened_of(town: Town, user: User) -> str:
+    series = await a_published_series(town.db, [1])
+    chapter = await chapter_of(town.db, series.id, 1)
+    await town.reading.progress.tell(await _shelf_of(town, user), series.public_id, chapter, Reading(page=1))
+    return str(chapter)
+
+
 async def _letter_of(town: Town, _: User) -> str:
     return str(await a_dead_letter(town.accounts.ground.db, town.time()))
 
@@ -440,11 +495,15 @@ OBJECTS: dict[str, Callable[[Town, User], Awaitable[Filling]]] = {
     "comic_id": _comic_of,
     "mapping_id": _mapping_of,
     "letter_id": _letter_of,
+    "series_id": _series_of,
+    "follow_id": _follow_of,
+    "chapter_id": _chapter_of,
+    "opened_id": _opened_of,
     "site_id": _site_of,
     "manga_id": _manga_of,
     "release_id": _release_of,
 }
-COMMON = {"site_id", "manga_id", "release_id"}
+COMMON = {"site_id", "manga_id", "release_id", "series_id", "chapter_id"}
 """What sources have is everybody's (R70): there is no foreign one."""
 MISSING = "01952ff9-0000-7000-8000-000000000000"
 

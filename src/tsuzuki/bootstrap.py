@@ -24,6 +24,8 @@ from tsuzuki.api.about import About
 from tsuzuki.api.build import build_api
 from tsuzuki.api.feeds import Door
 from tsuzuki.api.gate import AccountsGate
+from tsuzuki.api.library import LibraryDoor
+from tsuzuki.api.series import SeriesDoor
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.services import ImageGround, Pictures, open_images
@@ -224,6 +226,8 @@ async def open_tsuzuki(
         channels = Channels(db, way.outside.client, way.bell, clock=clock)
         services = {
             Door: Door(accounts.oneself, reading.subscriptions, way.outside.trier),
+            LibraryDoor: LibraryDoor(accounts.oneself, reading.follows, reading.progress),
+            SeriesDoor: SeriesDoor(accounts.oneself, reading.series, reading.progress),
             Articles: Articles(db, way.outside.driver, clock),
             Inbox: Inbox(db),
             Timeline: Timeline(db),

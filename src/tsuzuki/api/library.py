@@ -1,0 +1,204 @@
+"""The series that a shelf follows, and what was read of them last."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Shelf, Slice
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.api.cursors import CursorQuery, listing
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.forms import Body, PageNumber
+from tsuzuki.api.ids import IdText, id_in_field, id_in_path, number_in_path
+from tsuzuki.api.library_views import (
+    FollowedView,
+    FollowView,
+    HistoryView,
+    NextView,
+    PreferencesBody,
+    follow_view,
+    history_view,
+    next_view,
+)
+from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.api.views import CursorMeta, Listing, PageMeta
+from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, Problem
+from tsuzuki.model.ids import ChapterId, PublicId
+from tsuzuki.shelves.library.follows.nouns import Change, Preferences, Sort, Status, Wanted, Wish
+from tsuzuki.shelves.library.follows.service import Follows
+from tsuzuki.shelves.library.progress.service import ReadingProgress
+
+Number = Annotated[str, Meta(max_length=64)]
+
+_NOT_IN_HISTORY = "There is no such chapter in the history."
+
+
+class LibraryQuery(ShelfQuery, frozen=True, kw_only=True):
+    """In which order, which of them, and which page. By title upwards; by anything else the most or newest first."""
+
+    sort: Sort = "title"
+    status: Status | None = None
+    group_id: IdText | None = None
+    unread: bool | None = None
+    has_gaps: bool | None = None
+    page: PageNumber = 1
+    limit: Annotated[int, Meta(ge=1, le=100)] = 50
+
+
+class ContinueQuery(ShelfQuery, frozen=True, kw_only=True):
+    """How many series."""
+
+    limit: Annotated[int, Meta(ge=1, le=100)] = 20
+
+
+class FollowBody(Body, frozen=True, kw_only=True):
+    """A series to follow. What is left out is as it was when the shelf left it, or as usual."""
+
+    series_id: IdText
+    group_id: IdText | UnsetType = UNSET
+    status: Status | UnsetType = UNSET
+    notify: bool | UnsetType = UNSET
+    preferences: PreferencesBody | UnsetType = UNSET
+
+
+class FollowChangeBody(Body, frozen=True, kw_only=True):
+    """What to change; what is left out stays."""
+
+    group_id: IdText | UnsetType = UNSET
+    status: Status | UnsetType = UNSET
+    notify: bool | UnsetType = UNSET
+    preferences: PreferencesBody | UnsetType = UNSET
+
+
+class ForgottenView(msgspec.Struct, frozen=True):
+    """How many chapters the history has forgotten."""
+
+    forgotten: int
+
+
+class LibraryDoor:
+    """What the handlers of the library share: the shelf that is meant, and its services."""
+
+    def __init__(self, oneself: Oneself, follows: Follows, progress: ReadingProgress) -> None:
+        self.oneself = oneself
+        self.follows = follows
+        self.progress = progress
+
+    async def shelf(self, query: ShelfQuery, caller: Caller) -> Shelf:
+        """The shelf that a request means."""
+        return await query.pick(caller, self.oneself)
+
+
+async def list_library(query: LibraryQuery, caller: Caller, door: LibraryDoor) -> Listing[FollowView, PageMeta]:
+    """What the shelf follows, with exact counts."""
+    shelf = await door.shelf(query, caller)
+    wanted = Wanted(
+        status=query.status,
+        group=id_in_field(query.group_id, "group_id"),
+        unread=query.unread,
+        has_gaps=query.has_gaps,
+        sort=query.sort,
+    )
+    part = Slice(most=query.limit, skip=(query.page - 1) * query.limit)
+    rows, total = await door.follows.list(shelf.id, wanted, part)
+    return Listing([follow_view(row) for row in rows], PageMeta.of(total, query.page, query.limit))
+
+
+async def list_continue(query: ContinueQuery, caller: Caller, door: LibraryDoor) -> list[NextView]:
+    """The next chapter of each series that is being read, the last read first."""
+    shelf = await door.shelf(query, caller)
+    return [next_view(one) for one in await door.follows.continue_reading(shelf.id, query.limit)]
+
+
+async def follow_series(query: ShelfQuery, body: FollowBody, caller: Caller, door: LibraryDoor) -> FollowedView:
+    """Follows a series; who comes back finds entries, progress and settings as they were left."""
+    shelf = await door.shelf(query, caller)
+    wish = Wish(
+        series=_id(body.series_id, "series_id"),
+        group=_maybe_id(body.group_id, "group_id"),
+        status=body.status,
+        notify=body.notify,
+        preferences=_preferences(body.preferences),
+    )
+    followed = await door.follows.add(shelf.id, wish)
+    return FollowedView(follow=follow_view(followed.follow), available=followed.available, restored=followed.restored)
+
+
+async def show_follow(follow_id: IdText, query: ShelfQuery, caller: Caller, door: LibraryDoor) -> FollowView:
+    """One series of the shelf."""
+    shelf = await door.shelf(query, caller)
+    return follow_view(await door.follows.get(shelf.id, id_in_path(follow_id, "follow")))
+
+
+async def change_follow(
+    *, follow_id: IdText, query: ShelfQuery, body: FollowChangeBody, caller: Caller, door: LibraryDoor
+) -> FollowView:
+    """Moves it to another group, or changes its status, notices or preferred releases."""
+    shelf = await door.shelf(query, caller)
+    change = Change(
+        group=_maybe_id(body.group_id, "group_id"),
+        status=body.status,
+        notify=body.notify,
+        preferences=_preferences(body.preferences),
+    )
+    return follow_view(await door.follows.change(shelf.id, id_in_path(follow_id, "follow"), change))
+
+
+async def unfollow_series(follow_id: IdText, query: ShelfQuery, caller: Caller, door: LibraryDoor) -> None:
+    """Follows it no more; what was read stays known, and following it again undoes this."""
+    shelf = await door.shelf(query, caller)
+    await door.follows.leave(shelf.id, id_in_path(follow_id, "follow"))
+
+
+async def list_history(query: CursorQuery, caller: Caller, door: LibraryDoor) -> Listing[HistoryView, CursorMeta]:
+    """What was opened, the last first."""
+    shelf = await door.shelf(query, caller)
+    return listing(await door.progress.history(shelf.id, after=query.after, most=query.limit), history_view)
+
+
+async def clear_history(query: ShelfQuery, caller: Caller, door: LibraryDoor) -> ForgottenView:
+    """Empties the history; how far chapters were read stays."""
+    shelf = await door.shelf(query, caller)
+    return ForgottenView(await door.progress.forget_all(shelf.id))
+
+
+async def forget_history(opened_id: Number, query: ShelfQuery, caller: Caller, door: LibraryDoor) -> None:
+    """Takes one chapter out of the history; how far it was read stays."""
+    shelf = await door.shelf(query, caller)
+    await door.progress.forget(shelf.id, ChapterId(number_in_path(opened_id, _NOT_IN_HISTORY)))
+
+
+def _id(text: str, field: str) -> PublicId:
+    public_id = id_in_field(text, field)
+    if public_id is None:
+        raise Invalid(f"{field} is required.", (Problem(field, f"{field} is required."),))
+    return public_id
+
+
+def _maybe_id(text: str | UnsetType, field: str) -> PublicId | UnsetType:
+    return UNSET if isinstance(text, UnsetType) else _id(text, field)
+
+
+def _preferences(body: PreferencesBody | UnsetType) -> Preferences | UnsetType:
+    return UNSET if isinstance(body, UnsetType) else body.read()
+
+
+_read = declaring("library", Access.READ)
+_write = declaring("library", Access.WRITE)
+
+ENDPOINTS = (
+    _read("GET", "/library", list_library, "The series of the shelf", errors=(NotFound,)),
+    _write(
+        "POST", "/library", follow_series, "Follow a series", status=201, errors=(NotFound, Conflict, LimitExceeded)
+    ),
+    _read("GET", "/library/continue", list_continue, "Where to read on", errors=(NotFound,)),
+    _read("GET", "/library/{follow_id}", show_follow, "One series of the shelf", errors=(NotFound,)),
+    _write("PATCH", "/library/{follow_id}", change_follow, "Change how a series is followed", errors=(NotFound,)),
+    _write("DELETE", "/library/{follow_id}", unfollow_series, "Follow a series no more", errors=(NotFound,)),
+    _read("GET", "/history", list_history, "What was read last", errors=(NotFound,)),
+    _write("DELETE", "/history", clear_history, "Empty the history", errors=(NotFound,)),
+    _write("DELETE", "/history/{opened_id}", forget_history, "Forget one of the history", errors=(NotFound,)),
+)

@@ -1,0 +1,193 @@
+"""Follows, and what reading leaves behind, as clients see them."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tsuzuki.api.forms import Body, Id
+from tsuzuki.api.views import Time, shown
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import iso
+from tsuzuki.shelves.library.follows.nouns import Follow, Next, Preferences, Status
+from tsuzuki.shelves.library.progress.nouns import HistoryRow, Progress
+
+MOST_NAMED = 50
+
+Word = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class PreferencesView(msgspec.Struct, frozen=True):
+    """Which release of a chapter is wanted: sources by id, groups and languages by name, the best first."""
+
+    sources: list[int]
+    groups: list[str]
+    languages: list[str]
+
+
+class PreferencesBody(Body, frozen=True, kw_only=True):
+    """The orders that decide which release is preferred; an empty list has no wish. Replaced whole."""
+
+    sources: Annotated[tuple[Id, ...], Meta(max_length=MOST_NAMED)] = ()
+    groups: Annotated[tuple[Word, ...], Meta(max_length=MOST_NAMED)] = ()
+    languages: Annotated[tuple[Word, ...], Meta(max_length=MOST_NAMED)] = ()
+
+    def read(self) -> Preferences:
+        """As the policy takes it."""
+        return Preferences(self.sources, self.groups, self.languages)
+
+
+class FollowView(msgspec.Struct, frozen=True, kw_only=True):
+    """A series of the shelf. `unread` counts chapters that were not read, `new` those that lie in the inbox."""
+
+    id: str
+    series_id: str
+    title: str
+    author: str | None
+    cover_url: str | None
+    group_id: str
+    status: Status
+    notify: bool
+    preferences: PreferencesView
+    latest_chapter: str | None
+    last_chapter_at: Time | None
+    chapters: int
+    unread: int
+    new: int
+    has_gaps: bool
+    last_read_at: Time | None
+    created_at: Time
+    updated_at: Time
+
+
+class FollowedView(msgspec.Struct, frozen=True, kw_only=True):
+    """A new follow; `available` chapters wait to be read, and `restored` entries came back into the inbox."""
+
+    follow: FollowView
+    available: int
+    restored: int
+
+
+class NextView(msgspec.Struct, frozen=True, kw_only=True):
+    """Where to read on in a series."""
+
+    follow_id: str
+    series_id: str
+    title: str
+    cover_url: str | None
+    chapter_id: str
+    number: str | None
+    volume: str | None
+    chapter_title: str
+    page: int
+    furthest_page: int
+    last_read_at: Time | None
+    unread: int
+
+
+class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a chapter was read: the newest position, by which device, and the furthest that any device came."""
+
+    chapter_id: str
+    page: int
+    furthest_page: int
+    is_read: bool
+    is_bookmarked: bool
+    device: str | None
+    updated_at: Time | None
+    """Of the position; null where nobody opened it."""
+
+
+class HistoryView(msgspec.Struct, frozen=True, kw_only=True):
+    """A chapter that was opened."""
+
+    at: Time
+    series_id: str
+    series_title: str
+    cover_url: str | None
+    chapter_id: str
+    title: str
+    number: str | None
+    volume: str | None
+    page: int
+    furthest_page: int
+    is_read: bool
+    device: str | None
+
+
+def preferences_view(wanted: Preferences) -> PreferencesView:
+    """As clients see them."""
+    return PreferencesView(list(wanted.sources), list(wanted.groups), list(wanted.languages))
+
+
+def follow_view(follow: Follow) -> FollowView:
+    """As clients see it."""
+    return FollowView(
+        id=show_id(follow.public_id),
+        series_id=show_id(follow.series_public_id),
+        title=follow.title,
+        author=follow.author,
+        cover_url=follow.cover_url,
+        group_id=show_id(follow.group_public_id),
+        status=follow.status,
+        notify=follow.notify,
+        preferences=preferences_view(follow.preferences),
+        latest_chapter=follow.latest_number,
+        last_chapter_at=shown(follow.last_chapter_at),
+        chapters=follow.chapters,
+        unread=follow.unread,
+        new=follow.new,
+        has_gaps=follow.has_gaps,
+        last_read_at=shown(follow.last_read_at),
+        created_at=iso(follow.created_at),
+        updated_at=iso(follow.updated_at),
+    )
+
+
+def next_view(next_: Next) -> NextView:
+    """As clients see it."""
+    return NextView(
+        follow_id=show_id(next_.follow_id),
+        series_id=show_id(next_.series_id),
+        title=next_.title,
+        cover_url=next_.cover_url,
+        chapter_id=str(next_.chapter_id),
+        number=next_.number,
+        volume=next_.volume,
+        chapter_title=next_.chapter_title,
+        page=next_.page,
+        furthest_page=next_.furthest_page,
+        last_read_at=shown(next_.last_read_at),
+        unread=next_.unread,
+    )
+
+
+def progress_view(progress: Progress) -> ProgressView:
+    """As clients see it."""
+    return ProgressView(
+        chapter_id=str(progress.chapter_id),
+        page=progress.page,
+        furthest_page=progress.furthest_page,
+        is_read=progress.is_read,
+        is_bookmarked=progress.is_bookmarked,
+        device=progress.device,
+        updated_at=shown(progress.paged_at),
+    )
+
+
+def history_view(row: HistoryRow) -> HistoryView:
+    """As clients see it."""
+    return HistoryView(
+        at=iso(row.opened_at),
+        series_id=show_id(row.series_id),
+        series_title=row.series_title,
+        cover_url=row.cover_url,
+        chapter_id=str(row.chapter_id),
+        title=row.title,
+        number=row.number,
+        volume=row.volume,
+        page=row.page,
+        furthest_page=row.furthest_page,
+        is_read=row.is_read,
+        device=row.device,
+    )

@@ -1,0 +1,302 @@
+"""Series over all their sources, and reading them."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Shelf, Slice
+from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.forms import Body, Moment, PageNumber
+from tsuzuki.api.ids import IdText, id_in_path, number_in_path
+from tsuzuki.api.items import MarkedView
+from tsuzuki.api.library_views import ProgressView, progress_view
+from tsuzuki.api.series_views import ChapterView, SeriesView, chapter_view, series_view
+from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.api.views import Listing, PageMeta
+from tsuzuki.edge.errors import failure_of
+from tsuzuki.model.errors import Invalid, NotFound, Problem
+from tsuzuki.model.ids import ChapterId, PublicId
+from tsuzuki.model.numbers import parse_number, sort_value
+from tsuzuki.model.times import Millis, from_datetime
+from tsuzuki.shelves.library.progress.nouns import Answered, Marked, Reading, Some, Told
+from tsuzuki.shelves.library.progress.service import NO_CHAPTER, ReadingProgress
+from tsuzuki.shelves.library.series.service import SeriesLooks
+
+MOST_AT_ONCE = 500
+MOST_PAGES = 100_000
+
+Number = Annotated[str, Meta(max_length=64)]
+PageIndex = Annotated[int, Meta(ge=0, le=MOST_PAGES)]
+PageCount = Annotated[int, Meta(ge=1, le=MOST_PAGES)]
+DeviceName = Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+class SeriesQuery(ShelfQuery, frozen=True, kw_only=True):
+    """Which page of the chapters."""
+
+    page: PageNumber = 1
+    limit: Annotated[int, Meta(ge=1, le=500)] = 100
+
+    @property
+    def part(self) -> Slice:
+        """The part of the list that is meant."""
+        return Slice(most=self.limit, skip=(self.page - 1) * self.limit)
+
+
+class ProgressBody(Body, frozen=True, kw_only=True):
+    """What a device says: the page, counted from 0, and when it was looked at, by its clock. The newest wins."""
+
+    page: PageIndex
+    at: Moment | None = None
+    device: DeviceName | None = None
+    page_count: PageCount | None = None
+    """How many pages the release has that was read; the last one makes the chapter read."""
+
+    def read(self) -> Reading:
+        """As the service takes it."""
+        return Reading(page=self.page, at=_millis(self), device=self.device, page_count=self.page_count)
+
+
+class ChapterBody(Body, frozen=True, kw_only=True):
+    """Whether a chapter is read, or bookmarked; what is left out stays."""
+
+    is_read: bool | UnsetType = UNSET
+    is_bookmarked: bool | UnsetType = UNSET
+
+
+class ReadBody(Body, frozen=True, kw_only=True):
+    """Which chapters: some by id, all up to a number, all before one of them, or all."""
+
+    chapters: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=MOST_AT_ONCE)] | None = None
+    up_to: Number | None = None
+    before: Number | None = None
+    all: Literal[True] | None = None
+
+    def __post_init__(self) -> None:
+        if sum(each is not None for each in (self.chapters, self.up_to, self.before, self.all)) != 1:
+            raise ValueError("Say one of chapters, up_to, before or all.")
+
+
+class ToldBody(Body, frozen=True, kw_only=True):
+    """One of many: a chapter of a series by its id, or by its number, and what the device has to say of it."""
+
+    series_id: IdText
+    chapter_id: Number | None = None
+    number: Number | None = None
+    page: PageIndex | None = None
+    is_read: bool | None = None
+    is_bookmarked: bool | None = None
+    at: Moment | None = None
+    device: DeviceName | None = None
+    page_count: PageCount | None = None
+
+    def __post_init__(self) -> None:
+        if self.chapter_id is None and self.number is None:
+            raise ValueError("Say chapter_id or number.")
+        if self.page is None and self.is_read is None and self.is_bookmarked is None:
+            raise ValueError("Say page, is_read or is_bookmarked.")
+
+
+class ProgressBatchBody(Body, frozen=True, kw_only=True):
+    """What a device gathered while it was away."""
+
+    progress: Annotated[tuple[ToldBody, ...], Meta(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class ToldView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one: how the chapter stands now, or an error with its code."""
+
+    progress: ProgressView | None = None
+    error: str | None = None
+    code: str | None = None
+
+
+class ProgressBatchView(msgspec.Struct, frozen=True):
+    """What became of all of them, in their order."""
+
+    taken: int
+    failed: int
+    results: list[ToldView]
+
+
+class SeriesDoor:
+    """What the handlers of series share."""
+
+    def __init__(self, oneself: Oneself, looks: SeriesLooks, progress: ReadingProgress) -> None:
+        self.oneself = oneself
+        self.looks = looks
+        self.progress = progress
+
+    async def shelf(self, query: ShelfQuery, caller: Caller) -> Shelf:
+        """The shelf that a request means."""
+        return await query.pick(caller, self.oneself)
+
+
+async def show_series(series_id: IdText, query: SeriesQuery, caller: Caller, door: SeriesDoor) -> SeriesView:
+    """Details, sources, gaps, and a page of its chapters, the newest first."""
+    shelf, series = await door.shelf(query, caller), _series(series_id)
+    found = await door.looks.get(shelf.id, series)
+    chapters, total = await door.looks.chapters(shelf.id, series, query.part)
+    meta = PageMeta.of(total, query.page, query.limit)
+    return series_view(found, [chapter_view(chapter) for chapter in chapters], meta)
+
+
+async def list_series_chapters(
+    series_id: IdText, query: SeriesQuery, caller: Caller, door: SeriesDoor
+) -> Listing[ChapterView, PageMeta]:
+    """Chapters with their releases, the newest first."""
+    shelf = await door.shelf(query, caller)
+    chapters, total = await door.looks.chapters(shelf.id, _series(series_id), query.part)
+    return Listing([chapter_view(each) for each in chapters], PageMeta.of(total, query.page, query.limit))
+
+
+async def show_series_chapter(
+    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, caller: Caller, door: SeriesDoor
+) -> ChapterView:
+    """One chapter with its releases."""
+    shelf = await door.shelf(query, caller)
+    return chapter_view(await door.looks.chapter(shelf.id, _series(series_id), _chapter(chapter_id)))
+
+
+async def change_series_chapter(
+    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, body: ChapterBody, caller: Caller, door: SeriesDoor
+) -> ProgressView:
+    """Marks a chapter read or unread, in the inbox too, or bookmarks it."""
+    shelf = await door.shelf(query, caller)
+    is_read = None if isinstance(body.is_read, UnsetType) else body.is_read
+    is_bookmarked = None if isinstance(body.is_bookmarked, UnsetType) else body.is_bookmarked
+    reading = Reading(is_read=is_read, is_bookmarked=is_bookmarked)
+    return progress_view(await door.progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), reading))
+
+
+async def show_progress(
+    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, caller: Caller, door: SeriesDoor
+) -> ProgressView:
+    """How far a chapter was read."""
+    shelf = await door.shelf(query, caller)
+    return progress_view(await door.progress.get(shelf.id, _series(series_id), _chapter(chapter_id)))
+
+
+async def put_progress(
+    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, body: ProgressBody, caller: Caller, door: SeriesDoor
+) -> ProgressView:
+    """Takes what a device says; the answer is how it stands, which may be what another device said later."""
+    shelf = await door.shelf(query, caller)
+    told = await door.progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), body.read())
+    return progress_view(told)
+
+
+async def put_progress_batch(
+    query: ShelfQuery, body: ProgressBatchBody, caller: Caller, door: SeriesDoor
+) -> ProgressBatchView:
+    """Takes what a device gathered while it was away; each is answered in its place."""
+    shelf = await door.shelf(query, caller)
+    answers = await door.progress.tell_many(shelf.id, [_told(each) for each in body.progress])
+    failed = sum(answer.error is not None for answer in answers)
+    return ProgressBatchView(len(answers) - failed, failed, [_answer(answer) for answer in answers])
+
+
+async def mark_series_read(
+    *, series_id: IdText, query: ShelfQuery, body: ReadBody, caller: Caller, door: SeriesDoor
+) -> MarkedView:
+    """Marks chapters read, in the inbox too; `/items/-/undo` takes its `undo`."""
+    marked = await _mark(series_id, await door.shelf(query, caller), body, door, is_read=True)
+    return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
+
+
+async def mark_series_unread(
+    *, series_id: IdText, query: ShelfQuery, body: ReadBody, caller: Caller, door: SeriesDoor
+) -> MarkedView:
+    """Marks chapters unread, in the inbox too."""
+    return MarkedView((await _mark(series_id, await door.shelf(query, caller), body, door, is_read=False)).changed)
+
+
+async def _mark(series_id: str, shelf: Shelf, body: ReadBody, door: SeriesDoor, *, is_read: bool) -> Marked:
+    return await door.progress.mark(shelf.id, _series(series_id), _some(body), is_read=is_read)
+
+
+def _some(body: ReadBody) -> Some:
+    if body.chapters is not None:
+        return Some(chapters=[_chapter(text) for text in body.chapters])
+    if body.before is not None:
+        return Some(before=_chapter(body.before))
+    return Some() if body.up_to is None else Some(up_to=_number(body.up_to))
+
+
+def _number(text: str) -> int:
+    found = sort_value(parse_number(text))
+    if found is None:
+        message = "up_to must be a chapter number such as 45.5."
+        raise Invalid(message, (Problem("up_to", message),))
+    return found
+
+
+def _told(body: ToldBody) -> Told:
+    reading = Reading(
+        page=body.page,
+        is_read=body.is_read,
+        is_bookmarked=body.is_bookmarked,
+        at=_millis(body),
+        device=body.device,
+        page_count=body.page_count,
+    )
+    chapter = None if body.chapter_id is None else _maybe_chapter(body.chapter_id)
+    return Told(series=_maybe_series(body.series_id), chapter=chapter, number=body.number, reading=reading)
+
+
+def _answer(answer: Answered) -> ToldView:
+    if answer.progress is not None:
+        return ToldView(progress=progress_view(answer.progress))
+    body = failure_of(answer.error or NotFound(NO_CHAPTER), "").body
+    return ToldView(error=body.error, code=body.code)
+
+
+def _millis(body: ProgressBody | ToldBody) -> Millis | None:
+    return None if body.at is None else from_datetime(body.at)
+
+
+def _series(text: str) -> PublicId:
+    return id_in_path(text, "series")
+
+
+def _chapter(text: str) -> ChapterId:
+    return ChapterId(number_in_path(text, NO_CHAPTER))
+
+
+_NOBODY = PublicId(bytes(16))
+"""The id of no series: among many, a text that cannot be one spoils only its own entry."""
+
+
+def _maybe_series(text: str) -> PublicId:
+    try:
+        return _series(text)
+    except NotFound:
+        return _NOBODY
+
+
+def _maybe_chapter(text: str) -> ChapterId | None:
+    try:
+        return _chapter(text)
+    except NotFound:
+        return None
+
+
+_read = declaring("series", Access.READ)
+_write = declaring("series", Access.WRITE)
+_CHAPTER = "/series/{series_id}/chapters/{chapter_id}"
+
+ENDPOINTS = (
+    _read("GET", "/series/{series_id}", show_series, "A series over all its sources", errors=(NotFound,)),
+    _read("GET", "/series/{series_id}/chapters", list_series_chapters, "Its chapters", errors=(NotFound,)),
+    _write("POST", "/series/{series_id}/read", mark_series_read, "Mark chapters read", errors=(NotFound,)),
+    _write("POST", "/series/{series_id}/unread", mark_series_unread, "Mark chapters unread", errors=(NotFound,)),
+    _read("GET", _CHAPTER, show_series_chapter, "One chapter", errors=(NotFound,)),
+    _write("PATCH", _CHAPTER, change_series_chapter, "Mark or bookmark a chapter", errors=(NotFound,)),
+    _read("GET", f"{_CHAPTER}/progress", show_progress, "How far a chapter was read", errors=(NotFound,)),
+    _write("PUT", f"{_CHAPTER}/progress", put_progress, "Say how far a chapter was read", errors=(NotFound,)),
+    _write("POST", "/progress/batch", put_progress_batch, "Say how far many were read", errors=(NotFound,)),
+)
