@@ -74,7 +74,7 @@ class Tenants:
         await record_tx(tx, actor, _deed("tenant.create", tenant, after={"name": name, "plan": chosen.id}), now=now)
         if not is_billed:
             return Added(tenant, ())
-        logged = await insert_tenant_activity_tx(tx, tenant.id, "tenant.created", TenantSnapshot(name), now=now)
+        logged = await insert_tenant_activity_tx(tx, tenant.id, "tenant.created", tenant_snapshot(tenant), now=now)
         return Added(
             tenant, (logged, await insert_activity_tx(tx, shelf.id, "shelf.created", snapshot_of(shelf), now=now))
         )
@@ -128,3 +128,8 @@ def _deed(
 def snapshot_of(shelf: Shelf) -> ShelfSnapshot:
     """A shelf as its activities remember it."""
     return ShelfSnapshot(shelf.name, shelf.plan, shelf.status)
+
+
+def tenant_snapshot(tenant: Tenant) -> TenantSnapshot:
+    """A tenant as its activities remember it."""
+    return TenantSnapshot(tenant.name, tenant.churned_at is not None)

@@ -54,7 +54,7 @@ select
   cast(:now as bigint)
 from json_each(cast(:rows as text)) as wanted
 cross join chapter
-join follow on follow.series_id = chapter.series_id and follow.status <> 'dropped'
+join follow on follow.series_id = chapter.series_id and follow.status <> 'dropped' and follow.held_at is null
 where chapter.id = cast(wanted.value ->> 0 as bigint) and chapter.series_id = :series_id
 order by follow.shelf_id, chapter.id
 on conflict (shelf_id, chapter_id) where chapter_id is not null do nothing
@@ -79,7 +79,7 @@ select follow.shelf_id, series.public_id as shown_id, series.title as name,
   ) as is_told
 from follow
 join series on series.id = follow.series_id
-where follow.series_id = :id and follow.status <> 'dropped';
+where follow.series_id = :id and follow.status <> 'dropped' and follow.held_at is null;
 
 -- name: swell
 -- Serialises the batches of one poll for the rest of their transactions, so that exactly one of them is the first of a

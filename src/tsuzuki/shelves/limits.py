@@ -7,7 +7,15 @@ from tsuzuki.db import Tx
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.plans import exceeded, is_over, plan_in_force
-from tsuzuki.shelves.store import count_follows_tx, count_kept_chapters_tx, hold_shelf_tx, shelf_terms_tx
+from tsuzuki.shelves.store import (
+    count_follows_tx,
+    count_kept_chapters_tx,
+    desync_shelf_tx,
+    drop_hold_tx,
+    hold_shelf_tx,
+    is_held_tx,
+    shelf_terms_tx,
+)
 
 Counted = Literal["follows", "kept_chapters"]
 """The limits that are a shelf's own; its tenant's members are counted in accounts."""
@@ -29,12 +37,21 @@ async def hold_room_tx(tx: Tx, shelf_id: ShelfId, limit: Counted, adding: int = 
     terms = await shelf_terms_tx(tx, shelf_id)
     if terms.status != "active":
         raise LimitExceeded(asleep(terms.status))
+    await desync_shelf_tx(tx, shelf_id)
     plan = plan_in_force(terms.plan, is_billed=terms.is_billed)
     if plan.limits.room(limit) is None:
         return
     used = await _COUNTS[limit](tx, shelf_id)
     if is_over(plan, limit, used + adding):
         raise exceeded(plan, limit, used=used, adding=adding)
+
+
+async def suspending_tx(tx: Tx, subscription_id: int, *, is_suspended: bool) -> None:
+    """A reader suspends or wakes a feed; LimitExceeded for waking one that the plan holds back."""
+    if is_suspended:
+        await drop_hold_tx(tx, subscription_id)
+    elif await is_held_tx(tx, subscription_id):
+        raise LimitExceeded("The plan holds this feed back: its shelf sleeps, or has no room for it.")
 
 
 def asleep(status: str) -> str:

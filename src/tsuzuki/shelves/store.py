@@ -115,3 +115,18 @@ async def count_follows_tx(tx: Tx, shelf_id: ShelfId) -> int:
 async def count_kept_chapters_tx(tx: Tx, shelf_id: ShelfId) -> int:
     """The chapters that a shelf keeps."""
     return await tx.one(int, q.count_kept_chapters, shelf_id=shelf_id)
+
+
+async def desync_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
+    """What its plan says has to be applied to something new."""
+    await tx.run(q.desync_shelf, shelf_id=shelf_id)
+
+
+async def is_held_tx(tx: Tx, subscription_id: int) -> bool:
+    """Whether a plan holds this subscription back."""
+    return await tx.one(bool, q.is_held, id=subscription_id)
+
+
+async def drop_hold_tx(tx: Tx, subscription_id: int) -> None:
+    """From now on it is suspended by its reader alone."""
+    await tx.run(q.drop_hold, id=subscription_id)

@@ -19,7 +19,7 @@ join follow on follow.shelf_id = entry.shelf_id and follow.series_id = entry.ser
 join series on series.id = entry.series_id
 join channel on channel.shelf_id = entry.shelf_id
 where entry.chapter_id = :id and entry.created_at = :at
-  and follow.notify and follow.status <> 'dropped' and channel.is_enabled
+  and follow.notify and follow.status <> 'dropped' and follow.held_at is null and channel.is_enabled
 order by channel.id;
 
 -- name: items_tellees
@@ -40,7 +40,7 @@ select {tellee}, series.title as name
 from follow
 join series on series.id = follow.series_id
 join channel on channel.shelf_id = follow.shelf_id
-where follow.series_id = :id and follow.notify and follow.status <> 'dropped' and channel.is_enabled
+where follow.series_id = :id and follow.notify and follow.status <> 'dropped' and follow.held_at is null and channel.is_enabled
   and follow.created_at <= :at and exists (
     select 1 from entry
     where entry.shelf_id = follow.shelf_id and entry.series_id = follow.series_id and entry.created_at >= :at

@@ -37,7 +37,7 @@ select channel.id as channel_id, channel.public_id as channel_public_id, source.
 from follow
 join source on source.id = :source_id
 join channel on channel.shelf_id = follow.shelf_id
-where follow.series_id = :series_id and follow.notify and follow.status <> 'dropped' and channel.is_enabled
+where follow.series_id = :series_id and follow.notify and follow.status <> 'dropped' and follow.held_at is null and channel.is_enabled
   and not exists (
     select 1
     from outage

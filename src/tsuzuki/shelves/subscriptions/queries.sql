@@ -84,12 +84,15 @@ update bookmark set item_id = null where shelf_id = :shelf_id and feed_id = :fee
 delete from subscription where id = :id;
 
 -- name: prune_entries
--- What was read, is not saved and is older than the reader wants to keep. The item itself stays for others.
+-- What was read, is not saved and is older than the reader wants to keep, or the plan keeps. The item itself stays for
+-- others.
 delete from entry
 where id in (
   select entry.id from subscription
+  join shelf on shelf.id = subscription.shelf_id
   join entry on entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id
-  where subscription.retention is not null and entry.sort_at < :now - subscription.retention
+  where (subscription.retention is not null or shelf.retention is not null)
+    and (entry.sort_at < :now - subscription.retention or entry.sort_at < :now - shelf.retention)
     and not entry.unread and not entry.saved
   limit :most
 );

@@ -1,0 +1,1 @@
+"""What tenants pay: activity -> items -> invoices -> settlement."""

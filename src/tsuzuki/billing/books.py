@@ -1,0 +1,206 @@
+"""Looking into a tenant's account, and the operator's hand in it."""
+
+from typing import Literal
+
+import msgspec
+
+from tsuzuki.accounts.activity.nouns import Activity, CreditSnapshot
+from tsuzuki.accounts.activity.store import hold_account_tx, insert_tenant_activity_tx, list_activity_tx
+from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.nouns import Slice, Tenant
+from tsuzuki.accounts.store import get_tenant_tx
+from tsuzuki.billing.access import Whose, own_tenant_tx
+from tsuzuki.billing.nouns import Credit, Invoice, Item, Totals
+from tsuzuki.billing.once import Request, once_tx
+from tsuzuki.billing.store import (
+    credit_applied_tx,
+    find_invoice_tx,
+    get_invoice_tx,
+    insert_credit_tx,
+    list_credits_for_tenant_tx,
+    list_invoices_for_tenant_tx,
+    list_items_for_tenant_tx,
+    list_items_of_tx,
+    totals_tx,
+)
+from tsuzuki.billing.voiding import write_off_tx
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.ids import PublicId, TenantId, show_id
+from tsuzuki.model.plans import CURRENCY
+from tsuzuki.model.times import Millis
+
+EVERYTHING = Slice(most=2**31 - 1)
+
+
+class FullInvoice(msgspec.Struct, frozen=True):
+    """An invoice with all that stands on it."""
+
+    invoice: Invoice
+    tenant: Tenant
+    items: list[Item]
+    credit_cents: int
+    """What was used of the tenant's credit: the items' sum less this is the amount."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One movement; `balance_cents` is what the tenant owes after it."""
+
+    at: Millis
+    kind: Literal["charge", "payment", "credit", "written_off"]
+    description: str
+    amount_cents: int
+    balance_cents: int = 0
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """Everything that moved, oldest first, and the sums of it."""
+
+    tenant: Tenant
+    currency: str
+    lines: list[Line]
+    totals: Totals
+
+
+class Books:
+    """Reads invoices and statements; voids and grants."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    # -- looking
+
+    async def tenant(self, whose: Whose, tenant_id: PublicId) -> tuple[Tenant, Totals]:
+        """A tenant and where it stands; NotFound for one that is not the caller's (I8)."""
+
+        async def look(tx: Tx) -> tuple[Tenant, Totals]:
+            tenant = await own_tenant_tx(tx, whose, tenant_id)
+            return tenant, await totals_tx(tx, tenant.id)
+
+        return await self._ground.db.read(look)
+
+    async def activity(self, whose: Whose, tenant_id: PublicId, part: Slice) -> tuple[list[Activity], int]:
+        """What happened to the tenant and its shelves, newest first, and how much in all."""
+
+        async def look(tx: Tx) -> tuple[list[Activity], int]:
+            return await list_activity_tx(tx, (await own_tenant_tx(tx, whose, tenant_id)).id, part)
+
+        return await self._ground.db.read(look)
+
+    async def invoices(self, whose: Whose, tenant_id: PublicId, part: Slice) -> tuple[list[Invoice], int]:
+        """The tenant's, newest first, and how many in all."""
+
+        async def look(tx: Tx) -> tuple[list[Invoice], int]:
+            return await list_invoices_for_tenant_tx(tx, (await own_tenant_tx(tx, whose, tenant_id)).id, part)
+
+        return await self._ground.db.read(look)
+
+    async def invoice(self, whose: Whose, invoice_id: PublicId) -> FullInvoice:
+        """One, with its lines; NotFound for another tenant's (I8)."""
+
+        async def look(tx: Tx) -> FullInvoice:
+            found = await own_invoice_tx(tx, whose, invoice_id)
+            return FullInvoice(
+                invoice=found,
+                tenant=await get_tenant_tx(tx, found.tenant_id),
+                items=await list_items_of_tx(tx, found.id),
+                credit_cents=await credit_applied_tx(tx, found.id),
+            )
+
+        return await self._ground.db.read(look)
+
+    async def statement(self, whose: Whose, tenant_id: PublicId) -> Statement:
+        """The tenant's whole account; its last balance is the sum of it all (I10)."""
+
+        async def look(tx: Tx) -> Statement:
+            tenant = await own_tenant_tx(tx, whose, tenant_id)
+            return Statement(tenant, CURRENCY, await lines_tx(tx, tenant.id), await totals_tx(tx, tenant.id))
+
+        return await self._ground.db.with_tx(look)  # the lines and the sums are of the same moment
+
+    # -- the operator's hand
+
+    async def void(self, whose: Whose, invoice_id: PublicId, request: Request) -> Invoice:
+        """Write it off; Conflict when it is paid or voided. `request` names the idempotency key, if there is one."""
+
+        async def void(tx: Tx) -> tuple[Invoice, Activity | None]:
+            now = self._ground.clock()
+            logged: list[Activity] = []
+
+            async def work() -> Invoice:
+                found = await own_invoice_tx(tx, whose, invoice_id)
+                await hold_account_tx(tx, found.tenant_id)
+                written = await write_off_tx(tx, found, now)
+                if written is None:
+                    raise Conflict(f"Invoice {found.number} is not open any more.")
+                logged.append(written)
+                deed = Deed("invoice.void", "invoice", show_id(found.public_id), after={"cents": found.amount_cents})
+                await record_tx(tx, whose.actor, deed, now=now)
+                return await get_invoice_tx(tx, found.id)
+
+            return await once_tx(tx, request, Invoice, work, now=now), next(iter(logged), None)
+
+        voided, activity = await self._ground.db.with_tx(void)
+        await self._ground.publisher.publish(activity)
+        return voided
+
+    async def grant_credit(
+        self, whose: Whose, tenant_id: PublicId, cents: int, *, reason: str, request: Request
+    ) -> Credit:
+        """Money for the next invoices."""
+
+        async def grant(tx: Tx) -> tuple[Credit, Activity | None]:
+            now = self._ground.clock()
+            logged: list[Activity] = []
+
+            async def work() -> Credit:
+                tenant = await own_tenant_tx(tx, whose, tenant_id)
+                await hold_account_tx(tx, tenant.id)
+                credit = await insert_credit_tx(
+                    tx, tenant.id, cents, "granted", reason=reason, invoice_id=None, now=now
+                )
+                snapshot = CreditSnapshot(cents, CURRENCY, reason)
+                logged.append(await insert_tenant_activity_tx(tx, tenant.id, "credit.granted", snapshot, now=now))
+                deed = Deed("credit.grant", "tenant", show_id(tenant.public_id), after={"cents": cents}, reason=reason)
+                await record_tx(tx, whose.actor, deed, now=now)
+                return credit
+
+            return await once_tx(tx, request, Credit, work, now=now), next(iter(logged), None)
+
+        credit, activity = await self._ground.db.with_tx(grant)
+        await self._ground.publisher.publish(activity)
+        return credit
+
+
+async def own_invoice_tx(tx: Tx, whose: Whose, public_id: PublicId) -> Invoice:
+    """The invoice; another tenant's is as unknown as one that is not there (I8)."""
+    found = await find_invoice_tx(tx, public_id)
+    if found is None or not whose.may_see(found.tenant_id):
+        raise NotFound("There is no such invoice.")
+    return found
+
+
+async def lines_tx(tx: Tx, tenant_id: TenantId) -> list[Line]:
+    """Every movement of an account with the balance after it."""
+    moved = [
+        Line(item.created_at, "charge", item.description, item.amount_cents)
+        for item in await list_items_for_tenant_tx(tx, tenant_id)
+    ]
+    moved += [
+        Line(credit.created_at, "credit", credit.reason, -credit.amount_cents)
+        for credit in await list_credits_for_tenant_tx(tx, tenant_id)
+        if credit.kind != "applied"  # that moves within the account
+    ]
+    for invoice in (await list_invoices_for_tenant_tx(tx, tenant_id, EVERYTHING))[0]:
+        if invoice.paid_at is not None:
+            says = f"Invoice {invoice.number} paid ({invoice.method})"
+            moved.append(Line(invoice.paid_at, "payment", says, -invoice.amount_cents))
+        elif invoice.voided_at is not None:
+            says = f"Invoice {invoice.number} written off"
+            moved.append(Line(invoice.voided_at, "written_off", says, -invoice.amount_cents))
+    balance, lines = 0, []
+    for line in sorted(moved, key=lambda line: line.at):
+        balance += line.amount_cents
+        lines.append(msgspec.structs.replace(line, balance_cents=balance))
+    return lines

@@ -1,0 +1,144 @@
+"""The ledger's words. Lifecycles are nullable times: an invoice is open while it is neither paid nor voided."""
+
+from typing import Literal, NewType
+
+import msgspec
+
+from tsuzuki.accounts.activity.nouns import ActivityId, InvoiceSnapshot
+from tsuzuki.model.ids import PublicId, ShelfId, TenantId, show_id
+from tsuzuki.model.times import Millis
+
+InvoiceId = NewType("InvoiceId", int)
+Method = Literal["manual", "stripe", "lightning"]
+CreditKind = Literal["granted", "payment", "applied", "returned"]
+"""`payment`: money that found nothing to pay (R87). `applied` is negative: an invoice used it up. `returned`: that
+invoice was voided."""
+
+
+class Invoice(msgspec.Struct, frozen=True):
+    """What a tenant owes, or owed."""
+
+    id: InvoiceId
+    public_id: PublicId
+    tenant_id: TenantId
+    amount_cents: int
+    currency: str
+    period_start: Millis
+    period_end: Millis
+    method: Method | None
+    reference: str | None
+    created_at: Millis
+    notified_at: Millis | None
+    notices: int
+    paid_at: Millis | None
+    voided_at: Millis | None
+
+    @property
+    def status(self) -> Literal["open", "paid", "voided"]:
+        if self.voided_at is not None:
+            return "voided"
+        return "open" if self.paid_at is None else "paid"
+
+    @property
+    def number(self) -> str:
+        """What people call it."""
+        return f"{self.id:06d}"
+
+    def snapshot(self) -> InvoiceSnapshot:
+        """As activities remember it."""
+        return InvoiceSnapshot(
+            id=show_id(self.public_id),
+            amount_cents=self.amount_cents,
+            currency=self.currency,
+            status=self.status,
+            notices=self.notices,
+            method=self.method,
+            reference=self.reference,
+        )
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One line: a change of what a shelf costs, or its renewal for a period. Not on an invoice yet: None there."""
+
+    id: int
+    tenant_id: TenantId
+    invoice_id: InvoiceId | None
+    shelf_id: ShelfId | None
+    activity_id: ActivityId | None
+    description: str
+    amount_cents: int
+    period_start: Millis
+    period_end: Millis
+    created_at: Millis
+
+
+class NewItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A line that is about to be written."""
+
+    tenant_id: TenantId
+    shelf_id: ShelfId
+    activity_id: ActivityId | None
+    description: str
+    amount_cents: int
+    period_start: Millis
+    period_end: Millis
+
+
+class NewInvoice(msgspec.Struct, frozen=True, kw_only=True):
+    """An invoice that is about to be written."""
+
+    public_id: PublicId
+    tenant_id: TenantId
+    amount_cents: int
+    currency: str
+    period_start: Millis
+    period_end: Millis
+
+
+class Credit(msgspec.Struct, frozen=True):
+    """Money that a tenant has with us, or used."""
+
+    id: int
+    tenant_id: TenantId
+    invoice_id: InvoiceId | None
+    amount_cents: int
+    kind: CreditKind
+    reason: str
+    created_at: Millis
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """Sums over a tenant's whole ledger, in cents."""
+
+    charged: int
+    """All items."""
+    invoiced: int
+    paid: int
+    written_off: int
+    """R86: voided invoices."""
+    open: int
+    unbilled: int
+    """Items that are on no invoice yet; negative when a change made something cheaper."""
+    credited: int
+    """Credit that came in: granted, paid twice, returned."""
+    applied: int
+    """Credit that invoices used up."""
+
+    @property
+    def credit(self) -> int:
+        """What is left of it."""
+        return self.credited - self.applied
+
+    @property
+    def balance(self) -> int:
+        """What the tenant owes in all; negative when we owe."""
+        return self.charged - self.paid - self.written_off - self.credited
+
+    @property
+    def adds_up(self) -> bool:
+        """I10: every cent is accounted for, counted from either end."""
+        return (
+            self.charged == self.invoiced + self.applied + self.unbilled
+            and self.invoiced == self.paid + self.written_off + self.open
+            and self.balance == self.open + self.unbilled - self.credit
+        )

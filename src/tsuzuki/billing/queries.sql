@@ -1,0 +1,183 @@
+-- Items -----------------------------------------------------------------------------------------------------
+
+-- fragment: item_columns
+id, tenant_id, invoice_id, shelf_id, activity_id, description, amount_cents, period_start, period_end, created_at
+
+-- name: insert_item
+-- I10: unique by its activity, or by shelf and period where it is a renewal; a second one is an error.
+insert into invoice_item (
+  tenant_id, shelf_id, activity_id, description, amount_cents, period_start, period_end, created_at
+)
+values (:tenant_id, :shelf_id, :activity_id, :description, :amount_cents, :period_start, :period_end, :now)
+returning {item_columns};
+
+-- name: list_unbilled_invoice_items
+select {item_columns} from invoice_item where tenant_id = :tenant_id and invoice_id is null order by id;
+
+-- name: list_items_of
+select {item_columns} from invoice_item where invoice_id = :invoice_id order by id;
+
+-- name: list_items_for_tenant
+select {item_columns} from invoice_item where tenant_id = :tenant_id order by id;
+
+-- name: attach_items
+update invoice_item set invoice_id = :invoice_id
+where invoice_id is null and id in (select cast(value ->> 0 as bigint) from json_each(cast(:rows as text)))
+returning id;
+
+-- name: rented_shelves
+select id from shelf where tenant_id = :tenant_id order by id;
+
+-- name: advance_renewal
+-- REL-46: once for a period, however often it is tried.
+update tenant set renewed_at = :start, updated_at = :now
+where id = :tenant_id and coalesce(renewed_at, anchor_at) < :start;
+
+-- Invoices --------------------------------------------------------------------------------------------------
+
+-- fragment: invoice_columns
+id, public_id, tenant_id, amount_cents, currency, period_start, period_end, method, reference, created_at, notified_at,
+notices, paid_at, voided_at
+
+-- name: insert_invoice
+insert into invoice (public_id, tenant_id, amount_cents, currency, period_start, period_end, created_at)
+values (:public_id, :tenant_id, :amount_cents, :currency, :period_start, :period_end, :now)
+returning {invoice_columns};
+
+-- name: find_invoice
+select {invoice_columns} from invoice where public_id = :public_id;
+
+-- name: get_invoice
+select {invoice_columns} from invoice where id = :id;
+
+-- name: list_invoices_for_tenant
+select {invoice_columns} from invoice where tenant_id = :tenant_id order by id desc limit :most offset :skip;
+
+-- name: count_invoices
+select count(*) as total from invoice where tenant_id = :tenant_id;
+
+-- name: list_open_invoices
+select {invoice_columns} from invoice
+where tenant_id = :tenant_id and paid_at is null and voided_at is null
+order by created_at, id;
+
+-- name: mark_invoice_paid
+-- Once, and never one that was voided.
+update invoice set paid_at = :now, method = :method, reference = :reference
+where id = :id and paid_at is null and voided_at is null;
+
+-- name: void_invoice
+update invoice set voided_at = :now where id = :id and paid_at is null and voided_at is null;
+
+-- name: mark_invoice_notified
+-- Counted up to what is due, so that a reminder is recorded once though several look at the same time.
+update invoice set notified_at = :now, notices = :notices
+where id = :id and notices < :notices and paid_at is null and voided_at is null;
+
+-- Credit ----------------------------------------------------------------------------------------------------
+
+-- fragment: credit_columns
+id, tenant_id, invoice_id, amount_cents, kind, reason, created_at
+
+-- name: insert_credit
+insert into credit (tenant_id, invoice_id, amount_cents, kind, reason, created_at)
+values (:tenant_id, :invoice_id, :amount_cents, :kind, :reason, :now)
+returning {credit_columns};
+
+-- name: list_credits_for_tenant
+select {credit_columns} from credit where tenant_id = :tenant_id order by id;
+
+-- name: credit_left
+select cast(coalesce(sum(amount_cents), 0) as bigint) as cents from credit where tenant_id = :tenant_id;
+
+-- name: credit_applied
+select cast(coalesce(-sum(amount_cents), 0) as bigint) as cents from credit
+where invoice_id = :invoice_id and kind = 'applied';
+
+-- Tenants ---------------------------------------------------------------------------------------------------
+
+-- name: mark_churned
+update tenant set churned_at = :now, updated_at = :now where id = :tenant_id and churned_at is null;
+
+-- name: mark_returned
+update tenant set churned_at = null, updated_at = :now where id = :tenant_id and churned_at is not null;
+
+-- name: list_tenants_to_look_at
+-- R89: by markers, so that whatever was missed is found.
+select tenant.id from tenant
+where coalesce(tenant.renewed_at, tenant.anchor_at) <= :renewed_before
+  or exists (
+    select 1 from activity
+    where activity.tenant_id = tenant.id and activity.billed_at is null and activity.resource_type = 'shelf'
+      and activity.activity_type <> 'shelf.renamed'
+  )
+  or exists (select 1 from invoice_item where invoice_item.tenant_id = tenant.id and invoice_item.invoice_id is null)
+  or exists (
+    select 1 from invoice
+    where invoice.tenant_id = tenant.id and invoice.paid_at is null and invoice.voided_at is null
+  )
+  or exists (select 1 from shelf where shelf.tenant_id = tenant.id and shelf.status = 'delinquent')
+order by tenant.id;
+
+-- name: totals
+select
+  (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice_item where tenant_id = :tenant_id) as charged,
+  (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice where tenant_id = :tenant_id) as invoiced,
+  (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice
+   where tenant_id = :tenant_id and paid_at is not null) as paid,
+  (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice
+   where tenant_id = :tenant_id and voided_at is not null) as written_off,
+  (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice
+   where tenant_id = :tenant_id and paid_at is null and voided_at is null) as open,
+  (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice_item
+   where tenant_id = :tenant_id and invoice_id is null) as unbilled,
+  (select cast(coalesce(sum(amount_cents), 0) as bigint) from credit
+   where tenant_id = :tenant_id and kind <> 'applied') as credited,
+  (select cast(coalesce(-sum(amount_cents), 0) as bigint) from credit
+   where tenant_id = :tenant_id and kind = 'applied') as applied;
+
+-- The switch ------------------------------------------------------------------------------------------------
+
+-- name: turn_switch
+-- Touches a row only when it changes something.
+insert into billing_switch (id, is_on, changed_at) values (1, :is_on, :now)
+on conflict (id) do update set is_on = excluded.is_on, changed_at = excluded.changed_at
+where billing_switch.is_on <> excluded.is_on;
+
+-- name: desync_shelves
+-- Whether billing counts decides what limits count: the reactor looks at every shelf again.
+update shelf set synced = false, sync_error = '', sync_attempts = 0, sync_at = null where plan <> 'self-hosted';
+
+-- name: unlogged_shelves
+-- Shelves from before billing was switched on.
+select id, name, plan, status from shelf
+where not exists (select 1 from activity where activity.shelf_id = shelf.id and activity.resource_type = 'shelf')
+order by id;
+
+-- name: get_account
+-- inline: by its key
+select id, anchor_at, renewed_at, churned_at from tenant where id = :tenant_id;
+
+-- name: list_accounts
+select id, anchor_at, renewed_at, churned_at from tenant order by id;
+
+-- name: skip_periods
+-- What passed while billing was off is not charged.
+update tenant set renewed_at = :start, updated_at = :now where id = :tenant_id;
+
+-- Answered requests -----------------------------------------------------------------------------------------
+
+-- name: add_answer
+-- REL-47: whoever inserts the row does the work; on PostgreSQL a second one waits here for the first.
+insert into answered_request (tenant_id, key, request_hash, answer, created_at)
+values (:tenant_id, :key, :request_hash, '', :now)
+on conflict (tenant_id, key) do nothing;
+
+-- name: set_answer
+update answered_request set answer = :answer where tenant_id = :tenant_id and key = :key;
+
+-- name: find_answer
+select request_hash, answer from answered_request where tenant_id = :tenant_id and key = :key;
+
+-- name: forget_answers
+delete from answered_request where created_at < :before;

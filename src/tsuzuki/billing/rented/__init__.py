@@ -1,0 +1,1 @@
+"""The shelves that tenants rent: their plans, and the reactor that applies what the plans say."""

@@ -1,0 +1,35 @@
+"""A shelf as what it is rented on."""
+
+import msgspec
+
+from tsuzuki.accounts.activity.nouns import ShelfSnapshot, ShelfStatus
+from tsuzuki.model.ids import PublicId, ShelfId, TenantId
+from tsuzuki.model.times import Millis
+
+
+class RentedShelf(msgspec.Struct, frozen=True):
+    """R80: `synced` and `sync_error` say whether the reactor has applied what plan and status say."""
+
+    id: ShelfId
+    public_id: PublicId
+    tenant_id: TenantId
+    name: str
+    plan: str
+    status: ShelfStatus
+    synced: bool
+    sync_error: str
+    sync_attempts: int
+    sync_at: Millis | None
+    created_at: Millis
+    updated_at: Millis
+
+    def snapshot(self) -> ShelfSnapshot:
+        """As activities remember it."""
+        return ShelfSnapshot(self.name, self.plan, self.status)
+
+
+class Floor(msgspec.Struct, frozen=True):
+    """How fast a plan lets sources be called; None is without limit."""
+
+    plan: str
+    floor: Millis | None

@@ -1,0 +1,124 @@
+-- fragment: columns
+id, public_id, tenant_id, name, plan, status, synced, sync_error, sync_attempts, sync_at, created_at, updated_at
+
+-- fragment: pending
+-- R80: whatever changes, the reactor has to look again, and its earlier failures count no more.
+synced = false, sync_error = '', sync_attempts = 0, sync_at = null, updated_at = :now
+
+-- name: list_shelves_for_tenant
+select {columns} from shelf where tenant_id = :tenant_id order by id;
+
+-- name: find_rented
+select {columns} from shelf where public_id = :public_id;
+
+-- name: get_rented
+select {columns} from shelf where id = :id;
+
+-- name: rename_shelf
+update shelf set name = :name, {pending} where id = :id
+returning {columns};
+
+-- name: set_shelf_plan
+update shelf set plan = :plan, {pending} where id = :id
+returning {columns};
+
+-- name: set_shelf_status
+update shelf set status = :status, {pending} where id = :id
+returning {columns};
+
+-- The reactor -----------------------------------------------------------------------------------------------
+
+-- name: list_shelves_pending_sync
+select id from shelf
+where (not synced or sync_error <> '') and (sync_at is null or sync_at <= :now)
+order by id
+limit :most;
+
+-- name: complete_shelf_sync
+update shelf set synced = true, sync_error = '', sync_attempts = 0, sync_at = null where id = :id;
+
+-- name: fail_shelf_sync
+update shelf set sync_error = :error, sync_attempts = sync_attempts + 1 where id = :id
+returning sync_attempts;
+
+-- name: put_off_sync
+update shelf set sync_at = :at where id = :id;
+
+-- name: set_retention
+update shelf set retention = :retention where id = :id;
+
+-- fragment: places
+-- The oldest of feeds and series have the room; :room is 0 for a shelf that sleeps.
+select kind, of_id, row_number() over (order by created_at, kind, of_id) as place
+from (
+  select 'feed' as kind, id as of_id, created_at from subscription where shelf_id = :shelf_id
+  union all
+  select 'series', id, created_at from follow where shelf_id = :shelf_id
+) as both_kinds
+
+-- name: hold_subscriptions
+-- What its reader suspended rests already, and stays the reader's to wake.
+update subscription set held_at = :now, suspended_at = :now
+where shelf_id = :shelf_id and (suspended_at is null or suspended_at > :now)
+  and id in (select of_id from ({places}) as placed where kind = 'feed' and place > :room)
+returning feed_id;
+
+-- name: release_subscriptions
+update subscription set held_at = null, suspended_at = null
+where shelf_id = :shelf_id and held_at is not null
+  and id in (select of_id from ({places}) as placed where kind = 'feed' and place <= :room)
+returning feed_id;
+
+-- name: hold_follows
+update follow set held_at = :now
+where shelf_id = :shelf_id and held_at is null
+  and id in (select of_id from ({places}) as placed where kind = 'series' and place > :room)
+returning series_id;
+
+-- name: release_follows
+update follow set held_at = null
+where shelf_id = :shelf_id and held_at is not null
+  and id in (select of_id from ({places}) as placed where kind = 'series' and place <= :room)
+returning series_id;
+
+-- fragment: fastest
+-- Nobody waits, or somebody is not limited: no floor.
+case when count(*) = count(cast(terms.value ->> 'floor' as bigint)) then min(cast(terms.value ->> 'floor' as bigint)) end
+
+-- fragment: feed_floor
+select {fastest}
+from subscription
+join shelf on shelf.id = subscription.shelf_id
+left join json_each(cast(:rows as text)) as terms on terms.value ->> 'plan' = shelf.plan
+where subscription.feed_id = watch.feed_id and subscription.suspended_at is null
+
+-- fragment: series_floor
+select {fastest}
+from series_source
+join follow on follow.series_id = series_source.series_id and follow.status <> 'dropped' and follow.held_at is null
+join shelf on shelf.id = follow.shelf_id
+left join json_each(cast(:rows as text)) as terms on terms.value ->> 'plan' = shelf.plan
+where series_source.id = watch.series_source_id
+
+-- name: set_feed_floors
+update watch set poll_floor = ({feed_floor})
+where feed_id in (select feed_id from subscription where shelf_id = :shelf_id)
+returning id;
+
+-- name: set_series_floors
+update watch set poll_floor = ({series_floor})
+where series_source_id in (
+  select series_source.id from series_source
+  join follow on follow.series_id = series_source.series_id
+  where follow.shelf_id = :shelf_id
+)
+returning id;
+
+-- name: mend_floors
+-- Those who left are not asked again: what only they wanted fast is found here. In parts, by the watches' ids.
+update watch set poll_floor = case when feed_id is null then ({series_floor}) else ({feed_floor}) end
+where id > :after and id <= :until
+returning id;
+
+-- name: last_watch
+select coalesce(max(id), 0) as id from watch;

@@ -1,0 +1,127 @@
+"""The reactor: applies what plan and status of a shelf say to all that hangs on it.
+
+A shelf that is not synced is the marker; so nothing is missed, whoever died in between (R89). What it does:
+
+- the poll floors of everything the shelf follows, as the fastest plan among all readers allows;
+- what is beyond the plan's room is held, the newest first; a shelf that sleeps has no room at all, though everything on
+  it can still be read;
+- the plan's retention.
+"""
+
+from collections.abc import Sequence
+
+import structlog
+
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.billing.policy import retry_delay
+from tsuzuki.billing.rented.nouns import Floor
+from tsuzuki.billing.rented.store import (
+    Span,
+    complete_shelf_sync_tx,
+    fail_shelf_sync_tx,
+    hold_feeds_tx,
+    hold_series_tx,
+    last_watch_tx,
+    list_shelves_pending_sync_tx,
+    mend_floors_tx,
+    put_off_sync_tx,
+    release_feeds_tx,
+    release_series_tx,
+    set_floors_tx,
+    set_retention_tx,
+)
+from tsuzuki.db import Tx
+from tsuzuki.delivery.fanout import deliver_known_items_tx
+from tsuzuki.model.errors import TsuzukiError
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.plans import Plan, list_plans, plan_in_force
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.store import Terms, hold_shelf_tx, shelf_terms_tx
+from tsuzuki.sources.comics.following import followers_changed_tx
+from tsuzuki.sources.feeds import suspension_changed_tx
+
+NEVER = Millis(2**62)
+"""Given up: not tried again before the next change of the shelf."""
+
+_UNLIMITED = 2**31 - 1
+_MOST = 100
+_CHUNK = 5_000
+
+_log = structlog.stdlib.get_logger("tsuzuki.billing")
+
+
+class Reactor:
+    """Syncs shelves, at once and again until it succeeds."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    async def sync_pending(self) -> int:
+        """Sync all shelves that wait for it; how many could be."""
+        done = 0
+        while waiting := await self._ground.db.read(
+            lambda tx: list_shelves_pending_sync_tx(tx, self._ground.clock(), most=_MOST)
+        ):
+            synced = [await self.sync(shelf_id) for shelf_id in waiting]
+            done += sum(synced)
+            if not all(synced):  # those are put off; what is left is found by the next look
+                break
+        return done
+
+    async def sync(self, shelf_id: ShelfId) -> bool:
+        """Apply what its plan and status say, as one transaction; False when that failed, which is recorded."""
+        try:
+            await self._ground.db.with_tx(lambda tx: self._apply_tx(tx, shelf_id))
+        except TsuzukiError as error:
+            reason = str(error) or type(error).__name__
+            _log.warning("shelf_not_synced", shelf=shelf_id, reason=reason)
+            await self._ground.db.with_tx(lambda tx: self._fail_tx(tx, shelf_id, reason))
+            return False
+        return True
+
+    async def mend_floors(self) -> int:
+        """Set the poll floors of all watches anew; how many there are."""
+        done, last = 0, await self._ground.db.read(last_watch_tx)
+        for after in range(0, last, _CHUNK):
+            done += await self._ground.db.with_tx(lambda tx, after=after: self._mend_tx(tx, after))  # type: ignore[misc]  # mypy sees no default
+        return done
+
+    # -- inside
+
+    async def _apply_tx(self, tx: Tx, shelf_id: ShelfId) -> None:
+        await hold_shelf_tx(tx, shelf_id)
+        terms = await shelf_terms_tx(tx, shelf_id)
+        plan = plan_in_force(terms.plan, is_billed=terms.is_billed)
+        await set_retention_tx(tx, shelf_id, plan.limits.retention)
+        await self._hold_tx(tx, Span(shelf_id, room_of(terms, plan), self._ground.clock()))
+        await set_floors_tx(tx, shelf_id, floors(is_billed=terms.is_billed))
+        await complete_shelf_sync_tx(tx, shelf_id)
+
+    async def _hold_tx(self, tx: Tx, span: Span) -> None:
+        released = await release_feeds_tx(tx, span)
+        for feed_id in sorted({*await hold_feeds_tx(tx, span), *released}):
+            await suspension_changed_tx(tx, feed_id, by_person=False, now=span.now)
+        for feed_id in sorted(released):
+            await deliver_known_items_tx(tx, span.shelf_id, feed_id, now=span.now)
+        for series_id in sorted({*await hold_series_tx(tx, span), *await release_series_tx(tx, span)}):
+            await followers_changed_tx(tx, series_id, span.now)
+
+    async def _fail_tx(self, tx: Tx, shelf_id: ShelfId, error: str) -> None:
+        delay = retry_delay(await fail_shelf_sync_tx(tx, shelf_id, error))
+        at = NEVER if delay is None else Millis(self._ground.clock() + delay)
+        await put_off_sync_tx(tx, shelf_id, at)
+
+    async def _mend_tx(self, tx: Tx, after: int) -> int:
+        return await mend_floors_tx(tx, floors(is_billed=True), after=after, until=after + _CHUNK)
+
+
+def room_of(terms: Terms, plan: Plan) -> int:
+    """How many feeds and series are served."""
+    if terms.is_billed and terms.status != "active":
+        return 0
+    return _UNLIMITED if plan.limits.follows is None else plan.limits.follows
+
+
+def floors(*, is_billed: bool) -> Sequence[Floor]:
+    """The pace of every plan; with billing off none has a limit."""
+    return [Floor(plan.id, plan.limits.fastest_poll if is_billed else None) for plan in list_plans()]

@@ -1,0 +1,199 @@
+"""Renting shelves: create, rename, another plan, to sleep and awake again. Each change is logged with its snapshot."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from tsuzuki.accounts.activity.nouns import Activity, ShelfActivity
+from tsuzuki.accounts.activity.store import hold_account_tx, insert_activity_tx, insert_tenant_activity_tx
+from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.limits import NEVER, largest
+from tsuzuki.accounts.nouns import Actor
+from tsuzuki.accounts.store import add_shelf_tx, count_members_tx, get_tenant_tx
+from tsuzuki.accounts.tenants import tenant_snapshot
+from tsuzuki.billing.access import Whose, own_tenant_tx
+from tsuzuki.billing.policy import standing
+from tsuzuki.billing.rented.nouns import RentedShelf
+from tsuzuki.billing.rented.store import (
+    find_rented_tx,
+    get_rented_tx,
+    list_shelves_for_tenant_tx,
+    rename_shelf_tx,
+    set_shelf_plan_tx,
+    set_shelf_status_tx,
+)
+from tsuzuki.billing.store import list_open_invoices_tx, mark_returned_tx
+from tsuzuki.db import Tx
+from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.model.errors import Conflict, Forbidden, LimitExceeded, NotFound
+from tsuzuki.model.ids import PublicId, show_id
+from tsuzuki.model.plans import FREE, LimitName, Plan, get_plan, what_is_over
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.store import count_follows_tx, count_kept_chapters_tx, hold_shelf_tx
+
+MOST_SHELVES = 50
+
+Change = Callable[[Tx, RentedShelf, Millis], Awaitable["Done"]]
+
+
+class Done(msgspec.Struct, frozen=True):
+    """A shelf after a change, and what is to be published once that is committed."""
+
+    shelf: RentedShelf
+    activities: tuple[Activity, ...] = ()
+
+
+class RentedShelves:
+    """What tenants do with their shelves, and the operator with everybody's."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    async def list(self, whose: Whose, tenant_id: PublicId) -> list[RentedShelf]:
+        """A tenant's, oldest first; NotFound for a tenant that is not the caller's (I8)."""
+
+        async def look(tx: Tx) -> list[RentedShelf]:
+            return await list_shelves_for_tenant_tx(tx, (await own_tenant_tx(tx, whose, tenant_id)).id)
+
+        return await self._ground.db.read(look)
+
+    async def create(self, whose: Whose, tenant_id: PublicId, *, name: str, plan: str) -> RentedShelf:
+        """Another shelf; Conflict when the name is taken, LimitExceeded for a second free one."""
+
+        async def create(tx: Tx) -> Done:
+            now = self._ground.clock()
+            tenant = await own_tenant_tx(tx, whose, tenant_id)
+            await hold_account_tx(tx, tenant.id)
+            known = await list_shelves_for_tenant_tx(tx, tenant.id)
+            chosen = _choose(plan, whose, known)
+            if len(known) >= MOST_SHELVES:
+                raise LimitExceeded(f"A tenant has at most {MOST_SHELVES} shelves.")
+            if any(shelf.name == name for shelf in known):
+                raise _taken(name)
+            ids = self._ground.new_id(now), self._ground.new_id(now)
+            added = await add_shelf_tx(tx, tenant.id, ids, name=name, plan=chosen.id, now=now)
+            return await self._logged_tx(tx, whose.actor, await get_rented_tx(tx, added.id), "shelf.created")
+
+        return await self._publish(await self._ground.db.with_tx(create))
+
+    async def rename(self, whose: Whose, shelf_id: PublicId, name: str) -> RentedShelf:
+        """Under another name; Conflict when the tenant has one of that name."""
+
+        async def rename(tx: Tx, shelf: RentedShelf, now: Millis) -> Done:
+            if shelf.name == name:
+                return Done(shelf)
+            try:
+                renamed = await rename_shelf_tx(tx, shelf.id, name, now)
+            except UniqueViolation as error:
+                raise _taken(name) from error
+            return await self._logged_tx(tx, whose.actor, renamed, "shelf.renamed", before=shelf)
+
+        return await self._change(whose, shelf_id, rename)
+
+    async def change_plan(self, whose: Whose, shelf_id: PublicId, plan: str) -> RentedShelf:
+        """On another plan from now on; LimitExceeded lists what it has no room for."""
+
+        async def change(tx: Tx, shelf: RentedShelf, now: Millis) -> Done:
+            others = [one for one in await list_shelves_for_tenant_tx(tx, shelf.tenant_id) if one.id != shelf.id]
+            if shelf.plan == plan:
+                return Done(shelf)
+            chosen = _choose(plan, whose, others)
+            await self._hold_use_tx(tx, shelf, chosen, others)
+            changed = await set_shelf_plan_tx(tx, shelf.id, chosen.id, now)
+            return await self._logged_tx(tx, whose.actor, changed, "shelf.plan_changed", before=shelf)
+
+        return await self._change(whose, shelf_id, change)
+
+    async def deactivate(self, whose: Whose, shelf_id: PublicId) -> RentedShelf:
+        """To sleep: it costs nothing, nothing is polled for it or added to it; all of it can be read (R81)."""
+
+        async def deactivate(tx: Tx, shelf: RentedShelf, now: Millis) -> Done:
+            if shelf.status == "inactive":
+                return Done(shelf)
+            changed = await set_shelf_status_tx(tx, shelf.id, "inactive", now)
+            return await self._logged_tx(tx, whose.actor, changed, "shelf.deactivated", before=shelf)
+
+        return await self._change(whose, shelf_id, deactivate)
+
+    async def reactivate(self, whose: Whose, shelf_id: PublicId) -> RentedShelf:
+        """Awake again, charged from now on; Conflict while invoices are overdue. A tenant that left is back."""
+
+        async def reactivate(tx: Tx, shelf: RentedShelf, now: Millis) -> Done:
+            if shelf.status == "active":
+                return Done(shelf)
+            unpaid = await list_open_invoices_tx(tx, shelf.tenant_id)
+            if standing(unpaid[0].created_at if unpaid else None, now) != "good":
+                raise Conflict("Invoices are overdue; pay them first.")
+            changed = await set_shelf_status_tx(tx, shelf.id, "active", now)
+            done = await self._logged_tx(tx, whose.actor, changed, "shelf.reactivated", before=shelf)
+            if not await mark_returned_tx(tx, shelf.tenant_id, now):
+                return done
+            snapshot = tenant_snapshot(await get_tenant_tx(tx, shelf.tenant_id))
+            back = await insert_tenant_activity_tx(tx, shelf.tenant_id, "tenant.returned", snapshot, now=now)
+            return msgspec.structs.replace(done, activities=(*done.activities, back))
+
+        return await self._change(whose, shelf_id, reactivate)
+
+    # -- inside
+
+    async def _change(self, whose: Whose, public_id: PublicId, change: Change) -> RentedShelf:
+        """Do it to a shelf that nobody else changes or fills meanwhile; NotFound for another tenant's (I8)."""
+
+        async def apply(tx: Tx) -> Done:
+            found = await find_rented_tx(tx, public_id)
+            if found is None or not whose.may_see(found.tenant_id):
+                raise NotFound("There is no such shelf.")
+            await hold_account_tx(tx, found.tenant_id)
+            await hold_shelf_tx(tx, found.id)
+            return await change(tx, await get_rented_tx(tx, found.id), self._ground.clock())
+
+        return await self._publish(await self._ground.db.with_tx(apply))
+
+    async def _publish(self, done: Done) -> RentedShelf:
+        """What is committed is published; then the shelf as it is after all who heard of it."""
+        if not done.activities:
+            return done.shelf
+        await self._ground.publisher.publish(*done.activities)
+        return await self._ground.db.read(lambda tx: get_rented_tx(tx, done.shelf.id))
+
+    async def _logged_tx(
+        self, tx: Tx, actor: Actor, shelf: RentedShelf, kind: ShelfActivity, *, before: RentedShelf | None = None
+    ) -> Done:
+        now = self._ground.clock()
+        deed = Deed(
+            kind,
+            "shelf",
+            show_id(shelf.public_id),
+            before=None if before is None else msgspec.structs.asdict(before.snapshot()),
+            after=msgspec.structs.asdict(shelf.snapshot()),
+        )
+        await record_tx(tx, actor, deed, now=now)
+        return Done(shelf, (await insert_activity_tx(tx, shelf.id, kind, shelf.snapshot(), now=now),))
+
+    async def _hold_use_tx(self, tx: Tx, shelf: RentedShelf, plan: Plan, others: Sequence[RentedShelf]) -> None:
+        used: dict[LimitName, int] = {
+            "follows": await count_follows_tx(tx, shelf.id),
+            "kept_chapters": await count_kept_chapters_tx(tx, shelf.id),
+        }
+        over = what_is_over(plan, used)
+        awake = [get_plan(one.plan) for one in others if one.status == "active"]
+        members = await count_members_tx(tx, shelf.tenant_id, invited_until=NEVER)
+        over += what_is_over(largest([*awake, plan]), {"members": members})
+        if over:
+            said = " ".join(problem.message for problem in over)
+            raise LimitExceeded(f"The plan {plan.name} has no room for what there is. {said}", over)
+
+
+def _choose(plan_id: str, whose: Whose, others: Sequence[RentedShelf]) -> Plan:
+    """The plan, where it may be had: some are the operator's to give, and one shelf of a tenant may be free."""
+    plan = get_plan(plan_id)
+    if not plan.is_offered and not whose.is_operator:
+        raise Forbidden(f"The plan {plan.name} is the operator's to give.")
+    if plan == FREE and any(shelf.plan == FREE.id for shelf in others):
+        raise LimitExceeded("One shelf of a tenant may be on the free plan; choose another plan for this one.")
+    return plan
+
+
+def _taken(name: str) -> Conflict:
+    return Conflict(f"There is a shelf named {name} already.")

@@ -1,0 +1,88 @@
+"""Every service of this area, built once for a process."""
+
+import msgspec
+
+from tsuzuki.accounts.activity.nouns import Activity
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.billing.books import Books
+from tsuzuki.billing.dunning import Dunning
+from tsuzuki.billing.ledger import Ledger
+from tsuzuki.billing.once import KEPT
+from tsuzuki.billing.rented.reactor import Reactor
+from tsuzuki.billing.rented.service import RentedShelves
+from tsuzuki.billing.settlement.charging import Charging
+from tsuzuki.billing.settlement.service import Settlement
+from tsuzuki.billing.store import forget_answers_tx
+from tsuzuki.billing.switch import turn
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.times import Millis
+
+OFF = "Billing is off on this server: every shelf is unlimited and nothing is paid."
+
+
+class Billing(msgspec.Struct, frozen=True):
+    """The services, by name."""
+
+    ground: Ground
+    is_on: bool
+    rented: RentedShelves
+    reactor: Reactor
+    ledger: Ledger
+    dunning: Dunning
+    books: Books
+    settlement: Settlement
+    charging: Charging
+
+    def opened(self) -> "Billing":
+        """These services; NotFound while billing is off."""
+        if not self.is_on:
+            raise NotFound(OFF)
+        return self
+
+    async def start(self) -> None:
+        """What TSUZUKI_BILLING says is written down, and who wants to hear of activities hears of them."""
+        if self.is_on:
+            self.ground.publisher.listen(self.hear)
+        await turn(self.ground, is_on=self.is_on)
+
+    async def hear(self, activity: Activity) -> None:
+        """Do at once what `look_after` would do within a minute."""
+        if activity.shelf_id is not None:
+            await self.reactor.sync(activity.shelf_id)
+            await self.ledger.reconcile(activity.tenant_id)
+        elif activity.activity_type in {"invoice.created", "invoice.paid", "invoice.voided"}:
+            await self.dunning.look(activity.tenant_id)
+        elif activity.activity_type == "credit.granted":
+            await self.ledger.reconcile(activity.tenant_id)
+
+    async def look_after(self) -> int:
+        """R89: find by markers what was missed, at the start and every minute; how many shelves and tenants."""
+        count = await self.reactor.sync_pending()
+        if not self.is_on:
+            return count
+        tenants = await self.ledger.tenants_to_look_at()
+        for tenant_id in tenants:
+            await self.ledger.reconcile(tenant_id)
+            await self.dunning.look(tenant_id)
+        return count + len(tenants)
+
+    async def tidy(self) -> int:
+        """Now and then: poll floors of what fast readers left, and idempotency keys that are too old."""
+        before = Millis(self.ground.clock() - KEPT)
+        forgotten = await self.ground.db.with_tx(lambda tx: forget_answers_tx(tx, before))
+        return forgotten + (await self.reactor.mend_floors() if self.is_on else 0)
+
+
+def build_billing(ground: Ground, *, is_on: bool, stripe_secret: str = "") -> Billing:
+    """The services over this ground."""
+    return Billing(
+        ground=ground,
+        is_on=is_on,
+        rented=RentedShelves(ground),
+        reactor=Reactor(ground),
+        ledger=Ledger(ground),
+        dunning=Dunning(ground),
+        books=Books(ground),
+        settlement=Settlement(ground, stripe_secret=stripe_secret),
+        charging=Charging(ground),
+    )

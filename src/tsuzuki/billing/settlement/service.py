@@ -1,0 +1,128 @@
+"""Settling invoices: by hand, by what Stripe tells, by Lightning."""
+
+from typing import Literal
+
+import structlog
+
+from tsuzuki.accounts.activity.store import hold_account_tx
+from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.billing.access import Whose
+from tsuzuki.billing.books import own_invoice_tx
+from tsuzuki.billing.nouns import Invoice
+from tsuzuki.billing.once import Request, once_tx
+from tsuzuki.billing.settlement.nouns import Bolt11, NewBolt11, Payment, Receipt
+from tsuzuki.billing.settlement.receiving import receive_payment_tx
+from tsuzuki.billing.settlement.store import (
+    find_bolt11_tx,
+    insert_bolt11_tx,
+    insert_intent_tx,
+    mark_bolt11_settled_tx,
+    set_intent_outcome_tx,
+)
+from tsuzuki.billing.settlement.stripe import StripePayment, check_signature, read_payment
+from tsuzuki.billing.store import find_invoice_tx, get_invoice_tx
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.ids import PublicId, show_id
+
+Told = Literal["paid", "credited", "refused", "known", "ignored"]
+"""What became of an event: `known` was settled before, `ignored` is not about our invoices."""
+
+_log = structlog.stdlib.get_logger("tsuzuki.billing")
+
+
+class Settlement:
+    """Every claim and its effect are one transaction, so that no event is lost or counted twice."""
+
+    def __init__(self, ground: Ground, *, stripe_secret: str = "") -> None:
+        self._ground = ground
+        self._stripe_secret = stripe_secret
+
+    @property
+    def takes_stripe(self) -> bool:
+        """Whether Stripe's webhook is set up."""
+        return bool(self._stripe_secret)
+
+    async def mark_paid(self, whose: Whose, invoice_id: PublicId, reference: str, request: Request) -> Invoice:
+        """The operator has seen the money; Conflict when the invoice is paid or voided, lest a slip becomes credit."""
+
+        async def mark(tx: Tx) -> tuple[Invoice, Receipt | None]:
+            now = self._ground.clock()
+            receipts: list[Receipt] = []
+
+            async def work() -> Invoice:
+                found = await own_invoice_tx(tx, whose, invoice_id)
+                await hold_account_tx(tx, found.tenant_id)
+                found = await get_invoice_tx(tx, found.id)
+                if found.status != "open":
+                    raise Conflict(f"Invoice {found.number} is {found.status} already.")
+                payment = Payment("manual", reference, found.amount_cents, found.currency)
+                receipts.append(await receive_payment_tx(tx, found.id, payment, now))
+                deed = Deed("invoice.pay", "invoice", show_id(found.public_id), after={"reference": reference})
+                await record_tx(tx, whose.actor, deed, now=now)
+                return receipts[0].invoice
+
+            return await once_tx(tx, request, Invoice, work, now=now), next(iter(receipts), None)
+
+        invoice, receipt = await self._ground.db.with_tx(mark)
+        await self._publish(receipt)
+        return invoice
+
+    # -- Stripe
+
+    async def hear_stripe(self, header: str | None, body: bytes) -> Told:
+        """An event, if its signature is right (R90); Forbidden otherwise. A repeat is answered and does nothing."""
+        check_signature(self._stripe_secret, header, body, now=self._ground.clock())
+        told = read_payment(body)
+        return "ignored" if told is None else await self._settle(told)
+
+    async def _settle(self, told: StripePayment) -> Told:
+        async def settle(tx: Tx) -> Receipt | Told:
+            invoice = await find_invoice_tx(tx, told.invoice_id)
+            if invoice is None:
+                return "ignored"
+            now = self._ground.clock()
+            await hold_account_tx(tx, invoice.tenant_id)
+            if not await insert_intent_tx(tx, told.intent_id, invoice.id, told.payment, now=now):
+                return "known"
+            receipt = await receive_payment_tx(tx, invoice.id, told.payment, now)
+            await set_intent_outcome_tx(tx, told.intent_id, receipt.outcome)
+            return receipt
+
+        settled = await self._ground.db.with_tx(settle)
+        if not isinstance(settled, Receipt):
+            return settled
+        if settled.outcome != "paid":
+            _log.warning("payment_not_as_expected", intent=told.intent_id, outcome=settled.outcome)
+        await self._publish(settled)
+        return settled.outcome
+
+    # -- Lightning
+
+    async def insert_bolt11(self, new: NewBolt11) -> Bolt11 | None:
+        """Remember a payment request; None when it is known. An invoice may have several."""
+        return await self._ground.db.with_tx(lambda tx: insert_bolt11_tx(tx, new, self._ground.clock()))
+
+    async def settle_bolt11(self, payment_hash: str) -> Receipt | None:
+        """The node has the money; None when that was known. It counts after its expiry too (REL-45)."""
+
+        async def settle(tx: Tx) -> Receipt | None:
+            now = self._ground.clock()
+            found = await find_bolt11_tx(tx, payment_hash)
+            if found is None:
+                raise NotFound("There is no such payment request.")
+            invoice = await get_invoice_tx(tx, found.invoice_id)
+            await hold_account_tx(tx, invoice.tenant_id)
+            if not await mark_bolt11_settled_tx(tx, found.id, now):
+                return None
+            payment = Payment("lightning", payment_hash, invoice.amount_cents, invoice.currency)
+            return await receive_payment_tx(tx, invoice.id, payment, now)
+
+        receipt = await self._ground.db.with_tx(settle)
+        await self._publish(receipt)
+        return receipt
+
+    async def _publish(self, receipt: Receipt | None) -> None:
+        if receipt is not None:
+            await self._ground.publisher.publish(*receipt.activities)

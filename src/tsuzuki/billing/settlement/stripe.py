@@ -1,0 +1,107 @@
+"""What Stripe sends: checked, and read as far as it concerns us. Pure: the clock is an argument.
+
+The header is `t=UNIX,v1=HEX[,v1=HEX]`; the signature is HMAC-SHA256 of `t.body` under the endpoint's secret.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+
+import msgspec
+
+from tsuzuki.billing.settlement.nouns import Payment
+from tsuzuki.model.errors import Forbidden, Invalid
+from tsuzuki.model.ids import PublicId, read_id
+from tsuzuki.model.times import MINUTE, SECOND, Millis
+
+TOLERANCE = Millis(5 * MINUTE)
+SIGNATURE = "stripe-signature"
+
+_SUCCEEDED = "payment_intent.succeeded"
+_CHECKOUTS = ("checkout.session.completed", "checkout.session.async_payment_succeeded")
+
+
+class StripePayment(msgspec.Struct, frozen=True):
+    """A payment that succeeded: Stripe's id of it, our invoice, and the money."""
+
+    intent_id: str
+    invoice_id: PublicId
+    payment: Payment
+
+
+class _Object(msgspec.Struct, frozen=True):
+    id: str
+    currency: str | None = None
+    amount_received: int | None = None
+    amount_total: int | None = None
+    payment_intent: str | None = None
+    payment_status: str | None = None
+    client_reference_id: str | None = None
+    metadata: Mapping[str, str] | None = None
+
+
+class _Data(msgspec.Struct, frozen=True):
+    object: _Object
+
+
+class _Event(msgspec.Struct, frozen=True):
+    id: str
+    type: str
+    data: _Data
+
+
+class _Kind(msgspec.Struct, frozen=True):
+    """What is read of every event, so that those of other kinds may look as they like."""
+
+    type: str
+
+
+def check_signature(secret: str, header: str | None, body: bytes, *, now: Millis) -> None:
+    """R90: Forbidden unless whoever holds the secret sent just this, within the last five minutes."""
+    if not secret:
+        raise Forbidden("No webhook secret is set, so nothing can be believed.")
+    sent_at, signatures = _parts(header or "")
+    if sent_at is None or not signatures:
+        raise Forbidden("The signature is missing or cannot be read.")
+    expected = hmac.new(secret.encode(), b"%d." % sent_at + body, hashlib.sha256).hexdigest().encode()
+    if not any(hmac.compare_digest(expected, signature) for signature in signatures):
+        raise Forbidden("The signature is wrong.")
+    if abs(now - sent_at * SECOND) > TOLERANCE:
+        raise Forbidden("The signature is too old, or from a clock that is ahead.")
+
+
+def read_payment(body: bytes) -> StripePayment | None:
+    """The payment that an event tells of; None for events of other kinds, and for what is not about our invoices."""
+    try:
+        kind = msgspec.json.decode(body, type=_Kind).type
+        if kind != _SUCCEEDED and kind not in _CHECKOUTS:
+            return None
+        told = msgspec.json.decode(body, type=_Event).data.object
+    except msgspec.DecodeError as error:
+        raise Invalid(f"This is no event of Stripe's: {error}.") from error
+    invoice = (told.metadata or {}).get("invoice") or told.client_reference_id
+    if kind == _SUCCEEDED:
+        return _payment(told.id, invoice, told.amount_received, told.currency)
+    if told.payment_status != "paid":
+        return None  # the money comes later, and an event of its own with it
+    return _payment(told.payment_intent or told.id, invoice, told.amount_total, told.currency)
+
+
+def _payment(intent_id: str, invoice: str | None, cents: int | None, currency: str | None) -> StripePayment | None:
+    invoice_id = None if invoice is None else read_id(invoice)
+    if invoice_id is None:
+        return None
+    if not intent_id or not cents or cents < 0 or not currency:
+        raise Invalid("This payment lacks its id, amount or currency.")
+    return StripePayment(intent_id, invoice_id, Payment("stripe", intent_id, cents, currency.upper()))
+
+
+def _parts(header: str) -> tuple[int | None, list[bytes]]:
+    sent_at, signatures = None, []
+    for part in header.split(","):
+        name, _, value = part.strip().partition("=")
+        if name == "t" and value.isascii() and value.isdigit() and len(value) <= len(str(2**40)):
+            sent_at = int(value)
+        elif name == "v1":
+            signatures.append(value.encode())
+    return sent_at, signatures

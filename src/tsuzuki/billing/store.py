@@ -1,0 +1,227 @@
+"""Items, invoices and credit as rows."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tsuzuki.accounts.activity.nouns import Account, ShelfStatus
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.billing.nouns import Credit, CreditKind, Invoice, InvoiceId, Item, Method, NewInvoice, NewItem, Totals
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.ids import PublicId, ShelfId, TenantId
+from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.billing")
+
+
+# -- items
+
+
+async def insert_item_tx(tx: Tx, new: NewItem, now: Millis) -> Item:
+    """The line; UniqueViolation when its activity, or its shelf's period, has one (I10)."""
+    return await tx.one(Item, q.insert_item, now=now, **msgspec.structs.asdict(new))
+
+
+async def list_unbilled_invoice_items_tx(tx: Tx, tenant_id: TenantId) -> list[Item]:
+    """The tenant's lines that are on no invoice yet."""
+    return await tx.many(Item, q.list_unbilled_invoice_items, tenant_id=tenant_id)
+
+
+async def list_items_of_tx(tx: Tx, invoice_id: InvoiceId) -> list[Item]:
+    """The lines of an invoice."""
+    return await tx.many(Item, q.list_items_of, invoice_id=invoice_id)
+
+
+async def list_items_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[Item]:
+    """Every line of a tenant, oldest first."""
+    return await tx.many(Item, q.list_items_for_tenant, tenant_id=tenant_id)
+
+
+async def attach_items_tx(tx: Tx, invoice_id: InvoiceId, items: Sequence[Item]) -> int:
+    """Put these lines on an invoice; how many were free."""
+    return len(await tx.bulk(int, q.attach_items, [[item.id] for item in items], invoice_id=invoice_id))
+
+
+async def rented_shelves_tx(tx: Tx, tenant_id: TenantId) -> list[ShelfId]:
+    """What the tenant rents, awake or not."""
+    return await tx.many(ShelfId, q.rented_shelves, tenant_id=tenant_id)
+
+
+async def advance_renewal_tx(tx: Tx, tenant_id: TenantId, start: Millis, *, now: Millis) -> bool:
+    """The period that begins then is renewed; False when it was already."""
+    return await tx.run(q.advance_renewal, tenant_id=tenant_id, start=start, now=now) > 0
+
+
+# -- invoices
+
+
+async def insert_invoice_tx(tx: Tx, new: NewInvoice, now: Millis) -> Invoice:
+    """An open invoice."""
+    return await tx.one(Invoice, q.insert_invoice, now=now, **msgspec.structs.asdict(new))
+
+
+async def find_invoice_tx(tx: Tx, public_id: PublicId) -> Invoice | None:
+    """By its public id."""
+    return await tx.maybe(Invoice, q.find_invoice, public_id=public_id)
+
+
+async def get_invoice_tx(tx: Tx, invoice_id: InvoiceId) -> Invoice:
+    """By its id, or NotFound."""
+    return await tx.one(Invoice, q.get_invoice, id=invoice_id)
+
+
+async def list_invoices_for_tenant_tx(tx: Tx, tenant_id: TenantId, part: Slice) -> tuple[list[Invoice], int]:
+    """Newest first, and how many there are in all."""
+    rows = await tx.many(Invoice, q.list_invoices_for_tenant, tenant_id=tenant_id, most=part.most, skip=part.skip)
+    return rows, await tx.one(int, q.count_invoices, tenant_id=tenant_id)
+
+
+async def list_open_invoices_tx(tx: Tx, tenant_id: TenantId) -> list[Invoice]:
+    """Neither paid nor voided, oldest first."""
+    return await tx.many(Invoice, q.list_open_invoices, tenant_id=tenant_id)
+
+
+async def mark_invoice_paid_tx(
+    tx: Tx, invoice_id: InvoiceId, method: Method, *, reference: str | None, now: Millis
+) -> bool:
+    """It is paid; False when it was paid or voided before, and then this money is credit."""
+    return await tx.run(q.mark_invoice_paid, id=invoice_id, method=method, reference=reference, now=now) > 0
+
+
+async def void_invoice_tx(tx: Tx, invoice_id: InvoiceId, now: Millis) -> bool:
+    """R86: written off, with its lines; False when it was paid or voided before."""
+    return await tx.run(q.void_invoice, id=invoice_id, now=now) > 0
+
+
+async def mark_invoice_notified_tx(tx: Tx, invoice_id: InvoiceId, notices: int, *, now: Millis) -> bool:
+    """So many reminders are recorded; False when they were before, or the invoice is not open."""
+    return await tx.run(q.mark_invoice_notified, id=invoice_id, notices=notices, now=now) > 0
+
+
+# -- credit
+
+
+async def insert_credit_tx(
+    tx: Tx, tenant_id: TenantId, cents: int, kind: CreditKind, *, reason: str, invoice_id: InvoiceId | None, now: Millis
+) -> Credit:
+    """Money that came in for a tenant beside its invoices, or was used for one."""
+    return await tx.one(
+        Credit,
+        q.insert_credit,
+        tenant_id=tenant_id,
+        invoice_id=invoice_id,
+        amount_cents=cents,
+        kind=kind,
+        reason=reason,
+        now=now,
+    )
+
+
+async def list_credits_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[Credit]:
+    """Oldest first."""
+    return await tx.many(Credit, q.list_credits_for_tenant, tenant_id=tenant_id)
+
+
+async def credit_left_tx(tx: Tx, tenant_id: TenantId) -> int:
+    """What the tenant has with us, in cents."""
+    return await tx.one(int, q.credit_left, tenant_id=tenant_id)
+
+
+async def credit_applied_tx(tx: Tx, invoice_id: InvoiceId) -> int:
+    """What an invoice used up of it."""
+    return await tx.one(int, q.credit_applied, invoice_id=invoice_id)
+
+
+# -- tenants
+
+
+async def mark_churned_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> bool:
+    """It left; False when it had already."""
+    return await tx.run(q.mark_churned, tenant_id=tenant_id, now=now) > 0
+
+
+async def mark_returned_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> bool:
+    """It came back; False when it had not left."""
+    return await tx.run(q.mark_returned, tenant_id=tenant_id, now=now) > 0
+
+
+async def list_tenants_to_look_at_tx(tx: Tx, *, renewed_before: Millis) -> list[TenantId]:
+    """Those with something to bill, to renew, to invoice or to be reminded of."""
+    return await tx.many(TenantId, q.list_tenants_to_look_at, renewed_before=renewed_before)
+
+
+async def totals_tx(tx: Tx, tenant_id: TenantId) -> Totals:
+    """The sums of the tenant's ledger."""
+    return await tx.one(Totals, q.totals, tenant_id=tenant_id)
+
+
+# -- the switch
+
+
+class Unlogged(msgspec.Struct, frozen=True):
+    """A shelf that no activity knows of."""
+
+    id: ShelfId
+    name: str
+    plan: str
+    status: ShelfStatus
+
+
+async def turn_switch_tx(tx: Tx, *, is_on: bool, now: Millis) -> bool:
+    """Billing is on or off from now on; False when it was so before."""
+    return await tx.run(q.turn_switch, is_on=is_on, now=now) > 0
+
+
+async def desync_shelves_tx(tx: Tx) -> int:
+    """The reactor is to look at every shelf that has limits; how many."""
+    return await tx.run(q.desync_shelves)
+
+
+async def unlogged_shelves_tx(tx: Tx) -> list[Unlogged]:
+    """Shelves from before billing was switched on."""
+    return await tx.many(Unlogged, q.unlogged_shelves)
+
+
+async def get_account_tx(tx: Tx, tenant_id: TenantId) -> Account:
+    """The tenant's, or NotFound."""
+    return await tx.one(Account, q.get_account, tenant_id=tenant_id)
+
+
+async def list_accounts_tx(tx: Tx) -> list[Account]:
+    """Every tenant's."""
+    return await tx.many(Account, q.list_accounts)
+
+
+async def skip_periods_tx(tx: Tx, tenant_id: TenantId, start: Millis, *, now: Millis) -> None:
+    """Nothing is charged for the periods before this one."""
+    await tx.run(q.skip_periods, tenant_id=tenant_id, start=start, now=now)
+
+
+# -- answered requests
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """What a request was, and what it was answered."""
+
+    request_hash: bytes
+    answer: str
+
+
+async def add_answer_tx(tx: Tx, tenant_id: TenantId, key: str, *, request_hash: bytes, now: Millis) -> bool:
+    """Claim the key; False when there was such a request."""
+    return await tx.run(q.add_answer, tenant_id=tenant_id, key=key, request_hash=request_hash, now=now) > 0
+
+
+async def set_answer_tx(tx: Tx, tenant_id: TenantId, key: str, answer: str) -> None:
+    """What repeats get."""
+    await tx.run(q.set_answer, tenant_id=tenant_id, key=key, answer=answer)
+
+
+async def find_answer_tx(tx: Tx, tenant_id: TenantId, key: str) -> Answered | None:
+    """What this key was used for."""
+    return await tx.maybe(Answered, q.find_answer, tenant_id=tenant_id, key=key)
+
+
+async def forget_answers_tx(tx: Tx, before: Millis) -> int:
+    """Keys this old may be used for something else; how many."""
+    return await tx.run(q.forget_answers, before=before)

@@ -1,0 +1,109 @@
+"""A shop: every service of billing over one database, switched on, with a clock that a test moves."""
+
+import os
+from typing import Any
+
+import msgspec
+
+from tests.accounts.builders import Time
+from tests.builders import NOON
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.nouns import SYSTEM, Slice, Tenant
+from tsuzuki.accounts.tenants import Tenants
+from tsuzuki.billing.access import OPERATOR, Whose
+from tsuzuki.billing.books import Statement
+from tsuzuki.billing.nouns import Invoice
+from tsuzuki.billing.once import Request
+from tsuzuki.billing.rented.nouns import RentedShelf
+from tsuzuki.billing.services import Billing, build_billing
+from tsuzuki.billing.settlement.nouns import NewBolt11
+from tsuzuki.db import Database
+from tsuzuki.model.ids import TenantId
+from tsuzuki.model.times import HOUR, Millis, from_iso
+
+SECRET = "whsec_a-secret-of-the-tests"
+EVERYTHING = Slice(most=1_000)
+
+
+class Shop:
+    """Billing as a process has it. Listening can be left out: then only `look_after` does anything."""
+
+    def __init__(self, db: Database, *, now: Millis = NOON, is_on: bool = True) -> None:
+        self.db = db
+        self.time = Time()
+        self.time.now = now
+        self.ground = Ground(db, self.time, os.urandom)
+        self.tenants = Tenants(self.ground)
+        self.billing: Billing = build_billing(self.ground, is_on=is_on, stripe_secret=SECRET)
+
+    async def open(self) -> "Shop":
+        await self.billing.start()
+        return self
+
+    def at(self, moment: str) -> None:
+        """It is this moment now."""
+        self.time.now = from_iso(moment)
+
+    async def tenant(self, plan: str = "basic", name: str = "Reader & Co") -> Tenant:
+        return await self.tenants.add(SYSTEM, name, plan)
+
+    async def shelf(self, tenant: Tenant) -> RentedShelf:
+        """The tenant's first."""
+        return (await self.shelves(tenant))[0]
+
+    async def shelves(self, tenant: Tenant) -> list[RentedShelf]:
+        return await self.billing.rented.list(OPERATOR, tenant.public_id)
+
+    async def invoices(self, tenant: Tenant) -> list[Invoice]:
+        """Oldest first."""
+        found, _ = await self.billing.books.invoices(OPERATOR, tenant.public_id, EVERYTHING)
+        return found[::-1]
+
+    async def open_invoices(self, tenant: Tenant) -> list[Invoice]:
+        return [invoice for invoice in await self.invoices(tenant) if invoice.status == "open"]
+
+    async def statement(self, tenant: Tenant) -> Statement:
+        """The tenant's, which adds up (I10)."""
+        found = await self.billing.books.statement(OPERATOR, tenant.public_id)
+        assert found.totals.adds_up, found.totals
+        assert (found.lines[-1].balance_cents if found.lines else 0) == found.totals.balance
+        return found
+
+    async def activities(self, tenant: Tenant) -> list[str]:
+        """Their types, oldest first."""
+        found, _ = await self.billing.books.activity(OPERATOR, tenant.public_id, EVERYTHING)
+        return [activity.activity_type for activity in found][::-1]
+
+    async def pay(self, invoice: Invoice, reference: str = "bank") -> Invoice:
+        return await self.billing.settlement.mark_paid(OPERATOR, invoice.public_id, reference, a_request())
+
+    async def pay_by_lightning(self, invoice: Invoice, payment_hash: str = "") -> None:
+        found = payment_hash or os.urandom(16).hex()
+        new = NewBolt11(
+            invoice_id=invoice.id,
+            request=f"lnbc{found}",
+            payment_hash=found,
+            amount_msat=1_000,
+            expires_at=Millis(self.time() + HOUR),
+        )
+        assert await self.billing.settlement.insert_bolt11(new) is not None
+        assert await self.billing.settlement.settle_bolt11(found) is not None
+
+    async def pay_all(self, tenant: Tenant) -> None:
+        for invoice in await self.open_invoices(tenant):
+            await self.pay(invoice)
+
+
+def a_request(**over: Any) -> Request:
+    values: dict[str, Any] = {"tenant_id": TenantId(1), "key": None, "content": None} | over
+    return Request(**values)
+
+
+def member_of(tenant: Tenant) -> Whose:
+    """Somebody who belongs to this tenant and is no operator."""
+    return Whose(SYSTEM, tenant.id)
+
+
+def rows(lines: list[Any]) -> list[tuple[Any, ...]]:
+    """Structs as plain rows."""
+    return [msgspec.structs.astuple(line) for line in lines]
