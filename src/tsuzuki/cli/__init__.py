@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tsuzuki import __version__
+from tsuzuki.cli.backup import backup
 from tsuzuki.cli.copying import copy_database
 from tsuzuki.cli.demo import demo
 from tsuzuki.cli.lists import export, import_
@@ -21,7 +22,7 @@ from tsuzuki.cli.work import work
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.settings import BadSetting
 
-COMMANDS = (serve, work, demo, migrate, copy_database, settings, user, token, poll, source, import_, export)
+COMMANDS = (serve, work, demo, migrate, backup, copy_database, settings, user, token, poll, source, import_, export)
 
 
 class _Misconfigured(click.ClickException):

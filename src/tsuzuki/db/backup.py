@@ -1,0 +1,54 @@
+"""A copy of a SQLite file as it is at one moment, while others write to it."""
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from tsuzuki.db.errors import DatabaseError, SchemaRefused
+from tsuzuki.db.sqlite_file import connect, connect_bare, translated
+
+
+def back_up(source: Path, target: Path) -> int:
+    """Write the database into a new file, whole or not at all; its size. Blocks: call it in a thread.
+
+    The copy is one file without a WAL, read back and checked before it gets its name.
+    """
+    if not source.is_file():
+        raise SchemaRefused(f"There is no database at {source}.")
+    if target.exists():
+        raise SchemaRefused(f"{target} exists already; nothing is overwritten. Choose another name.")
+    if not target.parent.is_dir():
+        raise SchemaRefused(f"There is no folder {target.parent}.")
+    part = target.with_name(f"{target.name}.part")
+    part.unlink(missing_ok=True)
+    try:
+        with closing(connect(source)) as connection:
+            connection.execute("vacuum into ?", (str(part),))
+        _check(part)
+        _sync(part)
+        part.rename(target)
+        _sync(target.parent)
+    except apsw.Error as error:
+        raise translated(error) from error
+    except OSError as error:
+        raise DatabaseError(f"{target} cannot be written: {error.strerror}.") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return target.stat().st_size
+
+
+def _check(file: Path) -> None:
+    with closing(connect_bare(file)) as connection:
+        said = connection.execute("pragma integrity_check").get
+        if said != "ok":
+            raise DatabaseError(f"The copy is not sound: {said}.")
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
