@@ -30,6 +30,7 @@ from tsuzuki.crawl.recording import PollJobs
 from tsuzuki.crawl.running import Crawler, CrawlWays
 from tsuzuki.crawl.targeted import Targeted
 from tsuzuki.crawl.tasks import CRAWLS
+from tsuzuki.crawl.writes import CrawlerWrites
 from tsuzuki.db import Database
 from tsuzuki.db.log.archive import archive_months
 from tsuzuki.db.log.partitions import ensure_partitions
@@ -127,7 +128,7 @@ async def open_way(
         outside = await parts.enter_async_context(open_outside(settings, clock=clock, redis=redis))
         conditions = Conditions(pace_of(settings), clock, random.random, bell.ring)
         options = PollOptions(lease=settings.task_lease)
-        cache = _cache(parts, bell, redis)
+        cache = _cache(db, redis)
         poller = Poller(
             db,
             outside.driver,
@@ -147,11 +148,9 @@ async def open_way(
         )
 
 
-def _cache(parts: AsyncExitStack, bell: Bell, redis: "Redis | None") -> Cache:
-    """Shared by all processes where there is a Redis; else each has its own, and the bell tells it of writes."""
-    if redis is not None:
-        return RedisCache(redis, CRAWLER_CACHE)
-    return MemoryCache(bell, CRAWLER_CACHE, parts.enter_context(bell.listen(CRAWLER_CACHE)))
+def _cache(db: Database, redis: "Redis | None") -> Cache:
+    """Shared by all processes where there is a Redis; else each has its own, and the database counts the writes."""
+    return MemoryCache(CrawlerWrites(db)) if redis is None else RedisCache(redis, CRAWLER_CACHE)
 
 
 def _crawler(

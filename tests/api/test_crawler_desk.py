@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.api.people import Town, Visitor
+from tests.app import running_app, settings_for
 from tests.crawl.builders import a_crawling_town, a_dead_letter, a_source_body, made, the_admin
 from tsuzuki.db.queries import parse_queries
 
@@ -79,6 +80,35 @@ async def test_sources_are_kept_until_something_is_written(town, admin):
     assert (await admin.get(f"{SOURCES}?limit=11")).json()["data"][0]["name"] == "Behind"
     await admin.ask("PATCH", f"{SOURCES}/{source}", {"slug": "new"})
     assert await names() == ["Behind", "Behind"]
+
+
+@pytest.mark.parametrize("is_joined_by_redis", [False, True])
+async def test_a_write_through_one_process_is_seen_at_once_through_another(
+    tmp_path, database_url, redis_url, is_joined_by_redis
+):
+    """R53: with a Redis and without one, on both engines."""
+    joined = {"redis_url": redis_url} if is_joined_by_redis else {}
+    folder = tmp_path / "data"
+    async with (
+        a_crawling_town(folder, database_url, **joined) as town,
+        running_app(settings_for(folder, database_url=database_url, **joined)) as client,
+    ):
+        here = await the_admin(town)
+        there = Visitor(client, cookie=await town.session(await town.admin()))
+        source = (await made(here, SOURCES, a_source_body()))["id"]
+        one = f"{SOURCES}/{source}"
+        for round_ in range(5):
+            for path in (SOURCES, one, f"{one}/health"):
+                for visitor in (here, there):
+                    assert (await visitor.get(path)).status == 200
+            writer, reader = (here, there) if round_ % 2 else (there, here)
+            name = f"Name {round_}"
+            assert (await writer.ask("PATCH", one, {"name": name})).status == 200
+            assert (await reader.get(SOURCES)).json()["data"][0]["name"] == name
+            assert (await reader.get(one)).json()["data"]["name"] == name
+            assert (await reader.get(f"{one}/health")).json()["data"]["name"] == name
+        await town.db.with_tx(lambda tx: tx.run(q.rename, id=source, name="Behind"))
+        assert (await here.get(one)).json()["data"]["name"] == "Name 4"  # it was kept, and nobody wrote
 
 
 async def test_health_knows_of_a_job_at_once(admin):

@@ -22,12 +22,6 @@ class Ear:
         """It rings."""
         self._rung.set()
 
-    def heard(self) -> bool:
-        """Whether it has rung since it was last asked; for those who do not wait."""
-        rung = self._rung.is_set()
-        self._rung.clear()
-        return rung
-
     async def wait(self, seconds: float) -> bool:
         """True as soon as it has rung; False when the time has passed."""
         try:

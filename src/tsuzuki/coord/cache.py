@@ -1,7 +1,7 @@
 """Answers kept for a while, in Redis where there is one, else in memory; a write forgets all of them at once.
 
-Everything is forgotten together: a generation is part of every key, so an answer that was being made while a write came
-is kept under the old one and never seen.
+Everything is forgotten together. Writes are counted where every process sees the count, and what was kept under another
+count is not used: an answer that was being made while a write came is kept under the old one and never seen.
 """
 
 import time
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 import structlog
 
-from tsuzuki.coord.bell import Bell, Ear
+from tsuzuki.model.errors import Unavailable
 
 if TYPE_CHECKING:
     from tsuzuki.coord.connecting import Redis
@@ -36,21 +36,33 @@ class Cache(Protocol):
         ...
 
 
-class MemoryCache:
-    """Of this process; the bell tells it of the others' writes."""
+class Writes(Protocol):
+    """How often something was written that answers show, by any process."""
 
-    def __init__(self, bell: Bell, name: str, ear: Ear, *, steady: Callable[[], float] = time.monotonic) -> None:
-        """`ear` listens for `name` for as long as this is used."""
-        self._bell = bell
-        self._name = name
-        self._ear = ear
+    async def count(self) -> int:
+        """Until now."""
+        ...
+
+    async def add(self) -> None:
+        """Once more; Unavailable."""
+        ...
+
+
+class MemoryCache:
+    """Of this process; the count tells it of everyone's writes."""
+
+    def __init__(self, writes: Writes, *, steady: Callable[[], float] = time.monotonic) -> None:
+        self._writes = writes
         self._steady = steady
         self._kept: dict[str, tuple[float, Any]] = {}
+        self._kept_at = 0
+        """The count under which they were made."""
 
     async def fetch(self, kind: Any, key: str, *, seconds: float, make: Callable[[], Awaitable[T]]) -> T:  # noqa: ARG002  nothing is decoded here
         """See `Cache`."""
-        if self._ear.heard():
-            self._kept = {}
+        writes = await self._writes.count()
+        if writes != self._kept_at:
+            self._kept, self._kept_at = {}, writes
         generation = self._kept
         until, answer = generation.get(key, (0.0, None))
         if until <= self._steady():
@@ -64,7 +76,10 @@ class MemoryCache:
     async def forget(self) -> None:
         """See `Cache`."""
         self._kept = {}
-        self._bell.ring(self._name)
+        try:
+            await self._writes.add()
+        except Unavailable as error:
+            _log.warning("cache_unavailable", reason=str(error))  # others see it when their answers' time is over
 
 
 class RedisCache:

@@ -141,6 +141,14 @@ limit :most;
 -- name: count_log
 select count(*) from crawl_log where job_id = :job_id and (cast(:level as text) is null or level = cast(:level as text));
 
+-- name: count_writes
+-- inline: one row at most
+select generation from crawler_generation where id = 1;
+
+-- name: add_write
+insert into crawler_generation (id, generation) values (1, 1)
+on conflict (id) do update set generation = crawler_generation.generation + 1;
+
 -- name: count_by_status
 select status, count(*) as jobs from crawl_job where source_id = :source_id group by status;
 

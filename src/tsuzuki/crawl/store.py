@@ -246,6 +246,19 @@ async def count_log_tx(tx: Tx, job_id: JobId, level: Level | None) -> int:
     return await tx.one(int, q.count_log, job_id=job_id, level=level)
 
 
+# -- kept answers
+
+
+async def count_writes_tx(tx: Tx) -> int:
+    """How often something was written that a kept answer could show."""
+    return await tx.maybe(int, q.count_writes) or 0
+
+
+async def add_write_tx(tx: Tx) -> None:
+    """Once more."""
+    await tx.run(q.add_write)
+
+
 # -- health
 
 
