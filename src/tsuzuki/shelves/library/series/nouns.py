@@ -64,7 +64,7 @@ class ChapterRow(msgspec.Struct, frozen=True):
     """Whether it lies unread in the inbox."""
 
 
-class Release(msgspec.Struct, frozen=True, kw_only=True):
+class Release(msgspec.Struct, frozen=True):
     """A chapter as one group put it on one source."""
 
     id: ReleaseId
