@@ -1,0 +1,213 @@
+"""What a refresh of a chapter list finds goes the way of every installment; and what a shelf has of it is its own."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.api.people import Town, Visitor
+from tests.catalogue.builders import SMALL, a_browsing_town, a_site, counted, got, read_chapter
+from tests.catalogue.sample import Plan, Sample, a_sample
+from tests.crawl.builders import made, the_admin
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.catalogue.store import find_manga_tx
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.ids import ShelfId, WatchId, read_id
+from tsuzuki.model.times import MINUTE
+from tsuzuki.shelves.library.follows.nouns import Wish
+from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
+from tsuzuki.sources.store import ClaimedWatch
+
+_q = parse_queries(
+    "tests",
+    """
+-- name: rests
+select coalesce(suspended_reason, '') from watch where series_source_id = :id;
+-- name: watch_of
+select id from watch where series_source_id = :id;
+""",
+)
+
+
+@pytest.fixture
+async def sample():
+    async with a_sample(SMALL) as sample:
+        yield sample
+
+
+@pytest.fixture
+async def town(tmp_path, database_url, sample):
+    async with a_browsing_town(tmp_path, database_url, sample) as town:
+        yield town
+
+
+async def a_shelf(town: Town, **over: Any) -> tuple[Visitor, ShelfId]:
+    """A reader and the shelf that it reads from."""
+    user = await town.add(**over)
+    resumed = await town.accounts.sessions.resume(await town.session(user), "")
+    assert resumed is not None
+    caller: Caller = resumed.caller
+    return await town.signed_in(user), (await town.accounts.oneself.pick_shelf(caller, None)).id
+
+
+async def follow(town: Town, shelf: ShelfId, series: str) -> None:
+    public_id = read_id(series)
+    assert public_id is not None
+    await town.reading.follows.add(shelf, Wish(series=public_id))
+
+
+async def polled(town: Town, manga_id: int) -> int:
+    """How many releases a poll of it hands to ingest."""
+    watch_id = await town.db.read(lambda tx: tx.one(WatchId, _q.watch_of, id=manga_id))
+    watch = await town.way.poller.lease(watch_id)
+    assert isinstance(watch, ClaimedWatch)
+    found = await town.way.poller.crawl(watch, town.way.outside.driver)
+    assert found is not None
+    return len(found)
+
+
+async def test_followers_hear_of_what_a_refresh_finds_and_not_of_the_back_catalogue(town, sample):
+    """R8: the first list is what there was; R1, I2: what is new afterwards is told once."""
+    site, (reader, shelf) = await a_site(town, sample), await a_shelf(town)
+    manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
+    await follow(town, shelf, manga["series_id"])
+    shown = (await got(reader, f"/manga/{manga['id']}"))["data"]
+    assert shown["in_library"] is True
+    await got(reader, f"/manga/{manga['id']}/chapters")
+    assert (await got(reader, "/inbox"))["data"] == []
+    sample.release(0, "900")
+    await got(reader, f"/manga/{manga['id']}/chapters?refresh=true")
+    chapters = (await got(reader, f"/manga/{manga['id']}/chapters?refresh=true"))["data"]
+    assert chapters[0]["number"] == "900"
+    inbox = (await got(reader, "/inbox"))["data"]
+    assert [entry["chapter"]["number"] for entry in inbox] == ["900"]
+    assert inbox[0]["chapter"]["id"] == chapters[0]["chapter_id"]
+    assert await polled(town, manga["id"]) == 0
+
+
+async def test_what_was_only_looked_at_is_not_polled_until_somebody_follows_it(town, sample):
+    """I5: browsing a catalogue of thousands makes no thousands of polls."""
+    site, (reader, shelf) = await a_site(town, sample), await a_shelf(town)
+    manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
+    await got(reader, f"/manga/{manga['id']}/chapters")
+    assert await town.db.read(lambda tx: tx.one(str, _q.rests, id=manga["id"])) == NOBODY_FOLLOWS
+    assert await town.way.poller.claim(10, {}) == []
+    await follow(town, shelf, manga["series_id"])
+    assert [watch.series_source_id for watch in await town.way.poller.claim(10, {})] == [manga["id"]]
+
+
+async def test_a_poll_makes_a_chapter_list_fresh_too(town, sample):
+    """What it found is stored by ingest; nobody is asked again for it."""
+    site, (reader, _) = await a_site(town, sample), await a_shelf(town)
+    manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
+    await got(reader, f"/manga/{manga}/chapters")
+    town.time.pass_(11 * MINUTE)
+    await polled(town, manga)
+    asked = len(sample.asked)
+    assert (await got(reader, f"/manga/{manga}/chapters"))["meta"]["from_cache"] is True
+    assert len(sample.asked) == asked
+
+
+async def test_what_one_shelf_has_read_is_not_what_another_has(town, sample):
+    """I8; the fields of seed 000's chapters that are a reader's own."""
+    site, (reader, shelf) = await a_site(town, sample), await a_shelf(town)
+    other, _ = await a_shelf(town, tenant_id=town.other_tenant)
+    manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
+    chapter = (await got(reader, f"/manga/{manga}/chapters"))["data"][4]
+    assert (chapter["is_read"], chapter["is_bookmarked"], chapter["last_page_read"]) == (False, False, 0)
+    assert (chapter["last_read_at"], chapter["is_downloaded"]) == (None, False)
+    await read_chapter(town, shelf, chapter["chapter_id"], page=2)
+    for path in (f"/manga/{manga}/chapters", f"/manga/{manga}/chapters?refresh=true"):  # one flight for both
+        mine, theirs = [one["data"][4] for one in await asyncio.gather(got(reader, path), got(other, path))]
+        assert (mine["is_read"], mine["is_bookmarked"], mine["last_page_read"]) == (True, True, 2)
+        assert mine["last_read_at"] is not None
+        assert (theirs["is_read"], theirs["is_bookmarked"], theirs["last_page_read"]) == (False, False, 0)
+
+
+async def test_a_list_that_is_suddenly_empty_deletes_nothing(town, sample):
+    """R28: it is a failure of the source, and what is known stays."""
+    site, (reader, _) = await a_site(town, sample), await a_shelf(town)
+    manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
+    before = await got(reader, f"/manga/{manga}/chapters")
+    sample.plan = Plan(series=12, chapters=0)
+    sample.counts = lambda: [0] * 12
+    after = await got(reader, f"/manga/{manga}/chapters?refresh=true")
+    assert after["data"] == before["data"]
+    assert after["meta"]["stale"] is True
+    assert "lists no chapters" in after["meta"]["error"]
+
+
+async def test_a_series_that_another_source_has_joins_it_while_nothing_hangs_on_its_own(tmp_path, database_url, sample):
+    """By title and author, with its first details; one that somebody follows already stays what it is (I9)."""
+    async with (
+        a_sample(Plan(series=12, chapters=60, is_other=True), "other") as second,
+        a_browsing_town(tmp_path, database_url, sample, second) as town,
+    ):
+        (reader, shelf), sites = await a_shelf(town), [await a_site(town, one) for one in (sample, second)]
+        first, other = [(await got(reader, f"/sources/{site}/popular"))["data"] for site in sites]
+        assert (await counted(town))["series"] == 24
+        await got(reader, f"/manga/{first[0]['id']}")
+        await got(reader, f"/manga/{first[1]['id']}")
+        joined = (await got(reader, f"/manga/{other[0]['id']}"))["data"]
+        assert joined["series_id"] == first[0]["series_id"] != other[0]["series_id"]
+        await follow(town, shelf, other[1]["series_id"])
+        stayed = (await got(reader, f"/manga/{other[1]['id']}"))["data"]
+        assert stayed["series_id"] == other[1]["series_id"] != first[1]["series_id"]
+        assert (await counted(town))["series"] == 23
+
+
+async def test_new_files_of_a_local_folder_appear_without_a_restart(tmp_path, database_url, sample):
+    """By a refresh, by a poll, and by the time that lists are fresh."""
+    library = tmp_path / "library"
+    a_chapter(library, "Series", 1)
+    async with a_browsing_town(tmp_path / "data", database_url, sample) as town:
+        reader, shelf = await a_shelf(town)
+        body: dict[str, Any] = {"name": "Mine", "slug": "mine", "baseurl": "local:", "extensionid": "tsuzuki.local"}
+        body |= {"config": {"folder": str(library)}}
+        site = (await made(await the_admin(town), "/admin/crawler/sources", body))["id"]
+        manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
+        await follow(town, shelf, manga["series_id"])
+        chapters = f"/manga/{manga['id']}/chapters"
+        assert [one["number"] for one in (await got(reader, chapters))["data"]] == ["1"]
+        a_chapter(library, "Series", 2)
+        a_chapter(library, "Another", 1)
+        assert [one["number"] for one in (await got(reader, chapters))["data"]] == ["1"]
+        assert [one["number"] for one in (await got(reader, f"{chapters}?refresh=true"))["data"]] == ["2", "1"]
+        listed = (await got(reader, f"/sources/{site}/popular?refresh=true"))["data"]
+        assert [one["title"] for one in listed] == ["Another", "Series"]
+        assert [one["chapter"]["number"] for one in (await got(reader, "/inbox"))["data"]] == ["2"]
+        a_chapter(library, "Series", 3)
+        assert await polled(town, manga["id"]) == 1
+        a_chapter(library, "Series", 4)
+        town.time.pass_(11 * MINUTE)
+        numbers = [one["number"] for one in (await got(reader, chapters))["data"]]
+        assert numbers[0] == "4"
+        pages = (await got(reader, f"/chapters/{(await got(reader, chapters))['data'][0]['id']}/pages"))["data"]
+        assert len(pages) == 2
+
+
+def a_chapter(library, series: str, number: int) -> None:
+    folder = library / series / f"Chapter {number}"
+    folder.mkdir(parents=True)
+    for page in (1, 2):
+        (folder / f"{page}.png").touch()
+
+
+async def test_details_are_kept_by_the_series_source_and_the_series(town, sample):
+    """Seed 000: the round trip of a series, by its own row."""
+    site, (reader, _) = await a_site(town, sample), await a_shelf(town)
+    listed = (await got(reader, f"/sources/{site}/popular"))["data"][4]
+    await got(reader, f"/manga/{listed['id']}")
+    row = await town.db.read(lambda tx: find_manga_tx(tx, listed["id"], None))
+    assert row is not None
+    told = {name: value for name, value in msgspec.structs.asdict(row).items() if name in listed}
+    assert told | {"source_id": site} == told
+    assert (row.source_key, row.author, row.description) == ("tale-4", "Author 4", "About 4.")
+    assert (row.is_initialized, row.status, row.genres) == (True, 1, ["Drama", "Travel"])
+
+
+def test_the_sample_has_what_it_promises():
+    plan = Plan()
+    sample = Sample(plan)
+    assert (len(sample.counts()), sum(sample.counts())) == (300, 20_000)
