@@ -109,7 +109,8 @@ async def a_publisher(handler: Handler | None = None) -> AsyncIterator[Publisher
 @asynccontextmanager
 async def a_poller(db: Database, clock: Clock, *, lease: Millis = LEASE, **options: Any) -> AsyncIterator[Poller]:
     pool = ParsePool(PoolOptions(processes=1))
-    conditions = Conditions(PACE, clock, lambda: 0.5, options.pop("ring", lambda *_: None))
+    dice = options.pop("dice", lambda: 0.0)  # nothing is spread unless a test wants it
+    conditions = Conditions(PACE, clock, dice, options.pop("ring", lambda *_: None))
     async with a_client(repeats=0) as client:
         registry = Registry([("a test", Plain())])
         yield Poller(

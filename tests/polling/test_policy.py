@@ -9,6 +9,7 @@ from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.policy import (
     COLD,
     HOT,
+    SPREAD,
     WARM,
     Answered,
     Failed,
@@ -137,6 +138,18 @@ def test_a_plan_slows_and_a_wish_speeds():
     slow = Watched(kind="feed", last_release_at=None, wished_interval=wish, poll_floor=Millis(HOUR))
     assert wait(slow, Answered()) == HOUR
     assert "plan" in next_look(slow, Answered(), PACE, NOON).why
+
+
+@given(
+    outcome=st.sampled_from([Answered(), Answered(fresh_for=Millis(47 * HOUR)), Failed(1), Failed(3), Failed(100)]),
+    dice=st.floats(0, 1, exclude_max=True),
+)
+def test_what_was_polled_together_is_spread_later_and_never_sooner_or_beyond_the_ceiling(outcome, dice):
+    plain, spread = (next_look(FEED, outcome, PACE, NOON, dice=each) for each in (0.0, dice))
+    assert plain.at is not None
+    assert spread.at is not None
+    assert plain.at <= spread.at <= min(plain.at + (plain.at - NOON) * SPREAD, NOON + PACE.ceiling)
+    assert (plain.why, plain.priority) == (spread.why, spread.priority)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 
 import pytest
 
@@ -16,6 +17,7 @@ from tsuzuki.ingest.housekeeping import forget_tombstones
 from tsuzuki.ingest.tasks import ITEMS
 from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import DAY, HOUR, Millis
+from tsuzuki.polling.policy import SPREAD
 from tsuzuki.polling.service import Polled
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
@@ -90,6 +92,42 @@ async def test_rel_19i_a_refresh_before_the_create_commits_is_no_error(db):
             assert asked in {0, 1}
             await poller.ask_refresh(watch)
         assert len(await poller.claim(10, {})) == 2  # of one host
+
+
+async def test_rel_39_no_restart_makes_a_poll_come_early(db, publisher):
+    """Ten processes one after the other, each as new as the first."""
+    clock = Clock()
+    watch = await stored_watch(db, await stored_feed(db, f"{publisher.url}/feed"), host="127.0.0.1")
+    publisher.response = answer(200, a_feed("1"), etag='"a"')
+    async with a_poller(db, clock, dice=lambda: 0.9) as poller:
+        await poll_one(poller)
+    due = (await state(db, watch)).next_check_at
+    for number in range(10):
+        clock.now = Millis(NOON + (due - NOON) * number // 10)
+        async with a_poller(db, clock, dice=lambda: 0.1) as poller:
+            assert await poll_due(poller) == []
+    clock.now = due
+    async with a_poller(db, clock) as poller:
+        assert len(await poll_due(poller)) == 1
+    assert ["if-none-match" in request for request in publisher.requests] == [False, True]
+
+
+async def test_rel_39b_what_is_caught_up_in_one_moment_is_not_due_in_one_moment_again(db, publisher):
+    """Three days away, then all at once: afterwards they are spread over a part of their interval."""
+    clock = Clock(Millis(NOON + 3 * DAY))
+    publisher.response = answer(200, a_feed("1"))
+    watches = [
+        await stored_watch(db, await stored_feed(db, f"{publisher.url}/{n}"), host=f"h{n}", next_check_at=NOON)
+        for n in range(30)
+    ]
+    async with a_poller(db, clock, dice=random.Random(1).random) as poller:
+        for _ in range(3):
+            assert len(await poll_due(poller)) == 10
+        assert await poll_due(poller) == []
+    waits = [(await state(db, watch)).next_check_at - clock.now for watch in watches]
+    assert len(set(waits)) == 30
+    assert min(waits) >= PACE.interval
+    assert PACE.interval * SPREAD / 2 < max(waits) - min(waits) <= PACE.interval * SPREAD
 
 
 async def moving(db, clock, handler, polls, every=12 * HOUR):

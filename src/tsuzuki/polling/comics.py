@@ -73,7 +73,7 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
 
     async def _save(self, found: Sequence[ReleaseFound]) -> None:
         now = self._clock()
-        look = next_look(self._watched, Answered(), self._pace, now)
+        look = next_look(self._watched, Answered(), self._pace, now, dice=self._dice())
         answer = Answer(
             next_check_at=look.at if look.at is not None else Millis(now + self._pace.ceiling),
             why=look.why,

@@ -144,7 +144,7 @@ class FeedPoll(Poll[int]):
         cache_control, expires_at = self._freshness(outcome, now)
         wait = retry_after(outcome.retry_after, now, ceiling=self._pace.ceiling)
         fresh_for = None if expires_at is None else Millis(max(0, expires_at - now))
-        look = next_look(self._watched, Answered(wait, fresh_for), self._pace, now)
+        look = next_look(self._watched, Answered(wait, fresh_for), self._pace, now, dice=self._dice())
         assert look.at is not None
         return Answer(
             next_check_at=look.at,

@@ -1,4 +1,4 @@
-"""When to look at a watch again, and why. Pure: the clock is an argument.
+"""When to look at a watch again, and why. Pure: the clock and the dice are arguments.
 
 A learned rhythm may replace `next_look` one day; it gets the same values and owes the same answer.
 """
@@ -24,6 +24,8 @@ BREAKER_REST = DAY
 BACKOFF_BASE = 1.8
 LARGEST_EXPONENT = 40
 FULL_FETCH_EVERY = Millis(7 * DAY)
+SPREAD = 0.05
+"""A delay is lengthened by up to this share, so that what was polled together is not polled together for ever."""
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -70,18 +72,23 @@ class Look(msgspec.Struct, frozen=True):
     why: str
 
 
-def next_look(watched: Watched, outcome: Answered | Failed, pace: Pace, now: Millis) -> Look:
-    """When this watch is due again."""
+def next_look(watched: Watched, outcome: Answered | Failed, pace: Pace, now: Millis, *, dice: float = 0.0) -> Look:
+    """When this watch is due again; `dice` in [0, 1) spreads it."""
     resting = resting_priority(watched, now)
     interval, reason = interval_of(watched, resting, pace)
     bounds = Pace(interval, pace.ceiling)
     if isinstance(outcome, Failed):
         delay, why = failure_delay(watched.kind, outcome, bounds)
-        return Look(Millis(now + delay), demoted(resting), why)
+        return Look(Millis(now + spread(delay, bounds, dice)), demoted(resting), why)
     if watched.fetch_once:
         return Look(None, resting, "the source says that this is complete")
     wait, told = success_delay(outcome, bounds)
-    return Look(Millis(now + wait), resting, told or reason)
+    return Look(Millis(now + spread(wait, bounds, dice)), resting, told or reason)
+
+
+def spread(delay: Millis, pace: Pace, dice: float) -> Millis:
+    """A little longer, within the ceiling: never sooner than was promised."""
+    return Millis(max(delay, int(min(delay * (1 + SPREAD * dice), pace.ceiling))))
 
 
 def resting_priority(watched: Watched, now: Millis) -> Priority:

@@ -31,7 +31,9 @@ class Poll(ABC, Generic[Outcome]):
         self._db = db
         self._driver = driver
         self._watch = watch
+        self._conditions = conditions
         self._pace = conditions.pace
+        self._dice = conditions.dice
         self._clock = conditions.clock
         self._ring = conditions.ring
 
@@ -42,7 +44,9 @@ class Poll(ABC, Generic[Outcome]):
         except SourceError as error:
             now = self._clock()
             gone_since = self._gone_since
-            failure = after_failure(self._watched, self._watch, error, gone_since=gone_since, pace=self._pace, now=now)
+            failure = after_failure(
+                self._watched, self._watch, error, gone_since=gone_since, conditions=self._conditions, now=now
+            )
             await self._write(lambda tx: self._save_failure_tx(tx, failure, now))
             raise
 

@@ -78,11 +78,18 @@ def is_believed(moved: Moved, now: Millis) -> bool:
 
 
 def after_failure(
-    watched: Watched, watch: ClaimedWatch, error: SourceError, *, gone_since: Millis | None, pace: Pace, now: Millis
+    watched: Watched,
+    watch: ClaimedWatch,
+    error: SourceError,
+    *,
+    gone_since: Millis | None,
+    conditions: Conditions,
+    now: Millis,
 ) -> Failure:
     """What to write after a failed poll. REL-33: a 410 suspends once a second one a day later confirms it."""
+    pace = conditions.pace
     wait = None if error.retry_after is None else Millis(min(error.retry_after, pace.ceiling))
-    look = next_look(watched, Failed(watch.consecutive_failures + 1, wait), pace, now)
+    look = next_look(watched, Failed(watch.consecutive_failures + 1, wait), pace, now, dice=conditions.dice())
     gone = isinstance(error, Gone)
     confirmed = gone and gone_since is not None and now - gone_since >= CONFIRM_GONE_AFTER - NEARLY
     if gone and not confirmed:
