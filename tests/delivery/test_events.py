@@ -13,7 +13,7 @@ from tests.delivery.builders import a_followed_feed, a_reader, entry_ids, publis
 from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.events.news import EVENTS_BELL, Arrived, CountsChanged, JobChanged, NewEvent, WatchChanged
+from tsuzuki.delivery.events.news import EVENTS_BELL, Arrived, CountsChanged, NewEvent, WatchChanged
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.events.store import (
     Cursor,
@@ -28,7 +28,7 @@ from tsuzuki.delivery.housekeeping import KEPT_EVENTS, prune
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.store import mark_entries_tx
 
-INSERT = "insert into event (shelf_id, kind, payload, created_at) values ($1, 'job', $2, 0)"
+INSERT = "insert into event (shelf_id, kind, payload, created_at) values ($1, 'feed', $2, 0)"
 LATER = Millis(NOON + KEPT_EVENTS + 1)
 
 q = parse_queries(
@@ -42,12 +42,12 @@ update event set txid = txid + 1000000;
 )
 
 
-def a_job(number: object) -> JobChanged:
-    return JobChanged(id=str(number), status="done")
+def a_change(number: object) -> WatchChanged:
+    return WatchChanged(kind="item", id=str(number), name="A feed", is_broken=True)
 
 
 async def write(db, shelf, *numbers, now=NOON):
-    events = [NewEvent(shelf, a_job(number)) for number in numbers]
+    events = [NewEvent(shelf, a_change(number)) for number in numbers]
     await db.with_tx(lambda tx: add_events_tx(tx, events, now))
 
 
@@ -78,7 +78,7 @@ async def test_events_are_read_in_order_and_from_where_one_left_off(db):
 async def test_an_event_that_is_committed_late_is_neither_missed_nor_told_out_of_order(db, database_url):
     shelf = await stored_shelf(db)
     slow, quick = [await asyncpg.connect(database_url) for _ in range(2)]
-    payload = [msgspec.json.encode(a_job(name)).decode() for name in ("slow", "quick")]
+    payload = [msgspec.json.encode(a_change(name)).decode() for name in ("slow", "quick")]
     begun = slow.transaction()
     await begun.start()
     await slow.execute(INSERT, shelf, payload[0])
@@ -113,9 +113,9 @@ async def test_a_transaction_that_took_its_ids_early_and_writes_late_is_waited_f
     await begun.start()
     await slow.execute(INSERT, shelf, "{}")
     late_id = await slow.fetchval("select nextval(pg_get_serial_sequence('event', 'id'))")
-    await quick.execute(INSERT, shelf, msgspec.json.encode(a_job("quick")).decode())
-    row = "insert into event (id, shelf_id, kind, payload, created_at) values ($1, $2, 'job', $3, 0)"
-    await slow.execute(row, late_id, shelf, msgspec.json.encode(a_job("late")).decode())
+    await quick.execute(INSERT, shelf, msgspec.json.encode(a_change("quick")).decode())
+    row = "insert into event (id, shelf_id, kind, payload, created_at) values ($1, $2, 'feed', $3, 0)"
+    await slow.execute(row, late_id, shelf, msgspec.json.encode(a_change("late")).decode())
     assert await read_on(db, shelf) == []
     await begun.rollback()
     assert numbers_of(await read_on(db, shelf)) == ["quick"]
@@ -130,10 +130,10 @@ async def test_readers_who_come_and_go_among_overlapping_writers_see_everything_
         for count in range(each):
 
             async def work(tx: Tx, name=f"{number}.{count}") -> None:
-                await add_events_tx(tx, [NewEvent(shelf, a_job(f"{name} a"))], NOON)
+                await add_events_tx(tx, [NewEvent(shelf, a_change(f"{name} a"))], NOON)
                 for _ in range(dice.choice((0, 0, 25))):
                     await tx.many(int, q.touch, now=NOON)
-                await add_events_tx(tx, [NewEvent(shelf, a_job(f"{name} b"))], NOON)
+                await add_events_tx(tx, [NewEvent(shelf, a_change(f"{name} b"))], NOON)
 
             await db.with_tx(work)
 
@@ -331,7 +331,7 @@ async def test_a_shelf_hears_only_its_own(db):
         bell.ring(*(await publish(db, feed, "a")).bells)
         await write(db, other, "ours")
         bell.ring(EVENTS_BELL)
-        assert [told.kind for told in await some(stream, 1)] == ["job"]
+        assert [told.kind for told in await some(stream, 1)] == ["feed"]
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,6 @@ async def test_a_shelf_hears_only_its_own(db):
         (Arrived(kind="item", id="a", name="b"), "entry"),
         (CountsChanged(), "counts"),
         (WatchChanged(kind="item", id="a", name="b", is_broken=True), "feed"),
-        (JobChanged(id="a", status="done"), "job"),
     ],
 )
 def test_each_kind_of_news_has_its_name(news, kind):

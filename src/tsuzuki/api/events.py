@@ -27,7 +27,7 @@ _STILL_HERE = b": still here\n\n"
 async def follow_events(
     *, query: ShelfQuery, caller: Caller, request: Request, oneself: Oneself, events: Events
 ) -> StreamingResponse:
-    """A `text/event-stream` of `entry`, `counts`, `feed` and `job` events.
+    """A `text/event-stream` of `entry`, `counts` and `feed` events.
 
     `Last-Event-ID` resumes without a gap; where that is no longer possible, the first `counts` says `missed`.
     """

@@ -8,7 +8,7 @@ from tsuzuki.model.ids import ShelfId
 
 EVENTS_BELL = "events"
 
-EventKind = Literal["entry", "counts", "feed", "job"]
+EventKind = Literal["entry", "counts", "feed"]
 
 
 class Arrived(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -42,20 +42,12 @@ class WatchChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     reason: str = ""
 
 
-class JobChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """`job`: a crawl job moved on."""
-
-    id: str
-    status: str
-
-
-News = Arrived | CountsChanged | WatchChanged | JobChanged
+News = Arrived | CountsChanged | WatchChanged
 
 _KINDS: dict[type[News], EventKind] = {
     Arrived: "entry",
     CountsChanged: "counts",
     WatchChanged: "feed",
-    JobChanged: "job",
 }
 
 

@@ -696,7 +696,7 @@ create table event (
   -- ended. What Last-Event-ID names is (txid, id).
   txid bigint not null default (pg_current_xact_id()::text::bigint),
   shelf_id bigint not null references shelf (id) on delete cascade,
-  kind text not null check (kind in ('entry', 'counts', 'feed', 'job')),
+  kind text not null check (kind in ('entry', 'counts', 'feed')),
   payload text not null,
   created_at bigint not null
 );

@@ -671,7 +671,7 @@ create table event (
   id integer primary key autoincrement,  -- never used twice
   txid integer not null default 0,  -- there is one writer: ids are committed in their order
   shelf_id integer not null references shelf (id) on delete cascade,
-  kind text not null check (kind in ('entry', 'counts', 'feed', 'job')),
+  kind text not null check (kind in ('entry', 'counts', 'feed')),
   payload text not null,
   created_at integer not null
 ) strict;
