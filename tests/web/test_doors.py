@@ -49,7 +49,7 @@ async def test_the_first_visit_leads_from_the_front_page_to_a_signed_in_administ
             done = await guest.send("/setup", typed)
             assert (done.status, done.headers["location"]) == (303, "/")
             assert "HttpOnly; SameSite=Lax" in done.headers["set-cookie"]
-            assert "You are signed in as me." in (await guest.see("/")).text
+            assert "<span>me</span>" in (await guest.see("/")).text
             caller = await caller_of(town, guest)
             assert caller is not None
             assert caller.role == "admin"

@@ -10,6 +10,7 @@ from tsuzuki.web.account.page import account_page
 from tsuzuki.web.account.password import password_page
 from tsuzuki.web.account.tokens import token_pages
 from tsuzuki.web.api_docs import Json, docs_page
+from tsuzuki.web.article.page import article_page
 from tsuzuki.web.doors.invite import invite_page
 from tsuzuki.web.doors.provider import provider_page
 from tsuzuki.web.doors.setup import setup_page
@@ -17,6 +18,10 @@ from tsuzuki.web.doors.sign_in import sign_in_page
 from tsuzuki.web.doors.sign_out import sign_out_page
 from tsuzuki.web.errors import error_page
 from tsuzuki.web.home import home_page
+from tsuzuki.web.inbox.marking import marking_pages
+from tsuzuki.web.inbox.page import states_page
+from tsuzuki.web.offline import offline_pages
+from tsuzuki.web.settings import settings_page
 from tsuzuki.web.site import Site
 
 
@@ -31,11 +36,16 @@ def build_web(site: Site, document: Json) -> Web:
     """Every page; a new one is added here."""
     resources = (
         home_page(site),
+        states_page(site),
+        article_page(site),
+        *marking_pages(site),
         setup_page(site),
         sign_in_page(site),
         provider_page(site),
         invite_page(site),
         sign_out_page(site),
+        settings_page(site),
+        *offline_pages(site.pages),
         account_page(site),
         password_page(site),
         *device_pages(site),

@@ -74,14 +74,14 @@ async def fill(request: Request, act: Act, show: Show, *, rules: Rules) -> Respo
         return await show(_sheet_of(error, form, rules))
 
 
-async def read_form(request: Request) -> Form:
+async def read_form(request: Request, *, most: int = MOST_FIELDS) -> Form:
     """The fields of a posted form; Invalid for anything else."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != MEDIA_TYPE:
         raise Invalid(say("trouble.form"))
     body = await read_body(request.scope, request.receive)
     try:
-        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=most)
     except ValueError:  # bytes that no browser leaves bare, bad UTF-8, or too many fields
         raise Invalid(say("trouble.form")) from None
     fields: dict[str, tuple[str, ...]] = {}

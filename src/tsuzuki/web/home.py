@@ -1,23 +1,26 @@
-"""The first page: what this server is and where to go from here."""
+"""The first page: the inbox of who is signed in; for everyone else, what this server is and where to go from here."""
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.web.forms import BLANK
+from tsuzuki.web.inbox.page import show_inbox
 from tsuzuki.web.site import Site
 
 _ENGINES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 
 
 def home_page(site: Site) -> Resource:
-    """`/`: greets who is signed in, leads everyone else to signing in, and the very first to setting up."""
+    """`/`: leads strangers to signing in, and the very first to setting up."""
     engine = _ENGINES[site.accounts.ground.db.engine]
+    inbox = show_inbox(site)
 
     async def show_home(request: Request) -> Response:
         caller = await site.visitor(request)
-        is_new = caller is None and await site.accounts.setup.is_needed()
-        visitor = None if caller is None else caller.username
-        return site.pages.private("home.html", BLANK, engine=engine, visitor=visitor, is_new=is_new)
+        if caller is not None:
+            return await inbox(request, caller)
+        is_new = await site.accounts.setup.is_needed()
+        return site.pages.private("home.html", BLANK, engine=engine, visitor=None, is_new=is_new)
 
     return page("/", show_home)

@@ -3,13 +3,16 @@
 from importlib.resources import files
 from typing import Any
 
+import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from tsuzuki.edge.assets import Assets
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.web.forms import Sheet
-from tsuzuki.web.messages import say
+from tsuzuki.web.links import chapter_path, cover_path, item_path, series_path, tile_of
+from tsuzuki.web.messages import MESSAGES, say, say_many
+from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING
 
 _OURS = "no-cache"
 _NOBODY_ELSES = "no-store"
@@ -28,7 +31,22 @@ class Pages:
             lstrip_blocks=True,
             auto_reload=False,
         )
-        self._templates.globals.update(asset=self.assets.url, version=version, say=say, moment=moment)
+        self._templates.globals.update(
+            asset=self.assets.url,
+            version=version,
+            say=say,
+            say_many=say_many,
+            moment=moment,
+            iso=iso,
+            places={"reading": READING, "managing": MANAGING, "running": RUNNING, "bar": BAR},
+            scripts=[self.assets.url(name) for name in self.assets.names("js/") if name != "js/app.js"],
+            said_by_scripts=_said_by_scripts(),
+            item_path=item_path,
+            chapter_path=chapter_path,
+            series_path=series_path,
+            cover_path=cover_path,
+            tile_of=tile_of,
+        )
 
     def render(
         self, template: str, *, status: int = 200, headers: dict[str, str] | None = None, **values: Any
@@ -41,6 +59,11 @@ class Pages:
         """A page with a form, or with what is one person's own: no cache keeps it, not even the browser's."""
         headers = {**sheet.headers, "cache-control": _NOBODY_ELSES}
         return self.render(template, status=sheet.status, headers=headers, sheet=sheet, **values)
+
+
+def _said_by_scripts() -> str:
+    texts = {key: text for key, text in MESSAGES.items() if key.startswith(("js.", "time."))}
+    return msgspec.json.encode(texts).decode()
 
 
 def moment(at: Millis) -> str:

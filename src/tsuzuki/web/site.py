@@ -1,6 +1,7 @@
 """What the pages stand on, and who looks at them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -10,9 +11,10 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.edge.auth import Callers, bearer_of
-from tsuzuki.edge.csrf import refuse_cross_site
+from tsuzuki.edge.csrf import SAFE_METHODS, refuse_cross_site
 from tsuzuki.edge.oidc import OidcDoor
 from tsuzuki.edge.routing import Handler
+from tsuzuki.model.errors import Forbidden
 from tsuzuki.web.forms import see
 from tsuzuki.web.rendering import Pages
 
@@ -20,33 +22,61 @@ SIGN_IN = "/sign-in"
 ACCOUNT = "/account"
 SETUP = "/setup"
 
+T = TypeVar("T")
+
 Owned = Callable[[Request, Caller], Awaitable[Response]]
 """A handler for someone who is signed in."""
 
 
 class Site(msgspec.Struct, frozen=True):
-    """The templates, the services of accounts, and the two ways to come in."""
+    """The templates, the services, and the two ways to come in."""
 
     pages: Pages
     accounts: Accounts
     callers: Callers
     oidc: OidcDoor
+    parts: Mapping[type, object] = {}
+
+    def part(self, kind: type[T]) -> T:
+        """The service of this type. Pages ask when they are built: a missing one stops the start, not a reader."""
+        found = self.parts[kind]
+        assert isinstance(found, kind)
+        return found
 
     async def visitor(self, request: Request) -> Caller | None:
         """Whoever holds the cookie's session. A token opens no page: pages do more than its scopes may say."""
         return None if bearer_of(request) is not None else await self.callers.of(request)
 
-    def signed_in(self, handler: Owned, back: str) -> Handler:
-        """For people who are signed in; everyone else signs in first, and comes back to `back`."""
+    def signed_in(self, handler: Owned, back: str | None = None) -> Handler:
+        """For people who are signed in; everyone else signs in first, and comes back to `back`, else to the page."""
 
         async def ask(request: Request) -> Response:
             refuse_cross_site(request)
             caller = await self.visitor(request)
-            return await handler(request, caller) if caller is not None else see(with_query(SIGN_IN, next=back))
+            if caller is None:
+                return see(with_query(SIGN_IN, next=_here(request) if back is None else back))
+            return await handler(request, caller)
 
         return ask
+
+    def operator(self, handler: Owned, back: str | None = None) -> Handler:
+        """For administrators; other people are refused."""
+
+        async def ask(request: Request, caller: Caller) -> Response:
+            if not caller.may("admin"):
+                raise Forbidden("This page is for administrators.")
+            return await handler(request, caller)
+
+        return self.signed_in(ask, back)
 
 
 def with_query(path: str, **values: str) -> str:
     """The path with these values behind its `?`."""
     return f"{path}?{urlencode(values)}"
+
+
+def _here(request: Request) -> str:
+    """Where a reader wanted to go; what was posted is not posted again."""
+    if request.method not in SAFE_METHODS:
+        return "/"
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")

@@ -12,6 +12,7 @@ from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.web.forms import BLANK, Sheet
+from tsuzuki.web.frame import framing_of
 from tsuzuki.web.messages import said
 from tsuzuki.web.site import ACCOUNT, Site
 
@@ -50,20 +51,21 @@ def account_page(site: Site) -> Resource:
     async def show_mine(request: Request, caller: Caller) -> Response:
         asked = request.query_params
         notes = Notes(done=said("done", asked.get("done")), reason=said("reason", asked.get("reason")))
-        return await show_account(site, caller, notes)
+        return await show_account(site, request, caller, notes)
 
     return page(ACCOUNT, site.signed_in(show_mine, ACCOUNT))
 
 
-async def show_account(site: Site, caller: Caller, notes: Notes) -> Response:
+async def show_account(site: Site, request: Request, caller: Caller, notes: Notes) -> Response:
     """The whole page, with these notes on it."""
     accounts = site.accounts
     now = accounts.ground.clock()
     wrong = notes.password if notes.password != BLANK else notes.token
-    return site.pages.private(
+    framing = framing_of(site)
+    return framing.show(
+        await framing.frame(request, caller, "account"),
         "account.html",
         wrong,
-        visitor=caller.username,
         me=await accounts.oneself.look(caller),
         devices=[_device(one, caller) for one in await accounts.sessions.list(caller)],
         tokens=[_token(one, now) for one in await accounts.tokens.list(caller)],

@@ -15,7 +15,7 @@ def password_page(site: Site) -> Resource:
 
     async def change(request: Request, caller: Caller) -> Response:
         async def show(sheet: Sheet) -> Response:
-            return await show_account(site, caller, Notes(password=sheet))
+            return await show_account(site, request, caller, Notes(password=sheet))
 
         async def act(form: Form) -> Response:
             new = must_match(form, "new_password", "repeat")

@@ -8,7 +8,8 @@ from tsuzuki.accounts.tokens import Wish, read_scopes
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.web.account.page import Notes, show_account
-from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
+from tsuzuki.web.forms import Form, Rules, Sheet, fill, problem, see
+from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.messages import say
 from tsuzuki.web.site import ACCOUNT, Site, with_query
@@ -21,15 +22,17 @@ _RULES = Rules(keep=("name", "scopes", "life"))
 
 def token_pages(site: Site) -> tuple[Resource, ...]:
     """What the form and the buttons of the tokens post to."""
+    framing = framing_of(site)
 
     async def make(request: Request, caller: Caller) -> Response:
         async def show(sheet: Sheet) -> Response:
-            return await show_account(site, caller, Notes(token=sheet))
+            return await show_account(site, request, caller, Notes(token=sheet))
 
         async def act(form: Form) -> Response:
             made = await site.accounts.tokens.make(caller, _wish(form, site.accounts.ground.clock()))
             # No redirect: what is shown once has no address to be found at again.
-            return site.pages.private("token.html", BLANK, visitor=caller.username, name=made.token.name, key=made.key)
+            frame = await framing.frame(request, caller, "account")
+            return framing.show(frame, "token.html", name=made.token.name, key=made.key)
 
         return await fill(request, act, show, rules=_RULES)
 

@@ -1,0 +1,1 @@
+"""One article, for reading."""

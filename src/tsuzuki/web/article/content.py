@@ -1,0 +1,79 @@
+"""What is shown of an article: its sanitised markup, prepared for our page and nothing but our page.
+
+The policy lets a page load nothing from elsewhere: no third party hears what somebody reads. So pictures and media of
+other sites become links to them, unless this server brings them.
+"""
+
+import re
+from collections.abc import Callable
+from html import escape
+
+from markupsafe import Markup
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from tsuzuki.connectors.html.safe import SafeHtml
+from tsuzuki.web.messages import say
+
+Picture = Callable[[str], str | None]
+"""Where our server brings a picture of another site from; None when it does not."""
+
+_OWN = re.compile(r"/(?!/)")
+_MEDIA = {"audio": "article.audio", "video": "article.video"}
+
+
+def nowhere(_: str) -> str | None:
+    """No picture of other sites is brought."""
+    return None
+
+
+def prepare(content: SafeHtml, picture: Picture = nowhere) -> Markup:
+    """The markup as the page shows it: links open elsewhere, headings stand below the page's, nothing is fetched."""
+    tree = LexborHTMLParser(content, is_fragment=True)
+    for node in tree.css("picture > source"):
+        node.decompose()
+    for node in tree.css("img"):
+        _picture(node, picture)
+    for node in tree.css("audio, video"):
+        source = node.attributes.get("src") or _first_source(node)
+        _replace(node, _link(source, say(_MEDIA[str(node.tag)])))
+    for node in tree.css("a"):
+        node.attrs["target"] = "_blank"
+        node.attrs["rel"] = "noopener noreferrer nofollow"
+    return Markup(_lowered(tree.html or ""))  # noqa: S704  SafeHtml went through the sanitiser (I7); what is put in is escaped
+
+
+def _picture(node: LexborNode, picture: Picture) -> None:
+    source = node.attributes.get("src") or ""
+    brought = source if _OWN.match(source) or source.startswith("data:image/") else picture(source)
+    if brought is None:
+        _replace(node, _link(source, node.attributes.get("alt") or say("article.picture")))
+        return
+    node.attrs["src"] = brought
+    for name in ("srcset", "sizes"):
+        if name in node.attributes:
+            del node.attrs[name]
+
+
+def _first_source(node: LexborNode) -> str:
+    found = node.css_first("source")
+    return (found.attributes.get("src") or "") if found is not None else ""
+
+
+def _link(address: str, words: str) -> str:
+    label = escape(words.strip()) or escape(say("article.picture"))
+    if not address.startswith(("http://", "https://")):
+        return f"<span>{label}</span>"
+    return f'<a href="{escape(address, quote=True)}">{label}</a>'
+
+
+def _replace(node: LexborNode, markup: str) -> None:
+    fresh = LexborHTMLParser(markup, is_fragment=True).root
+    if fresh is None:
+        node.decompose()
+    else:
+        node.replace_with(fresh)
+
+
+def _lowered(html: str) -> str:
+    """The page's title is its only h1."""
+    return re.sub(r"<(/?)h1\b", r"<\1h2", html)

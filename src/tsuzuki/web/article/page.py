@@ -1,0 +1,131 @@
+"""`/items/{id}`: the article, and its neighbours in the list from which it was opened."""
+
+from collections.abc import Sequence
+
+import msgspec
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.connectors.html.safe import SafeHtml
+from tsuzuki.delivery.timeline.nouns import Line
+from tsuzuki.delivery.timeline.service import Timeline
+from tsuzuki.edge.routing import Resource, page
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.ids import ItemId, show_id
+from tsuzuki.model.pages import Cursor
+from tsuzuki.polling.articles.service import Articles
+from tsuzuki.shelves.entries.nouns import ShelfItem
+from tsuzuki.shelves.entries.service import Entries
+from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.web.article.content import prepare
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.inbox.rows import chapter_name
+from tsuzuki.web.inbox.view import read_view
+from tsuzuki.web.links import chapter_path, item_path
+from tsuzuki.web.messages import say
+from tsuzuki.web.site import Site
+
+_MEGABYTE = 1_000_000
+_MOST_DIGITS = 18
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A neighbour."""
+
+    title: str
+    path: str
+
+
+class Medium(msgspec.Struct, frozen=True):
+    """A file that belongs to the article."""
+
+    kind: str
+    icon: str
+    url: str
+    title: str
+    megabytes: str | None
+
+
+class Text(msgspec.Struct, frozen=True):
+    """What is read: the feed's text or the page's."""
+
+    content: Markup
+    is_full: bool = False
+    error: str | None = None
+
+
+def article_page(site: Site) -> Resource:
+    """The page of an article."""
+    framing = framing_of(site)
+    entries, timeline, articles = site.part(Entries), site.part(Timeline), site.part(Articles)
+    feeds = site.part(Subscriptions)
+
+    async def show_article(request: Request, caller: Caller) -> Response:
+        view = read_view(request.query_params)
+        frame = await framing.frame(request, caller, view.place)
+        item = await entries.get(frame.shelf.id, _number(request.path_params["item_id"]))
+        feed = await feeds.get(frame.shelf.id, item.feed_id)
+        if view.show == "unread" and view.since is None:
+            view = msgspec.structs.replace(view, since=frame.now)  # what is read from here on stays a neighbour
+        near = await timeline.neighbours(frame.shelf.id, view.wanted, Cursor(item.sort_at, item.entry_id))
+        query = view.fields | ({} if view.since is None else {"since": str(view.since)})
+        return framing.show(
+            frame,
+            "article.html",
+            item=item,
+            feed=feed,
+            feed_id=show_id(feed.public_id),
+            text=await _text(articles, item, request.query_params.get("text")),
+            media=[_medium(one) for one in item.enclosures],
+            newer=_step(near.newer, query),
+            older=_step(near.older, query),
+            view=view,
+            here=item_path(item.id, **query),
+            query=query,
+        )
+
+    return page("/items/{item_id}", site.signed_in(show_article))
+
+
+async def _text(articles: Articles, item: ShelfItem, wish: str | None) -> Text:
+    """What the reader asked for, else what the feed's setting says."""
+    is_wanted = wish == "full" or (wish is None and item.wants_full_text)
+    own = prepare(SafeHtml(item.content))
+    if not is_wanted:
+        return Text(own)
+    whole = await articles.full_text(item.id, item.link)
+    return Text(prepare(SafeHtml(whole.content)), is_full=True) if whole.content else Text(own, error=whole.error)
+
+
+def _step(line: Line | None, query: dict[str, str]) -> Step | None:
+    if line is None:
+        return None
+    if line.item_id is not None:
+        return Step(line.item_title or say("inbox.untitled"), item_path(line.item_id, **query))
+    assert line.series_id is not None
+    assert line.chapter_id is not None
+    name = chapter_name(line.number, line.volume, line.chapter_title or "")
+    path = chapter_path(show_id(line.series_id), line.chapter_id)
+    return None if path is None else Step(f"{line.series_title}: {name}", path)
+
+
+def _medium(one: Enclosure) -> Medium:
+    kind = (one.media_type or "").partition("/")[0]
+    names = {"audio": ("article.audio", "headphones"), "video": ("article.video", "clapperboard")}
+    name, icon = names.get(kind, ("article.file", "file-text"))
+    size = None if not one.length or one.length < _MEGABYTE // 10 else f"{one.length / _MEGABYTE:.1f}"
+    return Medium(say(name), icon, one.url, one.title or _file_name(one.url), size)
+
+
+def _file_name(url: str) -> str:
+    parts: Sequence[str] = [part for part in url.partition("?")[0].split("/") if part]
+    return parts[-1][:100] if parts else url[:100]
+
+
+def _number(text: str) -> ItemId:
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+        raise NotFound("There is no such article.")
+    return ItemId(int(text))

@@ -1,0 +1,90 @@
+"""What stands around a page of somebody who is signed in: places, groups with what is unread, and how it looks."""
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Shelf
+from tsuzuki.accounts.preferences.nouns import Preferences
+from tsuzuki.accounts.services import Accounts
+from tsuzuki.delivery.counts import Counts
+from tsuzuki.delivery.events.service import Events
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.groups.service import Groups
+from tsuzuki.web.forms import BLANK, Sheet
+from tsuzuki.web.locale import Locale, locale_of
+from tsuzuki.web.rendering import Pages
+from tsuzuki.web.site import Site
+
+
+class GroupLink(msgspec.Struct, frozen=True):
+    """A group in the navigation."""
+
+    id: str
+    name: str
+    unread: int
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """Who looks, at what, when and how. Templates know it as `frame`."""
+
+    caller: Caller
+    shelf: Shelf
+    preferences: Preferences
+    locale: Locale
+    counts: Counts
+    groups: list[GroupLink]
+    here: str
+    """The place that is open, by its name in `tsuzuki.web.navigation`, or `group:` and an id."""
+    now: Millis
+
+    @property
+    def looks(self) -> str:
+        """Classes of the root element: the first paint is right without a cookie or a script."""
+        chosen = self.preferences
+        reading = f"reading-{chosen.reading_font} width-{chosen.reading_width}"
+        return f"theme-{chosen.theme} density-{chosen.density} text-{chosen.text_size} {reading}"
+
+
+class Framing:
+    """Makes frames. A page builder makes one of its site's parts and asks it for each request."""
+
+    def __init__(self, pages: Pages, accounts: Accounts, groups: Groups, events: Events) -> None:
+        self._pages = pages
+        self._accounts = accounts
+        self._groups = groups
+        self._events = events
+
+    async def frame(self, request: Request, caller: Caller, here: str) -> Frame:
+        """The frame of the caller's default shelf."""
+        shelf = await self._accounts.oneself.shelf_of(caller)
+        preferences = await self._accounts.preferences.look(caller)
+        counts = await self._events.count(shelf.id)
+        groups = [
+            GroupLink(show_id(group.public_id), group.name, counts.groups.get(show_id(group.public_id), 0))
+            for group in await self._groups.list(shelf.id)
+        ]
+        language = request.headers.get("accept-language", "")
+        return Frame(
+            caller=caller,
+            shelf=shelf,
+            preferences=preferences,
+            locale=locale_of(language, clock=preferences.clock, zone=preferences.time_zone),
+            counts=counts,
+            groups=groups,
+            here=here,
+            now=self._accounts.ground.clock(),
+        )
+
+    def show(self, frame: Frame, template: str, sheet: Sheet = BLANK, **values: Any) -> HTMLResponse:
+        """A page within this frame; no cache keeps it."""
+        return self._pages.private(template, sheet, frame=frame, visitor=frame.caller.username, **values)
+
+
+def framing_of(site: Site) -> Framing:
+    """From the parts of the site."""
+    return Framing(site.pages, site.accounts, site.part(Groups), site.part(Events))

@@ -1,0 +1,1 @@
+"""The inbox: everything new, of every kind, in one list."""

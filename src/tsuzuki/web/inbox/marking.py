@@ -1,0 +1,131 @@
+"""Marking what the list shows: entry by entry, or all of it; each can be taken back.
+
+Forms post here and are led back to their list; scripts post the same and ask for JSON.
+"""
+
+import msgspec
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.oidc.policy import local_path
+from tsuzuki.delivery.timeline.service import Timeline
+from tsuzuki.edge.routing import Resource
+from tsuzuki.model.errors import Conflict, Invalid
+from tsuzuki.model.ids import EntryId, ItemId, ShelfId
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.bookmarks.service import Bookmarks
+from tsuzuki.shelves.entries.service import Entries, Marked
+from tsuzuki.web.forms import Form, read_form, see
+from tsuzuki.web.inbox.view import read_view
+from tsuzuki.web.messages import say
+from tsuzuki.web.site import Site
+
+MOST_AT_ONCE = 1_000
+_MOST_DIGITS = 18
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What a script is told; `undo`, posted to `/inbox/undo`, takes it back."""
+
+    changed: int = 0
+    undo: str | None = None
+
+
+class Marking:
+    """What the buttons do."""
+
+    def __init__(self, site: Site) -> None:
+        self._entries = site.part(Entries)
+        self._bookmarks = site.part(Bookmarks)
+        self._timeline = site.part(Timeline)
+
+    async def mark(self, shelf_id: ShelfId, form: Form) -> Done:
+        """`read` and `unread` name entries, `save` and `unsave` one thing; several kinds at once are fine."""
+        done = Done()
+        if read := _numbers(form.several("read")):
+            done = _told(await self._entries.mark_entries(shelf_id, read, unread=False))
+        if unread := _numbers(form.several("unread")):
+            done = Done((await self._entries.mark_entries(shelf_id, unread, unread=True)).changed)
+        for value in form.several("save"):
+            done = await self._save(shelf_id, value, saved=True)
+        for value in form.several("unsave"):
+            done = await self._save(shelf_id, value, saved=False)
+        return done
+
+    async def mark_all(self, shelf_id: ShelfId, form: Form) -> Done:
+        """All that is unread of the list that the form names, up to the newest entry when it was shown."""
+        view = read_view(QueryParams({name: form.one(name) for name in ("kind", "group", "feed", "series")}))
+        newest = _numbers(form.several("newest"))
+        if not newest:
+            raise Invalid(say("trouble.form"))
+        ids = await self._timeline.unread_ids(shelf_id, view.wanted, newest[0])
+        return _told(await self._entries.mark_entries(shelf_id, ids, unread=False)) if ids else Done()
+
+    async def undo(self, shelf_id: ShelfId, form: Form) -> Done:
+        """Make unread again what one mark made read."""
+        moments = _numbers(form.several("undo"))
+        if not moments:
+            raise Invalid(say("trouble.form"))
+        return Done((await self._entries.undo(shelf_id, Millis(moments[0]))).changed)
+
+    async def _save(self, shelf_id: ShelfId, value: str, *, saved: bool) -> Done:
+        """`i12` is an item, which becomes a bookmark; `c34` the entry of a chapter."""
+        [number] = _numbers((value[1:],)) or [EntryId(0)]
+        if value.startswith("c"):
+            await self._timeline.save_chapter(shelf_id, number, saved=saved)
+        elif not saved:
+            await self._bookmarks.delete_of_item(shelf_id, ItemId(number))
+        else:
+            try:
+                await self._bookmarks.add_item(shelf_id, ItemId(number))
+            except Conflict:
+                return Done()  # it is kept already, perhaps as another entry with the same link
+        return Done(1)
+
+
+def marking_pages(site: Site) -> tuple[Resource, ...]:
+    """`/inbox/mark`, `/inbox/mark-all`, `/inbox/undo`."""
+    marking = Marking(site)
+
+    async def mark(request: Request, caller: Caller) -> Response:
+        form = await read_form(request, most=MOST_AT_ONCE)
+        return _answer(request, form, await marking.mark(await _shelf(caller), form))
+
+    async def mark_all(request: Request, caller: Caller) -> Response:
+        form = await read_form(request)
+        done = await marking.mark_all(await _shelf(caller), form)
+        return _answer(request, form, done, marked=str(done.changed), undo=done.undo or "")
+
+    async def undo(request: Request, caller: Caller) -> Response:
+        form = await read_form(request)
+        done = await marking.undo(await _shelf(caller), form)
+        return _answer(request, form, done, undone=str(done.changed))
+
+    async def _shelf(caller: Caller) -> ShelfId:
+        return (await site.accounts.oneself.shelf_of(caller)).id
+
+    return (
+        Resource("/inbox/mark", {"POST": site.signed_in(mark)}),
+        Resource("/inbox/mark-all", {"POST": site.signed_in(mark_all)}),
+        Resource("/inbox/undo", {"POST": site.signed_in(undo)}),
+    )
+
+
+def _answer(request: Request, form: Form, done: Done, **told: str) -> Response:
+    if "application/json" in request.headers.get("accept", ""):
+        return Response(msgspec.json.encode({"data": done}), media_type="application/json")
+    back = local_path(form.one("back") or "/")
+    query = "&".join(f"{name}={value}" for name, value in told.items() if value)
+    return see(f"{back}{'&' if '?' in back else '?'}{query}" if query else back)
+
+
+def _told(marked: Marked) -> Done:
+    return Done(marked.changed, str(marked.at) if marked.changed else None)
+
+
+def _numbers(texts: tuple[str, ...]) -> list[EntryId]:
+    """The numbers among them."""
+    clean = [text for text in texts[:MOST_AT_ONCE] if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS]
+    return [EntryId(int(text)) for text in clean]

@@ -1,0 +1,107 @@
+"""The list, page by page. A script asks for `part=rows`, everyone else gets a whole page."""
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.delivery.timeline.nouns import Part
+from tsuzuki.delivery.timeline.service import Timeline
+from tsuzuki.edge.routing import Resource, page
+from tsuzuki.model.ids import EntryId, read_id
+from tsuzuki.model.pages import FROM_THE_TOP, Cursor
+from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.web.frame import Frame, framing_of
+from tsuzuki.web.inbox.notes import read_notes
+from tsuzuki.web.inbox.rows import day_after, rows_of
+from tsuzuki.web.inbox.view import View, read_view
+from tsuzuki.web.messages import say
+from tsuzuki.web.site import Owned, Site
+
+PAGE = 50
+MOST_STATES = 1_000
+
+
+class Tab(msgspec.Struct, frozen=True):
+    """A way to look at the list."""
+
+    name: str
+    path: str
+    is_here: bool
+
+
+def show_inbox(site: Site) -> Owned:
+    """What `/` shows to somebody who is signed in."""
+    framing = framing_of(site)
+    timeline, feeds = site.part(Timeline), site.part(Subscriptions)
+
+    async def show(request: Request, caller: Caller) -> Response:
+        view = read_view(request.query_params)
+        frame = await framing.frame(request, caller, view.place)
+        newest = await timeline.newest_id(frame.shelf.id)  # before the list: what comes in between is not marked unseen
+        part = await timeline.page(frame.shelf.id, view.wanted, after=_after(request), most=PAGE)
+        values = _listed(request, frame, view, part)
+        if request.query_params.get("part") == "rows":
+            return framing.show(frame, "inbox_rows.html", **values)
+        name = await _name(feeds, frame, view, part)
+        notes = read_notes(request.query_params, frame)
+        return framing.show(
+            frame, "inbox.html", title=name, newest=newest, notes=notes, tabs=_tabs(view), shows=_shows(view), **values
+        )
+
+    return show
+
+
+def states_page(site: Site) -> Resource:
+    """`/inbox/states?ids=1,2`: what became of entries that a page shows, for the script that keeps it true."""
+    timeline = site.part(Timeline)
+
+    async def show_states(request: Request, caller: Caller) -> Response:
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        texts = request.query_params.get("ids", "").split(",")[:MOST_STATES]
+        ids = [EntryId(int(text)) for text in texts if text.isascii() and text.isdigit() and len(text) <= 18]
+        states = await timeline.states(shelf.id, ids)
+        return Response(msgspec.json.encode({"data": states}), media_type="application/json")
+
+    return page("/inbox/states", site.signed_in(show_states))
+
+
+def _listed(request: Request, frame: Frame, view: View, part: Part) -> dict[str, Any]:
+    rows = rows_of(part.lines, frame, view, request.query_params.get("day", ""))
+    older = None
+    if part.next is not None:
+        older = view.path(before=str(part.next), day=day_after(rows, part.lines, frame))
+    is_below = "before" in request.query_params
+    return {"rows": rows, "older": older, "view": view, "is_below": is_below}
+
+
+def _after(request: Request) -> Cursor:
+    return Cursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
+
+
+async def _name(feeds: Subscriptions, frame: Frame, view: View, part: Part) -> str:
+    """What the list is called."""
+    if view.feed is not None:
+        public_id = read_id(view.feed)
+        assert public_id is not None  # the list was found
+        return (await feeds.get(frame.shelf.id, public_id)).shown_name
+    if view.group is not None:
+        return next((group.name for group in frame.groups if group.id == view.group), say("inbox.title"))
+    if view.series is not None:
+        return next((line.series_title for line in part.lines if line.series_title), say("nav.comics"))
+    return say(f"nav.{view.place}")
+
+
+def _tabs(view: View) -> list[Tab]:
+    """All kinds or one; a feed and a series are of one kind."""
+    if view.feed or view.series:
+        return []
+    kinds = ((None, "inbox.all"), ("chapter", "inbox.comics"), ("item", "inbox.articles"))
+    return [Tab(say(name), view.but(kind=kind).path(), view.kind == kind) for kind, name in kinds]
+
+
+def _shows(view: View) -> list[Tab]:
+    names = (("unread", "inbox.unread_only"), ("all", "inbox.with_read"), ("saved", "inbox.saved"))
+    return [Tab(say(name), view.but(show=show).path(), view.show == show) for show, name in names]

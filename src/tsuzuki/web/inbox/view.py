@@ -1,0 +1,92 @@
+"""Which part of the inbox is looked at: read from an address, and written into others."""
+
+from typing import Literal
+from urllib.parse import urlencode
+
+import msgspec
+from starlette.datastructures import QueryParams
+
+from tsuzuki.delivery.timeline.nouns import Kind, Wanted
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import PublicId, read_id
+from tsuzuki.model.times import Millis
+
+Show = Literal["unread", "all", "saved"]
+
+_LONGEST = 15
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """A list: of a kind, a group, a feed or a series; unread, all, or saved."""
+
+    kind: Kind | None = None
+    show: Show = "unread"
+    group: str | None = None
+    feed: str | None = None
+    series: str | None = None
+    since: Millis | None = None
+    """When the list was made: what was read since then is still in it."""
+
+    @property
+    def wanted(self) -> Wanted:
+        """The same for the timeline; NotFound for a text that is no id."""
+        return Wanted(
+            kind=self.kind,
+            only_unread=self.show == "unread",
+            only_saved=self.show == "saved",
+            group=_id(self.group),
+            feed=_id(self.feed),
+            series=_id(self.series),
+            read_since=self.since,
+        )
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What an address says of it; nothing for what goes without saying."""
+        said = {"kind": self.kind, "group": self.group, "feed": self.feed, "series": self.series}
+        shown = {name: value for name, value in said.items() if value}
+        if self.show != "unread":
+            shown["show"] = self.show
+        return shown
+
+    def path(self, **more: str) -> str:
+        """The list's address."""
+        query = urlencode(self.fields | more)
+        return f"/?{query}" if query else "/"
+
+    def but(self, **changes: str | None) -> "View":
+        """The same list, otherwise."""
+        return msgspec.structs.replace(self, **changes)
+
+    @property
+    def place(self) -> str:
+        """Its name in the navigation."""
+        if self.group:
+            return f"group:{self.group}"
+        if self.feed or self.series:
+            return "feeds" if self.feed else ""
+        if self.show == "saved":
+            return "saved"
+        return {"chapter": "comics", "item": "articles", None: "inbox"}[self.kind]
+
+
+def read_view(query: QueryParams) -> View:
+    """What an address asks for; a word that we do not know counts as not said."""
+    kind, show, since = query.get("kind"), query.get("show"), query.get("since", "")
+    return View(
+        kind="item" if kind == "item" else "chapter" if kind == "chapter" else None,
+        show="all" if show == "all" else "saved" if show == "saved" else "unread",
+        group=query.get("group") or None,
+        feed=query.get("feed") or None,
+        series=query.get("series") or None,
+        since=Millis(int(since)) if since.isascii() and since.isdigit() and len(since) <= _LONGEST else None,
+    )
+
+
+def _id(text: str | None) -> PublicId | None:
+    if text is None:
+        return None
+    public_id = read_id(text)
+    if public_id is None:
+        raise NotFound("There is no such list.")
+    return public_id

@@ -1,0 +1,37 @@
+"""The places of the navigation. A new page that people go to by themselves is one line here and one message."""
+
+import msgspec
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where people go. `name` is also the message `nav.name`; `key` follows g on the keyboard."""
+
+    name: str
+    path: str
+    icon: str
+    key: str
+    counts: str | None = None
+    """Which of the counts stands beside it."""
+    is_in_bar: bool = False
+    """Whether it is in the bar at the bottom of a phone."""
+
+
+READING = (
+    Place(name="inbox", path="/", icon="inbox", key="i", counts="unread", is_in_bar=True),
+    Place(name="comics", path="/?kind=chapter", icon="book-open", key="c", counts="chapters"),
+    Place(name="articles", path="/?kind=item", icon="newspaper", key="a", counts="items"),
+    Place(name="saved", path="/?show=saved", icon="bookmark", key="s"),
+)
+
+MANAGING = (
+    Place(name="feeds", path="/feeds", icon="rss", key="f", is_in_bar=True),
+    Place(name="bookmarks", path="/bookmarks", icon="star", key="b"),
+    Place(name="search", path="/search", icon="search", key="/", is_in_bar=True),
+    Place(name="notifications", path="/notifications", icon="bell", key="n"),
+    Place(name="settings", path="/settings", icon="settings", key=","),
+)
+
+RUNNING = (Place(name="styleguide", path="/styleguide", icon="palette", key="y"),)
+"""For administrators."""
+
+BAR = tuple(place for place in (*READING, *MANAGING) if place.is_in_bar)

@@ -1,0 +1,19 @@
+// What every page of the app runs. Each module finds what it is about, or does nothing; without scripts forms and links do the work.
+import { startKeyboard } from "./keyboard.js";
+import { startPalette } from "./palette.js";
+import { startLive } from "./live.js";
+import { startList } from "./list.js";
+import { startArticle } from "./article.js";
+import { startFeeds } from "./feeds.js";
+import { startLooks } from "./looks.js";
+import { startOffline } from "./offline.js";
+
+document.documentElement.classList.add("scripted");
+startLooks();
+startOffline();
+startList();
+startArticle();
+startFeeds();
+startLive();
+startPalette();
+startKeyboard();

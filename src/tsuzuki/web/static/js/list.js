@@ -1,0 +1,209 @@
+// The list of entries: a cursor, marks without leaving, news that come in, and the place that is kept.
+import { bind } from "./keyboard.js";
+import { on } from "./live.js";
+import { icon, say } from "./say.js";
+import { ask, send } from "./send.js";
+import { toast } from "./toasts.js";
+
+const list = () => document.getElementById("list");
+const rows = () => [...list().querySelectorAll(".entry")];
+const KEEP = "list:";
+let current = null;
+let waiting = 0;
+
+// -- the cursor
+
+function select(row) {
+  current?.classList.remove("current");
+  current = row;
+  if (!row) return;
+  row.classList.add("current");
+  const link = row.querySelector(".entry-link");
+  link.focus({ preventScroll: true });
+  row.scrollIntoView({ block: "nearest" });
+}
+
+function step(by) {
+  const all = rows();
+  if (!all.length) return false;
+  const at = current?.isConnected ? all.indexOf(current) : -1;
+  const next = at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by;
+  if (next >= all.length) document.querySelector(".older")?.scrollIntoView();
+  select(all[Math.min(Math.max(next, 0), all.length - 1)]);
+}
+
+const here = () => (current?.isConnected ? current : document.activeElement?.closest?.(".entry"));
+
+// -- marking
+
+/** Make a row look as it is. */
+export function paint(row, { unread, saved }) {
+  if (unread !== undefined) {
+    row.classList.toggle("unread", unread);
+    const button = row.querySelector("[data-mark]");
+    relabel(button, unread ? "read" : "unread", unread ? "check" : "circle-dot");
+  }
+  if (saved !== undefined) {
+    row.classList.toggle("saved", saved);
+    relabel(row.querySelector("[data-keep]"), saved ? "unsave" : "save", saved ? "bookmark-check" : "bookmark");
+  }
+}
+
+function relabel(button, name, glyph) {
+  button.name = name;
+  button.replaceChildren(icon(glyph));
+  const words = list().dataset[`say${name[0].toUpperCase()}${name.slice(1)}`] ?? button.title;
+  const subject = button.getAttribute("aria-label").slice(button.title.length);
+  button.title = words;
+  button.setAttribute("aria-label", words + subject);
+}
+
+async function mark(row, unread) {
+  paint(row, { unread });
+  const done = await send("/inbox/mark", { [unread ? "unread" : "read"]: row.dataset.id });
+  if (!done) paint(row, { unread: !unread });
+}
+
+async function keep(row, saved) {
+  paint(row, { saved });
+  const done = await send("/inbox/mark", { [saved ? "save" : "unsave"]: row.dataset.save });
+  if (!done) return paint(row, { saved: !saved });
+  toast(say(saved ? "js.saved" : "js.unsaved"), () => keep(row, !saved));
+}
+
+function onClick(event) {
+  const button = event.target.closest("[data-mark], [data-keep]");
+  if (!button) return;
+  event.preventDefault();
+  const row = button.closest(".entry");
+  if (button.matches("[data-mark]")) mark(row, button.name === "unread");
+  else keep(row, button.name === "save");
+}
+
+async function markAll(event) {
+  event.preventDefault();
+  const form = event.target;
+  const done = await send(form.getAttribute("action"), new FormData(form));
+  if (!done) return;
+  for (const row of rows()) paint(row, { unread: false });
+  toast(say("js.read"), done.undo && (async () => {
+    if (await send("/inbox/undo", { undo: done.undo })) { toast(say("js.undone")); refresh(); }
+  }));
+}
+
+// -- marking what was scrolled past
+
+function watchScroll() {
+  const passed = new Set();
+  let timer = 0;
+  const flush = () => {
+    const ids = [...passed];
+    passed.clear();
+    if (ids.length) send("/inbox/mark", ids.map((id) => ["read", id]), { keepalive: true, quiet: true });
+  };
+  const watcher = new IntersectionObserver((seen) => {
+    for (const { target, isIntersecting, boundingClientRect } of seen) {
+      if (isIntersecting || boundingClientRect.bottom > 0 || !target.classList.contains("unread")) continue;
+      paint(target, { unread: false });
+      passed.add(target.dataset.id);
+    }
+    clearTimeout(timer);
+    timer = setTimeout(flush, 800);
+  });
+  const follow = () => rows().forEach((row) => watcher.observe(row));
+  follow();
+  new MutationObserver(follow).observe(list(), { childList: true });
+  addEventListener("pagehide", flush);
+}
+
+// -- news
+
+/** Put in what the server's list has and this one lacks; what is shown stays where it is. */
+export async function refresh() {
+  const response = await fetch(list().dataset.path, { headers: { accept: "text/html" } }).catch(() => null);
+  if (!response?.ok || response.redirected) return;
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html").body;
+  document.querySelector(".empty")?.remove();
+  let after = null;
+  for (const node of [...fresh.children]) {
+    const known = node.id && document.getElementById(node.id);
+    if (known && node.matches(".entry")) paint(known, { unread: node.matches(".unread"), saved: node.matches(".saved") });
+    if (known) after = known;
+    else if (node.id || !list().querySelector(`.${node.classList[0]}`)) {
+      const put = document.importNode(node, true);
+      if (after) after.after(put);
+      else list().prepend(put);
+      globalThis.htmx?.process(put);
+      after = put;
+    }
+  }
+  await settle();
+  waiting = 0;
+  document.querySelector(".news").hidden = true;
+}
+
+/** What was marked or saved elsewhere looks so here. */
+async function settle() {
+  const shown = rows().slice(0, 1000);
+  if (!shown.length) return;
+  const states = await ask(`/inbox/states?ids=${shown.map((row) => row.dataset.id).join(",")}`);
+  for (const state of states ?? []) {
+    const row = document.getElementById(`e${state.id}`);
+    if (row && (row.matches(".unread") !== state.unread || row.matches(".saved") !== state.saved)) paint(row, state);
+  }
+}
+
+function onEntry(event) {
+  if (!event.count) return;
+  if (scrollY < 200 && !current) return refresh();
+  waiting += event.count;
+  const news = document.querySelector(".news");
+  news.querySelector("span").textContent = waiting === 1 ? say("js.new_one") : say("js.new_many", { count: waiting });
+  news.hidden = false;
+}
+
+// -- the place
+
+function keepPlace() {
+  addEventListener("pagehide", () => {
+    const kept = { html: list().innerHTML, top: scrollY, current: current?.id };
+    try { sessionStorage.setItem(KEEP + location.href, JSON.stringify(kept)); } catch { /* too much to keep: the list begins anew */ }
+  });
+  document.querySelector("[data-leaving]")?.addEventListener("submit", () => sessionStorage.clear());
+  if (performance.getEntriesByType("navigation")[0]?.type !== "back_forward") return;
+  const kept = JSON.parse(sessionStorage.getItem(KEEP + location.href) ?? "null");
+  if (!kept?.html.trim()) return;
+  document.querySelector(".empty")?.remove();
+  list().innerHTML = kept.html;
+  globalThis.htmx?.process(list());
+  scrollTo({ top: kept.top, behavior: "instant" });
+  if (kept.current) select(document.getElementById(kept.current));
+  settle();
+}
+
+export function startList() {
+  if (!list()) return;
+  history.scrollRestoration = "manual";
+  keepPlace();
+  list().addEventListener("click", onClick);
+  document.querySelector("[data-mark-all]")?.addEventListener("submit", markAll);
+  document.querySelector(".news")?.addEventListener("click", (event) => { event.preventDefault(); scrollTo({ top: 0 }); refresh(); });
+  bind("j", say("js.next"), () => step(1));
+  bind("k", say("js.previous"), () => step(-1));
+  bind("o", list().dataset.sayOpen, () => here()?.querySelector("a.entry-link")?.click());
+  bind("m", list().dataset.sayMark, () => here()?.querySelector("[data-mark]")?.click());
+  bind("s", list().dataset.sayKeep, () => here()?.querySelector("[data-keep]")?.click());
+  bind("v", list().dataset.sayOriginal, () => here()?.querySelector(".original")?.click());
+  list().addEventListener("focusin", (event) => {
+    const row = event.target.closest(".entry");
+    if (row && row !== current) { current?.classList.remove("current"); current = row; row.classList.add("current"); }
+  });
+  if ("marksOnScroll" in list().dataset) watchScroll();
+  on("entry", onEntry);
+  let isFirst = true;
+  on("counts", ({ missed }) => {
+    if (isFirst && !missed) isFirst = false;  // what the page was made with
+    else if (missed) refresh();
+    else settle();
+  });
+}

@@ -1,0 +1,20 @@
+// The page brings what scripts say: one catalogue for both.
+const said = JSON.parse(document.querySelector("meta[name=messages]")?.content ?? "{}");
+
+/** The message of this key with the values in it. @param {string} key @param {Object} values */
+export function say(key, values = {}) {
+  return (said[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+}
+
+const icons = document.body.dataset.icons;
+
+/** An icon of the sprite. @param {string} name @returns {SVGElement} */
+export function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS("http://www.w3.org/2000/svg", "use");
+  use.setAttribute("href", `${icons}#${name}`);
+  svg.append(use);
+  return svg;
+}

@@ -1,0 +1,156 @@
+"""A shelf with something on it: feeds in groups, articles of several days, comics with chapters, a feed that fails."""
+
+from typing import Any
+
+import msgspec
+
+from tests.api.people import Town
+from tests.builders import a_hash, stored_feed, stored_series, stored_watch
+from tests.delivery.builders import follow, subscribe
+from tsuzuki.accounts.nouns import User
+from tsuzuki.db import Tx
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.delivery.fanout import deliver_chapters_tx, deliver_items_tx
+from tsuzuki.ingest.store import NewChapter, NewItem, upsert_chapters_tx, upsert_items_tx
+from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
+from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
+
+q = parse_queries(
+    "tests",
+    """
+-- name: name_feed
+update feed set title = :title, site_url = :site_url where id = :id;
+-- name: break_watch
+update watch set consecutive_failures = 3, last_error = :error, last_error_code = 'SOURCE_HTTP_ERROR',
+  last_error_at = :now, last_checked_at = :now where feed_id = :id;
+-- name: items_of
+select id from item where feed_id = :id order by id;
+""",
+)
+
+PARAGRAPHS = (
+    "<p>The ink was still wet when the first copies left the press. Nobody on the street below could have said why the "
+    "light on the third floor burned through the night, and nobody asked.</p>"
+    "<p>What follows is a <a href='https://example.org/notes'>short account</a> of how a serial comes to be: from the "
+    "first sketch, through the <em>names</em> that hold the pages together, to the morning on which it lies on a table "
+    "and is read.</p>"
+    "<blockquote><p>To be continued is a promise. It is also the only ending that looks forward.</p></blockquote>"
+    "<h2>The order of work</h2><p>Pages are drawn in the order in which they are hardest. The last panel is decided "
+    "first, because everything before leads there.</p><ul><li>Thumbnails, one for each page</li>"
+    "<li>Pencils, then ink</li><li>Tones, letters, corrections</li></ul>"
+    "<pre><code>for page in chapter:\n    draw(page)\n    rest(minutes=5)</code></pre>"
+    "<p>Much of it is waiting. The rest is a habit.</p>"
+)
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """What was put there."""
+
+    shelf: ShelfId
+    feeds: list[FeedId]
+    series: list[SeriesId]
+    items: list[int]
+
+
+async def furnish(town: Town, user: User, *, articles: int = 40) -> Stage:
+    """A shelf that somebody has used for a while."""
+    shelf = (await town.accounts.oneself.shelf_of(user)).id
+    now = town.time()
+    groups = {name: await town.reading.groups.add(shelf, name) for name in ("Webcomics", "Craft", "News of the world")}
+    feeds = []
+    for place, (title, group) in enumerate(FEEDS):
+        feed = await a_feed(town, title)
+        await subscribe(town.db, shelf, feed, group_id=groups[group].id if group else None)
+        feeds.append(feed)
+        count = articles // len(FEEDS) + (place < articles % len(FEEDS))
+        items = [an_item(f"{place}-{n}", at=Millis(now - (n * 7 + place) * HOUR - 9 * MINUTE)) for n in range(count)]
+        await release_items(town, feed, items)
+    await town.db.with_tx(
+        lambda tx: tx.run(q.break_watch, id=feeds[-1], error="The server answered 503 (Service Unavailable).", now=now)
+    )
+    series = [await a_series(town, shelf, title, group=groups["Webcomics"].id) for title in SERIES]
+    known = await town.db.read(lambda tx: tx.many(int, q.items_of, id=feeds[0]))
+    return Stage(shelf, feeds, series, known)
+
+
+FEEDS = (
+    ("The Paper Lantern", "Craft"),
+    ("Ink & Iron", "Craft"),
+    ("Daily Weather of Small Islands", "News of the world"),
+    ("続きを読む", None),
+    ("A publisher that does not answer", "News of the world"),
+)
+SERIES = ("The Lighthouse Keepers", "雨の日の郵便局", "Nine Moons of Harbour Street")
+TITLES = (
+    "How a chapter is made",
+    "On paper, and why it yellows",
+    "Seven small islands and one ferry",
+    "The third floor",
+    "A morning at the type foundry",
+    "校正刷りの余白に書かれたこと",
+    "Corrections, and other ways to say sorry",
+    "An unusually long title that goes on for quite a while because somebody thought that headlines tell it all",
+)
+
+
+async def a_feed(town: Town, title: str) -> FeedId:
+    feed = await stored_feed(town.db)
+    await stored_watch(town.db, feed, next_check_at=Millis(town.time() + DAY))
+    site = "https://example.org/"
+    await town.db.with_tx(lambda tx: tx.run(q.name_feed, id=feed, title=title, site_url=site))
+    return feed
+
+
+def an_item(key: str, *, at: Millis, **over: Any) -> NewItem:
+    number = sum(map(ord, key))
+    values: dict[str, Any] = {
+        "key": key,
+        "title": TITLES[number % len(TITLES)],
+        "link": f"https://example.org/{key}",
+        "content": PARAGRAPHS,
+        "published_at": at,
+        "sort_at": at,
+    }
+    values |= over
+    return NewItem(content_hash=a_hash(sorted(values.items(), key=str)), **values)
+
+
+async def release_items(town: Town, feed: FeedId, items: list[NewItem], *, first: bool = False) -> None:
+    now = town.time()
+
+    async def ingest(tx: Tx) -> None:
+        stored = await upsert_items_tx(tx, feed, items, now)
+        new = [item.id for item in stored if item.is_new]
+        await deliver_items_tx(tx, feed, new, is_first_harvest=first, now=now)
+
+    await town.db.with_tx(ingest)
+    town.bell.ring("events")
+
+
+async def a_series(town: Town, shelf: ShelfId, title: str, *, group: int, chapters: int = 3) -> SeriesId:
+    series = await stored_series(town.db, title)
+    await follow(town.db, shelf, series, group_id=group)
+    await release_chapters(town, series, range(40, 40 + chapters))
+    return series
+
+
+async def release_chapters(town: Town, series: SeriesId, numbers: Any) -> None:
+    now = town.time()
+    new = [
+        NewChapter(
+            key=str(number),
+            number=str(number),
+            number_sort=number * 10**6,
+            title="The letter that was not sent" if number % 2 else "",
+            published_at=Millis(now - (46 - number) * 5 * HOUR),
+        )
+        for number in numbers
+    ]
+
+    async def ingest(tx: Tx) -> None:
+        stored = await upsert_chapters_tx(tx, series, new, now)
+        fresh = [chapter.id for chapter in stored if chapter.is_new]
+        await deliver_chapters_tx(tx, series, fresh, is_first_harvest=False, now=now)
+
+    await town.db.with_tx(ingest)
+    town.bell.ring("events")
