@@ -71,6 +71,7 @@ class Town:
         self.channels = opened.channels
         self.crew = opened.crew
         self.way = opened.way
+        self.pictures = opened.pictures
         self.bell = opened.way.bell
         self.db = opened.db
         self.folder = opened.settings.data_dir

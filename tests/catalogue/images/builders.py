@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from PIL import Image as Picture
 
 from tests.api.people import Town, Visitor
@@ -20,9 +21,13 @@ from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.catalogue.images.rows import Subject
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
+from tsuzuki.ingest.store import save_pages_tx, upsert_chapters_tx, upsert_releases_tx
+from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesSourceId, SourceId
 from tsuzuki.sources.sites.rows import Wanted
+
+on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+"""For tests about what happens outside the database."""
 
 Write = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
@@ -74,6 +79,13 @@ def a_bomb(width: int = 9000, height: int = 9000) -> bytes:
     rows = b"".join(packer.compress(b"\0" * (1 + width)) for _ in range(height)) + packer.flush()
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def a_flicker(width: int, height: int, *, frames: int) -> bytes:
+    """A GIF of a few bytes: one pixel that comes and goes on a large canvas."""
+    head = b"GIF89a" + struct.pack("<HHBBB", width, height, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"
+    frame = b"\x21\xf9\x04\x04\x01\0\0\0" + b"\x2c" + struct.pack("<HHHHB", 0, 0, 1, 1, 0) + b"\x02\x02\x44\x01\0"
+    return head + frame * frames + b";"
 
 
 class PictureSite(Site):
@@ -162,24 +174,28 @@ class Gallery(msgspec.Struct, frozen=True):
     async def count_images(self) -> int:
         return await self.db.read(lambda tx: tx.one(int, q.count_images))
 
+    async def until_images(self, count: int) -> None:
+        """Return when there are so many."""
+        async with asyncio.timeout(20):
+            while await self.count_images() < count:  # noqa: ASYNC110  the database rings no bell for a test
+                await asyncio.sleep(0.02)
+
     async def failures(self, subject: Subject) -> int:
         return await self.db.read(lambda tx: tx.one(int, q.failures, subject=subject.key))
 
 
 @asynccontextmanager
 async def a_gallery(folder: Path, database_url: str, **over: Any) -> AsyncIterator[Gallery]:
-    """All of it, running; `pages` is how many the chapter has, `definition` adds to the site's."""
-    pages, definition = over.pop("pages", 3), over.pop("definition", "")
+    """All of it, running; `pages` is how many the chapter has, `is_listed` whether its page list is known already."""
     site = PictureSite()
-    site.pages = pages
+    site.pages, is_listed = over.pop("pages", 3), over.pop("is_listed", True)
     async with a_server(site.handle) as server:
         site.server = server
         async with a_crawling_town(folder, database_url, site, **over) as town:
-            del definition
-            yield await _filled(town, site)
+            yield await _filled(town, site, is_listed=is_listed)
 
 
-async def _filled(town: Town, site: PictureSite) -> Gallery:
+async def _filled(town: Town, site: PictureSite, *, is_listed: bool) -> Gallery:
     source = await town.crawling.sources.register(SYSTEM, a_wanted(site))
     series = await stored_series(town.db)
     manga = await stored_series_source(town.db, series, source.id)
@@ -188,6 +204,9 @@ async def _filled(town: Town, site: PictureSite) -> Gallery:
         [chapter] = await upsert_chapters_tx(tx, series, [a_new_chapter(1)], NOON)
         new = a_new_release(1, url=f"{site.url}/s/one/1")
         [release] = await upsert_releases_tx(tx, series, manga, [new], now=NOON)
+        if is_listed:
+            listed = [FoundPage(each, new.url, f"{new.url}/{each}.png") for each in range(site.pages)]
+            await save_pages_tx(tx, release.id, listed, NOON)
         return chapter.id, release.id
 
     chapter_id, release_id = await town.db.with_tx(add)

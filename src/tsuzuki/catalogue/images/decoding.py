@@ -100,17 +100,13 @@ def _check_size(image: Image.Image) -> None:
 
 
 def _load_all(image: Image.Image) -> None:
-    """Decode every frame; they are counted as they come, whatever the file says."""
-    frames = 0
-    while True:
+    """Decode every frame, once it is known that they are not too many."""
+    frames: int = getattr(image, "n_frames", 1)
+    if frames > MOST_FRAMES or frames * image.width * image.height > max(MOST_ANIMATED, MOST_PIXELS):
+        raise TooLarge(f"The animation has {frames:,} frames of {image.width} x {image.height}; that is too much.")
+    for frame in range(frames):
+        image.seek(frame)
         image.load()
-        frames += 1
-        if frames > MOST_FRAMES or frames * image.width * image.height > max(MOST_ANIMATED, MOST_PIXELS):
-            raise TooLarge(f"The animation has more than {frames - 1} frames of this size; that is too much.")
-        try:
-            image.seek(frames)
-        except EOFError:
-            return
 
 
 def _webp(image: Image.Image) -> bytes:

@@ -224,9 +224,9 @@ class Images:
         try:
             await self._bring(subject, address, arrival)
         except SourceError as error:
-            arrival.fail(error)
             if not _is_ours(error):
                 await self._remember(subject, error, failures + 1)
+            arrival.fail(error)
         except asyncio.CancelledError:
             arrival.fail(Unavailable("The image is not waited for any more."))
             raise
@@ -273,8 +273,10 @@ class Images:
         return image
 
     async def _remember(self, subject: Subject, error: SourceError, failures: int) -> None:
+        """And tell those who wait now when to ask again."""
         now = self._clock()
-        retry_at = Millis(now + retry_delay(failures, error))
+        error.retry_after = retry_delay(failures, error)
+        retry_at = Millis(now + error.retry_after)
         said = storable(str(error))[:LONGEST_ERROR]
 
         async def save(tx: Tx) -> None:
