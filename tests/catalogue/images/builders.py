@@ -18,12 +18,16 @@ from tests.builders import NOON, a_new_chapter, a_new_release, stored_series, st
 from tests.crawl.builders import SITE, Site, a_crawling_town
 from tests.net.builders import a_server, answer
 from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.catalogue.images.housekeeping import Room
 from tsuzuki.catalogue.images.rows import Subject
+from tsuzuki.catalogue.images.tasks import COPIES
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import save_pages_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesSourceId, SourceId
+from tsuzuki.queue.station import Station
+from tsuzuki.queue.worker import Worker
 from tsuzuki.sources.sites.rows import Wanted
 
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
@@ -46,6 +50,8 @@ select failures from image_of where subject = :subject and thumbnail = 0;
 select retry_at from image_of where subject = :subject and thumbnail = 0;
 -- name: stored_addresses
 select image_url from page where image_url is not null;
+-- name: open_tasks
+select count(*) from task where queue = :queue and status in ('queued', 'running');
 -- name: set_used
 update image set used_at = :at where id = :id;
 """,
@@ -159,8 +165,28 @@ class Gallery(msgspec.Struct, frozen=True):
         url = f"{self.site.url}/cover.png"
         await self.db.with_tx(lambda tx: tx.run(q.set_cover, id=self.manga_id, url=url))
 
-    async def working(self) -> "asyncio.Task[None]":
-        return asyncio.create_task(self.town.crew.run())
+    @asynccontextmanager
+    async def at_work(self) -> AsyncIterator[None]:
+        """A worker keeps chapters within this block; what it has not finished then is given back."""
+        station = Station(db=self.db, bell=self.town.bell, clock=self.town.time, name="test")
+        worker = Worker(station, COPIES, self.town.pictures.copier)
+        working = asyncio.create_task(worker.run())
+        try:
+            yield
+        finally:
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+
+    async def until_idle(self, queue: str) -> None:
+        """Return when the queue has nothing to do."""
+        async with asyncio.timeout(20):
+            while await self.db.read(lambda tx: tx.one(int, q.open_tasks, queue=queue)):  # noqa: ASYNC110  as above
+                await asyncio.sleep(0.02)
+
+    async def evict_everything(self) -> None:
+        """As if the cache had no room for anything."""
+        room = self.town.pictures.room
+        await Room(self.db, room._files, self.town.time, size=0).evict()
 
     async def until_kept(self, *statuses: str, seconds: float = 20.0) -> dict[str, Any]:
         """The download once it has one of these states."""

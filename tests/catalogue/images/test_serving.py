@@ -6,7 +6,8 @@ import hashlib
 import pytest
 
 from tests.catalogue.images.builders import a_bomb, a_gallery, a_picture, an_animation, on_sqlite, q
-from tsuzuki.catalogue.images.rows import cover_of, page_of
+from tsuzuki.catalogue.images.rows import at_address, cover_of, page_of
+from tsuzuki.model.ids import ReleaseId, SeriesSourceId
 
 
 async def test_a_page_comes_from_its_source_once_and_then_from_disk(tmp_path, database_url):
@@ -78,7 +79,6 @@ async def test_thumbnails_and_covers_are_made_once(tmp_path, database_url):
         assert gallery.site.asked_for("/cover.png") == 1
 
         gallery.site.pictures["/new.png"] = a_picture("PNG", (300, 300), color="blue")
-        await gallery.show_cover(gallery.site.pictures["/new.png"])
         renamed = f"{gallery.site.url}/new.png"
         await gallery.db.with_tx(lambda tx: tx.run(q.set_cover, id=gallery.manga_id, url=renamed))
         other = await gallery.reader.get(gallery.cover + "?width=160")
@@ -226,4 +226,6 @@ async def test_an_animation_that_is_too_long_is_cut_and_not_cached(tmp_path, dat
 
 
 def test_subjects_of_different_kinds_are_never_the_same():
-    assert len({page_of(1, 2).key, page_of(12, 0).key, cover_of(1).key, cover_of(12).key}) == 4
+    pages = {page_of(ReleaseId(1), 2).key, page_of(ReleaseId(12), 0).key}
+    covers = {cover_of(SeriesSourceId(1)).key, cover_of(SeriesSourceId(12)).key}
+    assert len(pages | covers | {at_address("https://example.org/1").key}) == 5

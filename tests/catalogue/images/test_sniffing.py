@@ -3,10 +3,16 @@
 import pytest
 
 from tests.catalogue.images.builders import a_bomb, a_picture, an_animation
-from tsuzuki.catalogue.images.sniffing import LONGEST_HEADER, MOST_PIXELS, Head, sniff
+from tsuzuki.catalogue.images.sniffing import LONGEST_HEADER, MOST_PIXELS, Head, MediaType, sniff
 from tsuzuki.model.errors import NotAnImage, TooLarge
 
-KINDS = {"JPEG": "image/jpeg", "PNG": "image/png", "WEBP": "image/webp", "GIF": "image/gif", "AVIF": "image/avif"}
+KINDS: dict[str, MediaType] = {
+    "JPEG": "image/jpeg",
+    "PNG": "image/png",
+    "WEBP": "image/webp",
+    "GIF": "image/gif",
+    "AVIF": "image/avif",
+}
 
 NOT_IMAGES = {
     "html": b"<!doctype html><html><script>alert(1)</script>",
