@@ -70,8 +70,10 @@ class Shelver:
 
 def storable(found: SeriesPage) -> SeriesPage:
     """Each series once, with text that both engines take; what nobody could call is left out."""
-    by_key = {each.key: each for each in reversed(list(_storable(found)))}
-    return SeriesPage(tuple(reversed(by_key.values())), found.has_next)
+    by_key: dict[str, FoundSeries] = {}
+    for each in _storable(found):
+        by_key.setdefault(each.key, each)
+    return SeriesPage(tuple(by_key.values()), found.has_next)
 
 
 def _storable(found: SeriesPage) -> Iterator[FoundSeries]:
