@@ -65,6 +65,10 @@ class Site:
         self.delay = 0.0
         self.is_listed = asyncio.Event()
         """Set once somebody has asked for its list."""
+        self.gates: dict[str, asyncio.Event] = {}
+        """Whoever asks for one of these paths waits for its event."""
+        self.waiting: asyncio.Queue[str] = asyncio.Queue()
+        """Paths in the order in which somebody began to wait."""
         self.most_at_once = 0
         """Calls that it had to answer at the same time."""
         self._open = 0
@@ -87,6 +91,9 @@ class Site:
         self._open += 1
         self.most_at_once = max(self.most_at_once, self._open)
         await asyncio.sleep(self.delay)
+        if path in self.gates:
+            self.waiting.put_nowait(path)
+            await self.gates[path].wait()
         self._open -= 1
         if self.is_down:
             writer.write(answer(500, b"down"))
