@@ -17,11 +17,12 @@ from tests.crawl.builders import a_dead_letter
 from tests.delivery.builders import publish
 from tests.shelves.library.builders import a_published_series, chapter_of
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.accounts.nouns import SYSTEM, Slice, User
 from tsuzuki.accounts.users import Change
 from tsuzuki.api.binding import signature_of
 from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.api.endpoints import Endpoint
+from tsuzuki.billing.access import OPERATOR
 from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.crawl.service import Wish as CrawlWish
 from tsuzuki.edge.csrf import SAFE_METHODS
@@ -57,6 +58,25 @@ POLICY = {
     "POST /inbox/mark": WRITE,
     "POST /inbox/mark-all": WRITE,
     "POST /inbox/undo": WRITE,
+    "GET /feeds": READ,
+    "GET /feeds/add": READ,
+    "POST /feeds/add": WRITE,
+    "POST /feeds/find": WRITE,
+    "GET /feeds/import": READ,
+    "POST /feeds/import": WRITE,
+    "POST /feeds/refresh": WRITE,
+    "GET /feeds/{feed_id}": READ,
+    "POST /feeds/{feed_id}": WRITE,
+    "POST /feeds/{feed_id}/suspend": WRITE,
+    "POST /feeds/{feed_id}/refresh": WRITE,
+    "GET /feeds/{feed_id}/delete": READ,
+    "POST /feeds/{feed_id}/delete": WRITE,
+    "GET /groups/new": READ,
+    "POST /groups/new": WRITE,
+    "GET /groups/{group_id}": READ,
+    "POST /groups/{group_id}": WRITE,
+    "POST /groups/{group_id}/move": WRITE,
+    "POST /groups/{group_id}/delete": WRITE,
     "GET /settings": READ,
     "POST /settings": WRITE,
     "GET /account": READ,
@@ -167,6 +187,22 @@ POLICY = {
     "PATCH /api/v1/admin/tenants/{tenant_id}": ADMIN,
     "DELETE /api/v1/admin/tenants/{tenant_id}": ADMIN,
     "GET /api/v1/admin/tenants/{tenant_id}/contents": ADMIN,
+    "GET /api/v1/plans": READ,
+    "GET /api/v1/tenants/{payer_id}": READ,
+    "GET /api/v1/tenants/{payer_id}/shelves": READ,
+    "POST /api/v1/tenants/{payer_id}/shelves": WRITE,
+    "GET /api/v1/tenants/{payer_id}/activity": READ,
+    "GET /api/v1/tenants/{payer_id}/invoices": READ,
+    "GET /api/v1/tenants/{payer_id}/statement": READ,
+    "GET /api/v1/invoices/{invoice_id}": READ,
+    "PATCH /api/v1/shelves/{rented_id}": WRITE,
+    "PUT /api/v1/shelves/{rented_id}/plan": WRITE,
+    "POST /api/v1/shelves/{rented_id}/deactivate": WRITE,
+    "POST /api/v1/shelves/{rented_id}/reactivate": WRITE,
+    "POST /api/v1/admin/invoices/{invoice_id}/void": ADMIN,
+    "POST /api/v1/admin/invoices/{invoice_id}/pay": ADMIN,
+    "POST /api/v1/admin/tenants/{tenant_id}/credit": ADMIN,
+    "POST /api/v1/webhooks/stripe": PUBLIC,
     "GET /api/v1/admin/auditlog": ADMIN,
     "GET /api/v1/admin/crawler/sources": ADMIN,
     "POST /api/v1/admin/crawler/sources": ADMIN,
@@ -231,10 +267,20 @@ def a_mapping_body() -> dict[str, Any]:
     return {"sourceid": 100000, "sourceid_ext": key, "sourceurl": f"https://example.org/{key}"}
 
 
+def a_shelf_body() -> dict[str, Any]:
+    """Another name every time."""
+    return {"name": secrets.token_hex(4), "plan": "basic"}
+
+
 # Bodies that are fine, or what makes them, for routes whose object is looked for only after the body was read.
 BODIES: dict[str, Any] = {
     "PUT /api/v1/admin/users/{user_id}/password": {"password": "another password"},
     "PATCH /api/v1/admin/tenants/{tenant_id}": {"name": "Renamed"},
+    "POST /api/v1/tenants/{payer_id}/shelves": a_shelf_body,
+    "PATCH /api/v1/shelves/{rented_id}": lambda: {"name": secrets.token_hex(4)},
+    "PUT /api/v1/shelves/{rented_id}/plan": {"plan": "growth"},
+    "POST /api/v1/admin/invoices/{invoice_id}/pay": {"reference": "bank"},
+    "POST /api/v1/admin/tenants/{tenant_id}/credit": {"amount_cents": 100, "reason": "sorry"},
     "PATCH /api/v1/bookmarks/{bookmark_id}": {"note": "Mine"},
     "PATCH /api/v1/admin/crawler/sources/{source_id}/enable": {"isenabled": True},
     "POST /api/v1/admin/comics/{comic_id}/sources": a_mapping_body,
@@ -250,7 +296,7 @@ STREAMS = {"GET /api/v1/events", "GET /api/v1/admin/crawler/jobs/{job_id}/events
 
 @pytest.fixture
 async def town(tmp_path) -> AsyncIterator[Town]:
-    async with a_town(tmp_path) as town:
+    async with a_town(tmp_path, billing="on") as town:
         yield town
 
 
@@ -369,6 +415,22 @@ async def _tenant_of(town: Town, _: User) -> PublicId:
     return (await town.accounts.tenants.add(SYSTEM, "Third")).public_id
 
 
+async def _payer_of(town: Town, user: User) -> PublicId:
+    return (await town.accounts.oneself.look(await _caller(town, user))).tenant.public_id
+
+
+async def _rented_of(town: Town, user: User) -> PublicId:
+    payer = await _payer_of(town, user)
+    made = await town.billing.rented.create(OPERATOR, payer, name=secrets.token_hex(8), plan="basic")
+    return made.public_id
+
+
+async def _invoice_of(town: Town, user: User) -> PublicId:
+    await _rented_of(town, user)
+    found, _ = await town.billing.books.invoices(OPERATOR, await _payer_of(town, user), Slice(most=1))
+    return found[0].public_id
+
+
 async def _group_of(town: Town, user: User) -> PublicId:
     return (await town.reading.groups.add(await _shelf_of(town, user), secrets.token_hex(8))).public_id
 
@@ -485,6 +547,9 @@ OBJECTS: dict[str, Callable[[Town, User], Awaitable[Filling]]] = {
     "user_id": _user_of,
     "invite_id": _invite_of,
     "tenant_id": _tenant_of,
+    "payer_id": _payer_of,
+    "rented_id": _rented_of,
+    "invoice_id": _invoice_of,
     "group_id": _group_of,
     "feed_id": _feed_of,
     "item_id": _item_of,

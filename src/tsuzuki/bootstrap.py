@@ -26,6 +26,7 @@ from tsuzuki.api.feeds import Door
 from tsuzuki.api.gate import AccountsGate
 from tsuzuki.api.library import LibraryDoor
 from tsuzuki.api.series import SeriesDoor
+from tsuzuki.billing.services import Billing, build_billing
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.services import ImageGround, Pictures, open_images
@@ -55,6 +56,7 @@ from tsuzuki.model.ids import PublicId, uuid7
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.polling.shelving import ForShelves
+from tsuzuki.polling.trying import Trier
 from tsuzuki.queue.station import Timed
 from tsuzuki.settings import Settings
 from tsuzuki.shelves.ground import Ground as ShelvesGround
@@ -84,6 +86,7 @@ class Tsuzuki(msgspec.Struct, frozen=True):
     db: Database
     accounts: Accounts
     reading: Reading
+    billing: Billing
     crawling: Crawling
     catalogue: Catalogue
     pictures: Pictures
@@ -191,6 +194,8 @@ async def open_tsuzuki(
         way = await parts.enter_async_context(open_way(settings, db, clock=clock, redis=redis))
         accounts = accounts_of(settings, db, clock)
         reading = reading_of(way, db, clock)
+        billing = billing_of(settings, accounts)
+        await billing.start()
         kept = KeptChapters(db, way.bell, clock)
         catalogue = catalogue_of(settings, way, db, clock, kept=kept)
         parts.push_async_callback(catalogue.close)
@@ -207,6 +212,8 @@ async def open_tsuzuki(
                 [
                     Chore(name="expired sessions", every=HOUR, work=accounts.forget_old),
                     Chore(name="entries beyond retention", every=HOUR, work=reading.subscriptions.prune),
+                    Chore(name="billing", every=MINUTE, work=billing.look_after),
+                    Chore(name="billing's upkeep", every=HOUR, work=billing.tidy),
                     Chore(name="old listings", every=DAY, at=Millis(5 * HOUR), work=catalogue.forget_old),
                     Chore(name="images", every=Millis(10 * MINUTE), work=pictures.room.tidy),
                     Chore(name="image files", every=DAY, at=Millis(6 * HOUR), work=pictures.room.sweep),
@@ -231,12 +238,14 @@ async def open_tsuzuki(
             Articles: Articles(db, way.outside.driver, clock),
             Inbox: Inbox(db),
             Timeline: Timeline(db),
+            Trier: way.outside.trier,
             Events: events,
             Channels: channels,
             **reading.by_type(),
             **crawling.by_type(),
             **catalogue.by_type(),
             **pictures.by_type(),
+            Billing: billing,
             Cache: way.cache,
             Registry: way.outside.registry,
         }
@@ -247,6 +256,7 @@ async def open_tsuzuki(
             db=db,
             accounts=accounts,
             reading=reading,
+            billing=billing,
             crawling=crawling,
             catalogue=catalogue,
             pictures=pictures,
@@ -267,6 +277,12 @@ def reading_of(way: Way, db: Database, clock: Clock) -> Reading:
     """The services of shelves, joined to what lies above them."""
     above = ForShelves(way.poller, way.outside.client, way.bell, poll_bell=POLL_BELL)
     return build_reading(ShelvesGround(db, clock, partial(_new_id, clock), above))
+
+
+def billing_of(settings: Settings, accounts: Accounts) -> Billing:
+    """The services of renting and paying."""
+    secret = settings.stripe_webhook_secret if settings.stripe else None
+    return build_billing(accounts.ground, is_on=settings.billing, stripe_secret=secret or "")
 
 
 def crawling_of(settings: Settings, way: Way, db: Database, clock: Clock) -> Crawling:

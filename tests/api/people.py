@@ -66,6 +66,7 @@ class Town:
         self.client = client
         self.accounts = opened.accounts
         self.reading = opened.reading
+        self.billing = opened.billing
         self.crawling = opened.crawling
         self.catalogue = opened.catalogue
         self.channels = opened.channels
@@ -112,5 +113,5 @@ async def a_town(folder: Path, **settings: object) -> AsyncIterator[Town]:
     proxies = [str(network) for network in wanted.trusted_proxies]
     time = Time()
     async with open_tsuzuki(wanted, clock=time) as opened, serving(opened.app, trusted_proxies=proxies) as client:
-        other = await opened.accounts.tenants.add(SYSTEM, "Other")
+        other = await opened.accounts.tenants.add(SYSTEM, "Other", "self-hosted")
         yield Town(client, opened, time, other.public_id)

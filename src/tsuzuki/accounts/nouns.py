@@ -173,6 +173,8 @@ class TenantContents(msgspec.Struct, frozen=True):
     follows: int
     bookmarks: int
     activities: int
+    charges: int
+    """What the ledger has of it: items, invoices and credit. With any of these a tenant is kept."""
 
 
 class UserContents(msgspec.Struct, frozen=True):

@@ -42,13 +42,20 @@ select
    where shelf.tenant_id = tenant.id) as follows,
   (select count(*) from bookmark join shelf on shelf.id = bookmark.shelf_id
    where shelf.tenant_id = tenant.id) as bookmarks,
-  (select count(*) from activity where activity.tenant_id = tenant.id) as activities
+  (select count(*) from activity where activity.tenant_id = tenant.id) as activities,
+  (select count(*) from invoice_item where invoice_item.tenant_id = tenant.id)
+  + (select count(*) from invoice where invoice.tenant_id = tenant.id)
+  + (select count(*) from credit where credit.tenant_id = tenant.id) as charges
 from tenant
 where tenant.id = :id;
 
 -- name: delete_subscriptions_of_tenant
 -- Before the tenant: a subscription holds on to its group, whichever of the two the cascade meets first.
 delete from subscription where shelf_id in (select id from shelf where tenant_id = :tenant_id);
+
+-- name: delete_activities_of_tenant
+-- Before its shelves: what was never charged for need not be remembered.
+delete from activity where tenant_id = :tenant_id;
 
 -- name: delete_tenant
 delete from tenant where id = :id;

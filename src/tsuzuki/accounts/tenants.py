@@ -108,7 +108,7 @@ class Tenants:
             contents = await count_tenant_contents_tx(tx, tenant.id)
             if contents.users:
                 raise Conflict(f"{contents.users} people belong to this tenant; delete them first.")
-            if contents.activities:
+            if contents.charges:
                 raise Conflict("This tenant has entries in the ledger, which are kept.")
             await delete_tenant_tx(tx, tenant.id)
             before = {"name": tenant.name, "took_along": msgspec.structs.asdict(contents)}

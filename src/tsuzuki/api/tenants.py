@@ -18,6 +18,8 @@ from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
 
+PlanName = Literal["free", "basic", "growth", "self-hosted"]
+
 
 class TenantView(msgspec.Struct, frozen=True):
     """Who pays."""
@@ -38,7 +40,7 @@ class TenantBody(Body, frozen=True, kw_only=True):
 class NewTenantBody(TenantBody, frozen=True, kw_only=True):
     """`plan` is what its first shelf is rented on; without billing there is only the unlimited one."""
 
-    plan: Literal["free", "basic", "growth", "self-hosted"] | None = None
+    plan: PlanName | None = None
 
 
 async def list_tenants(page: PageQuery, tenants: Tenants) -> Listing[TenantView, PageMeta]:

@@ -140,6 +140,9 @@ def _check_together(settings: Settings) -> None:
             f"{PREFIX}ALLOW_EMPTY_PASSWORD is 'on'; it takes off while {PREFIX}HOST is {settings.host}, "
             "which others can reach."
         )
+    if settings.billing and settings.stripe and not settings.stripe_webhook_secret:
+        # R90: without it anybody could say that an invoice is paid.
+        raise BadSetting(f"{PREFIX}STRIPE_WEBHOOK_SECRET is not set; {PREFIX}STRIPE needs it while billing is on.")
     if settings.oidc_issuer is not None:
         for part in _OIDC:
             if getattr(settings, f"oidc_{part}") is None:

@@ -201,6 +201,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     billing: Annotated[
         bool, Variable("Work", kinds.SWITCH, "off", "Plans, invoices and payments for the shelves that tenants rent.")
     ]
+    stripe: Annotated[
+        bool,
+        Variable(
+            "Work",
+            kinds.SWITCH,
+            "off",
+            "Invoices are paid through Stripe too, which tells us at /api/v1/webhooks/stripe.",
+        ),
+    ]
+    stripe_webhook_secret: Annotated[
+        str | None,
+        Variable(
+            "Work",
+            kinds.TEXT,
+            "",
+            "The signing secret of that webhook (`whsec_...`). With billing and Stripe on, nothing starts without it.",
+            secret=True,
+        ),
+    ]
 
     def secrets(self) -> frozenset[str]:
         """Everything that must not be seen in a log, wherever it turns up."""
