@@ -61,7 +61,7 @@ class ArticleImages:
         return tree.html or ""
 
     def _through_us(self, node: LexborNode) -> None:
-        if node.tag == "img":
+        if node.tag == "img" or _is_of_picture(node):
             self._replace(node, "src")
         if node.tag == "video":
             self._replace(node, "poster")
@@ -77,6 +77,11 @@ class ArticleImages:
     def _signature(self, address: str) -> str:
         digest = hmac.digest(self._secret, address.encode("utf-8", "surrogatepass"), hashlib.sha256)
         return _written(digest[:_SIGNATURE_SIZE])
+
+
+def _is_of_picture(node: LexborNode) -> bool:
+    """A source of a film or a sound is no image."""
+    return node.tag == "source" and node.parent is not None and node.parent.tag == "picture"
 
 
 LONGEST_WRITTEN = -(-MAX_ADDRESS * 4 * 4 // 3)
