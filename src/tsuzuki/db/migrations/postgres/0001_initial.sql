@@ -500,6 +500,7 @@ create table subscription (
   unique (shelf_id, feed_id)
 );
 create index subscription_feed on subscription (feed_id);
+create index subscription_wish on subscription (feed_id, poll_interval) where poll_interval is not null;
 create index subscription_group on subscription (group_id);
 
 create table follow (
