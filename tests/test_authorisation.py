@@ -212,6 +212,7 @@ POLICY = {
     "PATCH /api/v1/admin/crawler/sources/{source_id}/enable": ADMIN,
     "GET /api/v1/admin/crawler/sources/{source_id}/health": ADMIN,
     "GET /api/v1/admin/crawler/extensions": ADMIN,
+    "GET /api/v1/admin/crawler/pause": ADMIN,
     "POST /api/v1/admin/crawler/pause": ADMIN,
     "POST /api/v1/admin/crawler/resume": ADMIN,
     "GET /api/v1/admin/crawler/jobs": ADMIN,

@@ -16,6 +16,7 @@ from tsuzuki.accounts.nouns import Role, Scope
 from tsuzuki.accounts.oidc.service import Reason
 from tsuzuki.edge.security import HEADERS
 from tsuzuki.web.account.tokens import LIVES
+from tsuzuki.web.feeds.changing import INTERVALS, RETENTIONS
 from tsuzuki.web.messages import MESSAGES
 from tsuzuki.web.navigation import MANAGING, READING, RUNNING
 from tsuzuki.web.settings import CHOICES
@@ -188,6 +189,9 @@ def test_every_message_is_used_and_every_use_has_one():
     used |= {f"settings.{name}" for name in CHOICES}
     used |= {f"settings.{name}_{value}" for name, values in CHOICES.items() for value in values}
     used |= {f"js.theme_{theme}" for theme in CHOICES["theme"]}
+    used |= {f"feed.interval_{span}" for span in (*INTERVALS, "own")}
+    used |= {f"feed.retention_{span}" for span in (*RETENTIONS, "own")}
+    used |= {f"feeds.{status}" for status in ("ok", "error", "suspended", "waiting")}
     used |= CHOSEN
     assert sorted(used - set(MESSAGES)) == []
     assert sorted(set(MESSAGES) - used) == []

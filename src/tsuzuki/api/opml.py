@@ -1,7 +1,6 @@
 """Lists of feeds, brought in and taken out."""
 
 from collections import Counter
-from email.parser import BytesParser
 from typing import Literal
 
 import msgspec
@@ -15,6 +14,7 @@ from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.connectors.opml import MAX_BYTES
 from tsuzuki.edge.body import read_body
 from tsuzuki.edge.errors import BodyTooLarge, failure_of
+from tsuzuki.edge.uploads import first_file
 from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.shelves.lists import Line, Lists
@@ -50,7 +50,7 @@ async def import_opml(
     """Follows every feed of the list, in groups as it has them; what the shelf follows already stays as it is."""
     shelf = await query.pick(caller, oneself)
     body = await read_body(request.scope, request.receive, MAX_BYTES + _AROUND)
-    return imported_view(await lists.read(shelf.id, _document(request.headers.get("content-type", ""), body)))
+    return imported_view(await lists.read(shelf.id, first_file(request.headers.get("content-type", ""), body)))
 
 
 async def export_opml(query: ShelfQuery, caller: Caller, oneself: Oneself, lists: Lists) -> Response:
@@ -58,18 +58,6 @@ async def export_opml(query: ShelfQuery, caller: Caller, oneself: Oneself, lists
     shelf = await query.pick(caller, oneself)
     headers = {"content-disposition": 'attachment; filename="tsuzuki.opml"'}
     return Response(await lists.write(shelf.id), headers=headers, media_type="text/x-opml; charset=utf-8")
-
-
-def _document(content_type: str, body: bytes) -> bytes:
-    """The body itself, or the first file of a form."""
-    if not content_type.lower().startswith("multipart/"):
-        return body
-    form = BytesParser().parsebytes(b"Content-Type: " + content_type.encode("latin-1", "replace") + b"\r\n\r\n" + body)
-    for part in form.walk():
-        document = part.get_payload(decode=True)
-        if part.get_filename() is not None and isinstance(document, bytes):
-            return document
-    raise Invalid("The form holds no file.")
 
 
 def imported_view(report: list[Line]) -> ImportedView:

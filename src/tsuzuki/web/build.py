@@ -17,6 +17,12 @@ from tsuzuki.web.doors.setup import setup_page
 from tsuzuki.web.doors.sign_in import sign_in_page
 from tsuzuki.web.doors.sign_out import sign_out_page
 from tsuzuki.web.errors import error_page
+from tsuzuki.web.feeds.acts import feed_acts
+from tsuzuki.web.feeds.adding import adding_pages
+from tsuzuki.web.feeds.changing import changing_page
+from tsuzuki.web.feeds.groups import group_acts, group_pages
+from tsuzuki.web.feeds.lists import list_page
+from tsuzuki.web.feeds.page import feeds_page
 from tsuzuki.web.home import home_page
 from tsuzuki.web.inbox.marking import marking_pages
 from tsuzuki.web.inbox.page import states_page
@@ -44,6 +50,13 @@ def build_web(site: Site, document: Json) -> Web:
         provider_page(site),
         invite_page(site),
         sign_out_page(site),
+        feeds_page(site),
+        *adding_pages(site),
+        changing_page(site),
+        *feed_acts(site),
+        *group_pages(site),
+        *group_acts(site),
+        list_page(site),
         settings_page(site),
         *offline_pages(site.pages),
         account_page(site),

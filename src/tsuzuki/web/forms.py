@@ -10,7 +10,16 @@ from starlette.responses import RedirectResponse, Response
 from tsuzuki.edge.body import read_body
 from tsuzuki.edge.csrf import refuse_cross_site
 from tsuzuki.edge.errors import failure_of
-from tsuzuki.model.errors import Conflict, Invalid, Problem, TooManyRequests, TsuzukiError, Unauthorized
+from tsuzuki.model.errors import (
+    Conflict,
+    Invalid,
+    LimitExceeded,
+    Problem,
+    SourceError,
+    TooManyRequests,
+    TsuzukiError,
+    Unauthorized,
+)
 from tsuzuki.web.messages import say, wait_in_words
 
 MOST_FIELDS = 50
@@ -70,7 +79,7 @@ async def fill(request: Request, act: Act, show: Show, *, rules: Rules) -> Respo
     form = await read_form(request)
     try:
         return await act(form)
-    except (Conflict, Invalid, TooManyRequests, Unauthorized) as error:
+    except (Conflict, Invalid, LimitExceeded, SourceError, TooManyRequests, Unauthorized) as error:
         return await show(_sheet_of(error, form, rules))
 
 
@@ -111,7 +120,7 @@ def see(path: str) -> Response:
 
 def _sheet_of(error: TsuzukiError, form: Form, rules: Rules) -> Sheet:
     failure = failure_of(error, "")
-    beside = rules.beside.get(type(error))
+    beside = next((rules.beside[kind] for kind in type(error).__mro__ if kind in rules.beside), None)
     errors: dict[str, str] = {}
     trouble = None
     if isinstance(error, TooManyRequests):

@@ -30,3 +30,13 @@ def tile_of(name: str) -> tuple[str, int]:
     """The letter that stands for something without a picture, and its tint: the same name has always the same."""
     letter = next((char for char in name if char.isalnum()), "・")
     return letter.upper(), blake2b(name.encode(), digest_size=1).digest()[0] % _TINTS
+
+
+_LONGEST_LINK = 8192
+
+
+def again_of(link: str | None) -> str | None:
+    """The address of a feed that was just left, to follow it again; None for what is none."""
+    if not link or len(link) > _LONGEST_LINK or not link.startswith(("http://", "https://")):
+        return None
+    return link

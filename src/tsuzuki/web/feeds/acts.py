@@ -1,0 +1,58 @@
+"""What the buttons beside a feed do: check it now, suspend it, leave it."""
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.edge.routing import Resource
+from tsuzuki.shelves.subscriptions.service import Change, Subscriptions
+from tsuzuki.web.feeds.page import PATH, feed_row
+from tsuzuki.web.forms import read_form, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import id_of
+from tsuzuki.web.site import Site, with_query
+
+
+def feed_acts(site: Site) -> tuple[Resource, ...]:
+    """What they post to; leaving a feed asks first, and says what goes along."""
+    framing = framing_of(site)
+    feeds = site.part(Subscriptions)
+
+    async def suspend(request: Request, caller: Caller) -> Response:
+        form = await read_form(request)
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        wanted = form.one("suspended") == "on"
+        await feeds.change(shelf.id, id_of(request, "feed_id"), Change(is_suspended=wanted))
+        return see(with_query(PATH, done="suspended") if wanted else with_query(PATH, done="resumed"))
+
+    async def refresh(request: Request, caller: Caller) -> Response:
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        await feeds.refresh(shelf.id, id_of(request, "feed_id"))
+        return see(with_query(PATH, done="checking"))
+
+    async def refresh_all(request: Request, caller: Caller) -> Response:
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        queued = await feeds.refresh_all(shelf.id)
+        if "application/json" in request.headers.get("accept", ""):
+            return Response(msgspec.json.encode({"data": {"queued": queued}}), media_type="application/json")
+        return see(with_query(PATH, done="checking_all"))
+
+    async def ask_delete(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "feeds")
+        feed = await feeds.get(frame.shelf.id, id_of(request, "feed_id"))
+        return framing.show(frame, "feed_delete.html", feed=feed, row=feed_row(feed))
+
+    async def delete(request: Request, caller: Caller) -> Response:
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        feed = await feeds.get(shelf.id, id_of(request, "feed_id"))
+        await feeds.delete(shelf.id, feed.public_id)
+        return see(with_query(PATH, done="unfollowed", again=feed.link))
+
+    one = f"{PATH}/{{feed_id}}"
+    return (
+        Resource(f"{one}/suspend", {"POST": site.signed_in(suspend, PATH)}),
+        Resource(f"{one}/refresh", {"POST": site.signed_in(refresh, PATH)}),
+        Resource(f"{one}/delete", {"GET": site.signed_in(ask_delete), "POST": site.signed_in(delete, PATH)}),
+        Resource(f"{PATH}/refresh", {"POST": site.signed_in(refresh_all, PATH)}),
+    )

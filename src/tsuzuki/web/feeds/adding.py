@@ -1,0 +1,96 @@
+"""Adding a feed: an address is looked at, what is there is shown, then it is followed."""
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.edge.routing import Resource
+from tsuzuki.model.errors import Conflict, RefusedAddress, SourceError
+from tsuzuki.model.ids import PublicId, read_id
+from tsuzuki.polling.trying import Tried, Trier
+from tsuzuki.shelves.subscriptions.service import Subscriptions, Wish
+from tsuzuki.web.feeds.page import PATH as FEEDS
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.messages import say
+from tsuzuki.web.site import Site, with_query
+
+PATH = f"{FEEDS}/add"
+LONGEST_URL = 8192
+MOST_SHOWN = 5
+_LOOKING = Rules(keep=("url",), beside={SourceError: "url", RefusedAddress: "url"})
+_FOLLOWING = Rules(keep=("url", "link", "name", "group", "full_text"), beside={Conflict: "url", SourceError: "url"})
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What an address is."""
+
+    tried: Tried
+    links: list[tuple[str, str]]
+    """Feeds to choose from: address and title."""
+
+
+def adding_pages(site: Site) -> tuple[Resource, ...]:
+    """`/feeds/add` shows the form and follows; `/feeds/find` looks."""
+    framing = framing_of(site)
+    trier, feeds = site.part(Trier), site.part(Subscriptions)
+
+    async def show(request: Request, caller: Caller, sheet: Sheet, found: Found | None = None) -> Response:
+        frame = await framing.frame(request, caller, "feeds")
+        return framing.show(frame, "feed_add.html", sheet, found=found, most=MOST_SHOWN)
+
+    async def show_add(request: Request, caller: Caller) -> Response:
+        url = request.query_params.get("url", "")[:LONGEST_URL]
+        return await show(request, caller, Sheet(values={"url": (url,)}) if url else BLANK)
+
+    async def look(request: Request, caller: Caller) -> Response:
+        async def act(form: Form) -> Response:
+            url = _url(form)
+            found = _found(await trier.try_url(url, site.accounts.ground.clock()), url)
+            if not found.links and found.tried.kind == "page":
+                raise problem("url", say("add.nothing"))
+            return await show(request, caller, Sheet(values={"url": (url,)}), found)
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_LOOKING)
+
+    async def follow(request: Request, caller: Caller) -> Response:
+        async def act(form: Form) -> Response:
+            shelf = await site.accounts.oneself.shelf_of(caller)
+            await feeds.add(shelf.id, _wish(form))
+            return see(with_query(FEEDS, done="followed"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_FOLLOWING)
+
+    return (
+        Resource(PATH, {"GET": site.signed_in(show_add), "POST": site.signed_in(follow, PATH)}),
+        Resource(f"{FEEDS}/find", {"POST": site.signed_in(look, PATH)}),
+    )
+
+
+def _found(tried: Tried, url: str) -> Found:
+    if tried.kind == "page":
+        return Found(tried, [(one.url or "", one.title or one.url or "") for one in tried.found])
+    return Found(tried, [(url, tried.title or url)] if tried.kind == "feed" else [])
+
+
+def _url(form: Form) -> str:
+    url = form.one("url").strip()
+    if not url:
+        raise problem("url", say("add.url_missing"))
+    return url if "://" in url else f"https://{url}"
+
+
+def _wish(form: Form) -> Wish:
+    link = form.one("link").strip() or _url(form)
+    return Wish(
+        link=link,
+        name=form.one("name").strip()[:500],
+        group=chosen_group(form),
+        full_text=form.one("full_text") == "on",
+    )
+
+
+def chosen_group(form: Form) -> PublicId | None:
+    """The group that a form chose; None where it chose none."""
+    return read_id(form.one("group")) if form.one("group") else None

@@ -1,0 +1,109 @@
+"""One feed: its state, and changing it."""
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.edge.routing import Resource
+from tsuzuki.model.errors import Conflict, SourceError
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.secrets import mask_text
+from tsuzuki.model.times import DAY, SECOND, Millis
+from tsuzuki.shelves.subscriptions.nouns import Subscription
+from tsuzuki.shelves.subscriptions.service import Change, Subscriptions
+from tsuzuki.web.feeds.adding import chosen_group
+from tsuzuki.web.feeds.page import PATH, feed_row
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import id_of
+from tsuzuki.web.messages import said, say
+from tsuzuki.web.site import Site, with_query
+
+INTERVALS = (3_600, 21_600, 86_400, 604_800)
+RETENTIONS = (30, 90, 365)
+_RULES = Rules(
+    keep=("name", "group", "link", "interval", "retention", "proxy"), beside={Conflict: "link", SourceError: "link"}
+)
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """What the two lists of spans show: `usual`, one of ours, or `own` for another."""
+
+    interval: str
+    retention: str
+
+
+def changing_page(site: Site) -> Resource:
+    """`/feeds/{id}`"""
+    framing = framing_of(site)
+    feeds = site.part(Subscriptions)
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        frame = await framing.frame(request, caller, "feeds")
+        feed = await feeds.get(frame.shelf.id, id_of(request, "feed_id"))
+        return framing.show(
+            frame,
+            "feed_edit.html",
+            sheet,
+            feed=feed,
+            row=feed_row(feed),
+            group_id=show_id(feed.group_public_id),
+            chosen=_chosen(feed),
+            proxy=mask_text(feed.proxy),
+            intervals=INTERVALS,
+            retentions=RETENTIONS,
+            done=said("done", request.query_params.get("done")),
+        )
+
+    async def show_feed(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def change(request: Request, caller: Caller) -> Response:
+        async def act(form: Form) -> Response:
+            shelf = await site.accounts.oneself.shelf_of(caller)
+            feed = await feeds.get(shelf.id, id_of(request, "feed_id"))
+            await feeds.change(shelf.id, feed.public_id, _change(form, feed))
+            return see(with_query(f"{PATH}/{request.path_params['feed_id']}", done="feed_saved"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+
+    one = f"{PATH}/{{feed_id}}"
+    return Resource(one, {"GET": site.signed_in(show_feed), "POST": site.signed_in(change, PATH)})
+
+
+def _chosen(feed: Subscription) -> Chosen:
+    return Chosen(_named(feed.poll_interval, SECOND, INTERVALS), _named(feed.retention, DAY, RETENTIONS))
+
+
+def _named(span: Millis | None, unit: Millis, ours: tuple[int, ...]) -> str:
+    if span is None:
+        return "usual"
+    return str(span // unit) if span // unit in ours else "own"
+
+
+def _change(form: Form, feed: Subscription) -> Change:
+    proxy = form.one("proxy").strip()
+    return Change(
+        name=form.one("name").strip()[:500],
+        group=chosen_group(form) or UNSET,
+        link=form.one("link").strip() or UNSET,
+        proxy=UNSET if proxy == mask_text(feed.proxy) else proxy,  # R47: what was shown masked stays
+        is_suspended=form.one("suspended") == "on",
+        notify=form.one("notify") == "on",
+        full_text=form.one("full_text") == "on",
+        poll_interval=_span(form, "interval", SECOND, INTERVALS),
+        retention=_span(form, "retention", DAY, RETENTIONS),
+    )
+
+
+def _span(form: Form, name: str, unit: Millis, ours: tuple[int, ...]) -> Millis | UnsetType | None:
+    text = form.one(name)
+    if text == "own":
+        return UNSET
+    if text in ("", "usual"):
+        return None
+    if text not in map(str, ours):
+        raise problem(name, say("feed.wrong_choice"))
+    return Millis(int(text) * unit)

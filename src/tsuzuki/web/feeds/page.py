@@ -1,0 +1,118 @@
+"""`/feeds`: every feed by its group, with how it is and what comes next."""
+
+from collections.abc import Sequence
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.edge.routing import Resource, page
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.groups.nouns import Group
+from tsuzuki.shelves.groups.service import Groups
+from tsuzuki.shelves.subscriptions.nouns import Subscription
+from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.links import again_of
+from tsuzuki.web.messages import said, say
+from tsuzuki.web.site import Site
+
+PATH = "/feeds"
+
+
+class FeedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A feed as the list shows it."""
+
+    id: str
+    name: str
+    link: str
+    unread: int
+    status: str
+    """`ok`, `error`, `suspended` or `waiting`."""
+    error: str | None
+    failures: int
+    checked_at: Millis | None
+    next_at: Millis | None
+    next_why: str
+    is_asked: bool
+    is_suspended_by_reader: bool
+
+
+class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A group and its feeds."""
+
+    id: str
+    name: str
+    is_default: bool
+    feeds: list[FeedRow]
+    is_first: bool
+    is_last: bool
+
+
+def feeds_page(site: Site) -> Resource:
+    """The list."""
+    framing = framing_of(site)
+    groups, feeds = site.part(Groups), site.part(Subscriptions)
+
+    async def show_feeds(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "feeds")
+        followed = await feeds.list(frame.shelf.id)
+        rows = group_rows(await groups.list(frame.shelf.id), followed)
+        asked = request.query_params
+        return framing.show(
+            frame,
+            "feeds.html",
+            groups=rows,
+            total=len(followed),
+            failing=sum(feed.status == "error" for feed in followed),
+            done=said("done", asked.get("done")),
+            again=again_of(asked.get("again")),
+            is_checking="checking" in asked,
+        )
+
+    return page(PATH, site.signed_in(show_feeds))
+
+
+def group_rows(groups: Sequence[Group], feeds: Sequence[Subscription]) -> list[GroupRow]:
+    """Each group with its feeds, those by name."""
+    by_name = sorted(feeds, key=lambda feed: feed.shown_name.casefold())
+    return [
+        GroupRow(
+            id=show_id(group.public_id),
+            name=group.name,
+            is_default=group.is_default,
+            feeds=[feed_row(feed) for feed in by_name if feed.group_id == group.id],
+            is_first=place == 0,
+            is_last=place == len(groups) - 1,
+        )
+        for place, group in enumerate(groups)
+    ]
+
+
+def feed_row(feed: Subscription) -> FeedRow:
+    """How a feed is, in words that the template knows."""
+    is_new = feed.last_checked_at is None and feed.status == "ok"
+    return FeedRow(
+        id=show_id(feed.public_id),
+        name=feed.shown_name,
+        link=feed.link,
+        unread=feed.unread_count,
+        status="waiting" if is_new else feed.status,
+        error=feed.last_error if feed.consecutive_failures else None,
+        failures=feed.consecutive_failures,
+        checked_at=feed.last_checked_at,
+        next_at=None if feed.is_suspended else feed.next_check_at,
+        next_why=_why(feed),
+        is_asked=feed.refresh_at is not None,
+        is_suspended_by_reader=feed.suspended_at is not None,
+    )
+
+
+def _why(feed: Subscription) -> str:
+    if feed.suspended_at is not None:
+        return say("feeds.by_you")
+    if feed.watch_suspended_at is not None:
+        return feed.suspended_reason or ""
+    return feed.next_check_why
