@@ -22,6 +22,16 @@ class Keyed(Protocol):
     def key(self) -> str: ...
 
 
+class Titled(Protocol):
+    """A chapter as it is indexed."""
+
+    @property
+    def id(self) -> ChapterId: ...
+
+    @property
+    def title(self) -> str: ...
+
+
 K = TypeVar("K", bound=Keyed)
 
 
@@ -131,10 +141,15 @@ async def upsert_chapters_tx(
     """Store chapters and index the words of those that have a title; what comes back was inserted or changed."""
     await tx.run(q.hold_ingest, name=f"series-{series_id}")
     stored = await tx.bulk(StoredChapter, q.upsert_chapters, last_of_each(found), series_id=series_id, now=now)
-    titled = [document(tx.engine, chapter.id, tokens(chapter.title), ()) for chapter in stored if chapter.title]
+    await index_chapters_tx(tx, stored)
+    return stored
+
+
+async def index_chapters_tx(tx: Tx, chapters: Iterable[Titled]) -> None:
+    """Index the words of those that have a title."""
+    titled = [document(tx.engine, chapter.id, tokens(chapter.title), ()) for chapter in chapters if chapter.title]
     if titled:
         await tx.bulk(int, q.index_chapters, titled)
-    return stored
 
 
 async def raise_latest_tx(tx: Tx, series_id: SeriesId, *, number: str, number_sort: int, now: Millis) -> bool:
