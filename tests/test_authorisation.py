@@ -13,6 +13,7 @@ import pytest
 from starlette.routing import Route, Router
 
 from tests.api.people import API, Town, Visitor, a_town
+from tests.catalogue.images.builders import a_picture, stored_picture
 from tests.crawl.builders import a_dead_letter
 from tests.delivery.builders import publish
 from tests.shelves.library.builders import a_published_series, chapter_of
@@ -27,7 +28,7 @@ from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.crawl.service import Wish as CrawlWish
 from tsuzuki.edge.csrf import SAFE_METHODS
 from tsuzuki.edge.routing import Resource
-from tsuzuki.model.ids import PublicId, ShelfId, show_id
+from tsuzuki.model.ids import PublicId, ReleaseId, ShelfId, show_id
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
@@ -114,6 +115,7 @@ POLICY = {
     "POST /api/v1/me/tokens": WRITE,
     "DELETE /api/v1/me/tokens/{token_id}": WRITE,
     "GET /api/v1/shelf": READ,
+    "PATCH /api/v1/shelf": WRITE,
     "GET /api/v1/groups": READ,
     "POST /api/v1/groups": WRITE,
     "GET /api/v1/groups/{group_id}": READ,
@@ -244,6 +246,13 @@ POLICY = {
     "GET /api/v1/manga/{manga_id}": READ,
     "GET /api/v1/manga/{manga_id}/chapters": READ,
     "GET /api/v1/chapters/{release_id}/pages": READ,
+    "GET /api/v1/chapters/{release_id}/pages/{position}/image": READ,
+    "GET /api/v1/manga/{manga_id}/cover": READ,
+    "GET /api/v1/images/{signature}/{picture}": READ,
+    "POST /api/v1/chapters/{kept_id}/download": WRITE,
+    "GET /api/v1/chapters/{kept_id}/download": READ,
+    "DELETE /api/v1/chapters/{kept_id}/download": WRITE,
+    "GET /api/v1/downloads": READ,
 }
 
 # What each caller meets at a route of each policy; 0 is being let in.
@@ -488,7 +497,8 @@ async def _site_of(town: Town, _: User) -> str:
     name = secrets.token_hex(4)
     folder = town.folder / name
     (folder / "Series" / "Chapter 1").mkdir(parents=True)
-    (folder / "Series" / "Chapter 1" / "1.png").touch()
+    (folder / "Series" / "cover.png").write_bytes(a_picture())
+    (folder / "Series" / "Chapter 1" / "1.png").write_bytes(a_picture())
     wanted = Wanted(name=name, slug=name, base_url="local:", connector="tsuzuki.local", config={"folder": str(folder)})
     return str((await town.crawling.sources.register(SYSTEM, wanted)).id)
 
@@ -503,6 +513,23 @@ async def _release_of(town: Town, user: User) -> str:
     shelf = await _shelf_of(town, user)
     listed = await town.catalogue.chapter_lists.list(int(await _manga_of(town, user)), shelf)
     return str(listed.value[0].id)
+
+
+async def _page_of(town: Town, user: User) -> dict[str, str]:
+    return {"release_id": await _release_of(town, user), "position": "0"}
+
+
+async def _kept_of(town: Town, user: User) -> str:
+    release = await _release_of(town, user)
+    await town.pictures.kept.keep(await _shelf_of(town, user), ReleaseId(int(release)))
+    return release
+
+
+async def _picture_of(town: Town, _: User) -> dict[str, str]:
+    address = f"https://example.org/{secrets.token_hex(8)}.png"
+    await stored_picture(town, address)
+    signature, picture = town.pictures.articles.url(address).split("/")[-2:]
+    return {"signature": signature, "picture": picture}
 
 
 async def _series_of(town: Town, _: User) -> PublicId:
@@ -568,9 +595,15 @@ OBJECTS: dict[str, Callable[[Town, User], Awaitable[Filling]]] = {
     "site_id": _site_of,
     "manga_id": _manga_of,
     "release_id": _release_of,
+    "position": _page_of,
+    "kept_id": _kept_of,
+    "signature": _picture_of,
+    "picture": _picture_of,
 }
-COMMON = {"site_id", "manga_id", "release_id", "series_id", "chapter_id"}
+COMMON = {"site_id", "manga_id", "release_id", "series_id", "chapter_id", "position", "picture"}
 """What sources have is everybody's (R70): there is no foreign one."""
+ANYONES = {"POST /api/v1/chapters/{kept_id}/download"}
+"""Likewise: a chapter that one shelf keeps, another may keep too."""
 MISSING = "01952ff9-0000-7000-8000-000000000000"
 
 
@@ -624,7 +657,7 @@ async def test_what_is_somebody_elses_is_as_unknown_as_what_is_not_there(town):
         paths |= {"missing": filled(endpoint.path), "nonsense": filled(endpoint.path, "..%2f1")}
         table = {
             "own": 0,
-            "foreign": 0 if is_admins or parameters[-1] in COMMON else 404,
+            "foreign": 0 if is_admins or parameters[-1] in COMMON or name in ANYONES else 404,
             "missing": 404,
             "nonsense": 404,
         }

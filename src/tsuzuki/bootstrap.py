@@ -324,6 +324,7 @@ def _image_ground(settings: Settings, way: Way, catalogue: Catalogue, kept: Kept
         client=way.outside.client,
         calls=Calls(ground.db, ground.registry, ground.driver, ground.folder_of),
         chapters=catalogue.chapters,
+        details=catalogue.details,
         kept=kept,
         clock=ground.clock,
         dice=os.urandom,

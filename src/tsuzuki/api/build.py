@@ -57,8 +57,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *groups.ENDPOINTS,
     *feeds.ENDPOINTS,
     *items.ENDPOINTS,
-    *images.ENDPOINTS,
-    *images_kept.ENDPOINTS,
     *opml.ENDPOINTS,
     *search.ENDPOINTS,
     *bookmarks.ENDPOINTS,
@@ -80,6 +78,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *deadletters.ENDPOINTS,
     *catalogue.ENDPOINTS,
     *catalogue_series.ENDPOINTS,
+    *images.ENDPOINTS,
+    *images_kept.ENDPOINTS,
 )
 """A domain's module is added here; `bootstrap` adds the services that its handlers name."""
 

@@ -44,27 +44,27 @@ class DownloadView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def keep_chapter(
-    *, release_id: Number, query: ShelfQuery, caller: Caller, oneself: Oneself, kept: KeptChapters
+    *, kept_id: Number, query: ShelfQuery, caller: Caller, oneself: Oneself, kept: KeptChapters
 ) -> DownloadView:
     """Fetches every page and keeps it. Asked again, it says how far that is; after a failure it tries again."""
     shelf = await query.pick(caller, oneself)
-    return _view(await kept.keep(shelf.id, _release(release_id)))
+    return _view(await kept.keep(shelf.id, _release(kept_id)))
 
 
 async def show_download(
-    *, release_id: Number, query: ShelfQuery, caller: Caller, oneself: Oneself, kept: KeptChapters
+    *, kept_id: Number, query: ShelfQuery, caller: Caller, oneself: Oneself, kept: KeptChapters
 ) -> DownloadView:
     """How far it is."""
     shelf = await query.pick(caller, oneself)
-    return _view(await kept.get(shelf.id, _release(release_id)))
+    return _view(await kept.get(shelf.id, _release(kept_id)))
 
 
 async def drop_download(
-    *, release_id: Number, query: ShelfQuery, caller: Caller, oneself: Oneself, kept: KeptChapters
+    *, kept_id: Number, query: ShelfQuery, caller: Caller, oneself: Oneself, kept: KeptChapters
 ) -> None:
     """The shelf keeps the chapter no more. What was read of it stays known."""
     shelf = await query.pick(caller, oneself)
-    await kept.drop(shelf.id, _release(release_id))
+    await kept.drop(shelf.id, _release(kept_id))
 
 
 async def list_downloads(
@@ -102,7 +102,7 @@ def _view(kept: KeptChapter) -> DownloadView:
 
 _read = declaring("downloads", Access.READ)
 _write = declaring("downloads", Access.WRITE)
-_PATH = "/chapters/{release_id}/download"
+_PATH = "/chapters/{kept_id}/download"
 
 ENDPOINTS = (
     _write("POST", _PATH, keep_chapter, "Keep a chapter", status=202, errors=(NotFound, LimitExceeded)),

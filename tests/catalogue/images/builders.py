@@ -19,7 +19,8 @@ from tests.crawl.builders import SITE, Site, a_crawling_town
 from tests.net.builders import a_server, answer
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.catalogue.images.housekeeping import Room
-from tsuzuki.catalogue.images.rows import Subject
+from tsuzuki.catalogue.images.rows import NewImage, Subject, at_address
+from tsuzuki.catalogue.images.store import save_image_tx
 from tsuzuki.catalogue.images.tasks import COPIES
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
@@ -126,6 +127,17 @@ class PictureSite(Site):
 
     def asked_for(self, ending: str) -> int:
         return sum(path.endswith(ending) for path in self.asked)
+
+
+async def stored_picture(town: Town, address: str) -> bytes:
+    """An image that an article shows from there, on disk already."""
+    files, picture = town.pictures.room._files, a_picture()
+    with files.draft() as draft:
+        draft.write(picture)
+        new = NewImage(draft.keep(), "image/png", 60, 90, len(picture))
+    subject = at_address(address)
+    await town.db.with_tx(lambda tx: save_image_tx(tx, subject, new, address=None, now=town.time()))
+    return picture
 
 
 class Gallery(msgspec.Struct, frozen=True):

@@ -10,13 +10,15 @@ import msgspec
 
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.chapters import Chapters
+from tsuzuki.catalogue.details import NO_MANGA, Details
 from tsuzuki.catalogue.images.policy import IMAGE_CAP
-from tsuzuki.catalogue.images.rows import Subject
+from tsuzuki.catalogue.images.rows import Cover, Subject
 from tsuzuki.catalogue.images.store import find_cover_tx
 from tsuzuki.connectors.protocol import ImageOutcome
 from tsuzuki.db import Database
 from tsuzuki.model.errors import NotAnImage, NotFound, RefusedAddress, SourceError, TooLarge
 from tsuzuki.model.fetching import Ask, ReadFile, Reply, Want
+from tsuzuki.model.ids import SeriesSourceId, ShelfId
 from tsuzuki.net.answer import Answer
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.calling import SourceCall
@@ -25,10 +27,11 @@ from tsuzuki.sources.sites.store import find_source_tx
 ARTICLES = SourceIdentity(source="articles' images")
 """Whose cookies and pace: nobody's credentials are sent along."""
 NO_COVER = "This series has no cover."
-NO_SERIES = "There is no such series."
 
 Pieces = AsyncGenerator[bytes, None]
 
+_NO_SHELF = ShelfId(0)
+"""A cover is the same for everyone."""
 _OK = 200
 _MOST_REPORTS = 20
 _WISH = {"accept": "image/avif,image/webp,image/png,image/jpeg,image/gif"}
@@ -52,8 +55,9 @@ class Coming(msgspec.Struct, frozen=True):
 class Fetcher:
     """Opens the way to any image."""
 
-    def __init__(self, db: Database, client: Outgoing, calls: Calls, chapters: Chapters) -> None:
+    def __init__(self, db: Database, client: Outgoing, calls: Calls, *, chapters: Chapters, details: Details) -> None:
         self._db = db
+        self._details = details
         self._client = client
         self._calls = calls
         self._chapters = chapters
@@ -85,19 +89,26 @@ class Fetcher:
     @asynccontextmanager
     async def _cover(self, subject: Subject) -> AsyncIterator[Coming]:
         assert subject.series_source_id is not None
-        series_source_id = subject.series_source_id
-        cover = await self._db.read(lambda tx: find_cover_tx(tx, series_source_id))
-        if cover is None:
-            raise NotFound(NO_SERIES)
-        if cover.url is None:
-            raise NotFound(NO_COVER)
+        cover = await self._where(subject.series_source_id)
         source_id, url = cover.source_id, cover.url
+        if url is None:
+            raise NotFound(NO_COVER)
         source = await self._db.read(lambda tx: find_source_tx(tx, source_id))
         if source is None:
-            raise NotFound(NO_SERIES)
+            raise NotFound(NO_MANGA)
         call = await self._calls.to(source)
         async with self._called(call, call.connector.image(call.config, url)) as pieces:
             yield Coming(pieces, url)
+
+    async def _where(self, manga_id: SeriesSourceId) -> Cover:
+        """Where the cover is; many lists do not tell, and the details do."""
+        cover = await self._db.read(lambda tx: find_cover_tx(tx, manga_id))
+        if cover is not None and cover.url is None:
+            await self._details.show(manga_id, _NO_SHELF)
+            cover = await self._db.read(lambda tx: find_cover_tx(tx, manga_id))
+        if cover is None:
+            raise NotFound(NO_MANGA)
+        return cover
 
     @asynccontextmanager
     async def _from_article(self, address: str) -> AsyncIterator[Coming]:

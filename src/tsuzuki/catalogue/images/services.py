@@ -8,6 +8,7 @@ import msgspec
 
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.chapters import Chapters
+from tsuzuki.catalogue.details import Details
 from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.catalogue.images.copying import Copier
 from tsuzuki.catalogue.images.fetching import Fetcher, Outgoing
@@ -31,6 +32,7 @@ class ImageGround(msgspec.Struct, frozen=True, kw_only=True):
     client: Outgoing
     calls: Calls
     chapters: Chapters
+    details: Details
     kept: KeptChapters
     clock: Callable[[], Millis]
     dice: Callable[[int], bytes]
@@ -64,7 +66,7 @@ async def open_images(ground: ImageGround) -> AsyncIterator[Pictures]:
         parts.push_async_callback(room.close)
         pool = ParsePool(DECODING)
         parts.push_async_callback(pool.close)
-        fetcher = Fetcher(db, ground.client, ground.calls, ground.chapters)
+        fetcher = Fetcher(db, ground.client, ground.calls, chapters=ground.chapters, details=ground.details)
         parts.push_async_callback(fetcher.close)
         images = Images(db, files, fetcher, pool, clock=clock, stored=room.stored)
         parts.push_async_callback(images.close)
