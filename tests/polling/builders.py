@@ -167,6 +167,8 @@ delete from feed;
 insert into item_tombstone (feed_id, key, at) values (:feed_id, :key, :at);
 -- name: tombstones
 select at from item_tombstone order by key;
+-- name: wish
+update subscription set poll_interval = :interval where shelf_id = :shelf_id;
 -- name: link
 select link from feed where id = :id;
 """,

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.builders import NOON, stored_feed, stored_watch
+from tests.delivery.builders import a_reader
 from tests.net.builders import answer
 from tests.polling.builders import (
     Clock,
@@ -20,7 +21,9 @@ from tests.polling.builders import (
 from tsuzuki.ingest.store import upsert_items_tx
 from tsuzuki.ingest.tasks import LARGEST_BATCH, new_item
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
+from tsuzuki.polling.policy import MANY_READERS
 from tsuzuki.polling.service import Polled
+from tsuzuki.polling.store import feed_target_tx
 
 
 @pytest.fixture
@@ -98,6 +101,20 @@ async def test_r27_an_unchanged_body_is_not_parsed_again_and_hands_on_nothing(
     await db.with_tx(lambda tx: tx.run(q.clear_tasks))  # nothing was stored: only the body's hash can tell
     clock.turn(30 * MINUTE)
     assert await poll_one(poller) == Polled("unchanged", 0)
+
+
+@pytest.mark.parametrize(("readers", "many"), [(0, False), (MANY_READERS, False), (MANY_READERS + 1, True)])
+async def test_r24_many_readers_are_counted_as_far_as_it_matters(db, feed, watch, readers, many):
+    shelves = [await a_reader(db, feeds=[feed]) for _ in range(readers)]
+    target = await db.read(lambda tx: feed_target_tx(tx, watch))
+    assert target is not None
+    assert (target.followers > MANY_READERS) is many
+    assert target.wished_interval is None
+    if shelves:
+        await db.with_tx(lambda tx: tx.run(q.wish, shelf_id=shelves[-1], interval=MINUTE))
+        target = await db.read(lambda tx: feed_target_tx(tx, watch))
+        assert target is not None
+        assert target.wished_interval == MINUTE
 
 
 async def test_only_what_is_new_or_changed_is_handed_on(db, poller, publisher, clock, feed, watch):

@@ -28,10 +28,8 @@ from tsuzuki.polling.saving import (
 from tsuzuki.polling.store import (
     Answer,
     FeedTarget,
-    KnownLink,
     describe_feed_tx,
     known_items_tx,
-    known_links_tx,
     move_feed_tx,
     see_tombstones_tx,
 )
@@ -83,10 +81,13 @@ class FeedPoll(Poll[int]):
         return await self._db.read(lambda tx: self._compare_tx(tx, found))
 
     async def _compare_tx(self, tx: Tx, found: Mapping[str, FoundItem]) -> list[FoundItem]:
-        known = await known_items_tx(tx, self._target.feed_id, found)
+        """REL-27: a new key whose page is stored under a key that the feed no longer has is the same story again."""
+        stored = await known_items_tx(tx, self._target.feed_id, found.values())
+        known = {each.key: each.content_hash for each in stored if each.key in found}
         self._tombstones = [key for key, content in known.items() if content is None]
-        strangers = {item.link_key: item for key, item in found.items() if key not in known and item.link_key}
-        renamed = await self._renamed_tx(tx, strangers, found) if strangers else {}
+        strangers = {item.link_key: key for key, item in found.items() if key not in known and item.link_key}
+        renamed = {strangers[old.link_key]: old for old in stored if old.link_key in strangers and old.key not in found}
+        self._is_unstable = bool(renamed)
         changed = []
         for key, item in found.items():
             if (old := renamed.get(key)) is not None:
@@ -95,15 +96,6 @@ class FeedPoll(Poll[int]):
             elif key not in known or _differs(item, known[key]):
                 changed.append(item)
         return changed
-
-    async def _renamed_tx(
-        self, tx: Tx, strangers: Mapping[str, FoundItem], found: Mapping[str, FoundItem]
-    ) -> dict[str, KnownLink]:
-        """REL-27: new keys whose page is stored under a key that the feed no longer has: the same story again."""
-        stored = await known_links_tx(tx, self._target.feed_id, strangers)
-        renamed = {strangers[old.link_key].key: old for old in stored if old.key not in found}
-        self._is_unstable = bool(renamed)
-        return renamed
 
     async def _is_merged(self, outcome: FeedOutcome) -> bool:
         """REL-32: it moved to where another feed is, which has all of this one's from now on."""

@@ -46,12 +46,20 @@ set next_check_at = case when next_check_at > :latest then cast(:latest as bigin
 where next_check_at > :latest or lease_until > :lease_end;
 
 -- name: feed_target
+-- inline: by primary key, and by the beginning of an index each, however many follow
 select
   feed.id as feed_id, feed.link, feed.proxy, watch.last_full_at, watch.first_harvest_at, watch.last_release_at,
   watch.cache_control, watch.expires_at, watch.poll_floor, watch.moved_to, watch.moved_count, watch.moved_since,
   watch.gone_since,
-  (select count(*) from subscription where subscription.feed_id = feed.id) as followers,
-  (select min(poll_interval) from subscription where subscription.feed_id = feed.id) as wished_interval,
+  case
+    when exists (select 1 from subscription where subscription.feed_id = feed.id limit 1 offset :many)
+      then cast(:many as bigint) + 1
+    else 1
+  end as followers,
+  (
+    select min(poll_interval) from subscription
+    where subscription.feed_id = feed.id and subscription.poll_interval is not null
+  ) as wished_interval,
   exists (select 1 from item where item.feed_id = feed.id) as has_content,
   -- REL-08: what was found last time could not be stored, and no validator or hash may keep us from finding it again.
   exists (
@@ -77,13 +85,18 @@ join source on source.id = series_source.source_id
 where watch.id = :id;
 
 -- name: known_items
--- Which of these keys are stored, with what content; a tombstone counts as known whatever it holds (REL-39d).
-select item.key, item.content_hash from item
-join json_each(cast(:rows as text)) on item.key = value ->> 'key'
+-- What is stored under these keys, with what content; a tombstone counts as known whatever it holds (REL-39d). And what is
+-- stored under these pages, whatever its key (REL-27). One may come twice.
+select item.key, item.link_key, item.content_hash from item
+join json_each(cast(:rows as text)) on item.key = value ->> 0
 where item.feed_id = :feed_id
 union all
-select item_tombstone.key, null from item_tombstone
-join json_each(cast(:rows as text)) on item_tombstone.key = value ->> 'key'
+select item.key, item.link_key, item.content_hash from item
+join json_each(cast(:rows as text)) on item.link_key = value ->> 1
+where item.feed_id = :feed_id
+union all
+select item_tombstone.key, null, null from item_tombstone
+join json_each(cast(:rows as text)) on item_tombstone.key = value ->> 0
 where item_tombstone.feed_id = :feed_id;
 
 -- name: see_tombstones
@@ -91,12 +104,6 @@ where item_tombstone.feed_id = :feed_id;
 update item_tombstone set at = :now
 where feed_id = :feed_id and at < :before
   and key in (select value ->> 0 from json_each(cast(:rows as text)));
-
--- name: known_links
--- REL-27: what is stored under these pages, whatever its key.
-select item.key, item.link_key, item.content_hash from item
-join json_each(cast(:rows as text)) on item.link_key = value ->> 'link_key'
-where item.feed_id = :feed_id;
 
 -- name: known_releases
 select release.key, release.content_hash from release

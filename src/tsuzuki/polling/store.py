@@ -1,14 +1,15 @@
 """Watches as a poll sees them: what to call, what is known, and what came of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.harvest import FeedHarvest
+from tsuzuki.model.harvest import FeedHarvest, FoundItem
 from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId
 from tsuzuki.model.times import Millis
+from tsuzuki.polling.policy import MANY_READERS
 from tsuzuki.sources.store import ClaimedWatch
 
 q = load_queries("tsuzuki.polling")
@@ -31,6 +32,7 @@ class FeedTarget(msgspec.Struct, frozen=True):
     moved_since: Millis | None
     gone_since: Millis | None
     followers: int
+    """One, or more than many: nothing else matters."""
     wished_interval: Millis | None
     has_content: bool
     has_letters: bool
@@ -105,12 +107,12 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     suspended_reason: str | None = None
 
 
-class KnownLink(msgspec.Struct, frozen=True):
-    """A stored item by its page."""
+class KnownItem(msgspec.Struct, frozen=True):
+    """A stored item; without a hash it is a tombstone."""
 
     key: str
-    link_key: str
-    content_hash: bytes
+    link_key: str | None
+    content_hash: bytes | None
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -160,7 +162,7 @@ async def mend_watches_tx(tx: Tx, *, latest: Millis, lease_end: Millis) -> int:
 
 async def feed_target_tx(tx: Tx, watch_id: WatchId) -> FeedTarget | None:
     """What to call; None when the watch is gone or is on a series."""
-    return await tx.maybe(FeedTarget, q.feed_target, id=watch_id)
+    return await tx.maybe(FeedTarget, q.feed_target, id=watch_id, many=MANY_READERS)
 
 
 async def series_target_tx(tx: Tx, watch_id: WatchId) -> SeriesTarget | None:
@@ -168,9 +170,9 @@ async def series_target_tx(tx: Tx, watch_id: WatchId) -> SeriesTarget | None:
     return await tx.maybe(SeriesTarget, q.series_target, id=watch_id)
 
 
-async def known_items_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str]) -> dict[str, bytes | None]:
-    """The stored ones of these keys with their content's hash; None is a tombstone."""
-    return _by_key(await tx.bulk(_Known, q.known_items, [{"key": key} for key in keys], feed_id=feed_id))
+async def known_items_tx(tx: Tx, feed_id: FeedId, found: Iterable[FoundItem]) -> list[KnownItem]:
+    """What is stored under the keys of these, or under their pages; one may come twice."""
+    return await tx.bulk(KnownItem, q.known_items, [[item.key, item.link_key] for item in found], feed_id=feed_id)
 
 
 async def see_tombstones_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str], *, before: Millis, now: Millis) -> int:
@@ -178,15 +180,11 @@ async def see_tombstones_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str], *, bef
     return await tx.run(q.see_tombstones, rows=[[key] for key in keys], feed_id=feed_id, before=before, now=now)
 
 
-async def known_links_tx(tx: Tx, feed_id: FeedId, links: Iterable[str]) -> list[KnownLink]:
-    """The stored items of these pages."""
-    return await tx.bulk(KnownLink, q.known_links, [{"link_key": link} for link in links], feed_id=feed_id)
-
-
 async def known_releases_tx(tx: Tx, series_source_id: SeriesSourceId, keys: Iterable[str]) -> dict[str, bytes | None]:
     """The stored ones of these keys with their content's hash."""
     rows = [{"key": key} for key in keys]
-    return _by_key(await tx.bulk(_Known, q.known_releases, rows, series_source_id=series_source_id))
+    known = await tx.bulk(_Known, q.known_releases, rows, series_source_id=series_source_id)
+    return {each.key: each.content_hash for each in known}
 
 
 async def save_answer_tx(tx: Tx, watch: ClaimedWatch, answer: Answer, now: Millis) -> bool:
@@ -222,7 +220,3 @@ async def describe_feed_tx(
         has_unstable_keys=has_unstable_keys,
         now=now,
     )
-
-
-def _by_key(known: Sequence[_Known]) -> dict[str, bytes | None]:
-    return {each.key: each.content_hash for each in known}

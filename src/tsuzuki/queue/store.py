@@ -95,6 +95,8 @@ async def enqueue_many_tx(tx: Tx, queue: Queue[P], wanted: Iterable[NewTask[P]],
 
 async def _enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[_NewRow], now: Millis) -> list[Enqueued]:
     """REL-07: never a ghost. What was in the way and ended before we could look at it is no longer in the way."""
+    if not rows:
+        return []
     # Everyone inserts in the order of the keys: two batches that overlap then wait, and do not deadlock.
     first = {row.key: row for row in reversed(rows)}
     missing = dict(sorted(first.items()))
