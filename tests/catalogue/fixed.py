@@ -15,7 +15,7 @@ from tsuzuki.db import Database
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.ids import SeriesSourceId, ShelfId, SourceId
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.pool import ParsePool, PoolOptions
 from tsuzuki.polling.visit import Driver
@@ -61,7 +61,7 @@ class Fixed(Connector):
                 number=Decimal(place),
                 language="en",
                 group="Beta",
-                published_at=NOON,
+                published_at=Millis(NOON - (self.chapter_count - place) * HOUR),
                 page_count=self.declared,
                 is_readable=self.is_readable,
             )

@@ -8,7 +8,7 @@ from tsuzuki.api.catalogue_views import (
     MangaView,
     PageView,
     cache_meta,
-    chapter_view,
+    chapter_views,
     manga_view,
     page_views,
 )
@@ -54,8 +54,7 @@ async def list_manga_chapters(
     number = number_in_path(manga_id, NO_MANGA)
     answered = await lists.list(number, shelf.id, refresh=query.refresh)
     kept = await lists.kept_of(shelf.id, answered.value)
-    views = [chapter_view(each, number, is_downloaded=each.id in kept) for each in answered.value]
-    return Listing(views, cache_meta(answered.freshness))
+    return Listing(chapter_views(answered.value, number, kept), cache_meta(answered.freshness))
 
 
 async def list_chapter_pages(release_id: Number, query: PagesQuery, chapters: Chapters) -> Listing[PageView, CacheMeta]:

@@ -1,5 +1,6 @@
 """Sources, series, chapters and pages as readers see them, and how each answer was come by."""
 
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -13,7 +14,7 @@ from tsuzuki.catalogue.rows import ListedRelease, Manga
 from tsuzuki.connectors.filters import CheckBox, Filter, Group, GroupedFilter, Select, Sort, Text, TriState
 from tsuzuki.connectors.protocol import Abilities
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import SECOND, iso
+from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.sources.sites.rows import Source
 
 Standing = Literal["ok", "failing", "disabled", "paused", "not_installed"]
@@ -113,7 +114,7 @@ class ChapterView(msgspec.Struct, frozen=True, kw_only=True):
     real_url: str | None
     source_order: int
     date_upload: Time | None
-    fetched_at: Time
+    fetched_at: Time | None
     page_count: int
     is_available: bool
     is_readable: bool
@@ -228,8 +229,24 @@ def manga_view(manga: Manga) -> MangaView:
     )
 
 
-def chapter_view(release: ListedRelease, manga_id: int, *, is_downloaded: bool) -> ChapterView:
-    """A release in its series' list."""
+def chapter_views(releases: Iterable[ListedRelease], manga_id: int, kept: Collection[int]) -> list[ChapterView]:
+    """The releases of a series; `kept` are those that the shelf keeps.
+
+    A list shares most of its moments, and a text for each costs more than all the rest of a row.
+    """
+    texts: dict[Millis | None, Time | None] = {None: None}
+
+    def said(moment: Millis | None) -> Time | None:
+        if moment not in texts:
+            texts[moment] = shown(moment)
+        return texts[moment]
+
+    return [_chapter_view(each, manga_id, said, is_downloaded=each.id in kept) for each in releases]
+
+
+def _chapter_view(
+    release: ListedRelease, manga_id: int, said: Callable[[Millis | None], Time | None], *, is_downloaded: bool
+) -> ChapterView:
     return ChapterView(
         id=release.id,
         manga_id=manga_id,
@@ -242,8 +259,8 @@ def chapter_view(release: ListedRelease, manga_id: int, *, is_downloaded: bool) 
         url=release.url,
         real_url=release.real_url,
         source_order=release.source_order,
-        date_upload=shown(release.published_at),
-        fetched_at=iso(release.first_seen_at),
+        date_upload=said(release.published_at),
+        fetched_at=said(release.first_seen_at),
         page_count=release.page_count,
         is_available=release.is_available,
         is_readable=release.is_readable,
@@ -251,7 +268,7 @@ def chapter_view(release: ListedRelease, manga_id: int, *, is_downloaded: bool) 
         is_bookmarked=release.is_bookmarked,
         is_downloaded=is_downloaded,
         last_page_read=release.last_page_read,
-        last_read_at=shown(release.last_read_at),
+        last_read_at=said(release.last_read_at),
     )
 
 

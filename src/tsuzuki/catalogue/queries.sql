@@ -12,6 +12,7 @@ join source on source.id = series_source.source_id
 left join follow on follow.series_id = series_source.series_id and follow.shelf_id = cast(:shelf_id as bigint)
 
 -- name: find_manga
+-- inline: by primary keys
 {manga}
 where series_source.id = :id;
 
@@ -136,6 +137,7 @@ update series_source set chapters_fetched_at = :now where id = :id;
 update watch set first_harvest_at = :now where series_source_id = :series_source_id and first_harvest_at is null;
 
 -- name: chapters_age
+-- inline: by primary key
 -- A poll reads the same list: whichever read it last counts.
 select
   case
