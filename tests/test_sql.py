@@ -115,8 +115,9 @@ def test_an_inline_query_finds_its_rows_by_an_index(area, query, sqlite_template
         return
     with apsw.Connection(str(sqlite_template)) as connection:
         plan = list(connection.execute(f"explain query plan {query.sqlite.sql}", [None] * len(query.sqlite.params)))
-    assert plan
-    assert all("SEARCH" in step[3] for step in plan)
+    visits = [step[3] for step in plan if "SCALAR SUBQUERY" not in step[3]]  # whose own steps follow
+    assert visits
+    assert all("SEARCH" in step for step in visits)
 
 
 # -- the loader itself
