@@ -14,6 +14,7 @@ from tests.test_authorisation import CALLERS, MISSING, POLICY, PUBLIC, routes, v
 from tests.web.guests import BROWSER, FORM, Guest, a_guest
 from tsuzuki.accounts.nouns import Role, Scope
 from tsuzuki.accounts.oidc.service import Reason
+from tsuzuki.delivery.notices.sending import KINDS
 from tsuzuki.edge.security import HEADERS
 from tsuzuki.web.account.tokens import LIVES
 from tsuzuki.web.feeds.changing import INTERVALS, RETENTIONS
@@ -191,6 +192,7 @@ def test_every_message_is_used_and_every_use_has_one():
     used |= {f"js.theme_{theme}" for theme in CHOICES["theme"]}
     used |= {f"feed.interval_{span}" for span in (*INTERVALS, "own")}
     used |= {f"feed.retention_{span}" for span in (*RETENTIONS, "own")}
+    used |= {f"channels.{kind}" for kind in KINDS}
     used |= {f"feeds.{status}" for status in ("ok", "error", "suspended", "waiting")}
     used |= CHOSEN
     assert sorted(used - set(MESSAGES)) == []

@@ -11,6 +11,8 @@ from tsuzuki.web.account.password import password_page
 from tsuzuki.web.account.tokens import token_pages
 from tsuzuki.web.api_docs import Json, docs_page
 from tsuzuki.web.article.page import article_page
+from tsuzuki.web.bookmarks import bookmark_pages
+from tsuzuki.web.channels import channel_pages
 from tsuzuki.web.doors.invite import invite_page
 from tsuzuki.web.doors.provider import provider_page
 from tsuzuki.web.doors.setup import setup_page
@@ -27,8 +29,10 @@ from tsuzuki.web.home import home_page
 from tsuzuki.web.inbox.marking import marking_pages
 from tsuzuki.web.inbox.page import states_page
 from tsuzuki.web.offline import offline_pages
+from tsuzuki.web.search import search_page
 from tsuzuki.web.settings import settings_page
 from tsuzuki.web.site import Site
+from tsuzuki.web.styleguide import styleguide_page
 
 
 class Web(msgspec.Struct, frozen=True):
@@ -57,7 +61,11 @@ def build_web(site: Site, document: Json) -> Web:
         *group_pages(site),
         *group_acts(site),
         list_page(site),
+        search_page(site),
+        *bookmark_pages(site),
+        *channel_pages(site),
         settings_page(site),
+        styleguide_page(site),
         *offline_pages(site.pages),
         account_page(site),
         password_page(site),

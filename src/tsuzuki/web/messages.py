@@ -6,7 +6,7 @@ Sentences about what somebody typed come from the services; these are the pages'
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tsuzuki.web.texts import account, doors, feeds, frame, inbox, settings, trouble
+from tsuzuki.web.texts import account, doors, feeds, finding, frame, inbox, settings, trouble
 
 MESSAGES: Mapping[str, str] = MappingProxyType(
     {
@@ -17,6 +17,7 @@ MESSAGES: Mapping[str, str] = MappingProxyType(
         **trouble.TEXTS,
         **inbox.TEXTS,
         **feeds.TEXTS,
+        **finding.TEXTS,
         **settings.TEXTS,
     }
 )

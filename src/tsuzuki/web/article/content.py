@@ -1,7 +1,7 @@
 """What is shown of an article: its sanitised markup, prepared for our page and nothing but our page.
 
-The policy lets a page load nothing from elsewhere: no third party hears what somebody reads. So pictures and media of
-other sites become links to them, unless this server brings them.
+The policy lets a page load nothing from elsewhere: no third party hears what somebody reads. So pictures come
+through this server, and audio and video of other sites become links to them.
 """
 
 import re
@@ -11,8 +11,10 @@ from html import escape
 from markupsafe import Markup
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.connectors.html.safe import SafeHtml
 from tsuzuki.web.messages import say
+from tsuzuki.web.site import Site
 
 Picture = Callable[[str], str | None]
 """Where our server brings a picture of another site from; None when it does not."""
@@ -21,12 +23,17 @@ _OWN = re.compile(r"/(?!/)")
 _MEDIA = {"audio": "article.audio", "video": "article.video"}
 
 
-def nowhere(_: str) -> str | None:
-    """No picture of other sites is brought."""
-    return None
+def pictures_of(site: Site) -> Picture:
+    """By way of this server, by signed addresses."""
+    images = site.part(ArticleImages)
+
+    def brought(address: str) -> str | None:
+        return images.url(address) if address.startswith(("http://", "https://")) else None
+
+    return brought
 
 
-def prepare(content: SafeHtml, picture: Picture = nowhere) -> Markup:
+def prepare(content: SafeHtml, picture: Picture) -> Markup:
     """The markup as the page shows it: links open elsewhere, headings stand below the page's, nothing is fetched."""
     tree = LexborHTMLParser(content, is_fragment=True)
     for node in tree.css("picture > source"):

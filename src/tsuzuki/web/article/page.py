@@ -20,7 +20,7 @@ from tsuzuki.polling.articles.service import Articles
 from tsuzuki.shelves.entries.nouns import ShelfItem
 from tsuzuki.shelves.entries.service import Entries
 from tsuzuki.shelves.subscriptions.service import Subscriptions
-from tsuzuki.web.article.content import prepare
+from tsuzuki.web.article.content import Picture, pictures_of, prepare
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.inbox.view import read_view
@@ -61,7 +61,7 @@ def article_page(site: Site) -> Resource:
     """The page of an article."""
     framing = framing_of(site)
     entries, timeline, articles = site.part(Entries), site.part(Timeline), site.part(Articles)
-    feeds = site.part(Subscriptions)
+    feeds, pictures = site.part(Subscriptions), pictures_of(site)
 
     async def show_article(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
@@ -78,7 +78,7 @@ def article_page(site: Site) -> Resource:
             item=item,
             feed=feed,
             feed_id=show_id(feed.public_id),
-            text=await _text(articles, item, request.query_params.get("text")),
+            text=await _text(articles, item, request.query_params.get("text"), pictures),
             media=[_medium(one) for one in item.enclosures],
             newer=_step(near.newer, query),
             older=_step(near.older, query),
@@ -90,14 +90,16 @@ def article_page(site: Site) -> Resource:
     return page("/items/{item_id}", site.signed_in(show_article))
 
 
-async def _text(articles: Articles, item: ShelfItem, wish: str | None) -> Text:
+async def _text(articles: Articles, item: ShelfItem, wish: str | None, pictures: Picture) -> Text:
     """What the reader asked for, else what the feed's setting says."""
     is_wanted = wish == "full" or (wish is None and item.wants_full_text)
-    own = prepare(SafeHtml(item.content))
+    own = prepare(SafeHtml(item.content), pictures)
     if not is_wanted:
         return Text(own)
     whole = await articles.full_text(item.id, item.link)
-    return Text(prepare(SafeHtml(whole.content)), is_full=True) if whole.content else Text(own, error=whole.error)
+    if not whole.content:
+        return Text(own, error=whole.error)
+    return Text(prepare(SafeHtml(whole.content), pictures), is_full=True)
 
 
 def _step(line: Line | None, query: dict[str, str]) -> Step | None:

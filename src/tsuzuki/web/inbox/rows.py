@@ -118,7 +118,7 @@ def _chapter(line: Line) -> Row:
 def chapter_name(number: str | None, volume: str | None, title: str) -> str:
     """`Chapter 12: The road`, `Volume 3`, or what it is called."""
     numbered = say("inbox.chapter", number=number) if number else say("inbox.volume", volume=volume) if volume else ""
-    return ": ".join(part for part in (numbered, title) if part) or say("inbox.untitled")
+    return ": ".join(part for part in (numbered, beside_number(title, number)) if part) or say("inbox.untitled")
 
 
 def plain_beginning(html: str, most: int = SNIPPET) -> str:

@@ -1,0 +1,89 @@
+"""`/bookmarks`: what was saved, with notes; each is a copy that outlives where it came from."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.connectors.html.safe import SafeHtml
+from tsuzuki.edge.routing import Resource, page
+from tsuzuki.model.errors import Conflict, SourceError
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.pages import FROM_THE_TOP, Cursor
+from tsuzuki.shelves.bookmarks.nouns import NewBookmark
+from tsuzuki.shelves.bookmarks.service import Bookmarks
+from tsuzuki.web.article.content import pictures_of, prepare
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import id_of
+from tsuzuki.web.inbox.rows import plain_beginning
+from tsuzuki.web.messages import said, say
+from tsuzuki.web.site import Site, with_query
+
+PATH = "/bookmarks"
+PAGE = 50
+LONGEST_NOTE = 10_000
+_RULES = Rules(keep=("link", "title"), beside={Conflict: "link", SourceError: "link"})
+
+
+def bookmark_pages(site: Site) -> tuple[Resource, ...]:
+    """The list, where a page is saved by its address, and one of them."""
+    framing = framing_of(site)
+    bookmarks = site.part(Bookmarks)
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        frame = await framing.frame(request, caller, "bookmarks")
+        after = Cursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
+        part = await bookmarks.list(frame.shelf.id, feed=None, group=None, after=after, most=PAGE)
+        older = None if part.next_cursor is None else with_query(PATH, before=str(part.next_cursor))
+        done = said("done", request.query_params.get("done"))
+        values = {"rows": part.rows, "older": older, "done": done, "show_id": show_id, "beginning": plain_beginning}
+        return framing.show(frame, "bookmarks.html", sheet, **values)
+
+    async def show_list(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def add(request: Request, caller: Caller) -> Response:
+        async def act(form: Form) -> Response:
+            title = form.one("title").strip()[:2000]
+            if not title:
+                raise problem("title", say("bookmarks.page_title_missing"))
+            shelf = await site.accounts.oneself.shelf_of(caller)
+            await bookmarks.add(shelf.id, NewBookmark(link=form.one("link").strip(), title=title))
+            return see(with_query(PATH, done="bookmarked"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+
+    return (Resource(PATH, {"GET": site.signed_in(show_list), "POST": site.signed_in(add, PATH)}), *_one(site))
+
+
+def _one(site: Site) -> tuple[Resource, ...]:
+    framing = framing_of(site)
+    bookmarks = site.part(Bookmarks)
+    pictures = pictures_of(site)
+
+    async def show_bookmark(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "bookmarks")
+        found = await bookmarks.get(frame.shelf.id, id_of(request, "bookmark_id"))
+        done = said("done", request.query_params.get("done"))
+        content = prepare(SafeHtml(found.content), pictures)
+        return framing.show(
+            frame, "bookmark.html", bookmark=found, id=show_id(found.public_id), content=content, done=done
+        )
+
+    async def write(request: Request, caller: Caller) -> Response:
+        form = await read_form(request)
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        await bookmarks.set_note(shelf.id, id_of(request, "bookmark_id"), form.one("note").strip()[:LONGEST_NOTE])
+        return see(with_query(f"{PATH}/{request.path_params['bookmark_id']}", done="note"))
+
+    async def delete(request: Request, caller: Caller) -> Response:
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        await bookmarks.delete(shelf.id, id_of(request, "bookmark_id"))
+        return see(with_query(PATH, done="bookmark_deleted"))
+
+    one = f"{PATH}/{{bookmark_id}}"
+    return (
+        page(one, site.signed_in(show_bookmark)),
+        Resource(f"{one}/note", {"POST": site.signed_in(write, PATH)}),
+        Resource(f"{one}/delete", {"POST": site.signed_in(delete, PATH)}),
+    )

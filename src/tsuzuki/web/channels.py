@@ -1,0 +1,102 @@
+"""`/notifications`: where notices go."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.delivery.notices.service import Change, Channels
+from tsuzuki.edge.routing import Resource
+from tsuzuki.model.errors import Conflict, Invalid, Problem
+from tsuzuki.model.ids import show_id
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, read_form, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import id_of
+from tsuzuki.web.messages import said
+from tsuzuki.web.site import Site, with_query
+
+PATH = "/notifications"
+_RULES = Rules(keep=("kind", "name", "url", "topic", "server"), beside={Conflict: "name"})
+
+
+def channel_pages(site: Site) -> tuple[Resource, ...]:
+    """The list with its forms."""
+    framing = framing_of(site)
+    channels = site.part(Channels)
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        frame = await framing.frame(request, caller, "notifications")
+        rows = await channels.list(frame.shelf.id)
+        done = said("done", request.query_params.get("done"))
+        return framing.show(frame, "channels.html", sheet, rows=rows, done=done, blank=BLANK, show_id=show_id)
+
+    async def show_channels(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def add(request: Request, caller: Caller) -> Response:
+        async def act(form: Form) -> Response:
+            shelf = await site.accounts.oneself.shelf_of(caller)
+            kind = "ntfy" if form.one("kind") == "ntfy" else "webhook"
+            try:
+                added = await channels.add(shelf.id, kind, name=form.one("name"), config=_config(kind, form))
+            except Invalid as error:
+                raise _in_the_form(error, kind) from error
+            if "secret" not in added.made:
+                return see(with_query(PATH, done="channel_added"))
+            frame = await framing.frame(request, caller, "notifications")
+            # No redirect: what is shown once has no address to be found at again.
+            return framing.show(frame, "channel_made.html", name=added.channel.name, secret=added.made["secret"])
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+
+    return (
+        Resource(PATH, {"GET": site.signed_in(show_channels), "POST": site.signed_in(add, PATH)}),
+        *_acts(site, channels),
+    )
+
+
+def _acts(site: Site, channels: Channels) -> tuple[Resource, ...]:
+    """What the buttons beside a channel post to."""
+
+    async def switch(request: Request, caller: Caller) -> Response:
+        form = await read_form(request)
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        is_on = form.one("enabled") == "on"
+        await channels.change(shelf.id, id_of(request, "channel_id"), Change(is_enabled=is_on))
+        return see(with_query(PATH, done="channel_on") if is_on else with_query(PATH, done="channel_off"))
+
+    async def test(request: Request, caller: Caller) -> Response:
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        await channels.try_out(shelf.id, id_of(request, "channel_id"))
+        return see(with_query(PATH, done="channel_test"))
+
+    async def remove(request: Request, caller: Caller) -> Response:
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        await channels.remove(shelf.id, id_of(request, "channel_id"))
+        return see(with_query(PATH, done="channel_removed"))
+
+    one = f"{PATH}/{{channel_id}}"
+    return (
+        Resource(f"{one}/switch", {"POST": site.signed_in(switch, PATH)}),
+        Resource(f"{one}/test", {"POST": site.signed_in(test, PATH)}),
+        Resource(f"{one}/remove", {"POST": site.signed_in(remove, PATH)}),
+    )
+
+
+def _config(kind: str, form: Form) -> dict[str, Any]:
+    if kind == "webhook":
+        return {"url": form.one("url").strip()}
+    said_of = {
+        "topic": form.one("topic").strip(),
+        "url": form.one("server").strip(),
+        "token": form.one("token").strip(),
+    }
+    return {name: value for name, value in said_of.items() if value}
+
+
+def _in_the_form(error: Invalid, kind: str) -> Invalid:
+    """A problem with the config stands beside the field of the form that it came from."""
+    names = {"config.url": "server" if kind == "ntfy" else "url"}
+    known = [(names.get(one.field, one.field.removeprefix("config.")), one.message) for one in error.problems]
+    return Invalid(str(error), tuple(Problem(field, message) for field, message in known))
