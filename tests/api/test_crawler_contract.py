@@ -3,6 +3,7 @@
 Where the document is silent or contradicts itself, the rulings R40-R57 decide; each is named where it is held.
 """
 
+import os
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,8 +11,14 @@ import pytest
 
 from tests.api.people import Town, Visitor
 from tests.crawl.builders import a_crawling_town, a_source_body, made, the_admin
+from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.api.endpoints import Access
+from tsuzuki.crawl.rows import LogLine
+from tsuzuki.crawl.store import append_log_tx
+from tsuzuki.model.ids import PublicId
+from tsuzuki.model.times import MINUTE, from_iso
+from tsuzuki.sources.sites.rows import Wanted
 
 SUMMARY = """
 GET    /admin/crawler/sources
@@ -122,6 +129,17 @@ class World:
     def path(self, template: str) -> str:
         return template.format(**self.ids)
 
+    async def done(self, method: str, template: str, body: Any, status: int = 200) -> Any:
+        """The data of a request that goes well."""
+        answer = await self.admin.ask(method, self.path(template), body)
+        assert answer.status == status, answer.text
+        return answer.json()["data"] if answer.body else None
+
+    async def deeds(self, entity: str) -> list[str]:
+        """What the audit log has of this kind, the newest first."""
+        rows = (await self.admin.get(f"/admin/auditlog?entitytype={entity}")).json()["data"]
+        return [row["action"] for row in rows]
+
     async def data(self, template: str) -> Any:
         answer = await self.admin.get(self.path(template))
         assert answer.status == 200, answer.text
@@ -213,6 +231,82 @@ async def test_ids_are_as_the_document_shows_them(world: World):
     assert world.ids["job"][14] == "7"
 
 
+async def test_health_has_the_documents_fields_and_ours(world: World):
+    health = await world.data("/admin/crawler/sources/{source}/health")
+    assert health["jobs"] == {"total": 1, "done": 0, "failed": 0, "running": 0, "queued": 1, "cancelled": 0}
+    assert health["lastjob"].keys() == {"id", "status", "pagescount", "errorcount", "finishedat"}
+    assert health["lastjob"]["id"] == world.ids["job"]
+    spell = {"jobs": 0, "failed": 0, "errorrate": 0.0, "averagems": None, "longestms": None}
+    assert (health["last24h"], health["last7d"]) == (spell, spell)
+    assert health["breaker"] == {"state": "closed", "open": 0, "watched": 1, "failing": 0}
+    assert (health["lastfailure"], health["ispaused"]) == (None, False)
+    other = await made(world.admin, "/admin/crawler/sources", a_source_body(name="Idle", slug="idle"))
+    idle = await world.data(f"/admin/crawler/sources/{other['id']}/health")
+    assert (idle["lastjob"], idle["nextdueat"], idle["jobs"]["total"]) == (None, None, 0)
+
+
+# -- the document's own examples
+
+
+async def test_the_examples_of_sources_work_as_they_are_printed(world: World):
+    body = {
+        "name": "NetTruyen",
+        "slug": "nettruyen",
+        "baseurl": "https://nettruyen.com",
+        "extensionid": "com.yomira.extension.nettruyen",
+        "config": {"ratelimit": 3, "proxy": None, "headers": {"Accept-Language": "en-US"}},
+        "isenabled": True,
+    }
+    source = await world.done("POST", "/admin/crawler/sources", body, 201)
+    assert {field: source[field] for field in body} == body
+    where = f"/admin/crawler/sources/{source['id']}"
+    change = {"config": {"ratelimit": 1, "proxy": "http://proxy.internal:3128"}, "isenabled": False}
+    changed = await world.done("PATCH", where, change)
+    assert {field: changed[field] for field in change} == change
+    switched = await world.done("PATCH", f"{where}/enable", {"isenabled": True, "reason": "Back again"})
+    assert (switched["id"], switched["name"], switched["isenabled"]) == (source["id"], "NetTruyen", True)
+    assert await world.done("DELETE", where, {"reason": "Source site shut down permanently"}, 204) is None
+    assert (await world.admin.get(where)).status == 404
+    steps = ["crawlersource.delete", "crawlersource.enable", "crawlersource.disable", "crawlersource.create"]
+    assert (await world.deeds("crawlersource"))[:4] == steps
+
+
+async def test_the_examples_of_mappings_work_as_they_are_printed(world: World):
+    body = {
+        "sourceid": world.ids["source"],
+        "sourceid_ext": "solo-leveling-chapter",
+        "sourceurl": "https://nettruyen.com/truyen-tranh/solo-leveling-chapter",
+        "isactive": True,
+    }
+    mapping = await world.done("POST", "/admin/comics/{comic}/sources", body, 201)
+    assert {field: mapping[field] for field in body} == body
+    where = f"/admin/comics/{world.ids['comic']}/sources/{mapping['id']}"
+    change = {
+        "sourceurl": "https://nettruyen.net/truyen-tranh/solo-leveling",
+        "sourceid_ext": "solo-leveling",
+        "isactive": False,
+    }
+    changed = await world.done("PATCH", where, change)
+    assert {field: changed[field] for field in change} == change
+    assert await world.done("DELETE", where, None, 204) is None
+    assert (await world.deeds("comicsource"))[0] == "comicsource.delete"
+
+
+async def test_the_examples_of_jobs_work_as_they_are_printed(world: World):
+    body = {"sourceid": world.ids["source"], "comicid": None, "scheduledat": "2026-02-22T00:17:00Z"}
+    job = await world.done("POST", "/admin/crawler/jobs", body, 201)
+    is_a("CrawlJob", job)
+    assert (job["status"], job["comicid"], job["comic"]) == ("queued", None, None)
+    assert job["scheduledat"].startswith("2026-02-22T00:17:00")
+    reason = {"reason": "Manual cancellation — source site temporarily unreachable"}
+    cancelled = await world.done("PATCH", f"/admin/crawler/jobs/{job['id']}/cancel", reason)
+    assert (cancelled["id"], cancelled["status"]) == (job["id"], "cancelled")
+    [line] = await world.data(f"/admin/crawler/jobs/{job['id']}/logs")
+    assert line["meta"]["reason"] == reason["reason"]
+    now = await made(world.admin, "/admin/crawler/jobs", {"sourceid": world.ids["source"]})
+    assert abs(from_iso(now["scheduledat"]) - world.town.time()) < MINUTE
+
+
 # -- parameters
 
 
@@ -231,6 +325,43 @@ async def test_a_list_has_its_default_and_its_maximum(world: World, path):
         assert answer.json()["details"][0]["field"] == wrong.partition("=")[0]
 
 
+async def test_a_page_of_a_log_has_a_hundred_lines_by_default_and_a_thousand_at_most(world: World):
+    """R49: and the next page begins where it ended."""
+    job = await world.town.crawling.jobs.get(PublicId(bytes.fromhex(world.ids["job"].replace("-", ""))))
+    said = [LogLine("info" if number % 2 else "debug", str(number)) for number in range(1201)]
+    await world.town.db.with_tx(lambda tx: append_log_tx(tx, job.id, said, now=world.town.time(), dice=os.urandom))
+    where = world.path("/admin/crawler/jobs/{job}/logs")
+
+    async def page(query: str) -> tuple[list[str], dict[str, Any]]:
+        answer = (await world.admin.get(f"{where}?{query}")).json()
+        return [line["message"] for line in answer["data"]], answer["meta"]
+
+    lines, meta = await page("")
+    assert (lines, meta["total"]) == ([str(number) for number in range(100)], 1201)
+    more, meta = await page(f"limit=1000&since={meta['nextcursor']}")
+    assert more == [str(number) for number in range(100, 1100)]
+    assert len((await page(f"limit=1000&since={meta['nextcursor']}"))[0]) == 101
+    assert (await page("level=info&limit=2"))[0] == ["1", "3"]
+    assert (await page("level=error"))[0] == []
+    assert (await world.admin.get(f"{where}?level=fatal")).status == 400
+
+
+async def test_a_page_of_sources_or_jobs_has_fifty_by_default(world: World):
+    for number in range(50):
+        body = a_source_body(name=f"S{number}", slug=f"s{number}")
+        await world.town.crawling.sources.register(
+            SYSTEM, Wanted(name=body["name"], slug=body["slug"], base_url=body["baseurl"])
+        )
+    answer = (await world.admin.get("/admin/crawler/sources")).json()
+    assert (len(answer["data"]), answer["meta"]) == (50, {"total": 51, "page": 1, "limit": 50, "pages": 2})
+    last = (await world.admin.get("/admin/crawler/sources?page=2")).json()["data"]
+    assert [source["name"] for source in last] == ["S49"]
+    for source in [*answer["data"], *last]:
+        await world.admin.post("/admin/crawler/jobs", {"sourceid": source["id"]})
+    jobs = (await world.admin.get("/admin/crawler/jobs")).json()
+    assert (len(jobs["data"]), jobs["meta"]) == (50, {"total": 52, "page": 1, "limit": 50, "pages": 2})
+
+
 async def test_sources_are_filtered_by_the_switch_and_by_name(world: World):
     await made(world.admin, "/admin/crawler/sources", a_source_body(name="Off%", slug="off", isenabled=False))
 
@@ -243,6 +374,7 @@ async def test_sources_are_filtered_by_the_switch_and_by_name(world: World):
     assert await names("q=%25") == ["Off%"]
     assert await names("q=nothing") == []
     assert await names("page=2&limit=1") == ["Off%"]
+    assert (await world.admin.get("/admin/crawler/sources?isenabled=maybe")).status == 400
 
 
 async def test_jobs_are_filtered_and_sorted(world: World):
@@ -467,6 +599,17 @@ async def test_a_mapping_is_made_once_changed_and_removed(world: World):
     assert len(await world.data(where)) == 1
 
 
+async def test_a_comic_that_is_not_there_has_no_mappings(world: World):
+    missing = "/admin/comics/01952fb0-0000-7000-8000-000000000000/sources"
+    body = {"sourceid": world.ids["source"], "sourceid_ext": "x", "sourceurl": "https://mangafire.example/x"}
+    for method, said in (("GET", None), ("POST", body)):
+        assert (await world.refused(method, missing, said))[:2] == (404, "NOT_FOUND")
+    for required in body:
+        part = {field: value for field, value in body.items() if field != required}
+        answer = await world.admin.post(world.path("/admin/comics/{comic}/sources"), part)
+        assert [problem["field"] for problem in answer.json()["details"]] == [required]
+
+
 async def test_a_mapping_of_another_comic_is_not_found(world: World):
     """SEC-31."""
     other = await made(world.admin, "/admin/comics", {"title": "Other"})
@@ -535,6 +678,18 @@ async def test_extensions_come_with_the_schema_of_their_config(world: World):
     found = {one["id"]: one for one in await world.data("/admin/crawler/extensions")}
     assert {"org.mangadex", "tsuzuki.local"} <= found.keys()
     assert "$defs" in found["tsuzuki.local"]["configschema"]
+
+
+async def test_whether_the_crawler_is_paused_can_be_asked(world: World):
+    assert await world.data("/admin/crawler/pause") == {"ispaused": False, "pausedat": None}
+    assert (await world.data("/admin/crawler/sources/{source}/health"))["nextdueat"] is not None
+    paused = await world.done("POST", "/admin/crawler/pause", {"reason": "moving"})
+    assert await world.data("/admin/crawler/pause") == paused
+    assert (paused["ispaused"], (await world.done("POST", "/admin/crawler/pause", {}))) == (True, paused)
+    health = await world.data("/admin/crawler/sources/{source}/health")
+    assert (health["ispaused"], health["nextdueat"]) == (True, None)
+    await world.done("POST", "/admin/crawler/resume", {})
+    assert await world.deeds("crawler") == ["crawler.resume", "crawler.pause"]
 
 
 async def test_queues_say_how_deep_they_are(world: World):

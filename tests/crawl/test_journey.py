@@ -93,7 +93,7 @@ async def test_a_source_is_crawled_followed_disabled_by_its_failures_and_recover
     told = await events_of(admin, job["id"])
     assert [data["status"] for kind, data in told if kind == "status"][-1] == "done"
     messages = [data["message"] for kind, data in told if kind == "log"]
-    assert messages[0] == "Starting targeted crawl on Site"
+    assert messages[0] == f"Starting targeted crawl for comic {comic}"
     assert messages[-1] == "Job completed successfully"
     assert (await chapters(admin, "One", 2))["latestchapter"] == "2"
 

@@ -66,19 +66,20 @@ class BreakerView(msgspec.Struct, frozen=True):
 
 
 class FailureView(msgspec.Struct, frozen=True):
-    """What failed last, in words; without a job it was a scheduled poll."""
+    """What failed last, in words; the job's log has the rest."""
 
-    jobid: str | None
+    jobid: str
     reason: str
     at: Time
 
 
 class HealthView(msgspec.Struct, frozen=True, kw_only=True):
-    """How a source fares."""
+    """How a source fares. `nextdueat` is null while nothing can be due: disabled, paused, or nothing is watched."""
 
     id: int
     name: str
     isenabled: bool
+    ispaused: bool
     consecutivefails: int
     lastsucceededat: Time | None
     lastfailedat: Time | None
@@ -126,6 +127,11 @@ async def list_extensions(registry: Registry) -> list[ExtensionView]:
     return sorted((_extension(one) for one in registry), key=lambda one: one.id)
 
 
+async def show_pause(sources: Sources) -> PauseView:
+    """Whether polls and jobs may begin."""
+    return _pause(await sources.paused_since())
+
+
 async def pause_crawler(caller: Caller, body: ReasonBody, sources: Sources) -> PauseView:
     """No poll and no job begins until it is resumed; what runs comes to its end."""
     return _pause(await sources.pause(caller.actor, body.reason))
@@ -149,6 +155,7 @@ def _health(health: Health) -> HealthView:
         id=source.id,
         name=source.name,
         isenabled=source.is_enabled,
+        ispaused=health.is_paused,
         consecutivefails=source.consecutive_fails,
         lastsucceededat=shown(source.last_succeeded_at),
         lastfailedat=shown(source.last_failed_at),
@@ -156,7 +163,7 @@ def _health(health: Health) -> HealthView:
         lastjob=None if health.last_job is None else _last_job(health.last_job),
         last24h=_spell(health.day),
         last7d=_spell(health.week),
-        nextdueat=shown(watching.next_due_at) if source.is_enabled else None,
+        nextdueat=shown(watching.next_due_at) if source.is_enabled and not health.is_paused else None,
         breaker=breaker,
         lastfailure=None if health.last_failure is None else _failure(health.last_failure),
     )
@@ -194,8 +201,7 @@ def _spell(spell: Spell) -> SpellView:
 
 
 def _failure(failure: LastFailure) -> FailureView:
-    job = None if failure.job_id is None else show_id(failure.job_id)
-    return FailureView(job, failure.reason, iso(failure.at))
+    return FailureView(show_id(failure.job_id), failure.reason, iso(failure.at))
 
 
 def _extension(connector: Described) -> ExtensionView:
@@ -218,6 +224,7 @@ _HEALTH = "/admin/crawler/sources/{source_id}/health"
 ENDPOINTS = (
     _admin("GET", _HEALTH, show_source_health, "How a source fares", errors=(NotFound,)),
     _admin("GET", "/admin/crawler/extensions", list_extensions, "Installed extensions"),
+    _admin("GET", "/admin/crawler/pause", show_pause, "Whether sources are left alone"),
     _admin("POST", "/admin/crawler/pause", pause_crawler, "Leave all sources alone"),
     _admin("POST", "/admin/crawler/resume", resume_crawler, "Call sources again"),
 )

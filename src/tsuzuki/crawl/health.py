@@ -12,13 +12,14 @@ from tsuzuki.model.times import DAY, Millis
 from tsuzuki.polling.policy import BREAKER_AT
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.service import NO_SOURCE
-from tsuzuki.sources.sites.store import find_source_tx
+from tsuzuki.sources.sites.store import find_source_tx, paused_since_tx
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
     """A source, its jobs, and what is known of calling it."""
 
     source: Source
+    is_paused: bool
     jobs: dict[Status, int]
     last_job: Job | None
     day: Spell
@@ -44,6 +45,7 @@ class HealthDesk:
                 raise NotFound(NO_SOURCE)
             return Health(
                 source=source,
+                is_paused=await paused_since_tx(tx) is not None,
                 jobs=await count_by_status_tx(tx, source.id),
                 last_job=await last_job_tx(tx, source.id),
                 day=await spell_tx(tx, source.id, Millis(now - DAY)),

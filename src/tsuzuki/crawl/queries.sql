@@ -72,7 +72,8 @@ where crawl_job.public_id = :public_id;
 update crawl_job
 set status = 'running', started_at = coalesce(started_at, :now), lease_token = :lease_token, updated_at = :now
 where id = :id and status in ('queued', 'running')
-returning id, public_id, kind, source_id, series_id, started_at, resume_from, lease_token;
+returning id, public_id, kind, source_id, series_id,
+  (select series.public_id from series where series.id = crawl_job.series_id) as comic_id, started_at, resume_from, lease_token;
 
 -- name: move_job
 -- I4: the counters of a job that is no longer this worker's do not move.
@@ -206,15 +207,8 @@ select
 from watch join series_source on series_source.id = watch.series_source_id
 where series_source.source_id = :source_id;
 
--- name: last_failed_job
+-- name: last_failure
 select public_id as job_id, last_error as reason, finished_at as at from crawl_job
 where source_id = :source_id and status = 'failed'
 order by finished_at desc, id desc
-limit 1;
-
--- name: last_failed_watch
-select null as job_id, watch.last_error as reason, watch.last_error_at as at
-from watch join series_source on series_source.id = watch.series_source_id
-where series_source.source_id = :source_id and watch.last_error is not null
-order by watch.last_error_at desc
 limit 1;

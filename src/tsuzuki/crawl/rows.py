@@ -59,6 +59,7 @@ class BegunJob(msgspec.Struct, frozen=True):
     kind: Kind
     source_id: SourceId
     series_id: SeriesId | None
+    comic_id: PublicId | None
     started_at: Millis
     resume_from: str | None
     lease_token: int
@@ -132,8 +133,8 @@ class Watching(msgspec.Struct, frozen=True):
 
 
 class LastFailure(msgspec.Struct, frozen=True):
-    """What failed last, in words."""
+    """What failed last, in words; a scheduled poll is a job too."""
 
-    job_id: PublicId | None
+    job_id: PublicId
     reason: str
     at: Millis

@@ -108,12 +108,14 @@ class Crawler:
         source = await self._db.read(lambda tx: find_source_tx(tx, job.source_id))
         if source is None or not source.is_enabled:
             raise TsuzukiError(_DISABLED)
-        meta = {"sourceid": job.source_id, "jobid": show_id(job.public_id)}
         if job.kind == "targeted":
-            journal.say("info", f"Starting targeted crawl on {source.name}", **meta)
+            comic = "that is gone" if job.comic_id is None else show_id(job.comic_id)
+            journal.say("info", f"Starting targeted crawl for comic {comic}", comicid=comic, sourceid=source.id)
             await self._ways.targeted.run(job, journal)
         else:
-            journal.say("info", f"Starting discovery on {source.name}", **meta, frompage=job.resume_from or "1")
+            journal.say(
+                "info", f"Starting discovery on {source.name}", sourceid=source.id, frompage=job.resume_from or "1"
+            )
             await self._ways.discovery.run(job, journal)
 
     def _moved(self) -> None:

@@ -301,7 +301,5 @@ async def watching_tx(tx: Tx, source_id: SourceId, *, breaker_at: int) -> Watchi
 
 
 async def last_failure_tx(tx: Tx, source_id: SourceId) -> LastFailure | None:
-    """What failed last, a job or a poll."""
-    job = await tx.maybe(LastFailure, q.last_failed_job, source_id=source_id)
-    poll = await tx.maybe(LastFailure, q.last_failed_watch, source_id=source_id)
-    return max((one for one in (job, poll) if one is not None), key=lambda one: one.at, default=None)
+    """What failed last, triggered or scheduled."""
+    return await tx.maybe(LastFailure, q.last_failure, source_id=source_id)

@@ -163,7 +163,9 @@ class Sources:
                 await record_tx(tx, actor, Deed(f"crawler.{verb}", "crawler", "crawler", reason=reason), now=now)
             return await paused_since_tx(tx)
 
-        return await self._db.with_tx(apply)
+        since = await self._db.with_tx(apply)
+        await self._changed()
+        return since
 
     # -- checking
 
