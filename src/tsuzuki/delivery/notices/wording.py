@@ -2,6 +2,7 @@
 
 from tsuzuki.delivery.notices.tasks import Message, Notice
 from tsuzuki.model.times import Millis
+from tsuzuki.model.titles import beside_number
 
 
 def news(notice: Notice, *, name: str, title: str, url: str | None, number: str | None) -> Message:
@@ -40,4 +41,5 @@ def trial(at: Millis) -> Message:
 def _chapter(number: str | None, title: str) -> str:
     if number is None:
         return title or "A new chapter"
-    return f"Chapter {number}: {title}" if title else f"Chapter {number}"
+    rest = beside_number(title, number)
+    return f"Chapter {number}: {rest}" if rest else f"Chapter {number}"

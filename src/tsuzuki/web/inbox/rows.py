@@ -9,6 +9,7 @@ import msgspec
 from tsuzuki.delivery.timeline.nouns import Line
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
+from tsuzuki.model.titles import beside_number
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.view import View
 from tsuzuki.web.links import chapter_path, cover_path, item_path
