@@ -1,4 +1,4 @@
-"""Seed 000's checklist and R60-R66, over the API, with every call counted at a local site."""
+"""The catalogue's contract and R60-R66, over the API, with every call counted at a local site."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ async def town(tmp_path, database_url, sample):
 
 
 async def test_everything_that_was_asked_for_once_is_in_the_database(town, sample):
-    """Seed 000: round trip, and every table filled after API calls."""
+    """The round trip, and every table filled after API calls."""
     site, reader = await a_site(town, sample), await a_reader(town)
     listed = await got(reader, f"/sources/{site}/popular")
     manga = listed["data"][0]
@@ -67,7 +67,7 @@ async def test_chapters_are_newest_first_and_count_from_the_oldest(town, sample)
 
 
 async def test_a_second_call_asks_nobody_and_refresh_asks_again(town, sample):
-    """Seed 000: fresh answers come from the database; ?refresh=true bypasses that on any route."""
+    """Fresh answers come from the database; ?refresh=true bypasses that on any route."""
     site, reader = await a_site(town, sample), await a_reader(town)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][3]["id"]
     chapter = (await got(reader, f"/manga/{manga}/chapters"))["data"][0]["id"]

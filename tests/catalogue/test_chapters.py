@@ -110,7 +110,7 @@ async def test_a_poll_makes_a_chapter_list_fresh_too(town, sample):
 
 
 async def test_what_one_shelf_has_read_is_not_what_another_has(town, sample):
-    """I8; the fields of seed 000's chapters that are a reader's own."""
+    """I8; the fields of a chapter that are a reader's own."""
     site, (reader, shelf) = await a_site(town, sample), await a_shelf(town)
     other, _ = await a_shelf(town, tenant_id=town.other_tenant)
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
@@ -195,7 +195,7 @@ def a_chapter(library, series: str, number: int) -> None:
 
 
 async def test_details_are_kept_by_the_series_source_and_the_series(town, sample):
-    """Seed 000: the round trip of a series, by its own row."""
+    """The round trip of a series, by its own row."""
     site, (reader, _) = await a_site(town, sample), await a_shelf(town)
     listed = (await got(reader, f"/sources/{site}/popular"))["data"][4]
     await got(reader, f"/manga/{listed['id']}")

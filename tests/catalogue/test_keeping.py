@@ -206,7 +206,7 @@ async def test_r63_a_list_with_holes_is_shown_and_not_kept(db):
 
 
 async def test_an_image_that_takes_another_call_is_asked_for_once(db):
-    """Seed 000: what the second call told is stored; the image's own headers come from the connector."""
+    """What the second call told is stored; the image's own headers come from the connector."""
     connector = Fixed()
     catalogue, chapter = await a_chapter(db, connector)
     image = await catalogue.chapters.image(await catalogue.chapters.pages(chapter), 1)

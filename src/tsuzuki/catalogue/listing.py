@@ -31,7 +31,7 @@ from tsuzuki.sources.store import add_series_source_tx, add_series_tx
 LONGEST_KEY = 1000
 LONGEST_URL = 2048
 LONGEST_TITLE = 512
-"""Of seed 000; what is longer is no title, and no address that anybody could call."""
+"""As the contract has them; what is longer is no title, and no address that anybody could call."""
 
 
 class Shelver:

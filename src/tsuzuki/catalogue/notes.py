@@ -1,4 +1,4 @@
-"""What is noted about a source: keys and values that clients keep there (seed 000's source_meta)."""
+"""What is noted about a source: keys and values that clients keep there."""
 
 from collections.abc import Callable
 

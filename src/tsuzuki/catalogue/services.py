@@ -25,7 +25,7 @@ LISTINGS_KEPT = Millis(30 * DAY)
 
 
 class Ttls(msgspec.Struct, frozen=True):
-    """How long each kind of answer is fresh (seed 000, 2.5)."""
+    """How long each kind of answer is fresh."""
 
     lists: Millis = Millis(10 * MINUTE)
     details: Millis = HOUR
