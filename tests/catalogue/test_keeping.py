@@ -21,6 +21,7 @@ from tsuzuki.model.harvest import FoundPage, FoundSeries, SeriesDetails, SeriesP
 from tsuzuki.model.ids import ReleaseId
 from tsuzuki.model.times import DAY, MINUTE, Millis
 from tsuzuki.net.options import SourceIdentity
+from tsuzuki.sources.sites.store import find_source_tx
 
 # -- policy
 
@@ -265,6 +266,18 @@ async def test_r62_details_that_say_nothing_blank_nothing(db):
     again = (await catalogue.details.show(manga, shelf, refresh=True)).value
     assert again == full
     assert (again.title, again.author, again.genres, again.status) == ("T", "A", ["G"], 1)
+
+
+async def test_what_a_connector_says_is_for_adults_is_said_of_its_source_and_series(db):
+    """And what it can do, with every list: it may have learned since the source was registered."""
+    shelf = await stored_shelf(db)
+    catalogue = a_catalogue(db, Fixed(is_nsfw=True))
+    source_id = await a_source(db)
+    listed = await catalogue.browsing.browse(source_id, ListWish(kind="popular", shelf_id=shelf))
+    assert [manga.is_nsfw for manga in listed.value.manga] == [True] * 3
+    source = await db.read(lambda tx: find_source_tx(tx, source_id))
+    assert source is not None
+    assert (source.is_nsfw, source.supports_latest) == (True, True)
 
 
 async def test_lists_that_nobody_asks_for_are_forgotten_after_a_month(db):

@@ -26,7 +26,7 @@ from tsuzuki.sources.comics.policy import is_matchable, match_key
 from tsuzuki.sources.comics.store import matching_comic_tx
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.store import find_source_tx
-from tsuzuki.sources.store import hold_shape_tx
+from tsuzuki.sources.store import hold_shape_tx, series_of_tx, share_shape_tx
 
 NO_MANGA = "There is no such series."
 SWITCHED_OFF = "This series is switched off at this source."
@@ -81,30 +81,29 @@ async def manga_tx(tx: Tx, manga_id: int, shelf_id: ShelfId | None) -> tuple[Man
 async def _save_tx(tx: Tx, source: Source, manga: Manga, found: SeriesDetails, *, now: Millis) -> None:
     title = found.title or manga.title
     key = match_key(title, found.author)
-    if _may_move(manga, key):
-        await hold_shape_tx(tx)
+    # Only with its first details: what readers know by its series stays there.
+    may_move = not manga.is_initialized and is_matchable(key)
+    await (hold_shape_tx if may_move else share_shape_tx)(tx)
+    own = await series_of_tx(tx, manga.id)
+    if own is None:
+        raise NotFound(NO_MANGA)
     await save_details_tx(tx, manga.id, found, now)
-    series_id = await _home_tx(tx, source, manga, key, now=now)
-    await describe_series_tx(tx, series_id, found, match_key=key, now=now)
-    if series_id == manga.series_id:
+    home = await _joined_tx(tx, source, manga.id, own, key=key, now=now) if may_move else own
+    await describe_series_tx(tx, home, found, match_key=key, now=now)
+    if home == own:
         description = found.description or manga.description or ""
-        await index_series_tx(tx, series_id, titles=(title, *found.alt_titles), description=description)
+        await index_series_tx(tx, own, titles=(title, *found.alt_titles), description=description)
 
 
-def _may_move(manga: Manga, key: str) -> bool:
-    """Only with its first details: what readers know by its series stays there."""
-    return not manga.is_initialized and is_matchable(key)
-
-
-async def _home_tx(tx: Tx, source: Source, manga: Manga, key: str, *, now: Millis) -> SeriesId:
-    """The series that it belongs to: one that we know by title and author, as long as nothing hangs on its own yet."""
-    if not _may_move(manga, key):
-        return manga.series_id
+async def _joined_tx(
+    tx: Tx, source: Source, manga_id: SeriesSourceId, own: SeriesId, *, key: str, now: Millis
+) -> SeriesId:
+    """The series that we know by this title and author, as long as nothing hangs on its own yet; else its own."""
     known = await matching_comic_tx(tx, source.id, key)
-    if known is None or not await hold_lonely_tx(tx, manga.series_id, manga.id):
-        return manga.series_id
-    await move_series_source_tx(tx, manga.id, known, now=now)
-    await drop_series_tx(tx, manga.series_id)
+    if known is None or not await hold_lonely_tx(tx, own, manga_id):
+        return own
+    await move_series_source_tx(tx, manga_id, known, now=now)
+    await drop_series_tx(tx, own)
     return known
 
 
