@@ -173,6 +173,8 @@ POLICY = {
     "GET /api/v1/series/{series_id}/chapters/{chapter_id}/progress": READ,
     "PUT /api/v1/series/{series_id}/chapters/{chapter_id}/progress": WRITE,
     "POST /api/v1/progress/batch": WRITE,
+    "POST /api/v1/admin/series/{series_id}/merge": ADMIN,
+    "POST /api/v1/admin/series/{series_id}/split": ADMIN,
     "GET /api/v1/inbox": READ,
     "PATCH /api/v1/inbox/-/read": WRITE,
     "PATCH /api/v1/inbox/-/unread": WRITE,
@@ -310,6 +312,12 @@ BODIES: dict[str, Any] = {
     "POST /api/v1/series/{series_id}/unread": {"all": True},
     "PUT /api/v1/series/{series_id}/chapters/{chapter_id}/progress": {"page": 1},
     "PUT /api/v1/sources/{site_id}/meta": {"key": "theme", "value": "dark"},
+}
+
+# The same where the body names what goes with the object.
+BODIES_OF: dict[str, Callable[[Any], Any]] = {
+    "POST /api/v1/admin/series/{series_id}/merge": lambda made: {"into": made["other_id"]},
+    "POST /api/v1/admin/series/{series_id}/split": lambda made: {"sources": [int(made["mapping_id"])]},
 }
 
 # Answers that do not end by themselves: only their beginning is looked at.
@@ -544,12 +552,14 @@ async def _picture_of(town: Town, _: User) -> dict[str, str]:
     return {"signature": signature, "picture": picture}
 
 
-async def _series_of(town: Town, _: User) -> PublicId:
-    return (await a_published_series(town.db, [1])).public_id
+async def _series_of(town: Town, _: User) -> dict[str, str]:
+    series, other = await a_published_series(town.db, [1], sources=2), await a_published_series(town.db)
+    names = {"series_id": show_id(series.public_id), "other_id": show_id(other.public_id)}
+    return names | {"mapping_id": str(series.sources[0])}
 
 
 async def _follow_of(town: Town, user: User) -> PublicId:
-    wish = Following(series=await _series_of(town, user))
+    wish = Following(series=(await a_published_series(town.db)).public_id)
     return (await town.reading.follows.add(await _shelf_of(town, user), wish)).follow.public_id
 
 
@@ -677,6 +687,8 @@ async def test_what_is_somebody_elses_is_as_unknown_as_what_is_not_there(town):
         for kind, path in paths.items():
             who = await town.signed_in(me)
             ask = who.begin if name in STREAMS else who.ask
+            if name in BODIES_OF:
+                body = BODIES_OF[name](objects.get(kind, objects["own"]))
             answer = await ask(endpoint.method, path, body() if callable(body) else body)
             outcome = 0 if answer.status < 300 else answer.status
             if outcome != table[kind]:

@@ -31,6 +31,7 @@ from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.services import ImageGround, Pictures, open_images
 from tsuzuki.catalogue.images.tasks import COPIES
+from tsuzuki.catalogue.merging.service import Merging
 from tsuzuki.catalogue.services import Catalogue, Ttls, build_catalogue
 from tsuzuki.catalogue.services import Ground as CatalogueGround
 from tsuzuki.connectors.registry import Registry
@@ -235,6 +236,7 @@ async def open_tsuzuki(
             Door: Door(accounts.oneself, reading.subscriptions, way.outside.trier),
             LibraryDoor: LibraryDoor(accounts.oneself, reading.follows, reading.progress),
             SeriesDoor: SeriesDoor(accounts.oneself, reading.series, reading.progress),
+            Merging: Merging(db, clock, partial(_new_id, clock), ring=way.bell.ring),
             Articles: Articles(db, way.outside.driver, clock),
             Inbox: Inbox(db),
             Timeline: Timeline(db),

@@ -9,6 +9,7 @@ from tests.builders import (
     NOON,
     a_new_chapter,
     a_new_release,
+    a_public_id,
     stored_series,
     stored_series_source,
     stored_source,
@@ -20,7 +21,7 @@ from tsuzuki.delivery.events.news import CountsChanged, NewEvent
 from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx
 from tsuzuki.ingest.store import add_appearances_tx, raise_latest_tx, upsert_chapters_tx, upsert_releases_tx
-from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId, uuid7
+from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.sources.store import NewWatch, add_watch_tx, share_shape_tx
@@ -106,9 +107,7 @@ class Telling(Above):
 
 
 def a_library_ground(db: Database, clock: Clock | None = None) -> Ground:
-    ticking = clock or Clock()
-    count = iter(range(1, 10**6))
-    return Ground(db, ticking, lambda: uuid7(ticking(), next(count).to_bytes(10, "big")), Telling())
+    return Ground(db, clock or Clock(), a_public_id, Telling())
 
 
 class Published(msgspec.Struct, frozen=True):
