@@ -17,6 +17,7 @@ from tsuzuki.billing.once import Request
 from tsuzuki.billing.rented.nouns import RentedShelf
 from tsuzuki.billing.services import Billing, build_billing
 from tsuzuki.billing.settlement.nouns import NewBolt11
+from tsuzuki.billing.switch import turn
 from tsuzuki.db import Database
 from tsuzuki.model.ids import TenantId
 from tsuzuki.model.times import HOUR, Millis, from_iso
@@ -38,6 +39,11 @@ class Shop:
 
     async def open(self) -> "Shop":
         await self.billing.start()
+        return self
+
+    async def open_quietly(self) -> "Shop":
+        """Switched on, but nobody listens: everything has to be found by markers (R89)."""
+        await turn(self.ground, is_on=True)
         return self
 
     def at(self, moment: str) -> None:

@@ -1,0 +1,298 @@
+"""The ledger's idioms: claims that are honoured, markers, strict boundaries, and cases without a write."""
+
+import asyncio
+
+import pytest
+
+from tests.billing.builders import EVERYTHING, Shop, a_request, member_of
+from tests.builders import NOON
+from tsuzuki.accounts.activity.nouns import ActivityId, ShelfSnapshot
+from tsuzuki.accounts.activity.store import (
+    get_latest_shelf_activity_before_tx,
+    insert_activity_tx,
+    list_billable_activity_tx,
+    mark_activity_billed_tx,
+)
+from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.billing.access import OPERATOR
+from tsuzuki.billing.ledger import (
+    create_invoice_tx,
+    insert_invoice_item_for_activity_tx,
+    insert_invoice_items_for_renewal_tx,
+)
+from tsuzuki.billing.nouns import NewItem
+from tsuzuki.billing.policy import months_after
+from tsuzuki.billing.store import insert_item_tx, list_items_for_tenant_tx
+from tsuzuki.billing.switch import turn
+from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.times import DAY, Millis
+
+
+@pytest.fixture
+async def quiet(db):
+    """Nobody listens: what is to be done waits for whoever looks (R89)."""
+    return await Shop(db).open_quietly()
+
+
+async def billable(shop, tenant):
+    return await shop.db.read(lambda tx: list_billable_activity_tx(tx, tenant.id))
+
+
+async def items(shop, tenant):
+    return await shop.db.read(lambda tx: list_items_for_tenant_tx(tx, tenant.id))
+
+
+# -- claims
+
+
+async def test_an_activity_is_claimed_once_and_whoever_loses_charges_nothing(quiet):
+    """I10, REL-40"""
+    tenant = await quiet.tenant("basic")
+    (activity,) = await billable(quiet, tenant)
+    claims = await asyncio.gather(
+        *(
+            quiet.db.with_tx(lambda tx: insert_invoice_item_for_activity_tx(tx, activity, quiet.time()))
+            for _ in range(8)
+        )
+    )
+    assert sorted(claims) == [False] * 7 + [True]
+    assert [item.amount_cents for item in await items(quiet, tenant)] == [500]
+    assert await billable(quiet, tenant) == []
+
+
+async def test_the_unique_key_stands_behind_the_claim(quiet):
+    """I10: whoever ignores a lost claim meets an error, not a second charge."""
+    tenant = await quiet.tenant("basic")
+    (activity,) = await billable(quiet, tenant)
+    await quiet.billing.ledger.bill(tenant.id)
+    assert not await quiet.db.with_tx(lambda tx: mark_activity_billed_tx(tx, activity.id, quiet.time()))
+    again = NewItem(
+        tenant_id=tenant.id,
+        shelf_id=activity.shelf_id,
+        activity_id=activity.id,
+        description="again",
+        amount_cents=1,
+        period_start=NOON,
+        period_end=NOON,
+    )
+    with pytest.raises(UniqueViolation):
+        await quiet.db.with_tx(lambda tx: insert_item_tx(tx, again, NOON))
+
+
+async def test_an_activity_of_a_shelf_that_is_not_there_is_refused_and_leaves_nothing(quiet):
+    tenant = await quiet.tenant("basic")
+    snapshot = ShelfSnapshot("None", "basic", "active")
+    with pytest.raises(NotFound):
+        await quiet.db.with_tx(lambda tx: insert_activity_tx(tx, ShelfId(99), "shelf.created", snapshot, now=NOON))
+    assert await quiet.activities(tenant) == ["tenant.created", "shelf.created"]
+
+
+async def test_what_is_billable_is_found_by_its_marker_and_type_never_by_time(quiet):
+    """R89"""
+    tenant = await quiet.tenant("basic")
+    shelf = await quiet.shelf(tenant)
+    quiet.time.pass_(-DAY)  # a clock that was put back
+    await quiet.billing.rented.rename(OPERATOR, shelf.public_id, "Other")
+    await quiet.billing.rented.change_plan(OPERATOR, shelf.public_id, "growth")
+    found = await billable(quiet, tenant)
+    assert [activity.activity_type for activity in found] == ["shelf.created", "shelf.plan_changed"]
+    assert found[0].created_at <= found[1].created_at  # the history stays in order
+    await quiet.billing.look_after()
+    assert await billable(quiet, tenant) == []
+    await quiet.statement(tenant)
+
+
+async def test_what_nobody_heard_of_is_found_at_the_next_look(db):
+    """R89: a process that died between commit and telling."""
+    dead = await Shop(db).open_quietly()
+    tenant = await dead.tenant("basic")
+    assert await dead.invoices(tenant) == []
+    other = Shop(db)
+    await other.billing.look_after()
+    assert [invoice.amount_cents for invoice in await other.invoices(tenant)] == [500]
+    assert (await other.shelf(tenant)).synced
+
+
+# -- boundaries
+
+
+async def test_history_is_read_strictly_before_and_ids_break_ties_of_a_millisecond_only(quiet):
+    """R85, REL-46"""
+    tenant = await quiet.tenant("free")
+    shelf = await quiet.shelf(tenant)
+    await quiet.billing.rented.change_plan(OPERATOR, shelf.public_id, "basic")
+    await quiet.billing.rented.change_plan(OPERATOR, shelf.public_id, "growth")
+    first, second, third = await billable(quiet, tenant)
+    assert first.created_at == second.created_at == third.created_at == NOON
+
+    async def before(moment, last=0):
+        found = await quiet.db.read(
+            lambda tx: get_latest_shelf_activity_before_tx(tx, shelf.id, Millis(moment), ActivityId(last))
+        )
+        return None if found is None else found.id
+
+    assert await before(NOON) is None
+    assert await before(NOON, third.id) == second.id
+    assert await before(NOON, first.id) is None
+    assert await before(NOON + 1) == third.id
+
+
+@pytest.mark.parametrize("early", [0, 1])
+async def test_an_activity_on_the_boundary_is_charged_in_one_period_only(quiet, early):
+    """REL-46: at the very start of a period its own charge covers it; a millisecond before, the renewal does."""
+    tenant = await quiet.tenant("free")
+    shelf = await quiet.shelf(tenant)
+    start = months_after(tenant.created_at, 1)
+    quiet.time.now = Millis(start - early)
+    await quiet.billing.rented.change_plan(OPERATOR, shelf.public_id, "basic")
+    quiet.time.now = start
+    await quiet.billing.look_after()
+    assert [item.amount_cents for item in await items(quiet, tenant)] == [500]
+
+
+async def test_five_renewals_at_once_are_one(quiet):
+    """REL-46"""
+    tenant = await quiet.tenant("basic")
+    quiet.time.now = months_after(tenant.created_at, 1)
+    done = await asyncio.gather(*(quiet.billing.ledger.renew(tenant.id) for _ in range(5)))
+    assert sum(done) == 1
+    assert [item.activity_id for item in await items(quiet, tenant)] == [None]
+
+
+async def test_a_change_that_waited_while_its_period_was_renewed_is_not_lost(quiet):
+    """R85: its moment is taken into the period that is not charged yet."""
+    tenant = await quiet.tenant("free")
+    shelf = await quiet.shelf(tenant)
+    start = months_after(tenant.created_at, 1)
+    quiet.time.now = start
+    await quiet.billing.look_after()
+    quiet.time.now = Millis(start - 5)  # a process whose clock is a little behind
+    await quiet.billing.rented.change_plan(OPERATOR, shelf.public_id, "basic")
+    quiet.time.now = start
+    await quiet.billing.look_after()
+    assert [item.amount_cents for item in await items(quiet, tenant)] == [500]
+
+
+# -- nothing to write
+
+
+async def test_a_balance_that_is_not_positive_makes_no_invoice_and_carries_forward(shop):
+    tenant = await shop.tenant("growth")
+    shelf = await shop.shelf(tenant)
+    await shop.pay_all(tenant)
+    await shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "basic")
+    assert await shop.db.with_tx(lambda tx: create_invoice_tx(tx, shop.ground, tenant.id, now=shop.time())) is None
+    assert await shop.open_invoices(tenant) == []
+    assert (await shop.statement(tenant)).totals.unbilled == -1000
+    shop.time.now = months_after(tenant.created_at, 1)
+    await shop.billing.look_after()  # 500 for the month, of 1,000 that are there
+    assert await shop.open_invoices(tenant) == []
+
+
+async def test_an_empty_renewal_writes_no_item_and_is_renewed_all_the_same(quiet):
+    tenant = await quiet.tenant("free")
+
+    async def renew():
+        return await quiet.db.with_tx(lambda tx: insert_invoice_items_for_renewal_tx(tx, tenant.id, quiet.time()))
+
+    assert await renew() is None
+    quiet.time.now = months_after(tenant.created_at, 1)
+    assert await renew() == []
+    assert await renew() is None
+
+
+async def test_a_tenant_without_any_charge_has_no_invoice_and_an_empty_statement(shop):
+    tenant = await shop.tenant("free")
+    assert await shop.billing.ledger.create_invoice(tenant.id) is None
+    assert (await shop.statement(tenant)).lines == []
+
+
+# -- credit and write-offs
+
+
+async def test_credit_is_used_by_the_next_invoice_and_comes_back_when_that_is_voided(shop):
+    """R86"""
+    tenant = await shop.tenant("free")
+    request = a_request(tenant_id=tenant.id)
+    await shop.billing.books.grant_credit(OPERATOR, tenant.public_id, 200, reason="sorry", request=request)
+    await shop.billing.rented.change_plan(OPERATOR, (await shop.shelf(tenant)).public_id, "basic")
+    (invoice,) = await shop.open_invoices(tenant)
+    assert invoice.amount_cents == 300
+    assert (await shop.statement(tenant)).totals.credit == 0
+    await shop.billing.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
+    totals = (await shop.statement(tenant)).totals
+    assert (totals.credit, totals.written_off, totals.unbilled) == (200, 300, 0)
+    await shop.billing.look_after()
+    assert await shop.open_invoices(tenant) == []  # its items are never billed again
+
+
+async def test_an_invoice_is_voided_once_and_never_after_it_was_paid(shop):
+    tenant = await shop.tenant("basic")
+    (invoice,) = await shop.open_invoices(tenant)
+    await shop.pay(invoice)
+    with pytest.raises(Conflict):
+        await shop.billing.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
+
+
+async def test_only_whoever_may_see_a_tenant_sees_its_books(shop):
+    """I8"""
+    tenant, other = await shop.tenant("basic"), await shop.tenant("basic", "Other")
+    (invoice,) = await shop.open_invoices(tenant)
+    books = shop.billing.books
+    assert (await books.invoice(member_of(tenant), invoice.public_id)).invoice == invoice
+    for refused in (
+        books.invoice(member_of(other), invoice.public_id),
+        books.statement(member_of(other), tenant.public_id),
+        books.invoices(member_of(other), tenant.public_id, EVERYTHING),
+        books.activity(member_of(other), tenant.public_id, EVERYTHING),
+        books.tenant(member_of(other), tenant.public_id),
+    ):
+        with pytest.raises(NotFound):
+            await refused
+
+
+# -- the switch
+
+
+async def test_shelves_from_before_billing_are_adopted_once_and_months_without_it_are_not_charged(db):
+    shop = Shop(db, is_on=False)
+    await shop.billing.start()
+    tenant = await shop.tenant("basic")
+    assert await shop.activities(tenant) == []
+    shop.time.pass_(100 * DAY)
+    later = Shop(db, now=shop.time.now)
+    await later.open()
+    assert await later.activities(tenant) == ["shelf.adopted", "invoice.created", "invoice.reminded"]
+    (invoice,) = await later.open_invoices(tenant)
+    assert 0 < invoice.amount_cents < 500
+    assert not await turn(later.ground, is_on=True)
+    await later.billing.look_after()
+    assert await later.open_invoices(tenant) == [invoice]
+    later.time.pass_(400 * DAY)
+    assert await turn(later.ground, is_on=False)
+    assert await turn(later.ground, is_on=True)
+    await later.billing.ledger.reconcile(tenant.id)
+    assert len(await later.invoices(tenant)) == 1
+
+
+async def test_a_listener_that_fails_undoes_nothing(quiet):
+    async def fail(_):
+        raise RuntimeError("deaf")
+
+    heard = []
+
+    async def hear(activity):
+        heard.append(activity.activity_type)
+
+    quiet.ground.publisher.listen(fail)
+    quiet.ground.publisher.listen(hear)
+    await quiet.tenant("basic")
+    assert heard == ["tenant.created", "shelf.created"]
+
+
+async def test_a_tenant_that_was_never_charged_can_be_deleted_and_one_that_was_cannot(shop):
+    await shop.tenants.delete(SYSTEM, (await shop.tenant("free")).public_id)
+    with pytest.raises(Conflict, match="ledger"):
+        await shop.tenants.delete(SYSTEM, (await shop.tenant("basic")).public_id)

@@ -1,0 +1,287 @@
+"""Renting shelves, and what their plans do to what hangs on them."""
+
+import asyncio
+
+import pytest
+
+from tests.accounts.builders import House
+from tests.billing.builders import Shop, member_of
+from tests.builders import a_public_id, stored_series, stored_series_source, stored_source
+from tests.delivery.builders import entries_of, follow, publish
+from tests.shelves.builders import a_ground, on_plan
+from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.users import NewPerson
+from tsuzuki.billing.access import OPERATOR
+from tsuzuki.billing.rented.reactor import NEVER
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.errors import Conflict, Forbidden, LimitExceeded, NotFound
+from tsuzuki.model.plans import get_plan, is_over
+from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND
+from tsuzuki.shelves.subscriptions.service import Change, Subscriptions, Wish
+
+q = parse_queries(
+    "tests",
+    """
+-- name: floors
+select poll_floor from watch order by id;
+-- name: resting
+select count(*) from watch where suspended_at is not null;
+-- name: held_follows
+select count(*) from follow where held_at is not null;
+-- name: retention
+select retention from shelf where id = :id;
+-- name: break_plan
+update shelf set plan = 'gone', synced = false where id = :id;
+-- name: mend_plan
+update shelf set plan = 'basic' where id = :id;
+-- name: watch_series
+insert into watch (series_source_id, host, next_check_at, created_at) values (:id, 'example.org', 0, 0);
+""",
+)
+
+
+def wish(number: int) -> Wish:
+    return Wish(link=f"https://example.org/feed/{number}")
+
+
+@pytest.fixture
+async def tenant(shop):
+    return await shop.tenant("basic")
+
+
+@pytest.fixture
+async def shelf(shop, tenant):
+    return await shop.shelf(tenant)
+
+
+@pytest.fixture
+def subscriptions(db):
+    return Subscriptions(a_ground(db))
+
+
+# -- renting
+
+
+async def test_a_shelf_is_rented_renamed_and_each_change_is_logged_with_a_snapshot(shop, tenant, shelf):
+    who = member_of(tenant)
+    second = await shop.billing.rented.create(who, tenant.public_id, name="Second", plan="growth")
+    await shop.billing.rented.rename(who, second.public_id, "Comics")
+    await shop.billing.rented.change_plan(who, second.public_id, "basic")
+    await shop.billing.rented.deactivate(who, second.public_id)
+    await shop.billing.rented.reactivate(who, second.public_id)
+    kinds = [kind for kind in await shop.activities(tenant) if not kind.startswith(("invoice.", "credit."))]
+    assert kinds == [
+        "tenant.created",
+        "shelf.created",
+        "shelf.created",
+        "shelf.renamed",
+        "shelf.plan_changed",
+        "shelf.deactivated",
+        "shelf.reactivated",
+    ]
+    shown = await shop.shelves(tenant)
+    assert [(one.name, one.plan, one.status, one.synced) for one in shown] == [
+        ("Main", "basic", "active", True),
+        ("Comics", "basic", "active", True),
+    ]
+
+
+async def test_a_change_that_changes_nothing_is_not_logged(shop, tenant, shelf):
+    before = await shop.activities(tenant)
+    await shop.billing.rented.change_plan(OPERATOR, shelf.public_id, "basic")
+    await shop.billing.rented.rename(OPERATOR, shelf.public_id, "Main")
+    await shop.billing.rented.reactivate(OPERATOR, shelf.public_id)
+    assert await shop.activities(tenant) == before
+
+
+async def test_every_change_of_a_shelf_leaves_it_for_the_reactor(db):
+    """R80"""
+    shop = await Shop(db).open_quietly()
+    tenant = await shop.tenant("basic")
+    rented = shop.billing.rented
+    changes = (
+        lambda shelf: rented.rename(OPERATOR, shelf.public_id, "Other"),
+        lambda shelf: rented.change_plan(OPERATOR, shelf.public_id, "growth"),
+        lambda shelf: rented.deactivate(OPERATOR, shelf.public_id),
+        lambda shelf: rented.reactivate(OPERATOR, shelf.public_id),
+    )
+    for change in changes:
+        await shop.billing.reactor.sync_pending()
+        assert (await shop.shelf(tenant)).synced
+        await change(await shop.shelf(tenant))
+        assert not (await shop.shelf(tenant)).synced
+
+
+async def test_a_name_is_taken_once_and_another_tenants_shelf_is_unknown(shop, tenant, shelf):
+    """I8, R75"""
+    other = await shop.tenant("basic", "Other")
+    with pytest.raises(Conflict):
+        await shop.billing.rented.create(member_of(tenant), tenant.public_id, name="Main", plan="growth")
+    second = await shop.billing.rented.create(member_of(tenant), tenant.public_id, name="Second", plan="growth")
+    with pytest.raises(Conflict):
+        await shop.billing.rented.rename(member_of(tenant), second.public_id, "Main")
+    for refused in (
+        shop.billing.rented.deactivate(member_of(other), shelf.public_id),
+        shop.billing.rented.change_plan(member_of(other), shelf.public_id, "growth"),
+        shop.billing.rented.create(member_of(other), tenant.public_id, name="Mine", plan="growth"),
+        shop.billing.rented.list(member_of(other), tenant.public_id),
+        shop.billing.rented.deactivate(OPERATOR, a_public_id()),
+    ):
+        with pytest.raises(NotFound):
+            await refused
+
+
+async def test_what_is_not_offered_is_the_operators_to_give_and_one_shelf_is_free(shop, tenant, shelf):
+    with pytest.raises(Forbidden):
+        await shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "self-hosted")
+    await shop.billing.rented.change_plan(OPERATOR, shelf.public_id, "self-hosted")
+    await shop.billing.rented.create(member_of(tenant), tenant.public_id, name="Free", plan="free")
+    with pytest.raises(LimitExceeded):
+        await shop.billing.rented.create(member_of(tenant), tenant.public_id, name="Free too", plan="free")
+
+
+async def test_a_plan_below_what_is_used_is_refused_with_the_list_of_what_is_over(shop, tenant, shelf, subscriptions):
+    for number in range(12):
+        await subscriptions.add(shelf.id, wish(number))
+    house = House(shop.db)
+    for number in range(2):
+        await house.users.add(SYSTEM, NewPerson(username=f"someone{number}", tenant_id=tenant.public_id))
+    with pytest.raises(LimitExceeded) as caught:
+        await shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "free")
+    assert [problem.field for problem in caught.value.problems] == ["follows", "members"]
+    assert "12 feeds and series are used and Free has room for 10; take away 2." in str(caught.value)
+    assert (await shop.shelf(tenant)).plan == "basic"
+
+
+async def test_lowering_a_plan_and_adding_at_the_same_time_never_leave_more_than_fits(
+    shop, tenant, shelf, subscriptions
+):
+    for number in range(9):
+        await subscriptions.add(shelf.id, wish(number))
+    await asyncio.gather(
+        shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "free"),
+        *(subscriptions.add(shelf.id, wish(100 + number)) for number in range(10)),
+        return_exceptions=True,
+    )
+    plan = (await shop.shelf(tenant)).plan
+    assert not is_over(get_plan(plan), "follows", len(await subscriptions.list(shelf.id)))
+
+
+async def test_members_are_as_many_as_the_largest_plan_allows_and_invitations_keep_a_place(shop, tenant):
+    house = House(shop.db)
+
+    async def add(number):
+        return await house.users.add(SYSTEM, NewPerson(username=f"reader{number}", tenant_id=tenant.public_id))
+
+    tried = await asyncio.gather(*(add(number) for number in range(8)), return_exceptions=True)
+    assert [type(one) for one in tried if isinstance(one, Exception)] == [LimitExceeded] * 5
+    await shop.billing.rented.create(OPERATOR, tenant.public_id, name="Large", plan="growth")
+    await add(9)
+    admin = await house.caller(await house.add(role="admin"))
+    for _ in range(20):  # three, one more, and the administrator
+        await house.invites.make(admin, "reader", tenant.public_id)
+    with pytest.raises(LimitExceeded, match="members"):
+        await house.invites.make(admin, "reader", tenant.public_id)
+
+
+# -- the reactor
+
+
+async def test_a_watch_is_called_as_fast_as_the_fastest_plan_among_its_readers(shop, tenant, shelf, subscriptions):
+    free = await shop.shelf(await shop.tenant("free", "Poor"))
+    await subscriptions.add(free.id, wish(1))
+    await shop.billing.look_after()
+    assert await shop.db.read(lambda tx: tx.many(int, q.floors)) == [2 * HOUR]
+    mine = await subscriptions.add(shelf.id, wish(1))
+    await shop.billing.look_after()
+    assert await shop.db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
+    await shop.billing.rented.change_plan(OPERATOR, shelf.public_id, "self-hosted")
+    assert await shop.db.read(lambda tx: tx.many(int, q.floors)) == [None]
+    await subscriptions.delete(shelf.id, mine.public_id)
+    await shop.billing.tidy()
+    assert await shop.db.read(lambda tx: tx.many(int, q.floors)) == [2 * HOUR]
+
+
+async def test_a_series_has_its_floor_and_rests_while_all_who_follow_it_sleep(shop, tenant, shelf, db):
+    series = await stored_series(db)
+    source = await stored_series_source(db, series, await stored_source(db))
+    await db.with_tx(lambda tx: tx.run(q.watch_series, id=source))
+    await follow(db, shelf.id, series)
+    await shop.billing.reactor.sync(shelf.id)
+    assert await db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
+    await shop.billing.rented.deactivate(OPERATOR, shelf.public_id)
+    assert await db.read(lambda tx: tx.one(int, q.resting)) == 1
+    assert await db.read(lambda tx: tx.one(int, q.held_follows)) == 1
+    await shop.billing.rented.reactivate(OPERATOR, shelf.public_id)
+    assert await db.read(lambda tx: tx.one(int, q.resting)) == 0
+
+
+async def test_a_shelf_that_sleeps_is_read_but_gets_nothing_and_wakes_with_what_it_missed(
+    shop, tenant, shelf, subscriptions, db
+):
+    """R81"""
+    mine = await subscriptions.add(shelf.id, wish(1))
+    await publish(db, mine.feed_id, ["1"])
+    await shop.billing.rented.deactivate(OPERATOR, shelf.public_id)
+    assert await db.read(lambda tx: tx.one(int, q.resting)) == 1
+    await publish(db, mine.feed_id, ["2"])
+    assert len(await entries_of(db, shelf.id)) == 1
+    with pytest.raises(LimitExceeded):
+        await subscriptions.change(shelf.id, mine.public_id, Change(is_suspended=False))
+    with pytest.raises(LimitExceeded):
+        await subscriptions.refresh(shelf.id, mine.public_id)
+    await shop.billing.rented.reactivate(OPERATOR, shelf.public_id)
+    assert await db.read(lambda tx: tx.one(int, q.resting)) == 0
+    assert len(await entries_of(db, shelf.id)) == 2
+
+
+async def test_what_a_reader_suspended_stays_suspended_when_the_shelf_wakes(shop, tenant, shelf, subscriptions):
+    before = await subscriptions.add(shelf.id, wish(1))
+    meanwhile = await subscriptions.add(shelf.id, wish(2))
+    await subscriptions.change(shelf.id, before.public_id, Change(is_suspended=True))
+    await shop.billing.rented.deactivate(OPERATOR, shelf.public_id)
+    await subscriptions.change(shelf.id, meanwhile.public_id, Change(is_suspended=True))
+    await shop.billing.rented.reactivate(OPERATOR, shelf.public_id)
+    assert [one.suspended_at is not None for one in await subscriptions.list(shelf.id)] == [True, True]
+
+
+async def test_beyond_the_plans_room_the_newest_are_held_until_there_is_room(shop, db, subscriptions):
+    """As when billing is switched on over shelves that have more than they may."""
+    tenant = await shop.tenant("growth")
+    shelf = await shop.shelf(tenant)
+    for number in range(12):
+        await subscriptions.add(shelf.id, wish(number))
+    await on_plan(db, shelf.id, "free")
+    await shop.billing.reactor.sync(shelf.id)
+    listed = await subscriptions.list(shelf.id)
+    assert [one.suspended_at is not None for one in listed] == [False] * 10 + [True] * 2
+    await subscriptions.delete(shelf.id, listed[0].public_id)
+    await shop.billing.reactor.sync(shelf.id)
+    assert [one.suspended_at is not None for one in await subscriptions.list(shelf.id)] == [False] * 10 + [True]
+    await on_plan(db, shelf.id, "basic")
+    await shop.billing.reactor.sync(shelf.id)
+    assert not any(one.suspended_at for one in await subscriptions.list(shelf.id))
+
+
+async def test_the_plans_retention_is_applied_to_what_was_read(shop, tenant, shelf, db):
+    assert await db.read(lambda tx: tx.one(int, q.retention, id=shelf.id)) == 365 * DAY
+    await shop.billing.rented.change_plan(OPERATOR, shelf.public_id, "growth")
+    assert await db.read(lambda tx: tx.maybe(int, q.retention, id=shelf.id)) is None
+
+
+async def test_a_sync_that_fails_is_recorded_and_tried_again_until_it_is_given_up(shop, tenant, shelf, db):
+    """R80: after 30 s, doubling to 15 min, six times; the next change begins anew."""
+    await db.with_tx(lambda tx: tx.run(q.break_plan, id=shelf.id))
+    waits = []
+    for _ in range(7):
+        assert await shop.billing.reactor.sync_pending() == 0
+        found = await shop.shelf(tenant)
+        assert "There is no plan gone" in found.sync_error
+        waits.append(None if found.sync_at == NEVER else (found.sync_at - shop.time()) // SECOND)
+        assert await shop.billing.reactor.sync_pending() == 0  # not before its time
+        assert (await shop.shelf(tenant)).sync_attempts == found.sync_attempts
+        shop.time.pass_(min(found.sync_at - shop.time(), DAY))
+    assert waits == [30, 60, 120, 240, 480, 900, None]
+    await db.with_tx(lambda tx: tx.run(q.mend_plan, id=shelf.id))
+    await shop.billing.rented.rename(OPERATOR, shelf.public_id, "Mended")
+    assert ((await shop.shelf(tenant)).synced, (await shop.shelf(tenant)).sync_error) == (True, "")

@@ -1,0 +1,207 @@
+"""What Stripe sends, from a sender that duplicates, delays, reorders and forges."""
+
+import asyncio
+import hashlib
+import hmac
+import random
+
+import msgspec
+import pytest
+
+from tests.billing.builders import SECRET, Shop, a_request
+from tests.builders import a_public_id
+from tsuzuki.billing.access import OPERATOR
+from tsuzuki.billing.settlement.store import list_intents_tx
+from tsuzuki.billing.settlement.stripe import check_signature, read_payment
+from tsuzuki.model.errors import Forbidden, Invalid
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import MINUTE, SECOND, Millis
+
+
+def signed(body, at, secret=SECRET):
+    """The header that Stripe sends with this body at this moment."""
+    seconds = at // SECOND
+    digest = hmac.new(secret.encode(), f"{seconds}.".encode() + body, hashlib.sha256).hexdigest()
+    return f"t={seconds},v1={digest}"
+
+
+def an_event(invoice, *, kind="payment_intent.succeeded", intent="pi_1", **over):
+    told = {
+        "id": intent,
+        "object": "payment_intent",
+        "amount_received": 500,
+        "currency": "usd",
+        "metadata": {"invoice": show_id(invoice.public_id)},
+    } | over
+    event = {"id": f"evt_{random.random()}", "object": "event", "type": kind, "data": {"object": told}}
+    return msgspec.json.encode(event)
+
+
+def a_checkout(invoice, *, intent="pi_1", **over):
+    told = {
+        "object": "checkout.session",
+        "amount_received": None,
+        "amount_total": 500,
+        "payment_intent": intent,
+        "payment_status": "paid",
+        "client_reference_id": show_id(invoice.public_id),
+        "metadata": {},
+    }
+    return an_event(invoice, kind="checkout.session.completed", intent="cs_1", **told | over)
+
+
+async def send(shop, body, **over):
+    values = {"at": shop.time(), "secret": SECRET} | over
+    return await shop.billing.settlement.hear_stripe(signed(body, **values), body)
+
+
+@pytest.fixture
+async def tenant(shop):
+    return await shop.tenant("basic")
+
+
+@pytest.fixture
+async def invoice(shop, tenant):
+    (found,) = await shop.open_invoices(tenant)
+    return found
+
+
+async def test_an_event_pays_its_invoice(shop, tenant, invoice):
+    assert await send(shop, an_event(invoice)) == "paid"
+    (paid,) = await shop.invoices(tenant)
+    assert (paid.status, paid.method, paid.reference) == ("paid", "stripe", "pi_1")
+
+
+async def test_the_same_payment_ten_times_at_once_and_ten_times_later_by_two_processes_settles_once(
+    db, shop, tenant, invoice
+):
+    """REL-42: as events of both kinds, whichever comes first."""
+    other = Shop(db)
+    bodies = [an_event(invoice) if number % 2 else a_checkout(invoice) for number in range(10)]
+    heard = await asyncio.gather(*(send(one, body) for body in bodies for one in (shop, other)))
+    shop.time.pass_(MINUTE)
+    heard += [await send(shop, body) for body in bodies]
+    assert sorted(heard) == ["known"] * 29 + ["paid"]
+    totals = (await shop.statement(tenant)).totals
+    assert (totals.paid, totals.credit) == (500, 0)
+    (intent,) = await db.read(lambda tx: list_intents_tx(tx, invoice.id))
+    assert (intent.id, intent.outcome) == ("pi_1", "paid")
+
+
+async def test_a_claim_whose_effect_failed_is_not_kept(shop, tenant, invoice):
+    """REL-42: claim and effect are one transaction, so Stripe's next try settles."""
+    with pytest.raises(Invalid):
+        await send(shop, an_event(invoice, amount_received=-5))
+    assert await send(shop, an_event(invoice)) == "paid"
+
+
+async def test_a_second_payment_is_credit(shop, tenant, invoice):
+    """R87, REL-44"""
+    assert await send(shop, an_event(invoice, intent="pi_1")) == "paid"
+    assert await send(shop, an_event(invoice, intent="pi_2")) == "credited"
+    assert await send(shop, an_event(invoice, intent="pi_2")) == "known"
+    assert (await shop.statement(tenant)).totals.credit == 500
+
+
+async def test_what_becomes_of_payments_does_not_depend_on_their_order(shop):
+    """REL-43: paid after void, two payments, too much: in every order the same sums."""
+    seen = set()
+    for order in ("vab", "avb", "abv", "bva", "bav", "vba"):
+        tenant = await shop.tenant("basic", order)
+        (invoice,) = await shop.open_invoices(tenant)
+        for step in order:
+            if step == "v":
+                request = a_request(tenant_id=tenant.id)
+                with_invoice = shop.billing.books.void(OPERATOR, invoice.public_id, request)
+                await asyncio.gather(with_invoice, return_exceptions=True)
+            else:
+                await send(shop, an_event(invoice, intent=f"pi_{order}_{step}"))
+        totals = (await shop.statement(tenant)).totals
+        # Paid or voided first, every cent of both payments is there.
+        assert totals.paid + totals.written_off == 500
+        assert totals.paid + totals.credit == 1000
+        seen.add((totals.paid, totals.credit, totals.written_off))
+    assert seen == {(500, 500, 0), (0, 1000, 500)}
+
+
+@pytest.mark.parametrize("late", [-5 * MINUTE, 0, 5 * MINUTE])
+async def test_an_event_may_be_five_minutes_old_or_ahead(shop, tenant, invoice, late):
+    """R90"""
+    assert await send(shop, an_event(invoice), at=Millis(shop.time() - late)) == "paid"
+
+
+@pytest.mark.parametrize("late", [-5 * MINUTE - SECOND, 5 * MINUTE + SECOND])
+async def test_older_and_younger_ones_are_refused(shop, tenant, invoice, late):
+    """R90"""
+    with pytest.raises(Forbidden):
+        await send(shop, an_event(invoice), at=Millis(shop.time() - late))
+    assert (await shop.invoices(tenant))[0].status == "open"
+
+
+async def test_what_is_forged_is_refused_and_changes_nothing(shop, tenant, invoice):
+    """R90"""
+    body, now = an_event(invoice), shop.time()
+    good = signed(body, now)
+    digest = good.partition("v1=")[2]
+    forged = [
+        (None, body),
+        ("", body),
+        ("t=,v1=", body),
+        (f"v1={digest}", body),
+        (good.partition(",")[0], body),
+        (good.replace("v1=", "v0="), body),
+        (good.replace(f"t={now // SECOND}", f"t={now // SECOND + 1}"), body),
+        (signed(body, now, "another secret"), body),
+        (signed(body, now, ""), body),
+        (good, body.replace(b"500", b"501")),
+        (good, body + b" "),
+        (good.upper(), body),
+        (f"t={now // SECOND},v1={'0' * 64}", body),
+        (f"t={'9' * 400},v1={digest}", body),
+        (f"t={now // SECOND},v1=\u00e9{digest}", body),
+    ]
+    for header, sent in forged:
+        with pytest.raises(Forbidden):
+            await shop.billing.settlement.hear_stripe(header, sent)
+    assert (await shop.invoices(tenant))[0].status == "open"
+    rotated = f"t={now // SECOND},v1={'0' * 64},v1={digest}"
+    assert await shop.billing.settlement.hear_stripe(rotated, body) == "paid"
+
+
+def test_an_empty_secret_believes_nothing():
+    """R90"""
+    with pytest.raises(Forbidden):
+        check_signature("", signed(b"{}", 0, ""), b"{}", now=Millis(0))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"type": "charge.refunded", "data": {"object": {"id": 3}}}',
+        b'{"type": "customer.created"}',
+        b'{"type": "payment_intent.succeeded", "id": "e", "data": {"object": {"id": "pi", "metadata": {}}}}',
+        b'{"type": "payment_intent.succeeded", "id": "", "data": {"object": {"id": "", "metadata": {"invoice": ""}}}}',
+    ],
+)
+async def test_what_is_not_about_our_invoices_is_answered_and_ignored(shop, body):
+    assert await send(shop, body) == "ignored"
+
+
+async def test_an_unknown_invoice_is_ignored_and_a_session_that_is_not_paid_waits(shop, tenant, invoice):
+    unknown = an_event(invoice, metadata={"invoice": show_id(a_public_id())})
+    assert await send(shop, unknown) == "ignored"
+    assert await send(shop, a_checkout(invoice, payment_status="unpaid")) == "ignored"
+    assert await send(shop, a_checkout(invoice)) == "paid"
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"type": 1}', b'{"type": "payment_intent.succeeded"}'])
+def test_what_is_no_event_is_named_as_that(body):
+    with pytest.raises(Invalid):
+        read_payment(body)
+
+
+async def test_another_currency_is_kept_for_the_operator_to_look_at(db, shop, tenant, invoice):
+    assert await send(shop, an_event(invoice, currency="eur")) == "refused"
+    (intent,) = await db.read(lambda tx: list_intents_tx(tx, invoice.id))
+    assert (intent.currency, intent.outcome) == ("EUR", "refused")
+    assert (await shop.invoices(tenant))[0].status == "open"
