@@ -28,6 +28,9 @@ select page.image_url from page
 join release on release.id = page.release_id join chapter on chapter.id = release.chapter_id
 where chapter.number = :number order by page.position;
 
+-- name: unwatch
+delete from watch;
+
 -- name: crawl_tasks
 select status, attempts, losses, error, first_failed_at from task where queue = 'crawl';
 """,
@@ -172,6 +175,18 @@ async def test_a_discovery_makes_comics_and_mappings_once_and_matches_by_title_a
     assert (await admin.get("/admin/comics")).json()["meta"]["total"] == 5
     lines = (await admin.get(f"{JOBS}/{done['id']}/logs?level=info")).json()["data"]
     assert lines[1]["message"] == "Page 1: 2 series, 1 new"
+    assert (lines[-1]["message"], lines[-1]["meta"]["pagescount"]) == ("Job completed successfully", 3)
+
+
+async def test_a_comic_that_was_only_looked_at_in_a_catalogue_is_watched_once_it_is_crawled(town: Town, site):
+    admin = await the_admin(town)
+    source, comic = await a_mapped_comic(admin, site.url)
+    await chapters(admin, "One", 2)
+    await town.db.with_tx(lambda tx: tx.run(q.unwatch))
+    site.series["one"].append(3)
+    assert (await run(admin, source, comic))["pagescount"] == 1
+    health = (await admin.get(f"/admin/crawler/sources/{source}/health")).json()["data"]
+    assert health["breaker"]["watched"] == 1
 
 
 async def test_a_discovery_stops_at_maxpages(town: Town, site):

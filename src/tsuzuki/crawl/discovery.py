@@ -55,6 +55,7 @@ class Discovery:
             listed: SeriesPage = await call.ask(_listing(call, page))
             named = await self._named(source.id, listed.series, call, journal)
             added = await self._save(job, source, named, following=page + 1)
+            journal.pages_count += 1  # the job's own count moved with the page
             journal.say("info", f"Page {page}: {len(listed.series)} series, {added} new", pagenumber=page)
             await journal.write()
             if not listed.has_next or not listed.series:

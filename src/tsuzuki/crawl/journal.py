@@ -27,7 +27,7 @@ class Journal(Notes):
         written: Callable[[], None],
     ) -> None:
         """`written` is called after each commit."""
-        super().__init__()
+        super().__init__(job.pages_count)
         self._db = db
         self._job = job
         self._clock = clock

@@ -16,13 +16,15 @@ from tsuzuki.model.times import SECOND, Millis
 class Notes:
     """Lines in their order, and how much was fetched and failed; secrets are masked before anything is kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, pages_count: int = 0) -> None:
+        """`pages_count` is what was fetched before, by a worker that died."""
         self._lines: list[LogLine] = []
         self._pages = 0
         self._errors = 0
-        self.pages_count = 0
-        """In all, since this crawl was begun or gone on with."""
+        self.pages_count = pages_count
+        """In all."""
         self.error_count = 0
+        """Since this crawl was begun or gone on with."""
 
     def say(self, level: Level, message: str, **meta: Any) -> None:
         """Remember a line."""

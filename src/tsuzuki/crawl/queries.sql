@@ -73,7 +73,8 @@ update crawl_job
 set status = 'running', started_at = coalesce(started_at, :now), lease_token = :lease_token, updated_at = :now
 where id = :id and status in ('queued', 'running')
 returning id, public_id, kind, source_id, series_id,
-  (select series.public_id from series where series.id = crawl_job.series_id) as comic_id, started_at, resume_from, lease_token;
+  (select series.public_id from series where series.id = crawl_job.series_id) as comic_id, started_at, pages_count,
+  resume_from, lease_token;
 
 -- name: move_job
 -- I4: the counters of a job that is no longer this worker's do not move.
@@ -112,8 +113,9 @@ where status in ('queued', 'running') and task_id <> 0 and not exists (
 returning id, public_id, source_id, task_id;
 
 -- name: job_targets
+-- What was only looked at in a catalogue has no watch yet.
 select series_source.id as series_source_id, watch.id as watch_id, series_source.url
-from series_source join watch on watch.series_source_id = series_source.id
+from series_source left join watch on watch.series_source_id = series_source.id
 where series_source.series_id = :series_id and series_source.source_id = :source_id and series_source.is_active
 order by series_source.id;
 

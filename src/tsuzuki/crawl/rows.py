@@ -61,6 +61,7 @@ class BegunJob(msgspec.Struct, frozen=True):
     series_id: SeriesId | None
     comic_id: PublicId | None
     started_at: Millis
+    pages_count: int
     resume_from: str | None
     lease_token: int
 
@@ -78,7 +79,7 @@ class Target(msgspec.Struct, frozen=True):
     """A mapping that a targeted job calls."""
 
     series_source_id: SeriesSourceId
-    watch_id: WatchId
+    watch_id: WatchId | None
     url: str
 
 

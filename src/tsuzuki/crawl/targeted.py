@@ -8,13 +8,17 @@ from tsuzuki.crawl.journal import Journal
 from tsuzuki.crawl.page_lists import PageLists
 from tsuzuki.crawl.rows import BegunJob, Target
 from tsuzuki.crawl.store import job_targets_tx
-from tsuzuki.db import Database
+from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.tasks import CHAPTERS, ReleaseFound
 from tsuzuki.model.errors import Conflict, NotFound
-from tsuzuki.model.times import Millis
+from tsuzuki.model.ids import SeriesId, WatchId
+from tsuzuki.model.times import DAY, Millis
+from tsuzuki.polling.policy import COLD
 from tsuzuki.polling.service import Poller
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.sources.comics.service import watch_mapping_tx
+from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.store import find_source_tx
 
 _ASK_AGAIN = 0.5
@@ -38,6 +42,7 @@ class Targeted:
         self._poller = poller
         self._calls = calls
         self._pages = PageLists(db, clock)
+        self._clock = clock
         self._ring = ring
 
     async def run(self, job: BegunJob, journal: Journal) -> None:
@@ -45,23 +50,40 @@ class Targeted:
         series_id = job.series_id
         if series_id is None:
             raise NotFound("The comic of this job is gone.")
-        targets = await self._db.read(lambda tx: job_targets_tx(tx, series_id, job.source_id))
-        if not targets:
-            raise NotFound("The comic is no longer linked to this source.")
         source = await self._db.read(lambda tx: find_source_tx(tx, job.source_id))
         if source is None:
             raise NotFound("The source is gone.")
+        targets = await self._db.with_tx(lambda tx: self._watched_tx(tx, series_id, source))
+        if not targets:
+            raise NotFound("The comic is no longer linked to this source.")
         call = self._calls.to(source, journal)
-        for target in targets:
-            found = await self._crawl(target, call.driver, journal)
+        for target, watch_id in targets:
+            found = await self._crawl(target, watch_id, call.driver, journal)
             journal.found(found, target.url)
             self._ring(CHAPTERS.name)
             await self._pages.fetch(target, found, call, journal)
 
-    async def _crawl(self, target: Target, driver: Driver, journal: Journal) -> list[ReleaseFound]:
+    async def _watched_tx(self, tx: Tx, series_id: SeriesId, source: Source) -> list[tuple[Target, WatchId]]:
+        """Every mapping with its watch; one that has none is watched from now on, as it is crawled."""
+        now = self._clock()
+        targets = await job_targets_tx(tx, series_id, source.id)
+        for target in targets:
+            if target.watch_id is None:
+                await watch_mapping_tx(
+                    tx,
+                    target.series_source_id,
+                    url=target.url,
+                    base_url=source.base_url,
+                    priority=COLD,
+                    due_at=Millis(now + DAY),
+                    now=now,
+                )
+        return [(each, each.watch_id) for each in await job_targets_tx(tx, series_id, source.id) if each.watch_id]
+
+    async def _crawl(self, target: Target, watch_id: WatchId, driver: Driver, journal: Journal) -> list[ReleaseFound]:
         """R57: the job leases the watch that it polls, and waits while a scheduled poll has it."""
         for attempt in range(_PATIENCE):
-            watch = await self._poller.lease(target.watch_id)
+            watch = await self._poller.lease(watch_id)
             if watch is None:
                 if attempt == 0:
                     journal.say("info", "A scheduled poll is under way — waiting for it", url=target.url)
