@@ -90,6 +90,7 @@ POLICY = {
     "POST /notifications/{channel_id}/test": WRITE,
     "POST /notifications/{channel_id}/remove": WRITE,
     "GET /styleguide": ADMIN,
+    "GET /invoices/{invoice_id}": READ,
     "GET /settings": READ,
     "POST /settings": WRITE,
     "GET /account": READ,

@@ -11,6 +11,7 @@ from tsuzuki.web.account.password import password_page
 from tsuzuki.web.account.tokens import token_pages
 from tsuzuki.web.api_docs import Json, docs_page
 from tsuzuki.web.article.page import article_page
+from tsuzuki.web.billing.invoice import invoice_page
 from tsuzuki.web.bookmarks import bookmark_pages
 from tsuzuki.web.channels import channel_pages
 from tsuzuki.web.doors.invite import invite_page
@@ -64,6 +65,7 @@ def build_web(site: Site, document: Json) -> Web:
         search_page(site),
         *bookmark_pages(site),
         *channel_pages(site),
+        invoice_page(site),
         settings_page(site),
         styleguide_page(site),
         *offline_pages(site.pages),

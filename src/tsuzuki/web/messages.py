@@ -6,7 +6,7 @@ Sentences about what somebody typed come from the services; these are the pages'
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tsuzuki.web.texts import account, doors, feeds, finding, frame, inbox, settings, trouble
+from tsuzuki.web.texts import account, billing, doors, feeds, finding, frame, inbox, settings, trouble
 
 MESSAGES: Mapping[str, str] = MappingProxyType(
     {
@@ -14,6 +14,7 @@ MESSAGES: Mapping[str, str] = MappingProxyType(
         **frame.SCRIPTS,
         **doors.TEXTS,
         **account.TEXTS,
+        **billing.TEXTS,
         **trouble.TEXTS,
         **inbox.TEXTS,
         **feeds.TEXTS,

@@ -1,0 +1,207 @@
+"""Renting and paying over HTTP: a tenant's people, the operator, Stripe, and a server without billing."""
+
+import asyncio
+
+import pytest
+
+from tests.api.people import API, Visitor, a_town
+from tests.billing.builders import SECRET
+from tests.billing.test_stripe import an_event, signed
+from tests.web.guests import a_guest
+from tsuzuki.accounts.nouns import SYSTEM, Slice
+from tsuzuki.billing.access import OPERATOR
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.settings.reading import BadSetting
+
+
+@pytest.fixture
+async def town(tmp_path):
+    async with a_town(tmp_path, billing="on", stripe="on", stripe_webhook_secret=SECRET) as town:
+        yield town
+
+
+class Renter:
+    """A tenant of its own on the free plan, and its only member."""
+
+    def __init__(self, town, tenant, user, visitor: Visitor) -> None:
+        self.town, self.tenant, self.user, self.visitor = town, tenant, user, visitor
+        self.path = f"/tenants/{show_id(tenant.public_id)}"
+
+    async def get(self, path=""):
+        answer = await self.visitor.get(self.path + path)
+        assert answer.status == 200, answer.text
+        return answer.json()["data"]
+
+
+@pytest.fixture
+async def renter(town):
+    tenant = await town.accounts.tenants.add(SYSTEM, "Reader & Co")
+    user = await town.add(tenant_id=tenant.public_id)
+    return Renter(town, tenant, user, await town.signed_in(user))
+
+
+@pytest.fixture
+async def desk(town):
+    return await town.signed_in(await town.admin())
+
+
+async def put_on(renter, plan):
+    (shelf, *_) = await renter.get("/shelves")
+    return await renter.visitor.ask("PUT", f"/shelves/{shelf['id']}/plan", {"plan": plan})
+
+
+async def test_a_tenant_rents_pays_and_sees_a_statement_that_adds_up(renter, desk):
+    plans = (await renter.visitor.get("/plans")).json()["data"]
+    assert [(plan["id"], plan["price_cents"], plan["currency"]) for plan in plans][:2] == [
+        ("free", 0, "USD"),
+        ("basic", 500, "USD"),
+    ]
+    assert (await renter.get())["totals"]["balance_cents"] == 0
+    answer = await put_on(renter, "basic")
+    assert (answer.json()["data"]["plan"], answer.json()["data"]["is_synced"]) == ("basic", True)
+    made = await renter.visitor.post(f"{renter.path}/shelves", {"name": "Comics", "plan": "growth"})
+    assert made.status == 201
+    invoices = await renter.get("/invoices")
+    assert sorted(invoice["amount_cents"] for invoice in invoices) == [500, 1500]
+    assert {invoice["status"] for invoice in invoices} == {"open"}
+    for invoice in invoices:
+        paid = await desk.post(f"/admin/invoices/{invoice['id']}/pay", {"reference": "bank"})
+        assert (paid.status, paid.json()["data"]["status"]) == (200, "paid")
+    full = (await renter.visitor.get(f"/invoices/{invoices[0]['id']}")).json()["data"]
+    assert full["tenant"] == "Reader & Co"
+    assert sum(item["amount_cents"] for item in full["items"]) == full["invoice"]["amount_cents"]
+    statement = await renter.get("/statement")
+    assert sum(line["amount_cents"] for line in statement["lines"]) == statement["totals"]["balance_cents"] == 0
+    kinds = [activity["activity_type"] for activity in await renter.get("/activity")]
+    assert kinds[-3:] == ["shelf.plan_changed", "shelf.created", "tenant.created"]
+    assert (await renter.get("/activity"))[-1]["snapshot"]["resource_type"] == "tenant"
+
+
+async def test_a_shelf_is_renamed_put_to_sleep_and_woken(renter):
+    (shelf,) = await renter.get("/shelves")
+    path = f"/shelves/{shelf['id']}"
+    assert (await renter.visitor.ask("PATCH", path, {"name": "Mine"})).json()["data"]["name"] == "Mine"
+    assert (await renter.visitor.post(f"{path}/deactivate")).json()["data"]["status"] == "inactive"
+    refused = await renter.visitor.post("/feeds", {"link": "http://93.184.216.34/feed"})
+    assert (refused.status, refused.json()["code"]) == (422, "LIMIT_EXCEEDED")
+    assert (await renter.visitor.get("/items")).status == 200  # what is there can be read
+    assert (await renter.visitor.post(f"{path}/reactivate")).json()["data"]["status"] == "active"
+
+
+async def test_a_limit_says_what_is_used_and_which_plan_lifts_it(renter):
+    for number in range(10):
+        assert (await renter.visitor.post("/feeds", {"link": f"http://93.184.216.34/{number}"})).status == 201
+    refused = await renter.visitor.post("/feeds", {"link": "http://93.184.216.34/more"})
+    assert refused.status == 422
+    assert refused.json() == {
+        "error": "The plan Free has room for 10 feeds and series, and 10 are used; Basic has room for 200.",
+        "code": "LIMIT_EXCEEDED",
+        "details": [{"field": "follows", "message": "10 of 10 used"}],
+    }
+    await put_on(renter, "basic")
+    assert (await renter.visitor.post("/feeds", {"link": "http://93.184.216.34/more"})).status == 201
+    lowered = await put_on(renter, "free")
+    assert (lowered.status, [one["field"] for one in lowered.json()["details"]]) == (422, ["follows"])
+
+
+async def test_what_is_not_offered_is_refused_to_tenants(renter):
+    assert (await put_on(renter, "self-hosted")).status == 403
+
+
+# -- the operator
+
+
+async def test_the_operator_voids_and_grants_and_a_repeat_with_the_same_key_does_nothing(renter, desk):
+    """REL-47"""
+    await put_on(renter, "basic")
+    (invoice,) = await renter.get("/invoices")
+    path, body = f"/admin/tenants/{renter.path.rpartition('/')[2]}/credit", {"amount_cents": 200, "reason": "sorry"}
+    answers = await asyncio.gather(*(desk.post(path, body, idempotency_key="k1") for _ in range(4)))
+    assert {(answer.status, answer.text) for answer in answers} == {(201, answers[0].text)}
+    other = await desk.post(path, body | {"amount_cents": 201}, idempotency_key="k1")
+    assert (other.status, other.json()["code"]) == (422, "VALIDATION_ERROR")
+    assert (await desk.post(path, body, idempotency_key="x" * 256)).status == 400
+    void = f"/admin/invoices/{invoice['id']}/void"
+    assert (await desk.post(void)).json()["data"]["status"] == "voided"
+    assert (await desk.post(void)).status == 409
+    totals = (await renter.get())["totals"]
+    assert (totals["credit_cents"], totals["written_off_cents"]) == (200, 500)
+
+
+async def test_the_operator_sees_every_tenants_account(renter, desk):
+    assert (await desk.get(renter.path)).status == 200
+    assert "Reader & Co" in [one["name"] for one in (await desk.get("/admin/tenants")).json()["data"]]
+
+
+async def test_a_tenant_is_added_on_a_plan(desk):
+    made = await desk.post("/admin/tenants", {"name": "New", "plan": "growth"})
+    (shelf,) = (await desk.get(f"/tenants/{made.json()['data']['id']}/shelves")).json()["data"]
+    assert shelf["plan"] == "growth"
+
+
+# -- Stripe
+
+
+async def test_what_stripe_signs_is_settled_once_and_what_others_send_is_refused(town, renter):
+    """REL-42, R90: over HTTP, from a sender that duplicates, delays and forges."""
+    await put_on(renter, "basic")
+    found, _ = await town.billing.books.invoices(OPERATOR, renter.tenant.public_id, Slice())
+    body = an_event(found[0])
+
+    async def send(at=None, secret=SECRET, **headers):
+        said = {"content-type": "application/json", "stripe-signature": signed(body, at or town.time(), secret)}
+        return await town.client.ask("POST", f"{API}/webhooks/stripe", headers=said | headers, data=body)
+
+    assert (await send(secret="guessed")).status == 403
+    assert (await send(at=Millis(town.time() - 6 * MINUTE))).status == 403
+    assert (await send(**{"stripe-signature": ""})).status == 403
+    heard = [answer.json()["data"]["outcome"] for answer in await asyncio.gather(*(send() for _ in range(10)))]
+    assert sorted(heard) == ["known"] * 9 + ["paid"]
+    (invoice,) = await renter.get("/invoices")
+    assert (invoice["status"], invoice["method"], invoice["reference"]) == ("paid", "stripe", "pi_1")
+
+
+async def test_an_empty_secret_refuses_to_start(tmp_path):
+    """R90"""
+    with pytest.raises(BadSetting, match="TSUZUKI_STRIPE_WEBHOOK_SECRET is not set"):
+        async with a_town(tmp_path, billing="on", stripe="on"):
+            pass
+
+
+async def test_without_stripe_there_is_no_webhook(tmp_path):
+    async with a_town(tmp_path, billing="on") as town:
+        assert (await town.anyone.post("/webhooks/stripe", {})).status == 404
+
+
+# -- the page
+
+
+async def test_an_invoice_is_a_page_to_print_for_its_tenant_and_nobody_else(town, renter):
+    await put_on(renter, "basic")
+    (invoice,) = await renter.get("/invoices")
+    path = f"/invoices/{invoice['id']}"
+    shown = await (await a_guest(town, renter.user)).see(path)
+    assert shown.status == 200
+    assert f"Invoice {invoice['number']}" in shown.text
+    assert "Reader &amp; Co" in shown.text
+    assert "USD 5.00" in shown.text
+    assert "Due at once" in shown.text
+    assert (await (await a_guest(town, await town.add())).see(path)).status == 404
+    assert (await (await a_guest(town, await town.admin())).see(path)).status == 200
+
+
+# -- off
+
+
+async def test_while_billing_is_off_there_is_nothing_of_it_and_nothing_is_limited(tmp_path):
+    async with a_town(tmp_path) as town:
+        me = await town.signed_in(await town.admin())
+        tenant = (await me.get("/me")).json()["data"]["tenant"]["id"]
+        for path in ("/plans", f"/tenants/{tenant}", f"/tenants/{tenant}/statement", f"/invoices/{tenant}"):
+            answer = await me.get(path)
+            assert (answer.status, "Billing is off" in answer.text) == (404, True), path
+        assert (await town.anyone.post("/webhooks/stripe", {})).status == 404
+        for number in range(11):
+            assert (await me.post("/feeds", {"link": f"http://93.184.216.34/{number}"})).status == 201
+        assert (await town.billing.look_after()) >= 1  # shelves are synced all the same
