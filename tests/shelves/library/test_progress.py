@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import random
+from functools import partial
 
 import pytest
 
@@ -20,6 +21,8 @@ from tests.shelves.library.builders import (
     progress_in,
     release,
 )
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ChapterId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP
@@ -29,6 +32,8 @@ from tsuzuki.shelves.library.follows.nouns import Wish
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.progress.nouns import Progress, Reading, Some, Told
 from tsuzuki.shelves.library.progress.service import ReadingProgress
+from tsuzuki.shelves.library.series.service import SeriesLooks
+from tsuzuki.sources.comics.store import delete_mapping_tx
 
 
 class Place:
@@ -169,6 +174,28 @@ async def test_marking_entries_marks_their_chapters(db, place):
     await place.entries.mark_scope(place.shelf, Scope(with_chapters=True), unread=True)
     assert await disagreeing(db) == 0
     assert await place.unread() == ["1", "2", "3"]
+
+
+async def test_what_is_saved_in_the_inbox_is_bookmarked_in_its_series_and_the_other_way_round(db, place):
+    timeline, (entry, *_) = Timeline(db), await entry_ids(db, place.shelf)
+    await timeline.save_chapter(place.shelf, entry, saved=True)
+    chapter = await place.chapter(1)
+    assert (await place.progress.get(place.shelf, place.series.public_id, chapter)).is_bookmarked
+    await place.tell(1, is_bookmarked=False)
+    assert [row.saved for row in await entries_in(db, place.shelf, place.series.id)] == [False, False, False]
+    with pytest.raises(NotFound):
+        await timeline.save_chapter(await a_reader(db), entry, saved=True)
+
+
+async def test_a_chapter_stays_read_when_its_source_is_gone(db, place):
+    """I9, R51: progress and entries hang on chapters, never on releases."""
+    await place.tell(1, page=4, is_read=True)
+    for mapping in place.series.sources:
+        await db.with_tx(partial(delete_mapping_tx, mapping_id=mapping))
+    assert await place.unread() == ["2", "3"]
+    chapters, total = await SeriesLooks(db).chapters(place.shelf, place.series.public_id, Slice())
+    assert ([chapter.row.is_read for chapter in chapters], total) == ([False, False, True], 3)
+    assert [chapter.preferred for chapter in chapters] == [None, None, None]
 
 
 async def test_a_chapter_that_was_read_is_read_on_every_source(db, place):

@@ -17,6 +17,8 @@ from tsuzuki.delivery.timeline.store import (
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, ShelfId
 from tsuzuki.model.pages import Cursor
+from tsuzuki.shelves.library.progress.holding import begin_reading_tx
+from tsuzuki.shelves.library.progress.store import bookmark_follows_tx
 
 
 class Timeline:
@@ -66,8 +68,15 @@ class Timeline:
         return await self._db.read(lambda tx: states_tx(tx, shelf_id, ids))
 
     async def save_chapter(self, shelf_id: ShelfId, entry_id: EntryId, *, saved: bool) -> None:
-        """Save an entry of a chapter, or let it go; NotFound for anything else."""
-        if not await self._db.with_tx(lambda tx: save_chapter_tx(tx, shelf_id, entry_id, saved=saved)):
+        """Save an entry of a chapter, which bookmarks it in its series, or let it go; NotFound for anything else."""
+
+        async def save(tx: Tx) -> bool:
+            await begin_reading_tx(tx, shelf_id)
+            found = await save_chapter_tx(tx, shelf_id, entry_id, saved=saved)
+            await bookmark_follows_tx(tx, shelf_id, entry_id)
+            return bool(found)
+
+        if not await self._db.with_tx(save):
             raise NotFound("There is no such chapter in the inbox.")
 
 

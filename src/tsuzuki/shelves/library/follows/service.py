@@ -38,10 +38,11 @@ from tsuzuki.shelves.library.follows.store import (
     show_follow_tx,
     take_former_tx,
 )
+from tsuzuki.shelves.library.naming import known_series_tx
 from tsuzuki.shelves.library.progress.store import hold_reading_tx
 from tsuzuki.shelves.limits import hold_room_tx
 from tsuzuki.sources.comics.following import followers_changed_tx, watch_everywhere_tx
-from tsuzuki.sources.store import find_series_tx, hold_series_tx, share_shape_tx
+from tsuzuki.sources.store import hold_series_tx, share_shape_tx
 
 T = TypeVar("T")
 
@@ -186,14 +187,6 @@ class Follows:
     def _tell(self) -> None:
         self._ground.above.committed()
         self._ground.above.due()
-
-
-async def known_series_tx(tx: Tx, public_id: PublicId) -> SeriesId:
-    """The series with this id, or the one that it was merged into; NotFound if there is none."""
-    series_id = await find_series_tx(tx, public_id)
-    if series_id is None:
-        raise NotFound("There is no such series.")
-    return series_id
 
 
 async def own_follow_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> FollowRow:

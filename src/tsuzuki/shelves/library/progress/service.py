@@ -9,7 +9,7 @@ from tsuzuki.model.numbers import number_key, parse_number
 from tsuzuki.model.pages import Cursor, Page
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.ground import Ground
-from tsuzuki.shelves.library.follows.service import known_series_tx
+from tsuzuki.shelves.library.naming import known_series_tx
 from tsuzuki.shelves.library.progress.holding import begin_reading_tx
 from tsuzuki.shelves.library.progress.nouns import (
     Answered,

@@ -71,6 +71,11 @@ async def saved_follows_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId, *, 
     return await tx.run(q.saved_follows, shelf_id=shelf_id, chapter_id=chapter_id, saved=saved)
 
 
+async def bookmark_follows_tx(tx: Tx, shelf_id: ShelfId, entry_id: EntryId) -> None:
+    """Let a chapter be bookmarked as far as its entry is saved."""
+    await tx.run(q.bookmark_follows, shelf_id=shelf_id, entry_id=entry_id)
+
+
 async def progress_follows_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId], now: Millis) -> None:
     """Let progress say what these entries say, as far as they are chapters'."""
     await tx.run(q.progress_follows, shelf_id=shelf_id, ids=ids, now=now)

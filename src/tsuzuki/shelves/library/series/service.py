@@ -10,8 +10,8 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, ShelfId
 from tsuzuki.shelves.library.follows.nouns import FollowRow, Preferences
-from tsuzuki.shelves.library.follows.service import known_series_tx
 from tsuzuki.shelves.library.follows.store import find_follow_of_tx
+from tsuzuki.shelves.library.naming import known_series_tx
 from tsuzuki.shelves.library.progress.service import NO_CHAPTER
 from tsuzuki.shelves.library.series.nouns import ChapterRow, Counted, Details, Release, SourceOf
 from tsuzuki.shelves.library.series.policy import Gaps, gaps, preferred
