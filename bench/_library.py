@@ -45,7 +45,8 @@ from number cross join bench_body where bench_body.id = n % 1000;
 -- name: index_items
 insert into item_search (rowid, title, body)
 {numbers}
-select n, bench_body.title, bench_body.body || ' item' || n from number cross join bench_body where bench_body.id = n % 1000;
+select n, bench_body.title, bench_body.body || ' item' || n
+from number cross join bench_body where bench_body.id = n % 1000;
 -- name: add_entries
 insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
 {numbers}

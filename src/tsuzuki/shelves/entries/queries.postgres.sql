@@ -4,5 +4,13 @@ entry
 -- fragment: by_saved
 entry
 
+-- fragment: hit_entries
+-- By the key of each hit: a plan made for any words would begin with all that the shelf has.
+hit cross join lateral (
+  select id, shelf_id, feed_id, item_id, unread, saved, sort_at, created_at from entry
+  where entry.shelf_id = :shelf_id and entry.item_id = hit.found
+  offset 0
+) as entry
+
 -- fragment: hits
-select item_id as found from item_search where document @@ cast(:match as tsquery)
+select item_id as found from item_search where document @@ cast(:match as tsquery) offset 0

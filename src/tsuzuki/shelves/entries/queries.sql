@@ -75,13 +75,16 @@ with page as (
 -- What matches first, then only those entries: exact at page ends like the others.
 with hit as ({hits}),
 page as (
-  {page_columns}, {moment} as moment from hit cross join entry
+  {page_columns}, {moment} as moment from {hit_entries}
   where shelf_id = :shelf_id and item_id = hit.found and {flags} and {place} and {moment} >= :since
     and ({moment}, id) < (cast(:at as bigint), cast(:id as bigint))
   order by moment desc, id desc
   limit :most
 )
 {items} order by page.moment desc, page.id desc;
+
+-- fragment: hit_entries
+hit cross join entry
 
 -- fragment: hits
 select rowid as found from item_search where item_search match :match
@@ -105,7 +108,7 @@ where shelf_id = :shelf_id and item_id is not null and {flags} and {place}
 
 -- name: count_sought_items
 with hit as ({hits})
-select count(*) from hit cross join entry
+select count(*) from {hit_entries}
 where shelf_id = :shelf_id and item_id = hit.found and {flags} and {place} and {moment} >= :since;
 
 -- name: find_item
