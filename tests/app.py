@@ -1,7 +1,7 @@
 """A running Tsuzuki, or a few resources behind the real edge, on a free port; and a client for them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -68,11 +68,13 @@ def settings_for(folder: Path, **variables: object) -> Settings:
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp, *, trusted_proxies: Sequence[str] = ()) -> AsyncIterator[Client]:
+async def serving(
+    app: ASGIApp, *, trusted_proxies: Sequence[str] = (), on_stopping: Callable[[], None] | None = None
+) -> AsyncIterator[Client]:
     """This application behind a real server, until the end of the block."""
     started = asyncio.Event()
     bound = listen("127.0.0.1", 0)
-    server = Server(app, trusted_proxies=trusted_proxies, on_started=started.set)
+    server = Server(app, trusted_proxies=trusted_proxies, on_started=started.set, on_stopping=on_stopping)
     running = asyncio.create_task(server.serve(sockets=[bound]))
     await started.wait()
     try:
@@ -88,9 +90,13 @@ async def running_app(settings: Settings) -> AsyncIterator[Client]:
     """All of Tsuzuki with these settings."""
     async with (
         open_tsuzuki(settings) as opened,
-        serving(opened.app, trusted_proxies=[str(network) for network in settings.trusted_proxies]) as client,
+        serving(opened.app, trusted_proxies=_proxies(settings), on_stopping=opened.end_streams) as client,
     ):
         yield client
+
+
+def _proxies(settings: Settings) -> list[str]:
+    return [str(network) for network in settings.trusted_proxies]
 
 
 @asynccontextmanager

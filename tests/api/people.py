@@ -112,6 +112,9 @@ async def a_town(folder: Path, **settings: object) -> AsyncIterator[Town]:
     wanted = settings_for(folder, **{"password": PASSWORD} | settings)
     proxies = [str(network) for network in wanted.trusted_proxies]
     time = Time()
-    async with open_tsuzuki(wanted, clock=time) as opened, serving(opened.app, trusted_proxies=proxies) as client:
+    async with (
+        open_tsuzuki(wanted, clock=time) as opened,
+        serving(opened.app, trusted_proxies=proxies, on_stopping=opened.end_streams) as client,
+    ):
         other = await opened.accounts.tenants.add(SYSTEM, "Other", "self-hosted")
         yield Town(client, opened, time, other.public_id)

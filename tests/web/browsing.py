@@ -1,0 +1,35 @@
+"""Pages in a real browser, with somebody signed in, and nothing that may complain."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from playwright.async_api import Browser, Page, ViewportSize
+
+from tests.api.people import Town
+from tsuzuki.accounts.nouns import User
+
+PHONE: ViewportSize = {"width": 360, "height": 740}
+DESK: ViewportSize = {"width": 1280, "height": 900}
+
+EXPECTED = ("Failed to load resource", "Service Worker registration blocked", "blob:", "data:")
+
+WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@asynccontextmanager
+async def browsing(browser: Browser, town: Town, user: User, **options: Any) -> AsyncIterator[Page]:
+    """A page of a browser that this person uses. Whatever the console says, and every request to elsewhere, fails."""
+    wanted: dict[str, Any] = {"viewport": DESK, "service_workers": "block"} | options
+    context = await browser.new_context(**wanted)
+    session = {"name": "tsuzuki", "value": await town.session(user), "url": town.client.base}
+    await context.add_cookies([session])  # type: ignore[list-item]  # a TypedDict, told by a variable
+    said: list[str] = []
+    page = await context.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith(town.client.base) else said.append(request.url))
+    yield page
+    await context.close()
+    wrong = [text for text in said if not text.startswith(EXPECTED)]
+    assert not wrong, wrong
