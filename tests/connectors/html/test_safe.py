@@ -1,6 +1,8 @@
 """SEC-14, SEC-17: nothing that runs comes out of the sanitiser, and what comes out goes through it unchanged."""
 
+import gc
 import time
+import weakref
 from html.parser import HTMLParser
 from typing import get_type_hints
 
@@ -12,7 +14,7 @@ from lxml import html as second_parser
 from tests.connectors.html.payloads import payloads
 from tests.scale import examples
 from tsuzuki.connectors.feed.pages import pages_of
-from tsuzuki.connectors.html.safe import TAGS, SafeHtml, plain_text, sanitise, text_to_html
+from tsuzuki.connectors.html.safe import TAGS, SafeHtml, Sanitiser, plain_text, sanitise, text_to_html
 
 BASE = "https://blog.example/posts/1"
 ALLOWED_ATTRIBUTES = {
@@ -181,3 +183,13 @@ def test_only_the_sanitiser_makes_safe_html():
     """SEC-17: what shows markup takes this type, so that a path around the sanitiser does not type-check."""
     assert get_type_hints(sanitise)["return"] is SafeHtml
     assert get_type_hints(pages_of)["content"] is SafeHtml
+
+
+def test_a_sanitiser_is_forgotten_with_all_that_it_was_made_of():
+    """One is made for every feed that is read; no collector sees through a cleaner that holds who holds it."""
+    sanitiser = Sanitiser()
+    sanitiser.sanitise("<a href='/x'>words</a>", "https://example.org/")
+    kept = weakref.ref(sanitiser)
+    del sanitiser
+    gc.collect()
+    assert kept() is None

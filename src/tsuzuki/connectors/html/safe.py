@@ -87,11 +87,12 @@ class Sanitiser:
     """`sanitise` for many bodies: what it is made of costs more than a short body does. For one thread at a time."""
 
     def __init__(self) -> None:
-        self._base = ""
+        self._kept = _Kept()
 
     @cached_property
     def _cleaner(self) -> nh3.Cleaner:
-        return _cleaner(self._keep)
+        # Not a method of ours: no collector sees through a cleaner, and what it holds must not hold it.
+        return _cleaner(self._kept.value)
 
     def sanitise(self, html: str, base: str) -> SafeHtml:
         """As the function of the same name."""
@@ -100,7 +101,7 @@ class Sanitiser:
             return SafeHtml(_escaped(html.strip()))
         if is_deeper(html, MAX_NESTING):
             return text_to_html(_without_tags(html))
-        self._base = base
+        self._kept.base = base
         safe = self._cleaner.clean(reveal(html, base)).strip()
         # Nesting that a second parser reads differently is where filters are passed. Where another parser writes the
         # same again, nothing is left to argue about; where it does not, repeat until the sanitiser agrees with itself.
@@ -113,11 +114,17 @@ class Sanitiser:
             safe = again
         return text_to_html(plain_text(safe))
 
-    def _keep(self, tag: str, name: str, value: str) -> str | None:
+
+class _Kept:
+    """What is kept of attributes, on a page at `base`."""
+
+    base = ""
+
+    def value(self, tag: str, name: str, value: str) -> str | None:
         if name in _ADDRESSES:
-            return _link(value, self._base) if tag == "a" else http_url(value, self._base)
+            return _link(value, self.base) if tag == "a" else http_url(value, self.base)
         if name == "srcset":
-            return absolute_srcset(value, self._base)
+            return absolute_srcset(value, self.base)
         if name in _SIZES:
             return value.strip() if value.strip().isdecimal() and len(value) < 6 else None
         return value
