@@ -4,6 +4,7 @@ Prints one line of JSON: where each is, and the cookie of a reader. Ends with it
 """
 
 import asyncio
+import os
 import sys
 import tempfile
 import threading
@@ -30,6 +31,7 @@ PAGES = 400
 class Places(msgspec.Struct, frozen=True):
     """Where everything is."""
 
+    process: int
     ours: str
     """With a page's number after it."""
     cookie: str
@@ -85,7 +87,7 @@ async def fill(gallery: Gallery, folder: Path, delay: float) -> Places:
         gallery.show(position, slowly)
     base = f"{gallery.town.client.base}/api/v1/chapters/{gallery.release_id}/pages/"
     source = f"{gallery.site.url}/s/one/1/"
-    return Places(base, gallery.reader.headers["cookie"], {}, pages, source)
+    return Places(os.getpid(), base, gallery.reader.headers["cookie"], {}, pages, source)
 
 
 async def ended() -> None:

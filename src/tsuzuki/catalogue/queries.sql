@@ -115,12 +115,6 @@ series.id = :id
     select 1 from watch where watch.series_source_id = :series_source_id and watch.first_harvest_at is not null
   )
 
--- name: move_series_source
-update series_source set series_id = :series_id, updated_at = :now where id = :id;
-
--- name: drop_series
-delete from series where id = :id;
-
 -- name: chapter_target
 -- What a refresh of a chapter list needs to know.
 select
@@ -163,6 +157,7 @@ where release.series_source_id = :series_source_id
 order by release.source_order desc, release.id desc;
 
 -- name: find_release
+-- inline: by primary keys
 select
   release.id, release.chapter_id, release.series_source_id, series_source.source_id, release.url, release.real_url,
   release.page_count, release.pages_fetched_at, release.is_readable

@@ -1,10 +1,10 @@
 """Paths and methods. A `Resource` is one path; its handlers are plain `async def handler(request) -> Response`."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route, Router
+from starlette.routing import Match, Route, Router
 from starlette.types import Receive, Scope, Send
 
 from tsuzuki.edge.errors import MethodNotAllowed
@@ -36,11 +36,56 @@ def page(path: str, handler: Handler) -> Resource:
     return Resource(path, {"GET": handler})
 
 
+class _Routes(Router):
+    """Tries only routes that have as many parts as the path, and its word: hundreds of patterns took a third of the
+    time of a small answer.
+    """
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        super().__init__(routes, redirect_slashes=False, default=_nothing_here)
+        shapes = {_shape(route.path) for route in routes}
+        shapes |= {(count, _ANY) for count, _ in shapes}
+        self._alike = {shape: [route for route in routes if _may_match(route.path, *shape)] for shape in shapes}
+        self._open = [route for route in routes if _takes_slashes(route.path)]
+
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI)."""
+        count, word = _shape(scope["path"])
+        routes = self._alike.get((count, word)) or self._alike.get((count, _ANY), self._open)
+        for route in routes:
+            match, found = route.matches(scope)
+            if match is Match.FULL:
+                scope["route"] = route
+                scope.update(found)
+                await route.handle(scope, receive, send)
+                return
+        await self.default(scope, receive, send)
+
+
+_WORD = 3  # below /api/v1/
+_ANY = "{}"
+
+
+def _shape(path: str) -> tuple[int, str]:
+    parts = path.split("/")
+    return len(parts), parts[_WORD] if len(parts) > _WORD else ""
+
+
+def _takes_slashes(pattern: str) -> bool:
+    return ":path}" in pattern
+
+
+def _may_match(pattern: str, count: int, word: str) -> bool:
+    """Whether a path with so many parts and this word could fit."""
+    own_count, own_word = _shape(pattern)
+    return _takes_slashes(pattern) or (own_count == count and (own_word == word or own_word.startswith("{")))
+
+
 def build_router(resources: Iterable[Resource]) -> Router:
     """One router for all of them; a word wins over a parameter, whatever their order."""
     ordered = sorted(resources, key=lambda resource: [part.startswith("{") for part in resource.path.split("/")])
     routes = [Route(resource.path, resource) for resource in ordered]
-    return Router(routes, redirect_slashes=False, default=_nothing_here)
+    return _Routes(routes)
 
 
 def template_of(scope: Scope) -> str:

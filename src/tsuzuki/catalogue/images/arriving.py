@@ -1,4 +1,4 @@
-"""An image on its way: written to disk as it comes, and read from there by everyone who waits for it.
+"""An image on its way: shown as it comes, written to disk, and read from there by whoever is slower.
 
 Nothing is shown before its header says that it is an image (SEC-12), and the end is held back until all of it was
 decoded: one that turns out broken is cut short, and no browser takes it for whole.
@@ -24,22 +24,30 @@ class Arrival:
         loop = asyncio.get_running_loop()
         self.head: asyncio.Future[Head] = loop.create_future()
         self.image: asyncio.Future[Image] = loop.create_future()
-        self._draft: Draft | None = None
         self._beginning = bytearray()
+        self._descriptor: int | None = None
+        self._listeners = 0
         self._shown = 0
         self._moved = asyncio.Event()
 
-    async def write(self, draft: Draft, data: bytes) -> None:
-        """Take the next piece; NotAnImage or TooLarge when the beginning says so."""
-        await asyncio.to_thread(draft.write, data)
-        self._draft = draft
-        if not self.head.done():
-            self._beginning += data
-            head = sniff(bytes(self._beginning))
-            if head is None:
-                return
+    # -- for whoever brings it
+
+    def receive(self, data: bytes) -> None:
+        """The next piece has come; NotAnImage or TooLarge when the beginning says so."""
+        if self.head.done():
+            return
+        self._beginning += data
+        head = sniff(bytes(self._beginning))
+        if head is not None:
             self.head.set_result(head)
-        self._show(draft.size - HELD_BACK)
+            self._show(len(self._beginning) - HELD_BACK)
+
+    def wrote(self, draft: Draft) -> None:
+        """All that has come is on disk."""
+        if self._descriptor is None:
+            self._descriptor = os.dup(draft.descriptor)
+        if self.head.done():
+            self._show(draft.size - HELD_BACK)
 
     def finish_head(self) -> Head:
         """The head of one whose bytes have all come; NotAnImage when they were not enough to tell."""
@@ -53,6 +61,7 @@ class Arrival:
         """It is verified and stored: the rest may be shown."""
         self._show(image.bytes)
         self.image.set_result(image)
+        self._let_go()
 
     def fail(self, error: BaseException) -> None:
         """Nothing more comes."""
@@ -61,20 +70,31 @@ class Arrival:
                 future.set_exception(error)
                 future.exception()  # seen, also when nobody waits
         self._wake()
+        self._let_go()
+
+    # -- for those who wait
 
     def listen(self) -> "Listener":
         """A reader of its own for someone who waits. To be called between `head` and `image` only."""
-        assert self._draft is not None
-        return Listener(self, os.dup(self._draft.descriptor))
+        self._listeners += 1
+        return Listener(self)
 
-    async def available(self, place: int) -> int:
-        """How many bytes may be shown from here on, once there are any; 0 at the end. Raises what went wrong."""
+    def leave(self) -> None:
+        """A listener reads no more."""
+        self._listeners -= 1
+        self._let_go()
+
+    async def piece(self, place: int) -> bytes:
+        """The next bytes that may be shown from here on, once there are any; none at the end."""
         while self._shown <= place:
             if self.image.done():
                 self.image.result()
-                return 0
+                return b""
             await self._moved.wait()
-        return self._shown - place
+        if place < len(self._beginning):  # the first bytes need not go by way of the disk
+            return bytes(self._beginning[place : self._shown])
+        assert self._descriptor is not None
+        return await asyncio.to_thread(os.pread, self._descriptor, min(self._shown - place, CHUNK), place)
 
     def _show(self, upto: int) -> None:
         self._shown = max(self._shown, upto)
@@ -84,22 +104,26 @@ class Arrival:
         moved, self._moved = self._moved, asyncio.Event()
         moved.set()
 
+    def _let_go(self) -> None:
+        """Close the file once it has come and nobody reads it."""
+        if self._descriptor is not None and self.image.done() and not self._listeners:
+            os.close(self._descriptor)
+            self._descriptor = None
+
 
 class Listener:
     """Reads what has arrived. Whoever got one closes it."""
 
-    def __init__(self, arrival: Arrival, descriptor: int) -> None:
+    def __init__(self, arrival: Arrival) -> None:
         self._arrival = arrival
-        self._descriptor = descriptor
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
         """From the first byte to the last; raises what went wrong before the end."""
         place = 0
-        while size := await self._arrival.available(place):
-            piece = await asyncio.to_thread(os.pread, self._descriptor, min(size, CHUNK), place)
+        while piece := await self._arrival.piece(place):
             place += len(piece)
             yield piece
 
     def close(self) -> None:
         """Read no more."""
-        os.close(self._descriptor)
+        self._arrival.leave()

@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 _DRAFTS, _TRASH = "drafts", "trash"
@@ -44,6 +43,21 @@ class ImageFiles:
             os.close(descriptor)
             return None
         return descriptor
+
+    def read_at_once(self, digest: bytes, size: int) -> bytes | None:
+        """The whole file, if that takes no waiting for the disk: this one may be called on the event loop."""
+        try:
+            descriptor = os.open(self.path_of(digest), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            data = bytearray(size + 1)
+            read = os.preadv(descriptor, [data], 0, os.RWF_NOWAIT)
+        except OSError:  # not in memory, or a file system that cannot tell
+            return None
+        finally:
+            os.close(descriptor)
+        return bytes(data[:size]) if read == size else None
 
     def read(self, digest: bytes, size: int) -> bytes | None:
         """The whole file; None as for `open`."""
@@ -134,9 +148,11 @@ class Draft:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write no more; what was not kept is gone."""
         os.close(self.descriptor)
         with suppress(FileNotFoundError):
             self.path.unlink()
@@ -155,6 +171,34 @@ class Draft:
         digest = self._hash.digest()
         self._files.adopt(self.path, digest)
         return digest
+
+
+class Drafted:
+    """A draft that is begun with its first bytes: one trip to the disk instead of two before anything is shown."""
+
+    def __init__(self, files: ImageFiles) -> None:
+        self._files = files
+        self._draft: Draft | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._draft is not None:
+            self._draft.close()
+
+    @property
+    def draft(self) -> Draft:
+        """The draft, once something was written."""
+        assert self._draft is not None
+        return self._draft
+
+    def write(self, data: bytes) -> Draft:
+        """Append."""
+        if self._draft is None:
+            self._draft = self._files.draft()
+        self._draft.write(data)
+        return self._draft
 
 
 def _sync_folder(folder: Path) -> None:

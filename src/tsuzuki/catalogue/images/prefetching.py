@@ -1,6 +1,7 @@
 """The next pages, fetched while a reader looks at this one: a few, one at a time, and only while nobody waits."""
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
@@ -15,8 +16,8 @@ from tsuzuki.model.ids import ReleaseId, UserId
 from tsuzuki.model.times import Millis
 
 AHEAD: Final = 3
-MOST_READERS: Final = 50
-"""Readers who are served ahead at the same time; the others are served when they ask."""
+MOST_READERS: Final = 200
+"""Readers who are remembered; the others are served when they ask."""
 _PLACES = 2
 
 
@@ -27,6 +28,10 @@ class _Reading(msgspec.Struct):
     position: int
     task: "asyncio.Task[None] | None" = None
 
+    @property
+    def is_running(self) -> bool:
+        return self.task is not None and not self.task.done()
+
 
 class Prefetch:
     """Runs ahead of readers. One per process."""
@@ -35,23 +40,21 @@ class Prefetch:
         self._db = db
         self._images = images
         self._clock = clock
-        self._readers: dict[UserId, _Reading] = {}
+        self._readers: OrderedDict[UserId, _Reading] = OrderedDict()
         self._places = asyncio.Semaphore(_PLACES)
 
     def follow(self, reader: UserId, release_id: ReleaseId, position: int) -> None:
         """The reader looks at this page. Whoever goes elsewhere is no longer run ahead of."""
         reading = self._readers.get(reader)
-        if reading is not None:
-            if reading.release_id == release_id and 0 <= position - reading.position <= AHEAD:
-                reading.position = position
-                return
-            self._stop(reader, reading)
-        if len(self._readers) >= MOST_READERS:
-            return
-        reading = _Reading(release_id, position)
-        self._readers[reader] = reading
-        reading.task = asyncio.create_task(self._run(reading))
-        reading.task.add_done_callback(lambda _: self._forget(reader, reading))
+        if reading is None or reading.release_id != release_id:
+            reading = self._begin(reader, release_id, position)
+        elif reading.position == position:
+            return  # seen to already
+        elif reading.is_running and not 0 < position - reading.position <= AHEAD:
+            reading = self._begin(reader, release_id, position)
+        reading.position = position
+        if not reading.is_running:
+            reading.task = asyncio.create_task(self._run(reading))
 
     async def close(self) -> None:
         """Run ahead of nobody."""
@@ -60,14 +63,18 @@ class Prefetch:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _stop(self, reader: UserId, reading: _Reading) -> None:
-        if reading.task is not None:
-            reading.task.cancel()
-        self._forget(reader, reading)
+    def _begin(self, reader: UserId, release_id: ReleaseId, position: int) -> _Reading:
+        """Forget where the reader was, and who has not been seen for longest."""
+        self._stop(self._readers.pop(reader, None))
+        while len(self._readers) >= MOST_READERS:
+            self._stop(self._readers.popitem(last=False)[1])
+        self._readers[reader] = reading = _Reading(release_id, position)
+        return reading
 
-    def _forget(self, reader: UserId, reading: _Reading) -> None:
-        if self._readers.get(reader) is reading:
-            del self._readers[reader]
+    @staticmethod
+    def _stop(reading: _Reading | None) -> None:
+        if reading is not None and reading.task is not None:
+            reading.task.cancel()
 
     async def _run(self, reading: _Reading) -> None:
         """Fetch what is missing ahead of the reader, who may move on meanwhile; stop at the first that fails."""

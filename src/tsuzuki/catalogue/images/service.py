@@ -11,7 +11,7 @@ from tsuzuki.catalogue.flights import Flights
 from tsuzuki.catalogue.images.arriving import Arrival, Listener
 from tsuzuki.catalogue.images.decoding import Seen, Small, examine, shrink
 from tsuzuki.catalogue.images.fetching import Fetcher
-from tsuzuki.catalogue.images.files import Draft, ImageFiles
+from tsuzuki.catalogue.images.files import Draft, Drafted, ImageFiles
 from tsuzuki.catalogue.images.policy import LONGEST_ERROR, is_due, is_stale_address, retry_delay
 from tsuzuki.catalogue.images.rows import Image, Known, NewImage, Subject
 from tsuzuki.catalogue.images.sniffing import Head
@@ -23,7 +23,7 @@ from tsuzuki.catalogue.images.store import (
     touch_image_tx,
 )
 from tsuzuki.db import Database, Tx
-from tsuzuki.model.errors import NotAnImage, RateLimited, SourceError, Unavailable
+from tsuzuki.model.errors import NotAnImage, NotFound, RateLimited, SourceError, Unavailable
 from tsuzuki.model.ids import TenantId
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.pool import ParsePool
@@ -31,6 +31,8 @@ from tsuzuki.queue.policy import storable
 
 SMALL = 1024 * 1024
 """Bytes up to which an image is read at once."""
+AT_ONCE = 256 * 1024
+"""Bytes up to which it is tried without a thread: most are in memory, and a thread costs more than reading them."""
 _ROUNDS = 3
 
 _log = structlog.stdlib.get_logger("tsuzuki.images")
@@ -111,20 +113,26 @@ class Images:
         is where an article's image is.
         """
         known = await self._db.read(lambda tx: find_known_tx(tx, subject))
-        if not refresh:
-            shown = await self._shown(subject, known, tenant_id)
+        if not refresh and known is not None:
+            shown = await self._shown(known.image)
             if shown is not None:
                 return shown
-            self._refuse_too_early(known)
-        arrival = self._arrival(subject, address, failures=known.failures if known else 0, is_ahead=False)
-        head = await asyncio.shield(arrival.head)
-        if not whole and not arrival.image.done():
-            return Arriving(head, arrival.listen())
-        image = await asyncio.shield(arrival.image)
-        body = await asyncio.to_thread(self._load, image)
-        if body is None:
+        try:
+            self._refuse_too_early(known, refresh=refresh)
+            arrival = self._arrival(subject, address, failures=known.failures if known else 0, is_ahead=False)
+            head = await asyncio.shield(arrival.head)
+            if not whole and not arrival.image.done():
+                return Arriving(head, arrival.listen())
+            image = await asyncio.shield(arrival.image)
+        except (SourceError, NotFound, Unavailable):
+            shown = await self._shown(await self._copied(subject, tenant_id))
+            if shown is None:
+                raise
+            return shown
+        shown = await self._shown(image)
+        if shown is None:
             raise Unavailable("The image was evicted as soon as it came; the cache is too small.")
-        return Shown(image, body)
+        return shown
 
     async def show_small(
         self, subject: Subject, width: int, *, address: str = "", tenant_id: TenantId | None = None
@@ -133,7 +141,7 @@ class Images:
         small = subject.at(width)
         for _ in range(_ROUNDS):
             known = await self._db.read(lambda tx: find_known_tx(tx, small))
-            shown = await self._shown(small, known, tenant_id)
+            shown = await self._shown(None if known is None else known.image)
             if shown is not None:
                 return shown
             await self._shrinking.join((small.key, width), lambda: self._shrink(small, address, tenant_id))
@@ -144,11 +152,17 @@ class Images:
     ) -> Image:
         """The image, its file here, verified; whoever asks waits for the whole of it."""
         known = await self._db.read(lambda tx: find_known_tx(tx, subject))
-        image = await self._here(subject, known, tenant_id)
+        image = await self._here(None if known is None else known.image)
         if image is not None:
             return image
-        self._refuse_too_early(known)
-        return await self._whole(subject, address, failures=known.failures if known else 0, is_ahead=is_ahead)
+        try:
+            self._refuse_too_early(known)
+            return await self._whole(subject, address, failures=known.failures if known else 0, is_ahead=is_ahead)
+        except (SourceError, NotFound, Unavailable):
+            image = await self._here(await self._copied(subject, tenant_id))
+            if image is None:
+                raise
+            return image
 
     async def _whole(self, subject: Subject, address: str, *, failures: int, is_ahead: bool) -> Image:
         arrival = self._arrival(subject, address, failures=failures, is_ahead=is_ahead)
@@ -162,28 +176,29 @@ class Images:
 
     # -- what is here
 
-    async def _shown(self, subject: Subject, known: Known | None, tenant_id: TenantId | None) -> Shown | None:
-        for look in (self._known, self._copied):
-            image = await look(subject, known, tenant_id)
-            body = None if image is None else await asyncio.to_thread(self._load, image)
-            if image is not None and body is not None:
-                await self._touch(image)
-                return Shown(image, body)
-        return None
+    async def _shown(self, image: Image | None) -> Shown | None:
+        """The image with its bytes, if its file is here."""
+        if image is None:
+            return None
+        body: bytes | int | None = None
+        if image.bytes <= AT_ONCE:
+            body = self._files.read_at_once(image.hash, image.bytes)
+        if body is None:
+            body = await asyncio.to_thread(self._load, image)
+        if body is None:
+            return None
+        await self._touch(image)
+        return Shown(image, body)
 
-    async def _here(self, subject: Subject, known: Known | None, tenant_id: TenantId | None) -> Image | None:
-        for look in (self._known, self._copied):
-            image = await look(subject, known, tenant_id)
-            if image is not None and await asyncio.to_thread(self._files.has, image.hash, image.bytes):
-                return image
-        return None
+    async def _here(self, image: Image | None) -> Image | None:
+        """The image, if its file is here."""
+        if image is None or not await asyncio.to_thread(self._files.has, image.hash, image.bytes):
+            return None
+        return image
 
-    @staticmethod
-    async def _known(_: Subject, known: Known | None, __: TenantId | None) -> Image | None:
-        return None if known is None else known.image
-
-    async def _copied(self, subject: Subject, _: Known | None, tenant_id: TenantId | None) -> Image | None:
-        if subject.release_id is None or subject.thumbnail:
+    async def _copied(self, subject: Subject, tenant_id: TenantId | None) -> Image | None:
+        """The page in a copy that a shelf keeps: what there is when the source has nothing."""
+        if subject.release_id is None:
             return None
         return await self._db.read(lambda tx: find_copied_tx(tx, subject, tenant_id))
 
@@ -197,10 +212,10 @@ class Images:
         if is_due(image.used_at, now):
             await self._db.with_tx(lambda tx: touch_image_tx(tx, image.id, now))
 
-    def _refuse_too_early(self, known: Known | None) -> None:
+    def _refuse_too_early(self, known: Known | None, *, refresh: bool = False) -> None:
         """What is broken is left alone for a while, and says so."""
         now = self._clock()
-        if known is None or known.error is None or known.retry_at is None or known.retry_at <= now:
+        if refresh or known is None or known.error is None or known.retry_at is None or known.retry_at <= now:
             return
         wait = known.retry_at - now
         raise SourceError(f"{known.error} It is asked for again in {-(-wait // SECOND):,} s.", retry_after=wait)
@@ -247,10 +262,12 @@ class Images:
 
     async def _download(self, subject: Subject, address: str, arrival: Arrival, *, again: bool) -> None:
         async with self._fetcher.open(subject, address, again=again) as coming:
-            with await asyncio.to_thread(self._files.draft) as draft:
+            with Drafted(self._files) as drafted:
                 async for piece in coming.pieces:
-                    await arrival.write(draft, piece)
-                new = await self._verified(draft, arrival.finish_head())
+                    arrival.receive(piece)
+                    arrival.wrote(await asyncio.to_thread(drafted.write, piece))
+                head = arrival.finish_head()
+                new = await self._verified(drafted.draft, head)
                 image = await self._save(subject, new, coming.address)
                 arrival.finish(image)
 
