@@ -139,6 +139,7 @@ POLICY = {
     "POST /api/v1/feeds/batch": WRITE,
     "POST /api/v1/feeds/validate": WRITE,
     "POST /api/v1/feeds/refresh": WRITE,
+    "GET /api/v1/feeds/refresh": READ,
     "GET /api/v1/feeds/{feed_id}": READ,
     "PATCH /api/v1/feeds/{feed_id}": WRITE,
     "DELETE /api/v1/feeds/{feed_id}": WRITE,

@@ -190,6 +190,23 @@ async def test_a_refresh_polls_out_of_turn_also_what_is_suspended(library, me):
     await me.post(f"/feeds/{MISSING}/refresh", expect=404)
 
 
+async def test_a_refresh_of_all_shows_how_far_it_has_come(library, me):
+    await library.town.crew.stop()
+    for path in ("/a", "/b", "/c"):
+        await me.post("/feeds", {"link": library.press.publish(path, "1")})
+    await me.post("/feeds", {"link": library.press.publish("/asleep", "1"), "suspended": True})
+    assert await me.get("/feeds/refresh") == {"waiting": 0, "checking": 0}
+    assert await me.post("/feeds/refresh", expect=202) == {"queued": 3}
+    assert await me.get("/feeds/refresh") == {"waiting": 3, "checking": 0}
+    other = await library.reader()
+    assert await other.get("/feeds/refresh") == {"waiting": 0, "checking": 0}
+    claimed = await library.town.way.poller.claim(1, {})
+    assert len(claimed) == 1
+    assert await me.get("/feeds/refresh") == {"waiting": 2, "checking": 1}
+    await library.town.way.poller.poll(claimed[0])
+    assert await me.get("/feeds/refresh") == {"waiting": 2, "checking": 0}
+
+
 async def test_what_a_suspended_feed_missed_comes_when_it_is_resumed(library, me):
     other = await library.reader()
     link = library.press.publish("/a", "1")

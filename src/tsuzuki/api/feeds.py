@@ -119,6 +119,13 @@ class QueuedView(msgspec.Struct, frozen=True):
     queued: int
 
 
+class RefreshingView(msgspec.Struct, frozen=True):
+    """How many feeds wait to be looked at out of turn, and how many are being looked at."""
+
+    waiting: int
+    checking: int
+
+
 class Door:
     """What the handlers of feeds share: the shelf that is meant, and its feeds."""
 
@@ -179,6 +186,12 @@ async def find_feeds(body: UrlBody, door: Door) -> FoundFeedsView:
 async def refresh_feeds(query: ShelfQuery, caller: Caller, door: Door) -> QueuedView:
     """Looks at every feed now that is not suspended; each feed's `fetch_state` says how it went."""
     return QueuedView(await door.feeds.refresh_all((await door.shelf(query, caller)).id))
+
+
+async def show_refreshing(query: ShelfQuery, caller: Caller, door: Door) -> RefreshingView:
+    """How far a refresh has come: both numbers are 0 when it is over."""
+    found = await door.feeds.refreshing((await door.shelf(query, caller)).id)
+    return RefreshingView(found.waiting, found.checking)
 
 
 async def show_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, door: Door) -> FeedView:
@@ -258,6 +271,7 @@ ENDPOINTS = (
     _write("POST", "/feeds/batch", create_feeds, "Follow many feeds", errors=(NotFound,)),
     _write("POST", "/feeds/validate", find_feeds, "Find the feeds of a page"),
     _write("POST", "/feeds/refresh", refresh_feeds, "Look at all feeds now", status=202, errors=(NotFound,)),
+    _read("GET", "/feeds/refresh", show_refreshing, "How far a refresh has come", errors=(NotFound,)),
     _read("GET", "/feeds/{feed_id}", show_feed, "One feed", errors=(NotFound,)),
     _write("PATCH", "/feeds/{feed_id}", change_feed, "Change a feed", errors=_MAKING),
     _write("DELETE", "/feeds/{feed_id}", delete_feed, "Unfollow a feed", errors=(NotFound,)),

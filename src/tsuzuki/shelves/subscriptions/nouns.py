@@ -67,6 +67,13 @@ class Subscription(msgspec.Struct, frozen=True):
         return "error" if self.consecutive_failures else "ok"
 
 
+class Refreshing(msgspec.Struct, frozen=True):
+    """How many feeds wait to be looked at out of turn, and how many are being looked at."""
+
+    waiting: int
+    checking: int
+
+
 class FeedName(msgspec.Struct, frozen=True):
     """What a feed of the shelf is called."""
 

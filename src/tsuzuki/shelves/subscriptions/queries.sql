@@ -29,6 +29,14 @@ order by subscription.id;
 select {columns} from {tables}
 where subscription.shelf_id = :shelf_id and subscription.public_id = :public_id;
 
+-- name: refreshing
+-- What waits to be looked at because somebody wants it, and what is being looked at.
+select
+  count(case when watch.refresh_at is not null and coalesce(watch.lease_until, 0) <= :now then 1 end) as waiting,
+  count(case when watch.lease_until > :now then 1 end) as checking
+from subscription join watch on watch.feed_id = subscription.feed_id
+where subscription.shelf_id = :shelf_id;
+
 -- name: feed_names
 -- Without the states and counts, which a search does not need of all.
 select subscription.public_id, subscription.feed_id, subscription.name, feed.title, feed.link

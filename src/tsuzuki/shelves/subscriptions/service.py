@@ -16,7 +16,7 @@ from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
 from tsuzuki.shelves.limits import hold_room_tx, suspending_tx
-from tsuzuki.shelves.subscriptions.nouns import NewRow, Subscription
+from tsuzuki.shelves.subscriptions.nouns import NewRow, Refreshing, Subscription
 from tsuzuki.shelves.subscriptions.store import (
     add_subscription_tx,
     carry_states_tx,
@@ -29,6 +29,7 @@ from tsuzuki.shelves.subscriptions.store import (
     list_subscriptions_tx,
     point_subscription_tx,
     prune_entries_tx,
+    refreshing_tx,
 )
 from tsuzuki.sources.feeds import follow_feed_tx, leave_feed_tx, relink_alone_tx, suspension_changed_tx
 
@@ -289,6 +290,10 @@ class Subscriptions:
         queued = await self._ground.above.ask_refresh_all(shelf_id)
         self._ground.above.due()
         return queued
+
+    async def refreshing(self, shelf_id: ShelfId) -> Refreshing:
+        """How far that has come: both are 0 when it is over."""
+        return await self._ground.db.read(lambda tx: refreshing_tx(tx, shelf_id, self._ground.clock()))
 
     # -- the parts
 

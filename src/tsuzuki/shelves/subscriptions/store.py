@@ -5,7 +5,7 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.subscriptions.nouns import FeedName, NewRow, Subscription
+from tsuzuki.shelves.subscriptions.nouns import FeedName, NewRow, Refreshing, Subscription
 
 q = load_queries("tsuzuki.shelves.subscriptions")
 
@@ -18,6 +18,11 @@ async def list_subscriptions_tx(tx: Tx, shelf_id: ShelfId, group_id: GroupId | N
 async def find_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription | None:
     """The shelf's subscription with this id; None for another shelf's."""
     return await tx.maybe(Subscription, q.find_subscription, shelf_id=shelf_id, public_id=public_id)
+
+
+async def refreshing_tx(tx: Tx, shelf_id: ShelfId, now: Millis) -> Refreshing:
+    """How far a refresh of the shelf's feeds has come."""
+    return await tx.one(Refreshing, q.refreshing, shelf_id=shelf_id, now=now)
 
 
 async def feed_names_tx(tx: Tx, shelf_id: ShelfId) -> list[FeedName]:
