@@ -13,6 +13,7 @@ from tests.crawl.builders import made, the_admin
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.catalogue.store import find_manga_tx
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.times import MINUTE
 from tsuzuki.shelves.library.follows.nouns import Wish
@@ -149,8 +150,14 @@ async def test_a_series_that_another_source_has_joins_it_while_nothing_hangs_on_
         assert (await counted(town))["series"] == 24
         await got(reader, f"/manga/{first[0]['id']}")
         await got(reader, f"/manga/{first[1]['id']}")
+        assert await town.db.read(lambda tx: tx.one(str, _q.rests, id=other[0]["id"])) == NOBODY_FOLLOWS
+        await follow(town, shelf, first[0]["series_id"])
         joined = (await got(reader, f"/manga/{other[0]['id']}"))["data"]
         assert joined["series_id"] == first[0]["series_id"] != other[0]["series_id"]
+        assert joined["in_library"] is True
+        assert await town.db.read(lambda tx: tx.one(str, _q.rests, id=other[0]["id"])) == ""
+        with pytest.raises(Conflict, match="already"):  # whoever knew it by its former id finds it all the same
+            await follow(town, shelf, other[0]["series_id"])
         await follow(town, shelf, other[1]["series_id"])
         stayed = (await got(reader, f"/manga/{other[1]['id']}"))["data"]
         assert stayed["series_id"] == other[1]["series_id"] != first[1]["series_id"]

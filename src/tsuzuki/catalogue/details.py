@@ -6,13 +6,12 @@ import msgspec
 
 from tsuzuki.catalogue.calling import Calls, NotCalled
 from tsuzuki.catalogue.keeping import Answered, Keeper, Kept, Question
+from tsuzuki.catalogue.merging.store import end_series_tx, find_series_tx
 from tsuzuki.catalogue.rows import Manga
 from tsuzuki.catalogue.store import (
     describe_series_tx,
-    drop_series_tx,
     find_manga_tx,
     hold_lonely_tx,
-    move_series_source_tx,
     save_details_tx,
 )
 from tsuzuki.connectors.html.safe import valid_text
@@ -22,6 +21,7 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import SeriesDetails
 from tsuzuki.model.ids import SeriesId, SeriesSourceId, ShelfId
 from tsuzuki.model.times import Millis
+from tsuzuki.sources.comics.following import followers_changed_tx
 from tsuzuki.sources.comics.policy import is_matchable, match_key
 from tsuzuki.sources.comics.store import matching_comic_tx
 from tsuzuki.sources.sites.rows import Source
@@ -102,8 +102,8 @@ async def _joined_tx(
     known = await matching_comic_tx(tx, source.id, key)
     if known is None or not await hold_lonely_tx(tx, own, manga_id):
         return own
-    await move_series_source_tx(tx, manga_id, known, now=now)
-    await drop_series_tx(tx, own)
+    await end_series_tx(tx, await find_series_tx(tx, own), known, [manga_id], now=now)
+    await followers_changed_tx(tx, known, now)  # who follows the work hears of it from this source too
     return known
 
 

@@ -119,16 +119,6 @@ async def hold_lonely_tx(tx: Tx, series_id: SeriesId, series_source_id: SeriesSo
     return await tx.maybe(SeriesId, q.hold_lonely, id=series_id, series_source_id=series_source_id) is not None
 
 
-async def move_series_source_tx(tx: Tx, series_source_id: SeriesSourceId, series_id: SeriesId, *, now: Millis) -> None:
-    """Make it this series' row."""
-    await tx.run(q.move_series_source, id=series_source_id, series_id=series_id, now=now)
-
-
-async def drop_series_tx(tx: Tx, series_id: SeriesId) -> None:
-    """Only for a series that is held as lonely, and has lost even that row."""
-    await tx.run(q.drop_series, id=series_id)
-
-
 # -- chapters
 
 
