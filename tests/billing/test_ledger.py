@@ -25,9 +25,19 @@ from tsuzuki.billing.policy import months_after
 from tsuzuki.billing.store import insert_item_tx, list_items_for_tenant_tx
 from tsuzuki.billing.switch import turn
 from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import DAY, Millis
+
+q = parse_queries(
+    "tests",
+    """
+-- name: forget_plan
+update activity set snapshot = '{"resource_type": "shelf", "name": "Main", "plan": "gone", "status": "active"}'
+where tenant_id = :tenant_id and resource_type = 'shelf';
+""",
+)
 
 
 @pytest.fixture
@@ -113,6 +123,22 @@ async def test_what_nobody_heard_of_is_found_at_the_next_look(db):
     await other.billing.look_after()
     assert [invoice.amount_cents for invoice in await other.invoices(tenant)] == [500]
     assert (await other.shelf(tenant)).synced
+
+
+async def test_a_tenant_whose_ledger_cannot_be_done_keeps_no_other_waiting(quiet):
+    broken, fine = await quiet.tenant("basic", "Broken"), await quiet.tenant("basic", "Fine")
+    await quiet.db.with_tx(lambda tx: tx.run(q.forget_plan, tenant_id=broken.id))
+    await quiet.billing.look_after()
+    assert await quiet.invoices(broken) == []
+    assert [invoice.amount_cents for invoice in await quiet.invoices(fine)] == [500]
+
+
+async def test_a_start_does_what_an_earlier_process_left(db):
+    """R89"""
+    dead = await Shop(db).open_quietly()
+    tenant = await dead.tenant("basic")
+    started = await Shop(db).open()
+    assert [invoice.notices for invoice in await started.open_invoices(tenant)] == [1]
 
 
 # -- boundaries

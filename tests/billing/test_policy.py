@@ -81,7 +81,7 @@ def test_renewals_follow_one_another_without_gap_and_stop_at_now(anchor, count):
     assert next_renewal(anchor, None, Millis(months_after(anchor, 1) - 1)) is None
 
 
-@examples(5_000)
+@examples(2_000)
 @given(before=rented, after=rented, at=moments, anchor=moments)
 def test_a_change_and_its_reversal_net_to_nothing(before, after, at, anchor):
     """R82"""

@@ -7,8 +7,13 @@ import pytest
 from tests.builders import stored_series
 from tests.delivery.builders import a_reader, follow
 from tests.shelves.builders import a_ground, on_plan
+from tests.shelves.library.builders import a_published_series
+from tsuzuki.accounts.nouns import Slice
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.plans import FREE, SELF_HOSTED, exceeded, get_plan, lifting, list_plans, plan_in_force, what_is_over
+from tsuzuki.shelves.library.follows.nouns import Wanted
+from tsuzuki.shelves.library.follows.nouns import Wish as Following
+from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.limits import hold_room_tx
 from tsuzuki.shelves.lists import Lists
 from tsuzuki.shelves.subscriptions.service import Subscriptions, Wish
@@ -40,6 +45,15 @@ async def test_fifty_at_once_leave_exactly_as_many_as_there_is_room_for(subscrip
     assert FREE.limits.follows == ROOM
     assert len(await subscriptions.list(shelf)) == ROOM
     assert [type(one) for one in tried if isinstance(one, Exception)] == [LimitExceeded] * 40
+
+
+async def test_fifty_follows_at_once_leave_exactly_as_many_as_there_is_room_for(db, shelf):
+    follows = Follows(a_ground(db))
+    wishes = [Following(series=(await a_published_series(db, [1])).public_id) for _ in range(50)]
+    tried = await asyncio.gather(*(follows.add(shelf, one) for one in wishes), return_exceptions=True)
+    assert [type(one) for one in tried if isinstance(one, Exception)] == [LimitExceeded] * 40
+    _, total = await follows.list(shelf, Wanted(), Slice())
+    assert total == ROOM
 
 
 async def test_the_error_names_the_limit_what_is_used_and_the_plan_that_lifts_it(subscriptions, shelf):

@@ -1,6 +1,7 @@
 """Every service of this area, built once for a process."""
 
 import msgspec
+import structlog
 
 from tsuzuki.accounts.activity.nouns import Activity
 from tsuzuki.accounts.ground import Ground
@@ -14,8 +15,11 @@ from tsuzuki.billing.settlement.charging import Charging
 from tsuzuki.billing.settlement.service import Settlement
 from tsuzuki.billing.store import forget_answers_tx
 from tsuzuki.billing.switch import turn
-from tsuzuki.model.errors import NotFound
+from tsuzuki.model.errors import NotFound, TsuzukiError
+from tsuzuki.model.ids import TenantId
 from tsuzuki.model.times import Millis
+
+_log = structlog.stdlib.get_logger("tsuzuki.billing")
 
 OFF = "Billing is off on this server: every shelf is unlimited and nothing is paid."
 
@@ -44,6 +48,8 @@ class Billing(msgspec.Struct, frozen=True):
         if self.is_on:
             self.ground.publisher.listen(self.hear)
         await turn(self.ground, is_on=self.is_on)
+        if self.is_on:
+            await self.look_after()
 
     async def hear(self, activity: Activity) -> None:
         """Do at once what `look_after` would do within a minute."""
@@ -56,15 +62,22 @@ class Billing(msgspec.Struct, frozen=True):
             await self.ledger.reconcile(activity.tenant_id)
 
     async def look_after(self) -> int:
-        """R89: find by markers what was missed, at the start and every minute; how many shelves and tenants."""
+        """R89: find by markers what was missed, at the start and every minute; how many shelves and tenants it did."""
         count = await self.reactor.sync_pending()
         if not self.is_on:
             return count
         tenants = await self.ledger.tenants_to_look_at()
-        for tenant_id in tenants:
+        return count + sum([await self._look_at(tenant_id) for tenant_id in tenants])
+
+    async def _look_at(self, tenant_id: TenantId) -> bool:
+        """Bill and remind one tenant; False when that failed, which must not keep the others waiting."""
+        try:
             await self.ledger.reconcile(tenant_id)
             await self.dunning.look(tenant_id)
-        return count + len(tenants)
+        except TsuzukiError:
+            _log.exception("tenant_not_billed", tenant=tenant_id)
+            return False
+        return True
 
     async def tidy(self) -> int:
         """Now and then: poll floors of what fast readers left, and idempotency keys that are too old."""
