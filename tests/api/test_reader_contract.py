@@ -1,5 +1,6 @@
 """The reader's API, row by row, on both engines: every path, field and error that clients were promised."""
 
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
@@ -9,6 +10,7 @@ from tests.api.library import Library, Reader, a_library
 from tests.builders import NOON, a_new_chapter, stored_series
 from tests.delivery.builders import follow, release
 from tests.net.builders import answer
+from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import index_series_tx, upsert_chapters_tx
 from tsuzuki.model.ids import ShelfId
@@ -30,6 +32,51 @@ ITEM = {
 BOOKMARK = {"id", "item_id", "link", "title", "content", "pub_date", "feed_name", "created_at"}
 q = parse_queries("tests", "-- name: shelf_with_entries\nselect shelf_id from entry limit 1;")
 MISSING = "01952ff9-0000-7000-8000-000000000000"
+
+
+ROWS = {
+    "POST /sessions": 200,
+    "DELETE /sessions": 204,
+    "GET /me": 200,
+    "GET /oidc/enabled": 200,
+    "GET /oidc/login": 200,
+    "GET /oidc/callback": None,
+    "GET /groups": 200,
+    "POST /groups": 201,
+    "GET /groups/{}": 200,
+    "PATCH /groups/{}": 200,
+    "DELETE /groups/{}": 204,
+    "GET /feeds": 200,
+    "POST /feeds": 201,
+    "POST /feeds/batch": 200,
+    "POST /feeds/validate": 200,
+    "POST /feeds/refresh": 202,
+    "GET /feeds/{}": 200,
+    "PATCH /feeds/{}": 200,
+    "DELETE /feeds/{}": 204,
+    "POST /feeds/{}/refresh": 202,
+    "GET /items": 200,
+    "GET /items/{}": 200,
+    "PATCH /items/-/read": 200,
+    "PATCH /items/-/unread": 200,
+    "GET /search": 200,
+    "GET /bookmarks": 200,
+    "POST /bookmarks": 201,
+    "GET /bookmarks/{}": 200,
+    "DELETE /bookmarks/{}": 204,
+    "POST /opml": 200,
+    "GET /opml": 200,
+    "GET /inbox": 200,
+    "GET /events": 200,
+}
+"""Every row that clients were promised, and what it answers; None for a redirect."""
+
+
+def test_every_row_is_an_endpoint_with_the_promised_status():
+    """Sessions, the provider's sign-in, lists of feeds and streams have their own tests; the other rows follow here."""
+    offered = {f"{each.method} {re.sub(r'{[a-z_]+}', '{}', each.path)}": each.status for each in ENDPOINTS}
+    assert ROWS.keys() <= offered.keys()
+    assert {row for row, status in ROWS.items() if status not in (None, 204, offered[row])} == set()
 
 
 @pytest.fixture
