@@ -122,3 +122,21 @@ async def test_health_knows_of_a_job_at_once(admin):
     assert await queued() == 1
     await admin.ask("PATCH", f"/admin/crawler/jobs/{job['id']}/cancel")
     assert await queued() == 0
+
+
+async def test_health_knows_of_a_mapping_at_once(admin):
+    source = (await made(admin, SOURCES, a_source_body()))["id"]
+    comic = (await made(admin, "/admin/comics", {"title": "One"}))["id"]
+
+    async def watched() -> tuple[int, bool]:
+        health = (await admin.get(f"{SOURCES}/{source}/health")).json()["data"]
+        return int(health["breaker"]["watched"]), health["nextdueat"] is not None
+
+    assert await watched() == (0, False)
+    body = {"sourceid": source, "sourceid_ext": "one", "sourceurl": "https://mangafire.example/one"}
+    mapping = (await made(admin, f"/admin/comics/{comic}/sources", body))["id"]
+    assert await watched() == (1, True)
+    await admin.ask("PATCH", f"/admin/comics/{comic}/sources/{mapping}", {"isactive": False})
+    assert await watched() == (1, False)
+    await admin.ask("DELETE", f"/admin/comics/{comic}/sources/{mapping}")
+    assert await watched() == (0, False)

@@ -16,7 +16,9 @@ insert into crawl_job (
   pages_count, error_count, last_error, log_count, last_log_at, created_at, updated_at
 )
 values (
-  :public_id, 'targeted', :source_id, :source_name, :source_slug, :series_id, :status, :started_at, :started_at, :now,
+  :public_id, 'targeted', :source_id, :source_name, :source_slug,
+  (select series.id from series where series.id = :series_id),  -- it may have become another one's while it was polled
+  :status, :started_at, :started_at, :now,
   :pages, :errors, :last_error, :lines, :now, :started_at, :now
 )
 returning id;

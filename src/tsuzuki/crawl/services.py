@@ -68,6 +68,7 @@ def build_crawling(ground: Ground) -> Crawling:
             new_id=lambda: uuid7(clock(), ground.dice(10)),
             is_callable=is_callable,
             due=ground.due,
+            changed=ground.cache.forget,
         ),
         jobs=Jobs(db, ground.bell, clock, dice=ground.dice, changed=ground.cache.forget),
         follower=Follower(db, ground.bell),

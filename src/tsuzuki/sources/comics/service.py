@@ -1,6 +1,6 @@
 """What the operator does with comics and their mappings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 
 import msgspec
@@ -36,7 +36,10 @@ _HOT = 1
 
 
 class Comics:
-    """The comics of this server and where they can be read. `due` is called when a watch may be due."""
+    """The comics of this server and where they can be read.
+
+    `due` is called when a watch may be due, `changed` after every commit that a cached answer could show.
+    """
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class Comics:
         new_id: Callable[[], PublicId],
         is_callable: IsCallable,
         due: Callable[[], None],
+        changed: Callable[[], Awaitable[None]],
     ) -> None:
         self._db = db
         self._registry = registry
@@ -54,6 +58,7 @@ class Comics:
         self._new_id = new_id
         self._is_callable = is_callable
         self._due = due
+        self._changed = changed
 
     # -- comics
 
@@ -107,9 +112,7 @@ class Comics:
             await record_tx(tx, actor, Deed(f"{ENTITY}.create", ENTITY, str(made), after=_told(mapping)), now=now)
             return mapping
 
-        mapping = await self._db.with_tx(add)
-        self._due()
-        return mapping
+        return await self._mapped(await self._db.with_tx(add))
 
     async def change(self, actor: Actor, comic_id: PublicId, mapping_id: int, change: MappingChange) -> Mapping:
         """The mapping as it is afterwards; it is looked at anew."""
@@ -132,8 +135,7 @@ class Comics:
             mapping = await self._db.with_tx(apply)
         except UniqueViolation as error:
             raise Conflict(_LINKED) from error
-        self._due()
-        return mapping
+        return await self._mapped(mapping)
 
     async def unlink(self, actor: Actor, comic_id: PublicId, mapping_id: int) -> None:
         """The mapping goes; chapters and what readers have of them stay (I9)."""
@@ -146,6 +148,12 @@ class Comics:
             await record_tx(tx, actor, deed, now=now)
 
         await self._db.with_tx(remove)
+        await self._changed()
+
+    async def _mapped(self, mapping: Mapping) -> Mapping:
+        self._due()
+        await self._changed()
+        return mapping
 
     # -- checking
 
