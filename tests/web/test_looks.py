@@ -8,6 +8,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page
 
 from tests.api.people import Town, a_town
+from tests.scale import scaled
 from tests.web.browsing import DESK, PHONE, WIDER, browsing
 from tests.web.stage import Stage, furnish
 from tsuzuki.model.ids import show_id
@@ -65,7 +66,7 @@ class Theatre:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def theatre(tmp_path_factory) -> AsyncIterator[Theatre]:
     async with a_town(tmp_path_factory.mktemp("looks")) as town:
-        stage = await furnish(town, await town.admin())
+        stage = await furnish(town, await town.admin(), articles=12)
         await town.reading.bookmarks.add_item(stage.shelf, stage.items[0], "Read again.")  # type: ignore[arg-type]
         marks = await town.reading.bookmarks.list(stage.shelf, feed=None, group=None, after=FROM_THE_TOP, most=1)
         feeds = await town.reading.subscriptions.list(stage.shelf)
@@ -78,21 +79,25 @@ async def theatre(tmp_path_factory) -> AsyncIterator[Theatre]:
         yield Theatre(town, stage, ids)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [PHONE, DESK], ids=["phone", "desk"])
-async def test_i7_every_page_is_accessible_and_whole_under_the_policy(browser: Browser, theatre, scheme, viewport):
-    admin = await theatre.town.admin()
+WAYS = [(scheme, viewport) for scheme in ("light", "dark") for viewport in (PHONE, DESK)]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(len(WAYS)))
+async def test_i7_every_page_is_accessible_and_whole_under_the_policy(browser: Browser, theatre, number):
+    """With `--soak` every page in every theme and width; else each in one, another for the one after."""
+    scheme, viewport = WAYS[number]
     wrong: dict[str, object] = {}
-    options = {"color_scheme": scheme, "viewport": viewport, "reduced_motion": "reduce", "bypass_csp": False}
-    async with browsing(browser, theatre.town, admin, **options) as page:
-        for path in PAGES:
+    options = {"color_scheme": scheme, "viewport": viewport, "reduced_motion": "reduce"}
+    async with browsing(browser, theatre.town, await theatre.town.admin(), **options) as page:
+        for path in PAGES[scaled(number, 0) :: scaled(len(WAYS), 1)]:
             await _open(page, theatre, path)
             if await page.evaluate(WIDER):
                 wrong[f"{path} is wider than the screen"] = await page.evaluate(WIDER)
             await page.evaluate(AXE.read_text("utf-8"))
             if found := await page.evaluate(RUN_AXE):
                 wrong[path] = found
-    assert wrong == {}
+    assert not wrong, wrong
 
 
 async def _open(page: Page, theatre: Theatre, path: str) -> None:
@@ -100,8 +105,7 @@ async def _open(page: Page, theatre: Theatre, path: str) -> None:
     assert await page.locator("h1").first.is_visible(), path
 
 
-@pytest.mark.parametrize("which", ["palette", "help", "drawer"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("which", "scheme"), [("palette", "light"), ("help", "dark"), ("drawer", "dark")])
 async def test_what_opens_above_a_page_is_accessible_too(browser: Browser, theatre, which, scheme):
     admin = await theatre.town.admin()
     viewport = PHONE if which == "drawer" else DESK

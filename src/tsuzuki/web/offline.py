@@ -64,7 +64,7 @@ def _manifest(pages: Pages) -> bytes:
 
 def _worker(pages: Pages) -> bytes:
     """The worker knows by name what the offline page is made of: another version is another worker."""
-    kept = [PATH, *(pages.assets.url(name) for name in ("tsuzuki.css", "app.css", "icon.svg", "icons.svg"))]
+    kept = [PATH, *(pages.assets.url(name) for name in ("tsuzuki.css", "app.css", "icon.svg", "icons.svg", "worker/waiting.js"))]
     source = pages.assets.get("worker/sw.js").content
     version = pages.assets.get("worker/sw.js").etag.strip('"')
     return source.replace(b"KEPT", msgspec.json.encode(kept), 1).replace(b"VERSION", f'"{version}"'.encode(), 1)

@@ -1,0 +1,2 @@
+// On the page that is shown without a network: go back as soon as there is one.
+addEventListener("online", () => location.reload());
