@@ -1,12 +1,14 @@
 -- name: search_items
 -- ts_rank is higher for the better match; the newest 1,000 as above. What matches first, then its entries one by one by
 -- their key: a plan made for any words would begin with all documents or with all that the shelf has.
-with matched as materialized (
-  select item_search.item_id as id from item_search where item_search.document @@ cast(:match as tsquery)
-),
-newest as materialized (
+with newest as materialized (
   select matched.id, lying.unread
-  from matched cross join lateral (
+  from (
+    select item_search.item_id as id from item_search where item_search.document @@ cast(:match as tsquery)
+    order by item_search.item_id desc
+    offset 0
+  ) as matched
+  cross join lateral (
     select entry.unread from entry where entry.shelf_id = :shelf_id and entry.item_id = matched.id and {narrowed} offset 0
   ) as lying
   order by matched.id desc
