@@ -56,6 +56,7 @@ async def killed_after(gallery: Gallery, child: asyncio.subprocess.Process, more
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"][: scaled(1, 2)], indirect=True)
 async def test_a_chapter_is_kept_whole_though_its_worker_is_killed_again_and_again(tmp_path, database_url):
     """REL-14 allows a task few losses; each kill falls into another page."""
     async with a_gallery(tmp_path, database_url, pages=PAGES) as gallery:

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from tests.builders import (
     NOON,
     a_new_chapter,
@@ -13,12 +15,29 @@ from tests.builders import (
 )
 from tests.catalogue.images.builders import Gallery, a_gallery, a_picture, on_sqlite
 from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.catalogue.images.store import add_copy_tx, add_kept_tx, list_kept_tx
+from tsuzuki.catalogue.images.files import ImageFiles
+from tsuzuki.catalogue.images.housekeeping import Room
+from tsuzuki.catalogue.images.kept import KeptChapters
+from tsuzuki.catalogue.images.store import add_copy_tx
 from tsuzuki.catalogue.images.tasks import COPIES
-from tsuzuki.db import Tx
+from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.db import Database, Tx
+from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
-from tsuzuki.model.pages import FROM_THE_TOP, Cursor
+from tsuzuki.model.errors import LimitExceeded
+from tsuzuki.model.ids import ReleaseId, ShelfId
+from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import Millis
+
+_q = parse_queries(
+    "tests",
+    """
+-- name: bill
+insert into billing_switch (id, is_on, changed_at) values (1, true, 0);
+-- name: set_plan
+update shelf set plan = 'free' where id = :id;
+""",
+)
 
 
 async def no_release_tx(tx, *_) -> None:
@@ -139,52 +158,69 @@ async def test_what_nobody_keeps_any_more_is_not_fetched(tmp_path, database_url)
         assert gallery.site.asked_for(".png") == 0
 
 
-async def test_the_copies_of_a_deleted_shelf_are_forgotten(tmp_path, database_url):
-    async with a_gallery(tmp_path, database_url) as gallery:
-
-        async def add(tx: Tx) -> None:
-            copy = await add_copy_tx(tx, gallery.release_id, NOON)
-            assert copy is not None
-
-        await gallery.db.with_tx(add)
-        assert (await gallery.town.pictures.room.tidy())["copies"] == 1
-        assert (await gallery.town.pictures.room.tidy())["copies"] == 0
+# -- in the database alone
 
 
-async def test_many_keep_and_let_go_at_once_and_nobody_loses_what_they_kept(tmp_path, database_url):
-    async with a_gallery(tmp_path, database_url) as gallery:
-        kept, release = gallery.town.pictures.kept, gallery.release_id
-        shelves = [await stored_shelf(gallery.db) for _ in range(6)]
+async def stored_releases(db: Database, count: int = 1) -> list[ReleaseId]:
+    series = await stored_series(db)
+    manga = await stored_series_source(db, series, await stored_source(db))
 
-        async def often(shelf) -> None:
-            for _ in range(4):
-                await kept.keep(shelf, release)
-                await kept.drop(shelf, release)
+    async def add(tx: Tx) -> list[ReleaseId]:
+        await upsert_chapters_tx(tx, series, [a_new_chapter(number) for number in range(count)], NOON)
+        new = [a_new_release(number) for number in range(count)]
+        return [release.id for release in await upsert_releases_tx(tx, series, manga, new, now=NOON)]
+
+    return await db.with_tx(add)
+
+
+async def test_the_copies_of_a_deleted_shelf_are_forgotten(db, tmp_path):
+    [release] = await stored_releases(db)
+    assert await db.with_tx(lambda tx: add_copy_tx(tx, release, NOON)) is not None
+    room = Room(db, ImageFiles(tmp_path), lambda: NOON, size=0)
+    assert (await room.tidy())["copies"] == 1
+    assert (await room.tidy())["copies"] == 0
+
+
+async def test_many_keep_and_let_go_at_once_and_nobody_loses_what_they_kept(db):
+    [release] = await stored_releases(db)
+    kept = KeptChapters(db, MemoryBell(), lambda: NOON)
+    shelves = [await stored_shelf(db) for _ in range(6)]
+
+    async def often(shelf: ShelfId) -> None:
+        for _ in range(4):
             await kept.keep(shelf, release)
+            await kept.drop(shelf, release)
+        await kept.keep(shelf, release)
 
-        await asyncio.gather(*map(often, shelves))
-        for shelf in shelves:
-            assert (await kept.get(shelf, release)).release_id == release
+    await asyncio.gather(*map(often, shelves))
+    for shelf in shelves:
+        assert (await kept.get(shelf, release)).release_id == release
 
 
 async def test_the_list_of_downloads_is_read_page_by_page(db):
-    series = await stored_series(db)
-    manga = await stored_series_source(db, series, await stored_source(db))
-    shelf = await stored_shelf(db)
-
-    async def add(tx: Tx) -> list[int]:
-        await upsert_chapters_tx(tx, series, [a_new_chapter(number) for number in range(5)], NOON)
-        new = [a_new_release(number) for number in range(5)]
-        releases = await upsert_releases_tx(tx, series, manga, new, now=NOON)
-        for number, release in enumerate(releases):
-            copy = await add_copy_tx(tx, release.id, NOON)
-            assert copy is not None
-            await add_kept_tx(tx, shelf, copy.id, Millis(NOON + number // 2))
-        return sorted(release.id for release in releases)
-
-    everything = await db.with_tx(add)
+    releases, shelf = await stored_releases(db, 5), await stored_shelf(db)
+    moment = iter([0, 0, 1, 1, 2])
+    kept = KeptChapters(db, MemoryBell(), lambda: Millis(NOON + next(moment)))
+    for release in releases:
+        await kept.keep(shelf, release)
     found, after = [], FROM_THE_TOP
-    while rows := await db.read(lambda tx, after=after: list_kept_tx(tx, shelf, after=after, most=2)):
-        found += [row.release_id for row in rows]
-        after = Cursor(rows[-1].created_at, rows[-1].copy_id)
-    assert sorted(found) == everything
+    while True:
+        page = await kept.list(shelf, after=after, most=2)
+        assert page.total == 5
+        found += [row.release_id for row in page.rows]
+        if page.next_cursor is None:
+            break
+        after = page.next_cursor
+    assert found == releases[::-1]
+
+
+async def test_a_plan_that_is_full_keeps_no_more(db):
+    releases, shelf = await stored_releases(db, 21), await stored_shelf(db)
+    await db.with_tx(lambda tx: tx.run(_q.bill))
+    await db.with_tx(lambda tx: tx.run(_q.set_plan, id=shelf))
+    kept = KeptChapters(db, MemoryBell(), lambda: NOON)
+    for release in releases[:20]:
+        await kept.keep(shelf, release)
+    await kept.keep(shelf, releases[0])  # what is kept already takes no more room
+    with pytest.raises(LimitExceeded, match="20 kept chapters"):
+        await kept.keep(shelf, releases[20])

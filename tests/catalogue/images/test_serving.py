@@ -144,6 +144,7 @@ async def test_polyglots_are_images_and_nothing_else(tmp_path, database_url):
             assert "sandbox" in answer.headers["content-security-policy"]
 
 
+@on_sqlite
 async def test_an_address_that_is_refused_is_asked_for_anew_once(tmp_path, database_url):
     """R66: signatures run out."""
     async with a_gallery(tmp_path, database_url, is_listed=False) as gallery:
@@ -172,6 +173,7 @@ async def test_however_many_ask_the_source_is_called_once(tmp_path, database_url
         assert gallery.site.asked_for("/0.png") == 1
 
 
+@on_sqlite
 async def test_a_row_without_its_file_is_a_miss(tmp_path, database_url):
     """Several processes may share a database and not the folder."""
     async with a_gallery(tmp_path, database_url) as gallery:
