@@ -7,12 +7,13 @@ follow.shelf_id = :shelf_id and (cast(:only as bigint) is null or follow.id = ca
 case when chapter.number_sort % 1000000 = 0 then chapter.number_sort end
 
 -- fragment: listed
+-- A number stands once in a series (I1), so counting those that are whole tells whether one is missing.
 with mine as (
   select follow.id, follow.public_id, follow.series_id, follow.group_id, follow.status, follow.notify,
     follow.preferences, follow.created_at, follow.updated_at
   from follow where {is_mine}
 ), counted as (
-  select chapter.series_id, count(*) as chapters, count(distinct {whole}) as wholes, min({whole}) as low, max({whole}) as high
+  select chapter.series_id, count(*) as chapters, count({whole}) as wholes, min({whole}) as low, max({whole}) as high
   from chapter where chapter.series_id in (select series_id from mine)
   group by chapter.series_id
 ), done as (
@@ -60,9 +61,15 @@ order by case when cast(:sort as text) = 'title' then lower(title) end,
   end desc nulls last, lower(title), id
 limit :most offset :skip;
 
--- name: count_follows
+-- name: count_narrowed
 {listed}
 select count(*) from listed where {is_wanted};
+
+-- name: count_follows
+-- Where nothing that has to be counted narrows the list down.
+select count(*) from follow
+where shelf_id = :shelf_id and (cast(:status as text) is null or status = cast(:status as text))
+  and (cast(:group_id as bigint) is null or group_id = cast(:group_id as bigint));
 
 -- fragment: row
 id, public_id, series_id, group_id, status, notify, preferences, created_at

@@ -18,7 +18,10 @@ async def list_follows_tx(
     """The shelf's follows in the wanted order, and how many there are in all."""
     asked = _asked(shelf_id, wanted, group_id)
     rows = await tx.many(Follow, q.list_follows, **asked, sort=wanted.sort, most=part.most, skip=part.skip)
-    return rows, await tx.one(int, q.count_follows, **asked)
+    if wanted.unread is None and wanted.has_gaps is None:
+        plain = {"shelf_id": shelf_id, "status": wanted.status, "group_id": group_id}
+        return rows, await tx.one(int, q.count_follows, **plain)
+    return rows, await tx.one(int, q.count_narrowed, **asked)
 
 
 async def show_follow_tx(tx: Tx, shelf_id: ShelfId, follow_id: int) -> Follow:
