@@ -236,13 +236,16 @@ async def test_a_shelf_that_sleeps_is_read_but_gets_nothing_and_wakes_with_what_
 
 
 async def test_what_a_reader_suspended_stays_suspended_when_the_shelf_wakes(shop, tenant, shelf, subscriptions):
-    before = await subscriptions.add(shelf.id, wish(1))
-    meanwhile = await subscriptions.add(shelf.id, wish(2))
-    await subscriptions.change(shelf.id, before.public_id, Change(is_suspended=True))
+    mine = await subscriptions.add(shelf.id, wish(1))
+    held = await subscriptions.add(shelf.id, wish(2))
+    await subscriptions.change(shelf.id, mine.public_id, Change(is_suspended=True))
     await shop.billing.rented.deactivate(OPERATOR, shelf.public_id)
-    await subscriptions.change(shelf.id, meanwhile.public_id, Change(is_suspended=True))
+    with pytest.raises(LimitExceeded, match="reactivate"):
+        await subscriptions.refresh(shelf.id, mine.public_id)
+    # A form that shows it as suspended says so again: that is no wish of the reader's own.
+    await subscriptions.change(shelf.id, held.public_id, Change(name="Renamed", is_suspended=True))
     await shop.billing.rented.reactivate(OPERATOR, shelf.public_id)
-    assert [one.suspended_at is not None for one in await subscriptions.list(shelf.id)] == [True, True]
+    assert [one.suspended_at is not None for one in await subscriptions.list(shelf.id)] == [True, False]
 
 
 async def test_beyond_the_plans_room_the_newest_are_held_until_there_is_room(shop, db, subscriptions):

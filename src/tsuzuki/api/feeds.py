@@ -15,7 +15,7 @@ from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.edge.errors import failure_of
-from tsuzuki.model.errors import Conflict, Invalid, NotFound, RefusedAddress, SourceError
+from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, RefusedAddress, SourceError
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, SECOND, Millis
@@ -263,7 +263,7 @@ async def _proxy(door: Door, shelf: Shelf, feed: PublicId, sent: str | UnsetType
 
 _read = declaring("feeds", Access.READ)
 _write = declaring("feeds", Access.WRITE)
-_MAKING = (NotFound, Conflict, Invalid)
+_MAKING = (NotFound, Conflict, Invalid, LimitExceeded)
 
 ENDPOINTS = (
     _read("GET", "/feeds", list_feeds, "All feeds", errors=(NotFound,)),
@@ -275,5 +275,12 @@ ENDPOINTS = (
     _read("GET", "/feeds/{feed_id}", show_feed, "One feed", errors=(NotFound,)),
     _write("PATCH", "/feeds/{feed_id}", change_feed, "Change a feed", errors=_MAKING),
     _write("DELETE", "/feeds/{feed_id}", delete_feed, "Unfollow a feed", errors=(NotFound,)),
-    _write("POST", "/feeds/{feed_id}/refresh", refresh_feed, "Look at a feed now", status=202, errors=(NotFound,)),
+    _write(
+        "POST",
+        "/feeds/{feed_id}/refresh",
+        refresh_feed,
+        "Look at a feed now",
+        status=202,
+        errors=(NotFound, LimitExceeded),
+    ),
 )

@@ -13,7 +13,7 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.api.sessions import Name, NewPassword, SignedInView, signed_in_view
 from tsuzuki.edge.entering import join
-from tsuzuki.model.errors import Conflict, Forbidden, TooManyRequests, Unauthorized
+from tsuzuki.model.errors import Conflict, Forbidden, LimitExceeded, TooManyRequests, Unauthorized
 
 Code = Annotated[str, Meta(min_length=1, max_length=200)]
 
@@ -59,7 +59,7 @@ def _accepted(body: SetupBody | InvitedBody) -> Accepted:
     return Accepted(code=body.code, username=body.username, password=body.password)
 
 
-_ERRORS = (Unauthorized, Forbidden, Conflict, TooManyRequests)
+_ERRORS = (Unauthorized, Forbidden, Conflict, LimitExceeded, TooManyRequests)
 
 
 _public = declaring("sign-in", Access.PUBLIC)

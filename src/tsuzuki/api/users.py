@@ -17,7 +17,7 @@ from tsuzuki.api.me import TenantRef
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.sessions import Name, NewPassword
 from tsuzuki.api.views import Listing, PageMeta, Time, shown
-from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
 
@@ -221,7 +221,7 @@ _admin = declaring("people", Access.ADMIN)
 
 ENDPOINTS = (
     _admin("GET", "/admin/users", list_users, "Everyone"),
-    _admin("POST", "/admin/users", create_user, "Add someone", status=201, errors=(Conflict, NotFound)),
+    _admin("POST", "/admin/users", create_user, "Add someone", status=201, errors=(Conflict, NotFound, LimitExceeded)),
     _admin("GET", "/admin/users/{user_id}", show_user, "One person", errors=(NotFound,)),
     _admin("PATCH", "/admin/users/{user_id}", change_user, "Change someone", errors=(NotFound, Conflict)),
     _admin("DELETE", "/admin/users/{user_id}", delete_user, "Delete someone", errors=(NotFound, Conflict)),
@@ -230,6 +230,6 @@ ENDPOINTS = (
     _admin("POST", "/admin/users/{user_id}/enable", enable_user, "Let someone in again", errors=(NotFound,)),
     _admin("PUT", "/admin/users/{user_id}/password", reset_user_password, "Reset a password", errors=(NotFound,)),
     _admin("GET", "/admin/invites", list_invites, "Open invitations"),
-    _admin("POST", "/admin/invites", create_invite, "Invite someone", status=201, errors=(NotFound,)),
+    _admin("POST", "/admin/invites", create_invite, "Invite someone", status=201, errors=(NotFound, LimitExceeded)),
     _admin("DELETE", "/admin/invites/{invite_id}", revoke_invite, "Revoke an invitation", errors=(NotFound,)),
 )

@@ -11,7 +11,6 @@ from tsuzuki.shelves.store import (
     count_follows_tx,
     count_kept_chapters_tx,
     desync_shelf_tx,
-    drop_hold_tx,
     hold_shelf_tx,
     is_held_tx,
     shelf_terms_tx,
@@ -46,12 +45,15 @@ async def hold_room_tx(tx: Tx, shelf_id: ShelfId, limit: Counted, adding: int = 
         raise exceeded(plan, limit, used=used, adding=adding)
 
 
-async def suspending_tx(tx: Tx, subscription_id: int, *, is_suspended: bool) -> None:
-    """A reader suspends or wakes a feed; LimitExceeded for waking one that the plan holds back."""
-    if is_suspended:
-        await drop_hold_tx(tx, subscription_id)
-    elif await is_held_tx(tx, subscription_id):
-        raise LimitExceeded("The plan holds this feed back: its shelf sleeps, or has no room for it.")
+async def allow_waking_tx(tx: Tx, shelf_id: ShelfId, subscription_id: int) -> None:
+    """A reader wakes a suspended feed, for good or for one look; LimitExceeded when the plan does not let it."""
+    terms = await shelf_terms_tx(tx, shelf_id)
+    if terms.is_billed and terms.status != "active":
+        raise LimitExceeded(asleep(terms.status))
+    if await is_held_tx(tx, subscription_id):
+        raise LimitExceeded(
+            "The plan of this shelf has no room for this feed; take others away, or choose another plan."
+        )
 
 
 def asleep(status: str) -> str:

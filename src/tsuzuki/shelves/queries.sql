@@ -75,7 +75,3 @@ update shelf set synced = false where id = :shelf_id and synced;
 
 -- name: is_held
 select held_at is not null as is_held from subscription where id = :id;
-
--- name: drop_hold
--- Its reader suspends it too: then no plan wakes it.
-update subscription set held_at = null where id = :id and held_at is not null;

@@ -125,8 +125,3 @@ async def desync_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
 async def is_held_tx(tx: Tx, subscription_id: int) -> bool:
     """Whether a plan holds this subscription back."""
     return await tx.one(bool, q.is_held, id=subscription_id)
-
-
-async def drop_hold_tx(tx: Tx, subscription_id: int) -> None:
-    """From now on it is suspended by its reader alone."""
-    await tx.run(q.drop_hold, id=subscription_id)

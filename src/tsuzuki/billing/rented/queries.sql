@@ -101,24 +101,37 @@ left join json_each(cast(:rows as text)) as terms on terms.value ->> 'plan' = sh
 where series_source.id = watch.series_source_id
 
 -- name: set_feed_floors
-update watch set poll_floor = ({feed_floor})
-where feed_id in (select feed_id from subscription where shelf_id = :shelf_id)
-returning id;
+-- Only what differs is written, here and below: watches are many, and floors seldom change.
+update watch set poll_floor = wanted.floor
+from (
+  select watch.id, ({feed_floor}) as floor from watch
+  where watch.feed_id in (select feed_id from subscription where shelf_id = :shelf_id)
+) as wanted
+where watch.id = wanted.id and watch.poll_floor is distinct from wanted.floor
+returning watch.id;
 
 -- name: set_series_floors
-update watch set poll_floor = ({series_floor})
-where series_source_id in (
-  select series_source.id from series_source
-  join follow on follow.series_id = series_source.series_id
-  where follow.shelf_id = :shelf_id
-)
-returning id;
+update watch set poll_floor = wanted.floor
+from (
+  select watch.id, ({series_floor}) as floor from watch
+  where watch.series_source_id in (
+    select series_source.id from series_source
+    join follow on follow.series_id = series_source.series_id
+    where follow.shelf_id = :shelf_id
+  )
+) as wanted
+where watch.id = wanted.id and watch.poll_floor is distinct from wanted.floor
+returning watch.id;
 
 -- name: mend_floors
 -- Those who left are not asked again: what only they wanted fast is found here. In parts, by the watches' ids.
-update watch set poll_floor = case when feed_id is null then ({series_floor}) else ({feed_floor}) end
-where id > :after and id <= :until
-returning id;
+update watch set poll_floor = wanted.floor
+from (
+  select watch.id, case when watch.feed_id is null then ({series_floor}) else ({feed_floor}) end as floor from watch
+  where watch.id > :after and watch.id <= :until
+) as wanted
+where watch.id = wanted.id and watch.poll_floor is distinct from wanted.floor
+returning watch.id;
 
 -- name: last_watch
 select coalesce(max(id), 0) as id from watch;

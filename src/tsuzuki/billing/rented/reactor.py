@@ -39,6 +39,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.shelves.store import Terms, hold_shelf_tx, shelf_terms_tx
 from tsuzuki.sources.comics.following import followers_changed_tx
 from tsuzuki.sources.feeds import suspension_changed_tx
+from tsuzuki.sources.store import hold_feed_tx
 
 NEVER = Millis(2**62)
 """Given up: not tried again before the next change of the shelf."""
@@ -80,7 +81,7 @@ class Reactor:
         return True
 
     async def mend_floors(self) -> int:
-        """Set the poll floors of all watches anew; how many there are."""
+        """See that the poll floors of all watches are right; how many were not."""
         done, last = 0, await self._ground.db.read(last_watch_tx)
         for after in range(0, last, _CHUNK):
             done += await self._ground.db.with_tx(lambda tx, after=after: self._mend_tx(tx, after))  # type: ignore[misc]  # mypy sees no default
@@ -100,6 +101,7 @@ class Reactor:
     async def _hold_tx(self, tx: Tx, span: Span) -> None:
         released = await release_feeds_tx(tx, span)
         for feed_id in sorted({*await hold_feeds_tx(tx, span), *released}):
+            await hold_feed_tx(tx, feed_id)  # before its watch, like whoever subscribes
             await suspension_changed_tx(tx, feed_id, by_person=False, now=span.now)
         for feed_id in sorted(released):
             await deliver_known_items_tx(tx, span.shelf_id, feed_id, now=span.now)

@@ -100,7 +100,7 @@ async def release_series_tx(tx: Tx, span: Span) -> list[SeriesId]:
 
 
 async def set_floors_tx(tx: Tx, shelf_id: ShelfId, floors: Sequence[Floor]) -> int:
-    """What this shelf follows is called as fast as the fastest plan among its readers allows; how many watches."""
+    """What this shelf follows is called as fast as the fastest plan among its readers allows; how many changed."""
     feeds = await tx.bulk(WatchId, q.set_feed_floors, floors, shelf_id=shelf_id)
     return len(feeds) + len(await tx.bulk(WatchId, q.set_series_floors, floors, shelf_id=shelf_id))
 

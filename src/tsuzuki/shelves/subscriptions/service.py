@@ -15,7 +15,7 @@ from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
-from tsuzuki.shelves.limits import hold_room_tx, suspending_tx
+from tsuzuki.shelves.limits import allow_waking_tx, hold_room_tx
 from tsuzuki.shelves.subscriptions.nouns import NewRow, Refreshing, Subscription
 from tsuzuki.shelves.subscriptions.store import (
     add_subscription_tx,
@@ -194,8 +194,8 @@ class Subscriptions:
     ) -> Subscription:
         now = self._ground.clock()
         before = await own_subscription_tx(tx, shelf_id, public_id)
-        if not isinstance(change.is_suspended, UnsetType):
-            await suspending_tx(tx, before.id, is_suspended=change.is_suspended)
+        if change.is_suspended is False and before.suspended_at is not None:
+            await allow_waking_tx(tx, shelf_id, before.id)
         group_id = before.group_id
         if not isinstance(change.group, UnsetType):
             group_id = await self._group_tx(tx, shelf_id, change.group)
@@ -274,7 +274,7 @@ class Subscriptions:
         async def open_up(tx: Tx) -> Subscription:
             found = await own_subscription_tx(tx, shelf_id, public_id)
             if found.suspended_at is not None:
-                await suspending_tx(tx, found.id, is_suspended=False)
+                await allow_waking_tx(tx, shelf_id, found.id)
                 now = self._ground.clock()
                 await let_in_tx(tx, found.id, until=Millis(now + _LET_IN))
                 await self._ground.above.subscribed_tx(tx, shelf_id, found.feed_id, now)
