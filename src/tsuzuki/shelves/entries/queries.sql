@@ -101,9 +101,10 @@ select count(*) as entries, count(case when unread then 1 end) as unread from {b
 where shelf_id = :shelf_id and saved and item_id is not null and {place};
 
 -- name: count_items_since
+-- Said twice, so that the usual order can be counted along an index.
 select count(*) from entry
 where shelf_id = :shelf_id and item_id is not null and {flags} and {place}
-  and case when cast(:by_arrival as boolean) then created_at >= :since else true end
+  and {moment} >= :since
   and sort_at >= case when cast(:by_arrival as boolean) then 0 else cast(:since as bigint) end;
 
 -- name: count_sought_items
