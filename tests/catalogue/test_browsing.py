@@ -5,8 +5,6 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-import pytest
-
 from tests.catalogue.builders import SMALL, a_browsing_town, a_reader, a_site, counted, got
 from tests.catalogue.sample import PER_LIST, Plan, a_sample
 from tests.crawl.builders import the_admin
@@ -15,18 +13,6 @@ from tsuzuki.model.times import MINUTE, SECOND
 
 def as_query(filters: Any) -> str:
     return quote(json.dumps(filters))
-
-
-@pytest.fixture
-async def sample():
-    async with a_sample(SMALL) as sample:
-        yield sample
-
-
-@pytest.fixture
-async def town(tmp_path, database_url, sample):
-    async with a_browsing_town(tmp_path, database_url, sample) as town:
-        yield town
 
 
 async def test_everything_that_was_asked_for_once_is_in_the_database(town, sample):

@@ -3,15 +3,13 @@
 import asyncio
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.api.people import Town, Visitor
-from tests.catalogue.builders import SMALL, a_browsing_town, a_site, counted, got, read_chapter
+from tests.catalogue.builders import a_browsing_town, a_site, counted, got, read_chapter
 from tests.catalogue.sample import Plan, Sample, a_sample
 from tests.crawl.builders import made, the_admin
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.catalogue.store import find_manga_tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
@@ -29,18 +27,6 @@ select coalesce(suspended_reason, '') from watch where series_source_id = :id;
 select id from watch where series_source_id = :id;
 """,
 )
-
-
-@pytest.fixture
-async def sample():
-    async with a_sample(SMALL) as sample:
-        yield sample
-
-
-@pytest.fixture
-async def town(tmp_path, database_url, sample):
-    async with a_browsing_town(tmp_path, database_url, sample) as town:
-        yield town
 
 
 async def a_shelf(town: Town, **over: Any) -> tuple[Visitor, ShelfId]:
@@ -199,19 +185,6 @@ def a_chapter(library, series: str, number: int) -> None:
     folder.mkdir(parents=True)
     for page in (1, 2):
         (folder / f"{page}.png").touch()
-
-
-async def test_details_are_kept_by_the_series_source_and_the_series(town, sample):
-    """The round trip of a series, by its own row."""
-    site, (reader, _) = await a_site(town, sample), await a_shelf(town)
-    listed = (await got(reader, f"/sources/{site}/popular"))["data"][4]
-    await got(reader, f"/manga/{listed['id']}")
-    row = await town.db.read(lambda tx: find_manga_tx(tx, listed["id"], None))
-    assert row is not None
-    told = {name: value for name, value in msgspec.structs.asdict(row).items() if name in listed}
-    assert told | {"source_id": site} == told
-    assert (row.source_key, row.author, row.description) == ("tale-4", "Author 4", "About 4.")
-    assert (row.is_initialized, row.status, row.genres) == (True, 1, ["Drama", "Travel"])
 
 
 def test_the_sample_has_what_it_promises():

@@ -12,7 +12,7 @@ from tsuzuki.catalogue.conditional import LARGEST_BODY, MOST_BYTES, Revalidating
 from tsuzuki.catalogue.flights import Flights, StillAsking
 from tsuzuki.catalogue.listing import storable
 from tsuzuki.catalogue.policy import filters_key, fresh_until, is_fresh, lack, plain_query
-from tsuzuki.catalogue.store import list_pages_tx
+from tsuzuki.catalogue.store import find_manga_tx, list_pages_tx
 from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.model.errors import Conflict, NotFound, ShapeChanged, Unavailable
@@ -262,6 +262,7 @@ async def test_r62_details_that_say_nothing_blank_nothing(db):
         "T", author="A", artist="B", description="D", genres=("G",), status=1, cover_url="https://example.net/c.png"
     )
     full = (await catalogue.details.show(manga, shelf)).value
+    assert full == await db.read(lambda tx: find_manga_tx(tx, manga, shelf))
     connector.details_found = SeriesDetails("", status=9)
     again = (await catalogue.details.show(manga, shelf, refresh=True)).value
     assert again == full

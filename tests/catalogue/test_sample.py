@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from tests.api.people import Visitor
+from tests.api.people import Town, Visitor
 from tests.catalogue.builders import a_browsing_town, a_site, counted, got, read_chapter
 from tests.catalogue.sample import Plan, Sample, a_sample
 from tests.catalogue.test_chapters import a_shelf
+from tests.crawl.builders import made, the_admin, until_over
 from tests.scale import scaled
 from tsuzuki.model.times import DAY
 
@@ -28,6 +29,18 @@ async def crawl(reader: Visitor, site: int) -> dict[str, list[dict[str, Any]]]:
             await got(reader, f"/manga/{manga['id']}")
             found[manga["title"]] = (await got(reader, f"/manga/{manga['id']}/chapters"))["data"]
     return found
+
+
+async def discover(town: Town, *sites: int) -> None:
+    """The operator's crawler walks the same catalogues."""
+    admin = await the_admin(town)
+    jobs = [await made(admin, "/admin/crawler/jobs", {"sourceid": site}) for site in sites]
+    town.crew.start()
+    try:
+        over = [await until_over(admin, job["id"], seconds=60) for job in jobs]
+    finally:
+        await town.crew.stop()
+    assert [job["status"] for job in over] == ["done"] * len(sites)
 
 
 def identities(sample: Sample) -> Iterator[tuple[int, str]]:
@@ -74,4 +87,7 @@ async def test_nothing_is_stored_twice_and_nobody_loses_their_place(tmp_path, da
             same = [one for one in releases if one["number"] == read["number"] is not None]
             assert all(one["chapter_id"] == read["chapter_id"] and one["is_read"] for one in same)
             assert same or read["number"] is None
+
+        await discover(town, site, other_site)
+        assert await counted(town) == both
         assert (await got(reader, "/inbox"))["data"] == []
