@@ -1,0 +1,174 @@
+"""Lines of a shelf: by what one chose to see, page by page, with neighbours; on both engines."""
+
+import pytest
+
+from tests.builders import NOON, a_new_item, stored_feed, stored_series
+from tests.delivery.builders import a_reader, add_group, follow, publish, release, subscribe
+from tsuzuki.db import Database
+from tsuzuki.delivery.fanout import deliver_items_tx
+from tsuzuki.delivery.timeline.nouns import Line, Wanted
+from tsuzuki.delivery.timeline.service import Timeline
+from tsuzuki.ingest.store import upsert_items_tx
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import EntryId, FeedId, PublicId, ShelfId
+from tsuzuki.model.pages import FROM_THE_TOP, Cursor
+from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.shelves.store import mark_entries_tx
+
+ALL = Wanted()
+UNREAD = Wanted(only_unread=True)
+
+
+async def lines(db: Database, shelf: ShelfId, wanted: Wanted = ALL, *, most: int = 50) -> list[Line]:
+    return (await Timeline(db).page(shelf, wanted, after=FROM_THE_TOP, most=most)).lines
+
+
+async def mark(db: Database, shelf: ShelfId, ids: list[EntryId], *, now: Millis = NOON) -> None:
+    await db.with_tx(lambda tx: mark_entries_tx(tx, shelf, ids, unread=False, now=now))
+
+
+async def a_shelf_with_days(db: Database, count: int = 7) -> tuple[ShelfId, FeedId]:
+    """One entry a minute, the newest last."""
+    feed = await stored_feed(db)
+    shelf = await a_reader(db, feeds=[feed])
+    new = [a_new_item(str(n), sort_at=Millis(NOON + n * MINUTE), content=f"<p>Text {n}</p>") for n in range(count)]
+
+    async def store(tx):
+        stored = await upsert_items_tx(tx, feed, new, NOON)
+        await deliver_items_tx(tx, feed, [one.id for one in stored], is_first_harvest=False, now=NOON)
+
+    await db.with_tx(store)
+    return shelf, feed
+
+
+async def test_items_and_chapters_stand_in_one_list_with_what_is_shown_of_them(db):
+    feed, series = await stored_feed(db), await stored_series(db, "The Lighthouse")
+    shelf = await a_reader(db, feeds=[feed], series=[series])
+    await publish(db, feed, ["a"])
+    await release(db, series, [7])
+    found = {line.item_id is None: line for line in await lines(db, shelf)}
+    assert (found[True].series_title, found[True].number, found[True].cover_id) == ("The Lighthouse", "7", None)
+    assert found[False].item_title == "Item a"
+    name = found[False].feed_name
+    assert name is not None
+    assert name.startswith("https://example.org/feed/"), "it has no title of its own yet"
+
+
+async def test_a_list_is_read_page_by_page_and_nothing_is_missed_or_repeated(db):
+    shelf, _ = await a_shelf_with_days(db)
+    timeline, after, seen = Timeline(db), FROM_THE_TOP, []
+    while True:
+        part = await timeline.page(shelf, UNREAD, after=after, most=3)
+        seen += [line.item_title for line in part.lines]
+        if part.next is None:
+            break
+        after = part.next
+    assert seen == [f"Item {n}" for n in range(6, -1, -1)]
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("item", 2), ("chapter", 1), (None, 3)])
+async def test_a_kind_narrows_the_list(db, kind, expected):
+    feed, series = await stored_feed(db), await stored_series(db)
+    shelf = await a_reader(db, feeds=[feed], series=[series])
+    await publish(db, feed, ["a", "b"])
+    await release(db, series, [1])
+    assert len(await lines(db, shelf, Wanted(kind=kind, only_unread=True))) == expected
+
+
+async def test_a_group_holds_its_feeds_and_its_series(db):
+    one, other, series = await stored_feed(db), await stored_feed(db), await stored_series(db)
+    shelf = await a_reader(db, feeds=[one])
+    group = await add_group(db, shelf, "Mine")
+    await subscribe(db, shelf, other, group_id=group)
+    await follow(db, shelf, series, group_id=group)
+    await publish(db, one, ["a"])
+    await publish(db, other, ["b"])
+    await release(db, series, [1])
+    public_id = await _id_of(db, "select public_id from shelf_group where id = :id", group)
+    found = await lines(db, shelf, Wanted(group=public_id, only_unread=True))
+    assert sorted(line.item_title or line.series_title or "" for line in found) == ["Item b", "One"]
+
+
+async def test_i8_another_shelfs_feed_or_group_is_not_found(db):
+    shelf, feed = await a_shelf_with_days(db, 1)
+    stranger = await a_reader(db)
+    public_id = await _id_of(db, "select public_id from subscription where feed_id = :id", feed)
+    group = await _id_of(db, "select public_id from shelf_group where shelf_id = :id", shelf)
+    for wanted in (Wanted(feed=public_id), Wanted(group=group)):
+        assert await lines(db, shelf, wanted)
+        with pytest.raises(NotFound):
+            await lines(db, stranger, wanted)
+
+
+async def _id_of(db: Database, sql: str, row_id: int) -> PublicId:
+    from tsuzuki.db.queries import parse_queries
+
+    query = parse_queries("tests", f"-- name: find\n{sql};").find
+    return await db.read(lambda tx: tx.one(PublicId, query, id=row_id))
+
+
+# -- neighbours
+
+
+async def test_neighbours_of_an_unread_list_are_those_that_were_unread_when_it_was_made(db):
+    shelf, _ = await a_shelf_with_days(db, 5)
+    found = await lines(db, shelf)
+    newest, second, middle, fourth, oldest = found
+    await mark(db, shelf, [fourth.id], now=Millis(NOON - MINUTE))  # read long before
+    await mark(db, shelf, [second.id, middle.id], now=NOON)
+    timeline = Timeline(db)
+    plain = await timeline.neighbours(shelf, UNREAD, middle.place)
+    assert (plain.newer, plain.older) == (await _line(db, shelf, newest.id), await _line(db, shelf, oldest.id))
+    since = await timeline.neighbours(shelf, Wanted(only_unread=True, read_since=NOON), middle.place)
+    assert since.newer is not None
+    assert since.older is not None
+    assert (since.newer.id, since.older.id) == (second.id, oldest.id)
+    ends = await timeline.neighbours(shelf, ALL, newest.place)
+    assert (ends.newer, ends.older and ends.older.id) == (None, second.id)
+
+
+async def _line(db: Database, shelf: ShelfId, entry_id: EntryId) -> Line:
+    return next(line for line in await lines(db, shelf) if line.id == entry_id)
+
+
+# -- marking and saving
+
+
+async def test_a_mass_mark_is_about_what_could_be_seen_and_not_about_what_came_later(db):
+    shelf, feed = await a_shelf_with_days(db, 3)
+    timeline = Timeline(db)
+    newest = await timeline.newest_id(shelf)
+    await publish(db, feed, ["later"], now=Millis(NOON - MINUTE))
+    assert len(await timeline.unread_ids(shelf, ALL, newest)) == 3
+    assert len(await timeline.unread_ids(shelf, ALL, await timeline.newest_id(shelf))) == 4
+    assert await timeline.newest_id(await a_reader(db)) == 0
+
+
+async def test_states_are_told_of_ones_own_entries_only(db):
+    shelf, _ = await a_shelf_with_days(db, 2)
+    stranger, _ = await a_shelf_with_days(db, 1)
+    ids = [line.id for line in (*await lines(db, shelf), *await lines(db, stranger))]
+    await mark(db, shelf, ids[:1])
+    states = await Timeline(db).states(shelf, ids)
+    assert sorted((state.id, state.unread) for state in states) == sorted([(ids[0], False), (ids[1], True)])
+
+
+async def test_the_entry_of_a_chapter_is_saved_and_let_go(db):
+    series = await stored_series(db)
+    shelf = await a_reader(db, series=[series])
+    await release(db, series, [1, 2])
+    first = (await lines(db, shelf))[0].id
+    timeline = Timeline(db)
+    await timeline.save_chapter(shelf, first, saved=True)
+    assert [line.id for line in await lines(db, shelf, Wanted(only_saved=True))] == [first]
+    await timeline.save_chapter(shelf, first, saved=False)
+    assert await lines(db, shelf, Wanted(only_saved=True)) == []
+    stranger = await a_reader(db)
+    with pytest.raises(NotFound):
+        await timeline.save_chapter(stranger, first, saved=True)
+
+
+async def test_a_place_beyond_the_end_is_an_empty_page(db):
+    shelf, _ = await a_shelf_with_days(db, 2)
+    part = await Timeline(db).page(shelf, ALL, after=Cursor(Millis(0), 0), most=5)
+    assert (part.lines, part.next) == ([], None)
