@@ -16,7 +16,7 @@ from tsuzuki.model.errors import (
     Unavailable,
 )
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
-from tsuzuki.queue.errors import Fatal, LeaseLost, NotRetryable, Retryable, Undecodable
+from tsuzuki.queue.errors import Fatal, LeaseLost, NotRetryable, Postponed, Retryable, Undecodable
 from tsuzuki.queue.policy import (
     CRAWL,
     INGEST,
@@ -87,6 +87,7 @@ def test_what_may_work_later_is_tried_again(error):
 
 def test_our_own_database_not_answering_does_not_count_against_a_task():
     assert judge(Unavailable("gone"), 99, INGEST) == "postpone"
+    assert judge(Postponed("paused"), 99, INGEST) == "postpone"
 
 
 def test_a_fatal_error_stops_the_worker_and_a_lost_lease_is_left_alone():

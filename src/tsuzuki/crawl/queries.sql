@@ -52,13 +52,18 @@ left join user_account on user_account.id = crawl_job.triggered_by
   and (cast(:since as bigint) is null or crawl_job.scheduled_at > cast(:since as bigint))
 
 -- name: list_jobs
+-- R57: descending. By crawl_job_order: a day of scheduled polls is not sorted for a page of fifty.
+{job}
+where {job_filter}
+order by crawl_job.scheduled_at desc, crawl_job.id desc
+limit :most offset :skip;
+
+-- name: list_jobs_otherwise
 -- R57: descending, nulls last.
 {job}
 where {job_filter}
 order by
-  case cast(:sort as text)
-    when 'finishedat' then crawl_job.finished_at when 'pagescount' then crawl_job.pages_count else crawl_job.scheduled_at
-  end desc nulls last,
+  case cast(:sort as text) when 'finishedat' then crawl_job.finished_at else crawl_job.pages_count end desc nulls last,
   crawl_job.id desc
 limit :most offset :skip;
 

@@ -124,8 +124,11 @@ async def list_jobs_tx(tx: Tx, wanted: JobFilter, part: Slice) -> tuple[list[Job
         "is_manual": wanted.is_manual,
         "since": wanted.since,
     }
-    rows = await tx.many(Job, q.list_jobs, **filters, sort=wanted.sort, most=part.most, skip=part.skip)
-    return rows, await tx.one(int, q.count_jobs, **filters)
+    total = await tx.one(int, q.count_jobs, **filters)
+    if wanted.sort == "scheduledat":
+        return await tx.many(Job, q.list_jobs, **filters, most=part.most, skip=part.skip), total
+    rows = await tx.many(Job, q.list_jobs_otherwise, **filters, sort=wanted.sort, most=part.most, skip=part.skip)
+    return rows, total
 
 
 async def find_job_tx(tx: Tx, public_id: PublicId) -> Job | None:
