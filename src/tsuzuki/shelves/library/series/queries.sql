@@ -15,29 +15,31 @@ left join watch on watch.series_source_id = series_source.id
 where series_source.series_id = :series_id
 order by series_source.id;
 
--- name: chapters
--- Newest first (R11): by number; those without one come after, by when they came.
+-- fragment: chapter
 select chapter.id, chapter.number, chapter.volume, chapter.title, chapter.published_at, chapter.first_seen_at,
   coalesce(progress.is_read, false) as is_read, coalesce(progress.is_bookmarked, false) as is_bookmarked,
   coalesce(progress.page, 0) as page, coalesce(progress.furthest_page, 0) as furthest_page, progress.device,
   progress.paged_at, coalesce(entry.unread, false) as is_new
+
+-- fragment: reading
+left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
+left join entry on entry.shelf_id = :shelf_id and entry.chapter_id = chapter.id
+
+-- name: chapters
+-- Newest first (R11): by number; those without one come after, by when they came.
+{chapter}
 from (
   select id, number, number_sort, volume, title, published_at, first_seen_at from chapter where series_id = :series_id
   order by number_sort desc nulls last, coalesce(published_at, first_seen_at) desc, id desc
   limit :most offset :skip
 ) as chapter
-left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
-left join entry on entry.shelf_id = :shelf_id and entry.chapter_id = chapter.id
+{reading}
 order by chapter.number_sort desc nulls last, coalesce(chapter.published_at, chapter.first_seen_at) desc, chapter.id desc;
 
 -- name: find_chapter
-select chapter.id, chapter.number, chapter.volume, chapter.title, chapter.published_at, chapter.first_seen_at,
-  coalesce(progress.is_read, false) as is_read, coalesce(progress.is_bookmarked, false) as is_bookmarked,
-  coalesce(progress.page, 0) as page, coalesce(progress.furthest_page, 0) as furthest_page, progress.device,
-  progress.paged_at, coalesce(entry.unread, false) as is_new
+{chapter}
 from chapter
-left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
-left join entry on entry.shelf_id = :shelf_id and entry.chapter_id = chapter.id
+{reading}
 where chapter.id = :id and chapter.series_id = :series_id;
 
 -- name: releases
