@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections import Counter
 from collections.abc import AsyncIterator
 
@@ -128,6 +129,15 @@ async def test_fifty_failures_at_once_count_fifty_and_disable_once(town: Town, a
     assert [(row["actor"], row["after"]["isenabled"]) for row in rows] == [("system", False)]
     enabled = await admin.ask("PATCH", f"{SOURCES}/{source}", {"isenabled": True})
     assert enabled.json()["data"]["consecutivefails"] == 0
+
+
+async def test_a_reason_is_kept_without_its_secrets(town: Town, caller, source):
+    """R47."""
+    job = await town.crawling.jobs.trigger(caller, Wish(source))
+    await end(town, *(await claimed(db_of(town), town.time())), "https://me:hunter2@example.org/?token=abc is down.")
+    said = (await town.crawling.jobs.get(job.public_id)).last_error or ""
+    assert said.endswith("is down.")
+    assert not {"hunter2", "abc"} & set(re.findall(r"\w+", said))
 
 
 async def test_those_who_run_the_server_are_told_once_that_a_source_was_disabled(town: Town, admin, caller, source):

@@ -109,8 +109,9 @@ class Crawler:
         if source is None or not source.is_enabled:
             raise TsuzukiError(_DISABLED)
         if job.kind == "targeted":
-            comic = "that is gone" if job.comic_id is None else show_id(job.comic_id)
-            journal.say("info", f"Starting targeted crawl for comic {comic}", comicid=comic, sourceid=source.id)
+            comic = None if job.comic_id is None else show_id(job.comic_id)
+            which = comic or "that is gone"
+            journal.say("info", f"Starting targeted crawl for comic {which}", comicid=comic, sourceid=source.id)
             await self._ways.targeted.run(job, journal)
         else:
             journal.say(

@@ -26,6 +26,7 @@ from tsuzuki.crawl.rows import (
 )
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, SeriesId, SourceId, UserId, uuid7
+from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.queue.policy import storable
 
@@ -97,7 +98,7 @@ async def add_polled_job_tx(
     tx: Tx, job: PolledJob, lines: Sequence[LogLine], *, now: Millis, dice: Callable[[int], bytes]
 ) -> None:
     """A job that is over, with its log. It was never active, so none is in its way (R43)."""
-    values = msgspec.structs.asdict(job) | {"last_error": job.last_error and storable(job.last_error)}
+    values = msgspec.structs.asdict(job) | {"last_error": _in_words(job.last_error)}
     job_id = await tx.one(JobId, q.add_polled_job, **values, lines=len(lines), now=now)
     if lines:
         await _add_log_tx(tx, job_id, lines, first=0, at=now, dice=dice)
@@ -151,9 +152,14 @@ async def move_job_tx(
 
 async def end_job_tx(tx: Tx, job: BegunJob, status: Status, *, last_error: str | None, now: Millis) -> bool:
     """End a running job; False when it is over already, or no longer ours (R45)."""
-    error = None if last_error is None else storable(last_error)
+    error = _in_words(last_error)
     touched = await tx.run(q.end_job, id=job.id, lease_token=job.lease_token, status=status, last_error=error, now=now)
     return bool(touched)
+
+
+def _in_words(error: str | None) -> str | None:
+    """A reason as it is kept: without secrets (R47)."""
+    return None if error is None else storable(mask_text(error))
 
 
 async def cancel_job_tx(tx: Tx, public_id: PublicId, now: Millis) -> EndedJob | None:
