@@ -200,7 +200,11 @@ async def test_every_query_of_a_list_is_cached_by_itself(tmp_path, database_url)
             == [manga["title"] for manga in turned["data"]]
         )
         assert turned["meta"]["from_cache"] is True
-        assert len(sample.asked) == asked + 2
+        long = [{"name": "Author", "state": "日" * 400}]
+        assert (await got(reader, f"/sources/{site}/search?q={quote('本' * 200)}&filters={as_query(long)}"))[
+            "data"
+        ] == []
+        assert len(sample.asked) == asked + 3
         assert (await counted(town))["series"] == 35
 
 
@@ -280,6 +284,9 @@ async def test_what_cannot_be_is_refused_with_a_sentence(tmp_path, database_url)
         assert await refused(f"/sources/{site}/popular?q=x") == (400, "q is not known here.")
         assert await refused(f"/sources/{site}/search?q={'x' * 201}") == (400, "q must have at most 200 characters.")
         assert (await refused(f"/sources/{site}/search?filters=Status"))[1].startswith("filters must be a JSON list")
+        assert (await refused(f"/sources/{site}/search?q=%00"))[0] == 400
+        nul = as_query([{"name": "Author", "state": "\x00"}])
+        assert (await refused(f"/sources/{site}/search?filters={nul}"))[0] == 400
         unknown = as_query([{"name": "Colour", "state": 1}])
         assert await refused(f"/sources/{site}/search?filters={unknown}") == (
             400,

@@ -61,6 +61,9 @@ def test_r60_questions_that_mean_the_same_have_the_same_key():
     one, two = FilterValue("A", 1), FilterValue("B", state=True, group="G")
     assert filters_key((one, two)) == filters_key((two, one)) != filters_key((one,))
     assert filters_key(()) == ""
+    many = tuple(FilterValue(f"Genre {number}", 1) for number in range(500))
+    assert filters_key(many) == filters_key(many[::-1]) != filters_key(many[1:])
+    assert len(filters_key(many)) < 100
     assert plain_query("  a \t b ") == "a b"
 
 

@@ -17,6 +17,7 @@ from tsuzuki.api.catalogue_views import (
     manga_view,
     source_view,
 )
+from tsuzuki.api.checking import refuse_nul
 from tsuzuki.api.crawler_sources import Number
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
@@ -144,6 +145,8 @@ def filter_values(text: str) -> tuple[FilterValue, ...]:
         values: tuple[FilterValue, ...] = msgspec.json.decode(text, type=_Values)
     except msgspec.MsgspecError as error:
         raise _misread(f"{_FILTERS}: {error}.") from error
+    for problem in refuse_nul(msgspec.to_builtins(list(values)), "filters"):
+        raise _misread(problem.message)
     if len({(value.group, value.name) for value in values}) < len(values):
         raise _misread("filters must set each filter once.")
     return values

@@ -31,7 +31,7 @@ from tsuzuki.sources.store import add_series_source_tx, add_series_tx
 LONGEST_KEY = 1000
 LONGEST_URL = 2048
 LONGEST_TITLE = 512
-"""As the contract has them; what is longer is no title, and no address that anybody could call."""
+"""Bytes, and letters of a title. What is longer is no title, no address that anybody could call, and fits no index."""
 
 
 class Shelver:
@@ -79,7 +79,7 @@ def storable(found: SeriesPage) -> SeriesPage:
 def _storable(found: SeriesPage) -> Iterator[FoundSeries]:
     for each in found.series:
         key, url = valid_text(each.key), valid_text(each.url)
-        if key and url and len(key) <= LONGEST_KEY and len(url) <= LONGEST_URL:
+        if key and url and len(key.encode()) <= LONGEST_KEY and len(url.encode()) <= LONGEST_URL:
             cover = None if each.cover_url is None else valid_text(each.cover_url)
             title = valid_text(each.title)[:LONGEST_TITLE] or key[:LONGEST_TITLE]
             yield msgspec.structs.replace(each, key=key, url=url, title=title, cover_url=cover)

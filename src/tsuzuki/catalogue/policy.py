@@ -1,5 +1,6 @@
 """What is fresh, what is whole, and which questions are the same. Pure."""
 
+import hashlib
 from collections.abc import Sequence
 
 import msgspec
@@ -7,6 +8,9 @@ import msgspec
 from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.times import Millis
+
+LONGEST_FILTERS = 1000
+"""Bytes that are kept as they are: an index of PostgreSQL takes 2,700 for a whole key."""
 
 
 def is_fresh(fetched_at: Millis | None, ttl: Millis | None, now: Millis) -> bool:
@@ -40,4 +44,5 @@ def filters_key(values: Sequence[FilterValue]) -> str:
     if not values:
         return ""
     in_order = sorted(values, key=lambda value: (value.group or "", value.name))
-    return msgspec.json.encode(in_order).decode()
+    text = msgspec.json.encode(in_order)
+    return text.decode() if len(text) <= LONGEST_FILTERS else f"sha256:{hashlib.sha256(text).hexdigest()}"
