@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
@@ -15,6 +16,7 @@ from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.api.items import NumberText, number_in_path
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, Listing, Time, shown
+from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import from_datetime, iso
@@ -78,13 +80,13 @@ class NoteBody(Body, frozen=True, kw_only=True):
 
 
 async def list_bookmarks(
-    query: BookmarkQuery, caller: Caller, oneself: Oneself, bookmarks: Bookmarks
+    *, query: BookmarkQuery, caller: Caller, oneself: Oneself, bookmarks: Bookmarks, pictures: ArticleImages
 ) -> Listing[BookmarkView, CursorMeta]:
     """Newest first."""
     shelf = await query.pick(caller, oneself)
     feed, group = id_in_field(query.feed_id, "feed_id"), id_in_field(query.group_id, "group_id")
     page = await bookmarks.list(shelf.id, feed=feed, group=group, after=query.after, most=query.limit)
-    return listing(page, bookmark_view)
+    return listing(page, lambda bookmark: _for(shelf, bookmark_view(bookmark), pictures))
 
 
 async def create_bookmark(
@@ -106,11 +108,18 @@ async def create_bookmark(
 
 
 async def show_bookmark(
-    *, bookmark_id: IdText, query: ShelfQuery, caller: Caller, oneself: Oneself, bookmarks: Bookmarks
+    *,
+    bookmark_id: IdText,
+    query: ShelfQuery,
+    caller: Caller,
+    oneself: Oneself,
+    bookmarks: Bookmarks,
+    pictures: ArticleImages,
 ) -> BookmarkView:
     """One bookmark."""
     shelf = await query.pick(caller, oneself)
-    return bookmark_view(await bookmarks.get(shelf.id, id_in_path(bookmark_id, "bookmark")))
+    bookmark = await bookmarks.get(shelf.id, id_in_path(bookmark_id, "bookmark"))
+    return _for(shelf, bookmark_view(bookmark), pictures)
 
 
 async def change_bookmark(
@@ -143,6 +152,11 @@ def bookmark_view(bookmark: Bookmark) -> BookmarkView:
         note=bookmark.note,
         created_at=iso(bookmark.created_at),
     )
+
+
+def _for(shelf: Shelf, view: BookmarkView, pictures: ArticleImages) -> BookmarkView:
+    """With its images by way of this server, where the shelf wants that."""
+    return msgspec.structs.replace(view, content=pictures.shown_in(view.content)) if shelf.proxy_images else view
 
 
 _read = declaring("bookmarks", Access.READ)

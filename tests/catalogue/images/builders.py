@@ -15,7 +15,7 @@ from PIL import Image as Picture
 
 from tests.api.people import Town, Visitor
 from tests.builders import NOON, a_new_chapter, a_new_release, stored_series, stored_series_source
-from tests.crawl.builders import SITE, Site, a_crawling_town
+from tests.crawl.builders import DEFINITION, SITE, Site, a_crawling_town
 from tests.net.builders import a_server, answer
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.catalogue.images.housekeeping import Room
@@ -47,10 +47,9 @@ select count(*) from image;
 select hash from image order by id;
 -- name: failures
 select failures from image_of where subject = :subject and thumbnail = 0;
--- name: retry_at
-select retry_at from image_of where subject = :subject and thumbnail = 0;
 -- name: stored_addresses
-select image_url from page where image_url is not null;
+select address from image_of where address is not null
+union all select image_url from page where image_url is not null;
 -- name: open_tasks
 select count(*) from task where queue = :queue and status in ('queued', 'running');
 -- name: set_used
@@ -224,12 +223,17 @@ class Gallery(msgspec.Struct, frozen=True):
 
 @asynccontextmanager
 async def a_gallery(folder: Path, database_url: str, **over: Any) -> AsyncIterator[Gallery]:
-    """All of it, running; `pages` is how many the chapter has, `is_listed` whether its page list is known already."""
+    """All of it, running; `pages` is how many the chapter has, `is_listed` whether its page list is known already,
+    `definition` what the site's adds to that of any site.
+    """
     site = PictureSite()
     site.pages, is_listed = over.pop("pages", 3), over.pop("is_listed", True)
+    more = over.pop("definition", "")
     async with a_server(site.handle) as server:
         site.server = server
-        async with a_crawling_town(folder, database_url, site, **over) as town:
+        (folder / "sources").mkdir()
+        (folder / "sources" / "site.yaml").write_text(DEFINITION.format(url=site.url) + more, "utf-8")
+        async with a_crawling_town(folder, database_url, **over) as town:
             yield await _filled(town, site, is_listed=is_listed)
 
 

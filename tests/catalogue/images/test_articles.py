@@ -90,6 +90,10 @@ async def test_a_shelf_that_wants_it_sees_articles_images_through_us(tmp_path, d
         assert (shown.status, shown.body) == (200, site.pictures["/in/a.png"])
         small = await reader.get(one["image_url"].removeprefix("/api/v1") + "?width=160")
         assert small.headers["content-type"] == "image/webp"
+        await reader.post("/bookmarks", {"item_id": one["id"]})
+        [bookmark] = (await reader.get("/bookmarks")).json()["data"]
+        again = (await reader.get(f"/bookmarks/{bookmark['id']}")).json()["data"]
+        assert again["content"] == bookmark["content"] == one["content"]
         bad = town.pictures.articles.url(f"{site.url}/in/b.png").removeprefix("/api/v1")
         assert bad in one["content"]
         refused = await reader.get(bad)

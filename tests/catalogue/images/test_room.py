@@ -4,15 +4,31 @@ import os
 
 import pytest
 
-from tests.builders import NOON, a_hash, stored_series, stored_series_source, stored_source
+from tests.builders import (
+    NOON,
+    a_hash,
+    a_new_chapter,
+    a_new_release,
+    stored_series,
+    stored_series_source,
+    stored_source,
+)
 from tests.catalogue.images.builders import q
 from tsuzuki.catalogue.images.files import ImageFiles
 from tsuzuki.catalogue.images.housekeeping import Room
 from tsuzuki.catalogue.images.policy import FORGET_FAILURES_AFTER, retry_delay
-from tsuzuki.catalogue.images.rows import Image, NewImage, at_address, cover_of
-from tsuzuki.catalogue.images.store import find_known_tx, save_failure_tx, save_image_tx, secret_tx
-from tsuzuki.db import Database
+from tsuzuki.catalogue.images.rows import Image, NewImage, at_address, cover_of, page_of
+from tsuzuki.catalogue.images.store import (
+    find_known_tx,
+    known_positions_tx,
+    save_failure_tx,
+    save_image_tx,
+    secret_tx,
+)
+from tsuzuki.db import Database, Tx
+from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.errors import NotAnImage, RefusedAddress
+from tsuzuki.model.ids import ReleaseId
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
 
 SIZE = 1000
@@ -115,6 +131,37 @@ async def test_failures_are_forgotten_after_a_month_and_never_hide_an_image(db, 
     known = await db.read(lambda tx: find_known_tx(tx, subject))
     assert known is not None
     assert known.image is not None
+
+
+async def test_who_adds_much_makes_room_without_waiting_for_the_chore(db, files):
+    for number in range(12):
+        await stored(db, files, number)
+    room = a_room(db, files)
+    room.stored(SIZE // 2)
+    assert len(await left(db)) == 12
+    room.stored(SIZE)
+    assert room._evicting is not None
+    await room._evicting
+    assert len(await left(db)) == 9
+
+
+async def test_pages_that_are_here_or_broken_need_not_be_fetched_ahead(db):
+    series = await stored_series(db)
+    manga = await stored_series_source(db, series, await stored_source(db))
+
+    async def add(tx: Tx) -> ReleaseId:
+        await upsert_chapters_tx(tx, series, [a_new_chapter(1)], NOON)
+        [release] = await upsert_releases_tx(tx, series, manga, [a_new_release(1)], now=NOON)
+        new = NewImage(a_hash("page"), "image/png", 1, 1, SIZE)
+        await save_image_tx(tx, page_of(release.id, 1), new, address=None, now=NOON)
+        for position, retry_at in ((2, NOON + 1), (3, NOON - 1)):
+            subject = page_of(release.id, position)
+            await save_failure_tx(tx, subject, error="x", failures=1, retry_at=Millis(retry_at), now=NOON)
+        return release.id
+
+    release = await db.with_tx(add)
+    assert await db.read(lambda tx: known_positions_tx(tx, release, range(1, 6), NOON)) == {1, 2}
+    assert await db.read(lambda tx: known_positions_tx(tx, release, [], NOON)) == set()
 
 
 async def test_two_processes_that_store_the_same_image_share_it(db, files):

@@ -164,6 +164,19 @@ async def test_an_address_that_is_refused_is_asked_for_anew_once(tmp_path, datab
 
 
 @on_sqlite
+async def test_addresses_that_expire_are_stored_nowhere(tmp_path, database_url):
+    """R66."""
+    definition = "\nimage_urls_expire: true\n"
+    async with a_gallery(tmp_path, database_url, is_listed=False, definition=definition) as gallery:
+        gallery.site.suffix = "?sig=1"
+        gallery.show(0, a_picture())
+        for _ in range(2):
+            assert (await gallery.reader.get(gallery.page(0))).status == 200
+        assert await gallery.db.read(lambda tx: tx.many(str, q.stored_addresses)) == []
+        assert gallery.site.asked_for("/0.png?sig=1") == 1
+
+
+@on_sqlite
 async def test_however_many_ask_the_source_is_called_once(tmp_path, database_url):
     """R65."""
     async with a_gallery(tmp_path, database_url) as gallery:
