@@ -14,7 +14,7 @@ from tsuzuki.billing.settlement.receiving import receive_payment_tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, Invalid, KeyReused, NotFound
 from tsuzuki.model.ids import TenantId
-from tsuzuki.model.times import HOUR, Millis
+from tsuzuki.model.times import DAY, HOUR, Millis
 
 q = parse_queries("tests", "-- name: attempts\nselect status from payment_attempt order by id;")
 
@@ -70,6 +70,20 @@ async def test_amounts_that_differ_are_credit(shop, tenant, invoice, cents, outc
     assert (await receive(shop, invoice, cents)).outcome == outcome
     assert (await shop.statement(tenant)).totals.credit == credit
     assert (await shop.invoices(tenant))[0].status == status
+
+
+async def test_parts_that_together_cover_an_invoice_pay_it_and_wake_what_slept(shop, tenant, invoice):
+    """REL-43: credit pays an open invoice as soon as there is enough of it."""
+    shop.time.pass_(8 * DAY)
+    await shop.billing.look_after()
+    assert (await shop.shelf(tenant)).status == "delinquent"
+    for cents, left in ((200, 200), (310, 10)):
+        receipt = await receive(shop, invoice, cents)
+        await shop.ground.publisher.publish(*receipt.activities)
+        assert (await shop.statement(tenant)).totals.credit == left
+    (paid, *_) = await shop.invoices(tenant)
+    assert (paid.status, paid.method) == ("paid", "credit")
+    assert (await shop.shelf(tenant)).status == "active"
 
 
 async def test_a_payment_after_the_invoice_was_voided_is_credit_and_the_invoice_stays_void(shop, tenant, invoice):

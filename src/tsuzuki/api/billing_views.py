@@ -43,6 +43,7 @@ class TotalsView(msgspec.Struct, frozen=True):
     charged_cents: int
     invoiced_cents: int
     paid_cents: int
+    settled_cents: int
     written_off_cents: int
     open_cents: int
     unbilled_cents: int

@@ -190,10 +190,10 @@ async def lines_tx(tx: Tx, tenant_id: TenantId) -> list[Line]:
     moved += [
         Line(credit.created_at, "credit", credit.reason, -credit.amount_cents)
         for credit in await list_credits_for_tenant_tx(tx, tenant_id)
-        if credit.kind != "applied"  # that moves within the account
+        if credit.kind not in {"applied", "settled"}  # those move within the account
     ]
     for invoice in (await list_invoices_for_tenant_tx(tx, tenant_id, EVERYTHING))[0]:
-        if invoice.paid_at is not None:
+        if invoice.paid_at is not None and invoice.method != "credit":
             says = f"Invoice {invoice.number} paid ({invoice.method})"
             moved.append(Line(invoice.paid_at, "payment", says, -invoice.amount_cents))
         elif invoice.voided_at is not None:

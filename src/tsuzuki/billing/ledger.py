@@ -24,11 +24,14 @@ from tsuzuki.billing.store import (
     attach_items_tx,
     credit_left_tx,
     get_account_tx,
+    get_invoice_tx,
     insert_credit_tx,
     insert_invoice_tx,
     insert_item_tx,
+    list_open_invoices_tx,
     list_tenants_to_look_at_tx,
     list_unbilled_invoice_items_tx,
+    mark_invoice_paid_tx,
     rented_shelves_tx,
 )
 from tsuzuki.db import Tx
@@ -52,6 +55,7 @@ class Ledger:
         """Bill all that is not billed; the invoice that came of it, None when nothing is to be paid."""
         await self.renew(tenant_id)
         await self.bill(tenant_id)
+        await self.settle_from_credit(tenant_id)
         return await self.create_invoice(tenant_id)
 
     async def bill(self, tenant_id: TenantId) -> int:
@@ -75,6 +79,12 @@ class Ledger:
         ):
             periods += 1
         return periods
+
+    async def settle_from_credit(self, tenant_id: TenantId) -> int:
+        """Pay open invoices that the tenant's credit covers, the oldest first; how many."""
+        done = await self._ground.db.with_tx(lambda tx: settle_from_credit_tx(tx, tenant_id, self._ground.clock()))
+        await self._ground.publisher.publish(*done)
+        return len(done)
 
     async def create_invoice(self, tenant_id: TenantId) -> Invoice | None:
         """An invoice over what is not on one; None when that, less the credit, is not positive."""
@@ -138,6 +148,22 @@ async def insert_invoice_items_for_renewal_tx(tx: Tx, tenant_id: TenantId, now: 
         if state is not None and (item := _renewal(state, period)) is not None:
             items.append(await insert_item_tx(tx, item, now))
     return items
+
+
+async def settle_from_credit_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
+    """Credit that came after an invoice pays it as soon as there is enough: nobody is dunned for what we hold."""
+    await hold_account_tx(tx, tenant_id)
+    credit, done = await credit_left_tx(tx, tenant_id), []
+    for invoice in await list_open_invoices_tx(tx, tenant_id):
+        cents = invoice.amount_cents
+        if credit < cents or not await mark_invoice_paid_tx(tx, invoice.id, "credit", reference=None, now=now):
+            continue
+        reason = f"paid invoice {invoice.number}"
+        await insert_credit_tx(tx, tenant_id, -cents, "settled", reason=reason, invoice_id=invoice.id, now=now)
+        paid = await get_invoice_tx(tx, invoice.id)
+        done.append(await insert_tenant_activity_tx(tx, tenant_id, "invoice.paid", paid.snapshot(), now=now))
+        credit -= cents
+    return done
 
 
 async def create_invoice_tx(tx: Tx, ground: Ground, tenant_id: TenantId, *, now: Millis) -> Invoice | None:

@@ -9,10 +9,10 @@ from tsuzuki.model.ids import PublicId, ShelfId, TenantId, show_id
 from tsuzuki.model.times import Millis
 
 InvoiceId = NewType("InvoiceId", int)
-Method = Literal["manual", "stripe", "lightning"]
-CreditKind = Literal["granted", "payment", "applied", "returned"]
-"""`payment`: money that found nothing to pay (R87). `applied` is negative: an invoice used it up. `returned`: that
-invoice was voided."""
+Method = Literal["manual", "stripe", "lightning", "credit"]
+CreditKind = Literal["granted", "payment", "applied", "settled", "returned"]
+"""`payment`: money that found nothing to pay (R87). Negative: `applied` made an invoice smaller when it was made,
+`settled` paid one that was open. `returned`: the invoice that it was applied to was voided."""
 
 
 class Invoice(msgspec.Struct, frozen=True):
@@ -114,6 +114,9 @@ class Totals(msgspec.Struct, frozen=True):
     """All items."""
     invoiced: int
     paid: int
+    """By money that came for an invoice."""
+    settled: int
+    """By credit that came later."""
     written_off: int
     """R86: voided invoices."""
     open: int
@@ -122,12 +125,12 @@ class Totals(msgspec.Struct, frozen=True):
     credited: int
     """Credit that came in: granted, paid twice, returned."""
     applied: int
-    """Credit that invoices used up."""
+    """Credit that made invoices smaller."""
 
     @property
     def credit(self) -> int:
         """What is left of it."""
-        return self.credited - self.applied
+        return self.credited - self.applied - self.settled
 
     @property
     def balance(self) -> int:
@@ -139,6 +142,6 @@ class Totals(msgspec.Struct, frozen=True):
         """I10: every cent is accounted for, counted from either end."""
         return (
             self.charged == self.invoiced + self.applied + self.unbilled
-            and self.invoiced == self.paid + self.written_off + self.open
+            and self.invoiced == self.paid + self.settled + self.written_off + self.open
             and self.balance == self.open + self.unbilled - self.credit
         )

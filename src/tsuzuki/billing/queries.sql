@@ -124,7 +124,9 @@ select
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice_item where tenant_id = :tenant_id) as charged,
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice where tenant_id = :tenant_id) as invoiced,
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice
-   where tenant_id = :tenant_id and paid_at is not null) as paid,
+   where tenant_id = :tenant_id and paid_at is not null and method <> 'credit') as paid,
+  (select cast(coalesce(-sum(amount_cents), 0) as bigint) from credit
+   where tenant_id = :tenant_id and kind = 'settled') as settled,
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice
    where tenant_id = :tenant_id and voided_at is not null) as written_off,
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice
@@ -132,7 +134,7 @@ select
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice_item
    where tenant_id = :tenant_id and invoice_id is null) as unbilled,
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from credit
-   where tenant_id = :tenant_id and kind <> 'applied') as credited,
+   where tenant_id = :tenant_id and kind not in ('applied', 'settled')) as credited,
   (select cast(coalesce(-sum(amount_cents), 0) as bigint) from credit
    where tenant_id = :tenant_id and kind = 'applied') as applied;
 

@@ -881,7 +881,7 @@ create table invoice (
   currency text not null,
   period_start bigint not null,
   period_end bigint not null,
-  method text check (method in ('manual', 'stripe', 'lightning')),
+  method text check (method in ('manual', 'stripe', 'lightning', 'credit')),
   reference text,
   created_at bigint not null,
   notified_at bigint,
@@ -916,7 +916,7 @@ create table credit (
   tenant_id bigint not null references tenant (id) on delete restrict,
   invoice_id bigint references invoice (id) on delete restrict,
   amount_cents bigint not null,
-  kind text not null check (kind in ('granted', 'payment', 'applied', 'returned')),
+  kind text not null check (kind in ('granted', 'payment', 'applied', 'settled', 'returned')),
   reason text not null,
   created_at bigint not null
 );

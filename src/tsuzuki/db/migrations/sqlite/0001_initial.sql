@@ -855,7 +855,7 @@ create table invoice (
   currency text not null,
   period_start integer not null,
   period_end integer not null,
-  method text check (method in ('manual', 'stripe', 'lightning')),
+  method text check (method in ('manual', 'stripe', 'lightning', 'credit')),
   reference text,
   created_at integer not null,
   notified_at integer,
@@ -890,7 +890,7 @@ create table credit (
   tenant_id integer not null references tenant (id) on delete restrict,
   invoice_id integer references invoice (id) on delete restrict,
   amount_cents integer not null,
-  kind text not null check (kind in ('granted', 'payment', 'applied', 'returned')),
+  kind text not null check (kind in ('granted', 'payment', 'applied', 'settled', 'returned')),
   reason text not null,
   created_at integer not null
 ) strict;
