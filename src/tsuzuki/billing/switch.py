@@ -25,8 +25,9 @@ async def turn(ground: Ground, *, is_on: bool) -> bool:
         now = ground.clock()
         if not await turn_switch_tx(tx, is_on=is_on, now=now):
             return False, []
+        adopted = await _take_up_tx(tx, now) if is_on else []  # accounts are held before shelves, as everywhere
         await desync_shelves_tx(tx)
-        return True, await _take_up_tx(tx, now) if is_on else []
+        return True, adopted
 
     changed, adopted = await ground.db.with_tx(turn)
     await ground.publisher.publish(*adopted)
