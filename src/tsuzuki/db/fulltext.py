@@ -1,5 +1,6 @@
 """Tokens as each engine's index takes them, and searches as each engine's MATCH understands them."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
@@ -48,10 +49,11 @@ def _term(engine: Engine, term: Term) -> str:
 
 
 def _tsvector(title: Sequence[str], body: Sequence[str]) -> str:
-    places: dict[str, list[str]] = {}
-    for weight, start, words in (("A", 1, title), ("D", len(title) + GAP, body)):
-        for position, word in enumerate(words, start):
-            seen = places.setdefault(word, [])
-            if len(seen) < MOST_POSITIONS:
-                seen.append(f"{min(position, LAST_POSITION)}{weight}")
-    return " ".join(f"'{word}':{','.join(seen)}" for word, seen in places.items())
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for weight, start, words in (("A", 1, title), ("", len(title) + GAP, body)):  # without a weight it is a D
+        near = max(0, LAST_POSITION - start)
+        for position, word in enumerate(words[:near], start):
+            places[word].append(f"{position}{weight}")
+        for word in words[near:]:
+            places[word].append(f"{LAST_POSITION}{weight}")
+    return " ".join(f"'{word}':{','.join(seen[:MOST_POSITIONS])}" for word, seen in places.items())
