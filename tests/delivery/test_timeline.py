@@ -161,6 +161,7 @@ async def test_the_entry_of_a_chapter_is_saved_and_let_go(db):
     timeline = Timeline(db)
     await timeline.save_chapter(shelf, first, saved=True)
     assert [line.id for line in await lines(db, shelf, Wanted(only_saved=True))] == [first]
+    assert await timeline.unread_ids(shelf, Wanted(only_saved=True), await timeline.newest_id(shelf)) == [first]
     await timeline.save_chapter(shelf, first, saved=False)
     assert await lines(db, shelf, Wanted(only_saved=True)) == []
     stranger = await a_reader(db)

@@ -139,7 +139,7 @@ async def test_the_first_page_is_small_and_so_are_all_scripts_together(browser: 
             lambda event: sizes.update({urls.get(event["requestId"], "?"): int(event["encodedDataLength"])}),
         )
         await page.goto(theatre.town.client.base + "/", wait_until="load")
-        await page.wait_for_function("document.documentElement.classList.contains('scripted')")
+        await page.wait_for_selector("html.scripted")
     scripts = sum(size for url, size in sizes.items() if url.endswith(".js"))
     whole = sum(size for url, size in sizes.items() if "/events" not in url)
     assert 15_000 < scripts < 80_000, sizes

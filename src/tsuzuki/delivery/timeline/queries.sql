@@ -104,7 +104,8 @@ with near as (
 
 -- name: unread_ids
 -- What a reader saw, or could have seen: nothing that came in later is marked unseen.
-select id from {by_unread} where shelf_id = :shelf_id and unread and {is_wanted} and id <= :newest;
+select id from {by_unread}
+where shelf_id = :shelf_id and unread and (saved or not cast(:only_saved as boolean)) and {is_wanted} and id <= :newest;
 
 -- name: newest_id
 select coalesce(max(id), 0) from entry where shelf_id = :shelf_id;

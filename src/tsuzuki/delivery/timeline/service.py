@@ -55,7 +55,7 @@ class Timeline:
         """What a mass mark is about: the unread of a list, up to the newest entry when it was looked at."""
 
         async def collect(tx: Tx) -> list[EntryId]:
-            return await unread_ids_tx(tx, await where_tx(tx, shelf_id, wanted), newest)
+            return await unread_ids_tx(tx, await where_tx(tx, shelf_id, wanted), wanted, newest)
 
         return await self._db.read(collect)
 

@@ -80,9 +80,9 @@ async def lately_read_tx(tx: Tx, where: Where, *, since: Millis, at: Cursor) -> 
     return newer, await tx.many(Line, q.lately_read_older, **params)
 
 
-async def unread_ids_tx(tx: Tx, where: Where, newest: EntryId) -> list[EntryId]:
+async def unread_ids_tx(tx: Tx, where: Where, wanted: Wanted, newest: EntryId) -> list[EntryId]:
     """The unread entries of a list that came in no later than this one."""
-    return await tx.many(EntryId, q.unread_ids, **where, newest=newest)
+    return await tx.many(EntryId, q.unread_ids, **where, only_saved=wanted.only_saved, newest=newest)
 
 
 async def newest_id_tx(tx: Tx, shelf_id: ShelfId) -> EntryId:

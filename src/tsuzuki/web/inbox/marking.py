@@ -56,7 +56,7 @@ class Marking:
 
     async def mark_all(self, shelf_id: ShelfId, form: Form) -> Done:
         """All that is unread of the list that the form names, up to the newest entry when it was shown."""
-        view = read_view(QueryParams({name: form.one(name) for name in ("kind", "group", "feed", "series")}))
+        view = read_view(QueryParams({name: form.one(name) for name in ("kind", "show", "group", "feed", "series")}))
         newest = _numbers(form.several("newest"))
         if not newest:
             raise Invalid(say("trouble.form"))

@@ -27,6 +27,7 @@ export function startLive() {
   const live = document.getElementById("live");
   if (!live) return;
   on("counts", showCounts);
+  on("counts", () => { live.dataset.heard = ""; });
   for (const [kind, all] of Object.entries(listeners)) {
     live.addEventListener(kind, (event) => {
       const data = JSON.parse(event.detail.data);
