@@ -78,8 +78,11 @@ async def test_a_kept_chapter_outlives_cache_and_source(tmp_path, database_url):
             shown = await reader.get(address.removeprefix("/api/v1"))
             assert (shown.status, shown.body) == (200, picture)
 
+        small = await reader.get(gallery.page(0) + "?width=160")
+        assert (small.status, small.headers["content-type"]) == (200, "image/webp")
         stranger = await town.signed_in(await town.add(tenant_id=town.other_tenant))
         assert (await stranger.get(gallery.page(0))).status == 404
+        assert (await stranger.get(gallery.page(0) + "?width=160")).status == 404
         assert (await stranger.get(gallery.download)).status == 404
         assert (await stranger.ask("DELETE", gallery.download)).status == 404
         assert (await reader.ask("DELETE", gallery.download)).status == 204

@@ -5,6 +5,7 @@ Each page is a transaction of its own, so that whoever takes the task after a cr
 
 from collections.abc import Callable
 
+from tsuzuki.catalogue.calling import NotCalled
 from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.catalogue.images.policy import LONGEST_ERROR
 from tsuzuki.catalogue.images.rows import Copy, CopyStatus, page_of
@@ -53,6 +54,9 @@ class Copier:
         except _NotWanted:
             await self._skip(task)
             return
+        except NotCalled as error:
+            await self._say(copy, "queued", error)
+            raise
         except (LeaseLost, Unavailable):
             raise
         except TsuzukiError as error:
@@ -104,7 +108,9 @@ class Copier:
     async def _failed(self, task: Task[CopyTask], copy: Copy, error: TsuzukiError) -> TsuzukiError:
         """Say it on the copy. While there are tries left it is only waiting."""
         is_over = is_hopeless(error) or task.attempt >= COPIES.settings.attempts
-        status: CopyStatus = "failed" if is_over else "queued"
+        await self._say(copy, "failed" if is_over else "queued", error)
+        return error
+
+    async def _say(self, copy: Copy, status: CopyStatus, error: TsuzukiError) -> None:
         said = storable(str(error))[:LONGEST_ERROR]
         await self._db.with_tx(lambda tx: set_copy_tx(tx, copy.id, status, error=said, now=self._clock()))
-        return error

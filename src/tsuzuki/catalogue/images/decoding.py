@@ -88,6 +88,8 @@ def _opened(path: str) -> Iterator[Image.Image]:
             yield image
     except (SourceError, MemoryError):
         raise
+    except FileNotFoundError:
+        raise NotAnImage("The image is not here any more.") from None
     except UnidentifiedImageError:
         raise NotAnImage("This is not an image that we can read.") from None
     except Exception as error:  # a decoder raises anything at all over a hostile file

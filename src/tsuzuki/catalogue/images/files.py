@@ -15,6 +15,7 @@ from typing import Self
 
 _DRAFTS, _TRASH = "drafts", "trash"
 _NAME_LENGTH = 64
+_NO_WAITING: int | None = getattr(os, "RWF_NOWAIT", None)  # Linux has it
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
@@ -46,13 +47,15 @@ class ImageFiles:
 
     def read_at_once(self, digest: bytes, size: int) -> bytes | None:
         """The whole file, if that takes no waiting for the disk: this one may be called on the event loop."""
+        if _NO_WAITING is None:
+            return None
         try:
             descriptor = os.open(self.path_of(digest), os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return None
         try:
             data = bytearray(size + 1)
-            read = os.preadv(descriptor, [data], 0, os.RWF_NOWAIT)
+            read = os.preadv(descriptor, [data], 0, _NO_WAITING)
         except OSError:  # not in memory, or a file system that cannot tell
             return None
         finally:

@@ -24,7 +24,7 @@ from tsuzuki.catalogue.images.store import (
     unreferenced_images_tx,
 )
 from tsuzuki.db import Database, Tx
-from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.ids import ReleaseId
 from tsuzuki.model.times import SECOND, Millis
 
@@ -106,7 +106,10 @@ class Room:
     async def _evict_aside(self) -> None:
         try:
             await self.evict()
-        except (Unavailable, OSError) as error:
+        except (
+            TsuzukiError,
+            OSError,
+        ) as error:  # somebody began to keep one of them, or the disk fails: the chore comes
             _log.warning("images_not_evicted", reason=str(error))
 
     async def _forget(self, images: Iterable[Evictable]) -> int:

@@ -33,7 +33,6 @@ SMALL = 1024 * 1024
 """Bytes up to which an image is read at once."""
 AT_ONCE = 256 * 1024
 """Bytes up to which it is tried without a thread: most are in memory, and a thread costs more than reading them."""
-_ROUNDS = 3
 
 _log = structlog.stdlib.get_logger("tsuzuki.images")
 
@@ -81,15 +80,16 @@ class Images:
         self._clock = clock
         self._stored = stored
         self._flights: dict[str, _Flight] = {}
+        self._flying: set[asyncio.Task[None]] = set()
         self._shrinking = Flights()
 
     async def close(self) -> None:
         """End every download; those who wait are told so."""
         await self._shrinking.close()
-        flying = list(self._flights.values())
-        for flight in flying:
-            flight.task.cancel()
-        await asyncio.gather(*(flight.task for flight in flying), return_exceptions=True)
+        flying = list(self._flying)
+        for task in flying:
+            task.cancel()
+        await asyncio.gather(*flying, return_exceptions=True)
 
     async def quiet(self) -> None:
         """Return when no reader waits for an image."""
@@ -129,23 +129,20 @@ class Images:
             if shown is None:
                 raise
             return shown
-        shown = await self._shown(image)
-        if shown is None:
-            raise Unavailable("The image was evicted as soon as it came; the cache is too small.")
-        return shown
+        return await self._shown_now(image)
 
     async def show_small(
         self, subject: Subject, width: int, *, address: str = "", tenant_id: TenantId | None = None
     ) -> Shown:
         """The image as WebP, at most this wide; made when somebody asks for it first."""
         small = subject.at(width)
-        for _ in range(_ROUNDS):
-            known = await self._db.read(lambda tx: find_known_tx(tx, small))
-            shown = await self._shown(None if known is None else known.image)
-            if shown is not None:
-                return shown
-            await self._shrinking.join((small.key, width), lambda: self._shrink(small, address, tenant_id))
-        raise Unavailable("The images are evicted as fast as they are made; the cache is too small.")
+        known = await self._db.read(lambda tx: find_known_tx(tx, small))
+        shown = await self._shown(None if known is None else known.image)
+        if shown is not None:
+            return shown
+        key = (small.key, width, tenant_id)
+        made = await self._shrinking.join(key, lambda: self._shrink(small, address, tenant_id))
+        return await self._shown_now(made)
 
     async def ensure(
         self, subject: Subject, *, address: str = "", tenant_id: TenantId | None = None, is_ahead: bool = False
@@ -170,7 +167,8 @@ class Images:
             return await asyncio.shield(arrival.image)
         except asyncio.CancelledError:
             flight = self._flights.get(subject.key)
-            if flight is not None and flight.is_ahead:
+            if flight is not None and flight.arrival is arrival and flight.is_ahead:
+                self._land(subject.key, flight)  # whoever comes now begins anew
                 flight.task.cancel()
             raise
 
@@ -189,6 +187,13 @@ class Images:
             return None
         await self._touch(image)
         return Shown(image, body)
+
+    async def _shown_now(self, image: Image) -> Shown:
+        """The same of one that has just come."""
+        shown = await self._shown(image)
+        if shown is None:
+            raise Unavailable("The image was evicted as soon as it came; the cache is too small.")
+        return shown
 
     async def _here(self, image: Image | None) -> Image | None:
         """The image, if its file is here."""
@@ -230,9 +235,15 @@ class Images:
             return flight.arrival
         arrival = Arrival()
         task = asyncio.create_task(self._fly(subject, address, arrival, failures=failures))
-        self._flights[subject.key] = _Flight(arrival, task, is_ahead)
-        task.add_done_callback(lambda _: self._flights.pop(subject.key))
+        self._flights[subject.key] = flight = _Flight(arrival, task, is_ahead)
+        self._flying.add(task)
+        task.add_done_callback(self._flying.discard)
+        task.add_done_callback(lambda _: self._land(subject.key, flight))
         return arrival
+
+    def _land(self, key: str, flight: _Flight) -> None:
+        if self._flights.get(key) is flight:
+            del self._flights[key]
 
     async def _fly(self, subject: Subject, address: str, arrival: Arrival, *, failures: int) -> None:
         """Bring the image, or say to everyone who waits why not."""
@@ -302,14 +313,14 @@ class Images:
         with suppress(Unavailable):
             await self._db.with_tx(save)
 
-    async def _shrink(self, small: Subject, address: str, tenant_id: TenantId | None) -> None:
+    async def _shrink(self, small: Subject, address: str, tenant_id: TenantId | None) -> Image:
         whole = await self.ensure(small.whole, address=address, tenant_id=tenant_id)
         path = str(self._files.path_of(whole.hash))
         made: Small = await self._pool.run(shrink, (path, small.thumbnail))
         with await asyncio.to_thread(self._files.draft) as draft:
             await asyncio.to_thread(draft.write, made.data)
             new = await self._kept(draft, Seen("image/webp", made.width, made.height))
-            await self._save(small, new, None)
+            return await self._save(small, new, None)
 
 
 def _is_ours(error: SourceError) -> bool:
