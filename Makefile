@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 
-.PHONY: help run test test-fast check fix bench soak lock schema settings clean
+.PHONY: help run test test-fast check fix bench soak screenshots lock schema settings clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,6 +43,11 @@ bench: ## Every benchmark, one after the other
 soak: ## The long tests with their full counts
 	@tools/venv dev
 	$(BIN)/pytest --soak -m soak --timeout=3600
+
+screenshots: ## Every page in both themes and two widths, into screenshots/
+	@tools/venv dev
+	@tools/chromium
+	$(BIN)/python tools/screenshots.py
 
 lock: ## Compile the hashed locks anew from pyproject.toml
 	@tools/venv dev

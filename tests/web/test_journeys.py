@@ -15,6 +15,7 @@ from tests.polling.builders import a_publisher
 from tests.web.browsing import PHONE, browsing
 from tests.web.stage import Stage, an_item, furnish, release_chapters, release_items
 from tsuzuki.accounts.nouns import User
+from tsuzuki.model.ids import ItemId
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -114,7 +115,7 @@ async def test_two_browsers_of_one_person_stay_in_step(browser: Browser, tmp_pat
 # -- by keyboard alone
 
 
-async def test_keys_alone_are_enough_to_read_mark_save_search_and_undo(browser: Browser, tmp_path):
+async def test_keys_alone_are_enough_to_read_mark_save_and_undo(browser: Browser, tmp_path):
     async with a_home(tmp_path) as (town, user, _), browsing(browser, town, user) as page:
         await settled(page, f"{town.client.base}/")
         press = page.keyboard.press
@@ -140,6 +141,14 @@ async def test_keys_alone_are_enough_to_read_mark_save_search_and_undo(browser: 
         await press("u")
         await page.wait_for_url(f"{town.client.base}/")
         await page.wait_for_selector("html.scripted")
+
+
+async def test_keys_go_everywhere_and_the_palette_finds_and_closes(browser: Browser, tmp_path):
+    async with a_home(tmp_path) as (town, user, stage), browsing(browser, town, user) as page:
+        await town.reading.bookmarks.add_item(stage.shelf, ItemId(stage.items[0]))
+        await settled(page, f"{town.client.base}/")
+        press = page.keyboard.press
+        rows = page.get_by_role("article")
         await press("g")
         await press("s")
         await page.wait_for_url("**/?show=saved")

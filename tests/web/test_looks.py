@@ -11,8 +11,7 @@ from tests.api.people import Town, a_town
 from tests.scale import scaled
 from tests.web.browsing import DESK, PHONE, WIDER, browsing
 from tests.web.stage import Stage, furnish
-from tsuzuki.model.ids import show_id
-from tsuzuki.model.pages import FROM_THE_TOP
+from tsuzuki.model.ids import ItemId, show_id
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -63,19 +62,23 @@ class Theatre:
         self.ids = ids
 
 
+async def ids_of(town: Town, stage: Stage) -> dict[str, str]:
+    """What `PAGES` names; a bookmark is made for it."""
+    bookmark = await town.reading.bookmarks.add_item(stage.shelf, ItemId(stage.items[0]), "Read again.")
+    feeds = await town.reading.subscriptions.list(stage.shelf)
+    return {
+        "item": str(stage.items[1]),
+        "feed": show_id(feeds[-1].public_id),
+        "group": show_id((await town.reading.groups.list(stage.shelf))[1].public_id),
+        "bookmark": show_id(bookmark.public_id),
+    }
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def theatre(tmp_path_factory) -> AsyncIterator[Theatre]:
     async with a_town(tmp_path_factory.mktemp("looks")) as town:
         stage = await furnish(town, await town.admin(), articles=12)
-        await town.reading.bookmarks.add_item(stage.shelf, stage.items[0], "Read again.")  # type: ignore[arg-type]
-        marks = await town.reading.bookmarks.list(stage.shelf, feed=None, group=None, after=FROM_THE_TOP, most=1)
-        feeds = await town.reading.subscriptions.list(stage.shelf)
-        ids = {
-            "item": str(stage.items[1]),
-            "feed": show_id(feeds[-1].public_id),
-            "group": show_id((await town.reading.groups.list(stage.shelf))[1].public_id),
-            "bookmark": show_id(marks.rows[0].public_id),
-        }
+        ids = await ids_of(town, stage)
         yield Theatre(town, stage, ids)
 
 

@@ -11,6 +11,7 @@ from tsuzuki.web.rendering import Pages
 PATH = "/offline"
 _ASK_AGAIN = {"cache-control": "no-cache"}
 _SIZES = (192, 512)
+_KEPT = ("tsuzuki.css", "app.css", "icon.svg", "icons.svg", "worker/waiting.js")
 
 
 def offline_pages(pages: Pages) -> tuple[Resource, ...]:
@@ -64,7 +65,7 @@ def _manifest(pages: Pages) -> bytes:
 
 def _worker(pages: Pages) -> bytes:
     """The worker knows by name what the offline page is made of: another version is another worker."""
-    kept = [PATH, *(pages.assets.url(name) for name in ("tsuzuki.css", "app.css", "icon.svg", "icons.svg", "worker/waiting.js"))]
+    kept = [PATH, *map(pages.assets.url, _KEPT)]
     source = pages.assets.get("worker/sw.js").content
     version = pages.assets.get("worker/sw.js").etag.strip('"')
     return source.replace(b"KEPT", msgspec.json.encode(kept), 1).replace(b"VERSION", f'"{version}"'.encode(), 1)
