@@ -101,6 +101,7 @@ async def test_a_limit_says_what_is_used_and_which_plan_lifts_it(renter):
     }
     await put_on(renter, "basic")
     assert (await renter.visitor.post("/feeds", {"link": "http://93.184.216.34/more"})).status == 201
+    assert [shelf["used"] for shelf in await renter.get("/shelves")] == [{"follows": 11, "kept_chapters": 0}]
     lowered = await put_on(renter, "free")
     assert (lowered.status, [one["field"] for one in lowered.json()["details"]]) == (422, ["follows"])
 

@@ -67,9 +67,10 @@ async def show_account(payer_id: IdText, caller: Caller, billing: Billing) -> Ac
 
 
 async def list_rented_shelves(payer_id: IdText, caller: Caller, billing: Billing) -> list[RentedShelfView]:
-    """Oldest first."""
-    found = await billing.opened().rented.list(whose(caller), id_in_path(payer_id, "tenant"))
-    return [rented_view(shelf) for shelf in found]
+    """Oldest first, each with what it uses of its plan."""
+    who, tenant_id = whose(caller), id_in_path(payer_id, "tenant")
+    used = await billing.opened().rented.use(who, tenant_id)
+    return [rented_view(shelf, used.get(shelf.public_id)) for shelf in await billing.rented.list(who, tenant_id)]
 
 
 async def rent_shelf(payer_id: IdText, caller: Caller, body: NewShelfBody, billing: Billing) -> RentedShelfView:

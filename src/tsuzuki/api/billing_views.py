@@ -9,7 +9,7 @@ from tsuzuki.accounts.nouns import Tenant
 from tsuzuki.api.views import Time, shown
 from tsuzuki.billing.books import FullInvoice, Line, Statement
 from tsuzuki.billing.nouns import Credit, CreditKind, Invoice, Item, Method, Totals
-from tsuzuki.billing.rented.nouns import RentedShelf
+from tsuzuki.billing.rented.nouns import RentedShelf, Used
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.plans import CURRENCY, Plan
 from tsuzuki.model.times import SECOND, Millis, iso
@@ -63,6 +63,13 @@ class AccountView(msgspec.Struct, frozen=True):
     totals: TotalsView
 
 
+class UsedView(msgspec.Struct, frozen=True):
+    """What a shelf uses of what its plan counts."""
+
+    follows: int
+    kept_chapters: int
+
+
 class RentedShelfView(msgspec.Struct, frozen=True):
     """A shelf as what it is rented on. Not synced: its plan is still being applied; `sync_error` says what hinders."""
 
@@ -74,6 +81,8 @@ class RentedShelfView(msgspec.Struct, frozen=True):
     sync_error: str
     created_at: Time
     updated_at: Time
+    used: UsedView | None
+    """In the list of a tenant's shelves; null elsewhere."""
 
 
 class ActivityView(msgspec.Struct, frozen=True):
@@ -184,7 +193,7 @@ def totals_view(totals: Totals) -> TotalsView:
     return TotalsView(currency=CURRENCY, credit_cents=totals.credit, balance_cents=totals.balance, **cents)
 
 
-def rented_view(shelf: RentedShelf) -> RentedShelfView:
+def rented_view(shelf: RentedShelf, used: Used | None = None) -> RentedShelfView:
     return RentedShelfView(
         id=show_id(shelf.public_id),
         name=shelf.name,
@@ -194,6 +203,7 @@ def rented_view(shelf: RentedShelf) -> RentedShelfView:
         sync_error=shelf.sync_error,
         created_at=iso(shelf.created_at),
         updated_at=iso(shelf.updated_at),
+        used=None if used is None else UsedView(used.follows, used.kept_chapters),
     )
 
 

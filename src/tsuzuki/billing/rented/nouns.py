@@ -28,6 +28,14 @@ class RentedShelf(msgspec.Struct, frozen=True):
         return ShelfSnapshot(self.name, self.plan, self.status)
 
 
+class Used(msgspec.Struct, frozen=True):
+    """What a shelf uses of what its plan counts."""
+
+    public_id: PublicId
+    follows: int
+    kept_chapters: int
+
+
 class Floor(msgspec.Struct, frozen=True):
     """How fast a plan lets sources be called; None is without limit."""
 

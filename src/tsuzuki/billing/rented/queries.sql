@@ -8,6 +8,14 @@ synced = false, sync_error = '', sync_attempts = 0, sync_at = null, updated_at =
 -- name: list_shelves_for_tenant
 select {columns} from shelf where tenant_id = :tenant_id order by id;
 
+-- name: list_use_for_tenant
+select shelf.public_id,
+  (select count(*) from subscription where subscription.shelf_id = shelf.id)
+  + (select count(*) from follow where follow.shelf_id = shelf.id) as follows,
+  (select count(*) from kept_chapter where kept_chapter.shelf_id = shelf.id) as kept_chapters
+from shelf where shelf.tenant_id = :tenant_id
+order by shelf.id;
+
 -- name: find_rented
 select {columns} from shelf where public_id = :public_id;
 

@@ -14,11 +14,12 @@ from tsuzuki.accounts.store import add_shelf_tx, count_members_tx, get_tenant_tx
 from tsuzuki.accounts.tenants import tenant_snapshot
 from tsuzuki.billing.access import Whose, own_tenant_tx
 from tsuzuki.billing.policy import standing
-from tsuzuki.billing.rented.nouns import RentedShelf
+from tsuzuki.billing.rented.nouns import RentedShelf, Used
 from tsuzuki.billing.rented.store import (
     find_rented_tx,
     get_rented_tx,
     list_shelves_for_tenant_tx,
+    list_use_for_tenant_tx,
     rename_shelf_tx,
     set_shelf_plan_tx,
     set_shelf_status_tx,
@@ -55,6 +56,15 @@ class RentedShelves:
 
         async def look(tx: Tx) -> list[RentedShelf]:
             return await list_shelves_for_tenant_tx(tx, (await own_tenant_tx(tx, whose, tenant_id)).id)
+
+        return await self._ground.db.read(look)
+
+    async def use(self, whose: Whose, tenant_id: PublicId) -> dict[PublicId, Used]:
+        """What each of the tenant's shelves uses of its plan; NotFound as above."""
+
+        async def look(tx: Tx) -> dict[PublicId, Used]:
+            tenant = await own_tenant_tx(tx, whose, tenant_id)
+            return {used.public_id: used for used in await list_use_for_tenant_tx(tx, tenant.id)}
 
         return await self._ground.db.read(look)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tsuzuki.accounts.activity.nouns import ShelfStatus
-from tsuzuki.billing.rented.nouns import Floor, RentedShelf
+from tsuzuki.billing.rented.nouns import Floor, RentedShelf, Used
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, TenantId, WatchId
 from tsuzuki.model.times import Millis
@@ -16,6 +16,11 @@ q = load_queries("tsuzuki.billing.rented")
 async def list_shelves_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[RentedShelf]:
     """Oldest first."""
     return await tx.many(RentedShelf, q.list_shelves_for_tenant, tenant_id=tenant_id)
+
+
+async def list_use_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[Used]:
+    """What each of the tenant's shelves uses."""
+    return await tx.many(Used, q.list_use_for_tenant, tenant_id=tenant_id)
 
 
 async def find_rented_tx(tx: Tx, public_id: PublicId) -> RentedShelf | None:
