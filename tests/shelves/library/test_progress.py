@@ -94,7 +94,7 @@ async def test_a_time_before_all_times_is_taken_as_the_first(place):
     assert (await place.tell(1, page=5, at=Millis(-5))).paged_at == 0
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 async def test_the_same_words_in_any_order_come_to_the_same(place, seed):
     """Pages, marks and equal moments: three devices that were away arrive as they like."""
     start = ago(place, HOUR)
