@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from tsuzuki.edge.assets import Assets
@@ -54,6 +55,10 @@ class Pages:
         """The page, as an answer."""
         text = self._templates.get_template(template).render(values)
         return HTMLResponse(text, status, {"cache-control": _OURS, **(headers or {})})
+
+    def part(self, template: str, **values: Any) -> Markup:
+        """A part of a page by itself; put into another it passes as one piece, not as thousands."""
+        return Markup(self._templates.get_template(template).render(values))  # noqa: S704  a template escapes
 
     def private(self, template: str, sheet: Sheet, **values: Any) -> HTMLResponse:
         """A page with a form, or with what is one person's own: no cache keeps it, not even the browser's."""

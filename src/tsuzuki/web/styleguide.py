@@ -9,8 +9,8 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.web.forms import Sheet
-from tsuzuki.web.frame import framing_of
-from tsuzuki.web.inbox.rows import Row
+from tsuzuki.web.frame import Frame, framing_of
+from tsuzuki.web.inbox.rows import Row, time_of
 from tsuzuki.web.site import Site
 
 COLOURS = ("paper", "raised", "sunk", "ink", "faint", "line", "edge", "accent", "wash", "good", "warn", "bad", "calm")
@@ -24,19 +24,19 @@ def styleguide_page(site: Site) -> Resource:
 
     async def show_styleguide(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "styleguide")
-        rows = [_row(1, "item", frame.now), _row(2, "chapter", frame.now), _row(3, "item", frame.now, unread=False)]
+        rows = [_row(1, "item", frame), _row(2, "chapter", frame), _row(3, "item", frame, unread=False)]
         return framing.show(frame, "styleguide.html", rows=rows, older=None, colours=COLOURS, icons=icons, wrong=_SHEET)
 
     return page("/styleguide", site.operator(show_styleguide))
 
 
-def _row(number: int, kind: str, now: Millis, *, unread: bool = True) -> Row:
+def _row(number: int, kind: str, frame: Frame, *, unread: bool = True) -> Row:
     return Row(
         id=number,
         kind=kind,
         unread=unread,
         saved=number == 1,
-        at=Millis(now - number * HOUR),
+        time=time_of(Millis(frame.now - number * HOUR), frame),
         title="The third floor" if kind == "item" else "Chapter 41: The letter",
         origin="The Paper Lantern" if kind == "item" else "The Lighthouse Keepers",
         origin_path="/styleguide",
@@ -45,6 +45,7 @@ def _row(number: int, kind: str, now: Millis, *, unread: bool = True) -> Row:
         author=None,
         snippet="The ink was still wet when the first copies left the press." if kind == "item" else "",
         picture=None,
+        tile=("T", number),
         save_value="",
         day="Today" if number == 1 else None,
         day_id="0",

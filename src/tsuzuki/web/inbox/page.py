@@ -48,7 +48,15 @@ def show_inbox(site: Site) -> Owned:
         name = await _name(feeds, frame, view, part)
         notes = read_notes(request.query_params, frame)
         return framing.show(
-            frame, "inbox.html", title=name, newest=newest, notes=notes, tabs=_tabs(view), shows=_shows(view), **values
+            frame,
+            "inbox.html",
+            title=name,
+            newest=newest,
+            notes=notes,
+            tabs=_tabs(view),
+            shows=_shows(view),
+            rows_shown=site.pages.part("inbox_rows.html", **values),
+            **values,
         )
 
     return show

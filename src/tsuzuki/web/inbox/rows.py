@@ -1,23 +1,35 @@
 """Lines as the list shows them."""
 
 import re
-from datetime import date
 from html import unescape
 
 import msgspec
 
 from tsuzuki.delivery.timeline.nouns import Line
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.titles import beside_number
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.view import View
-from tsuzuki.web.links import chapter_path, cover_path, item_path
+from tsuzuki.web.links import chapter_path, cover_path, item_path, tile_of
 from tsuzuki.web.messages import say
 
 SNIPPET = 240
 _TAG = re.compile(r"<[^<>]*(?:>|\Z)")
 _SPACE = re.compile(r"\s+")
+
+
+class Time(msgspec.Struct, frozen=True):
+    """A moment in the three ways in which a list says it: worked out once, and not by the template for each row."""
+
+    iso: str
+    words: str
+    ago: str
+
+
+def time_of(at: Millis, frame: Frame) -> Time:
+    """As this reader writes it."""
+    return Time(iso(at), frame.locale.moment(at), frame.locale.ago(at, frame.now))
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +39,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     unread: bool
     saved: bool
-    at: Millis
+    time: Time
     title: str
     origin: str
     """The feed or the series that it is of."""
@@ -38,6 +50,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     author: str | None
     snippet: str
     picture: str | None
+    tile: tuple[str, int]
+    """Letter and tint, for what has no picture."""
     save_value: str
     """How the form that saves names it."""
     day: str | None = None
@@ -50,7 +64,7 @@ def rows_of(lines: list[Line], frame: Frame, view: View, last_day: str = "") -> 
     rows = []
     day = last_day
     for line in lines:
-        row = _row(line, view)
+        row = _row(line, view, time_of(line.sort_at, frame))
         begun = frame.locale.day_of(line.sort_at).isoformat()
         if begun != day:
             day = begun
@@ -61,18 +75,14 @@ def rows_of(lines: list[Line], frame: Frame, view: View, last_day: str = "") -> 
 
 def day_after(rows: list[Row], lines: list[Line], frame: Frame) -> str:
     """The day that the last line is of."""
-    return _iso(frame.locale.day_of(lines[-1].sort_at)) if rows else ""
+    return frame.locale.day_of(lines[-1].sort_at).isoformat() if rows else ""
 
 
-def _iso(day: date) -> str:
-    return day.isoformat()
+def _row(line: Line, view: View, time: Time) -> Row:
+    return _chapter(line, time) if line.item_id is None else _item(line, view, time)
 
 
-def _row(line: Line, view: View) -> Row:
-    return _chapter(line) if line.item_id is None else _item(line, view)
-
-
-def _item(line: Line, view: View) -> Row:
+def _item(line: Line, view: View, time: Time) -> Row:
     assert line.item_id is not None
     feed = None if line.feed_id is None else show_id(line.feed_id)
     origin = line.feed_name or say("inbox.gone_feed")
@@ -81,7 +91,7 @@ def _item(line: Line, view: View) -> Row:
         kind="item",
         unread=line.unread,
         saved=line.saved,
-        at=line.sort_at,
+        time=time,
         title=line.item_title or say("inbox.untitled"),
         origin=origin,
         origin_path="/" if feed is None else View(feed=feed, show="all").path(),
@@ -90,11 +100,12 @@ def _item(line: Line, view: View) -> Row:
         author=line.author,
         snippet=plain_beginning(line.beginning or ""),
         picture=None,
+        tile=tile_of(origin),
         save_value=f"i{line.item_id}",
     )
 
 
-def _chapter(line: Line) -> Row:
+def _chapter(line: Line, time: Time) -> Row:
     assert line.chapter_id is not None
     assert line.series_id is not None
     series = show_id(line.series_id)
@@ -103,7 +114,7 @@ def _chapter(line: Line) -> Row:
         kind="chapter",
         unread=line.unread,
         saved=line.saved,
-        at=line.sort_at,
+        time=time,
         title=chapter_name(line.number, line.volume, line.chapter_title or ""),
         origin=line.series_title or say("inbox.untitled"),
         origin_path=View(series=series, show="all").path(),
@@ -112,6 +123,7 @@ def _chapter(line: Line) -> Row:
         author=None,
         snippet="",
         picture=None if line.cover_id is None else cover_path(line.cover_id),
+        tile=tile_of(line.series_title or ""),
         save_value=f"c{line.id}",
     )
 
