@@ -1,4 +1,4 @@
-"""Fetches what we bring from others for browsers: htmx, icons as one sprite, and axe for the tests.
+"""Fetches what we bring from others for browsers: htmx, uPlot, icons as one sprite, and axe for the tests.
 
 `tools/vendor.py` asks npm (whichever registry it is set up for) for the tarballs, checks each against the hash in
 vendor.lock.json, and writes the files with their licences. `--check` only compares what is here with the lock.
@@ -29,6 +29,12 @@ PACKAGES: tuple[tuple[str, str, str, dict[str, str]], ...] = (
         "4.0.0",
         f"{STATIC}/htmx",
         {"dist/htmx.min.js": "htmx.js", "dist/ext/hx-sse.min.js": "hx-sse.js", "LICENSE": "LICENSE"},
+    ),
+    (
+        "uplot",
+        "1.6.32",
+        f"{STATIC}/uplot",
+        {"dist/uPlot.iife.min.js": "uplot.js", "dist/uPlot.min.css": "uplot.css", "LICENSE": "LICENSE"},
     ),
     ("lucide-static", "1.62.0", f"{STATIC}/lucide", {"LICENSE": "LICENSE"}),
     ("axe-core", "4.14.0", f"{TESTS}/axe", {"axe.min.js": "axe.js", "LICENSE": "LICENSE"}),
