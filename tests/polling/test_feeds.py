@@ -179,6 +179,21 @@ async def test_a_failure_keeps_freshness_and_validators_and_success_resets_the_c
     assert (healed.consecutive_failures, healed.last_error_code) == (0, None)
 
 
+async def test_r23_a_look_for_which_it_is_not_our_turn_asks_nothing_and_is_no_failure(
+    db, poller, publisher, clock, watch
+):
+    publisher.response = answer(503, b"", retry_after="7200")
+    assert (await poll_one(poller)).outcome == "rate_limited"
+    await poller.ask_refresh(watch)
+    clock.turn(SECOND)
+    assert (await poll_one(poller)).outcome == "not_our_turn"
+    after = await state(db, watch)
+    assert len(publisher.requests) == 1
+    assert (after.consecutive_failures, after.last_error_code) == (1, "rate_limited")
+    assert after.next_check_why == "it is not our turn at this host yet"
+    assert clock() + HOUR < after.next_check_at <= clock() + 2 * HOUR
+
+
 async def test_rel_21_retry_after_is_kept_and_capped(db, poller, publisher, clock, watch):
     publisher.response = answer(503, b"", retry_after="86400")
     await poll_one(poller)

@@ -14,7 +14,7 @@ from tsuzuki.crawl.store import begin_job_tx
 from tsuzuki.crawl.targeted import Targeted
 from tsuzuki.crawl.tasks import JOB_BELL, CrawlTask
 from tsuzuki.db import Database, Tx
-from tsuzuki.model.errors import Invalid, NotFound, SourceError, TsuzukiError, Unavailable
+from tsuzuki.model.errors import Invalid, NotFound, NotOurTurn, SourceError, TsuzukiError, Unavailable
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import LeaseLost, Postponed
@@ -91,6 +91,8 @@ class Crawler:
     async def _run(self, job: BegunJob, journal: Journal) -> Ending:
         try:
             await self._do(job, journal)
+        except NotOurTurn as error:  # nothing was asked, so nothing counts against the source
+            return Ending(str(error), is_counted=False)
         except SourceError as error:
             return Ending(str(error))
         except (LeaseLost, Unavailable):

@@ -18,6 +18,7 @@ TsuzukiError
     ├── HttpStatus         an answer that is neither success nor one of the next
     ├── Blocked            403, or a page that wants a human
     ├── RateLimited        429, or 503 with Retry-After
+    │   └── NotOurTurn     nothing was asked: we are to wait for longer than we can
     ├── Gone               410
     ├── RedirectLoop       redirects that never arrive
     ├── NotAFeed           an answer, but nothing we can read
@@ -138,6 +139,10 @@ class Blocked(SourceError):
 
 class RateLimited(SourceError):
     code = "rate_limited"
+
+
+class NotOurTurn(RateLimited):
+    code = "not_our_turn"
 
 
 class Gone(SourceError):

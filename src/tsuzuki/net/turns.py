@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from tsuzuki.coord.pace import MILLISECOND, SECOND, Rate, Turn
 from tsuzuki.coord.pacer import Pacer
-from tsuzuki.model.errors import RateLimited
+from tsuzuki.model.errors import NotOurTurn
 from tsuzuki.model.fetching import Pace
 from tsuzuki.net.dialing import Proxy
 from tsuzuki.net.guard import Lane
@@ -30,7 +30,7 @@ class Turns:
     async def at(
         self, url: Url, origin: SourceIdentity, lane: Lane, *, pace: Pace | None = None
     ) -> AsyncIterator[None]:
-        """Our turn at this host, and a place there; RateLimited when it is too far off.
+        """Our turn at this host, and a place there; NotOurTurn when it is too far off.
 
         The place comes first: turns that were reserved early and used late would add up to more than the rate. Who is
         held does not keep a place from others meanwhile.
@@ -60,10 +60,10 @@ class Turns:
         return await self._pacer.reserve(bucket, origin.who, rate=rate, patience=self._options.patience)
 
     async def _sit_out(self, turn: Turn, waited: int, url: Url) -> None:
-        """Wait until asking again makes sense; RateLimited when that is beyond our patience."""
+        """Wait until asking again makes sense; NotOurTurn when that is beyond our patience."""
         if waited > self._options.patience * MILLISECOND:
             sentence = f"It is not our turn at {url.host} for another {turn.wait // SECOND:,} s."
-            raise RateLimited(sentence, retry_after=turn.wait // MILLISECOND)
+            raise NotOurTurn(sentence, retry_after=turn.wait // MILLISECOND)
         await asyncio.sleep(turn.wait / SECOND)
 
     def _rate(self, origin: SourceIdentity, lane: Lane) -> Rate:

@@ -10,14 +10,16 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.db.tx import Work
 from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.ingest.tasks import LARGEST_BATCH
-from tsuzuki.model.errors import SourceError
-from tsuzuki.model.times import Millis
+from tsuzuki.model.errors import NotOurTurn, SourceError
+from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.policy import Watched
 from tsuzuki.polling.saving import Conditions, after_failure, save_failure_or_lose_tx
-from tsuzuki.polling.store import Failure
+from tsuzuki.polling.store import Failure, put_off_tx
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.tasks import NewTask
 from tsuzuki.sources.store import ClaimedWatch
+
+SHORTEST_WAIT = SECOND
 
 Outcome = TypeVar("Outcome")
 Found = TypeVar("Found")
@@ -41,6 +43,9 @@ class Poll(ABC, Generic[Outcome]):
         """What was handed to ingest. A SourceError has been written down when it comes out."""
         try:
             return await self._poll()
+        except NotOurTurn as error:
+            await self._put_off(error)
+            raise
         except SourceError as error:
             now = self._clock()
             gone_since = self._gone_since
@@ -67,6 +72,13 @@ class Poll(ABC, Generic[Outcome]):
     async def _save_failure_tx(self, tx: Tx, failure: Failure, now: Millis) -> Delivered:
         """Write the failure down; LeaseLost when the watch is not ours."""
         return await save_failure_or_lose_tx(tx, self._watch, failure, now)
+
+    async def _put_off(self, error: NotOurTurn) -> None:
+        """R23: nothing was asked, so nothing failed; look again when it is our turn."""
+        wait = min(error.retry_after or 0, self._pace.ceiling)
+        until = Millis(self._clock() + max(wait, SHORTEST_WAIT))
+        why = "it is not our turn at this host yet"
+        await self._db.with_tx(lambda tx: put_off_tx(tx, self._watch, until=until, why=why))
 
     async def _write(self, save: Work[Delivered]) -> None:
         """One transaction, then the bells of what it delivered."""

@@ -31,7 +31,8 @@ returning id;
 
 -- name: put_off
 -- I4: fenced, as every write of a poll.
-update watch set lease_until = null, next_check_at = :until where id = :id and lease_token = :lease_token;
+update watch set lease_until = null, next_check_at = :until, next_check_why = :why
+where id = :id and lease_token = :lease_token;
 
 -- name: extend_lease
 -- I4, I5: the lease and the moment it makes the watch due again move together.

@@ -213,7 +213,7 @@ class Poller:
 
     async def _put_off(self, watch: ClaimedWatch) -> None:
         until = Millis(self._conditions.clock() + DAY)
-        await self._db.with_tx(lambda tx: put_off_tx(tx, watch, until=until))
+        await self._db.with_tx(lambda tx: put_off_tx(tx, watch, until=until, why="the source is switched off"))
 
     async def _holding(self, watch: ClaimedWatch, work: Coroutine[Any, Any, T]) -> T:
         """Run the work while the lease is kept; LeaseLost ends it when somebody else has the watch."""

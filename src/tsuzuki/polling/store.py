@@ -145,9 +145,9 @@ async def defer_watches_tx(tx: Tx, watches: Iterable[WatchId], *, until: Millis)
     return await tx.bulk(WatchId, q.defer_watches, [{"id": watch} for watch in watches], until=until)
 
 
-async def put_off_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool:
+async def put_off_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis, why: str) -> bool:
     """Give a claimed watch back unpolled; False when it is no longer ours."""
-    return bool(await tx.run(q.put_off, id=watch.id, lease_token=watch.lease_token, until=until))
+    return bool(await tx.run(q.put_off, id=watch.id, lease_token=watch.lease_token, until=until, why=why))
 
 
 async def extend_lease_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool:

@@ -23,7 +23,7 @@ from tsuzuki.catalogue.images.store import (
     touch_image_tx,
 )
 from tsuzuki.db import Database, Tx
-from tsuzuki.model.errors import NotAnImage, NotFound, RateLimited, SourceError, Unavailable
+from tsuzuki.model.errors import NotAnImage, NotFound, NotOurTurn, SourceError, Unavailable
 from tsuzuki.model.ids import TenantId
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.pool import ParsePool
@@ -325,4 +325,4 @@ class Images:
 
 def _is_ours(error: SourceError) -> bool:
     """Whether it was only not our turn yet, which says nothing of the image."""
-    return isinstance(error, RateLimited) and error.status is None
+    return isinstance(error, NotOurTurn)

@@ -16,7 +16,7 @@ from tsuzuki.delivery.notices.store import (
 )
 from tsuzuki.delivery.notices.tasks import SENDS, Send
 from tsuzuki.delivery.notices.webhook import Webhook
-from tsuzuki.model.errors import HttpStatus, RateLimited, RefusedAddress, SourceError, Unavailable
+from tsuzuki.model.errors import HttpStatus, NotOurTurn, RefusedAddress, SourceError, Unavailable
 from tsuzuki.model.fetching import Ask
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import Millis
@@ -80,11 +80,8 @@ class Sender:
     async def _tell(self, channel: Channel, send: Send) -> None:
         try:
             await self._fetch(channel, send)
-        except RateLimited as error:
-            if error.status is None:  # our own pace, not the other side's: nothing failed
-                raise Unavailable(str(error)) from error
-            await self._record_failure(channel, error)
-            raise
+        except NotOurTurn as error:  # our own pace, not the other side's: nothing failed
+            raise Unavailable(str(error)) from error
         except SourceError as error:
             await self._record_failure(channel, error)
             raise
