@@ -967,3 +967,14 @@ create table answered_request (  -- REL-47: a repeat with the same key gets the 
   primary key (tenant_id, key)
 );
 create index answered_request_age on answered_request (created_at);
+
+create table figure (  -- how the server fared in each minute, for the operator's charts; kept for a week
+  at bigint primary key,  -- the minute's beginning
+  depth bigint not null,  -- tasks that were due, scheduled or running
+  oldest_ms bigint not null,  -- how long the oldest due one had been waiting
+  finished bigint not null,
+  failed bigint not null,
+  dead_letters bigint not null,
+  polls bigint not null,
+  failing bigint not null  -- watches whose last poll failed
+);

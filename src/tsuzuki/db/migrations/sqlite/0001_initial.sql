@@ -941,3 +941,14 @@ create table answered_request (  -- REL-47: a repeat with the same key gets the 
   primary key (tenant_id, key)
 ) strict;
 create index answered_request_age on answered_request (created_at);
+
+create table figure (  -- how the server fared in each minute, for the operator's charts; kept for a week
+  at integer primary key,  -- the minute's beginning
+  depth integer not null,  -- tasks that were due, scheduled or running
+  oldest_ms integer not null,  -- how long the oldest due one had been waiting
+  finished integer not null,
+  failed integer not null,
+  dead_letters integer not null,
+  polls integer not null,
+  failing integer not null  -- watches whose last poll failed
+) strict;
