@@ -26,12 +26,18 @@ async function refreshAll(event) {
   const form = event.target;
   const since = Date.now() - 2000;
   if (!(await send(form.getAttribute("action"), {}))) return;
+  await watch(since);
+  location.reload();
+}
+
+async function watch(since) {
   const box = document.querySelector(".checking");
   box.hidden = false;
   await follow(box.querySelector("progress"), box.querySelector("span"), since);
-  location.reload();
 }
 
 export function startFeeds() {
   document.querySelector("form[data-refresh-all]")?.addEventListener("submit", refreshAll);
+  // After an import: what is new is being looked at for the first time.
+  if (document.querySelector(".checking:not([hidden])")) watch(0).then(() => location.assign("/feeds"));
 }
