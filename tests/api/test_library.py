@@ -42,7 +42,7 @@ async def test_a_series_is_followed_changed_left_and_followed_again(library, me,
     follow = followed["follow"]
     assert (follow["title"], follow["unread"], follow["new"], follow["has_gaps"]) == ("One", 4, 0, True)
     assert (await me.post("/library", {"series_id": shown}, expect=409))["code"] == "CONFLICT"
-    wishes = {"sources": [100001], "groups": ["A"], "languages": ["en", "de"]}
+    wishes = {"sources": [100001], "groups": ["A"], "languages": ["en", "de"], "mode": "rtl", "fit": None}
     path = f"/library/{follow['id']}"
     changed = await me.patch(path, {"status": "plan", "notify": False, "preferences": wishes})
     assert (changed["status"], changed["notify"], changed["preferences"]) == ("plan", False, wishes)

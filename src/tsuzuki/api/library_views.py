@@ -9,7 +9,7 @@ from tsuzuki.api.forms import Body, Id
 from tsuzuki.api.views import Time, shown
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
-from tsuzuki.shelves.library.follows.nouns import Follow, Next, Preferences, Status
+from tsuzuki.shelves.library.follows.nouns import Fit, Follow, Mode, Next, Preferences, Status
 from tsuzuki.shelves.library.progress.nouns import HistoryRow, Progress
 
 MOST_NAMED = 50
@@ -18,11 +18,16 @@ Word = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class PreferencesView(msgspec.Struct, frozen=True):
-    """Which release of a chapter is wanted: sources by id, groups and languages by name, the best first."""
+    """Which release of a chapter is wanted: sources by id, groups and languages by name, the best first.
+
+    `mode` and `fit` are how its pages are shown; null: as it looks best.
+    """
 
     sources: list[int]
     groups: list[str]
     languages: list[str]
+    mode: Mode | None
+    fit: Fit | None
 
 
 class PreferencesBody(Body, frozen=True, kw_only=True):
@@ -31,10 +36,12 @@ class PreferencesBody(Body, frozen=True, kw_only=True):
     sources: Annotated[tuple[Id, ...], Meta(max_length=MOST_NAMED)] = ()
     groups: Annotated[tuple[Word, ...], Meta(max_length=MOST_NAMED)] = ()
     languages: Annotated[tuple[Word, ...], Meta(max_length=MOST_NAMED)] = ()
+    mode: Mode | None = None
+    fit: Fit | None = None
 
     def read(self) -> Preferences:
         """As the policy takes it."""
-        return Preferences(self.sources, self.groups, self.languages)
+        return Preferences(self.sources, self.groups, self.languages, self.mode, self.fit)
 
 
 class FollowView(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +124,7 @@ class HistoryView(msgspec.Struct, frozen=True, kw_only=True):
 
 def preferences_view(wanted: Preferences) -> PreferencesView:
     """As clients see them."""
-    return PreferencesView(list(wanted.sources), list(wanted.groups), list(wanted.languages))
+    return PreferencesView(list(wanted.sources), list(wanted.groups), list(wanted.languages), wanted.mode, wanted.fit)
 
 
 def follow_view(follow: Follow) -> FollowView:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from tsuzuki.catalogue.addresses import Addresses
 from tsuzuki.catalogue.browsing import Browsing
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.chapter_lists import ChapterLists, KeptOf, none_kept
@@ -55,12 +56,13 @@ class Catalogue(msgspec.Struct, frozen=True):
     chapter_lists: ChapterLists
     chapters: Chapters
     notes: Notes
+    addresses: Addresses
     keeper: Keeper
     ground: Ground
 
     def by_type(self) -> dict[type, object]:
         """Each service under its own type: how handlers ask for it."""
-        services = (self.browsing, self.details, self.chapter_lists, self.chapters, self.notes)
+        services = (self.browsing, self.details, self.chapter_lists, self.chapters, self.notes, self.addresses)
         return {type(service): service for service in services}
 
     async def forget_old(self) -> int:
@@ -87,6 +89,7 @@ def build_catalogue(ground: Ground) -> Catalogue:
         ),
         chapters=Chapters(db, calls, keeper, clock),
         notes=Notes(db, clock),
+        addresses=Addresses(db, calls, Shelver(ground.new_id), clock),
         keeper=keeper,
         ground=ground,
     )

@@ -61,6 +61,13 @@ class ConnectorInfo(msgspec.Struct, frozen=True, kw_only=True):
     abilities: Abilities = Abilities()
 
 
+class SeriesAt(msgspec.Struct, frozen=True):
+    """A series by the source's own key and address."""
+
+    key: str
+    url: str
+
+
 class ImageOutcome(msgspec.Struct, frozen=True):
     """How one image came, for hosts that want to be told."""
 
@@ -88,6 +95,10 @@ class Connector:
     """
 
     info: ConnectorInfo
+
+    def series_at(self, config: Any, url: str) -> SeriesAt | None:
+        """The series that an address from anywhere may be of; None where it is none of this source. Asks nobody."""
+        return None
 
     def filters(self, config: Any) -> tuple[Filter, ...]:
         """What a search can be narrowed by."""

@@ -9,6 +9,7 @@ Density = Literal["cozy", "compact"]
 TextSize = Literal["small", "normal", "large", "huge"]
 ReadingFont = Literal["serif", "sans"]
 ReadingWidth = Literal["narrow", "normal", "wide"]
+LibraryLook = Literal["grid", "list"]
 Clock = Literal["auto", "12", "24"]
 
 
@@ -23,5 +24,6 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     clock: Clock = "auto"
     marks_on_scroll: bool = False
     """Whether what scrolled out of sight above counts as read."""
+    library_look: LibraryLook = "grid"
     time_zone: str = ""
     """As the tz database names it; empty until a browser has said."""

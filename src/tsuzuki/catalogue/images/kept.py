@@ -12,6 +12,7 @@ from tsuzuki.catalogue.images.store import (
     drop_unkept_copy_tx,
     find_kept_tx,
     hold_copy_tx,
+    kept_among_tx,
     kept_releases_tx,
     list_kept_tx,
 )
@@ -84,6 +85,12 @@ class KeptChapters:
             return Page(rows, await count_kept_tx(tx, shelf_id), cursor)
 
         return await self._db.read(look)
+
+    async def among(self, shelf_id: ShelfId, release_ids: Iterable[ReleaseId]) -> dict[ReleaseId, KeptChapter]:
+        """How far those of these releases are that the shelf keeps."""
+        wanted = list(release_ids)
+        found = await self._db.read(lambda tx: kept_among_tx(tx, shelf_id, wanted))
+        return {kept.release_id: kept for kept in found}
 
     async def kept_of(self, shelf_id: ShelfId, release_ids: Iterable[ReleaseId]) -> set[ReleaseId]:
         """Those of these releases that the shelf has whole: what a list shows as `is_downloaded`."""

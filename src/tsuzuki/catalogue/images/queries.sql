@@ -207,6 +207,11 @@ limit :most;
 -- name: count_kept
 select count(*) from kept_chapter where shelf_id = :shelf_id;
 
+-- name: kept_among
+{kept_chapter}
+where kept_chapter.shelf_id = :shelf_id
+  and chapter_copy.release_id in (select cast(value as bigint) from json_each(cast(:release_ids as text)));
+
 -- name: kept_releases
 select chapter_copy.release_id
 from kept_chapter join chapter_copy on chapter_copy.id = kept_chapter.copy_id

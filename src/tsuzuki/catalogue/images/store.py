@@ -176,6 +176,11 @@ async def count_kept_tx(tx: Tx, shelf_id: ShelfId) -> int:
     return await tx.one(int, q.count_kept, shelf_id=shelf_id)
 
 
+async def kept_among_tx(tx: Tx, shelf_id: ShelfId, release_ids: Iterable[ReleaseId]) -> list[KeptChapter]:
+    """Those of these releases that the shelf keeps, whole or not yet."""
+    return await tx.many(KeptChapter, q.kept_among, shelf_id=shelf_id, release_ids=list(release_ids))
+
+
 async def kept_releases_tx(tx: Tx, shelf_id: ShelfId, release_ids: Iterable[ReleaseId]) -> set[ReleaseId]:
     """Those of these releases that the shelf keeps, and has whole."""
     return set(await tx.many(ReleaseId, q.kept_releases, shelf_id=shelf_id, release_ids=list(release_ids)))

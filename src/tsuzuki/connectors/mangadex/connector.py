@@ -18,7 +18,7 @@ from tsuzuki.connectors.mangadex import searching
 from tsuzuki.connectors.mangadex.reading import SITE, details_of, releases_of, series_of
 from tsuzuki.connectors.mangadex.searching import Query
 from tsuzuki.connectors.mangadex.shapes import AtHome, Chapter, ChapterList, MangaAnswer, MangaList, error_detail, read
-from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, ImageOutcome, Visit
+from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, ImageOutcome, SeriesAt, Visit
 from tsuzuki.model.errors import HttpStatus, Invalid, Problem, ShapeChanged
 from tsuzuki.model.fetching import Ask, Pace, RateHeaders, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundPage, SeriesDetails, SeriesPage
@@ -83,6 +83,14 @@ class MangaDex(Connector):
 
     def __init__(self, api: str = API) -> None:
         self._api = api
+
+    def series_at(self, config: MangaDexConfig, url: str) -> SeriesAt | None:  # noqa: ARG002  # the protocol's signature
+        """A page below `/title/`."""
+        parts = urlsplit(url)
+        found = _UUID.search(parts.path.lower())
+        if parts.hostname != urlsplit(SITE).hostname or not parts.path.startswith("/title/") or found is None:
+            return None
+        return SeriesAt(found[0], f"{SITE}/title/{found[0]}")
 
     def filters(self, config: MangaDexConfig) -> tuple[Filter, ...]:
         """Tags, status, demographic, origin, rating and order."""

@@ -11,7 +11,7 @@ from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.feed.encodings import charset_of
 from tsuzuki.connectors.filters import Filter, FilterValue, Select, Text, with_values
 from tsuzuki.connectors.html.addresses import http_url
-from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, Visit
+from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, SeriesAt, Visit
 from tsuzuki.connectors.selectors import values
 from tsuzuki.connectors.selectors.addresses import address_to_call, own_address, own_hosts, series_values, with_query
 from tsuzuki.connectors.selectors.definition import (
@@ -49,6 +49,11 @@ class SelectorsSource(Connector):
     def __init__(self, definition: Definition) -> None:
         self.definition = definition
         self.info = _info(definition)
+
+    def series_at(self, config: SourceConfig, url: str) -> SeriesAt | None:
+        """Whatever is on a host of this source; whether it is a series, its details tell."""
+        own = self._own(url)
+        return None if own is None else SeriesAt(_key(own), own)
 
     def filters(self, config: SourceConfig) -> tuple[Filter, ...]:
         """Those of the definition's search."""

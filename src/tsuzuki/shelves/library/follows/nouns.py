@@ -9,15 +9,21 @@ from tsuzuki.model.ids import ChapterId, GroupId, PublicId, SeriesId
 from tsuzuki.model.times import Millis
 
 Status = Literal["reading", "plan", "done", "dropped"]
+Mode = Literal["ltr", "rtl", "double", "vertical", "webtoon"]
+"""How pages follow one another: page by page either way, two at once, below one another, or without a gap."""
+Fit = Literal["width", "height", "original"]
 Sort = Literal["title", "last_chapter", "unread", "added", "last_read"]
 
 
 class Preferences(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Which release of a chapter a reader wants, the best first; an empty list has no wish."""
+    """Which release of a chapter a reader wants, the best first; an empty list has no wish. And how it is read."""
 
     sources: tuple[int, ...] = ()
     groups: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
+    mode: Mode | None = None
+    """None: as it looks best."""
+    fit: Fit | None = None
 
 
 class Follow(msgspec.Struct, frozen=True):
@@ -47,6 +53,8 @@ class Follow(msgspec.Struct, frozen=True):
     last_read_at: Millis | None
     created_at: Millis
     updated_at: Millis
+    cover_id: int | None
+    """The series source whose cover stands for it."""
 
 
 class FollowRow(msgspec.Struct, frozen=True):
@@ -88,6 +96,8 @@ class Next(msgspec.Struct, frozen=True):
     furthest_page: int
     last_read_at: Millis | None
     unread: int
+    cover_id: int | None
+    """The series source whose cover stands for it."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,7 +49,11 @@ and (cast(:has_gaps as boolean) is null or has_gaps = cast(:has_gaps as boolean)
 {listed}
 select id, public_id, series_id, series_public_id, title, author, cover_url, series_status, group_id, group_public_id,
   status, notify, preferences, latest_number, last_chapter_at, chapters, unread, new, has_gaps, last_read_at, created_at,
-  updated_at
+  updated_at,
+  (
+    select min(series_source.id) from series_source
+    where series_source.series_id = listed.series_id and series_source.cover_url is not null
+  ) as cover_id
 from listed
 where {is_wanted}
 order by case when cast(:sort as text) = 'title' then lower(title) end,
@@ -193,7 +197,11 @@ with mine as (
 select following.public_id as follow_id, series.public_id as series_id, series.title, series.cover_url,
   chapter.id as chapter_id, chapter.number, chapter.volume, chapter.title as chapter_title,
   coalesce(progress.page, 0) as page, coalesce(progress.furthest_page, 0) as furthest_page, following.last_read_at,
-  (select count(*) from chapter as each_one where each_one.series_id = following.series_id) - following.finished as unread
+  (select count(*) from chapter as each_one where each_one.series_id = following.series_id) - following.finished as unread,
+  (
+    select min(series_source.id) from series_source
+    where series_source.series_id = following.series_id and series_source.cover_url is not null
+  ) as cover_id
 from following
 join series on series.id = following.series_id
 join chapter on chapter.id = following.chapter_id

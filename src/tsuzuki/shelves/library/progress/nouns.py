@@ -70,6 +70,8 @@ class Some(msgspec.Struct, frozen=True, kw_only=True):
     up_to: int | None = None
     """In millionths."""
     before: ChapterId | None = None
+    is_inclusive: bool = False
+    """Whether `before` is one of them."""
 
 
 class Marked(msgspec.Struct, frozen=True):
@@ -94,3 +96,5 @@ class HistoryRow(msgspec.Struct, frozen=True):
     furthest_page: int
     is_read: bool
     device: str | None
+    cover_id: int | None
+    """The series source whose cover stands for it."""

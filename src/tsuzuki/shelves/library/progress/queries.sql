@@ -63,7 +63,7 @@ chapter.series_id = :series_id and (
   and (cast(:before as bigint) is null or exists (
     select 1 from chapter as stop
     where stop.id = cast(:before as bigint) and stop.series_id = chapter.series_id and (
-      chapter.number_sort < stop.number_sort or (
+      chapter.number_sort < stop.number_sort or (cast(:is_inclusive as boolean) and chapter.id = stop.id) or (
         stop.number_sort is null and chapter.number_sort is null and
         (coalesce(chapter.published_at, chapter.first_seen_at), chapter.id)
           < (coalesce(stop.published_at, stop.first_seen_at), stop.id)
@@ -141,11 +141,16 @@ where shelf_id = :shelf_id and is_read and marked_at = :at;
 -- name: history
 select progress.opened_at, progress.chapter_id, series.public_id as series_id, series.title as series_title,
   series.cover_url, chapter.title, chapter.number, chapter.volume, progress.page, progress.furthest_page,
-  progress.is_read, progress.device
+  progress.is_read, progress.device,
+  (
+    select min(series_source.id) from series_source
+    where series_source.series_id = series.id and series_source.cover_url is not null
+  ) as cover_id
 from progress
 join chapter on chapter.id = progress.chapter_id
 join series on series.id = chapter.series_id
 where progress.shelf_id = :shelf_id and progress.opened_at is not null
+  and (cast(:series_id as bigint) is null or chapter.series_id = cast(:series_id as bigint))
   and (progress.opened_at, progress.chapter_id) < (cast(:at as bigint), cast(:id as bigint))
 order by progress.opened_at desc, progress.chapter_id desc
 limit :most;

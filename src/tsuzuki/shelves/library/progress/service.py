@@ -6,7 +6,7 @@ from tsuzuki.db import Tx
 from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, ShelfId
 from tsuzuki.model.numbers import number_key, parse_number
-from tsuzuki.model.pages import Cursor, Page
+from tsuzuki.model.pages import FROM_THE_TOP, Cursor, Page
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.library.naming import known_series_tx
@@ -142,6 +142,15 @@ class ReadingProgress:
             rows = found[:most]
             further = Cursor(rows[-1].opened_at, rows[-1].chapter_id) if len(found) > most else None
             return Page(rows, await count_history_tx(tx, shelf_id), further)
+
+        return await self._ground.db.read(look)
+
+    async def opened_of(self, shelf_id: ShelfId, series: PublicId, most: int) -> Sequence[HistoryRow]:
+        """What was opened of one series, the last first."""
+
+        async def look(tx: Tx) -> Sequence[HistoryRow]:
+            series_id = await known_series_tx(tx, series)
+            return await history_tx(tx, shelf_id, after=FROM_THE_TOP, most=most, series_id=series_id)
 
         return await self._ground.db.read(look)
 

@@ -56,6 +56,7 @@ async def mark_chapters_tx(
 ) -> int:
     """Mark chapters of a series read or unread; how many changed."""
     meant: dict[str, Any] = {"ids": some.chapters, "up_to": some.up_to, "before": some.before, "series_id": series_id}
+    meant["is_inclusive"] = some.is_inclusive
     if is_read:
         return await tx.run(q.mark_read, shelf_id=shelf_id, now=now, **meant)
     return await tx.run(q.mark_unread, shelf_id=shelf_id, now=now, **meant)
@@ -94,9 +95,12 @@ async def unmark_since_tx(tx: Tx, shelf_id: ShelfId, at: Millis, now: Millis) ->
     return await tx.run(q.unmark_since, shelf_id=shelf_id, at=at, now=now)
 
 
-async def history_tx(tx: Tx, shelf_id: ShelfId, *, after: Cursor, most: int) -> list[HistoryRow]:
-    """Chapters that were opened, the last one first."""
-    return await tx.many(HistoryRow, q.history, shelf_id=shelf_id, at=after.at, id=after.id, most=most)
+async def history_tx(
+    tx: Tx, shelf_id: ShelfId, *, after: Cursor, most: int, series_id: SeriesId | None = None
+) -> list[HistoryRow]:
+    """Chapters that were opened, the last one first; of one series, or of all."""
+    values = {"shelf_id": shelf_id, "series_id": series_id, "at": after.at, "id": after.id}
+    return await tx.many(HistoryRow, q.history, **values, most=most)
 
 
 async def count_history_tx(tx: Tx, shelf_id: ShelfId) -> int:

@@ -23,6 +23,8 @@ class Details(msgspec.Struct, frozen=True):
     last_chapter_at: Millis | None
     created_at: Millis
     updated_at: Millis
+    cover_id: int | None
+    """The series source whose cover stands for it."""
 
 
 class SourceOf(msgspec.Struct, frozen=True):
@@ -62,6 +64,23 @@ class ChapterRow(msgspec.Struct, frozen=True):
     paged_at: Millis | None
     is_new: bool
     """Whether it lies unread in the inbox."""
+
+
+class ChapterName(msgspec.Struct, frozen=True):
+    """A chapter among the others."""
+
+    id: ChapterId
+    number: str | None
+    volume: str | None
+    title: str
+    is_read: bool
+
+
+class Offered(msgspec.Struct, frozen=True):
+    """Who puts a series out, and in which languages."""
+
+    groups: list[str]
+    languages: list[str]
 
 
 class Release(msgspec.Struct, frozen=True):

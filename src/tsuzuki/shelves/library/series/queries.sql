@@ -1,6 +1,10 @@
 -- name: details
 select id, public_id, title, author, artist, description, cover_url, language, status, is_nsfw, latest_number,
-  last_chapter_at, created_at, updated_at
+  last_chapter_at, created_at, updated_at,
+  (
+    select min(series_source.id) from series_source
+    where series_source.series_id = series.id and series_source.cover_url is not null
+  ) as cover_id
 from series where id = :series_id;
 
 -- name: sources
@@ -35,6 +39,27 @@ from (
 ) as chapter
 {reading}
 order by chapter.number_sort desc nulls last, coalesce(chapter.published_at, chapter.first_seen_at) desc, chapter.id desc;
+
+-- name: chapter_order
+-- All of them in the order of `chapters`, for jumping from one to another.
+select chapter.id, chapter.number, chapter.volume, chapter.title, coalesce(progress.is_read, false) as is_read
+from chapter
+left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
+where chapter.series_id = :series_id
+order by chapter.number_sort desc nulls last, coalesce(chapter.published_at, chapter.first_seen_at) desc, chapter.id desc
+limit :most;
+
+-- name: groups
+select distinct release.group_name from release
+join series_source on series_source.id = release.series_source_id
+where series_source.series_id = :series_id and release.group_name is not null
+order by release.group_name limit :most;
+
+-- name: languages
+select distinct release.language from release
+join series_source on series_source.id = release.series_source_id
+where series_source.series_id = :series_id and release.language is not null
+order by release.language limit :most;
 
 -- name: find_chapter
 {chapter}

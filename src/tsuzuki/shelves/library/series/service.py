@@ -13,17 +13,30 @@ from tsuzuki.shelves.library.follows.nouns import FollowRow, Preferences
 from tsuzuki.shelves.library.follows.store import find_follow_of_tx
 from tsuzuki.shelves.library.naming import known_series_tx
 from tsuzuki.shelves.library.progress.service import NO_CHAPTER
-from tsuzuki.shelves.library.series.nouns import ChapterRow, Counted, Details, Release, SourceOf
+from tsuzuki.shelves.library.series.nouns import (
+    ChapterName,
+    ChapterRow,
+    Counted,
+    Details,
+    Offered,
+    Release,
+    SourceOf,
+)
 from tsuzuki.shelves.library.series.policy import Gaps, gaps, preferred
 from tsuzuki.shelves.library.series.store import (
+    chapter_order_tx,
     chapters_tx,
     counted_tx,
     details_tx,
     find_chapter_tx,
     numbers_tx,
+    offered_tx,
     releases_tx,
     sources_tx,
 )
+
+MOST_NAMED = 10_000
+MOST_OFFERED = 200
 
 
 class Chapter(msgspec.Struct, frozen=True):
@@ -86,6 +99,22 @@ class SeriesLooks:
             if row is None:
                 raise NotFound(NO_CHAPTER)
             return (await _with_releases_tx(tx, shelf_id, series_id, [row]))[0]
+
+        return await self._db.read(look)
+
+    async def order(self, shelf_id: ShelfId, series: PublicId) -> Sequence[ChapterName]:
+        """All of its chapters by name, the newest first."""
+
+        async def look(tx: Tx) -> Sequence[ChapterName]:
+            return await chapter_order_tx(tx, shelf_id, await known_series_tx(tx, series), MOST_NAMED)
+
+        return await self._db.read(look)
+
+    async def offered(self, series: PublicId) -> Offered:
+        """The groups and languages that a reader can prefer."""
+
+        async def look(tx: Tx) -> Offered:
+            return await offered_tx(tx, await known_series_tx(tx, series), MOST_OFFERED)
 
         return await self._db.read(look)
 

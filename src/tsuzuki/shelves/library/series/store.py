@@ -5,7 +5,16 @@ from collections.abc import Sequence
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import ChapterId, SeriesId, ShelfId
-from tsuzuki.shelves.library.series.nouns import ChapterRow, Counted, Details, Numbers, Release, SourceOf
+from tsuzuki.shelves.library.series.nouns import (
+    ChapterName,
+    ChapterRow,
+    Counted,
+    Details,
+    Numbers,
+    Offered,
+    Release,
+    SourceOf,
+)
 
 q = load_queries("tsuzuki.shelves.library.series")
 
@@ -28,6 +37,17 @@ async def chapters_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, part: Slic
 async def find_chapter_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, chapter_id: ChapterId) -> ChapterRow | None:
     """One of its chapters."""
     return await tx.maybe(ChapterRow, q.find_chapter, shelf_id=shelf_id, series_id=series_id, id=chapter_id)
+
+
+async def chapter_order_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, most: int) -> list[ChapterName]:
+    """All of its chapters, the newest first, as far as jumping between them needs."""
+    return await tx.many(ChapterName, q.chapter_order, shelf_id=shelf_id, series_id=series_id, most=most)
+
+
+async def offered_tx(tx: Tx, series_id: SeriesId, most: int) -> Offered:
+    """The groups and languages of its releases."""
+    groups = await tx.many(str, q.groups, series_id=series_id, most=most)
+    return Offered(groups, await tx.many(str, q.languages, series_id=series_id, most=most))
 
 
 async def releases_tx(tx: Tx, chapters: Sequence[ChapterId]) -> list[Release]:
