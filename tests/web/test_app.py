@@ -120,6 +120,7 @@ async def test_a_part_of_the_list_comes_without_the_page_around_it(home):
     part = await home.guest.see("/?part=rows")
     assert len(entries(part)) == 29
     assert "<html" not in part.text
+    assert (await Guest(home.town.client).see("/?part=rows")).status == 401  # no page is put into anyone's list
 
 
 async def test_an_entry_is_marked_and_unmarked_by_its_buttons(home):

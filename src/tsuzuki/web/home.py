@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.edge.routing import Resource, page
+from tsuzuki.model.errors import Unauthorized
 from tsuzuki.web.forms import BLANK
 from tsuzuki.web.inbox.page import show_inbox
 from tsuzuki.web.site import Site
@@ -20,6 +21,8 @@ def home_page(site: Site) -> Resource:
         caller = await site.visitor(request)
         if caller is not None:
             return await inbox(request, caller)
+        if "part" in request.query_params:
+            raise Unauthorized("Sign in again.")  # a script asks for rows: this page would not fit into its list
         is_new = await site.accounts.setup.is_needed()
         return site.pages.private("home.html", BLANK, engine=engine, visitor=None, is_new=is_new)
 
