@@ -291,9 +291,9 @@ async def test_leaving_a_feed_says_what_goes_along_and_it_can_be_followed_again(
     after = await follow_to(home.guest, await home.guest.send(f"/feeds/{feed}/delete"))
     assert "You no longer follow it." in after.text
     assert len(unread(await home.guest.see("/"))) == 25
-    again = value_of(after, "link")
-    assert again is not None
-    assert again.startswith("https://example.org/feed/")
+    fields = {name: value_of(after, name) or "" for name in ("link", "name", "group")}
+    assert fields["group"] == await home.group_id("Craft")
+    assert fields["link"].startswith("https://example.org/feed/")
 
 
 async def test_groups_are_added_renamed_moved_and_deleted(home):

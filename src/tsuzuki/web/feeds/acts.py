@@ -7,7 +7,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource
 from tsuzuki.shelves.subscriptions.service import Change, Subscriptions
-from tsuzuki.web.feeds.page import PATH, feed_row
+from tsuzuki.web.feeds.page import PATH, again_path, feed_row
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
@@ -47,7 +47,7 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
         shelf = await site.accounts.oneself.shelf_of(caller)
         feed = await feeds.get(shelf.id, id_of(request, "feed_id"))
         await feeds.delete(shelf.id, feed.public_id)
-        return see(with_query(PATH, done="unfollowed", again=feed.link))
+        return see(again_path(feed))
 
     one = f"{PATH}/{{feed_id}}"
     return (

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import msgspec
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,11 +16,35 @@ from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.subscriptions.nouns import Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.links import again_of
 from tsuzuki.web.messages import said, say
-from tsuzuki.web.site import Site
+from tsuzuki.web.site import Site, with_query
 
 PATH = "/feeds"
+LONGEST_LINK = 8192
+
+
+class Again(msgspec.Struct, frozen=True):
+    """A feed that was just left, as it was: the undo follows it again."""
+
+    link: str
+    name: str = ""
+    group: str = ""
+    full_text: bool = False
+
+
+def again_path(feed: Subscription) -> str:
+    """The list, with the undo of having left this feed."""
+    full_text = "on" if feed.full_text else ""
+    group = show_id(feed.group_public_id)
+    return with_query(PATH, done="unfollowed", again=feed.link, name=feed.name, group=group, full_text=full_text)
+
+
+def read_again(query: QueryParams) -> Again | None:
+    """What `again_path` wrote; None for an address that does not say it."""
+    link = query.get("again", "")
+    if not link.startswith(("http://", "https://")) or len(link) > LONGEST_LINK:
+        return None
+    return Again(link, query.get("name", "")[:500], query.get("group", ""), query.get("full_text") == "on")
 
 
 class FeedRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +93,7 @@ def feeds_page(site: Site) -> Resource:
             total=len(followed),
             failing=sum(feed.status == "error" for feed in followed),
             done=said("done", asked.get("done")),
-            again=again_of(asked.get("again")),
+            again=read_again(asked),
             is_checking="checking" in asked,
         )
 
