@@ -195,7 +195,7 @@ async def open_tsuzuki(
         way = await parts.enter_async_context(open_way(settings, db, clock=clock, redis=redis))
         accounts = accounts_of(settings, db, clock)
         reading = reading_of(way, db, clock)
-        billing = billing_of(settings, accounts)
+        billing = billing_of(settings, accounts, way)
         await billing.start()
         kept = KeptChapters(db, way.bell, clock)
         catalogue = catalogue_of(settings, way, db, clock, kept=kept)
@@ -281,10 +281,12 @@ def reading_of(way: Way, db: Database, clock: Clock) -> Reading:
     return build_reading(ShelvesGround(db, clock, partial(_new_id, clock), above))
 
 
-def billing_of(settings: Settings, accounts: Accounts) -> Billing:
+def billing_of(settings: Settings, accounts: Accounts, way: Way) -> Billing:
     """The services of renting and paying."""
     secret = settings.stripe_webhook_secret if settings.stripe else None
-    return build_billing(accounts.ground, is_on=settings.billing, stripe_secret=secret or "")
+    return build_billing(
+        accounts.ground, is_on=settings.billing, stripe_secret=secret or "", ring=way.bell.ring
+    )
 
 
 def crawling_of(settings: Settings, way: Way, db: Database, clock: Clock) -> Crawling:

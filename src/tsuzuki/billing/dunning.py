@@ -1,8 +1,8 @@
 """R84: what becomes of a tenant whose invoices are not paid, and of one that pays after all."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from tsuzuki.accounts.activity.nouns import Account, Activity, ShelfActivity, ShelfStatus
+from tsuzuki.accounts.activity.nouns import Account, Activity, ShelfActivity, ShelfSnapshot, ShelfStatus
 from tsuzuki.accounts.activity.store import hold_account_tx, insert_activity_tx, insert_tenant_activity_tx
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.store import get_tenant_tx
@@ -12,8 +12,10 @@ from tsuzuki.billing.policy import reminders_due, standing
 from tsuzuki.billing.rented.nouns import RentedShelf
 from tsuzuki.billing.rented.store import list_shelves_for_tenant_tx, set_shelf_status_tx
 from tsuzuki.billing.store import get_invoice_tx, list_open_invoices_tx, mark_churned_tx, mark_invoice_notified_tx
+from tsuzuki.billing.telling import asleep, closed, due, tell_tenant_tx
 from tsuzuki.billing.voiding import void_open_invoices_tx
 from tsuzuki.db import Tx
+from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.model.ids import TenantId
 from tsuzuki.model.plans import get_plan
 from tsuzuki.model.times import Millis
@@ -23,12 +25,15 @@ from tsuzuki.shelves.store import hold_shelf_tx
 class Dunning:
     """Reminds, puts to sleep, gives up; and wakes what it put to sleep."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, ring: Callable[[str], None]) -> None:
         self._ground = ground
+        self._ring = ring
 
     async def look(self, tenant_id: TenantId) -> int:
         """Do what the age of the tenant's open invoices asks for; how many things that were."""
         done = await self._ground.db.with_tx(lambda tx: look_tx(tx, tenant_id, self._ground.clock()))
+        if done:
+            self._ring(SENDS.name)  # some of it may be on its way to channels
         await self._ground.publisher.publish(*done)
         return len(done)
 
@@ -37,22 +42,27 @@ async def look_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
     """Gather, decide, apply; a repeat finds nothing more to do."""
     account = await hold_account_tx(tx, tenant_id)
     unpaid = await list_open_invoices_tx(tx, tenant_id)
-    done = await _remind_tx(tx, unpaid, now)
     stands = standing(unpaid[0].created_at if unpaid else None, now)
     if stands == "good":
-        return done + await _wake_tx(tx, account, now)
-    done += await _put_to_sleep_tx(tx, tenant_id, now)
-    return done + await _give_up_tx(tx, tenant_id, now) if stands == "churned" else done
+        return await _remind_tx(tx, unpaid, now) + await _wake_tx(tx, account, now)
+    slept = await _put_to_sleep_tx(tx, tenant_id, now)
+    if stands == "churned":  # nobody is reminded of what is written off, or told twice at once that it is over
+        return slept + await _give_up_tx(tx, tenant_id, now)
+    if slept:
+        await tell_tenant_tx(tx, slept[0], asleep(unpaid[0], _names(slept), now))
+    return await _remind_tx(tx, unpaid, now) + slept
 
 
 async def _remind_tx(tx: Tx, unpaid: Sequence[Invoice], now: Millis) -> list[Activity]:
-    """Record the reminder that is due; whoever was away for days records the last of them alone."""
+    """Send the reminder that is due and record it; whoever was away for days sends the last of them alone."""
     done = []
     for invoice in unpaid:
-        due = reminders_due(invoice.created_at, now)
-        if await mark_invoice_notified_tx(tx, invoice.id, due, now=now):
+        count = reminders_due(invoice.created_at, now)
+        if await mark_invoice_notified_tx(tx, invoice.id, count, now=now):
             snapshot = (await get_invoice_tx(tx, invoice.id)).snapshot()
-            done.append(await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.reminded", snapshot, now=now))
+            logged = await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.reminded", snapshot, now=now)
+            await tell_tenant_tx(tx, logged, due(invoice, count, now))
+            done.append(logged)
     return done
 
 
@@ -81,8 +91,14 @@ async def _give_up_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity
     done = await void_open_invoices_tx(tx, tenant_id, now)
     if await mark_churned_tx(tx, tenant_id, now):
         snapshot = tenant_snapshot(await get_tenant_tx(tx, tenant_id))
-        done.append(await insert_tenant_activity_tx(tx, tenant_id, "tenant.churned", snapshot, now=now))
+        logged = await insert_tenant_activity_tx(tx, tenant_id, "tenant.churned", snapshot, now=now)
+        await tell_tenant_tx(tx, logged, closed(snapshot.name, now))
+        done.append(logged)
     return done
+
+
+def _names(slept: Sequence[Activity]) -> list[str]:
+    return [one.snapshot.name for one in slept if isinstance(one.snapshot, ShelfSnapshot)]
 
 
 async def _set_tx(tx: Tx, shelf: RentedShelf, status: ShelfStatus, kind: ShelfActivity, *, now: Millis) -> Activity:

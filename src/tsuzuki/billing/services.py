@@ -1,5 +1,7 @@
 """Every service of this area, built once for a process."""
 
+from collections.abc import Callable
+
 import msgspec
 import structlog
 
@@ -86,15 +88,17 @@ class Billing(msgspec.Struct, frozen=True):
         return forgotten + (await self.reactor.mend_floors() if self.is_on else 0)
 
 
-def build_billing(ground: Ground, *, is_on: bool, stripe_secret: str = "") -> Billing:
-    """The services over this ground."""
+def build_billing(
+    ground: Ground, *, is_on: bool, stripe_secret: str = "", ring: Callable[[str], None] = lambda _: None
+) -> Billing:
+    """The services over this ground; `ring` tells the workers that there is something to be sent."""
     return Billing(
         ground=ground,
         is_on=is_on,
         rented=RentedShelves(ground),
         reactor=Reactor(ground),
         ledger=Ledger(ground),
-        dunning=Dunning(ground),
+        dunning=Dunning(ground, ring),
         books=Books(ground),
         settlement=Settlement(ground, stripe_secret=stripe_secret),
         charging=Charging(ground),

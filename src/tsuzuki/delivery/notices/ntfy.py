@@ -10,7 +10,13 @@ from tsuzuki.delivery.notices.tasks import MessageType, Send
 from tsuzuki.model.fetching import Ask
 from tsuzuki.model.times import Millis
 
-_TAGS: dict[MessageType, str] = {"source.broken": "warning", "source.healed": "white_check_mark"}
+_TAGS: dict[MessageType, str] = {
+    "source.broken": "warning",
+    "source.healed": "white_check_mark",
+    "invoice.due": "receipt",
+    "account.asleep": "warning",
+    "account.closed": "warning",
+}
 
 
 class NtfyConfig(ChannelConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):

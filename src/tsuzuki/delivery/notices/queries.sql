@@ -47,6 +47,15 @@ where follow.series_id = :id and follow.notify and follow.status <> 'dropped' an
   )
 order by channel.id;
 
+-- name: tenant_tellees
+-- What concerns a tenant's account is told on every channel of its shelves, of those that sleep too.
+select {tellee}, tenant.name
+from shelf
+join tenant on tenant.id = shelf.tenant_id
+join channel on channel.shelf_id = shelf.id
+where shelf.tenant_id = :tenant_id and channel.is_enabled
+order by channel.id;
+
 -- name: item_subject
 select title, link as url, cast(null as text) as number from item where id = :id;
 

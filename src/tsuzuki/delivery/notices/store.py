@@ -7,7 +7,7 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.delivery.notices.policy import PROBE, rest
 from tsuzuki.delivery.notices.tasks import Notice
-from tsuzuki.model.ids import PublicId, ShelfId
+from tsuzuki.model.ids import PublicId, ShelfId, TenantId
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.delivery.notices")
@@ -72,6 +72,11 @@ async def tellees_tx(tx: Tx, notice: Notice) -> list[Tellee]:
     if notice.kind == "item":
         return await tx.many(Tellee, q.item_tellees, id=notice.installment_id, at=notice.at)
     return await tx.many(Tellee, q.chapter_tellees, id=notice.installment_id, at=notice.at)
+
+
+async def tenant_tellees_tx(tx: Tx, tenant_id: TenantId) -> list[Tellee]:
+    """Every channel of a tenant's shelves that is on."""
+    return await tx.many(Tellee, q.tenant_tellees, tenant_id=tenant_id)
 
 
 async def subject_tx(tx: Tx, notice: Notice) -> Subject | None:

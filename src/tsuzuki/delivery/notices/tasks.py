@@ -11,7 +11,16 @@ from tsuzuki.queue.policy import NOTIFICATIONS
 from tsuzuki.queue.tasks import NewTask, Queue
 
 MessageType = Literal[
-    "chapter.new", "chapters.new", "item.new", "items.new", "source.broken", "source.healed", "channel.test"
+    "chapter.new",
+    "chapters.new",
+    "item.new",
+    "items.new",
+    "source.broken",
+    "source.healed",
+    "channel.test",
+    "invoice.due",
+    "account.asleep",
+    "account.closed",
 ]
 
 

@@ -1,13 +1,13 @@
 """One alert when a source breaks and one when it heals, in the transaction that finds it out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tsuzuki.db import Tx
 from tsuzuki.delivery.events.news import EVENTS_BELL, NewEvent, WatchChanged
 from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.fanout import NOTHING, Delivered
-from tsuzuki.delivery.notices.store import Tellee
-from tsuzuki.delivery.notices.tasks import SENDS, Message, Send, delivery_id
+from tsuzuki.delivery.notices.tasks import Message
+from tsuzuki.delivery.notices.telling import tell_tx
 from tsuzuki.delivery.notices.wording import broken, healed
 from tsuzuki.delivery.outages.store import (
     Origin,
@@ -21,7 +21,6 @@ from tsuzuki.delivery.store import Reader, feed_readers_tx, series_readers_tx
 from tsuzuki.model.ids import WatchId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import Millis
-from tsuzuki.queue.store import enqueue_many_tx
 
 
 async def alert_broken_tx(tx: Tx, watch_id: WatchId, *, reason: str, now: Millis) -> Delivered:
@@ -45,22 +44,8 @@ async def alert_healed_tx(tx: Tx, watch_id: WatchId, *, now: Millis) -> Delivere
 
 async def alert_operators_tx(tx: Tx, name: str, about: str, *, reason: str, now: Millis) -> Delivered:
     """Tell those who run this server that a source is no longer called; `about` is told once to each channel."""
-    sends = _sends(await operator_tellees_tx(tx, name), about, lambda name: broken(name, mask_text(reason), now))
-    if not sends:
-        return NOTHING
-    await enqueue_many_tx(tx, SENDS, [send.task() for send in sends], now=now)
-    return Delivered(0, (SENDS.name,))
-
-
-def _sends(tellees: Sequence[Tellee], about: str, word: Callable[[str], Message]) -> list[Send]:
-    return [
-        Send(
-            channel_id=tellee.channel_id,
-            delivery_id=delivery_id(tellee.channel_public_id, about),
-            message=word(tellee.name),
-        )
-        for tellee in tellees
-    ]
+    tellees = await operator_tellees_tx(tx, name)
+    return Delivered(0, await tell_tx(tx, tellees, about, lambda name: broken(name, mask_text(reason), now), now=now))
 
 
 async def _tell_tx(
@@ -70,11 +55,8 @@ async def _tell_tx(
     message = word(origin.name)
     readers = await _readers_tx(tx, origin, message.at)
     await add_events_tx(tx, [_event(origin, reader, reason) for reader in readers], message.at)
-    sends = _sends(await outage_tellees_tx(tx, origin), about, word)
-    if sends:
-        await enqueue_many_tx(tx, SENDS, [send.task() for send in sends], now=message.at)
-    bells = ((EVENTS_BELL,) if readers else ()) + ((SENDS.name,) if sends else ())
-    return Delivered(0, bells)
+    told = await tell_tx(tx, await outage_tellees_tx(tx, origin), about, word, now=message.at)
+    return Delivered(0, ((EVENTS_BELL,) if readers else ()) + told)
 
 
 async def _readers_tx(tx: Tx, origin: Origin, now: Millis) -> list[Reader]:

@@ -7,6 +7,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.billing.access import whose
 from tsuzuki.billing.services import Billing
 from tsuzuki.edge.routing import Resource, page
+from tsuzuki.model.money import money
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.site import Site
@@ -31,9 +32,3 @@ def invoice_page(site: Site) -> Resource:
         )
 
     return page("/invoices/{invoice_id}", site.signed_in(show))
-
-
-def money(cents: int, currency: str) -> str:
-    """`USD 1,234.50`, with a true minus sign before what is given back."""
-    units, rest = divmod(abs(cents), 100)
-    return f"{'−' if cents < 0 else ''}{currency} {units:,}.{rest:02d}"
