@@ -36,8 +36,10 @@ from tsuzuki.catalogue.services import Catalogue, Ttls, build_catalogue
 from tsuzuki.catalogue.services import Ground as CatalogueGround
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
+from tsuzuki.crawl.figures.service import Figures
 from tsuzuki.crawl.services import Crawling, build_crawling
 from tsuzuki.crawl.services import Ground as CrawlGround
+from tsuzuki.crawl.trials import Trials
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
@@ -59,11 +61,12 @@ from tsuzuki.polling.articles.service import Articles
 from tsuzuki.polling.shelving import ForShelves
 from tsuzuki.polling.trying import Trier
 from tsuzuki.queue.station import Timed
-from tsuzuki.settings import Settings
+from tsuzuki.settings import Settings, effective
 from tsuzuki.shelves.ground import Ground as ShelvesGround
 from tsuzuki.shelves.services import Reading, build_reading
 from tsuzuki.way import QUEUES, Beside, Way, client_options, crew, folder_of, open_way
 from tsuzuki.web.build import build_web
+from tsuzuki.web.desk.in_force import InForce, SettingRow
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import Site
 from tsuzuki.worker.crew import Crew
@@ -181,8 +184,12 @@ async def open_tsuzuki(
     clock: Clock = wall_clock,
     queues: Collection[str] = QUEUES,
     concurrency: int | None = None,
+    environ: Mapping[str, str] = os.environ,
 ) -> AsyncIterator[Tsuzuki]:
-    """Migrate, open every part, and close them at the end of the block. Nothing works by itself yet: start the crew."""
+    """Migrate, open every part, and close them at the end of the block. Nothing works by itself yet: start the crew.
+
+    `environ` is where the settings came from; the operator is shown which of them.
+    """
     make_data_dir(settings)
     options = database_options(settings)
     await _prepare(options, clock)
@@ -201,6 +208,7 @@ async def open_tsuzuki(
         catalogue = catalogue_of(settings, way, db, clock, kept=kept)
         parts.push_async_callback(catalogue.close)
         pictures = await parts.enter_async_context(open_images(_image_ground(settings, way, catalogue, kept)))
+        figures = Figures(db, way.tasks, clock)
         loops = crew(
             way,
             settings,
@@ -213,6 +221,7 @@ async def open_tsuzuki(
                 [
                     Chore(name="expired sessions", every=HOUR, work=accounts.forget_old),
                     Chore(name="entries beyond retention", every=HOUR, work=reading.subscriptions.prune),
+                    Chore(name="figures", every=MINUTE, work=figures.take),
                     Chore(name="billing", every=MINUTE, work=billing.look_after),
                     Chore(name="billing's upkeep", every=HOUR, work=billing.tidy),
                     Chore(name="old listings", every=DAY, at=Millis(5 * HOUR), work=catalogue.forget_old),
@@ -247,6 +256,9 @@ async def open_tsuzuki(
             **crawling.by_type(),
             **catalogue.by_type(),
             **pictures.by_type(),
+            Figures: figures,
+            Trials: Trials(way.outside.registry, way.outside.driver, folder_of),
+            InForce: in_force(settings, environ),
             Billing: billing,
             Cache: way.cache,
             Registry: way.outside.registry,
@@ -269,6 +281,22 @@ async def open_tsuzuki(
             app=_build_app(settings, accounts, metrics, asked, services=services),
             crew=loops,
         )
+
+
+def in_force(settings: Settings, environ: Mapping[str, str]) -> InForce:
+    """The settings as the operator sees them."""
+    return InForce(
+        tuple(
+            SettingRow(
+                name=one.name,
+                value=one.value,
+                is_set=one.origin == "environment",
+                group=one.variable.group,
+                says=one.variable.says,
+            )
+            for one in effective(settings, environ)
+        )
+    )
 
 
 def _new_id(clock: Clock) -> PublicId:

@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 import tsuzuki.web
 from tests.api.people import API, PASSWORD, Town, a_town
 from tests.test_authorisation import CALLERS, MISSING, POLICY, PUBLIC, routes, visitor
+from tests.web.desk.words import chosen_at_the_desk
 from tests.web.guests import BROWSER, FORM, Guest, a_guest
 from tsuzuki.accounts.nouns import Role, Scope
 from tsuzuki.accounts.oidc.service import Reason
@@ -195,6 +196,6 @@ def test_every_message_is_used_and_every_use_has_one():
     used |= {f"feed.retention_{span}" for span in (*RETENTIONS, "own")}
     used |= {f"channels.{kind}" for kind in KINDS}
     used |= {f"feeds.{status}" for status in ("ok", "error", "suspended", "waiting")}
-    used |= CHOSEN
+    used |= CHOSEN | chosen_at_the_desk()
     assert sorted(used - set(MESSAGES)) == []
     assert sorted(set(MESSAGES) - used) == []

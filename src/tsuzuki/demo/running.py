@@ -43,6 +43,11 @@ class Demo(msgspec.Struct, frozen=True):
 
 def demo_settings(environ: Mapping[str, str], folder: Path, password: str) -> Settings:
     """Settings of a server that has nothing but this folder, and may call this machine."""
+    return read_settings(demo_environ(environ, folder, password))
+
+
+def demo_environ(environ: Mapping[str, str], folder: Path, password: str) -> dict[str, str]:
+    """The variables that say so."""
     said = {
         "TSUZUKI_DATA_DIR": str(folder),
         "TSUZUKI_ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8",
@@ -50,7 +55,7 @@ def demo_settings(environ: Mapping[str, str], folder: Path, password: str) -> Se
         "TSUZUKI_HOST": _LOOPBACK,
     }
     kept = ("TSUZUKI_PORT", "TSUZUKI_LOG_LEVEL", "TSUZUKI_LOG_FORMAT")
-    return read_settings({name: environ[name] for name in kept if name in environ} | said)
+    return {name: environ[name] for name in kept if name in environ} | said
 
 
 @asynccontextmanager
@@ -60,7 +65,8 @@ async def open_demo(environ: Mapping[str, str], folder: Path) -> AsyncIterator[D
     publisher = Publisher(wall_clock)
     async with _published(publisher) as base:
         _write_definition(folder, base)
-        async with open_tsuzuki(demo_settings(environ, folder, admin)) as opened:
+        said = demo_environ(environ, folder, admin)
+        async with open_tsuzuki(read_settings(said), environ=said) as opened:
             opened.crew.start()
             try:
                 followed = await seed(opened, base, guest)

@@ -14,6 +14,7 @@ from tsuzuki.web.article.page import article_page
 from tsuzuki.web.billing.invoice import invoice_page
 from tsuzuki.web.bookmarks import bookmark_pages
 from tsuzuki.web.channels import channel_pages
+from tsuzuki.web.desk.build import desk_pages
 from tsuzuki.web.doors.invite import invite_page
 from tsuzuki.web.doors.provider import provider_page
 from tsuzuki.web.doors.setup import setup_page
@@ -67,6 +68,7 @@ def build_web(site: Site, document: Json) -> Web:
         *channel_pages(site),
         invoice_page(site),
         settings_page(site),
+        *desk_pages(site),
         styleguide_page(site),
         *offline_pages(site.pages),
         account_page(site),

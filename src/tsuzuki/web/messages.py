@@ -6,7 +6,7 @@ Sentences about what somebody typed come from the services; these are the pages'
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tsuzuki.web.texts import account, billing, doors, feeds, finding, frame, inbox, settings, trouble
+from tsuzuki.web.texts import account, billing, desk, doors, feeds, finding, frame, inbox, settings, trouble
 
 MESSAGES: Mapping[str, str] = MappingProxyType(
     {
@@ -20,6 +20,7 @@ MESSAGES: Mapping[str, str] = MappingProxyType(
         **feeds.TEXTS,
         **finding.TEXTS,
         **settings.TEXTS,
+        **desk.TEXTS,
     }
 )
 

@@ -31,7 +31,11 @@ MANAGING = (
     Place(name="settings", path="/settings", icon="settings", key=","),
 )
 
-RUNNING = (Place(name="styleguide", path="/styleguide", icon="palette", key="y"),)
+RUNNING = (
+    Place(name="desk", path="/admin", icon="gauge", key="d"),
+    Place(name="in_force", path="/admin/settings", icon="sliders-horizontal", key="e"),
+    Place(name="styleguide", path="/styleguide", icon="palette", key="y"),
+)
 """For administrators."""
 
 BAR = tuple(place for place in (*READING, *MANAGING) if place.is_in_bar)

@@ -19,6 +19,8 @@ TEXTS = {
     "nav.search": "Search",
     "nav.notifications": "Notifications",
     "nav.settings": "Settings",
+    "nav.desk": "Desk",
+    "nav.in_force": "Server settings",
     "nav.styleguide": "Style guide",
     "nav.groups": "Groups",
     "nav.server": "This server",

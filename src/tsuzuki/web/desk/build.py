@@ -1,0 +1,14 @@
+"""Every page of the desk; a new one is added here."""
+
+from tsuzuki.edge.routing import Resource
+from tsuzuki.web.desk.dashboard import dashboard_pages
+from tsuzuki.web.desk.in_force import in_force_page
+from tsuzuki.web.site import Site
+
+
+def desk_pages(site: Site) -> tuple[Resource, ...]:
+    """For administrators only."""
+    return (
+        *dashboard_pages(site),
+        in_force_page(site),
+    )
