@@ -216,9 +216,7 @@ class ChapterIngest(_Ingest[ChapterBatch]):
         ids = {chapter.key: chapter.id for chapter in new}
         parted = await self._part_tx(tx, batch, ids, task_id=task_id, now=now)
         quiet = await deliver_chapters_tx(tx, series_id, parted.catalogue, is_first_harvest=True, now=now)
-        loud = await deliver_chapters_tx(
-            tx, series_id, parted.news, is_first_harvest=False, now=now, came=batch.came
-        )
+        loud = await deliver_chapters_tx(tx, series_id, parted.news, is_first_harvest=False, now=now, came=batch.came)
         return quiet + loud
 
     def split(self, batch: ChapterBatch) -> list[tuple[str, ChapterBatch]]:
