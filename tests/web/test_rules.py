@@ -13,6 +13,7 @@ from tests.api.people import API, PASSWORD, Town, a_town
 from tests.test_authorisation import CALLERS, MISSING, POLICY, PUBLIC, routes, visitor
 from tests.web.desk.words import chosen_at_the_desk
 from tests.web.guests import BROWSER, FORM, Guest, a_guest
+from tests.web.words import chosen_in_the_library
 from tsuzuki.accounts.nouns import Role, Scope
 from tsuzuki.accounts.oidc.service import Reason
 from tsuzuki.delivery.notices.sending import KINDS
@@ -196,6 +197,6 @@ def test_every_message_is_used_and_every_use_has_one():
     used |= {f"feed.retention_{span}" for span in (*RETENTIONS, "own")}
     used |= {f"channels.{kind}" for kind in KINDS}
     used |= {f"feeds.{status}" for status in ("ok", "error", "suspended", "waiting")}
-    used |= CHOSEN | chosen_at_the_desk()
+    used |= CHOSEN | chosen_at_the_desk() | chosen_in_the_library()
     assert sorted(used - set(MESSAGES)) == []
     assert sorted(set(MESSAGES) - used) == []

@@ -30,8 +30,15 @@ from tsuzuki.web.feeds.page import feeds_page
 from tsuzuki.web.home import home_page
 from tsuzuki.web.inbox.marking import marking_pages
 from tsuzuki.web.inbox.page import states_page
+from tsuzuki.web.library.history import history_pages
+from tsuzuki.web.library.page import library_pages
 from tsuzuki.web.offline import offline_pages
+from tsuzuki.web.reader.page import reader_page
 from tsuzuki.web.search import search_page
+from tsuzuki.web.series.acts import following_acts, marking_acts, refreshing_acts
+from tsuzuki.web.series.keeping import keeping_acts
+from tsuzuki.web.series.page import series_page
+from tsuzuki.web.series.settings import setting_acts
 from tsuzuki.web.settings import settings_page
 from tsuzuki.web.site import Site
 from tsuzuki.web.styleguide import styleguide_page
@@ -56,6 +63,15 @@ def build_web(site: Site, document: Json) -> Web:
         provider_page(site),
         invite_page(site),
         sign_out_page(site),
+        *library_pages(site),
+        *history_pages(site),
+        series_page(site),
+        reader_page(site),
+        *marking_acts(site),
+        *following_acts(site),
+        *refreshing_acts(site),
+        *setting_acts(site),
+        *keeping_acts(site),
         feeds_page(site),
         *adding_pages(site),
         changing_page(site),

@@ -6,7 +6,20 @@ Sentences about what somebody typed come from the services; these are the pages'
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tsuzuki.web.texts import account, billing, desk, doors, feeds, finding, frame, inbox, settings, trouble
+from tsuzuki.web.texts import (
+    account,
+    billing,
+    desk,
+    doors,
+    feeds,
+    finding,
+    frame,
+    inbox,
+    library,
+    reader,
+    settings,
+    trouble,
+)
 
 MESSAGES: Mapping[str, str] = MappingProxyType(
     {
@@ -19,6 +32,8 @@ MESSAGES: Mapping[str, str] = MappingProxyType(
         **inbox.TEXTS,
         **feeds.TEXTS,
         **finding.TEXTS,
+        **library.TEXTS,
+        **reader.TEXTS,
         **settings.TEXTS,
         **desk.TEXTS,
     }

@@ -20,11 +20,13 @@ READING = (
     Place(name="inbox", path="/", icon="inbox", key="i", counts="unread", is_in_bar=True),
     Place(name="comics", path="/?kind=chapter", icon="book-open", key="c", counts="chapters"),
     Place(name="articles", path="/?kind=item", icon="newspaper", key="a", counts="items"),
+    Place(name="library", path="/library", icon="library", key="l", is_in_bar=True),
     Place(name="saved", path="/?show=saved", icon="bookmark", key="s"),
 )
 
 MANAGING = (
     Place(name="feeds", path="/feeds", icon="rss", key="f", is_in_bar=True),
+    Place(name="history", path="/history", icon="history", key="h"),
     Place(name="bookmarks", path="/bookmarks", icon="star", key="b"),
     Place(name="search", path="/search", icon="search", key="/", is_in_bar=True),
     Place(name="notifications", path="/notifications", icon="bell", key="n"),

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
 from tsuzuki.edge.assets import Assets
+from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.web.forms import Sheet
 from tsuzuki.web.links import chapter_path, cover_path, item_path, series_path, tile_of
@@ -46,6 +47,7 @@ class Pages:
             chapter_path=chapter_path,
             series_path=series_path,
             cover_path=cover_path,
+            show_id=show_id,
             tile_of=tile_of,
         )
 

@@ -110,8 +110,7 @@ def _step(line: Line | None, query: dict[str, str]) -> Step | None:
     assert line.series_id is not None
     assert line.chapter_id is not None
     name = chapter_name(line.number, line.volume, line.chapter_title or "")
-    path = chapter_path(show_id(line.series_id), line.chapter_id)
-    return None if path is None else Step(f"{line.series_title}: {name}", path)
+    return Step(f"{line.series_title}: {name}", chapter_path(show_id(line.series_id), line.chapter_id))
 
 
 def _medium(one: Enclosure) -> Medium:

@@ -14,6 +14,8 @@ TEXTS = {
     "nav.comics": "Comics",
     "nav.articles": "Articles",
     "nav.saved": "Saved",
+    "nav.library": "Library",
+    "nav.history": "History",
     "nav.feeds": "Feeds",
     "nav.bookmarks": "Bookmarks",
     "nav.search": "Search",

@@ -5,6 +5,7 @@ import { startLive } from "./live.js";
 import { startList } from "./list.js";
 import { startArticle } from "./article.js";
 import { startFeeds } from "./feeds.js";
+import { startLibrary } from "./library.js";
 import { startLooks } from "./looks.js";
 import { startOffline } from "./offline.js";
 
@@ -14,6 +15,7 @@ startOffline();
 startList();
 startArticle();
 startFeeds();
+startLibrary();
 startLive();
 startPalette();
 startKeyboard();

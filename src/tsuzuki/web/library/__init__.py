@@ -1,0 +1,1 @@
+"""The library: what a shelf follows of series, and what was read last."""

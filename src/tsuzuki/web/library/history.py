@@ -1,0 +1,66 @@
+"""`/history`: what was opened, the last first. Forgetting changes nothing about how far it was read."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.edge.routing import Resource, page
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import ChapterId
+from tsuzuki.model.pages import FROM_THE_TOP, Cursor
+from tsuzuki.shelves.library.progress.service import ReadingProgress
+from tsuzuki.web.forms import read_form, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import number_of
+from tsuzuki.web.inbox.rows import chapter_name
+from tsuzuki.web.messages import said
+from tsuzuki.web.site import Site, with_query
+
+PATH = "/history"
+PAGE = 50
+
+
+def history_pages(site: Site) -> tuple[Resource, ...]:
+    """The list, and what forgets one of it or all of it."""
+    framing = framing_of(site)
+    progress = site.part(ReadingProgress)
+
+    async def show_history(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "history")
+        after = Cursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
+        found = await progress.history(frame.shelf.id, after=after, most=PAGE)
+        return framing.show(
+            frame,
+            "history.html",
+            rows=found.rows,
+            total=found.total,
+            older=None if found.next_cursor is None else with_query(PATH, before=str(found.next_cursor)),
+            chapter_name=chapter_name,
+            done=said("done", request.query_params.get("done")),
+        )
+
+    async def forget(request: Request, caller: Caller) -> Response:
+        form = await read_form(request)
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        chapter = number_of(form.one("chapter"))
+        if chapter is None:
+            raise NotFound("There is no such chapter in the history.")
+        await progress.forget(shelf.id, ChapterId(chapter))
+        return see(with_query(PATH, done="forgotten"))
+
+    async def ask_clear(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "history")
+        found = await progress.history(frame.shelf.id, after=FROM_THE_TOP, most=1)
+        return framing.show(frame, "history_clear.html", total=found.total)
+
+    async def clear(request: Request, caller: Caller) -> Response:
+        await read_form(request)
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        await progress.forget_all(shelf.id)
+        return see(with_query(PATH, done="history_cleared"))
+
+    return (
+        page(PATH, site.signed_in(show_history)),
+        Resource(f"{PATH}/forget", {"POST": site.signed_in(forget, PATH)}),
+        Resource(f"{PATH}/clear", {"GET": site.signed_in(ask_clear), "POST": site.signed_in(clear, PATH)}),
+    )

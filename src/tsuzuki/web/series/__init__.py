@@ -1,0 +1,1 @@
+"""A series: its chapters, its sources, and how it is followed."""

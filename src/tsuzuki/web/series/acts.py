@@ -1,0 +1,140 @@
+"""What the buttons on the page of a series do. Scripts post the same and ask for JSON."""
+
+import asyncio
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.catalogue.chapter_lists import ChapterLists
+from tsuzuki.edge.routing import Resource
+from tsuzuki.model.errors import Conflict, Invalid, SourceError, Unavailable
+from tsuzuki.model.ids import ChapterId, PublicId, SeriesSourceId, ShelfId, show_id
+from tsuzuki.shelves.library.follows.nouns import Wish
+from tsuzuki.shelves.library.follows.service import Follows
+from tsuzuki.shelves.library.progress.nouns import Marked, Some
+from tsuzuki.shelves.library.progress.service import ReadingProgress
+from tsuzuki.shelves.library.series.service import SeriesLooks
+from tsuzuki.web.forms import Form, read_form, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import id_of, number_of
+from tsuzuki.web.library.page import PATH as LIBRARY
+from tsuzuki.web.messages import say
+from tsuzuki.web.series.page import back_to
+from tsuzuki.web.site import Site
+
+PATH = "/series/{series_id}"
+MOST_AT_ONCE = 500
+
+
+def wants_json(request: Request) -> bool:
+    """Whether a script asks."""
+    return "application/json" in request.headers.get("accept", "")
+
+
+def data_of(value: object) -> Response:
+    """An answer for a script."""
+    return Response(msgspec.json.encode({"data": value}), media_type="application/json")
+
+
+def marking_acts(site: Site) -> tuple[Resource, ...]:
+    """`/mark`: chapters by id, all up to one, or all."""
+    progress = site.part(ReadingProgress)
+
+    async def mark(request: Request, caller: Caller) -> Response:
+        form = await read_form(request, most=MOST_AT_ONCE)
+        series = id_of(request, "series_id")
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        some, is_read = _meant(form)
+        marked = await progress.mark(shelf.id, series, some, is_read=is_read)
+        undo = str(marked.at) if marked.changed and is_read else None
+        if wants_json(request):
+            return data_of({"changed": marked.changed, "undo": undo})
+        return see(_told(form, show_id(series), marked, undo, is_read=is_read))
+
+    return (Resource(f"{PATH}/mark", {"POST": site.signed_in(mark, LIBRARY)}),)
+
+
+def _meant(form: Form) -> tuple[Some, bool]:
+    """Which chapters, and whether they become read."""
+    if "all" in form.fields:
+        return Some(), form.one("all") != "unread"
+    for name, is_read in (("read", True), ("unread", False)):
+        if numbers := _chapters(form.several(name)):
+            return Some(chapters=numbers), is_read
+    if numbers := _chapters(form.several("up_to")):
+        return Some(before=numbers[0], is_inclusive=True), True
+    raise Invalid(say("trouble.form"))
+
+
+def _chapters(texts: tuple[str, ...]) -> list[ChapterId]:
+    return [ChapterId(number) for text in texts if (number := number_of(text)) is not None]
+
+
+def _told(form: Form, series_id: str, marked: Marked, undo: str | None, *, is_read: bool) -> str:
+    if not is_read:
+        return back_to(series_id, done="marked_unread")
+    place = {} if number_of(form.one("page")) is None else {"page": form.one("page")}
+    return back_to(series_id, marked=str(marked.changed), **place, **({"undo": undo} if undo else {}))
+
+
+def following_acts(site: Site) -> tuple[Resource, ...]:
+    """`/follow`, and `/unfollow`, which says first what goes."""
+    framing = framing_of(site)
+    follows, looks = site.part(Follows), site.part(SeriesLooks)
+
+    async def follow(request: Request, caller: Caller) -> Response:
+        await read_form(request)
+        series = id_of(request, "series_id")
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        try:
+            followed = await follows.add(shelf.id, Wish(series=series))
+        except Conflict:
+            return see(back_to(show_id(series), done="follows_already"))
+        return see(back_to(show_id(series), available=str(followed.available)))
+
+    async def ask_leave(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "library")
+        series = await looks.get(frame.shelf.id, id_of(request, "series_id"))
+        follow = None if series.follow is None else await follows.get(frame.shelf.id, series.follow.public_id)
+        return framing.show(frame, "series_leave.html", series=series, follow=follow, id=_id(series.details.public_id))
+
+    async def leave(request: Request, caller: Caller) -> Response:
+        await read_form(request)
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        series = await looks.get(shelf.id, id_of(request, "series_id"))
+        if series.follow is not None:
+            await follows.leave(shelf.id, series.follow.public_id)
+        return see(back_to(_id(series.details.public_id), done="left"))
+
+    return (
+        Resource(f"{PATH}/follow", {"POST": site.signed_in(follow, LIBRARY)}),
+        Resource(f"{PATH}/unfollow", {"GET": site.signed_in(ask_leave), "POST": site.signed_in(leave, LIBRARY)}),
+    )
+
+
+def refreshing_acts(site: Site) -> tuple[Resource, ...]:
+    """`/refresh` asks every source for its chapters now."""
+    looks, lists = site.part(SeriesLooks), site.part(ChapterLists)
+
+    async def asked(shelf_id: ShelfId, mapping: SeriesSourceId) -> bool:
+        try:
+            answered = await lists.list(mapping, shelf_id, refresh=True)
+        except (SourceError, Unavailable):
+            return False
+        return not answered.freshness.is_stale
+
+    async def refresh(request: Request, caller: Caller) -> Response:
+        await read_form(request)
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        series = await looks.get(shelf.id, id_of(request, "series_id"))
+        came = await asyncio.gather(*(asked(shelf.id, source.id) for source in series.sources if source.is_on))
+        series_id = _id(series.details.public_id)
+        return see(back_to(series_id, done="refreshed") if any(came) else back_to(series_id, fail="refresh"))
+
+    return (Resource(f"{PATH}/refresh", {"POST": site.signed_in(refresh, LIBRARY)}),)
+
+
+def _id(public_id: PublicId) -> str:
+    return show_id(public_id)

@@ -1,0 +1,44 @@
+"""Keeping chapters on this server: begun, seen coming, let go."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.catalogue.images.kept import KeptChapters
+from tsuzuki.edge.routing import Resource
+from tsuzuki.model.errors import Invalid, LimitExceeded
+from tsuzuki.model.ids import ReleaseId, show_id
+from tsuzuki.web.forms import read_form, see
+from tsuzuki.web.ids import id_of, number_of
+from tsuzuki.web.library.page import PATH as LIBRARY
+from tsuzuki.web.messages import say
+from tsuzuki.web.series.acts import PATH, data_of, wants_json
+from tsuzuki.web.series.page import back_to
+from tsuzuki.web.site import Site
+
+
+def keeping_acts(site: Site) -> tuple[Resource, ...]:
+    """`/keep`: `keep` or `drop` names a release."""
+    kept = site.part(KeptChapters)
+
+    async def keep(request: Request, caller: Caller) -> Response:
+        form = await read_form(request)
+        series_id = show_id(id_of(request, "series_id"))
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        wanted, dropped = number_of(form.one("keep")), number_of(form.one("drop"))
+        if wanted is not None:
+            try:
+                await kept.keep(shelf.id, ReleaseId(wanted))
+            except LimitExceeded:
+                if wants_json(request):
+                    raise
+                return see(back_to(series_id, fail="keep_full"))
+        elif dropped is not None:
+            await kept.drop(shelf.id, ReleaseId(dropped))
+        else:
+            raise Invalid(say("trouble.form"))
+        if wants_json(request):
+            return data_of({})
+        return see(back_to(series_id, done="keeping") if wanted is not None else back_to(series_id, done="dropped"))
+
+    return (Resource(f"{PATH}/keep", {"POST": site.signed_in(keep, LIBRARY)}),)

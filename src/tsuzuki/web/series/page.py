@@ -1,0 +1,157 @@
+"""`/series/{id}`: what it is, where it is published, its chapters, and how the shelf follows it."""
+
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.catalogue.images.kept import KeptChapters
+from tsuzuki.edge.routing import Resource, page
+from tsuzuki.model.ids import show_id
+from tsuzuki.shelves.groups.service import Groups
+from tsuzuki.shelves.library.progress.nouns import HistoryRow
+from tsuzuki.shelves.library.progress.service import ReadingProgress
+from tsuzuki.shelves.library.series.nouns import ChapterName, SourceOf
+from tsuzuki.shelves.library.series.policy import Health, health
+from tsuzuki.shelves.library.series.service import Series, SeriesLooks
+from tsuzuki.web.forms import BLANK, Sheet
+from tsuzuki.web.frame import Frame, framing_of
+from tsuzuki.web.ids import id_of, number_of
+from tsuzuki.web.inbox.notes import Notes, Undo
+from tsuzuki.web.inbox.rows import chapter_name
+from tsuzuki.web.library.page import STATUSES
+from tsuzuki.web.links import chapter_path, series_path
+from tsuzuki.web.messages import said, say, say_many
+from tsuzuki.web.series.rows import chapter_lines
+from tsuzuki.web.site import Site
+
+PAGE = 100
+MOST_OPENED = 10
+CHOICES = 3
+"""How many sources, groups and languages can be put in order here; the API takes more."""
+_FARTHEST = 10_000
+
+
+class SourceLine(msgspec.Struct, frozen=True):
+    """A source of the series and how it fares."""
+
+    source: SourceOf
+    health: Health
+
+
+class Onward(msgspec.Struct, frozen=True):
+    """The chapter to read next."""
+
+    path: str
+    words: str
+
+
+class SeriesPages:
+    """Shows a series; the acts show it again where something is wrong."""
+
+    def __init__(self, site: Site) -> None:
+        self._framing = framing_of(site)
+        self._looks = site.part(SeriesLooks)
+        self._progress = site.part(ReadingProgress)
+        self._kept = site.part(KeptChapters)
+        self._groups = site.part(Groups)
+
+    async def show(self, request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        """The page, or with `part=chapters` only its list of chapters."""
+        frame = await self._framing.frame(request, caller, "library")
+        public_id = id_of(request, "series_id")
+        series = await self._looks.get(frame.shelf.id, public_id)
+        values = await self._listed(request, frame, series)
+        if request.query_params.get("part") == "chapters":
+            return self._framing.show(frame, "series_chapters.html", **values)
+        values |= {
+            "sources": [SourceLine(source, health(source)) for source in series.sources],
+            "opened": (opened := await self._progress.opened_of(frame.shelf.id, public_id, MOST_OPENED)),
+            "onward": _onward(values["id"], await self._looks.order(frame.shelf.id, public_id), opened),
+            "group_id": await self._group(frame, series),
+            "offered": await self._looks.offered(public_id),
+            "statuses": STATUSES,
+            "choices": CHOICES,
+            "chapter_name": chapter_name,
+            "notes": _notes(request, frame, values["id"]),
+            "failure": said("fail", request.query_params.get("fail")),
+        }
+        return self._framing.show(frame, "series.html", sheet, **values)
+
+    async def _listed(self, request: Request, frame: Frame, series: Series) -> dict[str, Any]:
+        series_id = show_id(series.details.public_id)
+        number = min(max(number_of(request.query_params.get("page")) or 1, 1), _FARTHEST)
+        part = Slice(most=PAGE, skip=(number - 1) * PAGE)
+        chapters, total = await self._looks.chapters(frame.shelf.id, series.details.public_id, part)
+        kept = await self._kept.among(frame.shelf.id, [one.id for each in chapters for one in each.releases])
+        return {
+            "id": series_id,
+            "series": series,
+            "lines": chapter_lines(chapters, series.gaps, kept, series_id=series_id),
+            "total": total,
+            "page": number,
+            "pages": -(-total // PAGE),
+        }
+
+    async def _group(self, frame: Frame, series: Series) -> str | None:
+        follow = series.follow
+        if follow is None:
+            return None
+        groups = await self._groups.list(frame.shelf.id)
+        return next((show_id(group.public_id) for group in groups if group.id == follow.group_id), None)
+
+
+def series_page(site: Site) -> Resource:
+    """The page of a series."""
+    pages = SeriesPages(site)
+
+    async def show_series(request: Request, caller: Caller) -> Response:
+        return await pages.show(request, caller)
+
+    return page("/series/{series_id}", site.signed_in(show_series))
+
+
+def _onward(series_id: str, order: Sequence[ChapterName], opened: Sequence[HistoryRow]) -> Onward | None:
+    """The chapter that is open, else the one after the newest that was read; None when nothing is left."""
+    is_begun = any(chapter.is_read for chapter in order) or bool(opened)
+    is_open = bool(opened) and not opened[0].is_read
+    unread = list(takewhile(lambda chapter: not chapter.is_read, order))
+    chapter = next((one for one in order if is_open and one.id == opened[0].chapter_id), None)
+    if chapter is None and unread:
+        chapter = unread[-1]
+    if chapter is None:
+        return None
+    name = chapter_name(chapter.number, chapter.volume, chapter.title)
+    words = say("series.read_next", name=name) if is_begun else say("series.read_first", name=name)
+    return Onward(chapter_path(series_id, chapter.id), words)
+
+
+def _notes(request: Request, frame: Frame, series_id: str) -> Notes:
+    """What was just done, with the way back: numbers and words of ours only."""
+    query = request.query_params
+    path = series_path(series_id)
+    count = number_of(query.get("marked"))
+    if count is not None:
+        moment = number_of(query.get("undo"))
+        undo = Undo("/inbox/undo", [("undo", str(moment)), ("back", path)]) if moment and count else None
+        return Notes(say_many("series.marked", count, frame.locale.number(count)), undo)
+    count = number_of(query.get("undone"))
+    if count is not None:
+        return Notes(say_many("series.undone", count, frame.locale.number(count)))
+    count = number_of(query.get("available"))
+    if count is not None:
+        return Notes(say_many("series.followed", count, frame.locale.number(count)))
+    if query.get("done") == "left":
+        return Notes(say("done.left"), Undo(f"{path}/follow", []))
+    return Notes(said("done", query.get("done")))
+
+
+def back_to(series_id: str, **told: str) -> str:
+    """The page of a series with what was done to it."""
+    return f"{series_path(series_id)}?{urlencode(told)}"

@@ -1,0 +1,218 @@
+// The page reader. Without this module the pages stand below one another; with it they are turned, and how far one came is kept.
+import { bind } from "../js/keyboard.js";
+import { send } from "../js/send.js";
+import { keeper } from "./progress.js";
+import { fetchAhead, isTall, spreads, watch } from "./sheets.js";
+
+const PAGED = ["ltr", "rtl", "double"];
+const SWIPE = 45;
+
+class Reader {
+  constructor(root) {
+    this.root = root;
+    this.sheets = [...root.querySelectorAll(".sheet")];
+    this.images = this.sheets.map((sheet) => sheet.querySelector("img"));
+    this.box = root.querySelector(".sheets");
+    this.ending = root.querySelector(".ending");
+    this.count = this.images.length;
+    this.page = Math.min(Number(root.dataset.page), this.count - 1);
+    this.remembered = `reader:${root.dataset.series}`;
+    const own = root.dataset.followed === undefined ? JSON.parse(localStorage.getItem(this.remembered) ?? "{}") : root.dataset;
+    this.chosen = own.mode ?? null;
+    this.mode = this.chosen ?? root.dataset.guess;
+    this.fit = own.fit ?? null;
+    this.isRight = root.dataset.guess === "rtl";
+    const { series, chapter } = root.dataset;
+    this.keep = keeper(`/api/v1/series/${series}/chapters/${chapter}/progress`, this.count);
+  }
+
+  get isPaged() { return PAGED.includes(this.mode); }
+  get isRtl() { return this.mode === "rtl" || (this.mode === "double" && this.isRight); }
+  get spreads() { return this.mode === "double" ? spreads(this.images) : this.images.map((_, at) => [at]); }
+
+  start() {
+    const { dataset } = this.root;
+    this.images.forEach((image, at) => watch(image, { broken: dataset.sayBroken, retry: dataset.sayRetry }, () => this.arrived(at)));
+    this.offerFurthest();
+    this.dress();
+    this.show(this.page, { isNew: false });
+    addEventListener("scroll", () => this.scrolled(), { passive: true });
+    this.listen();
+    this.bindKeys();
+  }
+
+  // -- how it looks
+
+  dress() {
+    const { root } = this;
+    const fit = this.fit ?? (this.isPaged ? "height" : "width");
+    root.className = `reader mode-${this.mode} fit-${fit} ${this.isPaged ? "is-paged" : "is-scrolled"}${this.isRtl ? " is-rtl" : ""}`;
+    root.querySelector("[data-modes]").value = this.mode;
+    root.querySelector("[data-fits]").value = fit;
+  }
+
+  async choose(changes) {
+    Object.assign(this, changes);
+    this.chosen = this.mode;
+    const at = this.page;
+    this.dress();
+    this.show(at, { isNew: false });
+    const wanted = { mode: this.mode, fit: this.fit ?? "" };
+    if (this.root.dataset.followed !== undefined) return send(`/series/${this.root.dataset.series}/reading`, wanted);
+    localStorage.setItem(this.remembered, JSON.stringify({ mode: this.mode, fit: this.fit ?? undefined }));
+  }
+
+  arrived(at) {
+    if (!this.chosen && this.isPaged && at < 3 && this.page < 3 && isTall(this.images.slice(0, 2).filter((image) => image.complete && image.naturalWidth))) {
+      this.mode = "webtoon";
+      this.dress();
+      this.show(this.page, { isNew: false });
+    } else if (this.mode === "double") {
+      this.turn(this.page);
+    }
+  }
+
+  // -- where one is
+
+  /** Show a page; the one after the last is the end of the chapter. */
+  show(at, { isNew = true } = {}) {
+    this.page = Math.min(Math.max(at, 0), this.count);
+    if (this.isPaged) {
+      this.turn(this.page);
+      scrollTo({ top: 0, behavior: "instant" });
+    } else {
+      for (const sheet of [...this.sheets, this.ending]) sheet.classList.remove("current", "second");
+      if (isNew || this.page > 0) (this.sheets[this.page] ?? this.ending).scrollIntoView({ block: "start", behavior: "instant" });
+    }
+    this.seen(this.page);
+  }
+
+  turn(at) {
+    const seen = this.spreads.find((spread) => spread.includes(at)) ?? [];
+    this.sheets.forEach((sheet, place) => {
+      sheet.classList.toggle("current", seen.includes(place));
+      sheet.classList.toggle("second", seen.length > 1 && seen[1] === place);
+    });
+    this.ending.classList.toggle("current", at >= this.count);
+    this.box.classList.toggle("pair", seen.length > 1);
+  }
+
+  seen(at) {
+    const spread = this.spreads.find((each) => each.includes(at));
+    const last = Math.min(spread ? spread.at(-1) : at, this.count - 1);
+    fetchAhead(this.images, Math.min(at, this.count - 1));
+    const bar = this.root.querySelector(".how-far");
+    bar.value = last + 1;
+    this.root.querySelector("[data-pages]").value = String(Math.min(at, this.count - 1));
+    this.root.dataset.at = String(at);
+    this.keep(last);
+    if (at > Number(this.root.dataset.page)) this.root.querySelector(".furthest").hidden = true;
+  }
+
+  scrolled() {
+    if (this.isPaged || this.waits) return;
+    this.waits = true;
+    requestAnimationFrame(() => {
+      this.waits = false;
+      const middle = innerHeight / 2;
+      let at = this.sheets.findLastIndex((sheet) => sheet.getBoundingClientRect().top <= middle);
+      if (this.ending.getBoundingClientRect().top <= middle || innerHeight + scrollY >= document.documentElement.scrollHeight - 2) at = this.count;
+      if (at < 0 || at === this.page) return;
+      this.page = at;
+      this.seen(at);
+    });
+  }
+
+  offerFurthest() {
+    const { page, furthest, read } = this.root.dataset;
+    if (read !== undefined || Number(furthest) <= Number(page)) return;
+    const offer = this.root.querySelector(".furthest");
+    offer.hidden = false;
+    offer.querySelector("[data-to-furthest]").addEventListener("click", () => { offer.hidden = true; this.show(Math.min(Number(furthest), this.count - 1)); });
+  }
+
+  // -- turning
+
+  next() {
+    if (this.page >= this.count) return this.root.querySelector("[data-onward]")?.click();
+    const spread = this.spreads.find((each) => each.includes(this.page)) ?? [this.page];
+    this.show(spread.at(-1) + 1);
+  }
+
+  previous() {
+    const all = this.spreads;
+    const at = this.page >= this.count ? all.length : all.findIndex((each) => each.includes(this.page));
+    if (at > 0) this.show(all[at - 1][0]);
+  }
+
+  left() { return this.isRtl ? this.next() : this.previous(); }
+  right() { return this.isRtl ? this.previous() : this.next(); }
+
+  /** Further down while there is more of the page below, then the next page. */
+  onward() {
+    const below = document.documentElement.scrollHeight - innerHeight - scrollY;
+    if (below > 2 && (this.isPaged || this.page < this.count)) return scrollBy({ top: innerHeight * 0.85 });
+    return this.next();
+  }
+
+  // -- what people do
+
+  bindKeys() {
+    const { dataset } = this.root;
+    bind("ArrowLeft", dataset.sayLeft, () => this.left());
+    bind("ArrowRight", dataset.sayRight, () => this.right());
+    bind("Space", dataset.sayNext, () => this.onward());
+    bind("Home", dataset.sayFirst, () => this.show(0));
+    bind("End", dataset.sayLast, () => this.show(this.count - 1));
+    document.addEventListener("keydown", (event) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      if (event.key === " " && !event.target.closest("a, button, summary, select, input, textarea")) {
+        event.preventDefault();
+        if (event.shiftKey) this.previous();
+        else this.onward();
+      } else if (event.key === "Escape") {
+        this.leave(event);
+      }
+    });
+  }
+
+  leave(event) {
+    const open = this.root.querySelector("details[open]");
+    if (open) open.open = false;
+    else if (document.fullscreenElement || document.querySelector(":popover-open") || event.target.closest("select")) return;
+    else this.root.querySelector(".reader-bar > a").click();
+    event.preventDefault();
+  }
+
+  listen() {
+    const { root } = this;
+    root.querySelector("[data-modes]").addEventListener("change", (event) => this.choose({ mode: event.target.value }));
+    root.querySelector("[data-fits]").addEventListener("change", (event) => this.choose({ fit: event.target.value }));
+    root.querySelector("[data-pages]").addEventListener("change", (event) => { event.target.blur(); this.show(Number(event.target.value)); });
+    root.querySelector("[data-chapters]")?.addEventListener("change", (event) => { location.href = event.target.value; });
+    root.querySelector("[data-release]")?.addEventListener("change", (event) => event.target.form.requestSubmit());
+    root.querySelector("[data-full]").addEventListener("click", () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen().catch(() => {})));
+    this.box.addEventListener("click", (event) => this.tapped(event));
+    let from = null;
+    this.box.addEventListener("touchstart", (event) => { from = event.touches.length === 1 ? event.touches[0] : null; }, { passive: true });
+    this.box.addEventListener("touchend", (event) => {
+      const to = event.changedTouches[0];
+      if (!from || !this.isPaged || (window.visualViewport?.scale ?? 1) > 1.05) return;
+      const [x, y] = [to.clientX - from.clientX, to.clientY - from.clientY];
+      if (Math.abs(x) > SWIPE && Math.abs(x) > 2 * Math.abs(y)) (x < 0 ? this.right() : this.left());
+    }, { passive: true });
+  }
+
+  /** The sides turn, the middle hides what stands around the pages. */
+  tapped(event) {
+    if (event.target.closest("a, button, .ending, .broken") || String(getSelection())) return;
+    const [place, whole] = this.isPaged ? [event.clientX, innerWidth] : [event.clientY, innerHeight];
+    if (place < whole / 3) this.isPaged ? this.left() : scrollBy({ top: -innerHeight * 0.85 });
+    else if (place > (whole * 2) / 3) this.isPaged ? this.right() : scrollBy({ top: innerHeight * 0.85 });
+    else document.body.classList.toggle("bare");
+  }
+}
+
+const root = document.querySelector("[data-reader]");
+if (root?.querySelector(".sheet")) new Reader(root).start();
+else root?.querySelector("[data-chapters]")?.addEventListener("change", (event) => { location.href = event.target.value; });
