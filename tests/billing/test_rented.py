@@ -24,6 +24,8 @@ q = parse_queries(
     """
 -- name: floors
 select poll_floor from watch order by id;
+-- name: forget_floors
+update watch set poll_floor = null;
 -- name: resting
 select count(*) from watch where suspended_at is not null;
 -- name: held_follows
@@ -198,8 +200,14 @@ async def test_a_watch_is_called_as_fast_as_the_fastest_plan_among_its_readers(s
     await shop.billing.rented.change_plan(OPERATOR, shelf.public_id, "self-hosted")
     assert await shop.db.read(lambda tx: tx.many(int, q.floors)) == [None]
     await subscriptions.delete(shelf.id, mine.public_id)
-    await shop.billing.tidy()
     assert await shop.db.read(lambda tx: tx.many(int, q.floors)) == [2 * HOUR]
+
+
+async def test_a_floor_that_is_wrong_for_whatever_reason_is_mended_within_the_hour(shop, shelf, subscriptions):
+    await subscriptions.add(shelf.id, wish(1))
+    await shop.db.with_tx(lambda tx: tx.run(q.forget_floors))
+    await shop.billing.tidy()
+    assert await shop.db.read(lambda tx: tx.many(int, q.floors)) == [30 * MINUTE]
 
 
 async def test_a_series_has_its_floor_and_rests_while_all_who_follow_it_sleep(shop, tenant, shelf, db):

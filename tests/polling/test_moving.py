@@ -9,9 +9,10 @@ from tests.builders import NOON, a_new_item, a_public_id, stored_feed, stored_wa
 from tests.delivery.builders import a_reader, events_of, publish, subscribe
 from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, poll_one, state
 from tests.polling.test_scenarios import redirecting
+from tests.shelves.builders import on_plan
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import upsert_items_tx
-from tsuzuki.model.times import DAY, HOUR, Millis
+from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.polling.moving.service import merge_moved_tx
 from tsuzuki.queue.errors import LeaseLost
 
@@ -47,6 +48,8 @@ select entries * 1000 + unread from tally where shelf_id = :shelf_id;
 -- name: suspend_watch
 update watch set suspended_at = 1, suspended_reason = 'everyone who follows it has suspended it'
 where feed_id = :feed_id;
+-- name: floor
+select poll_floor from watch where feed_id = :feed_id;
 -- name: suspended
 select suspended_at from watch where feed_id = :feed_id;
 """,
@@ -132,6 +135,14 @@ async def test_the_whole_way_a_lasting_redirect_to_a_known_feed_merges_the_two(d
         assert await ask(db, str, q.links) == [f"{publisher.url}/new"]
         assert (await poll_one(poller)).found == 2  # the feed that is left is called at once
     assert await entries(db, shelf) == [Entry("1", unread=True, saved=False)]
+
+
+async def test_the_feed_that_is_left_is_called_as_fast_as_all_its_readers_may_have_it_at_once(db, old, new, watch):
+    fast, slow = await a_reader(db, feeds=[old]), await a_reader(db, feeds=[new])
+    await on_plan(db, slow, "free")
+    await on_plan(db, fast, "growth")
+    await merge(db, watch, old)
+    assert await ask(db, int, q.floor, feed_id=new) == [15 * MINUTE]
 
 
 async def test_who_followed_the_old_address_follows_the_new_one_with_all_that_was_there(db, old, new, watch):

@@ -96,7 +96,7 @@ def build_billing(
         ground=ground,
         is_on=is_on,
         rented=RentedShelves(ground),
-        reactor=Reactor(ground),
+        reactor=Reactor(ground, ring),
         ledger=Ledger(ground),
         dunning=Dunning(ground, ring),
         books=Books(ground),

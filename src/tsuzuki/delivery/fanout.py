@@ -17,10 +17,12 @@ from tsuzuki.delivery.store import (
     add_chapter_entries_tx,
     add_item_entries_tx,
     add_known_entries_tx,
+    add_missed_chapters_tx,
     count_chapters_tx,
     feed_readers_tx,
     hold_feed_tx,
     hold_series_tx,
+    knew_chapters_tx,
     series_readers_tx,
     share_feed_tx,
     share_series_tx,
@@ -42,6 +44,7 @@ class Delivered(msgspec.Struct, frozen=True):
 
 
 NOTHING = Delivered()
+ALWAYS = Millis(0)
 
 
 async def deliver_items_tx(
@@ -87,10 +90,15 @@ async def deliver_chapters_tx(
     return await _announce_tx(tx, batch, placed, await series_readers_tx(tx, series_id))
 
 
-async def deliver_known_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, now: Millis) -> Delivered:
-    """R8: the newest items of a feed that is known already, for a shelf that subscribed in this very transaction."""
+async def deliver_known_items_tx(
+    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, now: Millis, since: Millis = ALWAYS
+) -> Delivered:
+    """R8: the newest items of a feed that is known already, for a shelf that subscribed in this very transaction.
+
+    `since` is for one that was held back from then on: what it had before, and took off, does not come again.
+    """
     await hold_feed_tx(tx, feed_id)
-    placed = await add_known_entries_tx(tx, shelf_id, feed_id, most=KNOWN_ITEMS, now=now)
+    placed = await add_known_entries_tx(tx, shelf_id, feed_id, since=since, most=KNOWN_ITEMS, now=now)
     if not placed:
         return NOTHING
     told = await feed_readers_tx(tx, feed_id, now, and_shelf=shelf_id)
@@ -114,6 +122,24 @@ async def deliver_known_chapters_tx(
         return NOTHING
     await add_events_tx(tx, [_catalogue(reader, available) for reader in readers], now)
     return Delivered(0, (EVENTS_BELL,))
+
+
+async def deliver_missed_chapters_tx(
+    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, since: Millis, now: Millis
+) -> Delivered:
+    """The newest chapters since then, for a shelf whose follow was held back and is released in this transaction.
+
+    One line and no notices, as a back-catalogue (R8); where the whole series came meanwhile, it is one. To be called
+    like `deliver_known_chapters_tx`, with the shelf's reading held.
+    """
+    await hold_series_tx(tx, series_id)
+    if not await knew_chapters_tx(tx, series_id, since):
+        return await deliver_known_chapters_tx(tx, shelf_id, series_id, now=now)
+    placed = await add_missed_chapters_tx(tx, shelf_id, series_id, since=since, most=KNOWN_ITEMS, now=now)
+    if not placed:
+        return NOTHING
+    readers = [reader for reader in await series_readers_tx(tx, series_id) if reader.shelf_id == shelf_id]
+    return await _announce_tx(tx, _Batch("chapter", series_id, (), is_quiet=True, now=now), placed, readers)
 
 
 class _Batch(msgspec.Struct, frozen=True):

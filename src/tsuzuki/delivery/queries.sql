@@ -29,11 +29,12 @@ on conflict (shelf_id, item_id) where item_id is not null do nothing
 returning shelf_id, id;
 
 -- name: add_known_entries
--- R8: the newest items of a feed that was known before the shelf subscribed.
+-- R8: the newest items of a feed that was known before the shelf subscribed, or those since it was held back.
 insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
 select cast(:shelf_id as bigint), feed_id, id, sort_at, cast(:now as bigint)
 from (
-  select id, feed_id, sort_at from item where feed_id = :feed_id order by sort_at desc, id desc limit :most
+  select id, feed_id, sort_at from item where feed_id = :feed_id and created_at >= :since
+  order by sort_at desc, id desc limit :most
 ) as newest
 where true
 order by id
@@ -57,6 +58,32 @@ cross join chapter
 join follow on follow.series_id = chapter.series_id and follow.status <> 'dropped' and follow.held_at is null
 where chapter.id = cast(wanted.value ->> 0 as bigint) and chapter.series_id = :series_id
 order by follow.shelf_id, chapter.id
+on conflict (shelf_id, chapter_id) where chapter_id is not null do nothing
+returning shelf_id, id;
+
+-- name: knew_chapters
+select exists (
+  select 1 from chapter where series_id = :series_id and first_seen_at < :since
+) as knew;
+
+-- name: add_missed_chapters
+-- The newest that came while a plan held the follow back. What was read meanwhile is no news; the time as above.
+insert into entry (shelf_id, series_id, chapter_id, saved, sort_at, created_at)
+select cast(:shelf_id as bigint), chapter.series_id, chapter.id, coalesce(progress.is_bookmarked, false),
+  case
+    when chapter.published_at < 0 then 0
+    when chapter.published_at < chapter.first_seen_at then chapter.published_at
+    else chapter.first_seen_at
+  end,
+  cast(:now as bigint)
+from (
+  select id from chapter where series_id = :series_id and first_seen_at >= :since
+  order by first_seen_at desc, id desc limit :most
+) as missed
+join chapter on chapter.id = missed.id
+left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
+where not coalesce(progress.is_read, false)
+order by chapter.id
 on conflict (shelf_id, chapter_id) where chapter_id is not null do nothing
 returning shelf_id, id;
 

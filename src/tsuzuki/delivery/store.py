@@ -81,9 +81,25 @@ async def add_item_entries_tx(tx: Tx, feed_id: FeedId, items: Sequence[ItemId], 
     return await tx.bulk(Placed, q.add_item_entries, [[item] for item in items], feed_id=feed_id, now=now)
 
 
-async def add_known_entries_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, most: int, now: Millis) -> list[Placed]:
-    """Entries for the newest items that the feed has already."""
-    return await tx.many(Placed, q.add_known_entries, shelf_id=shelf_id, feed_id=feed_id, most=most, now=now)
+async def add_known_entries_tx(
+    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, since: Millis, most: int, now: Millis
+) -> list[Placed]:
+    """Entries for the newest items that the feed has already, of those stored since then."""
+    where = {"shelf_id": shelf_id, "feed_id": feed_id, "since": since}
+    return await tx.many(Placed, q.add_known_entries, **where, most=most, now=now)
+
+
+async def knew_chapters_tx(tx: Tx, series_id: SeriesId, since: Millis) -> bool:
+    """Whether the series had chapters before."""
+    return await tx.one(bool, q.knew_chapters, series_id=series_id, since=since)
+
+
+async def add_missed_chapters_tx(
+    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, since: Millis, most: int, now: Millis
+) -> list[Placed]:
+    """Entries for the newest chapters since then that were not read."""
+    where = {"shelf_id": shelf_id, "series_id": series_id, "since": since}
+    return await tx.many(Placed, q.add_missed_chapters, **where, most=most, now=now)
 
 
 async def add_chapter_entries_tx(

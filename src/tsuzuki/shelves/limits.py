@@ -45,6 +45,12 @@ async def hold_room_tx(tx: Tx, shelf_id: ShelfId, limit: Counted, adding: int = 
         raise exceeded(plan, limit, used=used, adding=adding)
 
 
+async def free_room_tx(tx: Tx, shelf_id: ShelfId) -> None:
+    """Something is about to leave: the reactor is to see what the plan held back. Before anything else is locked."""
+    if (await shelf_terms_tx(tx, shelf_id)).is_billed:
+        await desync_shelf_tx(tx, shelf_id)
+
+
 async def allow_waking_tx(tx: Tx, shelf_id: ShelfId, subscription_id: int) -> None:
     """A reader wakes a suspended feed, for good or for one look; LimitExceeded when the plan does not let it."""
     terms = await shelf_terms_tx(tx, shelf_id)

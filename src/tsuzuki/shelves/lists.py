@@ -7,13 +7,16 @@ import msgspec
 
 from tsuzuki.connectors.opml import Outline, read_opml, write_opml
 from tsuzuki.db import Tx
+from tsuzuki.db.again import with_tx_again
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.store import add_group_tx, find_group_named_tx, list_groups_tx
 from tsuzuki.shelves.limits import hold_room_tx
+from tsuzuki.shelves.store import hold_shelf_tx
 from tsuzuki.shelves.subscriptions.service import Subscriptions, Wish
 from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx, list_subscriptions_tx
+from tsuzuki.sources.store import hold_known_feeds_tx
 
 _CHUNK = 50
 
@@ -43,7 +46,7 @@ class Lists:
         pairs = list(zip(outlines, vetted, strict=True))
         for start in range(0, len(pairs), _CHUNK):
             chunk = pairs[start : start + _CHUNK]
-            report += await self._ground.db.with_tx(partial(self._follow_tx, shelf_id=shelf_id, chunk=chunk))
+            report += await with_tx_again(self._ground.db, partial(self._follow_tx, shelf_id=shelf_id, chunk=chunk))
         self._ground.above.committed()
         self._ground.above.due()
         return report
@@ -51,6 +54,9 @@ class Lists:
     async def _follow_tx(
         self, tx: Tx, *, shelf_id: ShelfId, chunk: list[tuple[Outline, Wish | TsuzukiError]]
     ) -> list[Line]:
+        await hold_shelf_tx(tx, shelf_id)
+        # Of those that are known, by their ids, as everybody does who locks several; what is new is made as listed.
+        await hold_known_feeds_tx(tx, [(one.link, one.proxy) for _, one in chunk if isinstance(one, Wish)])
         return [await self._follow_one_tx(tx, shelf_id, outline, vetted) for outline, vetted in chunk]
 
     async def _follow_one_tx(self, tx: Tx, shelf_id: ShelfId, outline: Outline, vetted: Wish | TsuzukiError) -> Line:

@@ -5,6 +5,7 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
+from tsuzuki.sources.pace.service import feed_readers_changed_tx
 from tsuzuki.sources.store import (
     NewWatch,
     add_watch_tx,
@@ -46,14 +47,16 @@ async def leave_feed_tx(tx: Tx, feed_id: FeedId, now: Millis) -> bool:
     if await drop_feed_tx(tx, feed_id):
         return True
     await rest_watch_tx(tx, feed_id, reason=NOBODY_WAITS, now=now)
+    await feed_readers_changed_tx(tx, feed_id)
     return False
 
 
 async def suspension_changed_tx(tx: Tx, feed_id: FeedId, *, by_person: bool, now: Millis) -> bool:
-    """The watch rests while every follower has suspended it; True when it woke and is due now.
+    """The watch rests while every follower has suspended it, and keeps the others' pace; True when it is due now.
 
     `by_person` wakes one that rests for any other reason too, such as a 410: a person wants it tried again.
     """
+    await feed_readers_changed_tx(tx, feed_id)
     await rest_watch_tx(tx, feed_id, reason=NOBODY_WAITS, now=now)
     return await wake_watch_tx(tx, feed_id, reason=None if by_person else NOBODY_WAITS, now=now)
 

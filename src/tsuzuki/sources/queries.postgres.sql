@@ -15,6 +15,12 @@ returning id, lease_token, feed_id, series_source_id, host, priority, etag, last
 -- Held to the end of the transaction: who subscribes and who drops the last subscription wait for each other.
 select id from feed where id = :id for update;
 
+-- name: hold_known_feeds
+-- By id: whoever else locks several feeds does it in this order.
+select id from feed
+where (link, proxy) in (select value ->> 0, value ->> 1 from json_each(cast(:rows as text)))
+order by id for update;
+
 -- name: share_shape
 -- Whoever writes on chapters shares this, as the first lock of the transaction; a merge or split holds it alone.
 select 1 from pg_advisory_xact_lock_shared(7302061002);

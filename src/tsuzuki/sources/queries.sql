@@ -49,6 +49,11 @@ returning id, lease_token, feed_id, series_source_id, host, priority, etag, last
 -- One writer at a time: nothing to hold, but it may be gone.
 select id from feed where id = :id;
 
+-- name: hold_known_feeds
+select id from feed
+where (link, proxy) in (select value ->> 0, value ->> 1 from json_each(cast(:rows as text)))
+order by id;
+
 -- name: find_feed_watch
 select id from watch where feed_id = :feed_id;
 

@@ -1,5 +1,6 @@
 """Sources, series, feeds and watches, remembered."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -78,6 +79,11 @@ async def find_feed_tx(tx: Tx, link: str, proxy: str = "") -> FeedId | None:
 async def hold_feed_tx(tx: Tx, feed_id: FeedId) -> bool:
     """Hold a feed to the end of the transaction; False when it is gone."""
     return await tx.maybe(FeedId, q.hold_feed, id=feed_id) is not None
+
+
+async def hold_known_feeds_tx(tx: Tx, wanted: Sequence[tuple[str, str]]) -> None:
+    """Hold those of these (link, proxy) that are feeds, by their ids: whoever holds several does it in this order."""
+    await tx.bulk(FeedId, q.hold_known_feeds, [list(pair) for pair in wanted])
 
 
 async def find_feed_watch_tx(tx: Tx, feed_id: FeedId) -> WatchId:

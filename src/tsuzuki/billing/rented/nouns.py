@@ -36,8 +36,8 @@ class Used(msgspec.Struct, frozen=True):
     kept_chapters: int
 
 
-class Floor(msgspec.Struct, frozen=True):
-    """How fast a plan lets sources be called; None is without limit."""
+class Held(msgspec.Struct, frozen=True):
+    """A feed or series that a plan is about to hold, or held from then on."""
 
-    plan: str
-    floor: Millis | None
+    of_id: int
+    held_at: Millis | None

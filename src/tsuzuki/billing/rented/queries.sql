@@ -64,6 +64,24 @@ from (
   select 'series', id, created_at from follow where shelf_id = :shelf_id
 ) as both_kinds
 
+-- name: feeds_to_sync
+-- What is about to be held or released, so that it can be locked before: in the order of everybody who locks several.
+select subscription.feed_id as of_id, subscription.held_at
+from subscription
+join ({places}) as placed on placed.kind = 'feed' and placed.of_id = subscription.id
+where case
+  when placed.place > :room then subscription.suspended_at is null or subscription.suspended_at > :now
+  else subscription.held_at is not null
+end
+order by subscription.feed_id;
+
+-- name: series_to_sync
+select follow.series_id as of_id, follow.held_at
+from follow
+join ({places}) as placed on placed.kind = 'series' and placed.of_id = follow.id
+where (placed.place > :room) = (follow.held_at is null)
+order by follow.series_id;
+
 -- name: hold_subscriptions
 -- What its reader suspended rests already, and stays the reader's to wake.
 update subscription set held_at = :now, suspended_at = :now
@@ -88,58 +106,3 @@ update follow set held_at = null
 where shelf_id = :shelf_id and held_at is not null
   and id in (select of_id from ({places}) as placed where kind = 'series' and place <= :room)
 returning series_id;
-
--- fragment: fastest
--- Nobody waits, or somebody is not limited: no floor.
-case when count(*) = count(cast(terms.value ->> 'floor' as bigint)) then min(cast(terms.value ->> 'floor' as bigint)) end
-
--- fragment: feed_floor
-select {fastest}
-from subscription
-join shelf on shelf.id = subscription.shelf_id
-left join json_each(cast(:rows as text)) as terms on terms.value ->> 'plan' = shelf.plan
-where subscription.feed_id = watch.feed_id and subscription.suspended_at is null
-
--- fragment: series_floor
-select {fastest}
-from series_source
-join follow on follow.series_id = series_source.series_id and follow.status <> 'dropped' and follow.held_at is null
-join shelf on shelf.id = follow.shelf_id
-left join json_each(cast(:rows as text)) as terms on terms.value ->> 'plan' = shelf.plan
-where series_source.id = watch.series_source_id
-
--- name: set_feed_floors
--- Only what differs is written, here and below: watches are many, and floors seldom change.
-update watch set poll_floor = wanted.floor
-from (
-  select watch.id, ({feed_floor}) as floor from watch
-  where watch.feed_id in (select feed_id from subscription where shelf_id = :shelf_id)
-) as wanted
-where watch.id = wanted.id and watch.poll_floor is distinct from wanted.floor
-returning watch.id;
-
--- name: set_series_floors
-update watch set poll_floor = wanted.floor
-from (
-  select watch.id, ({series_floor}) as floor from watch
-  where watch.series_source_id in (
-    select series_source.id from series_source
-    join follow on follow.series_id = series_source.series_id
-    where follow.shelf_id = :shelf_id
-  )
-) as wanted
-where watch.id = wanted.id and watch.poll_floor is distinct from wanted.floor
-returning watch.id;
-
--- name: mend_floors
--- Those who left are not asked again: what only they wanted fast is found here. In parts, by the watches' ids.
-update watch set poll_floor = wanted.floor
-from (
-  select watch.id, case when watch.feed_id is null then ({series_floor}) else ({feed_floor}) end as floor from watch
-  where watch.id > :after and watch.id <= :until
-) as wanted
-where watch.id = wanted.id and watch.poll_floor is distinct from wanted.floor
-returning watch.id;
-
--- name: last_watch
-select coalesce(max(id), 0) as id from watch;

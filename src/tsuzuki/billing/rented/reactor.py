@@ -8,38 +8,41 @@ A shelf that is not synced is the marker; so nothing is missed, whoever died in 
 - the plan's retention.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.billing.policy import retry_delay
-from tsuzuki.billing.rented.nouns import Floor
+from tsuzuki.billing.rented.nouns import Held
 from tsuzuki.billing.rented.store import (
     Span,
     complete_shelf_sync_tx,
     fail_shelf_sync_tx,
+    feeds_to_sync_tx,
     hold_feeds_tx,
-    hold_series_tx,
-    last_watch_tx,
+    hold_follows_tx,
     list_shelves_pending_sync_tx,
-    mend_floors_tx,
     put_off_sync_tx,
     release_feeds_tx,
-    release_series_tx,
-    set_floors_tx,
+    release_follows_tx,
+    series_to_sync_tx,
     set_retention_tx,
 )
 from tsuzuki.db import Tx
-from tsuzuki.delivery.fanout import deliver_known_items_tx
+from tsuzuki.db.again import with_tx_again
+from tsuzuki.delivery.fanout import NOTHING, Delivered, deliver_known_items_tx, deliver_missed_chapters_tx
 from tsuzuki.model.errors import TsuzukiError
-from tsuzuki.model.ids import ShelfId
-from tsuzuki.model.plans import Plan, list_plans, plan_in_force
-from tsuzuki.model.times import Millis
+from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
+from tsuzuki.model.plans import Plan, plan_in_force
+from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.shelves.library.progress.store import hold_reading_tx
 from tsuzuki.shelves.store import Terms, hold_shelf_tx, shelf_terms_tx
 from tsuzuki.sources.comics.following import followers_changed_tx
 from tsuzuki.sources.feeds import suspension_changed_tx
-from tsuzuki.sources.store import hold_feed_tx
+from tsuzuki.sources.pace.service import floors
+from tsuzuki.sources.pace.store import last_watch_tx, mend_floors_tx, set_floors_tx
+from tsuzuki.sources.store import hold_feed_tx, hold_series_tx, share_shape_tx
 
 NEVER = Millis(2**62)
 """Given up: not tried again before the next change of the shelf."""
@@ -47,6 +50,8 @@ NEVER = Millis(2**62)
 _UNLIMITED = 2**31 - 1
 _MOST = 100
 _CHUNK = 5_000
+_OVERLAP = MINUTE
+"""What was being stored when something was held back has an earlier time, and is not lost between the two."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.billing")
 
@@ -54,8 +59,9 @@ _log = structlog.stdlib.get_logger("tsuzuki.billing")
 class Reactor:
     """Syncs shelves, at once and again until it succeeds."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, ring: Callable[[str], None]) -> None:
         self._ground = ground
+        self._ring = ring
 
     async def sync_pending(self) -> int:
         """Sync all shelves that wait for it; how many could be."""
@@ -72,12 +78,14 @@ class Reactor:
     async def sync(self, shelf_id: ShelfId) -> bool:
         """Apply what its plan and status say, as one transaction; False when that failed, which is recorded."""
         try:
-            await self._ground.db.with_tx(lambda tx: self._apply_tx(tx, shelf_id))
+            delivered = await with_tx_again(self._ground.db, lambda tx: self._apply_tx(tx, shelf_id))
         except TsuzukiError as error:
             reason = str(error) or type(error).__name__
             _log.warning("shelf_not_synced", shelf=shelf_id, reason=reason)
             await self._ground.db.with_tx(lambda tx: self._fail_tx(tx, shelf_id, reason))
             return False
+        for bell in delivered.bells:
+            self._ring(bell)
         return True
 
     async def mend_floors(self) -> int:
@@ -89,24 +97,46 @@ class Reactor:
 
     # -- inside
 
-    async def _apply_tx(self, tx: Tx, shelf_id: ShelfId) -> None:
+    async def _apply_tx(self, tx: Tx, shelf_id: ShelfId) -> Delivered:
         await hold_shelf_tx(tx, shelf_id)
         terms = await shelf_terms_tx(tx, shelf_id)
         plan = plan_in_force(terms.plan, is_billed=terms.is_billed)
         await set_retention_tx(tx, shelf_id, plan.limits.retention)
-        await self._hold_tx(tx, Span(shelf_id, room_of(terms, plan), self._ground.clock()))
+        span = Span(shelf_id, room_of(terms, plan), self._ground.clock())
+        missed = await self._hold_series_tx(tx, span) + await self._hold_feeds_tx(tx, span)
         await set_floors_tx(tx, shelf_id, floors(is_billed=terms.is_billed))
         await complete_shelf_sync_tx(tx, shelf_id)
+        return missed
 
-    async def _hold_tx(self, tx: Tx, span: Span) -> None:
+    async def _hold_feeds_tx(self, tx: Tx, span: Span) -> Delivered:
+        since = _since(await feeds_to_sync_tx(tx, span))
+        for feed_id in since:  # by their ids, and before subscriptions and watches, like whoever else locks several
+            await hold_feed_tx(tx, FeedId(feed_id))
         released = await release_feeds_tx(tx, span)
         for feed_id in sorted({*await hold_feeds_tx(tx, span), *released}):
-            await hold_feed_tx(tx, feed_id)  # before its watch, like whoever subscribes
             await suspension_changed_tx(tx, feed_id, by_person=False, now=span.now)
+        missed = NOTHING
         for feed_id in sorted(released):
-            await deliver_known_items_tx(tx, span.shelf_id, feed_id, now=span.now)
-        for series_id in sorted({*await hold_series_tx(tx, span), *await release_series_tx(tx, span)}):
+            begun = since.get(feed_id, span.now)
+            missed += await deliver_known_items_tx(tx, span.shelf_id, feed_id, since=begun, now=span.now)
+        return missed
+
+    async def _hold_series_tx(self, tx: Tx, span: Span) -> Delivered:
+        await share_shape_tx(tx)
+        since = _since(await series_to_sync_tx(tx, span))
+        if not since:
+            return NOTHING
+        for series_id in since:
+            await hold_series_tx(tx, SeriesId(series_id))
+        await hold_reading_tx(tx, span.shelf_id)
+        released = await release_follows_tx(tx, span)
+        for series_id in sorted({*await hold_follows_tx(tx, span), *released}):
             await followers_changed_tx(tx, series_id, span.now)
+        missed = NOTHING
+        for series_id in sorted(released):
+            begun = since.get(series_id, span.now)
+            missed += await deliver_missed_chapters_tx(tx, span.shelf_id, series_id, since=begun, now=span.now)
+        return missed
 
     async def _fail_tx(self, tx: Tx, shelf_id: ShelfId, error: str) -> None:
         delay = retry_delay(await fail_shelf_sync_tx(tx, shelf_id, error))
@@ -124,6 +154,6 @@ def room_of(terms: Terms, plan: Plan) -> int:
     return _UNLIMITED if plan.limits.follows is None else plan.limits.follows
 
 
-def floors(*, is_billed: bool) -> Sequence[Floor]:
-    """The pace of every plan; with billing off none has a limit."""
-    return [Floor(plan.id, plan.limits.fastest_poll if is_billed else None) for plan in list_plans()]
+def _since(held: Sequence[Held]) -> dict[int, Millis]:
+    """From when on each of them missed something, by id in the order of the list."""
+    return {one.of_id: Millis(max(0, (one.held_at or 0) - _OVERLAP)) for one in held}

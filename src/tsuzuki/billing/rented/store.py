@@ -1,13 +1,11 @@
 """Rented shelves as rows, and what their plans do to what hangs on them."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from tsuzuki.accounts.activity.nouns import ShelfStatus
-from tsuzuki.billing.rented.nouns import Floor, RentedShelf, Used
+from tsuzuki.billing.rented.nouns import Held, RentedShelf, Used
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, TenantId, WatchId
+from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, TenantId
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.billing.rented")
@@ -84,6 +82,16 @@ async def set_retention_tx(tx: Tx, shelf_id: ShelfId, retention: Millis | None) 
     await tx.run(q.set_retention, id=shelf_id, retention=retention)
 
 
+async def feeds_to_sync_tx(tx: Tx, span: Span) -> list[Held]:
+    """The feeds that are about to be held or released, by their ids."""
+    return await tx.many(Held, q.feeds_to_sync, shelf_id=span.shelf_id, room=span.room, now=span.now)
+
+
+async def series_to_sync_tx(tx: Tx, span: Span) -> list[Held]:
+    """The same for series."""
+    return await tx.many(Held, q.series_to_sync, shelf_id=span.shelf_id, room=span.room)
+
+
 async def hold_feeds_tx(tx: Tx, span: Span) -> list[FeedId]:
     """Suspend the feeds beyond the room; which that are now."""
     return await tx.many(FeedId, q.hold_subscriptions, shelf_id=span.shelf_id, room=span.room, now=span.now)
@@ -94,27 +102,11 @@ async def release_feeds_tx(tx: Tx, span: Span) -> list[FeedId]:
     return await tx.many(FeedId, q.release_subscriptions, shelf_id=span.shelf_id, room=span.room)
 
 
-async def hold_series_tx(tx: Tx, span: Span) -> list[SeriesId]:
+async def hold_follows_tx(tx: Tx, span: Span) -> list[SeriesId]:
     """Deliver nothing of the series beyond the room; which that are now."""
     return await tx.many(SeriesId, q.hold_follows, shelf_id=span.shelf_id, room=span.room, now=span.now)
 
 
-async def release_series_tx(tx: Tx, span: Span) -> list[SeriesId]:
+async def release_follows_tx(tx: Tx, span: Span) -> list[SeriesId]:
     """Deliver again of the series that there is room for; which."""
     return await tx.many(SeriesId, q.release_follows, shelf_id=span.shelf_id, room=span.room)
-
-
-async def set_floors_tx(tx: Tx, shelf_id: ShelfId, floors: Sequence[Floor]) -> int:
-    """What this shelf follows is called as fast as the fastest plan among its readers allows; how many changed."""
-    feeds = await tx.bulk(WatchId, q.set_feed_floors, floors, shelf_id=shelf_id)
-    return len(feeds) + len(await tx.bulk(WatchId, q.set_series_floors, floors, shelf_id=shelf_id))
-
-
-async def mend_floors_tx(tx: Tx, floors: Sequence[Floor], *, after: int, until: int) -> int:
-    """The same for the watches with these ids, whoever follows them."""
-    return len(await tx.bulk(WatchId, q.mend_floors, floors, after=after, until=until))
-
-
-async def last_watch_tx(tx: Tx) -> int:
-    """The highest id of a watch."""
-    return await tx.one(int, q.last_watch)

@@ -104,3 +104,14 @@ where id in (
     and not entry.unread and not entry.saved
   limit :most
 );
+
+-- name: prune_chapters
+-- The same for chapters, as the plan keeps them. I9: that it was read stands in progress, and stays.
+delete from entry
+where id in (
+  select entry.id from shelf
+  join entry on entry.shelf_id = shelf.id and entry.series_id is not null
+  join progress on progress.shelf_id = entry.shelf_id and progress.chapter_id = entry.chapter_id and progress.is_read
+  where shelf.retention is not null and entry.sort_at < :now - shelf.retention and not entry.unread and not entry.saved
+  limit :most
+);

@@ -15,7 +15,7 @@ from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
-from tsuzuki.shelves.limits import allow_waking_tx, hold_room_tx
+from tsuzuki.shelves.limits import allow_waking_tx, free_room_tx, hold_room_tx
 from tsuzuki.shelves.subscriptions.nouns import NewRow, Refreshing, Subscription
 from tsuzuki.shelves.subscriptions.store import (
     add_subscription_tx,
@@ -28,6 +28,7 @@ from tsuzuki.shelves.subscriptions.store import (
     let_in_tx,
     list_subscriptions_tx,
     point_subscription_tx,
+    prune_chapters_tx,
     prune_entries_tx,
     refreshing_tx,
 )
@@ -84,6 +85,11 @@ class Subscriptions:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
+
+    @property
+    def ground(self) -> Ground:
+        """What it stands on: for an import, which adds more than subscriptions."""
+        return self._ground
 
     # -- looking
 
@@ -245,6 +251,7 @@ class Subscriptions:
 
         async def delete(tx: Tx) -> None:
             now = self._ground.clock()
+            await free_room_tx(tx, shelf_id)
             gone = await own_subscription_tx(tx, shelf_id, public_id)
             await clear_shelf_tx(tx, shelf_id, gone.feed_id)
             await delete_subscription_tx(tx, gone.id)
@@ -255,11 +262,11 @@ class Subscriptions:
         self._ground.above.committed()
 
     async def prune(self) -> int:
-        """Take off the shelves what is older than their readers want to keep; how many entries that were."""
-        count = 0
-        while done := await self._ground.db.with_tx(
-            lambda tx: prune_entries_tx(tx, now=self._ground.clock(), most=_CHUNK)
-        ):
+        """Take off the shelves what is older than readers want to keep it, or plans do; how many entries that were."""
+        count, now = 0, self._ground.clock()
+        while done := await self._ground.db.with_tx(lambda tx: prune_entries_tx(tx, now=now, most=_CHUNK)):
+            count += done
+        while done := await self._ground.db.with_tx(lambda tx: prune_chapters_tx(tx, now=now, most=_CHUNK)):
             count += done
         return count
 

@@ -86,3 +86,8 @@ async def delete_subscription_tx(tx: Tx, subscription_id: int) -> None:
 async def prune_entries_tx(tx: Tx, *, now: Millis, most: int) -> int:
     """Take up to `most` entries off their shelves that are older than their readers want to keep."""
     return await tx.run(q.prune_entries, now=now, most=most)
+
+
+async def prune_chapters_tx(tx: Tx, *, now: Millis, most: int) -> int:
+    """The same for chapters that are older than the plan keeps them; how many."""
+    return await tx.run(q.prune_chapters, now=now, most=most)

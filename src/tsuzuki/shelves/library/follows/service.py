@@ -40,7 +40,7 @@ from tsuzuki.shelves.library.follows.store import (
 )
 from tsuzuki.shelves.library.naming import known_series_tx
 from tsuzuki.shelves.library.progress.store import hold_reading_tx
-from tsuzuki.shelves.limits import hold_room_tx
+from tsuzuki.shelves.limits import free_room_tx, hold_room_tx
 from tsuzuki.sources.comics.following import followers_changed_tx, watch_everywhere_tx
 from tsuzuki.sources.store import hold_series_tx, share_shape_tx
 
@@ -159,6 +159,7 @@ class Follows:
 
         async def leave(tx: Tx) -> None:
             now = self._ground.clock()
+            await free_room_tx(tx, shelf_id)
             gone = await self._own_tx(tx, shelf_id, public_id)
             entries = await leave_series_tx(tx, shelf_id, gone, now)
             await followers_changed_tx(tx, gone.series_id, now)

@@ -1,0 +1,1 @@
+"""How fast the plans of those who read something let it be called."""
