@@ -4,6 +4,7 @@ from typing import get_args
 
 from tsuzuki.accounts.preferences.nouns import LibraryLook
 from tsuzuki.shelves.library.series.policy import Health
+from tsuzuki.web.discover.page import Standing
 from tsuzuki.web.library.page import SORTS, STATUSES
 from tsuzuki.web.reader.page import FITS, MODES
 
@@ -15,4 +16,6 @@ def chosen_in_the_library() -> set[str]:
     used |= {f"series.state_{status}" for status in range(1, 7)}
     used |= {f"series.health_{health}" for health in get_args(Health)}
     used |= {f"reader.mode_{mode}" for mode in MODES} | {f"reader.fit_{fit}" for fit in FITS}
+    used |= {f"discover.standing_{word}" for word in get_args(Standing)}
+    used |= {f"discover.tristate_{state}" for state in range(3)}
     return used | {"fail.refresh", "fail.keep_full"}

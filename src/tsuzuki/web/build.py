@@ -15,6 +15,9 @@ from tsuzuki.web.billing.invoice import invoice_page
 from tsuzuki.web.bookmarks import bookmark_pages
 from tsuzuki.web.channels import channel_pages
 from tsuzuki.web.desk.build import desk_pages
+from tsuzuki.web.discover.page import discover_pages
+from tsuzuki.web.discover.series import preview_page
+from tsuzuki.web.discover.source import source_page
 from tsuzuki.web.doors.invite import invite_page
 from tsuzuki.web.doors.provider import provider_page
 from tsuzuki.web.doors.setup import setup_page
@@ -72,6 +75,9 @@ def build_web(site: Site, document: Json) -> Web:
         *refreshing_acts(site),
         *setting_acts(site),
         *keeping_acts(site),
+        *discover_pages(site),
+        source_page(site),
+        preview_page(site),
         feeds_page(site),
         *adding_pages(site),
         changing_page(site),

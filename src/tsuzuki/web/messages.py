@@ -10,6 +10,7 @@ from tsuzuki.web.texts import (
     account,
     billing,
     desk,
+    discover,
     doors,
     feeds,
     finding,
@@ -34,6 +35,7 @@ MESSAGES: Mapping[str, str] = MappingProxyType(
         **finding.TEXTS,
         **library.TEXTS,
         **reader.TEXTS,
+        **discover.TEXTS,
         **settings.TEXTS,
         **desk.TEXTS,
     }

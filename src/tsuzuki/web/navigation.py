@@ -25,6 +25,7 @@ READING = (
 )
 
 MANAGING = (
+    Place(name="discover", path="/discover", icon="compass", key="e"),
     Place(name="feeds", path="/feeds", icon="rss", key="f", is_in_bar=True),
     Place(name="history", path="/history", icon="history", key="h"),
     Place(name="bookmarks", path="/bookmarks", icon="star", key="b"),
@@ -35,6 +36,8 @@ MANAGING = (
 
 RUNNING = (
     Place(name="desk", path="/admin", icon="gauge", key="d"),
+    Place(name="sources", path="/admin/sources", icon="server", key="o"),
+    Place(name="jobs", path="/admin/jobs", icon="activity", key="j"),
     Place(name="in_force", path="/admin/settings", icon="sliders-horizontal", key="e"),
     Place(name="styleguide", path="/styleguide", icon="palette", key="y"),
 )

@@ -46,7 +46,7 @@ def adding_pages(site: Site) -> tuple[Resource, ...]:
 
     async def look(request: Request, caller: Caller) -> Response:
         async def act(form: Form) -> Response:
-            url = _url(form)
+            url = read_url(form)
             found = _found(await trier.try_url(url, site.accounts.ground.clock()), url)
             if not found.links and found.tried.kind == "page":
                 raise problem("url", say("add.nothing"))
@@ -74,7 +74,8 @@ def _found(tried: Tried, url: str) -> Found:
     return Found(tried, [(url, tried.title or url)] if tried.kind == "feed" else [])
 
 
-def _url(form: Form) -> str:
+def read_url(form: Form) -> str:
+    """The address that was typed; https where it names no scheme."""
     url = form.one("url").strip()
     if not url:
         raise problem("url", say("add.url_missing"))
@@ -82,7 +83,7 @@ def _url(form: Form) -> str:
 
 
 def _wish(form: Form) -> Wish:
-    link = form.one("link").strip() or _url(form)
+    link = form.one("link").strip() or read_url(form)
     return Wish(
         link=link,
         name=form.one("name").strip()[:500],

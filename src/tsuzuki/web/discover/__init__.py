@@ -1,0 +1,1 @@
+"""Finding something to follow: by its address, or in a source's catalogue."""
