@@ -31,6 +31,22 @@ join source on source.id = series_source.source_id
 where series_source.series_id = :series_id
 order by series_source.id;
 
+-- name: list_source_comics
+-- What was only looked at in a catalogue has no watch, and is no mapping that is crawled.
+select
+  series_source.id, series.public_id as comic_id, series.title, series_source.url, series_source.is_active,
+  watch.last_success_at, watch.next_check_at, watch.consecutive_failures, watch.last_error
+from series_source
+join watch on watch.series_source_id = series_source.id
+join series on series.id = series_source.series_id
+where series_source.source_id = :source_id
+order by watch.consecutive_failures desc, series_source.id
+limit :most offset :skip;
+
+-- name: count_source_comics
+select count(*) from series_source join watch on watch.series_source_id = series_source.id
+where series_source.source_id = :source_id;
+
 -- name: find_mapping
 {mapping}
 where series_source.id = :id and series_source.series_id = :series_id;

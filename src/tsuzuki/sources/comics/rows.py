@@ -42,6 +42,20 @@ class Mapping(msgspec.Struct, frozen=True):
     updated_at: Millis
 
 
+class SourceComic(msgspec.Struct, frozen=True):
+    """A comic in the list of a source, with how its watch fares."""
+
+    id: SeriesSourceId
+    comic_id: PublicId
+    title: str
+    url: str
+    is_active: bool
+    last_success_at: Millis | None
+    next_check_at: Millis
+    consecutive_failures: int
+    last_error: str | None
+
+
 class NewMapping(msgspec.Struct, frozen=True, kw_only=True):
     """A mapping to be added."""
 

@@ -15,7 +15,7 @@ from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
 from tsuzuki.model.ids import PublicId, SeriesSourceId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.comics.policy import match_key
-from tsuzuki.sources.comics.rows import Comic, Mapping, MappingChange, NewMapping
+from tsuzuki.sources.comics.rows import Comic, Mapping, MappingChange, NewMapping, SourceComic
 from tsuzuki.sources.comics.store import (
     change_mapping_tx,
     delete_mapping_tx,
@@ -23,6 +23,7 @@ from tsuzuki.sources.comics.store import (
     find_mapping_tx,
     list_comics_tx,
     list_mappings_tx,
+    list_source_comics_tx,
 )
 from tsuzuki.sources.sites.policy import BAD_SOURCE_URL, IsCallable, address_problem, is_folder
 from tsuzuki.sources.sites.service import NO_SOURCE, info_of
@@ -86,6 +87,18 @@ class Comics:
 
         async def look(tx: Tx) -> Sequence[Mapping]:
             return await list_mappings_tx(tx, (await comic_tx(tx, comic_id)).id)
+
+        return await self._db.read(look)
+
+    async def of_source(self, source_id: int, part: Slice) -> tuple[Sequence[SourceComic], int]:
+        """What is crawled on a source, those that fail first, and how many there are in all."""
+        return await self._db.read(lambda tx: list_source_comics_tx(tx, source_id, part))
+
+    async def mapping(self, comic_id: PublicId, mapping_id: int) -> Mapping:
+        """One mapping of this comic, or NotFound."""
+
+        async def look(tx: Tx) -> Mapping:
+            return await mapping_tx(tx, await comic_tx(tx, comic_id), mapping_id)
 
         return await self._db.read(look)
 

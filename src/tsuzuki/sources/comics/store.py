@@ -7,7 +7,7 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.harvest import FoundSeries
 from tsuzuki.model.ids import PublicId, SeriesId, SeriesSourceId, SourceId
 from tsuzuki.model.times import Millis
-from tsuzuki.sources.comics.rows import Comic, Mapping
+from tsuzuki.sources.comics.rows import Comic, Mapping, SourceComic
 from tsuzuki.sources.sites.store import like
 
 q = load_queries("tsuzuki.sources.comics")
@@ -30,6 +30,12 @@ async def find_comic_tx(tx: Tx, public_id: PublicId) -> Comic | None:
 async def list_mappings_tx(tx: Tx, series_id: SeriesId) -> list[Mapping]:
     """Where a comic can be read, the oldest mapping first."""
     return await tx.many(Mapping, q.list_mappings, series_id=series_id)
+
+
+async def list_source_comics_tx(tx: Tx, source_id: int, part: Slice) -> tuple[list[SourceComic], int]:
+    """Those that fail first, and how many there are in all."""
+    rows = await tx.many(SourceComic, q.list_source_comics, source_id=source_id, most=part.most, skip=part.skip)
+    return rows, await tx.one(int, q.count_source_comics, source_id=source_id)
 
 
 async def find_mapping_tx(tx: Tx, series_id: SeriesId, mapping_id: int) -> Mapping | None:

@@ -3,6 +3,10 @@
 from tsuzuki.edge.routing import Resource
 from tsuzuki.web.desk.dashboard import dashboard_pages
 from tsuzuki.web.desk.in_force import in_force_page
+from tsuzuki.web.desk.jobs import job_pages
+from tsuzuki.web.desk.mappings import mapping_pages
+from tsuzuki.web.desk.source_form import source_form_pages
+from tsuzuki.web.desk.sources import source_pages
 from tsuzuki.web.site import Site
 
 
@@ -10,5 +14,9 @@ def desk_pages(site: Site) -> tuple[Resource, ...]:
     """For administrators only."""
     return (
         *dashboard_pages(site),
+        *source_pages(site),
+        *source_form_pages(site),
+        *mapping_pages(site),
+        *job_pages(site),
         in_force_page(site),
     )

@@ -1,6 +1,10 @@
-"""What the operator's desk says of the server, its settings and its log."""
+"""What the operator's desk says: of the server here, of the rest in modules of its own."""
+
+from tsuzuki.web.texts import desk_jobs, desk_sources
 
 TEXTS = {
+    **desk_sources.TEXTS,
+    **desk_jobs.TEXTS,
     "desk.title": "The desk",
     "desk.lead": "How this server fares.",
     "desk.pause": "Pause all sources",

@@ -1,0 +1,194 @@
+"""Sources and jobs at the operator's desk, as a browser without scripts uses them."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.crawl.builders import SITE
+from tests.web.desk.stage import Desk, a_desk
+from tests.web.guests import a_guest, error_of, value_of
+from tsuzuki.accounts.audit.rows import AuditFilter
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.db.queries import parse_queries
+
+_q = parse_queries(
+    "tests", "-- name: forget_connector\nupdate source set connector = :connector, config = :config where id = :id;"
+)
+
+FORM = {"name": "Site", "slug": "site"}
+
+
+@pytest.fixture
+async def desk(tmp_path) -> AsyncIterator[Desk]:
+    async with a_desk(tmp_path) as desk:
+        yield desk
+
+
+async def acts(desk: Desk) -> list[str]:
+    rows, _ = await desk.town.accounts.audit_log.list(AuditFilter(), Slice())
+    return [row.action for row in rows]
+
+
+async def config_of(desk: Desk, source_id: int | None = None) -> dict[str, object]:
+    return (await desk.town.crawling.sources.get(source_id or desk.source_id)).config
+
+
+# -- looking
+
+
+async def test_the_list_says_how_each_source_fares_and_can_be_narrowed(desk):
+    shown = await desk.operator.see("/admin/sources")
+    assert "not called yet" in shown.text
+    assert f'href="{desk.source}"' in shown.text
+    assert f'href="{desk.source}"' not in (await desk.operator.see("/admin/sources?state=disabled")).text
+    assert f'href="{desk.source}"' not in (await desk.operator.see("/admin/sources?q=nothing")).text
+    assert f'href="{desk.source}"' in (await desk.operator.see("/admin/sources?q=SIT&page=nonsense")).text
+
+
+async def test_a_reader_is_refused_and_a_source_that_is_not_there_is_not_found(desk):
+    reader = await a_guest(desk.town, await desk.town.add())
+    for path in ("/admin", "/admin/sources", desk.source, f"{desk.source}/edit", "/admin/jobs"):
+        assert (await reader.see(path)).status == 403, path
+    assert (await reader.send(f"{desk.source}/delete")).status == 403
+    for path in ("/admin/sources/999", "/admin/sources/x", f"/admin/sources/{2**70}", "/admin/jobs/x"):
+        assert (await desk.operator.see(path)).status == 404, path
+
+
+# -- adding and changing
+
+
+async def test_a_source_is_added_with_the_form_of_its_connector(desk):
+    picked = await desk.operator.see("/admin/sources/add")
+    assert f"/admin/sources/add?connector={SITE}" in picked.text
+    form = await desk.operator.see(f"/admin/sources/add?connector={SITE}")
+    assert value_of(form, "baseurl") == desk.site.url
+    said = {"name": "Second site", "baseurl": desk.site.url, "enabled": "on", "config.maxpages": "7"}
+    said |= {"config.headers": "X-One: 1\nX-Two: a:b", "config.fetchpages": "on", "config.ratelimit": "1.5"}
+    added = await desk.operator.send(f"/admin/sources/add?connector={SITE}", said)
+    assert added.status == 303
+    [number] = re.findall(r"/admin/sources/(\d+)\?done=source_added", added.headers["location"])
+    source = await desk.town.crawling.sources.get(int(number))
+    assert (source.slug, source.is_enabled) == ("second-site", True)
+    assert source.config == {
+        "ratelimit": 1.5,
+        "headers": {"X-One": "1", "X-Two": "a:b"},
+        "maxpages": 7,
+        "fetchpages": True,
+    }
+    assert "crawlersource.create" in await acts(desk)
+
+
+async def test_what_is_wrong_stands_beside_its_field_and_nothing_that_was_typed_is_lost(desk):
+    said = {"name": "Wrong", "baseurl": "ftp://x", "config.maxpages": "many", "config.headers": "Host: x"}
+    path = f"/admin/sources/add?connector={SITE}"
+    answer = await desk.operator.send(path, said)
+    assert answer.status == 400
+    assert "HTTPS" in (error_of(answer, "baseurl") or "")
+    assert "Expected `int`" in (error_of(answer, "config.maxpages") or "")
+    assert value_of(answer, "config.maxpages") == "many"
+    assert "Host: x" in answer.text
+    answer = await desk.operator.send(path, said | {"config.maxpages": "5", "baseurl": desk.site.url})
+    assert "set by the client itself" in (error_of(answer, "config.headers") or "")
+    answer = await desk.operator.send(path, said | {"config.headers": "no colon"})
+    assert "no colon" in (error_of(answer, "config.headers") or "")
+    answer = await desk.operator.send(path, {"name": "Site", "slug": "other", "baseurl": desk.site.url})
+    assert answer.status == 409
+    assert "already exists" in (error_of(answer, "name") or "")
+
+
+async def test_r47_a_secret_is_never_shown_and_stays_when_it_comes_back_masked(desk):
+    secret = {"config.headers": "Cookie: s3cret-cookie", "baseurl": desk.site.url} | FORM
+    assert (await desk.operator.send(f"{desk.source}/edit", secret)).status == 303
+    form = await desk.operator.see(f"{desk.source}/edit")
+    assert "s3cret-cookie" not in form.text
+    assert "Cookie: ***" in form.text
+    again = {"config.headers": "Cookie: ***", "config.maxpages": "9", "baseurl": desk.site.url} | FORM
+    assert (await desk.operator.send(f"{desk.source}/edit", again)).status == 303
+    assert await config_of(desk) == {"headers": {"Cookie": "s3cret-cookie"}, "maxpages": 9}
+
+
+async def test_a_source_is_switched_off_and_on(desk):
+    await desk.operator.send(f"{desk.source}/switch")
+    assert "disabled" in (await desk.operator.see("/admin/sources")).text
+    assert (await desk.operator.see(desk.source)).text.count("/crawl") == 0
+    await desk.operator.send(f"{desk.source}/switch", {"enabled": "on"})
+    assert (await acts(desk))[:2] == ["crawlersource.enable", "crawlersource.disable"]
+
+
+async def test_deleting_asks_first_and_says_what_goes(desk):
+    asked = await desk.operator.see(f"{desk.source}/delete")
+    assert "1 comic is no longer crawled" in asked.text
+    done = await desk.operator.send(f"{desk.source}/delete", {"reason": "it moved"})
+    assert done.headers["location"] == "/admin/sources?done=source_deleted"
+    assert (await desk.operator.see(desk.source)).status == 404
+
+
+# -- trying
+
+
+async def test_trying_shows_the_requests_and_what_was_found_and_stores_nothing(desk):
+    tried = await desk.operator.send(f"{desk.source}/try")
+    assert "It works" in tried.text
+    for path in ("/list-1.html", "/s/one", "/s/one/2"):
+        assert f"GET {desk.site.url}{path}" in tried.text
+    assert "Chapter 2" in tried.text
+    assert "3 pages were found" in tried.text
+    assert (await desk.town.crawling.comics.list(None, Slice()))[1] == 1
+    desk.site.is_down = True
+    broken = await desk.operator.send(f"{desk.source}/try")
+    assert "It does not work yet" in broken.text
+    assert "500" in broken.text
+
+
+async def test_a_source_whose_connector_is_gone_is_told_and_can_still_be_edited(desk):
+    await desk.town.db.with_tx(
+        lambda tx: tx.run(_q.forget_connector, id=desk.source_id, connector="gone.away", config={"old": 1})
+    )
+    assert "There is no connector gone.away" in (await desk.operator.send(f"{desk.source}/try")).text
+    form = await desk.operator.see(f"{desk.source}/edit")
+    assert "not installed" in form.text
+    wrong = await desk.operator.send(f"{desk.source}/edit", {"config": "[1]", "baseurl": desk.site.url} | FORM)
+    assert "JSON object" in (error_of(wrong, "config") or "")
+    await desk.operator.send(f"{desk.source}/edit", {"config": '{"new": 2}', "baseurl": desk.site.url} | FORM)
+    assert await config_of(desk) == {"new": 2}
+
+
+# -- comics and jobs
+
+
+async def test_a_comic_is_crawled_switched_off_and_removed(desk):
+    comic = desk.comic_id
+    page = await desk.operator.see(desk.source)
+    [mapping] = set(re.findall(rf"/admin/comics/{comic}/sources/(\d+)/", page.text))
+    queued = await desk.operator.send(f"{desk.source}/crawl", {"comic": comic})
+    [job] = re.findall(r"/admin/jobs/([\w-]+)\?done=job_queued", queued.headers["location"])
+    again = await desk.operator.send(f"{desk.source}/crawl", {"comic": comic})
+    assert again.headers["location"] == f"/admin/jobs/{job}?done=job_exists"
+    one = f"/admin/comics/{comic}/sources/{mapping}"
+    await desk.operator.send(f"{one}/switch")
+    assert "switched off" in (await desk.operator.see(desk.source)).text
+    assert "no longer asked" in (await desk.operator.see(f"{one}/remove")).text
+    await desk.operator.send(f"{one}/remove")
+    assert "None is crawled yet" in (await desk.operator.see(desk.source)).text
+
+
+async def test_jobs_are_listed_narrowed_shown_and_cancelled(desk):
+    queued = await desk.operator.send(f"{desk.source}/crawl")
+    path = queued.headers["location"].partition("?")[0]
+    for query, is_there in (
+        ("", True),
+        ("?status=queued&by=people", True),
+        ("?status=done", False),
+        ("?source=1", False),
+    ):
+        assert (path in (await desk.operator.see(f"/admin/jobs{query}")).text) is is_there, query
+    shown = await desk.operator.see(path)
+    assert "New lines appear" in shown.text
+    assert "data-tail" in shown.text
+    assert (await desk.operator.send(f"{path}/cancel")).headers["location"] == f"{path}?done=job_cancelled"
+    assert (await desk.operator.send(f"{path}/cancel")).headers["location"] == f"{path}?done=job_over"
+    over = await desk.operator.see(path)
+    assert "Job cancelled" in over.text
+    assert "data-tail" not in over.text
+    assert "Job cancelled" not in (await desk.operator.see(f"{path}?level=error")).text
