@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from tsuzuki import __version__
+from tsuzuki.cli.archive import export, import_
 from tsuzuki.cli.backup import backup
 from tsuzuki.cli.copying import copy_database
 from tsuzuki.cli.demo import demo
-from tsuzuki.cli.lists import export, import_
 from tsuzuki.cli.migrate import migrate
 from tsuzuki.cli.people import token, user
 from tsuzuki.cli.serve import serve

@@ -1,4 +1,4 @@
-"""`tsuzuki import ...` and `tsuzuki export`: lists of feeds and databases of before, in and out."""
+"""`tsuzuki import opml|reedme`: lists of feeds and databases of before. What both directions need is here too."""
 
 import asyncio
 import sys
@@ -13,26 +13,32 @@ from tsuzuki.accounts.setup import FIRST_ADMIN
 from tsuzuki.cli.start import start
 
 if TYPE_CHECKING:
+    from tsuzuki.accounts.nouns import User
     from tsuzuki.bootstrap import Tsuzuki
     from tsuzuki.model.ids import ShelfId
 
 T = TypeVar("T")
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_user = click.option(
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+user_option = click.option(
     "--user", "name", default=FIRST_ADMIN, show_default=True, help="Whose shelf; the one that is theirs by default."
 )
 
 
-def _with_shelf(name: str, work: "Callable[[Tsuzuki, ShelfId], Awaitable[T]]") -> T:
+def with_shelf(name: str, work: "Callable[[Tsuzuki, ShelfId], Awaitable[T]]") -> T:
     """Do this with everything open, on the shelf of this person."""
+    return with_person(name, lambda opened, _, shelf_id: work(opened, shelf_id))
+
+
+def with_person(name: str, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T]]") -> T:
+    """The same, for what is the person's too."""
     settings = start()
     from tsuzuki.bootstrap import open_tsuzuki
 
     async def run() -> T:
         async with open_tsuzuki(settings) as opened:
             person = await opened.accounts.users.find(name)
-            return await work(opened, (await opened.accounts.oneself.shelf_of(person)).id)
+            return await work(opened, person, (await opened.accounts.oneself.shelf_of(person)).id)
 
     return asyncio.run(run())
 
@@ -43,12 +49,12 @@ def import_() -> None:
 
 
 @import_.command("opml")
-@click.argument("file", type=_FILE)
-@_user
+@click.argument("file", type=FILE)
+@user_option
 def import_opml(file: Path, name: str) -> None:
     """Follow the feeds of an OPML file; what is followed already stays as it is. Exits with 1 when a line failed."""
     body = file.read_bytes()
-    report = _with_shelf(name, lambda opened, shelf_id: opened.reading.lists.read(shelf_id, body))
+    report = with_shelf(name, lambda opened, shelf_id: opened.reading.lists.read(shelf_id, body))
     for line in report:
         if line.error is not None:
             click.echo(f"{file}:{line.line}: {line.link}: {line.error}", err=True)
@@ -59,23 +65,15 @@ def import_opml(file: Path, name: str) -> None:
 
 
 @import_.command("reedme")
-@click.argument("file", type=_FILE)
-@_user
+@click.argument("file", type=FILE)
+@user_option
 def import_reedme(file: Path, name: str) -> None:
     """Bring groups, feeds, items and what was read from a database of ReedMe or Fusion."""
     from tsuzuki.ingest.reedme.service import Reedme
 
-    brought = _with_shelf(
+    brought = with_shelf(
         name, lambda opened, shelf_id: Reedme(opened.db, opened.clock, opened.new_id).bring(file, shelf_id)
     )
     for link in brought.refused:
         click.echo(f"{link}: this address cannot be called.", err=True)
     click.echo(f"{brought.feeds} feeds, {brought.items} items, {brought.bookmarks} bookmarks.")
-
-
-@click.command()
-@_user
-def export(name: str) -> None:
-    """Write the followed feeds to stdout as OPML 2.0."""
-    body = _with_shelf(name, lambda opened, shelf_id: opened.reading.lists.write(shelf_id))
-    sys.stdout.buffer.write(body)

@@ -1,0 +1,118 @@
+"""`tsuzuki export` and `tsuzuki import shelf`: what a reader has, out of one server and into another."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tsuzuki.cli.lists import FILE, import_, user_option, with_person, with_shelf
+
+if TYPE_CHECKING:
+    from tsuzuki.accounts.nouns import User
+    from tsuzuki.bootstrap import Tsuzuki
+    from tsuzuki.ingest.archive.container import Watch
+    from tsuzuki.ingest.archive.format import Manifest
+    from tsuzuki.ingest.archive.journal import Brought
+    from tsuzuki.model.ids import ShelfId
+
+__all__ = ["export", "import_"]
+
+
+@click.command()
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["opml", "archive"]),
+    default="opml",
+    show_default=True,
+    help="The list of feeds, or the shelf with all its state.",
+)
+@user_option
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A new file; an OPML list goes to stdout without it, an archive to NAME-shelf.zip.",
+)
+def export(kind: str, name: str, output: Path | None) -> None:
+    """Write the followed feeds as OPML 2.0, or a shelf with everything on it as an archive.
+
+    `tsuzuki import shelf` reads the archive. It holds no passwords and tokens, but all that its reader has read: keep
+    it as you keep letters.
+    """
+    if kind == "archive":
+        _export_archive(name, output or Path(f"{name}-shelf.zip"))
+        return
+    body = with_shelf(name, lambda opened, shelf_id: opened.reading.lists.write(shelf_id))
+    if output is None:
+        sys.stdout.buffer.write(body)
+        return
+    from tsuzuki.ingest.archive.container import new_file
+
+    with new_file(output) as file:
+        file.write(body)
+
+
+def _export_archive(name: str, output: Path) -> None:
+    from tsuzuki.ingest.archive.writing import ShelfExport
+
+    with _progress() as watch:
+
+        async def write(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "Manifest":
+            return await ShelfExport(opened.db, opened.clock).write(output, shelf_id, user.id, watch)
+
+        manifest = with_person(name, write)
+    lines = {part.removesuffix(".jsonl"): said.lines for part, said in manifest.parts.items()}
+    told = ", ".join(f"{lines[part]:,} {part}" for part in ("feeds", "items", "series", "chapters", "bookmarks"))
+    click.echo(f"{output}: {told}.")
+
+
+@import_.command("shelf")
+@click.argument("file", type=FILE)
+@user_option
+def import_shelf(file: Path, name: str) -> None:
+    """Put all that an archive of a shelf holds onto a shelf; what is there already stays.
+
+    The whole file is checked before anything is written, and a repeat changes nothing. Exits with 1 when something was
+    left out.
+    """
+    from tsuzuki.ingest.archive.reading import ShelfImport
+
+    with _progress() as watch:
+
+        async def bring(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "Brought":
+            bringer = ShelfImport(opened.reading.subscriptions, opened.crawling.sources)
+            return await bringer.bring(file, shelf_id, user, watch)
+
+        brought = with_person(name, bring)
+    for note in brought.notes:
+        click.echo(f"{file}: {note}", err=True)
+    if brought.more:
+        click.echo(f"{file}: and {brought.more:,} lines more like these.", err=True)
+    for part, counts in brought.parts.items():
+        said = f"{counts.created:,} created, {counts.existing:,} existing, {counts.left_out:,} left out"
+        click.echo(f"{part.removesuffix('.jsonl')}: {said}.")
+    if any(counts.left_out for counts in brought.parts.values()):
+        sys.exit(1)
+
+
+@contextmanager
+def _progress() -> "Iterator[Watch]":
+    """Shows how far it is, where there is a terminal to show it on."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    count = TextColumn("{task.completed:,}")
+    columns = TextColumn("{task.description:<24}"), BarColumn(), count, TimeElapsedColumn()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        lines: dict[str, TaskID] = {}
+
+        def watch(what: str, done: int, total: int) -> None:
+            if what not in lines:
+                lines[what] = progress.add_task(what, total=total or None)
+            progress.update(lines[what], completed=done, total=total or None)
+
+        yield watch

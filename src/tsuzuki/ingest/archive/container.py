@@ -1,0 +1,248 @@
+"""The file itself: a ZIP whose parts are read and written as streams, and checked whole before anything is believed."""
+
+import hashlib
+import io
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+import msgspec
+
+from tsuzuki import __version__
+from tsuzuki.connectors.html.safe import valid_text
+from tsuzuki.ingest.archive.format import FORMAT, MANIFEST, PARTS, VERSION, Line, Manifest, Part
+from tsuzuki.model.errors import Invalid
+from tsuzuki.model.times import Millis, from_iso, iso
+
+MAX_LINE = 16 * 1024 * 1024
+MAX_MANIFEST = 64 * 1024
+RATIO = 200
+"""Text that shrinks to less than this share of itself is no text."""
+SMALL = 16 * 1024 * 1024
+"""What may shrink as it likes."""
+
+Watch = Callable[[str, int, int], None]
+"""Told what is being done, how far it came, and of how much."""
+
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_ENCRYPTED = 0x1
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
+
+
+class Numbered(msgspec.Struct, frozen=True):
+    """A line as it was read."""
+
+    part: str
+    number: int
+    line: Any
+    was_cleaned: bool = False
+    """Whether characters were taken out that no text may hold."""
+
+
+# -- writing
+
+
+class ArchiveWriter:
+    """Writes parts one after another, and the manifest at the end."""
+
+    def __init__(self, file: IO[bytes], exported_at: Millis) -> None:
+        self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6)
+        self._exported_at = exported_at
+        self._parts: dict[str, Part] = {}
+
+    @contextmanager
+    def part(self, name: str) -> Iterator["PartWriter"]:
+        """Where the lines of this part go."""
+        with self._zip.open(zipfile.ZipInfo(name), "w", force_zip64=True) as file:
+            writer = PartWriter(file)
+            yield writer
+        self._parts[name] = writer.summary()
+
+    def close(self) -> Manifest:
+        """Say what is in it; the archive is whole afterwards."""
+        manifest = Manifest(
+            format=FORMAT,
+            version=VERSION,
+            program=f"tsuzuki {__version__}",
+            exported_at=iso(self._exported_at),
+            parts=self._parts,
+        )
+        self._zip.writestr(zipfile.ZipInfo(MANIFEST), msgspec.json.format(msgspec.json.encode(manifest)))
+        self._zip.close()
+        return manifest
+
+
+class PartWriter:
+    """Writes lines, and counts and hashes them."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+        self._lines = 0
+        self._bytes = 0
+
+    def write(self, lines: Iterable[Line]) -> None:
+        """Some lines more."""
+        for line in lines:
+            raw = msgspec.json.encode(line, order="deterministic") + b"\n"
+            self._file.write(raw)
+            self._hash.update(raw)
+            self._lines += 1
+            self._bytes += len(raw)
+
+    @property
+    def lines(self) -> int:
+        """How many there are by now."""
+        return self._lines
+
+    def summary(self) -> Part:
+        """What the manifest says of it."""
+        return Part(lines=self._lines, bytes=self._bytes, sha256=self._hash.hexdigest())
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[IO[bytes]]:
+    """A new file of this name, its owner's alone, there once the block has ended well; Invalid if there is one."""
+    if path.exists():
+        raise Invalid(f"{path} is there already; nothing is overwritten.")
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    try:
+        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    except OSError as error:
+        raise Invalid(f"{path} cannot be written: {error.strerror}.") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+# -- reading
+
+
+class ArchiveReader:
+    """An archive of which nothing is believed: `check` reads all of it before anything is done with it."""
+
+    def __init__(self, path: Path) -> None:
+        with _refusing(str(path)):
+            self._zip = zipfile.ZipFile(path)
+        self.manifest = self._read_manifest()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._zip.close()
+
+    @property
+    def exported_at(self) -> Millis:
+        """When it was made, as it says itself."""
+        return from_iso(self.manifest.exported_at)
+
+    def check(self, watch: Watch) -> None:
+        """Invalid names the first thing that is wrong: a hash, a count, a line that is not what its part holds."""
+        for name in self.manifest.parts:
+            of = self.manifest.parts[name].lines
+            for count, _ in enumerate(self.lines(name), 1):
+                if count % 1_000 == 0 or count == of:
+                    watch(f"check {name}", count, of)
+
+    def lines(self, name: str) -> Iterator[Numbered]:
+        """The lines of a part; at its end it is compared with the manifest."""
+        said = self.manifest.parts[name]
+        seen, read, number = hashlib.sha256(), 0, 0
+        with _refusing(name), self._open(name) as file:
+            while raw := file.readline(MAX_LINE + 1):
+                number += 1
+                read += len(raw)
+                if len(raw) > MAX_LINE:
+                    raise Invalid(f"{name}:{number}: the line is longer than {MAX_LINE:,} bytes.")
+                if read > said.bytes or number > said.lines:
+                    raise Invalid(f"{name}:{number}: there is more than the manifest says.")
+                seen.update(raw)
+                yield _decoded(name, number, raw)
+        if (number, read, seen.hexdigest()) != (said.lines, said.bytes, said.sha256):
+            raise Invalid(f"{name} is not as the manifest says: the archive was changed, or is cut off.")
+
+    def _open(self, name: str) -> io.BufferedReader:
+        """A part, read by lines of bounded length: which a ZipExtFile does a hundred times as slowly itself."""
+        return io.BufferedReader(cast("io.RawIOBase", self._zip.open(name)), 1 << 16)
+
+    def _read_manifest(self) -> Manifest:
+        infos = self._zip.infolist()
+        names = [info.filename for info in infos]
+        if MANIFEST not in names:
+            raise Invalid(f"This is no archive of a shelf: it has no {MANIFEST}.")
+        if len(set(names)) != len(names):
+            raise Invalid("A part stands twice in the archive.")
+        with _refusing(MANIFEST), self._zip.open(MANIFEST) as file:
+            raw = file.read(MAX_MANIFEST + 1)
+        manifest = _manifest(raw)
+        if stranger := next((name for name in names if name != MANIFEST and name not in PARTS), None):
+            raise Invalid(f"The archive holds {stranger!r}, which is no part of a shelf.")
+        if set(names) != {MANIFEST, *manifest.parts} or set(manifest.parts) != set(PARTS):
+            raise Invalid("The archive does not hold the parts that it says, or not all of them.")
+        for info in infos:
+            _refuse_bomb(info)
+        return manifest
+
+
+def _manifest(raw: bytes) -> Manifest:
+    if len(raw) > MAX_MANIFEST:
+        raise Invalid(f"{MANIFEST} is longer than {MAX_MANIFEST:,} bytes.")
+    try:
+        head = msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise Invalid(f"{MANIFEST} cannot be read: {error}.") from error
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise Invalid("This is no archive of a shelf.")
+    if head.get("version") != VERSION:
+        raise Invalid(f"The archive has version {head.get('version')!r}; this program reads version {VERSION}.")
+    try:
+        manifest = msgspec.convert(head, Manifest)
+        from_iso(manifest.exported_at)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise Invalid(f"{MANIFEST} cannot be read: {error}.") from error
+    return manifest
+
+
+def _refuse_bomb(info: zipfile.ZipInfo) -> None:
+    if info.compress_type not in _METHODS or info.flag_bits & _ENCRYPTED:
+        raise Invalid(f"{info.filename} is packed in a way that archives of shelves are not.")
+    if info.file_size > SMALL and info.file_size > RATIO * info.compress_size:
+        raise Invalid(f"{info.filename} grows {RATIO}-fold when it is unpacked: that is no text.")
+
+
+def _decoded(part: str, number: int, raw: bytes) -> Numbered:
+    try:
+        plain = msgspec.json.decode(raw)
+        clean = _valid(plain)
+        return Numbered(part, number, msgspec.convert(clean, PARTS[part]), clean != plain)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise Invalid(f"{part}:{number}: {error}.") from error
+
+
+def _valid(value: Any) -> Any:
+    """With text that both engines take: no NUL, no half of a character."""
+    if isinstance(value, str):
+        return valid_text(value)
+    if isinstance(value, list):
+        return [_valid(each) for each in value]
+    if isinstance(value, dict):
+        return {valid_text(name): _valid(each) for name, each in value.items()}
+    return value
+
+
+@contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    try:
+        yield
+    except Invalid:
+        raise
+    except _BROKEN as error:
+        raise Invalid(f"{what} cannot be read: {error}.") from error

@@ -1,0 +1,181 @@
+"""Feeds of an archive and their items, brought onto a shelf."""
+
+from functools import partial
+from typing import Any, Literal
+
+import msgspec
+
+from tsuzuki.connectors.feed.identity import link_key
+from tsuzuki.db import Tx
+from tsuzuki.db.again import with_tx_again
+from tsuzuki.ingest.archive.container import Numbered
+from tsuzuki.ingest.archive.format import Feed, Gone, Item
+from tsuzuki.ingest.archive.journal import Counts
+from tsuzuki.ingest.archive.landing import Known, Landing, Run
+from tsuzuki.ingest.archive.store import (
+    add_feed_tx,
+    add_full_texts_tx,
+    add_gone_tx,
+    add_items_tx,
+    add_missed_tx,
+    add_subscription_tx,
+    as_row,
+    feed_is_harvested_tx,
+    keys_in_inbox_tx,
+    others_have_feed_tx,
+    put_item_entries_tx,
+)
+from tsuzuki.ingest.store import hold_items_tx, index_items_tx
+from tsuzuki.ingest.tasks import item_hash
+from tsuzuki.model.errors import LimitExceeded, TsuzukiError
+from tsuzuki.model.harvest import FoundItem
+from tsuzuki.model.ids import FeedId
+from tsuzuki.net.urls import parse
+from tsuzuki.shelves.limits import hold_room_tx
+from tsuzuki.shelves.subscriptions.service import Subscriptions, Wish
+from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx
+from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
+from tsuzuki.sources.store import NewWatch, add_watch_tx, find_feed_tx
+
+_How = Literal["existing", "joined", "made"]
+
+_WARM = 2
+_MISSED = 50
+"""R8: as many as a new subscription gets of what is known."""
+_SHARED = "were not known here, and others follow their feed: what it holds is not changed for them."
+_UNFOLLOWED = "belong to a feed that did not come along."
+
+
+class FeedsIn:
+    """Follows feeds that are not followed yet, and puts their items into the inbox. Nothing of this is news (R8)."""
+
+    def __init__(self, landing: Landing, known: Known, subscriptions: Subscriptions) -> None:
+        self._landing = landing
+        self._known = known
+        self._subscriptions = subscriptions
+        self._ground = landing.ground
+        self._shelf_id = landing.shelf_id
+        self._joined: list[FeedId] = []
+        self._harvested: list[FeedId] = []
+
+    async def bring_feeds(self) -> None:
+        """The feeds, each judged as if somebody had typed its address."""
+        async for chunk in self._landing.chunks("feeds.jsonl"):
+            wishes = [Wish(link=each.line.link, proxy=each.line.proxy) for each in chunk]
+            for each, vetted in zip(chunk, await self._subscriptions.vet_all(wishes), strict=True):
+                if isinstance(vetted, TsuzukiError):
+                    self._landing.journal.leave_out(each, f"{each.line.link}: {vetted}")
+                else:
+                    await self._bring_feed(each, vetted.link)
+
+    async def _bring_feed(self, numbered: Numbered, link: str) -> None:
+        feed: Feed = numbered.line
+        wanted = msgspec.structs.replace(feed, link=link)
+        if feed.lacks_password:
+            asleep = feed.suspended_at or self._ground.clock()
+            wanted = msgspec.structs.replace(wanted, suspended_at=asleep)
+        try:
+            feed_id, how = await with_tx_again(self._ground.db, partial(self._follow_tx, feed=wanted))
+        except LimitExceeded as error:
+            self._landing.journal.leave_out(numbered, f"{link}: {error}")
+            return
+        self._known.feeds[feed.feed_key] = feed_id
+        if feed.is_harvested:
+            self._harvested.append(feed_id)
+        if how == "joined":
+            self._joined.append(feed_id)
+        if how != "existing" and feed.lacks_password:
+            self._landing.journal.note(numbered, f"{link} is suspended: its proxy's password is not in the archive.")
+        self._landing.journal.one("feeds.jsonl", "existing" if how == "existing" else "created")
+
+    async def _follow_tx(self, tx: Tx, *, feed: Feed) -> tuple[FeedId, _How]:
+        """The feed, and whether the shelf follows it only now: one that others know, or one that is new here."""
+        now = self._ground.clock()
+        if await find_subscription_to_tx(tx, self._shelf_id, feed.link, feed.proxy) is not None:
+            known = await find_feed_tx(tx, feed.link, feed.proxy)
+            if known is not None:
+                return known, "existing"
+        await hold_room_tx(tx, self._shelf_id, "follows")
+        how: _How = "made"
+        feed_id = await add_feed_tx(tx, feed, now)
+        if feed_id is None:
+            feed_id, how = await follow_feed_tx(tx, feed.link, proxy=feed.proxy, now=now), "joined"
+        else:
+            host = parse(feed.link).host
+            watch = NewWatch(feed_id=feed_id, host=host, priority=_WARM, next_check_at=self._landing.due())
+            await add_watch_tx(tx, watch, now)
+        group_id = self._known.group(feed.group)
+        public_id = self._ground.new_id()
+        await add_subscription_tx(tx, self._shelf_id, feed_id, feed, group_id=group_id, public_id=public_id, now=now)
+        await suspension_changed_tx(tx, feed_id, by_person=False, now=now)
+        return feed_id, how
+
+    async def bring_items(self) -> None:
+        """The items with their entries, and what is known not to be news."""
+        await self._landing.store("items.jsonl", self._items_tx, lambda item: item.feed)
+        await self._landing.store("gone.jsonl", self._gone_tx, lambda gone: gone.feed)
+
+    async def _items_tx(self, tx: Tx, run: Run) -> Counts:
+        items: list[Item] = [each.line for each in run]
+        feed_id = self._known.feeds.get(items[0].feed)
+        if feed_id is None:
+            return Counts(left_out=len(run), why=_UNFOLLOWED)
+        await hold_items_tx(tx, feed_id)
+        if not await others_have_feed_tx(tx, self._shelf_id, feed_id):
+            await _add_items_tx(tx, feed_id, items)
+        keys = [item.key for item in items]
+        before = await keys_in_inbox_tx(tx, self._shelf_id, feed_id, keys)
+        rows = [as_row(item.entry, key=item.key, n=n) for n, item in enumerate(items)]
+        await put_item_entries_tx(tx, self._shelf_id, feed_id, rows)
+        after = await keys_in_inbox_tx(tx, self._shelf_id, feed_id, keys)
+        lost = sum(key not in after for key in keys)
+        return Counts(len(keys) - len(before) - lost, len(before), lost, _SHARED)
+
+    async def _gone_tx(self, tx: Tx, run: Run) -> Counts:
+        lines: list[Gone] = [each.line for each in run]
+        feed_id = self._known.feeds.get(lines[0].feed)
+        if feed_id is None or await others_have_feed_tx(tx, self._shelf_id, feed_id):
+            return Counts(left_out=len(run))
+        await hold_items_tx(tx, feed_id)
+        added = await add_gone_tx(tx, feed_id, [line.key for line in lines], self._ground.clock())
+        return Counts(created=added, existing=len(lines) - added)
+
+    async def settle(self) -> None:
+        """At the end: what these feeds bring from now on is news, and what came since the export is here."""
+        since = self._landing.archive.exported_at
+
+        async def settle(tx: Tx) -> None:
+            now = self._ground.clock()
+            for feed_id in self._harvested:
+                await feed_is_harvested_tx(tx, self._shelf_id, feed_id, now)
+            for feed_id in self._joined:
+                await add_missed_tx(tx, self._shelf_id, feed_id, since=since, most=_MISSED, now=now)
+
+        await self._ground.db.with_tx(settle)
+
+
+async def _add_items_tx(tx: Tx, feed_id: FeedId, items: list[Item]) -> None:
+    added = await add_items_tx(tx, feed_id, [_item_row(item, n) for n, item in enumerate(items)])
+    if added:
+        await index_items_tx(tx, added)
+    texts = [as_row(item.full_text, key=item.key) for item in items if item.full_text is not None]
+    if texts:
+        await add_full_texts_tx(tx, feed_id, texts)
+
+
+def _item_row(item: Item, n: int) -> dict[str, Any]:
+    """R32: with the hash that the next poll compares with."""
+    found = FoundItem(
+        key=item.key,
+        title=item.title,
+        link=item.link,
+        content=item.content,
+        summary=item.summary,
+        author=item.author,
+        categories=item.categories,
+        enclosures=item.enclosures,
+        image_url=item.image_url,
+        page_urls=item.page_urls,
+    )
+    row = as_row(item, n=n, link_key=link_key(item.link), content_hash=item_hash(found).hex())
+    return {name: value for name, value in row.items() if name not in {"feed", "entry", "full_text"}}

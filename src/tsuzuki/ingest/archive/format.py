@@ -1,0 +1,325 @@
+"""What stands in an archive: a part for each kind of thing, a JSON object on each line. docs/archive.md describes it.
+
+A thing is named by what both servers call it: a feed by its address, an item by its key, a series by a source's key.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from tsuzuki.model.harvest import Enclosure
+from tsuzuki.shelves.library.follows.nouns import Fit, Mode, Status
+from tsuzuki.sources.sites.policy import MOST_CONNECTOR, MOST_NAME, MOST_SLUG, SLUG
+
+FORMAT = "tsuzuki-shelf"
+VERSION = 1
+MANIFEST = "manifest.json"
+
+Moment = Annotated[int, Meta(ge=-(10**15), le=10**15)]
+"""Milliseconds since 1970."""
+Length = Annotated[int, Meta(gt=0, le=10**15)]
+"""Milliseconds."""
+Page = Annotated[int, Meta(ge=0, le=10**9)]
+Place = Annotated[int, Meta(ge=-(10**9), le=10**9)]
+Key = Annotated[str, Meta(min_length=1, max_length=5_000)]
+Address = Annotated[str, Meta(min_length=1, max_length=5_000)]
+Slug = Annotated[str, Meta(pattern=SLUG, max_length=MOST_SLUG)]
+Kind = Annotated[int, Meta(ge=0, le=6)]
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One line of a part. What is as usual is not written."""
+
+
+class FeedKey(Line, frozen=True, kw_only=True):
+    """Which feed."""
+
+    link: Address
+    proxy: str = ""
+
+
+class Person(Line, frozen=True, kw_only=True):
+    """What the reader chose."""
+
+    preferences: dict[str, Any] = {}
+    proxy_images: bool = False
+
+
+class Group(Line, frozen=True, kw_only=True):
+    """A group of the shelf."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=500)]
+    position: Place = 0
+    is_default: bool = False
+
+
+class Feed(Line, frozen=True, kw_only=True):
+    """A feed with its subscription's settings."""
+
+    link: Address
+    proxy: str = ""
+    title: str = ""
+    site_url: str | None = None
+    description: str | None = None
+    language: str | None = None
+    icon_url: str | None = None
+    hub_url: str | None = None
+    has_unstable_keys: bool = False
+    is_harvested: bool = False
+    group: str | None = None
+    """None is the default group."""
+    name: str = ""
+    own_site_url: str | None = None
+    suspended_at: Moment | None = None
+    notify: bool = True
+    full_text: bool = False
+    poll_interval: Length | None = None
+    retention: Length | None = None
+    created_at: Moment
+    lacks_password: bool = False
+    """Its proxy's, which is not in the archive."""
+
+    @property
+    def feed_key(self) -> FeedKey:
+        """As other parts name it."""
+        return FeedKey(link=self.link, proxy=self.proxy)
+
+
+class Entry(Line, frozen=True, kw_only=True):
+    """An installment in the inbox."""
+
+    unread: bool = True
+    saved: bool = False
+    sort_at: Moment
+    read_at: Moment | None = None
+    created_at: Moment
+
+
+class FullText(Line, frozen=True, kw_only=True):
+    """The whole text of an item's page, or why there is none."""
+
+    content: str = ""
+    error: str | None = None
+    fetched_at: Moment
+
+
+class Item(Line, frozen=True, kw_only=True):
+    """An item that is in the inbox."""
+
+    feed: FeedKey
+    key: Key
+    title: str
+    link: str | None = None
+    author: str | None = None
+    content: str = ""
+    summary: str | None = None
+    published_at: Moment | None = None
+    published_raw: str | None = None
+    sort_at: Moment
+    categories: tuple[str, ...] = ()
+    enclosures: tuple[Enclosure, ...] = ()
+    page_urls: tuple[str, ...] = ()
+    image_url: str | None = None
+    comments_url: str | None = None
+    created_at: Moment
+    updated_at: Moment | None = None
+    full_text: FullText | None = None
+    entry: Entry
+
+
+class Gone(Line, frozen=True, kw_only=True):
+    """An item that was known and is not in the inbox: it is no news."""
+
+    feed: FeedKey
+    key: Key
+
+
+class Source(Line, frozen=True, kw_only=True):
+    """A source that a series is read from; what is secret in its config is left out."""
+
+    slug: Slug
+    name: Annotated[str, Meta(min_length=1, max_length=MOST_NAME)]
+    base_url: Address
+    connector: Annotated[str, Meta(max_length=MOST_CONNECTOR)] | None = None
+    config: dict[str, Any] = {}
+    is_enabled: bool = True
+    lacks: tuple[str, ...] = ()
+    """The places of its config that were left out."""
+
+
+class SeriesSource(Line, frozen=True, kw_only=True):
+    """A series as one source knows it."""
+
+    source: Slug
+    key: Key
+    url: Address
+    real_url: str | None = None
+    is_active: bool = True
+    title: str = ""
+    author: str | None = None
+    artist: str | None = None
+    description: str | None = None
+    genres: tuple[str, ...] = ()
+    status: Kind = 0
+    cover_url: str | None = None
+    update_strategy: Literal["ALWAYS_UPDATE", "ONLY_FETCH_ONCE"]
+    is_harvested: bool = False
+
+
+class Wishes(Line, frozen=True, kw_only=True):
+    """Which release a reader wants, and how it is read."""
+
+    sources: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    mode: Mode | None = None
+    fit: Fit | None = None
+
+
+class Follow(Line, frozen=True, kw_only=True):
+    """That the shelf follows a series."""
+
+    group: str | None = None
+    status: Status
+    notify: bool = True
+    preferences: Wishes = Wishes()
+    created_at: Moment
+
+
+class Former(Line, frozen=True, kw_only=True):
+    """That the shelf followed a series, and what following it again restores."""
+
+    group: str | None = None
+    status: Status
+    notify: bool = True
+    preferences: Wishes = Wishes()
+    entries: tuple[str, ...] = ()
+    created_at: Moment
+    left_at: Moment
+
+
+class Series(Line, frozen=True, kw_only=True):
+    """A series that the shelf follows, followed or read."""
+
+    key: Key
+    """Of its first source, `slug/key`; by which the chapters name it."""
+    title: str
+    author: str | None = None
+    artist: str | None = None
+    description: str | None = None
+    cover_url: str | None = None
+    language: str | None = None
+    status: Kind = 0
+    is_nsfw: bool = False
+    latest_number: str | None = None
+    last_chapter_at: Moment | None = None
+    sources: tuple[SeriesSource, ...] = ()
+    follow: Follow | None = None
+    former: Former | None = None
+
+
+class Release(Line, frozen=True, kw_only=True):
+    """A chapter as one group put it on one source."""
+
+    source: Slug
+    series_key: Key
+    key: Key
+    source_key: str | None = None
+    url: Address
+    real_url: str | None = None
+    title: str = ""
+    language: str | None = None
+    group: str | None = None
+    published_at: Moment | None = None
+    source_order: Place = 0
+    page_count: Place = -1
+    is_available: bool = True
+    is_readable: bool = True
+    first_seen_at: Moment
+    last_seen_at: Moment
+
+
+class Progress(Line, frozen=True, kw_only=True):
+    """How far a chapter was read. `opened_at` is the history."""
+
+    page: Page = 0
+    furthest_page: Page = 0
+    is_read: bool = False
+    is_bookmarked: bool = False
+    device: str | None = None
+    paged_at: Moment | None = None
+    marked_at: Moment | None = None
+    opened_at: Moment | None = None
+    updated_at: Moment
+
+
+class Chapter(Line, frozen=True, kw_only=True):
+    """A chapter of such a series."""
+
+    series: Key
+    key: Key
+    number: str | None = None
+    volume: str | None = None
+    title: str = ""
+    published_at: Moment | None = None
+    first_seen_at: Moment
+    releases: tuple[Release, ...] = ()
+    entry: Entry | None = None
+    progress: Progress | None = None
+
+
+class Bookmark(Line, frozen=True, kw_only=True):
+    """A bookmark with its snapshot."""
+
+    link: str = ""
+    title: str
+    content: str = ""
+    feed_name: str = ""
+    note: str = ""
+    published_at: Moment | None = None
+    created_at: Moment
+    feed: FeedKey | None = None
+    item: str | None = None
+    """The item's key in that feed."""
+
+
+class Channel(Line, frozen=True, kw_only=True):
+    """A way to tell the reader something, without its secrets and without the path of its address."""
+
+    kind: Annotated[str, Meta(max_length=100)]
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    config: dict[str, Any] = {}
+
+
+PARTS: dict[str, type[Line]] = {
+    "person.jsonl": Person,
+    "groups.jsonl": Group,
+    "feeds.jsonl": Feed,
+    "items.jsonl": Item,
+    "gone.jsonl": Gone,
+    "sources.jsonl": Source,
+    "series.jsonl": Series,
+    "chapters.jsonl": Chapter,
+    "bookmarks.jsonl": Bookmark,
+    "channels.jsonl": Channel,
+}
+"""In the order in which they are written and read."""
+
+
+class Part(Line, frozen=True, kw_only=True):
+    """What the manifest says of a part."""
+
+    lines: Annotated[int, Meta(ge=0, le=10**9)]
+    bytes: Annotated[int, Meta(ge=0, le=10**12)]
+    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class Manifest(Line, frozen=True, kw_only=True):
+    """What the archive is."""
+
+    format: str
+    version: int
+    program: Annotated[str, Meta(max_length=200)]
+    exported_at: Annotated[str, Meta(max_length=40)]
+    parts: dict[str, Part]

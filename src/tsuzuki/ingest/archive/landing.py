@@ -1,0 +1,119 @@
+"""What every part of an import stands on: the shelf, the reader of the archive, and how lines become rows."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator, Sequence
+from functools import partial
+from itertools import groupby, islice
+from typing import Any, Protocol
+
+import msgspec
+
+from tsuzuki.db import Tx
+from tsuzuki.db.again import with_tx_again
+from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.ingest.archive.cleaning import Cleaner
+from tsuzuki.ingest.archive.container import ArchiveReader, Numbered, Watch
+from tsuzuki.ingest.archive.format import FeedKey
+from tsuzuki.ingest.archive.journal import Counts, Journal
+from tsuzuki.ingest.service import OF_ITS_CONTENT
+from tsuzuki.model.errors import Invalid
+from tsuzuki.model.ids import FeedId, GroupId, SeriesId, ShelfId, SourceId
+from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.shelves.ground import Ground
+
+CHUNK = 200
+
+_SOON = 2 * MINUTE
+_SPREAD = 30 * MINUTE
+
+Run = Sequence[Numbered]
+
+
+class Work(Protocol):
+    """Writes a run of lines, and remembers nothing outside of its transaction."""
+
+    def __call__(self, tx: Tx, run: Run) -> Coroutine[Any, Any, Counts]:
+        """How many came."""
+        ...
+
+
+class Known(msgspec.Struct):
+    """What the archive's names mean here."""
+
+    default_group: GroupId
+    groups: dict[str, GroupId] = {}
+    feeds: dict[FeedKey, FeedId] = {}
+    sources: dict[str, SourceId] = {}
+    series: dict[str, SeriesId] = {}
+
+    def group(self, name: str | None) -> GroupId:
+        """The group of this name; the default one where there is none."""
+        return self.default_group if name is None else self.groups.get(name, self.default_group)
+
+
+class Landing:
+    """One import."""
+
+    def __init__(
+        self, ground: Ground, shelf_id: ShelfId, archive: ArchiveReader, *, journal: Journal, watch: Watch
+    ) -> None:
+        self.ground = ground
+        self.shelf_id = shelf_id
+        self.archive = archive
+        self.journal = journal
+        self._watch = watch
+        self._cleaner = Cleaner()
+        self._placed = 0
+        self._places = max(1, sum(archive.manifest.parts[name].lines for name in ("feeds.jsonl", "series.jsonl")))
+
+    def due(self) -> Millis:
+        """When the next new watch is looked at for the first time: not all of them at once."""
+        self._placed += 1
+        return Millis(self.ground.clock() + _SOON + _SPREAD * self._placed // self._places)
+
+    async def chunks(self, part: str) -> AsyncIterator[list[Numbered]]:
+        """The lines of a part as they may be stored; those that may not are told of."""
+        lines = self.archive.lines(part)
+        total = self.archive.manifest.parts[part].lines
+        while chunk := await asyncio.to_thread(_take, lines):
+            yield await asyncio.to_thread(self._cleaned, chunk)
+            self.journal.part, self.journal.line = part, chunk[-1].number
+            self._watch(f"bring {part}", chunk[-1].number, total)
+
+    async def store(self, part: str, work: Work, of: Callable[[Any], Hashable] = lambda _: None) -> None:
+        """Let `work` write all lines of a part, those of one thing together, a transaction for each run of them."""
+        async for chunk in self.chunks(part):
+            for _, run in groupby(chunk, key=lambda each: of(each.line)):
+                await self.attempt(part, list(run), work)
+
+    async def attempt(self, part: str, run: Run, work: Work) -> bool:
+        """Write these; where they cannot be written together, each by itself, so that one of them is left out alone.
+
+        False when none was written.
+        """
+        try:
+            counts = await with_tx_again(self.ground.db, partial(work, run=run))
+        except (*OF_ITS_CONTENT, UniqueViolation) as error:
+            if len(run) == 1:
+                self.journal.leave_out(run[0], f"it cannot be stored: {error}")
+                return False
+            return any([await self.attempt(part, [each], work) for each in run])
+        self.journal.count(part, counts)
+        return True
+
+    def _cleaned(self, chunk: Run) -> list[Numbered]:
+        kept = []
+        for each in chunk:
+            try:
+                line = self._cleaner.clean(each.line)
+            except Invalid as error:
+                self.journal.leave_out(each, str(error))
+                continue
+            if each.was_cleaned or line != each.line:
+                self.journal.note(each, "what is unsafe in it was taken out.")
+            kept.append(msgspec.structs.replace(each, line=line))
+        return kept
+
+
+def _take(lines: Iterator[Numbered]) -> list[Numbered]:
+    return list(islice(lines, CHUNK))

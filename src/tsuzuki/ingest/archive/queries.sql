@@ -1,0 +1,393 @@
+-- Out: every list is read in pages, by a key that an index has in order. In: what is there stays, and is not written again.
+
+-- name: archived_person
+select user_account.preferences, shelf.proxy_images
+from user_account join shelf on shelf.id = :shelf_id
+where user_account.id = :user_id;
+
+-- name: archived_feeds
+select feed.id, feed.link, feed.proxy, feed.title, feed.site_url, feed.description, feed.language, feed.icon_url,
+  feed.hub_url, feed.has_unstable_keys, watch.first_harvest_at is not null as is_harvested, subscription.group_id,
+  subscription.name, subscription.site_url as own_site_url, subscription.suspended_at, subscription.notify,
+  subscription.full_text, subscription.poll_interval, subscription.retention, subscription.created_at
+from subscription
+join feed on feed.id = subscription.feed_id
+left join watch on watch.feed_id = feed.id
+where subscription.shelf_id = :shelf_id;
+
+-- name: archived_items
+select entry.id as entry_id, item.key, item.title, item.link, item.author, item.content, item.summary, item.published_at,
+  item.published_raw, item.sort_at, item.categories, item.enclosures, item.page_urls, item.image_url, item.comments_url,
+  item.created_at, item.updated_at, item_full_text.content as full_content, item_full_text.error as full_error,
+  item_full_text.fetched_at, entry.unread, entry.saved, entry.sort_at as entry_sort_at, entry.read_at,
+  entry.created_at as entry_created_at
+from entry
+join item on item.id = entry.item_id
+left join item_full_text on item_full_text.item_id = item.id
+where entry.shelf_id = :shelf_id and entry.feed_id = :feed_id
+  and (entry.sort_at, entry.id) > (cast(:at as bigint), cast(:id as bigint))
+order by entry.sort_at, entry.id
+limit :most;
+
+-- name: archived_gone
+-- What the feed had and the inbox has not, and what was pruned (REL-39d): a first poll elsewhere would call it news.
+select key from (
+  select item.key from item
+  where item.feed_id = :feed_id and item.key > cast(:after as text)
+    and not exists (select 1 from entry where entry.shelf_id = :shelf_id and entry.item_id = item.id)
+  union
+  select item_tombstone.key from item_tombstone
+  where item_tombstone.feed_id = :feed_id and item_tombstone.key > cast(:after as text)
+) as known
+order by key
+limit :most;
+
+-- name: archived_series
+select series.id, series.title, series.match_key, series.author, series.artist, series.description, series.cover_url,
+  series.language, series.status, series.is_nsfw, series.latest_number, series.last_chapter_at,
+  follow.group_id, follow.status as follow_status, follow.notify, follow.preferences, follow.created_at,
+  former_follow.group_id as former_group_id, former_follow.status as former_status,
+  former_follow.notify as former_notify, former_follow.preferences as former_preferences, former_follow.entries,
+  former_follow.created_at as former_created_at, former_follow.left_at
+from series
+left join follow on follow.shelf_id = :shelf_id and follow.series_id = series.id
+left join former_follow on former_follow.shelf_id = :shelf_id and former_follow.series_id = series.id
+where series.id in (
+  select follow.series_id from follow where follow.shelf_id = :shelf_id
+  union
+  select former_follow.series_id from former_follow where former_follow.shelf_id = :shelf_id
+  union
+  select tally.of_id from tally where tally.shelf_id = :shelf_id and tally.kind = 'chapter'
+  union
+  select chapter.series_id from progress join chapter on chapter.id = progress.chapter_id
+  where progress.shelf_id = :shelf_id
+);
+
+-- name: mappings
+select series_source.id, series_source.source_id, source.slug, series_source.source_key, series_source.url,
+  series_source.real_url, series_source.is_active, series_source.title, series_source.author, series_source.artist,
+  series_source.description, series_source.genres, series_source.status, series_source.cover_url,
+  series_source.update_strategy, watch.first_harvest_at is not null as is_harvested
+from series_source
+join source on source.id = series_source.source_id
+left join watch on watch.series_source_id = series_source.id
+where series_source.series_id = :series_id
+order by series_source.id;
+
+-- name: list_sources
+select id, slug, name, base_url, connector, config, is_enabled from source order by id;
+
+-- name: archived_chapters
+select chapter.id, chapter.key, chapter.number, chapter.volume, chapter.title, chapter.published_at,
+  chapter.first_seen_at, entry.unread, entry.saved, entry.sort_at, entry.read_at, entry.created_at, progress.page,
+  progress.furthest_page, progress.is_read, progress.is_bookmarked, progress.device, progress.paged_at,
+  progress.marked_at, progress.opened_at, progress.updated_at
+from chapter
+left join entry on entry.shelf_id = :shelf_id and entry.chapter_id = chapter.id
+left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
+where chapter.series_id = :series_id and chapter.key > cast(:after as text)
+order by chapter.key
+limit :most;
+
+-- name: archived_releases
+select release.chapter_id, source.slug, series_source.source_key as series_key, release.key, release.source_key,
+  release.url, release.real_url, release.title, release.language, release.group_name, release.published_at,
+  release.source_order, release.page_count, release.is_available, release.is_readable, release.first_seen_at,
+  release.last_seen_at
+from release
+join series_source on series_source.id = release.series_source_id
+join source on source.id = series_source.source_id
+where release.chapter_id in (select cast(value ->> 0 as bigint) from json_each(cast(:rows as text)));
+
+-- name: archived_bookmarks
+select bookmark.id, bookmark.link, bookmark.title, bookmark.content, bookmark.feed_name, bookmark.note,
+  bookmark.published_at, bookmark.created_at, feed.link as feed_link, feed.proxy as feed_proxy, item.key as item_key
+from bookmark
+left join subscription on subscription.shelf_id = bookmark.shelf_id and subscription.feed_id = bookmark.feed_id
+left join feed on feed.id = subscription.feed_id
+left join entry on entry.shelf_id = bookmark.shelf_id and entry.item_id = bookmark.item_id and entry.feed_id = feed.id
+left join item on item.id = entry.item_id
+where bookmark.shelf_id = :shelf_id
+  and (bookmark.created_at, bookmark.id) > (cast(:at as bigint), cast(:id as bigint))
+order by bookmark.created_at, bookmark.id
+limit :most;
+
+-- name: is_bare
+-- A shelf that nobody has used yet: it takes the name of the default group too.
+select not exists (select 1 from subscription where subscription.shelf_id = :shelf_id)
+  and not exists (select 1 from follow where follow.shelf_id = :shelf_id)
+  and not exists (select 1 from shelf_group where shelf_group.shelf_id = :shelf_id and not shelf_group.is_default)
+  as is_bare;
+
+-- name: place_group
+update shelf_group set position = :position where id = :id;
+
+-- name: proxy_images
+update shelf set proxy_images = true, updated_at = :now where id = :shelf_id and not proxy_images;
+
+-- name: add_feed
+-- R70: a feed that is known is shared and stays as it is; a repeat returns no row.
+insert into feed (
+  link, proxy, title, site_url, description, language, icon_url, hub_url, has_unstable_keys, created_at, updated_at
+)
+values (
+  :link, :proxy, :title, :site_url, :description, :language, :icon_url, :hub_url, :has_unstable_keys, :now, :now
+)
+on conflict (link, proxy) do nothing
+returning id;
+
+-- name: add_subscription
+insert into subscription (
+  public_id, shelf_id, feed_id, group_id, name, site_url, suspended_at, notify, full_text, poll_interval, retention,
+  created_at, updated_at
+)
+values (
+  :public_id, :shelf_id, :feed_id, :group_id, :name, :site_url, :suspended_at, :notify, :full_text, :poll_interval,
+  :retention, :created_at, :now
+);
+
+-- name: others_have_feed
+select exists (
+  select 1 from subscription where subscription.feed_id = :feed_id and subscription.shelf_id <> :shelf_id
+) as is_shared;
+
+-- name: others_have_series
+select exists (
+  select 1 from follow where follow.series_id = :series_id and follow.shelf_id <> :shelf_id
+) as is_shared;
+
+-- name: add_items
+-- I1: what is stored here stays as it is (R32). In the order of the archive, so that ties are listed in the same order.
+insert into item (
+  feed_id, key, title, link, link_key, author, content, summary, published_at, published_raw, sort_at, categories,
+  enclosures, page_urls, image_url, comments_url, content_hash, created_at, updated_at
+)
+select
+  cast(:feed_id as bigint), value ->> 'key', value ->> 'title', value ->> 'link', value ->> 'link_key',
+  value ->> 'author', value ->> 'content', value ->> 'summary', cast(value ->> 'published_at' as bigint),
+  value ->> 'published_raw', cast(value ->> 'sort_at' as bigint), {item_json}, value ->> 'image_url',
+  value ->> 'comments_url', unhex(value ->> 'content_hash'), cast(value ->> 'created_at' as bigint),
+  cast(value ->> 'updated_at' as bigint)
+from json_each(cast(:rows as text))
+order by cast(value ->> 'n' as bigint)
+on conflict (feed_id, key) do nothing
+returning id, key, title, content;
+
+-- fragment: item_json
+value ->> 'categories', value ->> 'enclosures', value ->> 'page_urls'
+
+-- name: add_full_texts
+insert into item_full_text (item_id, content, error, fetched_at)
+select item.id, value ->> 'content', value ->> 'error', cast(value ->> 'fetched_at' as bigint)
+from json_each(cast(:rows as text))
+join item on item.feed_id = :feed_id and item.key = value ->> 'key'
+where true
+on conflict (item_id) do nothing;
+
+-- name: keys_in_inbox
+select item.key from json_each(cast(:rows as text))
+join item on item.feed_id = :feed_id and item.key = value ->> 0
+join entry on entry.shelf_id = :shelf_id and entry.item_id = item.id;
+
+-- name: put_item_entries
+-- I2. What is read or saved on either side stays so.
+insert into entry (shelf_id, feed_id, item_id, unread, saved, sort_at, read_at, created_at)
+select cast(:shelf_id as bigint), item.feed_id, item.id, {entry_values}
+from json_each(cast(:rows as text))
+join item on item.feed_id = :feed_id and item.key = value ->> 'key'
+where true
+order by cast(value ->> 'n' as bigint)
+on conflict (shelf_id, item_id) where item_id is not null do update set {both_entries};
+
+-- fragment: entry_values
+cast(value ->> 'unread' as boolean), cast(value ->> 'saved' as boolean), cast(value ->> 'sort_at' as bigint),
+  cast(value ->> 'read_at' as bigint), cast(value ->> 'created_at' as bigint)
+
+-- fragment: both_entries
+unread = entry.unread and excluded.unread, saved = entry.saved or excluded.saved,
+  read_at = coalesce(entry.read_at, excluded.read_at)
+where (entry.unread and not excluded.unread) or (excluded.saved and not entry.saved)
+
+-- name: add_gone
+insert into item_tombstone (feed_id, key, at)
+select cast(:feed_id as bigint), value ->> 0, cast(:now as bigint)
+from json_each(cast(:rows as text))
+where not exists (select 1 from item where item.feed_id = :feed_id and item.key = value ->> 0)
+on conflict (feed_id, key) do nothing;
+
+-- name: add_missed
+-- What came here after the archive was made, to a feed that this shelf did not follow then.
+insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
+select cast(:shelf_id as bigint), feed_id, id, sort_at, cast(:now as bigint)
+from (
+  select id, feed_id, sort_at from item
+  where feed_id = :feed_id and sort_at > :since order by sort_at desc, id desc limit :most
+) as newest
+where true
+order by id
+on conflict (shelf_id, item_id) where item_id is not null do nothing;
+
+-- name: feed_is_harvested
+-- R8: its back-catalogue came with the archive, so what the next poll finds is news. Not where others wait for theirs.
+update watch set first_harvest_at = :now
+where feed_id = :feed_id and first_harvest_at is null and not exists (
+  select 1 from subscription where subscription.feed_id = :feed_id and subscription.shelf_id <> :shelf_id
+);
+
+-- name: mapping_is_harvested
+update watch set first_harvest_at = :now
+where series_source_id = :id and first_harvest_at is null and not exists (
+  select 1 from follow join series_source on series_source.series_id = follow.series_id
+  where series_source.id = :id and follow.shelf_id <> :shelf_id
+);
+
+-- name: series_at
+select series_source.series_id from series_source
+join source on source.id = series_source.source_id
+where source.slug = :slug and series_source.source_key = :key;
+
+-- name: sourceless_series
+-- A series that no source has any more is known by its name, among those that this shelf has something of.
+select series.id from series
+where series.match_key = :match_key
+  and not exists (select 1 from series_source where series_source.series_id = series.id)
+  and (
+    exists (select 1 from follow where follow.shelf_id = :shelf_id and follow.series_id = series.id)
+    or exists (select 1 from former_follow where former_follow.shelf_id = :shelf_id and former_follow.series_id = series.id)
+    or exists (
+      select 1 from chapter join progress on progress.chapter_id = chapter.id and progress.shelf_id = :shelf_id
+      where chapter.series_id = series.id
+    )
+    or exists (select 1 from entry where entry.shelf_id = :shelf_id and entry.series_id = series.id)
+  )
+order by series.id;
+
+-- name: add_series
+insert into series (
+  public_id, title, match_key, author, artist, description, cover_url, language, status, is_nsfw, latest_number,
+  latest_sort, last_chapter_at, created_at, updated_at
+)
+values (
+  :public_id, :title, :match_key, :author, :artist, :description, :cover_url, :language, :status, :is_nsfw,
+  :latest_number, :latest_sort, :last_chapter_at, :now, :now
+)
+returning id;
+
+-- name: add_mapping
+insert into series_source (
+  series_id, source_id, source_key, url, real_url, is_active, title, author, artist, description, genres, status,
+  cover_url, update_strategy, created_at, updated_at
+)
+values (
+  :series_id, :source_id, :source_key, :url, :real_url, :is_active, :title, :author, :artist, :description, :genres,
+  :status, :cover_url, :update_strategy, :now, :now
+)
+on conflict (source_id, source_key) do nothing
+returning id;
+
+-- name: has_former
+select exists (
+  select 1 from former_follow where former_follow.shelf_id = :shelf_id and former_follow.series_id = :series_id
+) as is_there;
+
+-- name: add_former
+insert into former_follow (
+  shelf_id, series_id, group_id, status, notify, preferences, entries, created_at, left_at
+)
+values (
+  :shelf_id, :series_id, :group_id, :status, :notify, :preferences, :entries, :created_at, :left_at
+);
+
+-- name: chapter_keys
+select key from chapter
+where series_id = :series_id and key in (select value ->> 0 from json_each(cast(:rows as text)));
+
+-- name: add_chapters
+insert into chapter (series_id, key, number, number_sort, volume, title, published_at, first_seen_at, updated_at)
+select
+  cast(:series_id as bigint), value ->> 'key', value ->> 'number', cast(value ->> 'number_sort' as bigint),
+  value ->> 'volume', value ->> 'title', cast(value ->> 'published_at' as bigint),
+  cast(value ->> 'first_seen_at' as bigint), cast(:now as bigint)
+from json_each(cast(:rows as text))
+where true
+on conflict (series_id, key) do nothing
+returning id, title;
+
+-- name: add_releases
+insert into release (
+  chapter_id, series_source_id, key, source_key, url, real_url, title, language, group_name, published_at, source_order,
+  page_count, is_available, is_readable, content_hash, first_seen_at, last_seen_at
+)
+select
+  chapter.id, cast(value ->> 'series_source_id' as bigint), value ->> 'key', value ->> 'source_key', value ->> 'url',
+  value ->> 'real_url', value ->> 'title', value ->> 'language', value ->> 'group',
+  cast(value ->> 'published_at' as bigint), cast(value ->> 'source_order' as bigint),
+  cast(value ->> 'page_count' as bigint), cast(value ->> 'is_available' as boolean),
+  cast(value ->> 'is_readable' as boolean), unhex(value ->> 'content_hash'),
+  cast(value ->> 'first_seen_at' as bigint), cast(value ->> 'last_seen_at' as bigint)
+from json_each(cast(:rows as text))
+join chapter on chapter.series_id = :series_id and chapter.key = value ->> 'chapter_key'
+where true
+on conflict (series_source_id, key) do nothing;
+
+-- name: chapters_in_inbox
+select chapter.key from json_each(cast(:rows as text))
+join chapter on chapter.series_id = :series_id and chapter.key = value ->> 0
+join entry on entry.shelf_id = :shelf_id and entry.chapter_id = chapter.id;
+
+-- name: put_chapter_entries
+insert into entry (shelf_id, series_id, chapter_id, unread, saved, sort_at, read_at, created_at)
+select cast(:shelf_id as bigint), chapter.series_id, chapter.id, {entry_values}
+from json_each(cast(:rows as text))
+join chapter on chapter.series_id = :series_id and chapter.key = value ->> 'key'
+where true
+order by chapter.id
+on conflict (shelf_id, chapter_id) where chapter_id is not null do update set {both_entries};
+
+-- name: put_progress
+-- Read, bookmarked and furthest of both; of the page, what was said last.
+insert into progress (
+  shelf_id, chapter_id, page, furthest_page, is_read, is_bookmarked, device, paged_at, marked_at, opened_at, updated_at
+)
+select
+  cast(:shelf_id as bigint), chapter.id, cast(value ->> 'page' as bigint), cast(value ->> 'furthest_page' as bigint),
+  cast(value ->> 'is_read' as boolean), cast(value ->> 'is_bookmarked' as boolean), value ->> 'device',
+  cast(value ->> 'paged_at' as bigint), cast(value ->> 'marked_at' as bigint), cast(value ->> 'opened_at' as bigint),
+  cast(value ->> 'updated_at' as bigint)
+from json_each(cast(:rows as text))
+join chapter on chapter.series_id = :series_id and chapter.key = value ->> 'key'
+where true
+order by chapter.id
+on conflict (shelf_id, chapter_id) do update set
+  page = case when {is_later} then excluded.page else progress.page end,
+  device = case when {is_later} then excluded.device else progress.device end,
+  paged_at = case when {is_later} then excluded.paged_at else progress.paged_at end,
+  opened_at = case when {is_later} then excluded.opened_at else progress.opened_at end,
+  furthest_page = case
+    when excluded.furthest_page > progress.furthest_page then excluded.furthest_page else progress.furthest_page
+  end,
+  marked_at = case when excluded.is_read and not progress.is_read then excluded.marked_at else progress.marked_at end,
+  is_read = progress.is_read or excluded.is_read,
+  is_bookmarked = progress.is_bookmarked or excluded.is_bookmarked;
+
+-- fragment: is_later
+excluded.paged_at is not null and (progress.paged_at is null or progress.paged_at < excluded.paged_at)
+
+-- name: has_bookmark
+-- R71; what has neither a link nor an item is known by all that it says.
+select exists (
+  select 1 from bookmark
+  where bookmark.shelf_id = :shelf_id and bookmark.link = :link and (
+    bookmark.link <> ''
+    or bookmark.item_id = cast(:item_id as bigint)
+    or (
+      bookmark.title = :title and bookmark.feed_name = :feed_name and bookmark.created_at = :created_at
+      and bookmark.item_id is null and cast(:item_id as bigint) is null
+    )
+  )
+) as is_there;
+
+-- name: add_channel
+insert into channel (public_id, shelf_id, kind, name, config, is_enabled, created_at, updated_at)
+values (:public_id, :shelf_id, :kind, :name, :config, false, :now, :now)
+on conflict (shelf_id, name) do nothing;

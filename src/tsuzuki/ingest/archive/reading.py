@@ -1,0 +1,241 @@
+"""An archive, read onto a shelf: all of it is checked first, then every line that is missing is written.
+
+A repeat changes nothing: groups are found by their names, feeds by their addresses, series by their keys at their
+sources. So an import that was cut off is run again, and goes on where there is something to do.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tsuzuki.accounts.nouns import Actor, User
+from tsuzuki.accounts.preferences.service import read_preferences
+from tsuzuki.accounts.preferences.store import get_preferences_tx, set_preferences_tx
+from tsuzuki.db import Tx
+from tsuzuki.delivery.notices.kinds import ChannelKind
+from tsuzuki.delivery.notices.sending import KINDS
+from tsuzuki.ingest.archive.container import ArchiveReader, Numbered, Watch
+from tsuzuki.ingest.archive.feeds import FeedsIn
+from tsuzuki.ingest.archive.format import Bookmark, Channel, Group, Person
+from tsuzuki.ingest.archive.journal import Brought, Counts, Journal
+from tsuzuki.ingest.archive.landing import Known, Landing, Run
+from tsuzuki.ingest.archive.series import SeriesIn
+from tsuzuki.ingest.archive.store import (
+    add_channel_tx,
+    has_bookmark_tx,
+    is_bare_tx,
+    place_group_tx,
+    proxy_images_tx,
+)
+from tsuzuki.ingest.reedme.store import item_ids_tx
+from tsuzuki.model.errors import LimitExceeded, SourceError, Unavailable
+from tsuzuki.model.ids import ItemId, ShelfId
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.bookmarks.nouns import NewBookmark
+from tsuzuki.shelves.bookmarks.store import add_bookmark_tx, save_entry_tx
+from tsuzuki.shelves.groups.store import add_group_tx, change_group_tx, default_group_tx, find_group_named_tx
+from tsuzuki.shelves.limits import asleep
+from tsuzuki.shelves.store import shelf_terms_tx
+from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.sources.sites.service import Sources
+
+
+class ShelfImport:
+    """Reads archives onto shelves."""
+
+    def __init__(self, subscriptions: Subscriptions, sources: Sources) -> None:
+        self._ground = subscriptions.ground
+        self._subscriptions = subscriptions
+        self._sources = sources
+
+    async def bring(self, path: Path, shelf_id: ShelfId, user: User, watch: Watch) -> Brought:
+        """What the archive has and the shelf has not; Invalid, with nothing written, for one that is not whole."""
+        archive = await asyncio.to_thread(ArchiveReader, path)
+        journal = Journal()
+        try:
+            await asyncio.to_thread(archive.check, watch)
+            await self._refuse_asleep(shelf_id)
+            landing = Landing(self._ground, shelf_id, archive, journal=journal, watch=watch)
+            await self._land(landing, user)
+        except Unavailable as error:
+            how_far = f"It came as far as line {journal.line} of {journal.part}" if journal.part else "Nothing came yet"
+            raise Unavailable(f"{error} {how_far}; run it again, nothing comes twice.") from error
+        finally:
+            archive.close()
+        return journal.result()
+
+    async def _refuse_asleep(self, shelf_id: ShelfId) -> None:
+        terms = await self._ground.db.read(lambda tx: shelf_terms_tx(tx, shelf_id))
+        if terms.is_billed and terms.status != "active":
+            raise LimitExceeded(asleep(terms.status))
+
+    async def _land(self, landing: Landing, user: User) -> None:
+        actor = Actor(user.public_id, user.username)
+        rest = _Rest(landing, user)
+        known = await rest.bring_groups()
+        feeds = FeedsIn(landing, known, self._subscriptions)
+        series = SeriesIn(landing, known, self._sources, actor)
+        await rest.bring_person()
+        await feeds.bring_feeds()
+        await feeds.bring_items()
+        await series.bring_sources()
+        await series.bring_series()
+        await series.bring_chapters()
+        await rest.bring_bookmarks(known)
+        await rest.bring_channels()
+        await feeds.settle()
+        await series.settle()
+
+        async def tell(tx: Tx) -> None:
+            await self._ground.above.counts_changed_tx(tx, landing.shelf_id, self._ground.clock())
+
+        await self._ground.db.with_tx(tell)
+        self._ground.above.committed()
+        self._ground.above.due()
+
+
+class _Rest:
+    """What is neither a feed nor a series."""
+
+    def __init__(self, landing: Landing, user: User) -> None:
+        self._landing = landing
+        self._user = user
+        self._ground = landing.ground
+        self._shelf_id = landing.shelf_id
+
+    async def bring_person(self) -> None:
+        """What was never chosen here is as it was there."""
+        await self._landing.store("person.jsonl", self._person_tx)
+
+    async def _person_tx(self, tx: Tx, run: Run) -> Counts:
+        now = self._ground.clock()
+        changed = 0
+        for each in run:
+            person: Person = each.line
+            stored = await get_preferences_tx(tx, self._user.id)
+            before, wanted = read_preferences(stored), read_preferences({**person.preferences, **stored})
+            if wanted != before:
+                await set_preferences_tx(tx, self._user.id, wanted, now)
+                changed += 1
+            if person.proxy_images:
+                await proxy_images_tx(tx, self._shelf_id, now)
+        return Counts(created=changed, existing=len(run) - changed)
+
+    async def bring_groups(self) -> Known:
+        """The groups, by their names; an unused shelf calls its default group as the archive does."""
+
+        async def begin(tx: Tx) -> tuple[Known, bool]:
+            default = await default_group_tx(tx, self._shelf_id)
+            return Known(default_group=default.id), await is_bare_tx(tx, self._shelf_id)
+
+        known, is_bare = await self._ground.db.read(begin)
+        work = partial(self._groups_tx, known=known, is_bare=is_bare)
+        await self._landing.store("groups.jsonl", work)
+        return known
+
+    async def _groups_tx(self, tx: Tx, run: Run, *, known: Known, is_bare: bool) -> Counts:
+        now = self._ground.clock()
+        created = 0
+        for each in run:
+            group: Group = each.line
+            if group.is_default:
+                if is_bare:
+                    default = await default_group_tx(tx, self._shelf_id)
+                    named = msgspec.structs.replace(default, name=group.name, position=group.position)
+                    await change_group_tx(tx, named, now)
+                continue
+            found = await find_group_named_tx(tx, self._shelf_id, group.name)
+            if found is None:
+                found = await add_group_tx(tx, self._shelf_id, self._ground.new_id(), name=group.name, now=now)
+                await place_group_tx(tx, found.id, group.position)
+                created += 1
+            known.groups[group.name] = found.id
+        return Counts(created=created, existing=len(run) - created)
+
+    # -- bookmarks
+
+    async def bring_bookmarks(self, known: Known) -> None:
+        """The snapshots; R71, none twice."""
+        await self._landing.store("bookmarks.jsonl", partial(self._bookmarks_tx, known=known))
+
+    async def _bookmarks_tx(self, tx: Tx, run: Run, *, known: Known) -> Counts:
+        created = 0
+        for each in run:
+            created += await self._bookmark_tx(tx, each.line, known)
+        return Counts(created=created, existing=len(run) - created)
+
+    async def _bookmark_tx(self, tx: Tx, mark: Bookmark, known: Known) -> bool:
+        feed_id = None if mark.feed is None else known.feeds.get(mark.feed)
+        item_id: ItemId | None = None
+        if feed_id is not None and mark.item is not None:
+            item_id = (await item_ids_tx(tx, feed_id, [mark.item])).get(mark.item)
+        if await has_bookmark_tx(tx, self._shelf_id, mark, item_id):
+            return False
+        new = NewBookmark(
+            title=mark.title,
+            link=mark.link,
+            content=mark.content,
+            feed_name=mark.feed_name,
+            note=mark.note,
+            published_at=None if mark.published_at is None else Millis(mark.published_at),
+            item_id=item_id,
+            feed_id=feed_id,
+        )
+        await add_bookmark_tx(tx, self._shelf_id, self._ground.new_id(), new, now=Millis(mark.created_at))
+        if item_id is not None:
+            await save_entry_tx(tx, self._shelf_id, item_id, saved=True)
+        return True
+
+    # -- channels
+
+    async def bring_channels(self) -> None:
+        """Channels without their secrets: they tell nothing until their owner completes and enables them."""
+        async for chunk in self._landing.chunks("channels.jsonl"):
+            for each in chunk:
+                await self._bring_channel(each)
+
+    async def _bring_channel(self, numbered: Numbered) -> None:
+        channel: Channel = numbered.line
+        kind = KINDS.get(channel.kind)
+        if kind is None:
+            self._landing.journal.leave_out(numbered, f"there is no kind of channel called {channel.kind}.")
+            return
+        config = _known_part(kind, channel.config)
+        try:
+            if "url" in config:
+                config["url"] = await self._ground.above.vet(config["url"], None)
+        except SourceError as error:
+            self._landing.journal.leave_out(numbered, f"{channel.name}: {error}")
+            return
+        whole = kind.complete(config, secrets.token_bytes(32))
+
+        async def add(tx: Tx, run: Run) -> Counts:
+            is_new = await add_channel_tx(
+                tx,
+                self._shelf_id,
+                self._ground.new_id(),
+                kind=channel.kind,
+                name=channel.name,
+                config=whole,
+                now=self._ground.clock(),
+            )
+            return Counts(created=len(run)) if is_new else Counts(existing=len(run))
+
+        await self._landing.attempt("channels.jsonl", [numbered], add)
+
+
+def _known_part(kind: ChannelKind[Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """What a config of this kind may hold and is not secret; what is of another type is not taken."""
+    known: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind.config):
+        if field.name in config and field.name not in kind.secrets:
+            try:
+                known[field.name] = msgspec.convert(config[field.name], field.type)
+            except msgspec.ValidationError:
+                continue
+    return known

@@ -1,0 +1,316 @@
+"""Series of an archive with their chapters and what was read of them, brought onto a shelf."""
+
+from collections import defaultdict
+from typing import Any
+
+from tsuzuki.accounts.nouns import Actor
+from tsuzuki.db import Tx
+from tsuzuki.ingest.archive.container import Numbered
+from tsuzuki.ingest.archive.format import Chapter, Follow, Release, Series, Source, Wishes
+from tsuzuki.ingest.archive.journal import Counts
+from tsuzuki.ingest.archive.landing import Known, Landing, Run
+from tsuzuki.ingest.archive.store import (
+    add_chapters_tx,
+    add_former_tx,
+    add_mapping_tx,
+    add_releases_tx,
+    add_series_tx,
+    as_row,
+    chapter_keys_tx,
+    list_sources_tx,
+    mapping_is_harvested_tx,
+    mappings_tx,
+    others_have_series_tx,
+    put_chapter_entries_tx,
+    put_progress_tx,
+    series_at_tx,
+    sourceless_series_tx,
+)
+from tsuzuki.ingest.store import add_appearances_tx, index_chapters_tx, index_series_tx, raise_latest_tx
+from tsuzuki.ingest.tasks import ReleaseFound, release_hash
+from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded
+from tsuzuki.model.harvest import FoundChapter
+from tsuzuki.model.ids import SeriesId, SeriesSourceId
+from tsuzuki.model.numbers import parse_number, sort_value
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.library.follows.nouns import FollowRow, Preferences
+from tsuzuki.shelves.library.follows.store import (
+    add_follow_tx,
+    find_follow_of_tx,
+    restore_entries_tx,
+    take_former_tx,
+)
+from tsuzuki.shelves.library.progress.store import entries_follow_tx, hold_reading_tx
+from tsuzuki.shelves.limits import hold_room_tx
+from tsuzuki.sources.comics.following import followers_changed_tx
+from tsuzuki.sources.comics.policy import match_key
+from tsuzuki.sources.comics.service import watch_mapping_tx
+from tsuzuki.sources.sites.rows import Wanted
+from tsuzuki.sources.sites.service import Sources
+from tsuzuki.sources.store import hold_series_tx, share_shape_tx, unwatched_tx
+
+_WARM = 2
+_SHARED = (
+    "were not known here, and others follow their series: what it holds is not changed for them. "
+    "Once its source has brought them, import the archive again."
+)
+_UNKNOWN = "belong to a series that did not come along."
+
+
+class SeriesIn:
+    """Follows the series that are not followed yet, and puts what was read of them onto the shelf."""
+
+    def __init__(self, landing: Landing, known: Known, sources: Sources, actor: Actor) -> None:
+        self._landing = landing
+        self._known = known
+        self._sources = sources
+        self._actor = actor
+        self._ground = landing.ground
+        self._shelf_id = landing.shelf_id
+        self._harvested: dict[SeriesId, set[tuple[str, str]]] = {}
+
+    # -- sources
+
+    async def bring_sources(self) -> None:
+        """Sources that are not here are registered; what is here stays as it is."""
+        here = {source.slug: source for source in await self._ground.db.read(list_sources_tx)}
+        async for chunk in self._landing.chunks("sources.jsonl"):
+            for each in chunk:
+                source: Source = each.line
+                known = here.get(source.slug)
+                if known is None:
+                    await self._register(each, source)
+                elif known.connector != source.connector:
+                    why = f"the source {source.slug} of this server is another one; its series come without it."
+                    self._landing.journal.leave_out(each, why)
+                else:
+                    self._known.sources[source.slug] = known.id
+                    self._landing.journal.one("sources.jsonl", "existing")
+
+    async def _register(self, numbered: Numbered, source: Source) -> None:
+        wanted = Wanted(
+            name=source.name,
+            slug=source.slug,
+            base_url=source.base_url,
+            connector=source.connector,
+            config=source.config,
+            is_enabled=source.is_enabled and not source.lacks,
+        )
+        try:
+            made = await self._sources.register(self._actor, wanted)
+        except (Invalid, Conflict) as error:
+            self._landing.journal.leave_out(numbered, f"{source.slug}: {error}")
+            return
+        self._known.sources[source.slug] = made.id
+        self._landing.journal.one("sources.jsonl", "created")
+        if source.lacks:
+            why = f"{source.slug} is not enabled: {', '.join(source.lacks)} of its config is not in the archive."
+            self._landing.journal.note(numbered, why)
+
+    # -- series
+
+    async def bring_series(self) -> None:
+        """The series, each in a transaction of its own."""
+        async for chunk in self._landing.chunks("series.jsonl"):
+            for each in chunk:
+                await self._bring_one(each)
+
+    async def _bring_one(self, numbered: Numbered) -> None:
+        series: Series = numbered.line
+
+        came: list[SeriesId] = []
+
+        async def bring(tx: Tx, run: Run) -> Counts:
+            series_id, is_new = await self._series_tx(tx, series)
+            came[:] = [series_id]
+            return Counts(created=len(run)) if is_new else Counts(existing=len(run))
+
+        try:
+            is_there = await self._landing.attempt("series.jsonl", [numbered], bring)
+        except LimitExceeded as error:
+            self._landing.journal.leave_out(numbered, f"{series.title}: {error}")
+            return
+        if is_there:
+            self._known.series[series.key] = came[0]
+            harvested = {(mapping.source, mapping.key) for mapping in series.sources if mapping.is_harvested}
+            self._harvested[came[0]] = harvested
+
+    async def _series_tx(self, tx: Tx, series: Series) -> tuple[SeriesId, bool]:
+        """The series, and whether anything of it is new on this shelf. Room first, then the locks in their order."""
+        now = self._ground.clock()
+        known = await self._find_tx(tx, series)
+        if series.follow is not None and not await self._follows_tx(tx, known):
+            await hold_room_tx(tx, self._shelf_id, "follows")
+        await share_shape_tx(tx)
+        found = await self._find_tx(tx, series)
+        series_id = await self._make_tx(tx, series) if found is None else found
+        await hold_series_tx(tx, series_id)
+        await hold_reading_tx(tx, self._shelf_id)
+        if not await others_have_series_tx(tx, self._shelf_id, series_id):
+            await self._map_tx(tx, series_id, series)
+        is_new = not await self._follows_tx(tx, series_id) and await self._put_tx(tx, series_id, series)
+        for each in await unwatched_tx(tx, series_id) if series.follow is not None else []:
+            due = self._landing.due()
+            await watch_mapping_tx(
+                tx, each.id, url=each.url, base_url=each.base_url, priority=_WARM, due_at=due, now=now
+            )
+        await followers_changed_tx(tx, series_id, now)
+        return series_id, is_new or found is None
+
+    async def _find_tx(self, tx: Tx, series: Series) -> SeriesId | None:
+        for mapping in series.sources:
+            if mapping.source in self._known.sources:
+                found = await series_at_tx(tx, mapping.source, mapping.key)
+                if found is not None:
+                    return found
+        taken = set(self._known.series.values())
+        nameless = await sourceless_series_tx(tx, self._shelf_id, match_key(series.title, series.author))
+        return next((found for found in nameless if found not in taken), None)
+
+    async def _follows_tx(self, tx: Tx, series_id: SeriesId | None) -> bool:
+        return series_id is not None and await find_follow_of_tx(tx, self._shelf_id, series_id) is not None
+
+    async def _make_tx(self, tx: Tx, series: Series) -> SeriesId:
+        made = await add_series_tx(
+            tx,
+            series,
+            public_id=self._ground.new_id(),
+            match_key=match_key(series.title, series.author),
+            latest_sort=sort_value(parse_number(series.latest_number)),
+            now=self._ground.clock(),
+        )
+        await index_series_tx(tx, made, titles=(series.title,), description=series.description or "")
+        return made
+
+    async def _map_tx(self, tx: Tx, series_id: SeriesId, series: Series) -> None:
+        for mapping in series.sources:
+            source_id = self._known.sources.get(mapping.source)
+            if source_id is not None:
+                await add_mapping_tx(tx, series_id, source_id, mapping, now=self._ground.clock())
+
+    async def _put_tx(self, tx: Tx, series_id: SeriesId, series: Series) -> bool:
+        """That the shelf follows it, or did; whether that is new here."""
+        if series.follow is not None:
+            former = await take_former_tx(tx, self._shelf_id, series_id)
+            await add_follow_tx(tx, self._shelf_id, self._follow_row(series_id, series.follow))
+            if former is not None and former.entries:
+                await restore_entries_tx(tx, self._shelf_id, series_id, former.entries, now=self._ground.clock())
+            return True
+        if series.former is None:
+            return False
+        return await add_former_tx(
+            tx,
+            self._shelf_id,
+            series_id,
+            series.former,
+            group_id=self._known.group(series.former.group),
+            preferences=self._preferences(series.former.preferences),
+        )
+
+    def _follow_row(self, series_id: SeriesId, follow: Follow) -> FollowRow:
+        return FollowRow(
+            id=0,
+            public_id=self._ground.new_id(),
+            series_id=series_id,
+            group_id=self._known.group(follow.group),
+            status=follow.status,
+            notify=follow.notify,
+            preferences=self._preferences(follow.preferences),
+            created_at=Millis(follow.created_at),
+        )
+
+    def _preferences(self, wishes: Wishes) -> Preferences:
+        sources = tuple(self._known.sources[slug] for slug in wishes.sources if slug in self._known.sources)
+        return Preferences(sources, wishes.groups, wishes.languages, wishes.mode, wishes.fit)
+
+    # -- chapters
+
+    async def bring_chapters(self) -> None:
+        """The chapters with their releases, entries and progress."""
+        await self._landing.store("chapters.jsonl", self._chapters_tx, lambda chapter: chapter.series)
+
+    async def _chapters_tx(self, tx: Tx, run: Run) -> Counts:
+        chapters: list[Chapter] = [each.line for each in run]
+        series_id = self._known.series.get(chapters[0].series)
+        if series_id is None:
+            return Counts(left_out=len(run), why=_UNKNOWN)
+        await share_shape_tx(tx)
+        await hold_series_tx(tx, series_id)
+        await hold_reading_tx(tx, self._shelf_id)
+        keys = [chapter.key for chapter in chapters]
+        known = await chapter_keys_tx(tx, series_id, keys)
+        there = known
+        if not await others_have_series_tx(tx, self._shelf_id, series_id):
+            await self._add_chapters_tx(tx, series_id, chapters)
+            there = set(keys)
+        await self._state_tx(tx, series_id, [chapter for chapter in chapters if chapter.key in there])
+        lost = sum(key not in there for key in keys)
+        return Counts(len(keys) - len(known) - lost, len(known), lost, _SHARED)
+
+    async def _add_chapters_tx(self, tx: Tx, series_id: SeriesId, chapters: list[Chapter]) -> None:
+        now = self._ground.clock()
+        added = await add_chapters_tx(tx, series_id, [_chapter_row(chapter) for chapter in chapters], now)
+        await index_chapters_tx(tx, added)
+        numbers = [(number, chapter.number) for chapter in chapters if (number := _sort_of(chapter)) is not None]
+        if numbers:
+            number_sort, latest = max(numbers)
+            await raise_latest_tx(tx, series_id, number=latest or "", number_sort=number_sort, now=now)
+        places = {(row.slug, row.source_key): row.id for row in await mappings_tx(tx, series_id)}
+        rows: dict[SeriesSourceId, list[dict[str, Any]]] = defaultdict(list)
+        for chapter in chapters:
+            for release in chapter.releases:
+                place = places.get((release.source, release.series_key))
+                if place is not None and release.source in self._known.sources:
+                    rows[place].append(_release_row(release, chapter, place))
+        for place, releases in rows.items():
+            await add_releases_tx(tx, series_id, releases)
+            appeared = {row["chapter_key"] for row in releases}
+            await add_appearances_tx(tx, series_id, place, appeared, now=now)
+
+    async def _state_tx(self, tx: Tx, series_id: SeriesId, chapters: list[Chapter]) -> None:
+        entries = [as_row(each.entry, key=each.key) for each in chapters if each.entry is not None]
+        if entries:
+            await put_chapter_entries_tx(tx, self._shelf_id, series_id, entries)
+        progress = [as_row(each.progress, key=each.key) for each in chapters if each.progress is not None]
+        if progress:
+            await put_progress_tx(tx, self._shelf_id, series_id, progress)
+        await entries_follow_tx(tx, self._shelf_id, series_id, self._ground.clock())
+
+    async def settle(self) -> None:
+        """At the end: what these series bring from now on is news (R8)."""
+
+        async def settle(tx: Tx) -> None:
+            for series_id, harvested in self._harvested.items():
+                for row in await mappings_tx(tx, series_id):
+                    if (row.slug, row.source_key) in harvested:
+                        await mapping_is_harvested_tx(tx, self._shelf_id, row.id, self._ground.clock())
+
+        await self._ground.db.with_tx(settle)
+
+
+def _sort_of(chapter: Chapter) -> int | None:
+    return sort_value(parse_number(chapter.number))
+
+
+def _chapter_row(chapter: Chapter) -> dict[str, Any]:
+    names = ("key", "number", "volume", "title", "published_at", "first_seen_at")
+    return {name: getattr(chapter, name) for name in names} | {"number_sort": _sort_of(chapter)}
+
+
+def _release_row(release: Release, chapter: Chapter, place: SeriesSourceId) -> dict[str, Any]:
+    """With the hash that the next poll compares with."""
+    found = FoundChapter(
+        url=release.url,
+        title=release.title,
+        source_key=release.source_key,
+        number=parse_number(chapter.number),
+        volume=parse_number(chapter.volume),
+        language=release.language,
+        group=release.group,
+        published_at=None if release.published_at is None else Millis(release.published_at),
+        page_count=None if release.page_count < 0 else release.page_count,
+        real_url=release.real_url,
+        is_readable=release.is_readable,
+    )
+    content_hash = release_hash(ReleaseFound(found, release.source_order)).hex()
+    return as_row(release, chapter_key=chapter.key, series_source_id=place, content_hash=content_hash)

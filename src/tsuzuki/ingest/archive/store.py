@@ -1,0 +1,341 @@
+"""A shelf read in pages, and lines of an archive put where they are missing."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.ingest.archive.format import Bookmark, Feed, Former, Series, SeriesSource
+from tsuzuki.ingest.archive.rows import (
+    AddedChapter,
+    AddedItem,
+    BookmarkRow,
+    ChapterRow,
+    FeedRow,
+    ItemRow,
+    MappingRow,
+    PersonRow,
+    ReleaseRow,
+    SeriesRow,
+    SourceRow,
+)
+from tsuzuki.model.ids import ChapterId, FeedId, GroupId, ItemId, PublicId, SeriesId, SeriesSourceId, ShelfId, UserId
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.library.follows.nouns import Preferences
+
+q = load_queries("tsuzuki.ingest.archive")
+
+BEGINNING = Millis(-(10**16))
+"""Before everything."""
+
+
+# -- out
+
+
+async def archived_person_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId) -> PersonRow:
+    """What the reader chose."""
+    return await tx.one(PersonRow, q.archived_person, shelf_id=shelf_id, user_id=user_id)
+
+
+async def archived_feeds_tx(tx: Tx, shelf_id: ShelfId) -> list[FeedRow]:
+    """The shelf's feeds."""
+    return await tx.many(FeedRow, q.archived_feeds, shelf_id=shelf_id)
+
+
+async def archived_items_tx(
+    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, after: tuple[Millis, int], most: int
+) -> list[ItemRow]:
+    """The next items of a feed that are in the inbox, by their time and their entry's id."""
+    at, id_ = after
+    return await tx.many(ItemRow, q.archived_items, shelf_id=shelf_id, feed_id=feed_id, at=at, id=id_, most=most)
+
+
+async def archived_gone_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, after: str, most: int) -> list[str]:
+    """The next keys of a feed's items that are not in the inbox."""
+    return await tx.many(str, q.archived_gone, shelf_id=shelf_id, feed_id=feed_id, after=after, most=most)
+
+
+async def archived_series_tx(tx: Tx, shelf_id: ShelfId) -> list[SeriesRow]:
+    """Every series that the shelf follows, followed or has read something of."""
+    return await tx.many(SeriesRow, q.archived_series, shelf_id=shelf_id)
+
+
+async def mappings_tx(tx: Tx, series_id: SeriesId) -> list[MappingRow]:
+    """Where a series can be read, the oldest mapping first."""
+    return await tx.many(MappingRow, q.mappings, series_id=series_id)
+
+
+async def list_sources_tx(tx: Tx) -> list[SourceRow]:
+    """All of the server's."""
+    return await tx.many(SourceRow, q.list_sources)
+
+
+async def archived_chapters_tx(
+    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, after: str, most: int
+) -> list[ChapterRow]:
+    """The next chapters of a series, by their keys."""
+    return await tx.many(
+        ChapterRow, q.archived_chapters, shelf_id=shelf_id, series_id=series_id, after=after, most=most
+    )
+
+
+async def archived_releases_tx(tx: Tx, chapters: Iterable[ChapterId]) -> list[ReleaseRow]:
+    """The releases of these chapters."""
+    return await tx.bulk(ReleaseRow, q.archived_releases, [[chapter] for chapter in chapters])
+
+
+async def archived_bookmarks_tx(
+    tx: Tx, shelf_id: ShelfId, *, after: tuple[Millis, int], most: int
+) -> list[BookmarkRow]:
+    """The next bookmarks, the oldest first."""
+    at, id_ = after
+    return await tx.many(BookmarkRow, q.archived_bookmarks, shelf_id=shelf_id, at=at, id=id_, most=most)
+
+
+# -- in: the shelf and its feeds
+
+
+async def is_bare_tx(tx: Tx, shelf_id: ShelfId) -> bool:
+    """Whether nobody has used the shelf yet."""
+    return await tx.one(bool, q.is_bare, shelf_id=shelf_id)
+
+
+async def place_group_tx(tx: Tx, group_id: GroupId, position: int) -> None:
+    """Where the group stands among the others."""
+    await tx.run(q.place_group, id=group_id, position=position)
+
+
+async def proxy_images_tx(tx: Tx, shelf_id: ShelfId, now: Millis) -> None:
+    """Let the shelf's images come through this server."""
+    await tx.run(q.proxy_images, shelf_id=shelf_id, now=now)
+
+
+async def add_feed_tx(tx: Tx, feed: Feed, now: Millis) -> FeedId | None:
+    """A feed with what it says of itself; None when it is known."""
+    return await tx.maybe(
+        FeedId,
+        q.add_feed,
+        link=feed.link,
+        proxy=feed.proxy,
+        title=feed.title,
+        site_url=feed.site_url,
+        description=feed.description,
+        language=feed.language,
+        icon_url=feed.icon_url,
+        hub_url=feed.hub_url,
+        has_unstable_keys=feed.has_unstable_keys,
+        now=now,
+    )
+
+
+async def add_subscription_tx(
+    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, feed: Feed, *, group_id: GroupId, public_id: PublicId, now: Millis
+) -> None:
+    """The subscription with all its settings; UniqueViolation when the shelf has this feed."""
+    await tx.run(
+        q.add_subscription,
+        public_id=public_id,
+        shelf_id=shelf_id,
+        feed_id=feed_id,
+        group_id=group_id,
+        name=feed.name,
+        site_url=feed.own_site_url,
+        suspended_at=feed.suspended_at,
+        notify=feed.notify,
+        full_text=feed.full_text,
+        poll_interval=feed.poll_interval,
+        retention=feed.retention,
+        created_at=feed.created_at,
+        now=now,
+    )
+
+
+async def others_have_feed_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId) -> bool:
+    """Whether another shelf follows it."""
+    return await tx.one(bool, q.others_have_feed, shelf_id=shelf_id, feed_id=feed_id)
+
+
+async def add_items_tx(tx: Tx, feed_id: FeedId, rows: Sequence[Mapping[str, Any]]) -> list[AddedItem]:
+    """Items that are not stored yet; those that were not."""
+    return await tx.bulk(AddedItem, q.add_items, rows, feed_id=feed_id)
+
+
+async def add_full_texts_tx(tx: Tx, feed_id: FeedId, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Whole texts of items that have none here."""
+    await tx.run(q.add_full_texts, rows=rows, feed_id=feed_id)
+
+
+async def keys_in_inbox_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, keys: Iterable[str]) -> set[str]:
+    """Which of these items the inbox has."""
+    return set(await tx.bulk(str, q.keys_in_inbox, [[key] for key in keys], shelf_id=shelf_id, feed_id=feed_id))
+
+
+async def put_item_entries_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Entries of items that are stored; what is read or saved on either side stays so."""
+    await tx.run(q.put_item_entries, rows=rows, shelf_id=shelf_id, feed_id=feed_id)
+
+
+async def add_gone_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str], now: Millis) -> int:
+    """Remember that these are no news; how many were not known."""
+    return await tx.run(q.add_gone, feed_id=feed_id, rows=[[key] for key in keys], now=now)
+
+
+async def add_missed_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, since: Millis, most: int, now: Millis) -> int:
+    """Entries of what came here since then; how many."""
+    return await tx.run(q.add_missed, shelf_id=shelf_id, feed_id=feed_id, since=since, most=most, now=now)
+
+
+async def feed_is_harvested_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None:
+    """What the next poll of a feed finds is news."""
+    await tx.run(q.feed_is_harvested, shelf_id=shelf_id, feed_id=feed_id, now=now)
+
+
+async def mapping_is_harvested_tx(tx: Tx, shelf_id: ShelfId, mapping_id: SeriesSourceId, now: Millis) -> None:
+    """What the next poll of a series finds is news."""
+    await tx.run(q.mapping_is_harvested, shelf_id=shelf_id, id=mapping_id, now=now)
+
+
+# -- in: series
+
+
+async def series_at_tx(tx: Tx, slug: str, key: str) -> SeriesId | None:
+    """Which series a source has under this key."""
+    return await tx.maybe(SeriesId, q.series_at, slug=slug, key=key)
+
+
+async def sourceless_series_tx(tx: Tx, shelf_id: ShelfId, match_key: str) -> list[SeriesId]:
+    """Series of this name that no source has, and this shelf has something of."""
+    return await tx.many(SeriesId, q.sourceless_series, shelf_id=shelf_id, match_key=match_key)
+
+
+async def add_series_tx(
+    tx: Tx, series: Series, *, public_id: PublicId, match_key: str, latest_sort: int | None, now: Millis
+) -> SeriesId:
+    """A new series, not yet on any source."""
+    return await tx.one(
+        SeriesId,
+        q.add_series,
+        public_id=public_id,
+        title=series.title,
+        match_key=match_key,
+        author=series.author,
+        artist=series.artist,
+        description=series.description,
+        cover_url=series.cover_url,
+        language=series.language,
+        status=series.status,
+        is_nsfw=series.is_nsfw,
+        latest_number=None if latest_sort is None else series.latest_number,
+        latest_sort=latest_sort,
+        last_chapter_at=series.last_chapter_at,
+        now=now,
+    )
+
+
+async def add_mapping_tx(
+    tx: Tx, series_id: SeriesId, source_id: int, mapping: SeriesSource, *, now: Millis
+) -> SeriesSourceId | None:
+    """The series on a source; None when the source has this key already."""
+    return await tx.maybe(
+        SeriesSourceId,
+        q.add_mapping,
+        series_id=series_id,
+        source_id=source_id,
+        source_key=mapping.key,
+        url=mapping.url,
+        real_url=mapping.real_url,
+        is_active=mapping.is_active,
+        title=mapping.title,
+        author=mapping.author,
+        artist=mapping.artist,
+        description=mapping.description,
+        genres=mapping.genres,
+        status=mapping.status,
+        cover_url=mapping.cover_url,
+        update_strategy=mapping.update_strategy,
+        now=now,
+    )
+
+
+async def others_have_series_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> bool:
+    """Whether another shelf follows it."""
+    return await tx.one(bool, q.others_have_series, shelf_id=shelf_id, series_id=series_id)
+
+
+async def add_former_tx(
+    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, former: Former, *, group_id: GroupId, preferences: Preferences
+) -> bool:
+    """What following again restores; False when the shelf left the series here too, which counts."""
+    if await tx.one(bool, q.has_former, shelf_id=shelf_id, series_id=series_id):
+        return False
+    await tx.run(
+        q.add_former,
+        shelf_id=shelf_id,
+        series_id=series_id,
+        group_id=group_id,
+        status=former.status,
+        notify=former.notify,
+        preferences=preferences,
+        entries=former.entries,
+        created_at=former.created_at,
+        left_at=former.left_at,
+    )
+    return True
+
+
+async def chapter_keys_tx(tx: Tx, series_id: SeriesId, keys: Iterable[str]) -> set[str]:
+    """Which of these chapters are stored."""
+    return set(await tx.bulk(str, q.chapter_keys, [[key] for key in keys], series_id=series_id))
+
+
+async def add_chapters_tx(
+    tx: Tx, series_id: SeriesId, rows: Sequence[Mapping[str, Any]], now: Millis
+) -> list[AddedChapter]:
+    """Chapters that are not stored yet; those that were not."""
+    return await tx.bulk(AddedChapter, q.add_chapters, rows, series_id=series_id, now=now)
+
+
+async def add_releases_tx(tx: Tx, series_id: SeriesId, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Releases that are not stored yet."""
+    await tx.run(q.add_releases, rows=rows, series_id=series_id)
+
+
+async def chapters_in_inbox_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, keys: Iterable[str]) -> set[str]:
+    """Which of these chapters the inbox has."""
+    rows = [[key] for key in keys]
+    return set(await tx.bulk(str, q.chapters_in_inbox, rows, shelf_id=shelf_id, series_id=series_id))
+
+
+async def put_chapter_entries_tx(
+    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Entries of chapters that are stored; what is read or saved on either side stays so."""
+    await tx.run(q.put_chapter_entries, rows=rows, shelf_id=shelf_id, series_id=series_id)
+
+
+async def put_progress_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Progress on chapters that are stored; the further of both."""
+    await tx.run(q.put_progress, rows=rows, shelf_id=shelf_id, series_id=series_id)
+
+
+# -- in: the rest
+
+
+async def has_bookmark_tx(tx: Tx, shelf_id: ShelfId, mark: Bookmark, item_id: ItemId | None) -> bool:
+    """R71: whether the shelf has it."""
+    said = {"link": mark.link, "title": mark.title, "feed_name": mark.feed_name, "created_at": mark.created_at}
+    return await tx.one(bool, q.has_bookmark, shelf_id=shelf_id, item_id=item_id, **said)
+
+
+async def add_channel_tx(
+    tx: Tx, shelf_id: ShelfId, public_id: PublicId, *, kind: str, name: str, config: dict[str, Any], now: Millis
+) -> bool:
+    """A channel that tells nothing until its owner enables it; False when the shelf has one of this name."""
+    said = {"kind": kind, "name": name, "config": config}
+    return bool(await tx.run(q.add_channel, shelf_id=shelf_id, public_id=public_id, **said, now=now))
+
+
+def as_row(line: msgspec.Struct, **more: Any) -> dict[str, Any]:
+    """A line as a row of a batch."""
+    return msgspec.structs.asdict(line) | more

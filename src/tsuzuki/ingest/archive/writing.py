@@ -1,0 +1,304 @@
+"""A shelf, written into an archive: page by page, so that memory does not grow with it."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tsuzuki.db import Database, Tx
+from tsuzuki.delivery.notices.kinds import hidden
+from tsuzuki.delivery.notices.sending import KINDS
+from tsuzuki.delivery.notices.store import Channel as StoredChannel
+from tsuzuki.delivery.notices.store import list_channels_tx
+from tsuzuki.ingest.archive.cleaning import without_password, without_secrets
+from tsuzuki.ingest.archive.container import ArchiveWriter, PartWriter, Watch, new_file
+from tsuzuki.ingest.archive.format import (
+    Bookmark,
+    Channel,
+    Chapter,
+    Entry,
+    Feed,
+    FeedKey,
+    Follow,
+    Former,
+    FullText,
+    Gone,
+    Group,
+    Item,
+    Line,
+    Manifest,
+    Person,
+    Progress,
+    Release,
+    Series,
+    SeriesSource,
+    Source,
+    Wishes,
+)
+from tsuzuki.ingest.archive.rows import (
+    BookmarkRow,
+    ChapterRow,
+    FeedRow,
+    ItemRow,
+    MappingRow,
+    ReleaseRow,
+    SeriesRow,
+    SourceRow,
+)
+from tsuzuki.ingest.archive.store import (
+    BEGINNING,
+    archived_bookmarks_tx,
+    archived_chapters_tx,
+    archived_feeds_tx,
+    archived_gone_tx,
+    archived_items_tx,
+    archived_person_tx,
+    archived_releases_tx,
+    archived_series_tx,
+    list_sources_tx,
+    mappings_tx,
+)
+from tsuzuki.model.ids import GroupId, ShelfId, SourceId, UserId
+from tsuzuki.model.secrets import MASKED, is_secret
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.groups.store import list_groups_tx
+from tsuzuki.shelves.library.follows.nouns import Preferences
+
+_PAGE = 200
+
+Slugs = Mapping[SourceId, str]
+Groups = Mapping[GroupId, str | None]
+Named = tuple[SeriesRow, Series]
+
+
+class ShelfExport:
+    """Writes shelves."""
+
+    def __init__(self, db: Database, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._clock = clock
+
+    async def write(self, path: Path, shelf_id: ShelfId, user_id: UserId, watch: Watch) -> Manifest:
+        """All of a shelf into a new file, which is there when it is whole; Invalid when there is one."""
+        with new_file(path) as file:
+            archive = ArchiveWriter(file, self._clock())
+            await _Run(self._db, shelf_id, archive, watch).write(user_id)
+            return await asyncio.to_thread(archive.close)
+
+
+class _Run:
+    """One export. Every page is read by itself: what arrives meanwhile may be in it or not."""
+
+    def __init__(self, db: Database, shelf_id: ShelfId, archive: ArchiveWriter, watch: Watch) -> None:
+        self._db = db
+        self._shelf_id = shelf_id
+        self._archive = archive
+        self._watch = watch
+
+    async def write(self, user_id: UserId) -> None:
+        person = await self._db.read(lambda tx: archived_person_tx(tx, self._shelf_id, user_id))
+        await self._put("person.jsonl", [Person(**msgspec.structs.asdict(person))])
+        groups = await self._groups()
+        feeds = await self._feeds(groups)
+        await self._stream("items.jsonl", self._items(feeds))
+        await self._stream("gone.jsonl", self._gone(feeds))
+        series = await self._series(groups)
+        await self._stream("chapters.jsonl", self._chapters(series))
+        await self._stream("bookmarks.jsonl", self._bookmarks())
+        channels = await self._db.read(lambda tx: list_channels_tx(tx, self._shelf_id))
+        shown = [_channel(channel) for channel in channels if channel.kind in KINDS]
+        shown.sort(key=lambda channel: channel.name)
+        await self._put("channels.jsonl", shown)
+
+    # -- what is small
+
+    async def _groups(self) -> Groups:
+        rows = await self._db.read(lambda tx: list_groups_tx(tx, self._shelf_id))
+        lines = [Group(name=row.name, position=row.position, is_default=row.is_default) for row in rows]
+        lines.sort(key=lambda group: (group.position, group.name))
+        await self._put("groups.jsonl", lines)
+        return {row.id: None if row.is_default else row.name for row in rows}
+
+    async def _feeds(self, groups: Groups) -> list[FeedRow]:
+        rows = await self._db.read(lambda tx: archived_feeds_tx(tx, self._shelf_id))
+        rows.sort(key=lambda row: (row.link, row.proxy))
+        await self._put("feeds.jsonl", [_feed(row, groups) for row in rows])
+        return rows
+
+    async def _series(self, groups: Groups) -> list[Named]:
+        sources = await self._db.read(list_sources_tx)
+        slugs = {source.id: source.slug for source in sources}
+        rows = await self._db.read(lambda tx: archived_series_tx(tx, self._shelf_id))
+        found: list[Named] = []
+        used: set[str] = set()
+        twins: Counter[str] = Counter()
+        for row in sorted(rows, key=lambda row: row.id):
+            mappings = await self._db.read(partial(mappings_tx, series_id=row.id))
+            key = _series_key(row, mappings, twins)
+            used |= {mapping.slug for mapping in mappings}
+            found.append((row, _series(row, key, mappings, slugs=slugs, groups=groups)))
+        found.sort(key=lambda pair: pair[1].key)
+        wanted = [_source(source) for source in sources if source.slug in used]
+        wanted.sort(key=lambda source: source.slug)
+        await self._put("sources.jsonl", wanted)
+        await self._put("series.jsonl", [line for _, line in found])
+        return found
+
+    # -- what may be large
+
+    async def _items(self, feeds: Iterable[FeedRow]) -> AsyncIterator[list[Line]]:
+        for feed in feeds:
+            key = _key_of(feed.link, feed.proxy)
+            after = BEGINNING, 0
+            while rows := await self._page(archived_items_tx, feed.id, after=after):
+                after = rows[-1].entry_sort_at, rows[-1].entry_id
+                yield [_item(row, key) for row in rows]
+
+    async def _gone(self, feeds: Iterable[FeedRow]) -> AsyncIterator[list[Line]]:
+        for feed in feeds:
+            key = _key_of(feed.link, feed.proxy)
+            after = ""
+            while keys := await self._page(archived_gone_tx, feed.id, after=after):
+                after = keys[-1]
+                yield [Gone(feed=key, key=each) for each in keys]
+
+    async def _chapters(self, series: Iterable[Named]) -> AsyncIterator[list[Line]]:
+        for row, line in series:
+            after = ""
+            while rows := await self._page(archived_chapters_tx, row.id, after=after):
+                after = rows[-1].key
+                ids = [chapter.id for chapter in rows]
+                releases = await self._db.read(partial(archived_releases_tx, chapters=ids))
+                yield [_chapter(each, line.key, releases) for each in rows]
+
+    async def _bookmarks(self) -> AsyncIterator[list[Line]]:
+        after = BEGINNING, 0
+        while rows := await self._page(archived_bookmarks_tx, after=after):
+            after = rows[-1].created_at, rows[-1].id
+            yield [_bookmark(row) for row in rows]
+
+    async def _page(self, query: Callable[..., Any], *of: Any, after: Any) -> list[Any]:
+        async def read(tx: Tx) -> list[Any]:
+            found: list[Any] = await query(tx, self._shelf_id, *of, after=after, most=_PAGE)
+            return found
+
+        return await self._db.read(read)
+
+    # -- into the file
+
+    async def _put(self, name: str, lines: Iterable[Line]) -> None:
+        async def once() -> AsyncIterator[list[Line]]:
+            yield list(lines)
+
+        await self._stream(name, once())
+
+    async def _stream(self, name: str, pages: AsyncIterator[list[Line]]) -> None:
+        with self._archive.part(name) as part:
+            async for page in pages:
+                await asyncio.to_thread(part.write, page)
+                self._tell(name, part)
+
+    def _tell(self, name: str, part: PartWriter) -> None:
+        self._watch(f"write {name}", part.lines, 0)
+
+
+# -- rows as lines
+
+
+def _key_of(link: str, proxy: str) -> FeedKey:
+    return FeedKey(link=link, proxy=without_password(proxy))
+
+
+def _same(kind: type[Line], row: msgspec.Struct, **other: Any) -> dict[str, Any]:
+    """The values of a row that a line has under the same names."""
+    names = kind.__struct_fields__
+    return {name: getattr(row, name) for name in row.__struct_fields__ if name in names} | other
+
+
+def _feed(row: FeedRow, groups: Groups) -> Feed:
+    bare = without_password(row.proxy)
+    return Feed(**_same(Feed, row, proxy=bare, group=groups.get(row.group_id), lacks_password=bare != row.proxy))
+
+
+def _item(row: ItemRow, feed: FeedKey) -> Item:
+    full_text = None
+    if row.fetched_at is not None:
+        full_text = FullText(content=row.full_content or "", error=row.full_error, fetched_at=row.fetched_at)
+    entry = Entry(**_same(Entry, row, sort_at=row.entry_sort_at, created_at=row.entry_created_at))
+    return Item(**_same(Item, row, feed=feed, full_text=full_text, entry=entry))
+
+
+def _series_key(row: SeriesRow, mappings: list[MappingRow], twins: Counter[str]) -> str:
+    """By its first source; one that no source has any more by its name, and a count where two have the same."""
+    if mappings:
+        return min(f"{mapping.slug}/{mapping.source_key}" for mapping in mappings)
+    twins[row.match_key] += 1
+    return f"?/{twins[row.match_key]}/{row.title}"
+
+
+def _series(row: SeriesRow, key: str, mappings: list[MappingRow], *, slugs: Slugs, groups: Groups) -> Series:
+    sources = [SeriesSource(**_same(SeriesSource, each, source=each.slug, key=each.source_key)) for each in mappings]
+    follow = former = None
+    if row.follow_status is not None and row.created_at is not None:
+        follow = Follow(
+            group=groups.get(row.group_id) if row.group_id else None,
+            status=row.follow_status,
+            notify=bool(row.notify),
+            preferences=_wishes(row.preferences, slugs),
+            created_at=row.created_at,
+        )
+    if row.former_status is not None and row.former_created_at is not None and row.left_at is not None:
+        former = Former(
+            group=groups.get(row.former_group_id) if row.former_group_id else None,
+            status=row.former_status,
+            notify=bool(row.former_notify),
+            preferences=_wishes(row.former_preferences, slugs),
+            entries=row.entries or (),
+            created_at=row.former_created_at,
+            left_at=row.left_at,
+        )
+    sources.sort(key=lambda each: (each.source, each.key))
+    return Series(**_same(Series, row, key=key, sources=tuple(sources), follow=follow, former=former))
+
+
+def _wishes(preferences: Preferences | None, slugs: Slugs) -> Wishes:
+    """With sources by their slugs; those that are gone are no wish."""
+    known = preferences or Preferences()
+    wanted = tuple(slugs[SourceId(each)] for each in known.sources if each in slugs)
+    return Wishes(**_same(Wishes, known, sources=wanted))
+
+
+def _source(row: SourceRow) -> Source:
+    """R47: without its secrets."""
+    config, lacks = without_secrets(row.config, is_secret=is_secret)
+    return Source(**_same(Source, row, config=config, lacks=tuple(lacks)))
+
+
+def _chapter(row: ChapterRow, series: str, releases: list[ReleaseRow]) -> Chapter:
+    own = [
+        Release(**_same(Release, each, source=each.slug, group=each.group_name))
+        for each in releases
+        if each.chapter_id == row.id
+    ]
+    own.sort(key=lambda each: (each.source, each.series_key, each.key))
+    entry = None if row.sort_at is None else Entry(**_same(Entry, row))
+    progress = None if row.updated_at is None else Progress(**_same(Progress, row))
+    return Chapter(**_same(Chapter, row, series=series, releases=tuple(own), entry=entry, progress=progress))
+
+
+def _bookmark(row: BookmarkRow) -> Bookmark:
+    feed = None if row.feed_link is None else _key_of(row.feed_link, row.feed_proxy or "")
+    return Bookmark(**_same(Bookmark, row, feed=feed, item=row.item_key))
+
+
+def _channel(channel: StoredChannel) -> Channel:
+    """R47: of its address only the origin, and nothing that is secret."""
+    shown = hidden(KINDS[channel.kind], channel.config)
+    config = {name: value for name, value in shown.items() if value != MASKED}
+    if isinstance(config.get("url"), str):
+        config["url"] = config["url"].removesuffix(MASKED)
+    return Channel(kind=channel.kind, name=channel.name, config=config)
