@@ -17,6 +17,7 @@ from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import Millis
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
+from tsuzuki.net.urls import parse
 from tsuzuki.polling.policy import Answered, Pace, Watched, next_look
 from tsuzuki.polling.visit import Driver
 
@@ -91,7 +92,7 @@ class Trier:
         return await self._driver.run(discover(url), _for(url))
 
     def _connectors_for(self, url: str) -> Iterable[Connector]:
-        host = urlsplit(url).hostname
+        host = parse(url).host
         for described in self._registry:
             if isinstance(described, Connector) and urlsplit(described.info.base_url).hostname == host:
                 yield described

@@ -1,9 +1,11 @@
 """Where things are: every path that more than one page links to."""
 
+import re
 from hashlib import blake2b
 from urllib.parse import urlencode
 
 _TINTS = 8
+_WEB = re.compile(r"https?://", re.IGNORECASE)
 
 
 def item_path(item_id: int, **query: str) -> str:
@@ -24,6 +26,11 @@ def chapter_path(series_id: str, chapter_id: int) -> str:
 def cover_path(series_source_id: int, width: int = 160) -> str:
     """A series' cover, small: 160, 320 or 640 wide."""
     return f"/api/v1/manga/{series_source_id}/cover?width={width}"
+
+
+def outside(address: str | None) -> str:
+    """An address of elsewhere, if a click may go there: whatever was stored, nothing runs by a link (SEC-17)."""
+    return address if address is not None and _WEB.match(address) else "#"
 
 
 def tile_of(name: str) -> tuple[str, int]:

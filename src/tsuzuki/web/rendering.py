@@ -12,7 +12,7 @@ from tsuzuki.edge.assets import Assets
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.web.forms import Sheet
-from tsuzuki.web.links import chapter_path, cover_path, item_path, series_path, tile_of
+from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
 from tsuzuki.web.messages import MESSAGES, say, say_many
 from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING
 
@@ -33,6 +33,7 @@ class Pages:
             lstrip_blocks=True,
             auto_reload=False,
         )
+        self._templates.filters["outside"] = outside
         self._templates.globals.update(
             asset=self.assets.url,
             version=version,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import Final
-from urllib.parse import urlsplit
 
 from tsuzuki.connectors.article import visit_article
 from tsuzuki.db import Database
@@ -11,6 +10,7 @@ from tsuzuki.model.errors import SourceError
 from tsuzuki.model.ids import ItemId
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.net.options import SourceIdentity
+from tsuzuki.net.urls import parse
 from tsuzuki.polling.articles.store import FullText, find_full_text_tx, keep_full_text_tx
 from tsuzuki.polling.visit import Driver
 
@@ -42,7 +42,7 @@ class Articles:
         if link is None:
             return FullText("", "The item has no link.", self._clock())
         try:
-            origin = SourceIdentity(source=f"article:{urlsplit(link).hostname}")
+            origin = SourceIdentity(source=f"article:{parse(link).host}")
             content = await self._driver.run(visit_article(link), origin)
         except SourceError as error:
             return FullText("", str(error), self._clock())

@@ -11,7 +11,7 @@ from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.titles import beside_number
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.view import View
-from tsuzuki.web.links import chapter_path, cover_path, item_path, tile_of
+from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, tile_of
 from tsuzuki.web.messages import say
 
 SNIPPET = 240
@@ -96,7 +96,7 @@ def _item(line: Line, view: View, time: Time) -> Row:
         origin=origin,
         origin_path="/" if feed is None else View(feed=feed, show="all").path(),
         path=item_path(line.item_id, **view.fields),
-        original=line.link,
+        original=outside(line.link) if line.link else None,
         author=line.author,
         snippet=plain_beginning(line.beginning or ""),
         picture=None,

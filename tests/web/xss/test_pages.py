@@ -1,0 +1,229 @@
+"""I7, SEC-12..17: 400 texts that try to run, on every page that the router has, with our policy and without any."""
+
+import re
+from collections.abc import AsyncIterator
+from urllib.parse import quote, urlencode
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, expect
+
+from tests.api.people import API
+from tests.scale import scaled
+from tests.test_authorisation import routes
+from tests.web.test_rules import NO_PAGES
+from tests.web.xss.corpus import ELSEWHERE, OWN, addresses, corpus
+from tests.web.xss.net import casting
+from tests.web.xss.town import Hostile, a_hostile_town
+from tsuzuki.edge.security import CONTENT_SECURITY_POLICY
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+# What an address may say besides its path; wherever a page reads one of these, it gets such a text.
+SAID = ("q", "next", "url", "again", "done", "fail", "reason", "code", "day", "before", "text", "sort", "name", "back")
+# Pages of nobody in particular: they show nothing that somebody else wrote.
+PLAIN = {
+    *(
+        "/setup",
+        "/sign-in",
+        "/invite",
+        "/offline",
+        "/settings",
+        "/styleguide",
+        "/feeds/import",
+        "/groups/new",
+        "/admin/sources/add",
+    ),
+    *("/history/clear", "/admin", "/admin/settings", f"{API}/docs"),
+}
+# Where somebody who is signed in is led elsewhere.
+LED_ON = {"/sign-in", "/setup"}
+NO_PAGE = {"/inbox/states"}
+
+PUT_IN = """async (paths) => {
+  let seen = 0;
+  const box = document.body.appendChild(document.createElement("div"));
+  for (const path of paths) {
+    const answer = await fetch(path, { headers: { accept: "text/html" } });
+    const tree = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const part = document.createElement("div");
+    part.innerHTML = tree.querySelector("main").innerHTML;
+    box.append(part);
+    seen += part.innerHTML.includes("pwned") ? 1 : 0;
+  }
+  await new Promise(done => setTimeout(done, 200));
+  return seen;
+}"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def hostile(tmp_path_factory) -> AsyncIterator[Hostile]:
+    async with a_hostile_town(tmp_path_factory.mktemp("xss")) as hostile:
+        yield hostile
+
+
+def pages_of(hostile: Hostile) -> dict[str, str]:
+    """Every page that the router has, with an address of it; a new one joins by itself."""
+    found = {}
+    for name in routes(hostile.town.app):
+        method, path = name.split()
+        is_page = path == f"{API}/docs" or not path.startswith((API, *NO_PAGES))
+        if method != "GET" or not is_page or path in NO_PAGE:
+            continue
+        parameters = re.findall(r"\{(\w+)\}", path)
+        missing = set(parameters) - set(hostile.ids)
+        assert not missing, f"{path}: tests/web/xss/town.py has no hostile {missing}"
+        found[path] = path.format(**{one: hostile.ids[one] for one in parameters})
+    return found
+
+
+async def cast(browser: Browser, hostile: Hostile, *, policy: bool):
+    session = await hostile.town.session(hostile.user)
+    return casting(browser, hostile.town.client.base, session, policy=policy)
+
+
+def said(number: int, texts: tuple[str, ...]) -> str:
+    """What an address says besides; a search finds what has such texts in it."""
+    spread = {name: texts[(number * 7 + place) % len(texts)] for place, name in enumerate(SAID)}
+    return urlencode(spread | {"q": "pwned"})
+
+
+async def test_there_are_enough_texts_and_each_is_another():
+    assert len(set(corpus())) == len(corpus()) >= 300
+    assert len(OWN) >= 100
+    assert len(set(addresses())) >= 50
+
+
+async def test_the_net_catches_what_is_not_sanitised(browser: Browser, hostile):
+    """The same texts as they are, under our policy and under none: so the tests below can fail."""
+    base = hostile.town.client.base
+    frames = "".join(f'<iframe srcdoc="{_attribute(text)}"></iframe>' for text in hostile.texts[::6])
+    for policy, least in ((True, 0), (False, 12)):
+        async with await cast(browser, hostile, policy=policy) as net:
+
+            async def raw(route):
+                headers = {"content-type": "text/html", "content-security-policy": CONTENT_SECURITY_POLICY}
+                await route.fulfill(body=f"<!doctype html><body>{frames}", headers=headers)
+
+            await net.page.route(f"{base}/raw", raw)
+            await net.page.route(f"{ELSEWHERE}/**", lambda route: route.abort())
+            await net.page.goto(f"{base}/raw")
+            await net.page.wait_for_timeout(500)
+            ran = {one for one in net.caught if one.startswith("ran: ")}
+            assert len(ran) >= least, len(ran)
+            assert bool(ran) is not policy, ran
+            assert bool(net.policy) is policy
+
+
+def _attribute(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;")
+
+
+@pytest.mark.parametrize("policy", [True, False], ids=["with the policy", "without a policy"])
+async def test_i7_no_page_runs_or_asks_for_anything_of_somebody_elses(browser: Browser, hostile, policy):
+    shown, statuses = set(), {}
+    async with await cast(browser, hostile, policy=policy) as net:
+        for number, (route, path) in enumerate(pages_of(hostile).items()):
+            query = "" if route in LED_ON else f"?{said(number, hostile.texts)}"
+            if route in LED_ON:
+                continue
+            status = await net.open(path + query)
+            if status != 200:
+                statuses[route] = status
+            if "pwned" in await net.page.locator("main").inner_html():
+                shown.add(route)
+    assert net.caught == []
+    assert net.policy == []
+    assert statuses == {}
+    assert set(pages_of(hostile)) - shown - PLAIN - LED_ON == set(), "nothing hostile was on these pages"
+
+
+@pytest.mark.soak
+async def test_sec_14_every_text_as_an_article_a_search_and_an_error_runs_nowhere(browser: Browser, hostile):
+    """All of them put into one page by a browser that enforces no policy; a share of them in an ordinary run."""
+    share = scaled(8, 1)
+    texts = hostile.texts[::share]
+    paths = {
+        "articles": [f"/items/{item}" for item in hostile.items[:: scaled(3, 1)]],
+        "searches": [f"/search?q={quote(text)}" for text in texts],
+        "missing": [f"/{quote(text, safe='')}" for text in texts],
+        "filters": [f"/?show=all&day={quote(text)}&before={quote(text)}" for text in texts[:: scaled(4, 1)]],
+        "adding": [f"/feeds/add?url={quote(text)}" for text in texts],
+    }
+    async with await cast(browser, hostile, policy=False) as net:
+        for kind, listed in paths.items():
+            await net.open("/settings")
+            seen = await net.page.evaluate(PUT_IN, listed)
+            await net.look()
+            assert net.caught == [], kind
+            assert seen > len(listed) / 2 or kind in ("missing", "filters"), kind
+
+
+@pytest.mark.soak
+async def test_sec_14_every_article_by_itself_runs_nothing(browser: Browser, hostile):
+    """Opened like any other, one after the other; a few in an ordinary run."""
+    async with await cast(browser, hostile, policy=False) as net:
+        for item in hostile.items[:: scaled(60, 1)]:
+            assert await net.open(f"/items/{item}") == 200
+    assert net.caught == []
+
+
+BAD = (
+    "javascript:pwned(1)",
+    "http://127.0.0.1:1/<img src=x onerror=pwned(2)>",
+    "http://[<script>pwned(3)</script>",
+    '"><svg onload=pwned(4)>',
+)
+
+
+async def test_sec_13_what_is_wrong_with_a_form_repeats_nothing_that_runs(browser: Browser, hostile):
+    async with await cast(browser, hostile, policy=False) as net:
+        for text in BAD:
+            await net.open("/feeds/add")
+            await net.page.get_by_label("Address").fill(text)
+            await net.page.get_by_role("button", name="Look").click()
+            await expect(net.page.locator("#url-error")).to_be_visible()
+            await net.look()
+            await net.open("/groups/new")
+            await net.page.locator("main input[name=name]").fill(text)
+            await net.page.locator("main button.button").first.click()
+            await net.page.wait_for_load_state()
+            await net.look()
+    assert net.caught == []
+
+
+async def test_sec_14_a_list_of_feeds_with_hostile_names_runs_nothing(browser: Browser, hostile):
+    outlines = "".join(
+        f'<outline type="rss" text="{_xml(text)}" title="{_xml(text)}" xmlUrl="{_xml(link)}" htmlUrl="{_xml(link)}"/>'
+        for text, link in zip(hostile.texts, addresses(), strict=False)
+    )
+    body = f'<opml version="2.0"><body><outline text="{_xml(hostile.texts[0])}">{outlines}</outline></body></opml>'
+    async with await cast(browser, hostile, policy=False) as net:
+        await net.open("/feeds/import")
+        file = {"name": "<img src=x onerror=pwned(1)>.opml", "mimeType": "text/x-opml", "buffer": body.encode()}
+        await net.page.locator("input[type=file]").set_input_files(file)
+        await net.page.locator("main form button").last.click()
+        await net.page.wait_for_load_state()
+        await net.look()
+        assert "pwned" in await net.page.locator("main").inner_html()
+        for path in ("/feeds", "/"):
+            await net.open(path)
+    assert net.caught == []
+
+
+def _xml(text: str) -> str:
+    clean = re.sub("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "", text)
+    return _attribute(clean).replace("<", "&lt;")
+
+
+async def test_i7_the_palette_and_what_arrives_live_run_nothing(browser: Browser, hostile):
+    async with await cast(browser, hostile, policy=False) as net:
+        await net.open("/")
+        await net.page.wait_for_selector("html.scripted")
+        await net.page.keyboard.press("Control+k")
+        await net.page.keyboard.type("pwned")
+        await expect(net.page.locator("#palette-list [role=option]").first).to_be_visible()
+        await net.page.wait_for_timeout(800)
+        assert "pwned" in await net.page.locator("#palette-list").inner_text()
+        await net.look()
+    assert net.caught == []
