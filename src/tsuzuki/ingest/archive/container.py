@@ -197,7 +197,7 @@ def _manifest(raw: bytes) -> Manifest:
         raise Invalid(f"{MANIFEST} is longer than {MAX_MANIFEST:,} bytes.")
     try:
         head = msgspec.json.decode(raw)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
         raise Invalid(f"{MANIFEST} cannot be read: {error}.") from error
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise Invalid("This is no archive of a shelf.")
@@ -223,7 +223,7 @@ def _decoded(part: str, number: int, raw: bytes) -> Numbered:
         plain = msgspec.json.decode(raw)
         clean = _valid(plain)
         return Numbered(part, number, msgspec.convert(clean, PARTS[part]), clean != plain)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
         raise Invalid(f"{part}:{number}: {error}.") from error
 
 

@@ -17,6 +17,7 @@ from tsuzuki.connectors.html.safe import one_line, sanitise
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.db.legacy import LegacyBookmark, LegacyFeed, LegacyItem, read_bookmarks, read_feeds, read_items
+from tsuzuki.delivery.fanout import ALWAYS
 from tsuzuki.delivery.store import add_known_entries_tx
 from tsuzuki.ingest.reedme.store import has_loose_bookmark_tx, item_ids_tx
 from tsuzuki.ingest.store import upsert_items_tx
@@ -129,7 +130,7 @@ class Reedme:
 
     async def _place_tx(self, tx: Tx, *, shelf_id: ShelfId, feed_id: FeedId, items: Sequence[_Item]) -> None:
         """R8: nothing of this is news."""
-        await add_known_entries_tx(tx, shelf_id, feed_id, most=_ALL, now=self._clock())
+        await add_known_entries_tx(tx, shelf_id, feed_id, since=ALWAYS, most=_ALL, now=self._clock())
         read = [item.found.key for item in items if not item.before.unread]
         ids = await item_ids_tx(tx, feed_id, read)
         await mark_items_tx(tx, shelf_id, list(ids.values()), unread=False, now=self._clock())
