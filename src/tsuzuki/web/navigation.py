@@ -38,6 +38,9 @@ RUNNING = (
     Place(name="desk", path="/admin", icon="gauge", key="d"),
     Place(name="sources", path="/admin/sources", icon="server", key="o"),
     Place(name="jobs", path="/admin/jobs", icon="activity", key="j"),
+    Place(name="letters", path="/admin/dead-letters", icon="skull", key="x"),
+    Place(name="users", path="/admin/users", icon="users", key="u"),
+    Place(name="audit", path="/admin/audit", icon="scroll-text", key="t"),
     Place(name="in_force", path="/admin/settings", icon="sliders-horizontal", key="e"),
     Place(name="styleguide", path="/styleguide", icon="palette", key="y"),
 )

@@ -1,10 +1,11 @@
 """What the operator's desk says: of the server here, of the rest in modules of its own."""
 
-from tsuzuki.web.texts import desk_jobs, desk_sources
+from tsuzuki.web.texts import desk_jobs, desk_people, desk_sources
 
 TEXTS = {
     **desk_sources.TEXTS,
     **desk_jobs.TEXTS,
+    **desk_people.TEXTS,
     "desk.title": "The desk",
     "desk.lead": "How this server fares.",
     "desk.pause": "Pause all sources",

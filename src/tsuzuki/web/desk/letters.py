@@ -1,0 +1,112 @@
+"""`/admin/dead-letters`: what was given up; replayed or discarded, one by one or all of a kind."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.crawl.letters import Letters
+from tsuzuki.edge.routing import Resource, page
+from tsuzuki.model.errors import Conflict
+from tsuzuki.queue.tasks import DeadLetterId, LetterFilter
+from tsuzuki.web.desk.pages import PER_PAGE, word_of
+from tsuzuki.web.desk.shown import as_json
+from tsuzuki.web.forms import BLANK, Form, Sheet, read_form, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import number_at, number_of
+from tsuzuki.web.messages import said
+from tsuzuki.web.site import Site, with_query
+
+PATH = "/admin/dead-letters"
+LONGEST_WORD = 500
+
+
+def letter_pages(site: Site) -> tuple[Resource, ...]:
+    """The list and one of them, and what their buttons post to."""
+    framing, letters = framing_of(site), site.part(Letters)
+
+    async def show_letters(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "letters")
+        chosen = {name: word_of(request, name, longest=LONGEST_WORD) for name in ("queue", "code", "key")}
+        which = LetterFilter(chosen["queue"], chosen["code"], chosen["key"])
+        before = number_of(request.query_params.get("before"))
+        rows = await letters.list(which, most=PER_PAGE + 1, before=None if before is None else DeadLetterId(before))
+        kept = {name: value for name, value in chosen.items() if value}
+        is_more = len(rows) > PER_PAGE
+        return framing.show(
+            frame,
+            "desk/letters.html",
+            rows=rows[:PER_PAGE],
+            queues=[queue for queue in await letters.queues() if queue.dead_letters],
+            chosen=chosen,
+            kept=kept,
+            discard_path=with_query(f"{PATH}/discard", **kept),
+            older=with_query(PATH, **kept, before=str(rows[PER_PAGE - 1].id)) if is_more else None,
+            done=said("done", request.query_params.get("done")),
+        )
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        letter, payload = await letters.get(_letter(request))
+        frame = await framing.frame(request, caller, "letters")
+        done = said("done", request.query_params.get("done"))
+        return framing.show(frame, "desk/letter.html", sheet, letter=letter, payload=as_json(payload), done=done)
+
+    async def show_letter(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def replay(request: Request, caller: Caller) -> Response:
+        try:
+            await letters.replay(caller.actor, _letter(request))
+        except Conflict as error:
+            return await show(request, caller, Sheet(trouble=str(error), status=409))
+        return see(with_query(f"{PATH}/{_letter(request)}", done="letter_replayed"))
+
+    async def discard(request: Request, caller: Caller) -> Response:
+        await letters.discard(caller.actor, _letter(request))
+        return see(with_query(PATH, done="letter_discarded"))
+
+    async def show_discard(request: Request, caller: Caller) -> Response:
+        letter, _ = await letters.get(_letter(request))
+        frame = await framing.frame(request, caller, "letters")
+        return framing.show(frame, "desk/letters_discard.html", letter=letter, fields={}, action=request.url.path)
+
+    one = f"{PATH}/{{letter_id}}"
+    return (
+        page(PATH, site.operator(show_letters)),
+        page(one, site.operator(show_letter)),
+        Resource(f"{one}/replay", {"POST": site.operator(replay, PATH)}),
+        Resource(f"{one}/discard", {"GET": site.operator(show_discard), "POST": site.operator(discard, PATH)}),
+        *_many(site, letters),
+    )
+
+
+def _many(site: Site, letters: Letters) -> tuple[Resource, ...]:
+    """The same for all of a kind; discarding asks first."""
+    framing = framing_of(site)
+
+    async def replay_all(request: Request, caller: Caller) -> Response:
+        await letters.replay_all(caller.actor, _which(await read_form(request)))
+        return see(with_query(PATH, done="letters_replayed"))
+
+    async def show_discard(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "letters")
+        words = {name: word_of(request, name, longest=LONGEST_WORD) for name in ("queue", "code", "key")}
+        fields = {name: value for name, value in words.items() if value}
+        action = f"{PATH}/discard"
+        return framing.show(frame, "desk/letters_discard.html", letter=None, fields=fields, action=action)
+
+    async def discard_all(request: Request, caller: Caller) -> Response:
+        await letters.discard_all(caller.actor, _which(await read_form(request)))
+        return see(with_query(PATH, done="letters_discarded"))
+
+    return (
+        Resource(f"{PATH}/replay", {"POST": site.operator(replay_all, PATH)}),
+        Resource(f"{PATH}/discard", {"GET": site.operator(show_discard), "POST": site.operator(discard_all, PATH)}),
+    )
+
+
+def _which(form: Form) -> LetterFilter:
+    return LetterFilter(*(form.one(name)[:LONGEST_WORD] or None for name in ("queue", "code", "key")))
+
+
+def _letter(request: Request) -> DeadLetterId:
+    return DeadLetterId(number_at(request, "letter_id"))

@@ -1,0 +1,114 @@
+"""Dead letters at the desk (R55), and the log of what was done."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.api.people import Town, a_town
+from tests.crawl.builders import a_dead_letter
+from tests.web.guests import Guest, a_guest
+from tsuzuki.queue.service import ANY
+
+
+@pytest.fixture
+async def town(tmp_path) -> AsyncIterator[Town]:
+    async with a_town(tmp_path) as town:
+        yield town
+
+
+@pytest.fixture
+async def operator(town) -> Guest:
+    return await a_guest(town, await town.admin())
+
+
+async def open_letters(town: Town) -> int:
+    return len(await town.way.tasks.letters(ANY))
+
+
+async def test_a_letter_is_listed_with_its_queue_and_shown_with_all_it_carried(town, operator):
+    number = await a_dead_letter(town.db, town.time())
+    for query in ("", "?queue=nobody", "?code=broken", "?before=nonsense"):
+        assert f'href="/admin/dead-letters/{number}"' in (await operator.see(f"/admin/dead-letters{query}")).text
+    assert "No dead letters" in (await operator.see("/admin/dead-letters?queue=other")).text
+    shown = await operator.see(f"/admin/dead-letters/{number}")
+    for word in ("It broke.", "broken", "here", "{}"):
+        assert word in shown.text
+    assert (await operator.see("/admin/dead-letters/999")).status == 404
+
+
+async def test_more_letters_than_a_page_has_are_on_the_next(town, operator):
+    for _ in range(51):
+        await a_dead_letter(town.db, town.time())
+    first = await operator.see("/admin/dead-letters?queue=nobody")
+    [older] = re.findall(r'href="(/admin/dead-letters\?queue=nobody&amp;before=\d+)"', first.text)
+    second = await operator.see(older.replace("&amp;", "&"))
+    both = [set(re.findall(r"/admin/dead-letters/(\d+)\"", page.text)) for page in (first, second)]
+    assert [len(found) for found in both] == [50, 1]
+    assert not both[0] & both[1]
+
+
+async def test_r55_a_letter_is_replayed_once_and_its_page_says_so(town, operator):
+    number = await a_dead_letter(town.db, town.time())
+    path = f"/admin/dead-letters/{number}"
+    assert (await operator.send(f"{path}/replay")).headers["location"] == f"{path}?done=letter_replayed"
+    assert (await operator.send(f"{path}/replay")).status == 303
+    assert "Replayed" in (await operator.see(path)).text
+    assert await open_letters(town) == 0
+
+
+async def test_discarding_asks_first_and_a_discarded_letter_is_not_replayed(town, operator):
+    number = await a_dead_letter(town.db, town.time())
+    path = f"/admin/dead-letters/{number}"
+    assert "given up for good" in (await operator.see(f"{path}/discard")).text
+    assert await open_letters(town) == 1
+    await operator.send(f"{path}/discard")
+    assert await open_letters(town) == 0
+    refused = await operator.send(f"{path}/replay")
+    assert refused.status == 409
+    assert "was discarded" in refused.text
+
+
+async def test_all_of_a_kind_are_replayed_or_discarded_and_others_stay(town, operator):
+    for _ in range(3):
+        await a_dead_letter(town.db, town.time())
+    await operator.send("/admin/dead-letters/replay", {"queue": "other"})
+    await operator.send("/admin/dead-letters/discard", {"code": "other"})
+    assert await open_letters(town) == 3
+    assert 'name="code" value="broken"' in (await operator.see("/admin/dead-letters/discard?code=broken")).text
+    await operator.send("/admin/dead-letters/discard", {"code": "broken"})
+    assert await open_letters(town) == 0
+    await a_dead_letter(town.db, town.time())
+    await operator.send("/admin/dead-letters/replay", {"queue": "nobody"})
+    assert await open_letters(town) == 0
+
+
+# -- the log
+
+
+async def test_what_was_done_is_found_by_who_what_and_when(town, operator):
+    number = await a_dead_letter(town.db, town.time())
+    await operator.send(f"/admin/dead-letters/{number}/discard")
+    found = "deadletter.discard"
+    for query in ("", "?actor=admin", "?action=deadletter", "?type=deadletter", f"?id={number}", "?from=2020-01-01"):
+        assert f"<strong>{found}</strong>" in (await operator.see(f"/admin/audit{query}")).text, query
+    for query in ("?actor=system", "?actor=nobody", "?action=user", "?type=user", "?to=2020-01-01", "?from=2999-01-01"):
+        assert f"<strong>{found}</strong>" not in (await operator.see(f"/admin/audit{query}")).text, query
+    assert f"<strong>{found}</strong>" in (await operator.see("/admin/audit?from=yesterday&page=0")).text
+
+
+async def test_the_log_has_pages_that_keep_their_filter(town, operator):
+    for _ in range(51):
+        await town.add()
+    first = await operator.see("/admin/audit?action=user")
+    assert "Page 1 of 2" in first.text
+    assert "/admin/audit?action=user&amp;page=2" in first.text
+    assert "Page 2 of 2" in (await operator.see("/admin/audit?action=user&page=2")).text
+
+
+async def test_pausing_is_said_on_the_desk_and_in_the_log(town, operator):
+    await operator.send("/admin/crawler", {"pause": "on", "reason": "moving house"})
+    assert "No source is called" in (await operator.see("/admin")).text
+    assert "moving house" in (await operator.see("/admin/audit?action=crawler")).text
+    await operator.send("/admin/crawler")
+    assert "No source is called" not in (await operator.see("/admin")).text
