@@ -152,6 +152,18 @@ POLICY = {
     "POST /admin/invites/{invite_id}/revoke": ADMIN,
     "GET /styleguide": ADMIN,
     "GET /invoices/{invoice_id}": READ,
+    "GET /account/billing": READ,
+    "GET /account/billing/statement": READ,
+    "GET /account/billing/new": READ,
+    "POST /account/billing/shelves": WRITE,
+    "GET /account/billing/shelves/{rented_id}": READ,
+    "POST /account/billing/shelves/{rented_id}": WRITE,
+    "GET /account/billing/shelves/{rented_id}/plan": READ,
+    "POST /account/billing/shelves/{rented_id}/plan": WRITE,
+    "GET /account/billing/shelves/{rented_id}/deactivate": READ,
+    "POST /account/billing/shelves/{rented_id}/deactivate": WRITE,
+    "GET /account/billing/shelves/{rented_id}/reactivate": READ,
+    "POST /account/billing/shelves/{rented_id}/reactivate": WRITE,
     "GET /settings": READ,
     "POST /settings": WRITE,
     "GET /account": READ,
@@ -700,7 +712,7 @@ COMMON = {"site_id", "manga_id", "release_id", "series_id", "chapter_id", "posit
 ANYONES = {"POST /api/v1/chapters/{kept_id}/download"}
 """Likewise: a chapter that one shelf keeps, another may keep too."""
 UNCALLED = {"GET /api/v1/media/{terms}/{seal}/{medium}": 400}
-"""Nothing of it is here, and its publisher is an address that the guard refuses: asked for all the same, it is judged."""
+"""Nothing of it is here, and the guard refuses its publisher: whose seal is good is told just that."""
 MISSING = "01952ff9-0000-7000-8000-000000000000"
 
 

@@ -31,6 +31,8 @@ from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.services import ImageGround, Pictures, open_images
 from tsuzuki.catalogue.images.tasks import COPIES
+from tsuzuki.catalogue.media.links import MediaLinks
+from tsuzuki.catalogue.media.service import Media
 from tsuzuki.catalogue.merging.service import Merging
 from tsuzuki.catalogue.services import Catalogue, Ttls, build_catalogue
 from tsuzuki.catalogue.services import Ground as CatalogueGround
@@ -256,6 +258,8 @@ async def open_tsuzuki(
             **crawling.by_type(),
             **catalogue.by_type(),
             **pictures.by_type(),
+            Media: Media(way.outside.client),
+            MediaLinks: await MediaLinks.open(db, os.urandom, clock),
             Figures: figures,
             Trials: Trials(way.outside.registry, way.outside.driver, folder_of),
             InForce: in_force(settings, environ),

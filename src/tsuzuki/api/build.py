@@ -33,6 +33,7 @@ from tsuzuki.api import (
     joining,
     library,
     me,
+    media,
     oidc,
     opml,
     search,
@@ -82,6 +83,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *catalogue_series.ENDPOINTS,
     *images.ENDPOINTS,
     *images_kept.ENDPOINTS,
+    *media.ENDPOINTS,
 )
 """A domain's module is added here; `bootstrap` adds the services that its handlers name."""
 

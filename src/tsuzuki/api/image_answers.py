@@ -20,10 +20,10 @@ from tsuzuki.catalogue.images.arriving import CHUNK, Listener
 from tsuzuki.catalogue.images.rows import Image
 from tsuzuki.catalogue.images.service import Arriving, Shown
 from tsuzuki.catalogue.images.sniffing import EXTENSIONS, MediaType
+from tsuzuki.edge.security import SANDBOXED
 from tsuzuki.model.errors import SourceError, Unavailable
 
 _KEPT = "private, max-age=604800, immutable"
-_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 _RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})", re.ASCII)
 _log = structlog.stdlib.get_logger("tsuzuki.images")
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
@@ -70,7 +70,7 @@ def _headers(media_type: MediaType, name: str) -> dict[str, str]:
     return {
         "content-type": media_type,
         "content-disposition": f'inline; filename="{name}.{EXTENSIONS[media_type]}"',
-        "content-security-policy": _POLICY,
+        "content-security-policy": SANDBOXED,
         "cache-control": _KEPT,
     }
 

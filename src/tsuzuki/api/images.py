@@ -15,11 +15,12 @@ from tsuzuki.api.ids import number_in_path
 from tsuzuki.api.image_answers import answer_image, wants_whole
 from tsuzuki.catalogue.chapters import NO_CHAPTER
 from tsuzuki.catalogue.details import NO_MANGA
-from tsuzuki.catalogue.images.articles import LONGEST_WRITTEN, ArticleImages
+from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.catalogue.images.policy import Width
 from tsuzuki.catalogue.images.prefetching import Prefetch
 from tsuzuki.catalogue.images.rows import Subject, at_address, cover_of, page_of
 from tsuzuki.catalogue.images.service import Images
+from tsuzuki.catalogue.signing import LONGEST_WRITTEN
 from tsuzuki.model.errors import Conflict, NotFound, Unavailable
 from tsuzuki.model.ids import ReleaseId, SeriesSourceId
 

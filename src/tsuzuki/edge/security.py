@@ -7,6 +7,11 @@ CONTENT_SECURITY_POLICY = (
     "connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
+WITH_PLAYERS = f"{CONTENT_SECURITY_POLICY}; media-src 'self'"
+"""For the pages that play something: sounds and films come through this server like everything else."""
+SANDBOXED = "sandbox; default-src 'none'; frame-ancestors 'none'"
+"""For what others made: whatever its bytes are, nothing of it runs, even where somebody opens it by itself (SEC-12)."""
+
 HEADERS = {
     "content-security-policy": CONTENT_SECURITY_POLICY,
     "x-content-type-options": "nosniff",

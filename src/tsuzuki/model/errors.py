@@ -23,6 +23,7 @@ TsuzukiError
     ├── RedirectLoop       redirects that never arrive
     ├── NotAFeed           an answer, but nothing we can read
     ├── NotAnImage         an answer, but no image, or one that does not decode
+    ├── NotMedia           an answer, but no sound or film that we pass on
     └── ShapeChanged       readable, but not what this source used to send
 """
 
@@ -159,6 +160,10 @@ class NotAFeed(SourceError):
 
 class NotAnImage(SourceError):
     code = "not_an_image"
+
+
+class NotMedia(SourceError):
+    code = "not_media"
 
 
 class ShapeChanged(SourceError):

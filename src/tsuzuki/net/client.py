@@ -18,7 +18,7 @@ from tsuzuki.net.answer import Answer
 from tsuzuki.net.exchange import Exchange
 from tsuzuki.net.failures import Budget, is_malformed, is_reset
 from tsuzuki.net.headers import rate_limit_wait, retry_after
-from tsuzuki.net.options import ClientOptions, SourceIdentity
+from tsuzuki.net.options import ClientOptions, Deadlines, SourceIdentity
 from tsuzuki.net.solver import Solution, Solver
 from tsuzuki.net.statuses import LOOKED_AT, challenge_error, status_error
 from tsuzuki.net.urls import parse
@@ -71,9 +71,14 @@ class Client:
             return await self._fetch_solved(ask, origin, solution)
 
     @asynccontextmanager
-    async def stream(self, ask: Ask, origin: SourceIdentity) -> AsyncIterator[Answer]:
-        """A successful answer's head, with its body still to come: `async for piece in answer.chunks(cap)`."""
-        async with self._exchange.open(ask, origin, Budget(self._options.deadlines)) as answer:
+    async def stream(
+        self, ask: Ask, origin: SourceIdentity, deadlines: Deadlines | None = None
+    ) -> AsyncIterator[Answer]:
+        """A successful answer's head, with its body still to come: `async for piece in answer.chunks(cap)`.
+
+        `deadlines` are for what takes longer than an answer should; `connect` and `idle` stay the client's.
+        """
+        async with self._exchange.open(ask, origin, Budget(deadlines or self._options.deadlines)) as answer:
             await self._judge(answer, ask, origin)
             yield answer
 

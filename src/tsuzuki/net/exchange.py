@@ -89,7 +89,8 @@ class Exchange:
 
 def _sent_headers(request: Request, cookies: str, proxy: Proxy | None) -> dict[str, str]:
     """All headers of one request. A proxy reads its own among them, except where it only tunnels."""
-    headers = {**request.headers, "accept-encoding": ACCEPT_ENCODING}
+    is_part = "range" in request.headers  # of a packed body a part is no use
+    headers = {**request.headers, "accept-encoding": "identity" if is_part else ACCEPT_ENCODING}
     if cookies:
         headers["cookie"] = f"{headers['cookie']}; {cookies}" if "cookie" in headers else cookies
     return headers | _login(proxy) if request.url.scheme == "http" else headers

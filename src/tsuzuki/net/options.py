@@ -61,6 +61,10 @@ class SourceIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """Requests a second to one host; the client's default when None."""
     proxy: str | None = None
     headers: Mapping[str, str] = {}
+    apart: str | None = None
+    """Its own places and pace at every host, under this name: what lasts for hours must not keep polls waiting."""
+    places: int | None = None
+    """How many of its requests a host may have at the same time; the client's default when None."""
     solve_challenges: bool = False
     """True lets FlareSolverr pass a browser check; not for sources that demand an honest User-Agent."""
 

@@ -16,7 +16,8 @@ from tsuzuki.net.urls import Url
 
 def bucket_of(url: Url, origin: SourceIdentity) -> str:
     """A host as seen through one way out: what happens through one proxy says nothing of others (SEC-11)."""
-    return url.host if origin.proxy is None else f"{url.host} via {Proxy.read(origin.proxy).url.origin}"
+    host = url.host if origin.apart is None else f"{url.host} for {origin.apart}"
+    return host if origin.proxy is None else f"{host} via {Proxy.read(origin.proxy).url.origin}"
 
 
 class Turns:
@@ -40,7 +41,7 @@ class Turns:
             await self._wait_at(f"{bucket}#{pace.name}", url, origin, rate=Rate(pace.per_second))
         waited = 0
         while True:
-            async with self._pacer.slot(bucket, self._slots(lane)):
+            async with self._pacer.slot(bucket, origin.places or self._slots(lane)):
                 turn = await self._reserve(bucket, origin, rate=self._rate(origin, lane))
                 if turn.is_reserved:
                     await asyncio.sleep(turn.wait / SECOND)

@@ -4,24 +4,19 @@ The signature says that we have seen the address in an article. It opens nothing
 address when it is called (CVE-2026-21885), and only verified images come back.
 """
 
-import base64
-import binascii
-import hashlib
-import hmac
 from collections.abc import Callable
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.catalogue.images.store import secret_tx
-from tsuzuki.connectors.html.addresses import MAX_ADDRESS, http_url, srcset_of
+from tsuzuki.catalogue.signing import KEY_SIZE, Signer, read_written, written
+from tsuzuki.connectors.html.addresses import http_url, srcset_of
 from tsuzuki.db import Database
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import Millis
 
 PREFIX = "/api/v1/images/"
 SECRET = "articles' images"  # noqa: S105  its name; the secret itself is nobody's to write down
-_KEY_SIZE = 32
-_SIGNATURE_SIZE = 18
 _SHOWING = ("<img", "<source", "<video")
 
 
@@ -29,25 +24,22 @@ class ArticleImages:
     """Signs and reads addresses with a secret that every process of this server shares."""
 
     def __init__(self, secret: bytes) -> None:
-        self._secret = secret
+        self._signer = Signer(secret)
 
     @classmethod
     async def open(cls, db: Database, dice: Callable[[int], bytes], now: Millis) -> "ArticleImages":
         """With the server's secret, made at its first start."""
-        fresh = dice(_KEY_SIZE)
+        fresh = dice(KEY_SIZE)
         return cls(await db.with_tx(lambda tx: secret_tx(tx, SECRET, fresh, now)))
 
     def url(self, address: str) -> str:
         """Where a browser gets the image that is at this address."""
-        return f"{PREFIX}{self._signature(address)}/{_written(address.encode())}"
+        return f"{PREFIX}{self._signer.sign(address)}/{written(address)}"
 
-    def address(self, signature: str, written: str) -> str:
+    def address(self, signature: str, picture: str) -> str:
         """The address in a URL of ours; NotFound for one that we did not make."""
-        try:
-            address = base64.urlsafe_b64decode(written + "=" * (-len(written) % 4)).decode()
-        except (ValueError, binascii.Error):
-            raise NotFound("There is no such image.") from None
-        if not hmac.compare_digest(self._signature(address).encode(), signature.encode()):
+        address = read_written(picture)
+        if address is None or not self._signer.is_ours(address, signature):
             raise NotFound("There is no such image.")
         return address
 
@@ -74,19 +66,7 @@ class ArticleImages:
         if address is not None:
             node.attrs[attribute] = self.url(address)
 
-    def _signature(self, address: str) -> str:
-        digest = hmac.digest(self._secret, address.encode("utf-8", "surrogatepass"), hashlib.sha256)
-        return _written(digest[:_SIGNATURE_SIZE])
-
 
 def _is_of_picture(node: LexborNode) -> bool:
     """A source of a film or a sound is no image."""
     return node.tag == "source" and node.parent is not None and node.parent.tag == "picture"
-
-
-LONGEST_WRITTEN = -(-MAX_ADDRESS * 4 * 4 // 3)
-"""Of an address in a URL of ours."""
-
-
-def _written(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")

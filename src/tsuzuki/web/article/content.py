@@ -1,7 +1,7 @@
 """What is shown of an article: its sanitised markup, prepared for our page and nothing but our page.
 
-The policy lets a page load nothing from elsewhere: no third party hears what somebody reads. So pictures come
-through this server, and audio and video of other sites become links to them.
+The policy lets a page load nothing from elsewhere: no third party hears what somebody reads. So pictures and recordings
+come through this server; a page without players has links instead.
 """
 
 import re
@@ -13,6 +13,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.connectors.html.safe import SafeHtml
+from tsuzuki.web.article.players import Players
 from tsuzuki.web.messages import say
 from tsuzuki.web.site import Site
 
@@ -33,7 +34,7 @@ def pictures_of(site: Site) -> Picture:
     return brought
 
 
-def prepare(content: SafeHtml, picture: Picture) -> Markup:
+def prepare(content: SafeHtml, picture: Picture, players: Players | None = None) -> Markup:
     """The markup as the page shows it: links open elsewhere, headings stand below the page's, nothing is fetched."""
     tree = LexborHTMLParser(content, is_fragment=True)
     for node in tree.css("picture > source"):
@@ -42,7 +43,9 @@ def prepare(content: SafeHtml, picture: Picture) -> Markup:
         _picture(node, picture)
     for node in tree.css("audio, video"):
         source = node.attributes.get("src") or _first_source(node)
-        _replace(node, _link(source, say(_MEDIA[str(node.tag)])))
+        words = say(_MEDIA[str(node.tag)])
+        played = None if players is None else players.markup(str(node.tag), source, words)
+        _replace(node, played or _link(source, words))
     for node in tree.css("a"):
         node.attrs["target"] = "_blank"
         node.attrs["rel"] = "noopener noreferrer nofollow"

@@ -12,6 +12,7 @@ from tsuzuki.connectors.html.safe import SafeHtml
 from tsuzuki.delivery.timeline.nouns import Line
 from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.edge.routing import Resource, page
+from tsuzuki.edge.security import WITH_PLAYERS
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, show_id
@@ -21,6 +22,7 @@ from tsuzuki.shelves.entries.nouns import ShelfItem
 from tsuzuki.shelves.entries.service import Entries
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.article.content import Picture, pictures_of, prepare
+from tsuzuki.web.article.players import Players, players_of, recording_kind
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.inbox.view import read_view
@@ -47,6 +49,8 @@ class Medium(msgspec.Struct, frozen=True):
     url: str
     title: str
     megabytes: str | None
+    player: Markup | None
+    """What plays it in the page; None for what nothing here plays."""
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -61,7 +65,7 @@ def article_page(site: Site) -> Resource:
     """The page of an article."""
     framing = framing_of(site)
     entries, timeline, articles = site.part(Entries), site.part(Timeline), site.part(Articles)
-    feeds, pictures = site.part(Subscriptions), pictures_of(site)
+    feeds, pictures, players = site.part(Subscriptions), pictures_of(site), players_of(site)
 
     async def show_article(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
@@ -72,34 +76,36 @@ def article_page(site: Site) -> Resource:
             view = msgspec.structs.replace(view, since=frame.now)  # what is read from here on stays a neighbour
         near = await timeline.neighbours(frame.shelf.id, view.wanted, Cursor(item.sort_at, item.entry_id))
         query = view.fields | ({} if view.since is None else {"since": str(view.since)})
-        return framing.show(
+        shown = framing.show(
             frame,
             "article.html",
             item=item,
             feed=feed,
             feed_id=show_id(feed.public_id),
-            text=await _text(articles, item, request.query_params.get("text"), pictures),
-            media=[_medium(one) for one in item.enclosures],
+            text=await _text(articles, item, request.query_params.get("text"), pictures=pictures, players=players),
+            media=[_medium(one, players) for one in item.enclosures],
             newer=_step(near.newer, query),
             older=_step(near.older, query),
             view=view,
             here=item_path(item.id, **query),
             query=query,
         )
+        shown.headers["content-security-policy"] = WITH_PLAYERS
+        return shown
 
     return page("/items/{item_id}", site.signed_in(show_article))
 
 
-async def _text(articles: Articles, item: ShelfItem, wish: str | None, pictures: Picture) -> Text:
+async def _text(articles: Articles, item: ShelfItem, wish: str | None, *, pictures: Picture, players: Players) -> Text:
     """What the reader asked for, else what the feed's setting says."""
     is_wanted = wish == "full" or (wish is None and item.wants_full_text)
-    own = prepare(SafeHtml(item.content), pictures)
+    own = prepare(SafeHtml(item.content), pictures, players)
     if not is_wanted:
         return Text(own)
     whole = await articles.full_text(item.id, item.link)
     if not whole.content:
         return Text(own, error=whole.error)
-    return Text(prepare(SafeHtml(whole.content), pictures), is_full=True)
+    return Text(prepare(SafeHtml(whole.content), pictures, players), is_full=True)
 
 
 def _step(line: Line | None, query: dict[str, str]) -> Step | None:
@@ -113,12 +119,13 @@ def _step(line: Line | None, query: dict[str, str]) -> Step | None:
     return Step(f"{line.series_title}: {name}", chapter_path(show_id(line.series_id), line.chapter_id))
 
 
-def _medium(one: Enclosure) -> Medium:
-    kind = (one.media_type or "").partition("/")[0]
+def _medium(one: Enclosure, players: Players) -> Medium:
+    kind = recording_kind(one.media_type, one.url)
     names = {"audio": ("article.audio", "headphones"), "video": ("article.video", "clapperboard")}
-    name, icon = names.get(kind, ("article.file", "file-text"))
+    name, icon = names.get(kind or "", ("article.file", "file-text"))
     size = None if not one.length or one.length < _MEGABYTE // 10 else f"{one.length / _MEGABYTE:.1f}"
-    return Medium(say(name), icon, one.url, one.title or _file_name(one.url), size)
+    title = one.title or _file_name(one.url)
+    return Medium(say(name), icon, one.url, title, size, players.player(kind, one.url, title))
 
 
 def _file_name(url: str) -> str:

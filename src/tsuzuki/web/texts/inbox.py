@@ -55,7 +55,7 @@ TEXTS = {
     "article.unread": "Mark unread",
     "article.comments": "Comments",
     "article.media": "Media",
-    "article.play": "Play or download",
+    "article.play": "Open the original file",
     "article.audio": "Audio",
     "article.video": "Video",
     "article.file": "File",

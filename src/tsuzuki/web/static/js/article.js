@@ -1,4 +1,5 @@
 // An article: read once it is open, shared, its pictures enlarged.
+import { startPlayers } from "./players.js";
 import { say } from "./say.js";
 import { send } from "./send.js";
 import { toast } from "./toasts.js";
@@ -50,6 +51,7 @@ export function startArticle() {
   const article = document.querySelector("[data-article]");
   if (!article) return;
   if (article.dataset.unread) send("/inbox/mark", { read: article.dataset.unread }, { keepalive: true, quiet: true });
+  startPlayers();
   document.querySelector("[data-share]")?.addEventListener("click", share);
   for (const form of document.querySelectorAll("form[data-flips]")) form.addEventListener("submit", (event) => press(form, event));
   article.addEventListener("click", (event) => {
