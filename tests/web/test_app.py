@@ -222,7 +222,7 @@ async def test_sec_16_opening_an_article_by_its_address_marks_nothing(home):
     assert unread(await home.guest.see("/")) == before
 
 
-async def test_i7_pictures_come_through_us_and_media_are_links(home):
+async def test_i7_pictures_and_recordings_come_through_us(home):
     content = (
         '<p>One</p><img src="https://pictures.example/a.png" srcset="https://pictures.example/b.png 2x" alt="A boat">'
         '<video src="https://media.example/v.mp4" controls></video><h1>Loud</h1>'
@@ -235,7 +235,7 @@ async def test_i7_pictures_come_through_us_and_media_are_links(home):
     prose = text[text.index('class="prose"') :]
     assert re.search(r'<img[^>]+src="/api/v1/images/[\w-]+/[\w-]+"', prose)
     assert "pictures.example" not in re.sub(r"/api/v1/images/\S+", "", prose)
-    assert "<video" not in prose
+    assert re.search(r'<video controls preload="none" tabindex="0" src="/api/v1/media/video-\d+/[\w-]+/[\w-]+"', prose)
     assert 'href="https://media.example/v.mp4"' in prose
     assert "<h1" not in prose
     assert prose.count('rel="noopener noreferrer nofollow"') == 2

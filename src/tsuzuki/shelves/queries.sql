@@ -46,9 +46,10 @@ order by hit.score, series.id desc
 limit :most;
 
 -- name: mark_entries
+-- A mark that comes late does not undo that an entry was read since then: the newest counts.
 update entry
 set unread = :unread, read_at = :read_at
-where shelf_id = :shelf_id and unread <> :unread
+where shelf_id = :shelf_id and unread <> :unread and coalesce(read_at, 0) <= :until
   and id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
 -- name: shelf_terms

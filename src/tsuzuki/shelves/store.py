@@ -82,10 +82,12 @@ async def search_series_tx(tx: Tx, query: str | Sequence[Term], most: int = 50) 
     return [] if wanted is None else await tx.many(SeriesHit, q.search_series, match=wanted, most=most)
 
 
-async def mark_entries_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId], *, unread: bool, now: Millis) -> int:
-    """Mark the shelf's entries read or unread; how many changed."""
+async def mark_entries_tx(
+    tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId], *, unread: bool, now: Millis, until: Millis = FAR
+) -> int:
+    """Mark the shelf's entries read or unread, but for those that were read after `until`; how many changed."""
     read_at = None if unread else now
-    return await tx.run(q.mark_entries, shelf_id=shelf_id, ids=ids, unread=unread, read_at=read_at)
+    return await tx.run(q.mark_entries, shelf_id=shelf_id, ids=ids, unread=unread, read_at=read_at, until=until)
 
 
 class Terms(msgspec.Struct, frozen=True):

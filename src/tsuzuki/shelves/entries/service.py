@@ -9,7 +9,7 @@ from tsuzuki.db import Tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, ShelfId
 from tsuzuki.model.pages import Cursor, Page
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import DAY, Millis
 from tsuzuki.model.tokens import parse_terms
 from tsuzuki.shelves.entries.nouns import ShelfItem, Wanted
 from tsuzuki.shelves.entries.store import (
@@ -29,6 +29,9 @@ from tsuzuki.shelves.library.progress.store import progress_follows_all_tx, prog
 from tsuzuki.shelves.library.progress.store import unmark_since_tx as unmark_chapters_since_tx
 from tsuzuki.shelves.store import FAR, mark_entries_tx
 from tsuzuki.shelves.subscriptions.service import own_subscription_tx
+
+LATEST_MARK = Millis(30 * DAY)
+"""A browser that comes back later than this does not know when anything was."""
 
 Mark = Callable[[Tx, Millis], Awaitable[int]]
 
@@ -62,6 +65,11 @@ class Marked(msgspec.Struct, frozen=True):
 
     changed: int
     at: Millis
+
+
+def made_moment(told: Millis | None, now: Millis) -> Millis:
+    """When a mark was made: now, or when its reader says, unless that cannot be or is too long ago to matter."""
+    return now if told is None or not now - LATEST_MARK <= told <= now else told
 
 
 class Entries:
@@ -109,16 +117,23 @@ class Entries:
         """Mark these items; those of other shelves are as unknown as those that are not there."""
         return await self._mark(shelf_id, lambda tx, now: mark_items_tx(tx, shelf_id, ids, unread=unread, now=now))
 
-    async def mark_entries(self, shelf_id: ShelfId, ids: Sequence[EntryId], *, unread: bool) -> Marked:
-        """Mark these entries of the inbox, items or chapters; a chapter is then read, or not, everywhere."""
+    async def mark_entries(
+        self, shelf_id: ShelfId, ids: Sequence[EntryId], *, unread: bool, made_at: Millis | None = None
+    ) -> Marked:
+        """Mark these entries of the inbox, items or chapters; a chapter is then read, or not, everywhere.
+
+        `made_at` is when the reader did it, where that is told later: what was read since then stays read.
+        """
+        at = made_moment(made_at, self._ground.clock())
 
         async def mark(tx: Tx, now: Millis) -> int:
             await begin_reading_tx(tx, shelf_id)
-            changed = await mark_entries_tx(tx, shelf_id, ids, unread=unread, now=now)
+            until = FAR if made_at is None else at
+            changed = await mark_entries_tx(tx, shelf_id, ids, unread=unread, now=at, until=until)
             await progress_follows_tx(tx, shelf_id, ids, now)
             return changed
 
-        return await self._mark(shelf_id, mark)
+        return Marked((await self._mark(shelf_id, mark)).changed, at)
 
     async def mark_scope(self, shelf_id: ShelfId, scope: Scope, *, unread: bool) -> Marked:
         """Mark a feed, a group or everything; NotFound for another shelf's."""

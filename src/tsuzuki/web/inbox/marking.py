@@ -42,12 +42,16 @@ class Marking:
         self._timeline = site.part(Timeline)
 
     async def mark(self, shelf_id: ShelfId, form: Form) -> Done:
-        """`read` and `unread` name entries, `save` and `unsave` one thing; several kinds at once are fine."""
+        """`read` and `unread` name entries, `save` and `unsave` one thing; several kinds at once are fine.
+
+        `at` says when, for marks that waited for a network.
+        """
         done = Done()
+        at = next((Millis(number) for number in _numbers(form.several("at"))), None)
         if read := _numbers(form.several("read")):
-            done = _told(await self._entries.mark_entries(shelf_id, read, unread=False))
+            done = _told(await self._entries.mark_entries(shelf_id, read, unread=False, made_at=at))
         if unread := _numbers(form.several("unread")):
-            done = Done((await self._entries.mark_entries(shelf_id, unread, unread=True)).changed)
+            done = Done((await self._entries.mark_entries(shelf_id, unread, unread=True, made_at=at)).changed)
         for value in form.several("save"):
             done = await self._save(shelf_id, value, saved=True)
         for value in form.several("unsave"):

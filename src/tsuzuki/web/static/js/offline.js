@@ -1,13 +1,12 @@
-// Being without a network: a line that says so, and a page that waits.
-
-function show() {
-  const line = document.querySelector(".offline-line");
-  if (line) line.hidden = navigator.onLine;
-}
+// Being without a network: a line that says so, marks that wait, and a page that waits.
+import { showWaiting, startMarks } from "./marks.js";
+import { forgetPlaces } from "./players.js";
 
 export function startOffline() {
-  addEventListener("online", show);
-  addEventListener("offline", show);
-  show();
+  addEventListener("online", showWaiting);
+  addEventListener("offline", showWaiting);
+  showWaiting();
+  startMarks();
+  document.querySelector("[data-leaving]")?.addEventListener("submit", forgetPlaces);
   navigator.serviceWorker?.register("/sw.js").catch(() => {});
 }

@@ -1,9 +1,15 @@
 // Posting what a form would post, without leaving the page.
+import { MARK, keepMarks, sendWaiting, waiting } from "./marks.js";
 import { say } from "./say.js";
 import { toast } from "./toasts.js";
 
-/** Post fields; the answer's data, or null when it did not work (the reader is told). @returns {Promise<any>} */
+/** Post fields; the answer's data, or null when it did not work (the reader is told). A mark that finds no way waits for
+ * one, and counts as done. @returns {Promise<any>} */
 export async function send(path, fields, { keepalive = false, quiet = false } = {}) {
+  if (path === MARK && waiting() && keepMarks(fields)) {  // after those that were made before
+    sendWaiting();
+    return {};
+  }
   try {
     const response = await fetch(path, {
       method: "POST",
@@ -17,6 +23,7 @@ export async function send(path, fields, { keepalive = false, quiet = false } = 
     const body = await response.json().catch(() => ({}));
     if (!quiet) toast(body.error ?? say("js.failed"));
   } catch {
+    if (path === MARK && keepMarks(fields)) return {};
     if (!quiet) toast(say(navigator.onLine ? "js.failed" : "js.offline"));
   }
   return null;
