@@ -26,7 +26,7 @@ from tsuzuki.model.ids import ShelfId
 
 _NOTHING_THERE = 416
 
-Terms = Annotated[str, Meta(max_length=32)]
+Terms = Annotated[str, Meta(max_length=64)]
 
 _log = structlog.stdlib.get_logger("tsuzuki.media")
 
