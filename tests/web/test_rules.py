@@ -27,6 +27,8 @@ from tsuzuki.web.settings import CHOICES
 # Messages whose keys are picked from lists and tables in code.
 CHOSEN = {
     *("inbox.all", "inbox.comics", "inbox.articles", "inbox.unread_only", "inbox.with_read", "inbox.saved"),
+    *("rent.status_active", "rent.status_inactive", "rent.status_delinquent", "rent.follows", "rent.kept"),
+    *("rent.invoice_open", "rent.invoice_paid", "rent.invoice_voided"),
     *("article.audio", "article.video", "article.file", "article.newer", "article.older"),
 }
 CANARY = "canary-5ecret-value"

@@ -11,8 +11,9 @@ from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.nouns import Slice, Tenant
 from tsuzuki.accounts.store import get_tenant_tx
 from tsuzuki.billing.access import Whose, own_tenant_tx
-from tsuzuki.billing.nouns import Credit, Invoice, Item, Totals
+from tsuzuki.billing.nouns import Credit, Dues, Invoice, Item, Totals
 from tsuzuki.billing.once import Request, once_tx
+from tsuzuki.billing.policy import DELINQUENT_AFTER, standing
 from tsuzuki.billing.store import (
     credit_applied_tx,
     find_invoice_tx,
@@ -22,6 +23,7 @@ from tsuzuki.billing.store import (
     list_invoices_for_tenant_tx,
     list_items_for_tenant_tx,
     list_items_of_tx,
+    list_open_invoices_tx,
     totals_tx,
 )
 from tsuzuki.billing.voiding import write_off_tx
@@ -118,6 +120,20 @@ class Books:
             return Statement(tenant, CURRENCY, await lines_tx(tx, tenant.id), await totals_tx(tx, tenant.id))
 
         return await self._ground.db.with_tx(look)  # the lines and the sums are of the same moment
+
+    async def dues(self, tenant_id: TenantId) -> Dues | None:
+        """What the tenant's people are to be reminded of, wherever they are; None when nothing is open."""
+        unpaid = await self._ground.db.read(lambda tx: list_open_invoices_tx(tx, tenant_id))
+        if not unpaid:
+            return None
+        oldest, now = unpaid[0], self._ground.clock()
+        return Dues(
+            invoices=len(unpaid),
+            cents=sum(invoice.amount_cents for invoice in unpaid),
+            currency=oldest.currency,
+            sleeps_at=Millis(oldest.created_at + DELINQUENT_AFTER),
+            is_late=standing(oldest.created_at, now) != "good",
+        )
 
     # -- the operator's hand
 

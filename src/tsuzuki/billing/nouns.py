@@ -57,6 +57,17 @@ class Invoice(msgspec.Struct, frozen=True):
         )
 
 
+class Dues(msgspec.Struct, frozen=True):
+    """What is open of a tenant, and when its shelves sleep for it."""
+
+    invoices: int
+    cents: int
+    currency: str
+    sleeps_at: Millis
+    is_late: bool
+    """They sleep already."""
+
+
 class Item(msgspec.Struct, frozen=True):
     """One line: a change of what a shelf costs, or its renewal for a period. Not on an invoice yet: None there."""
 

@@ -11,6 +11,7 @@ from tsuzuki.billing.books import Books
 from tsuzuki.billing.dunning import Dunning
 from tsuzuki.billing.ledger import Ledger
 from tsuzuki.billing.once import KEPT
+from tsuzuki.billing.rented.offers import Offers
 from tsuzuki.billing.rented.reactor import Reactor
 from tsuzuki.billing.rented.service import RentedShelves
 from tsuzuki.billing.settlement.charging import Charging
@@ -32,6 +33,7 @@ class Billing(msgspec.Struct, frozen=True):
     ground: Ground
     is_on: bool
     rented: RentedShelves
+    offers: Offers
     reactor: Reactor
     ledger: Ledger
     dunning: Dunning
@@ -96,6 +98,7 @@ def build_billing(
         ground=ground,
         is_on=is_on,
         rented=RentedShelves(ground),
+        offers=Offers(ground),
         reactor=Reactor(ground, ring),
         ledger=Ledger(ground),
         dunning=Dunning(ground, ring),

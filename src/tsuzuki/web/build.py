@@ -12,6 +12,8 @@ from tsuzuki.web.account.tokens import token_pages
 from tsuzuki.web.api_docs import Json, docs_page
 from tsuzuki.web.article.page import article_page
 from tsuzuki.web.billing.invoice import invoice_page
+from tsuzuki.web.billing.overview import billing_page, statement_page
+from tsuzuki.web.billing.shelves import shelf_pages
 from tsuzuki.web.bookmarks import bookmark_pages
 from tsuzuki.web.channels import channel_pages
 from tsuzuki.web.desk.build import desk_pages
@@ -89,6 +91,9 @@ def build_web(site: Site, document: Json) -> Web:
         *bookmark_pages(site),
         *channel_pages(site),
         invoice_page(site),
+        billing_page(site),
+        statement_page(site),
+        *shelf_pages(site),
         settings_page(site),
         *desk_pages(site),
         styleguide_page(site),

@@ -10,6 +10,8 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.accounts.preferences.nouns import Preferences
 from tsuzuki.accounts.services import Accounts
+from tsuzuki.billing.nouns import Dues
+from tsuzuki.billing.services import Billing
 from tsuzuki.delivery.counts import Counts
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.model.ids import show_id
@@ -41,6 +43,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     here: str
     """The place that is open, by its name in `tsuzuki.web.navigation`, or `group:` and an id."""
     now: Millis
+    dues: Dues | None = None
+    """R84: what the reader's tenant has to pay; None while billing is off."""
 
     @property
     def looks(self) -> str:
@@ -53,11 +57,12 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 class Framing:
     """Makes frames. A page builder makes one of its site's parts and asks it for each request."""
 
-    def __init__(self, pages: Pages, accounts: Accounts, groups: Groups, events: Events) -> None:
+    def __init__(self, pages: Pages, accounts: Accounts, groups: Groups, *, events: Events, billing: Billing) -> None:
         self._pages = pages
         self._accounts = accounts
         self._groups = groups
         self._events = events
+        self._billing = billing
 
     async def frame(self, request: Request, caller: Caller, here: str) -> Frame:
         """The frame of the caller's default shelf."""
@@ -78,6 +83,7 @@ class Framing:
             groups=groups,
             here=here,
             now=self._accounts.ground.clock(),
+            dues=await self._billing.books.dues(caller.tenant_id) if self._billing.is_on else None,
         )
 
     def show(self, frame: Frame, template: str, sheet: Sheet = BLANK, **values: Any) -> HTMLResponse:
@@ -87,4 +93,4 @@ class Framing:
 
 def framing_of(site: Site) -> Framing:
     """From the parts of the site."""
-    return Framing(site.pages, site.accounts, site.part(Groups), site.part(Events))
+    return Framing(site.pages, site.accounts, site.part(Groups), events=site.part(Events), billing=site.part(Billing))

@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse
 
 from tsuzuki.edge.assets import Assets
 from tsuzuki.model.ids import show_id
+from tsuzuki.model.money import money
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.web.forms import Sheet
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
@@ -41,6 +42,7 @@ class Pages:
             say_many=say_many,
             moment=moment,
             iso=iso,
+            money=money,
             places={"reading": READING, "managing": MANAGING, "running": RUNNING, "bar": BAR},
             scripts=[self.assets.url(name) for name in self.assets.names("js/") if name != "js/app.js"],
             said_by_scripts=_said_by_scripts(),

@@ -1,6 +1,6 @@
 """Renting shelves: create, rename, another plan, to sleep and awake again. Each change is logged with its snapshot."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -8,13 +8,14 @@ from tsuzuki.accounts.activity.nouns import Activity, ShelfActivity
 from tsuzuki.accounts.activity.store import hold_account_tx, insert_activity_tx, insert_tenant_activity_tx
 from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.ground import Ground
-from tsuzuki.accounts.limits import NEVER, largest
 from tsuzuki.accounts.nouns import Actor
-from tsuzuki.accounts.store import add_shelf_tx, count_members_tx, get_tenant_tx
+from tsuzuki.accounts.store import add_shelf_tx, get_tenant_tx
 from tsuzuki.accounts.tenants import tenant_snapshot
 from tsuzuki.billing.access import Whose, own_tenant_tx
 from tsuzuki.billing.policy import standing
+from tsuzuki.billing.rented.choosing import choose, hold_count, hold_use_tx
 from tsuzuki.billing.rented.nouns import RentedShelf, Used
+from tsuzuki.billing.rented.offers import OVERDUE
 from tsuzuki.billing.rented.store import (
     find_rented_tx,
     get_rented_tx,
@@ -27,13 +28,10 @@ from tsuzuki.billing.rented.store import (
 from tsuzuki.billing.store import list_open_invoices_tx, mark_returned_tx
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
-from tsuzuki.model.errors import Conflict, Forbidden, LimitExceeded, NotFound
+from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import PublicId, show_id
-from tsuzuki.model.plans import FREE, LimitName, Plan, get_plan, what_is_over
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.store import count_follows_tx, count_kept_chapters_tx, hold_shelf_tx
-
-MOST_SHELVES = 50
+from tsuzuki.shelves.store import hold_shelf_tx
 
 Change = Callable[[Tx, RentedShelf, Millis], Awaitable["Done"]]
 
@@ -76,9 +74,8 @@ class RentedShelves:
             tenant = await own_tenant_tx(tx, whose, tenant_id)
             await hold_account_tx(tx, tenant.id)
             known = await list_shelves_for_tenant_tx(tx, tenant.id)
-            chosen = _choose(plan, whose, known)
-            if len(known) >= MOST_SHELVES:
-                raise LimitExceeded(f"A tenant has at most {MOST_SHELVES} shelves.")
+            chosen = choose(plan, whose, known)
+            hold_count(known)
             if any(shelf.name == name for shelf in known):
                 raise _taken(name)
             ids = self._ground.new_id(now), self._ground.new_id(now)
@@ -108,8 +105,8 @@ class RentedShelves:
             others = [one for one in await list_shelves_for_tenant_tx(tx, shelf.tenant_id) if one.id != shelf.id]
             if shelf.plan == plan:
                 return Done(shelf)
-            chosen = _choose(plan, whose, others)
-            await self._hold_use_tx(tx, shelf, chosen, others)
+            chosen = choose(plan, whose, others)
+            await hold_use_tx(tx, shelf, chosen, others)
             changed = await set_shelf_plan_tx(tx, shelf.id, chosen.id, now)
             return await self._logged_tx(tx, whose.actor, changed, "shelf.plan_changed", before=shelf)
 
@@ -134,7 +131,7 @@ class RentedShelves:
                 return Done(shelf)
             unpaid = await list_open_invoices_tx(tx, shelf.tenant_id)
             if standing(unpaid[0].created_at if unpaid else None, now) != "good":
-                raise Conflict("Invoices are overdue; pay them first.")
+                raise Conflict(OVERDUE)
             changed = await set_shelf_status_tx(tx, shelf.id, "active", now)
             done = await self._logged_tx(tx, whose.actor, changed, "shelf.reactivated", before=shelf)
             if not await mark_returned_tx(tx, shelf.tenant_id, now):
@@ -180,29 +177,6 @@ class RentedShelves:
         )
         await record_tx(tx, actor, deed, now=now)
         return Done(shelf, (await insert_activity_tx(tx, shelf.id, kind, shelf.snapshot(), now=now),))
-
-    async def _hold_use_tx(self, tx: Tx, shelf: RentedShelf, plan: Plan, others: Sequence[RentedShelf]) -> None:
-        used: dict[LimitName, int] = {
-            "follows": await count_follows_tx(tx, shelf.id),
-            "kept_chapters": await count_kept_chapters_tx(tx, shelf.id),
-        }
-        over = what_is_over(plan, used)
-        awake = [get_plan(one.plan) for one in others if one.status == "active"]
-        members = await count_members_tx(tx, shelf.tenant_id, invited_until=NEVER)
-        over += what_is_over(largest([*awake, plan]), {"members": members})
-        if over:
-            said = " ".join(problem.message for problem in over)
-            raise LimitExceeded(f"The plan {plan.name} has no room for what there is. {said}", over)
-
-
-def _choose(plan_id: str, whose: Whose, others: Sequence[RentedShelf]) -> Plan:
-    """The plan, where it may be had: some are the operator's to give, and one shelf of a tenant may be free."""
-    plan = get_plan(plan_id)
-    if not plan.is_offered and not whose.is_operator:
-        raise Forbidden(f"The plan {plan.name} is the operator's to give.")
-    if plan == FREE and any(shelf.plan == FREE.id for shelf in others):
-        raise LimitExceeded("One shelf of a tenant may be on the free plan; choose another plan for this one.")
-    return plan
 
 
 def _taken(name: str) -> Conflict:

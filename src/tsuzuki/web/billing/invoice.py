@@ -7,7 +7,6 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.billing.access import whose
 from tsuzuki.billing.services import Billing
 from tsuzuki.edge.routing import Resource, page
-from tsuzuki.model.money import money
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.site import Site
@@ -28,7 +27,6 @@ def invoice_page(site: Site) -> Resource:
             items=full.items,
             total_cents=sum(item.amount_cents for item in full.items),
             credit_cents=full.credit_cents,
-            money=money,
         )
 
     return page("/invoices/{invoice_id}", site.signed_in(show))

@@ -1,0 +1,158 @@
+"""Renting shelves: every change is shown with what it costs before it is made, and what stands against it."""
+
+from typing import Literal
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.billing.access import whose
+from tsuzuki.billing.services import Billing
+from tsuzuki.edge.routing import Resource, page
+from tsuzuki.model.errors import Conflict
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.plans import BASIC, get_plan, list_plans
+from tsuzuki.web.billing.overview import BILLING, SHELVES, payer_of, span
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import id_of
+from tsuzuki.web.messages import said, say
+from tsuzuki.web.site import Site, with_query
+
+LONGEST_NAME = 200
+_RULES = Rules(keep=("name", "plan"), beside={Conflict: "name"})
+_PLAN_RULES = Rules(keep=("plan",))
+_NO_RULES = Rules()
+
+Awake = Literal["active", "inactive"]
+
+
+def shelf_pages(site: Site) -> tuple[Resource, ...]:
+    """Everything that is done to rented shelves."""
+    return (*_new(site), _one(site), _plan(site), _turn(site, "deactivate"), _turn(site, "reactivate"))
+
+
+def _new(site: Site) -> tuple[Resource, ...]:
+    framing, billing = framing_of(site), site.part(Billing)
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        deal = await billing.opened().offers.for_new(whose(caller), await payer_of(site, caller))
+        frame = await framing.frame(request, caller, "billing")
+        return framing.show(frame, "shelf_new.html", sheet, deal=deal, span=span, usual=BASIC.id, most=LONGEST_NAME)
+
+    async def show_form(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def rent(request: Request, caller: Caller) -> Response:
+        desk = billing.opened()
+
+        async def act(form: Form) -> Response:
+            name, plan = _name(form), form.one("plan")
+            if not any(known.id == plan for known in list_plans()):
+                raise problem("plan", say("rent.plan_problem"))
+            await desk.rented.create(whose(caller), await payer_of(site, caller), name=name, plan=plan)
+            return see(with_query(BILLING, done="shelf_rented"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+
+    return (
+        page(f"{BILLING}/new", site.signed_in(show_form)),
+        Resource(SHELVES, {"POST": site.signed_in(rent, BILLING)}),
+    )
+
+
+def _one(site: Site) -> Resource:
+    """`/account/billing/shelves/{rented_id}`: its name and its plan."""
+    framing, billing = framing_of(site), site.part(Billing)
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        deal = await billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
+        assert deal.shelf is not None
+        frame = await framing.frame(request, caller, "billing")
+        values = {"deal": deal, "shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "most": LONGEST_NAME}
+        done = said("done", request.query_params.get("done"))
+        return framing.show(frame, "shelf_rented.html", sheet, span=span, done=done, **values)
+
+    async def show_shelf(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def rename(request: Request, caller: Caller) -> Response:
+        desk, shelf_id = billing.opened(), id_of(request, "rented_id")
+
+        async def act(form: Form) -> Response:
+            await desk.rented.rename(whose(caller), shelf_id, _name(form))
+            return see(with_query(f"{SHELVES}/{show_id(shelf_id)}", done="shelf_renamed"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+
+    return Resource(
+        f"{SHELVES}/{{rented_id}}", {"GET": site.signed_in(show_shelf), "POST": site.signed_in(rename, BILLING)}
+    )
+
+
+def _plan(site: Site) -> Resource:
+    """`/account/billing/shelves/{rented_id}/plan?plan=`: what another plan costs from now on, and choosing it."""
+    framing, billing = framing_of(site), site.part(Billing)
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        plan = sheet.value("plan", request.query_params.get("plan", ""))
+        deal = await billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
+        assert deal.shelf is not None
+        frame = await framing.frame(request, caller, "billing")
+        values = {"shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "offer": deal.of(plan)}
+        before = next(one.plan for one in deal.offers if one.plan.id == deal.shelf.plan)
+        return framing.show(frame, "shelf_plan.html", sheet, deal=deal, before=before, span=span, **values)
+
+    async def show_change(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def change(request: Request, caller: Caller) -> Response:
+        desk, shelf_id = billing.opened(), id_of(request, "rented_id")
+
+        async def act(form: Form) -> Response:
+            await desk.rented.change_plan(whose(caller), shelf_id, form.one("plan"))
+            return see(with_query(BILLING, done="plan_changed"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_PLAN_RULES)
+
+    return Resource(
+        f"{SHELVES}/{{rented_id}}/plan", {"GET": site.signed_in(show_change), "POST": site.signed_in(change, BILLING)}
+    )
+
+
+def _turn(site: Site, verb: Literal["deactivate", "reactivate"]) -> Resource:
+    """`/account/billing/shelves/{rented_id}/deactivate`, and the way back."""
+    framing, billing = framing_of(site), site.part(Billing)
+    status: Awake = "inactive" if verb == "deactivate" else "active"
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        turn = await billing.opened().offers.turn(whose(caller), id_of(request, "rented_id"), status)
+        frame = await framing.frame(request, caller, "billing")
+        values = {"turn": turn, "id": show_id(turn.shelf.public_id), "verb": verb, "plan": get_plan(turn.shelf.plan)}
+        return framing.show(frame, "shelf_turn.html", sheet, **values)
+
+    async def show_turn(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def turn(request: Request, caller: Caller) -> Response:
+        rented, shelf_id = billing.opened().rented, id_of(request, "rented_id")
+
+        async def act(_: Form) -> Response:
+            if status == "active":
+                await rented.reactivate(whose(caller), shelf_id)
+                return see(with_query(BILLING, done="shelf_awake"))
+            await rented.deactivate(whose(caller), shelf_id)
+            return see(with_query(BILLING, done="shelf_asleep", slept=show_id(shelf_id)))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_NO_RULES)
+
+    return Resource(
+        f"{SHELVES}/{{rented_id}}/{verb}", {"GET": site.signed_in(show_turn), "POST": site.signed_in(turn, BILLING)}
+    )
+
+
+def _name(form: Form) -> str:
+    name = " ".join(form.one("name").split())
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise problem("name", say("rent.name_problem", most=LONGEST_NAME))
+    return name

@@ -1,0 +1,197 @@
+"""The tenant's pages: what is rented, what it costs before it is confirmed, invoices, a statement that adds up."""
+
+import re
+
+import pytest
+
+from tests.api.people import a_town
+from tests.billing.builders import a_request
+from tests.web.guests import a_guest, error_of, value_of
+from tests.web.payers import HOME, a_payer
+from tsuzuki.billing.access import OPERATOR
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import DAY
+from tsuzuki.shelves.subscriptions.service import Wish
+
+
+@pytest.fixture
+async def town(tmp_path):
+    async with a_town(tmp_path, billing="on") as town:
+        yield town
+
+
+@pytest.fixture
+async def payer(town):
+    return await a_payer(town)
+
+
+async def test_with_billing_off_no_page_or_link_shows_any_of_it(tmp_path):
+    async with a_town(tmp_path) as town:
+        guest = await a_guest(town, await town.admin())
+        assert HOME not in (await guest.see("/account")).text
+        for path in (HOME, f"{HOME}/statement", f"{HOME}/new"):
+            assert (await guest.see(path)).status == 404
+
+
+async def test_the_account_leads_to_what_is_rented_and_used(town, payer):
+    assert f'href="{HOME}"' in (await payer.guest.see("/account")).text
+    (shelf,) = await payer.shelves()
+    await town.reading.subscriptions.add(shelf.id, Wish(link="https://example.org/feed"))
+    shown = await payer.text()
+    assert "Main" in shown
+    assert "USD 5.00 a month" in shown
+    assert "1 of 200" in shown
+    assert "1 of 3" in shown  # members
+    assert "Sources are called every 30 minutes at most." in shown
+    assert "What was read stays for 365 days." in shown
+
+
+async def test_another_plan_shows_what_it_costs_before_it_is_confirmed_and_exactly_that_is_charged(town, payer):
+    deal = await town.billing.offers.for_shelf(OPERATOR, (await payer.shelves())[0].public_id)
+    assert 900 < deal.of("growth").cents <= 1_000
+    path = await payer.path(verb="/plan")
+    shown = await payer.text(f"{path}?plan=growth")
+    assert "Main: Growth instead of Basic?" in shown
+    (amount,) = re.findall(r"USD (\d+\.\d\d) is charged now", shown)
+    answer = await payer.guest.send(path, {"plan": "growth"})
+    assert answer.headers["location"] == f"{HOME}?done=plan_changed"
+    newest = (await payer.invoices())[0]
+    assert abs(newest.amount_cents - round(float(amount) * 100)) <= 1  # time passes between the two
+    assert (await payer.shelves())[0].plan == "growth"
+    assert "The plan is changed." in await payer.text(answer.headers["location"])
+
+
+async def test_a_smaller_plan_is_refused_with_the_list_of_what_is_over(town, payer):
+    (shelf,) = await payer.shelves()
+    for number in range(12):
+        await town.reading.subscriptions.add(shelf.id, Wish(link=f"https://example.org/{number}"))
+    await town.add(tenant_id=payer.tenant.public_id)
+    path = await payer.path(verb="/plan")
+    shown = await payer.text(f"{path}?plan=free")
+    assert "12 feeds and series are used and Free has room for 10; take away 2." in shown
+    assert "2 members are used and Free has room for 1; take away 1." in shown
+    assert "Change to Free" not in shown
+    assert "take away 2" in await payer.text(await payer.path())
+    answer = await payer.guest.send(path, {"plan": "free"})
+    assert answer.status == 422
+    assert "take away 2" in answer.text
+    assert (await payer.shelves())[0].plan == "basic"
+
+
+async def test_a_smaller_plan_says_what_is_given_back(payer):
+    shown = await payer.text(f"{await payer.path(verb='/plan')}?plan=free")
+    assert re.search(r"USD \d\.\d\d is given back now", shown)
+
+
+async def test_what_is_not_offered_is_neither_shown_nor_given(payer):
+    assert "Self-hosted" not in await payer.text(await payer.path())
+    path = await payer.path(verb="/plan")
+    assert (await payer.guest.see(f"{path}?plan=self-hosted")).status == 404
+    assert (await payer.guest.send(path, {"plan": "self-hosted"})).status == 403
+
+
+async def test_a_shelf_is_put_to_sleep_with_a_way_back_and_woken(payer):
+    path = await payer.path(verb="/deactivate")
+    assert re.search(r"USD \d\.\d\d is given back", await payer.text(path))
+    answer = await payer.guest.send(path)
+    assert (await payer.shelves())[0].status == "inactive"
+    shown = await payer.guest.see(answer.headers["location"])
+    assert "The shelf sleeps." in shown.text
+    assert f'action="{await payer.path(verb="/reactivate")}"' in shown.text  # undo
+    assert re.search(r"USD \d\.\d\d is charged now", await payer.text(await payer.path(verb="/reactivate")))
+    await payer.guest.send(await payer.path(verb="/reactivate"))
+    assert (await payer.shelves())[0].status == "active"
+
+
+async def test_a_shelf_is_rented_and_renamed_and_what_was_typed_is_not_lost(payer):
+    shown = await payer.text(f"{HOME}/new")
+    assert re.search(r"Growth USD 15.00 a month USD \d+\.\d\d now", shown)
+    taken = await payer.guest.send(f"{HOME}/shelves", {"name": "Main", "plan": "growth"})
+    assert taken.status == 409
+    assert error_of(taken, "name") == "There is a shelf named Main already."
+    assert value_of(taken, "name") == "Main"
+    assert re.search(r'value="growth" required checked', taken.text)
+    assert error_of(await payer.guest.send(f"{HOME}/shelves", {"name": " ", "plan": "growth"}), "name")
+    assert error_of(await payer.guest.send(f"{HOME}/shelves", {"name": "Comics", "plan": "none"}), "plan")
+    await payer.guest.send(f"{HOME}/shelves", {"name": "Comics", "plan": "growth"})
+    assert [shelf.name for shelf in await payer.shelves()] == ["Main", "Comics"]
+    assert (await payer.guest.send(await payer.path(1), {"name": "Main"})).status == 409
+    await payer.guest.send(await payer.path(1), {"name": "Manga"})
+    assert [shelf.name for shelf in await payer.shelves()] == ["Main", "Manga"]
+
+
+async def test_the_second_free_shelf_is_shown_as_refused(town):
+    payer = await a_payer(town, "free")
+    shown = await payer.text(f"{HOME}/new")
+    assert "One shelf of a tenant may be on the free plan" in shown
+    answer = await payer.guest.send(f"{HOME}/shelves", {"name": "Two", "plan": "free"})
+    assert (answer.status, len(await payer.shelves())) == (422, 1)
+
+
+async def test_invoices_open_paid_and_void_are_listed_and_the_statement_adds_up(town, payer):
+    for name in ("Two", "Three"):
+        await town.billing.rented.create(OPERATOR, payer.tenant.public_id, name=name, plan="growth")
+    opened, paid, voided = await payer.invoices()
+    await town.billing.settlement.mark_paid(OPERATOR, paid.public_id, "bank", a_request())
+    await town.billing.books.void(OPERATOR, voided.public_id, a_request())
+    await town.billing.books.grant_credit(
+        OPERATOR, payer.tenant.public_id, 123, reason="for the trouble", request=a_request()
+    )
+    answer = await payer.guest.see(HOME)
+    for invoice, word in ((opened, "open"), (paid, "paid"), (voided, "written off")):
+        row = re.search(rf"<tr><td><a href=\"/invoices/{show_id(invoice.public_id)}\">.*?</tr>", answer.text)
+        assert row is not None
+        assert f">{word}</span>" in row[0]
+    assert "USD 1.23" in await payer.text()
+    shown = await payer.text(f"{HOME}/statement")
+    totals = (await town.billing.books.tenant(OPERATOR, payer.tenant.public_id))[1]
+    assert totals.adds_up
+    balance = f"USD {totals.balance / 100:,.2f}"
+    assert shown.count(f"Owed in all {balance}") == 2
+    assert "for the trouble" in shown
+
+
+async def test_invoices_come_in_pages(town, payer):
+    for number in range(13):
+        await town.billing.rented.create(OPERATOR, payer.tenant.public_id, name=f"S{number}", plan="basic")
+    assert "Older" in await payer.text()
+    last = await payer.text(f"{HOME}?page=2")
+    assert "Newer" in last
+    assert "Older" not in last
+    assert "There are no invoices." in await payer.text(f"{HOME}?page=999999999999999")
+
+
+async def test_r84_what_is_due_is_said_on_every_page_until_it_is_paid_and_what_sleeps_is_told(town, payer):
+    for path in ("/", "/account", HOME):
+        assert "USD 5.00 is due. From" in await payer.text(path)
+    town.time.pass_(8 * DAY)
+    await town.billing.look_after()
+    payer.guest = await a_guest(town, payer.user)
+    assert "is overdue: shelves that cost something sleep" in await payer.text("/")
+    assert "asleep: overdue" in await payer.text()
+    assert "Invoices are overdue; pay them first." in await payer.text(await payer.path(verb="/reactivate"))
+    assert (await payer.guest.send(await payer.path(verb="/reactivate"))).status == 409
+    for invoice in await payer.invoices():
+        await town.billing.settlement.mark_paid(OPERATOR, invoice.public_id, "bank", a_request())
+    shown = await payer.text()
+    assert "is overdue" not in shown
+    assert "awake" in shown
+    other = await a_guest(town, await town.admin())
+    assert "is due" not in (await other.see("/")).text
+
+
+async def test_a_tenant_that_was_given_up_is_told_how_to_come_back(town, payer):
+    town.time.pass_(31 * DAY)
+    await town.billing.look_after()
+    payer.guest = await a_guest(town, payer.user)
+    assert "This account was closed on" in await payer.text()
+
+
+async def test_i8_another_tenants_shelf_is_as_unknown_as_none(town, payer):
+    stranger = await a_payer(town)
+    for verb in ("", "/plan?plan=growth", "/deactivate", "/reactivate"):
+        assert (await stranger.guest.see(await payer.path(verb=verb))).status == 404
+    for verb in ("", "/plan", "/deactivate", "/reactivate"):
+        answer = await stranger.guest.send(await payer.path(verb=verb), {"name": "Mine", "plan": "growth"})
+        assert answer.status == 404
+    assert [(shelf.name, shelf.plan, shelf.status) for shelf in await payer.shelves()] == [("Main", "basic", "active")]
