@@ -17,4 +17,6 @@ def chosen_at_the_desk() -> set[str]:
     used |= {f"sources.state_{state}" for state in STATES} | {f"jobs.status_{status}" for status in STATUSES}
     used |= {f"config.about_{key}" for key in KEYS} | {f"config.how_{kind}" for kind in ("list", "pairs", "json")}
     used |= {f"tried.{step}" for step in STEPS} | {f"tried.detail_{name}" for name in DETAILS}
+    used |= {f"tenants.{name}" for name in ("charged", "paid", "settled", "written_off", "open")}
+    used |= {f"tenants.invoice_{status}" for status in ("open", "paid", "voided")}
     return used

@@ -11,6 +11,7 @@ from tsuzuki.web.desk.people import people_pages
 from tsuzuki.web.desk.person import person_pages
 from tsuzuki.web.desk.source_form import source_form_pages
 from tsuzuki.web.desk.sources import source_pages
+from tsuzuki.web.desk.tenants import tenant_pages
 from tsuzuki.web.site import Site
 
 
@@ -26,5 +27,6 @@ def desk_pages(site: Site) -> tuple[Resource, ...]:
         audit_page(site),
         *people_pages(site),
         *person_pages(site),
+        *tenant_pages(site),
         in_force_page(site),
     )
