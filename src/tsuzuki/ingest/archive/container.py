@@ -50,14 +50,14 @@ class ArchiveWriter:
     """Writes parts one after another, and the manifest at the end."""
 
     def __init__(self, file: IO[bytes], exported_at: Millis) -> None:
-        self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6)
+        self._zip = zipfile.ZipFile(file, "w")
         self._exported_at = exported_at
         self._parts: dict[str, Part] = {}
 
     @contextmanager
     def part(self, name: str) -> Iterator["PartWriter"]:
         """Where the lines of this part go."""
-        with self._zip.open(zipfile.ZipInfo(name), "w", force_zip64=True) as file:
+        with self._zip.open(_packed(name), "w", force_zip64=True) as file:
             writer = PartWriter(file)
             yield writer
         self._parts[name] = writer.summary()
@@ -71,9 +71,17 @@ class ArchiveWriter:
             exported_at=iso(self._exported_at),
             parts=self._parts,
         )
-        self._zip.writestr(zipfile.ZipInfo(MANIFEST), msgspec.json.format(msgspec.json.encode(manifest)))
+        self._zip.writestr(_packed(MANIFEST), msgspec.json.format(msgspec.json.encode(manifest)))
         self._zip.close()
         return manifest
+
+
+def _packed(name: str) -> zipfile.ZipInfo:
+    """Without a time of its own: the same shelf makes the same bytes."""
+    info = zipfile.ZipInfo(name)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o600 << 16
+    return info
 
 
 class PartWriter:

@@ -275,7 +275,7 @@ def _wishes(preferences: Preferences | None, slugs: Slugs) -> Wishes:
 def _source(row: SourceRow) -> Source:
     """R47: without its secrets."""
     config, lacks = without_secrets(row.config, is_secret=is_secret)
-    return Source(**_same(Source, row, config=config, lacks=tuple(lacks)))
+    return Source(**_same(Source, row, config=config, lacks=tuple(sorted(lacks))))
 
 
 def _chapter(row: ChapterRow, series: str, releases: list[ReleaseRow]) -> Chapter:

@@ -1,0 +1,100 @@
+"""R47: no secret is in an archive, and nothing that is only this server's."""
+
+from tests.builders import NOON, a_new_chapter, a_new_item, a_new_release, a_public_id, stored_series, stored_source
+from tests.ingest.archive.builders import a_reader, parts_of
+from tsuzuki.delivery.notices.store import NewChannel, add_channel_tx
+from tsuzuki.ingest.store import upsert_chapters_tx, upsert_items_tx, upsert_releases_tx
+from tsuzuki.shelves.groups.store import default_group_tx
+from tsuzuki.shelves.library.follows.nouns import FollowRow, Preferences
+from tsuzuki.shelves.library.follows.store import add_follow_tx
+from tsuzuki.shelves.subscriptions.nouns import NewRow
+from tsuzuki.shelves.subscriptions.store import add_subscription_tx
+from tsuzuki.sources.feeds import follow_feed_tx
+from tsuzuki.sources.store import add_series_source_tx
+
+PASSWORD = "correct-horse"
+
+
+async def a_shelf_full_of_secrets(db, reader):
+    source = await stored_source(
+        db,
+        config={
+            "api_token": PASSWORD,
+            "headers": {"Cookie": PASSWORD, "Accept": "text/html"},
+            "proxy": f"http://me:{PASSWORD}@proxy.example.org:8080",
+            "mirrors": [f"https://me:{PASSWORD}@example.org/"],
+            "pages": 3,
+        },
+    )
+    series = await stored_series(db)
+
+    async def fill(tx):
+        group = (await default_group_tx(tx, reader.shelf_id)).id
+        feed = await follow_feed_tx(
+            tx, "https://example.org/feed", proxy=f"socks5://me:{PASSWORD}@proxy.example.org:1080", now=NOON
+        )
+        row = NewRow(public_id=a_public_id(), shelf_id=reader.shelf_id, feed_id=feed, group_id=group)
+        await add_subscription_tx(tx, row, NOON)
+        await upsert_items_tx(tx, feed, [a_new_item("kept off the shelf")], NOON)
+        mapping = await add_series_source_tx(
+            tx, series, source, source_key="one", url="https://example.org/1", now=NOON
+        )
+        await upsert_chapters_tx(tx, series, [a_new_chapter(1)], NOON)
+        await upsert_releases_tx(tx, series, mapping, [a_new_release(1)], now=NOON)
+        follow = FollowRow(0, a_public_id(), series, group, "reading", True, Preferences((source, 5)), NOON)
+        await add_follow_tx(tx, reader.shelf_id, follow)
+        for kind, config in {
+            "webhook": {"url": f"https://example.org/{PASSWORD}", "secret": PASSWORD},
+            "ntfy": {"url": "https://ntfy.sh/", "topic": PASSWORD, "token": PASSWORD, "priority": 4},
+        }.items():
+            await add_channel_tx(
+                tx,
+                NewChannel(public_id=a_public_id(), shelf_id=reader.shelf_id, kind=kind, name=kind, config=config),
+                NOON,
+            )
+
+    await db.with_tx(fill)
+
+
+async def test_no_secret_is_in_an_archive(db, tmp_path):
+    reader = await a_reader(db, tmp_path)
+    await a_shelf_full_of_secrets(db, reader)
+    stored = parts_of(await reader.export())
+    assert PASSWORD not in repr(stored)
+    [source] = stored["sources.jsonl"]
+    assert source["config"] == {
+        "headers": {"Accept": "text/html"},
+        "proxy": "http://me@proxy.example.org:8080",
+        "mirrors": ["https://me@example.org/"],
+        "pages": 3,
+    }
+    assert source["lacks"] == ["api_token", "headers.Cookie", "mirrors[0]", "proxy"]
+    [feed] = stored["feeds.jsonl"]
+    assert (feed["proxy"], feed["lacks_password"]) == ("socks5://me@proxy.example.org:1080", True)
+    assert stored["channels.jsonl"] == [
+        {"kind": "ntfy", "name": "ntfy", "config": {"url": "https://ntfy.sh/", "priority": 4}},
+        {"kind": "webhook", "name": "webhook", "config": {"url": "https://example.org/"}},
+    ]
+
+
+async def test_things_are_named_by_keys_that_mean_the_same_elsewhere(db, tmp_path):
+    reader = await a_reader(db, tmp_path)
+    await a_shelf_full_of_secrets(db, reader)
+    stored = parts_of(await reader.export())
+    [source], [series], [chapter] = stored["sources.jsonl"], stored["series.jsonl"], stored["chapters.jsonl"]
+    assert series["key"] == chapter["series"] == f"{source['slug']}/one"
+    assert series["follow"]["preferences"]["sources"] == [source["slug"]]
+    assert [(each["source"], each["series_key"], each["key"]) for each in chapter["releases"]] == [
+        (source["slug"], "one", "n:1")
+    ]
+    assert [gone["key"] for gone in stored["gone.jsonl"]] == ["kept off the shelf"]
+    assert stored["items.jsonl"] == []
+
+
+async def test_what_has_no_secrets_any_more_is_the_same_wherever_it_goes_next(db, tmp_path):
+    reader = await a_reader(db, tmp_path)
+    await a_shelf_full_of_secrets(db, reader)
+    path = await reader.export()
+    other = await a_reader(db, tmp_path)
+    await other.bring(path)
+    assert parts_of(await other.export())["channels.jsonl"] == parts_of(path)["channels.jsonl"]
