@@ -27,7 +27,7 @@ async def main() -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
     with tempfile.TemporaryDirectory() as folder:
-        async with a_town(Path(folder), log_level="error") as town, async_playwright() as playwright:
+        async with a_town(Path(folder), billing="on", log_level="error") as town, async_playwright() as playwright:
             arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
             browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
             taken = await take_all(browser, town)

@@ -47,6 +47,9 @@ PAGES = (
     "/notifications",
     "/settings",
     "/account",
+    "/account/billing",
+    "/account/billing/new",
+    "/account/billing/statement",
     "/admin",
     "/admin?span=week&done=crawler_paused",
     "/admin/settings",
@@ -79,7 +82,7 @@ async def ids_of(town: Town, stage: Stage) -> dict[str, str]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def theatre(tmp_path_factory) -> AsyncIterator[Theatre]:
-    async with a_town(tmp_path_factory.mktemp("looks")) as town:
+    async with a_town(tmp_path_factory.mktemp("looks"), billing="on") as town:
         stage = await furnish(town, await town.admin(), articles=12)
         ids = await ids_of(town, stage)
         yield Theatre(town, stage, ids)
