@@ -1,5 +1,6 @@
-"""A source's filters as fields of a form, and what was chosen of them as values. `f2` is the third filter of a source,
-`f2.0` the first one within it.
+"""A source's filters as fields of a form, and what was chosen of them as values.
+
+`f2` is the third filter of a source, `f2.0` the first one within it.
 """
 
 from collections.abc import Iterator, Sequence

@@ -2,8 +2,8 @@
 
 const SOON = 700;
 
-/** Tells pages to the server. @param {string} path @param {number} count */
-export function keeper(path, count) {
+/** Tells pages to the server; `heard` is told how the chapter stands. @param {string} path @param {number} count */
+export function keeper(path, count, heard) {
   let told = null;
   let pending = null;
   let timer = 0;
@@ -21,6 +21,7 @@ export function keeper(path, count) {
         keepalive: true,
       });
       if (!response.ok) throw new Error(response.statusText);
+      heard((await response.json()).data);
     } catch {
       if (told === sent.page) told = null; // the next page, or the network's return, tries again
     }

@@ -6,6 +6,7 @@ import { fetchAhead, isTall, spreads, watch } from "./sheets.js";
 
 const PAGED = ["ltr", "rtl", "double"];
 const SWIPE = 45;
+const PAUSE = 600;
 
 class Reader {
   constructor(root) {
@@ -23,7 +24,7 @@ class Reader {
     this.fit = own.fit ?? null;
     this.isRight = root.dataset.guess === "rtl";
     const { series, chapter } = root.dataset;
-    this.keep = keeper(`/api/v1/series/${series}/chapters/${chapter}/progress`, this.count);
+    this.keep = keeper(`/api/v1/series/${series}/chapters/${chapter}/progress`, this.count, (told) => this.heard(told));
   }
 
   get isPaged() { return PAGED.includes(this.mode); }
@@ -69,6 +70,8 @@ class Reader {
       this.show(this.page, { isNew: false });
     } else if (this.mode === "double") {
       this.turn(this.page);
+    } else if (!this.isPaged && this.root.dataset.at !== undefined) {
+      this.scrolled();
     }
   }
 
@@ -105,6 +108,7 @@ class Reader {
     bar.value = last + 1;
     this.root.querySelector("[data-pages]").value = String(Math.min(at, this.count - 1));
     this.root.dataset.at = String(at);
+    if (at >= this.count) this.endedAt = performance.now();
     this.keep(last);
     if (at > Number(this.root.dataset.page)) this.root.querySelector(".furthest").hidden = true;
   }
@@ -117,10 +121,17 @@ class Reader {
       const middle = innerHeight / 2;
       let at = this.sheets.findLastIndex((sheet) => sheet.getBoundingClientRect().top <= middle);
       if (this.ending.getBoundingClientRect().top <= middle || innerHeight + scrollY >= document.documentElement.scrollHeight - 2) at = this.count;
+      at = this.upTo(at);
       if (at < 0 || at === this.page) return;
       this.page = at;
       this.seen(at);
     });
+  }
+
+  /** Nobody has seen a page that has not come: on the way down, the first such one is where one is. */
+  upTo(at) {
+    const waited = this.sheets.findIndex((sheet, place) => place >= this.page && place < at && !sheet.matches(".came, :has(.broken)"));
+    return waited < 0 ? at : waited;
   }
 
   offerFurthest() {
@@ -129,6 +140,15 @@ class Reader {
     const offer = this.root.querySelector(".furthest");
     offer.hidden = false;
     offer.querySelector("[data-to-furthest]").addEventListener("click", () => { offer.hidden = true; this.show(Math.min(Number(furthest), this.count - 1)); });
+  }
+
+  /** What was read to its end can be marked unread from here on. */
+  heard({ is_read: isRead }) {
+    const button = this.root.querySelector("[data-mark]");
+    if (!isRead || button.name === "unread") return;
+    button.name = "unread";
+    button.querySelector("span").textContent = this.root.dataset.sayUnread;
+    this.root.querySelector(".is-read").hidden = false;
   }
 
   // -- turning
@@ -148,11 +168,22 @@ class Reader {
   left() { return this.isRtl ? this.next() : this.previous(); }
   right() { return this.isRtl ? this.previous() : this.next(); }
 
-  /** Further down while there is more of the page below, then the next page. */
+  /** Most of a window down or up; who presses again before it has arrived goes as much further. */
+  glide(by) {
+    const now = performance.now();
+    const from = now - (this.glidedAt ?? -PAUSE) < PAUSE ? this.goal : scrollY;
+    const most = document.documentElement.scrollHeight - innerHeight;
+    this.glidedAt = now;
+    this.goal = Math.min(Math.max(from + by * innerHeight * 0.85, 0), most);
+    scrollTo({ top: this.goal });
+  }
+
+  /** Further down while there is more of the page below, then the next page. Who hurries does not hurry past the end. */
   onward() {
     const below = document.documentElement.scrollHeight - innerHeight - scrollY;
-    if (below > 2 && (this.isPaged || this.page < this.count)) return scrollBy({ top: innerHeight * 0.85 });
-    return this.next();
+    if (below > 2) return this.glide(1);
+    if (this.page >= this.count && performance.now() - this.endedAt < PAUSE) return;
+    this.next();
   }
 
   // -- what people do
@@ -207,8 +238,8 @@ class Reader {
   tapped(event) {
     if (event.target.closest("a, button, .ending, .broken") || String(getSelection())) return;
     const [place, whole] = this.isPaged ? [event.clientX, innerWidth] : [event.clientY, innerHeight];
-    if (place < whole / 3) this.isPaged ? this.left() : scrollBy({ top: -innerHeight * 0.85 });
-    else if (place > (whole * 2) / 3) this.isPaged ? this.right() : scrollBy({ top: innerHeight * 0.85 });
+    if (place < whole / 3) this.isPaged ? this.left() : this.glide(-1);
+    else if (place > (whole * 2) / 3) this.isPaged ? this.right() : this.glide(1);
     else document.body.classList.toggle("bare");
   }
 }

@@ -1,0 +1,81 @@
+"""A source with real pages: folders of pictures that the server reads as comics."""
+
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from tests.api.people import Town
+from tests.catalogue.images.builders import a_picture
+from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.catalogue.browsing import ListWish
+from tsuzuki.catalogue.rows import Manga
+from tsuzuki.model.ids import ChapterId, ShelfId, show_id
+from tsuzuki.shelves.library.follows.nouns import Wish
+from tsuzuki.sources.sites.rows import Wanted
+
+PAGE = (300, 420)
+STRIP = (200, 900)
+PAGES = 4
+SHADES = ("#d98e6b", "#4a7c8c", "#a9c6d0", "#f3d9b1", "#3f6a7a")
+
+
+class Gallery(msgspec.Struct, frozen=True):
+    """A source, its folder, and somebody's shelf."""
+
+    town: Town
+    folder: Path
+    site: int
+    shelf: ShelfId
+    name: str
+
+    def draw(self, series: str, chapter: str, *, pages: int = PAGES, size: tuple[int, int] = PAGE) -> Path:
+        """Put a chapter into the folder."""
+        folder = self.folder / series / chapter
+        folder.mkdir(parents=True)
+        for number in range(pages):
+            (folder / f"{number + 1:03}.png").write_bytes(a_picture(size=size, color=SHADES[number % len(SHADES)]))
+        return folder
+
+    async def manga(self, title: str) -> Manga:
+        """The series with its details and chapters, as browsing finds it."""
+        catalogue = self.town.catalogue
+        wish = ListWish(kind="popular", shelf_id=self.shelf, refresh=True)
+        listed = (await catalogue.browsing.browse(self.site, wish)).value.manga
+        found = next(one for one in listed if one.title == title)
+        await catalogue.details.show(found.id, self.shelf)
+        await catalogue.chapter_lists.list(found.id, self.shelf, refresh=True)
+        return (await catalogue.details.show(found.id, self.shelf)).value
+
+    async def follow(self, title: str) -> str:
+        """Follow it; the id of the series."""
+        manga = await self.manga(title)
+        await self.town.reading.follows.add(self.shelf, Wish(series=manga.series_public_id))
+        return show_id(manga.series_public_id)
+
+    async def chapter(self, title: str, number: str) -> ChapterId:
+        manga = await self.manga(title)
+        order = await self.town.reading.series.order(self.shelf, manga.series_public_id)
+        return next(one.id for one in order if one.number == number)
+
+    async def look_again(self, title: str) -> None:
+        """What a poll would find: new chapters of this series."""
+        await self.manga(title)
+        self.town.bell.ring("events")
+
+
+async def hang(town: Town, user: User) -> Gallery:
+    """`The Harbour` in chapters 1, 2, 3 and 6 of four pages each, and `The Tower` in one chapter of tall strips."""
+    name = secrets.token_hex(4)
+    folder = town.folder / name
+    folder.mkdir()
+    wanted = Wanted(
+        name=f"Gallery {name}", slug=name, base_url="local:", connector="tsuzuki.local", config={"folder": str(folder)}
+    )
+    site = await town.crawling.sources.register(SYSTEM, wanted)
+    shelf = (await town.accounts.oneself.shelf_of(user)).id
+    gallery = Gallery(town, folder, site.id, shelf, site.name)
+    for number in (1, 2, 3, 6):
+        gallery.draw("The Harbour", f"Chapter {number}")
+    gallery.draw("The Tower", "Chapter 1", size=STRIP)
+    return gallery

@@ -1,0 +1,203 @@
+"""Discover: by an address, from a source's lists, with its filters, and while a source is away."""
+
+import re
+from collections.abc import AsyncIterator
+from html import unescape
+
+import msgspec
+import pytest
+from starlette.datastructures import QueryParams
+
+from tests.api.people import Town
+from tests.catalogue.builders import a_browsing_town, a_site
+from tests.catalogue.sample import Plan, Sample, a_sample
+from tests.net.builders import answer
+from tests.polling.builders import a_feed as a_feed_text
+from tests.polling.builders import a_publisher
+from tests.web.guests import Guest, a_guest, error_of
+from tsuzuki.connectors.filters import (
+    CheckBox,
+    Filter,
+    FilterValue,
+    Group,
+    Header,
+    Select,
+    Sort,
+    SortState,
+    Text,
+    TriState,
+)
+from tsuzuki.connectors.mangadex.connector import MangaDex, MangaDexConfig
+from tsuzuki.web.discover.filters import fields_of, values_of
+
+
+class Fair(msgspec.Struct, frozen=True):
+    """A site, a source for it, and somebody who looks around."""
+
+    town: Town
+    sample: Sample
+    site: int
+    guest: Guest
+
+    @property
+    def path(self) -> str:
+        return f"/discover/sources/{self.site}"
+
+    def address(self, index: int) -> str:
+        return f"{self.sample.url}/era1/s/{index}"
+
+
+@pytest.fixture
+async def fair(tmp_path, database_url) -> AsyncIterator[Fair]:
+    async with (
+        a_sample(Plan(series=40, chapters=200)) as sample,
+        a_browsing_town(tmp_path, database_url, sample) as town,
+    ):
+        yield Fair(town, sample, await a_site(town, sample), await a_guest(town, await town.add()))
+
+
+def titles(text: str) -> list[str]:
+    return re.findall(r'class="series-title">([^<]+)<', text)
+
+
+# -- by an address
+
+
+async def test_the_address_of_a_series_leads_to_its_preview_and_from_there_into_the_library(fair):
+    found = await fair.guest.send("/discover/find", {"url": fair.address(7)})
+    assert found.status == 303
+    preview = await fair.guest.see(found.headers["location"])
+    assert "The Tale of 007" in preview.text
+    assert "About 7." in preview.text
+    action = re.search(r'action="(/series/[^"]+/follow)"', preview.text)
+    assert action is not None
+    followed = await fair.guest.send(action[1])
+    assert "You follow it now." in (await fair.guest.see(followed.headers["location"])).text
+    assert titles((await fair.guest.see("/library")).text) == ["The Tale of 007"]
+    again = await fair.guest.send("/discover/find", {"url": fair.address(7)})
+    assert again.headers["location"] == found.headers["location"]
+    assert "In your library" in (await fair.guest.see(found.headers["location"])).text
+
+
+async def test_a_series_found_by_its_address_is_the_one_that_a_list_has(fair):
+    by_address = (await fair.guest.send("/discover/find", {"url": fair.address(3)})).headers["location"]
+    listed = await fair.guest.see(fair.path)
+    assert re.findall(r'href="(/discover/series/\d+)"', listed.text)[3] == by_address
+
+
+async def test_what_is_no_series_is_looked_at_as_a_feed(fair):
+    async with a_publisher() as publisher:
+        publisher.response = answer(200, a_feed_text("one", title="A Feed"), content_type="text/xml")
+        passed_on = await fair.guest.send("/discover/find", {"url": publisher.url})
+        assert (passed_on.status, passed_on.headers["location"]) == (307, "/feeds/find")
+        assert "A Feed" in (await fair.guest.send("/feeds/find", {"url": publisher.url})).text
+    missing = await fair.guest.send("/discover/find", {"url": f"{fair.sample.url}/era1/s/4000"})
+    assert missing.status == 307
+
+
+async def test_bad_addresses_are_answered_beside_their_field(fair):
+    empty = await fair.guest.send("/discover/find", {"url": " "})
+    assert (empty.status, error_of(empty, "url")) == (400, "Type an address.")
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        (
+            "https://mangadex.org/title/a1c7c817-4e59-43b7-9365-09675a149a6f/name",
+            "a1c7c817-4e59-43b7-9365-09675a149a6f",
+        ),
+        ("https://mangadex.org/chapter/a1c7c817-4e59-43b7-9365-09675a149a6f", None),
+        ("https://example.org/title/a1c7c817-4e59-43b7-9365-09675a149a6f", None),
+        ("https://mangadex.org/title/latest", None),
+        ("nonsense", None),
+    ],
+)
+def test_mangadex_knows_its_own_titles_by_their_address(url, key):
+    connector = MangaDex()
+    found = connector.series_at(MangaDexConfig(), url)
+    assert (found and found.key) == key
+
+
+# -- from a source's lists
+
+
+async def test_sources_are_listed_with_how_they_fare(fair):
+    page = await fair.guest.see("/discover")
+    assert f'href="{fair.path}"' in page.text
+    assert "in order" in page.text
+    assert 'href="/feeds/import"' in page.text
+    assert "No source is called that." in (await fair.guest.see("/discover?q=zzz")).text
+
+
+async def test_a_source_is_browsed_page_by_page(fair):
+    first = await fair.guest.see(fair.path)
+    assert titles(first.text)[0] == "The Tale of 000"
+    assert len(titles(first.text)) == 30
+    onward = re.search(r'href="([^"]+)" rel="next"', first.text)
+    assert onward is not None
+    second = await fair.guest.see(unescape(onward[1]))
+    assert titles(second.text)[0] == "The Tale of 030"
+    assert 'rel="next"' not in second.text
+    assert titles((await fair.guest.see(f"{fair.path}?list=latest")).text)[0] == "The Tale of 039"
+
+
+async def test_a_search_takes_a_text_and_the_filters_of_the_source(fair):
+    form = await fair.guest.see(f"{fair.path}?list=search")
+    assert "Search this source." in form.text
+    assert '<option value="2">Ended</option>' in form.text
+    found = await fair.guest.see(f"{fair.path}?list=search&q=00&f0=2&is_sent=on")
+    assert titles(found.text) == ["The Tale of 000", "The Tale of 003", "The Tale of 006", "The Tale of 009"]
+    assert '<option value="2" selected>Ended</option>' in found.text
+    nothing = await fair.guest.see(f"{fair.path}?list=search&q=zzz")
+    assert "The source has nothing like that." in nothing.text
+
+
+async def test_r64_a_source_that_is_away_shows_what_it_said_before_and_says_so(fair):
+    await fair.guest.see(fair.path)
+    fair.sample.is_down = True
+    fair.town.time.pass_(3_600_000)
+    stale = await fair.guest.see(fair.path)
+    assert len(titles(stale.text)) == 30
+    assert "The source could not be asked; this is what it said before" in stale.text
+    never = await fair.guest.see(f"{fair.path}?list=latest")
+    assert (never.status, "The source did not answer." in never.text) == (200, True)
+
+
+# -- filters as fields
+
+FILTERS: tuple[Filter, ...] = (
+    Header("Words"),
+    Text("Author"),
+    Select("Status", ("Any", "Ongoing")),
+    Sort("Order", ("Title", "Year"), SortState(1)),
+    CheckBox("Whole", state=True),
+    Group("Genres", (TriState("Drama"), CheckBox("Short"))),
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "values"),
+    [
+        ("", []),
+        ("f1=Ann&f2=1", [FilterValue("Author", "Ann"), FilterValue("Status", 1)]),
+        ("f1=&f2=0&f3=1&f4=on&f5.0=0&is_sent=on", []),
+        ("f2=9&f3=7&f5.0=5&f9=1&f2.0=1", []),
+        ("f3=1&f3.asc=on", [FilterValue("Order", SortState(1, ascending=True))]),
+        ("is_sent=on", [FilterValue("Whole", state=False)]),
+        (
+            "f5.0=2&f5.1=on&f4=on&is_sent=on",
+            [FilterValue("Drama", 2, "Genres"), FilterValue("Short", state=True, group="Genres")],
+        ),
+    ],
+)
+def test_only_what_differs_from_the_source_is_asked_and_nonsense_is_left_out(query, values):
+    assert list(values_of(FILTERS, QueryParams(query))) == values
+
+
+def test_the_form_shows_what_was_chosen():
+    shown = fields_of(FILTERS, QueryParams("f1=Ann&f3=0&f3.asc=on&f5.0=2&is_sent=on"))
+    assert [field.kind for field in shown] == ["header", "text", "select", "sort", "checkbox", "group"]
+    assert [field.value for field in shown] == ["", "Ann", "0", "0", "", ""]
+    assert shown[3].is_ascending
+    assert [(inner.name, inner.value) for inner in shown[5].fields] == [("f5.0", "2"), ("f5.1", "")]

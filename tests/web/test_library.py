@@ -1,0 +1,250 @@
+"""The library, the pages of series and the history, as a browser without scripts sees them."""
+
+import re
+from collections.abc import AsyncIterator
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+import pytest
+
+from tests.api.people import Town, a_town
+from tests.app import Answer
+from tests.web.gallery import Gallery, hang
+from tests.web.guests import Guest, a_guest
+from tsuzuki.model.ids import read_id, show_id
+from tsuzuki.model.pages import FROM_THE_TOP
+from tsuzuki.shelves.library.follows.nouns import Preferences
+from tsuzuki.shelves.library.progress.nouns import Reading
+
+
+class Home(msgspec.Struct, frozen=True):
+    """Somebody, and what they can read."""
+
+    town: Town
+    guest: Guest
+    gallery: Gallery
+
+    async def read(self, series: str, number: str, page: int) -> None:
+        """They opened a chapter at this page."""
+        chapter = await self.gallery.chapter("The Harbour", number)
+        public_id = read_id(series)
+        assert public_id is not None
+        await self.town.reading.progress.tell(self.gallery.shelf, public_id, chapter, Reading(page=page, page_count=4))
+
+
+@pytest.fixture
+async def home(tmp_path) -> AsyncIterator[Home]:
+    async with a_town(tmp_path) as town:
+        user = await town.add()
+        yield Home(town, await a_guest(town, user), await hang(town, user))
+
+
+def query_of(answer: Answer) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(answer.headers["location"]).query)
+
+
+def read_state(page: Answer) -> list[bool]:
+    """Whether each chapter is read, the newest first."""
+    return ["is-read" in classes for classes in re.findall(r'<li class="(chapter[^"]*)"', page.text)]
+
+
+# -- the library
+
+
+async def test_an_empty_library_leads_to_discover(home):
+    page = await home.guest.see("/library")
+    assert "No series yet." in page.text
+    assert '<a class="button" href="/discover">' in page.text
+
+
+async def test_the_library_shows_covers_with_what_is_unread_and_where_to_read_on(home):
+    series = await home.gallery.follow("The Harbour")
+    await home.gallery.follow("The Tower")
+    await home.read(series, "1", 2)
+    page = await home.guest.see("/library")
+    assert re.findall(r'class="series-title">([^<]+)<', page.text) == ["The Harbour", "The Tower"]
+    assert re.findall(r'class="badge" title="([^"]+)"', page.text) == ["4 unread", "1 unread"]
+    assert "has gaps" in page.text
+    begun = page.text.partition("Read on")[2].partition("2 series")[0]
+    assert "Chapter 1" in begun
+    assert "page 3" in begun
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("?sort=unread", ["The Harbour", "The Tower"]),
+        ("?sort=nonsense&page=x", ["The Harbour", "The Tower"]),
+        ("?gaps=on", ["The Harbour"]),
+        ("?unread=on", ["The Harbour"]),
+        ("?status=done", ["The Tower"]),
+        ("?status=dropped", []),
+        ("?group=nonsense", ["The Harbour", "The Tower"]),
+        ("?page=9", []),
+    ],
+)
+async def test_the_library_is_sorted_and_narrowed(home, query, shown):
+    await home.gallery.follow("The Harbour")
+    tower = await home.gallery.follow("The Tower")
+    await home.guest.send(f"/series/{tower}/settings", {"status": "done"})
+    await home.guest.send(f"/series/{tower}/mark", {"all": "read"})
+    page = await home.guest.see(f"/library{query}")
+    assert re.findall(r'class="series-title">([^<]+)<', page.text) == shown
+
+
+async def test_covers_or_a_list_is_a_choice_that_stays(home):
+    await home.gallery.follow("The Harbour")
+    assert 'class="covers"' in (await home.guest.see("/library")).text
+    answer = await home.guest.send("/library/look", {"look": "list", "view": "sort=added&gaps=on"})
+    assert (answer.status, answer.headers["location"]) == (303, "/library?sort=added&gaps=on")
+    page = await home.guest.see("/library")
+    assert 'class="covers"' not in page.text
+    assert "4 unread" in page.text
+
+
+# -- a series
+
+
+async def test_a_series_shows_its_chapters_newest_first_and_its_gaps_as_gaps(home):
+    series = await home.gallery.follow("The Harbour")
+    page = await home.guest.see(f"/series/{series}")
+    listed = re.findall(r'class="chapter-link" href="[^"]+">([^<]+)<|<li class="gap">([^<]+)<', page.text)
+    shown = [chapter or gap for chapter, gap in listed]
+    assert shown == ["Chapter 6", "Chapters 4 to 5 are missing", "Chapter 3", "Chapter 2", "Chapter 1"]
+    assert "2 chapters are missing: 4–5" in page.text
+    assert "Gallery" in page.text
+
+
+async def test_chapters_are_marked_up_to_one_and_all_and_each_can_be_taken_back(home):
+    series = await home.gallery.follow("The Harbour")
+    second = await home.gallery.chapter("The Harbour", "2")
+    marked = await home.guest.send(f"/series/{series}/mark", {"up_to": str(second)})
+    page = await home.guest.see(marked.headers["location"])
+    assert "2 chapters are marked read." in page.text
+    assert read_state(page) == [False, False, True, True]
+    undone = await home.guest.send("/inbox/undo", {"undo": query_of(marked)["undo"][0], "back": f"/series/{series}"})
+    assert urlsplit(undone.headers["location"]).path == f"/series/{series}"
+    assert read_state(await home.guest.see(f"/series/{series}")) == [False] * 4
+    marked = await home.guest.send(f"/series/{series}/mark", {"all": "read"}, accept="application/json")
+    assert marked.json()["data"]["changed"] == 4
+    assert read_state(await home.guest.see(f"/series/{series}")) == [True] * 4
+    await home.guest.send(f"/series/{series}/mark", {"unread": str(second)})
+    assert read_state(await home.guest.see(f"/series/{series}")) == [True, True, False, True]
+    assert (await home.guest.send(f"/series/{series}/mark", {})).status == 400
+
+
+async def test_leaving_a_series_says_what_goes_and_following_again_brings_it_back(home):
+    series = await home.gallery.follow("The Harbour")
+    home.gallery.draw("The Harbour", "Chapter 7")
+    await home.gallery.look_again("The Harbour")
+    asked = await home.guest.see(f"/series/{series}/unfollow")
+    assert "1 unread entry leaves your inbox." in asked.text
+    left = await home.guest.send(f"/series/{series}/unfollow")
+    page = await home.guest.see(left.headers["location"])
+    assert "You no longer follow it." in page.text
+    assert f'action="/series/{series}/follow"' in page.text
+    assert "No series yet." in (await home.guest.see("/library")).text
+    back = await home.guest.send(f"/series/{series}/follow")
+    assert "You follow it now. 4 chapters are there to be read" in (await home.guest.see(back.headers["location"])).text
+    again = await home.guest.send(f"/series/{series}/follow")
+    assert "You follow it already." in (await home.guest.see(again.headers["location"])).text
+
+
+async def test_how_a_series_is_followed_is_kept(home):
+    series = await home.gallery.follow("The Harbour")
+    group = await home.town.reading.groups.add(home.gallery.shelf, "Sea")
+    public_id = read_id(series)
+    await home.guest.send(f"/series/{series}/reading", {"mode": "rtl", "fit": "width"}, accept="application/json")
+    wishes = {"status": "plan", "group": show_id(group.public_id), "source": str(home.gallery.site), "language": "en"}
+    saved = await home.guest.send(f"/series/{series}/settings", wishes)
+    assert "done=series_saved" in saved.headers["location"]
+    follow = (await home.town.reading.series.get(home.gallery.shelf, public_id)).follow
+    assert (follow.status, follow.group_id, follow.notify) == ("plan", group.id, False)
+    assert follow.preferences == Preferences((home.gallery.site,), (), ("en",), "rtl", "width")
+    wrong = await home.guest.send(f"/series/{series}/settings", {"status": "sleeping"})
+    assert (wrong.status, "There is no such status." in wrong.text) == (400, True)
+
+
+async def test_a_chapter_is_kept_seen_coming_and_let_go(home):
+    series = await home.gallery.follow("The Harbour")
+    page = await home.guest.see(f"/series/{series}")
+    release = re.search(r'name="keep" value="(\d+)"', page.text)
+    assert release is not None
+    kept = await home.guest.send(f"/series/{series}/keep", {"keep": release[1]})
+    assert f'data-coming="{release[1]}"' in (await home.guest.see(kept.headers["location"])).text
+    dropped = await home.guest.send(f"/series/{series}/keep", {"drop": release[1]})
+    assert "data-coming" not in (await home.guest.see(dropped.headers["location"])).text
+    assert (await home.guest.send(f"/series/{series}/keep", {"keep": "9" * 17})).status == 404
+
+
+async def test_its_sources_are_asked_when_a_reader_wants_to_know(home):
+    series = await home.gallery.follow("The Harbour")
+    home.gallery.draw("The Harbour", "Chapter 7")
+    asked = await home.guest.send(f"/series/{series}/refresh")
+    page = await home.guest.see(asked.headers["location"])
+    assert "Its sources were asked." in page.text
+    assert "Chapter 7" in page.text
+    home.gallery.folder.rename(home.gallery.folder.with_name("gone"))
+    asked = await home.guest.send(f"/series/{series}/refresh")
+    page = await home.guest.see(asked.headers["location"])
+    assert "None of its sources could be asked now." in page.text
+    assert "Chapter 7" in page.text
+
+
+# -- reading without scripts
+
+
+async def test_a_chapter_can_be_read_and_marked_without_scripts(home):
+    series = await home.gallery.follow("The Harbour")
+    chapters = {number: await home.gallery.chapter("The Harbour", number) for number in ("1", "2", "3")}
+    page = await home.guest.see(f"/series/{series}/chapters/{chapters['2']}")
+    images = re.findall(
+        r'<img src="(/api/v1/chapters/\d+/pages/\d+/image)" alt="Page (\d) of 4" loading="(\w+)"', page.text
+    )
+    assert [(number, loading) for _, number, loading in images] == [
+        ("1", "eager"),
+        ("2", "eager"),
+        ("3", "lazy"),
+        ("4", "lazy"),
+    ]
+    assert (await home.guest.see(images[3][0])).headers["content-type"] == "image/png"
+    assert f'href="/series/{series}/chapters/{chapters["3"]}" data-onward' in page.text
+    assert f'href="/series/{series}/chapters/{chapters["1"]}"' in page.text
+    await home.guest.send(f"/series/{series}/mark", {"read": str(chapters["2"])})
+    assert "Mark unread" in (await home.guest.see(f"/series/{series}/chapters/{chapters['2']}")).text
+
+
+async def test_where_one_was_is_offered_and_the_pages_that_a_source_lost_are_missed_in_words(home):
+    series = await home.gallery.follow("The Harbour")
+    await home.read(series, "1", 2)
+    first = await home.gallery.chapter("The Harbour", "1")
+    page = await home.guest.see(f"/series/{series}/chapters/{first}")
+    assert '<a class="button quiet small" href="#p2">Go on at page 3</a>' in page.text
+    assert (await home.guest.see(f"/series/{series}/chapters/{first}?release=999999")).status == 404
+    third = await home.gallery.chapter("The Harbour", "3")
+    home.gallery.folder.rename(home.gallery.folder.with_name("gone"))
+    page = await home.guest.see(f"/series/{series}/chapters/{third}")
+    assert "There is nothing to show." in page.text
+
+
+# -- the history
+
+
+async def test_the_history_has_what_was_opened_and_forgets_it_without_forgetting_how_far(home):
+    series = await home.gallery.follow("The Harbour")
+    for number, at in (("1", 3), ("2", 1)):
+        await home.read(series, number, at)
+    page = await home.guest.see("/history")
+    assert re.findall(r'chapters/\d+">([^<]+)<', page.text) == ["Chapter 2", "Chapter 1"]
+    assert "read to the end" in page.text
+    assert "page 2" in page.text
+    assert "What you opened last" in (await home.guest.see(f"/series/{series}")).text
+    second = await home.gallery.chapter("The Harbour", "2")
+    await home.guest.send("/history/forget", {"chapter": str(second)})
+    assert "Chapter 2" not in (await home.guest.see("/history")).text
+    assert (await home.guest.send("/history/forget", {"chapter": "x"})).status == 404
+    assert "1 chapter is forgotten here." in (await home.guest.see("/history/clear")).text
+    await home.guest.send("/history/clear")
+    assert "Nothing opened yet." in (await home.guest.see("/history")).text
+    assert (await home.town.reading.progress.history(home.gallery.shelf, after=FROM_THE_TOP, most=9)).total == 0
+    assert read_state(await home.guest.see(f"/series/{series}")) == [False, False, False, True]

@@ -1,0 +1,256 @@
+"""Reading in a real browser: every mode by keys alone, kept on reload and elsewhere; images that do not come."""
+
+import secrets
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from tests.api.people import Town, a_town
+from tests.web.browsing import PHONE, browsing
+from tests.web.gallery import PAGES, Gallery, hang
+from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.model.ids import read_id
+from tsuzuki.shelves.library.follows.nouns import Mode
+from tsuzuki.shelves.library.progress.nouns import Progress
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+HARBOUR, TOWER = "The Harbour", "The Tower"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def town(tmp_path_factory) -> AsyncIterator[Town]:
+    """One for all tests of this module; each has a reader and a source of its own."""
+    async with a_town(tmp_path_factory.mktemp("reader")) as town:
+        yield town
+
+
+async def a_shelf(town: Town) -> tuple[User, Gallery]:
+    tenant = await town.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
+    user = await town.add(tenant_id=tenant.public_id)
+    return user, await hang(town, user)
+
+
+async def progress_of(gallery: Gallery, series: str, number: str) -> Progress:
+    public_id = read_id(series)
+    assert public_id is not None
+    chapter = await gallery.chapter(HARBOUR, number)
+    return await gallery.town.reading.progress.get(gallery.shelf, public_id, chapter)
+
+
+async def open_chapter(page: Page, gallery: Gallery, series: str, number: str, title: str = HARBOUR) -> None:
+    chapter = await gallery.chapter(title, number)
+    await page.goto(f"{gallery.town.client.base}/series/{series}/chapters/{chapter}")
+    await page.wait_for_selector("[data-reader][data-at]")
+
+
+def at(page: Page, number: int):
+    return page.locator(f'[data-reader][data-at="{number}"]')
+
+
+def heading(page: Page, name: str):
+    return page.get_by_role("heading", name=name, level=1)
+
+
+async def told(page: Page, key: str) -> None:
+    """Press, and wait until the server knows the page."""
+    async with page.expect_response(lambda response: response.url.endswith("/progress") and response.ok):
+        await page.keyboard.press(key)
+
+
+# -- from finding to reading
+
+
+async def test_a_comic_is_followed_from_discover_and_its_news_are_read_by_keys_alone(browser: Browser, town):
+    user, gallery = await a_shelf(town)
+    async with browsing(browser, town, user) as page:
+        await page.goto(f"{town.client.base}/discover")
+        await page.get_by_role("link", name=gallery.name, exact=True).click()
+        await page.get_by_role("link", name=HARBOUR).click()
+        await expect(page.get_by_role("heading", name="4 chapters")).to_be_visible()
+        await page.get_by_role("button", name="Follow").click()
+        await expect(page.get_by_text("You follow it now.")).to_be_visible()
+        await page.goto(f"{town.client.base}/")
+        await page.wait_for_selector("#live[data-heard]", state="attached")
+        gallery.draw(HARBOUR, "Chapter 7")
+        await gallery.look_again(HARBOUR)
+        await expect(page.get_by_role("link", name="Chapter 7", exact=True)).to_be_visible()
+        await page.keyboard.press("j")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector("[data-reader][data-at='0']")
+        for number in range(1, PAGES):
+            await page.keyboard.press("ArrowRight")
+            await expect(at(page, number)).to_be_attached()
+        await told(page, "ArrowRight")
+        await expect(page.get_by_role("heading", name="End of Chapter 7")).to_be_visible()
+        await expect(page.get_by_text("You have read it.")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("heading", name=HARBOUR)).to_be_visible()
+        await expect(page.locator("#side [data-count=unread]")).to_have_text("")
+
+
+NEXT = {"ltr": "ArrowRight", "rtl": "ArrowLeft", "double": "ArrowRight", "vertical": "ArrowRight", "webtoon": "Space"}
+SEEN: dict[Mode, list[int]] = {
+    "ltr": [0, 1, 2, 3, 4],
+    "rtl": [0, 1, 2, 3, 4],
+    "double": [0, 1, 3, 4],
+    "vertical": [0, 1, 2, 3, 4],
+}
+
+
+@pytest.mark.parametrize("mode", ["ltr", "rtl", "double", "vertical", "webtoon"])
+async def test_a_chapter_is_read_to_its_end_and_into_the_next_by_keys_in_every_mode(browser: Browser, town, mode):
+    user, gallery = await a_shelf(town)
+    async with browsing(browser, town, user) as page:
+        series = await gallery.follow(HARBOUR)
+        await open_chapter(page, gallery, series, "1")
+        await page.get_by_label("How it is shown").click()
+        async with page.expect_response(lambda response: response.url.endswith("/reading")):
+            await page.get_by_label("Pages", exact=True).select_option(mode)
+        await page.reload()
+        await page.wait_for_selector(f"[data-reader][data-at='0'].mode-{mode}")
+        if mode == "webtoon":
+            await _space_to_the_end(page)
+        else:
+            for number in SEEN[mode][1:]:
+                await page.keyboard.press(NEXT[mode])
+                await expect(at(page, number)).to_be_attached()
+        await expect(page.get_by_role("heading", name="End of Chapter 1")).to_be_in_viewport()
+        await expect(page.get_by_text("You have read it.")).to_be_visible()
+        assert (await progress_of(gallery, series, "1")).is_read
+        await page.keyboard.press("n")
+        await expect(heading(page, "Chapter 2")).to_be_visible()
+        await page.keyboard.press("p")
+        await expect(heading(page, "Chapter 1")).to_be_visible()
+
+
+async def _space_to_the_end(page: Page) -> None:
+    """Space goes on by a part of the window at a time."""
+    for _ in range(30):
+        if await at(page, PAGES).count():
+            return
+        await page.keyboard.press("Space")
+        await page.wait_for_timeout(60)
+
+
+# -- how far one came
+
+
+async def test_the_page_is_kept_on_reload_and_in_another_browser_which_offers_the_furthest(browser: Browser, town):
+    user, gallery = await a_shelf(town)
+    async with (
+        browsing(browser, town, user) as one,
+        browsing(browser, town, user, viewport=PHONE) as other,
+    ):
+        series = await gallery.follow(HARBOUR)
+        await open_chapter(one, gallery, series, "2")
+        await one.keyboard.press("ArrowRight")
+        await told(one, "ArrowRight")
+        await one.reload()
+        await expect(at(one, 2)).to_be_attached()
+        await told(one, "Home")
+        await open_chapter(other, gallery, series, "2")
+        await expect(at(other, 0)).to_be_attached()
+        await expect(other.get_by_text("You were on page 3 already.")).to_be_visible()
+        await other.get_by_role("button", name="Go there").click()
+        await expect(at(other, 2)).to_be_attached()
+        await expect(other.get_by_role("combobox", name="Page", exact=True)).to_have_value("2")
+
+
+async def test_taps_turn_pages_on_a_phone_and_the_middle_hides_what_stands_around(browser: Browser, town):
+    options = {"viewport": PHONE, "has_touch": True}
+    user, gallery = await a_shelf(town)
+    async with browsing(browser, town, user, **options) as page:
+        series = await gallery.follow(HARBOUR)
+        await open_chapter(page, gallery, series, "1")
+        await page.touchscreen.tap(PHONE["width"] - 20, 300)
+        await expect(at(page, 1)).to_be_attached()
+        await page.touchscreen.tap(20, 300)
+        await expect(at(page, 0)).to_be_attached()
+        await page.touchscreen.tap(PHONE["width"] / 2, 300)
+        await expect(page.locator(".reader-bar")).to_be_hidden()
+        await page.touchscreen.tap(PHONE["width"] / 2, 300)
+        await expect(page.locator(".reader-bar")).to_be_visible()
+
+
+async def test_tall_strips_are_taken_for_a_webtoon_until_somebody_says_otherwise(browser: Browser, town):
+    user, gallery = await a_shelf(town)
+    async with browsing(browser, town, user) as page:
+        series = await gallery.follow(TOWER)
+        await open_chapter(page, gallery, series, "1", TOWER)
+        await page.wait_for_selector("[data-reader].mode-webtoon")
+        await page.get_by_label("How it is shown").click()
+        async with page.expect_response(lambda response: response.url.endswith("/reading")):
+            await page.get_by_label("Pages", exact=True).select_option("rtl")
+        await page.reload()
+        await page.wait_for_selector("[data-reader].mode-rtl .sheet.came")
+
+
+async def test_what_is_not_followed_remembers_its_mode_in_this_browser(browser: Browser, town):
+    user, gallery = await a_shelf(town)
+    async with browsing(browser, town, user) as page:
+        await page.goto(f"{town.client.base}/discover/series/{(await gallery.manga(HARBOUR)).id}")
+        await page.get_by_role("link", name="Chapter 1").click()
+        await page.get_by_label("How it is shown").click()
+        await page.get_by_label("Pages", exact=True).select_option("vertical")
+        await page.reload()
+        await page.wait_for_selector("[data-reader].mode-vertical")
+
+
+# -- when something is missing
+
+
+async def test_an_image_that_does_not_come_says_so_and_can_be_tried_again(browser: Browser, town):
+    user, gallery = await a_shelf(town)
+    async with browsing(browser, town, user) as page:
+        series = await gallery.follow(HARBOUR)
+        await page.route("**/pages/0/image", lambda route: route.abort())
+        await open_chapter(page, gallery, series, "1")
+        await expect(page.get_by_text("Page 1 of 4: This page could not be shown.")).to_be_visible()
+        await page.unroute("**/pages/0/image")
+        await page.get_by_role("button", name="Try this page again").click()
+        await expect(page.get_by_role("img", name="Page 1 of 4")).to_be_visible()
+        await expect(page.get_by_text("could not be shown")).to_have_count(0)
+
+
+async def test_without_scripts_a_chapter_is_read_from_top_to_bottom_and_marked(browser: Browser, town):
+    options = {"java_script_enabled": False, "viewport": PHONE}
+    user, gallery = await a_shelf(town)
+    async with browsing(browser, town, user, **options) as page:
+        series = await gallery.follow(HARBOUR)
+        chapter = await gallery.chapter(HARBOUR, "1")
+        await page.goto(f"{town.client.base}/series/{series}/chapters/{chapter}")
+        await expect(page.get_by_role("img", name="Page 1 of 4")).to_be_visible()
+        await page.get_by_role("img", name="Page 4 of 4").scroll_into_view_if_needed()
+        await page.get_by_role("button", name="Mark read").click()
+        await expect(page.get_by_text("1 chapter is marked read.")).to_be_visible()
+        await page.get_by_role("button", name="Undo").click()
+        await page.goto(f"{town.client.base}/series/{series}/chapters/{chapter}")
+        await page.get_by_role("link", name="Next: Chapter 2").click()
+        await expect(heading(page, "Chapter 2")).to_be_visible()
+
+
+# -- the pages around it
+
+
+async def test_the_library_and_a_series_stay_true_while_they_are_open(browser: Browser, town):
+    user, gallery = await a_shelf(town)
+    async with (
+        browsing(browser, town, user) as library,
+        browsing(browser, town, user) as page,
+    ):
+        series = await gallery.follow(HARBOUR)
+        for each, path in ((library, "/library"), (page, f"/series/{series}")):
+            await each.goto(town.client.base + path)
+            await each.wait_for_selector("#live[data-heard]", state="attached")
+        gallery.draw(HARBOUR, "Chapter 7")
+        await gallery.look_again(HARBOUR)
+        await expect(library.locator(".badge")).to_have_text("55 unread")
+        await expect(page.get_by_role("link", name="Chapter 7", exact=True)).to_be_visible()
+        await page.get_by_role("button", name="Mark all read").click()
+        await expect(page.locator(".chapter.is-read")).to_have_count(5)
+        await expect(library.locator(".badge")).to_have_count(0)
+        await page.get_by_role("button", name="Undo").click()
+        await expect(page.locator(".chapter.is-read")).to_have_count(0)
