@@ -34,4 +34,10 @@ export function startLive() {
       for (const listener of all) listener(data);
     });
   }
+  // htmx looks at the page in a timeout of its own, which may come before its extension has been loaded: an attribute in the page
+  // would then be overlooked. This timeout comes after that one, and a module runs after both scripts.
+  setTimeout(() => {
+    live.setAttribute("hx-sse:connect", live.dataset.stream);
+    htmx.process(live);
+  });
 }
