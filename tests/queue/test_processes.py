@@ -109,6 +109,10 @@ async def test_a_task_that_runs_in_another_process_is_stopped_within_a_second_of
     assert (await world.tasks.find(task_id)).status == "cancelled"
 
 
+async def is_busy(world: World) -> bool:
+    return "running" in (await world.statuses()).values()
+
+
 async def has_effects(world: World, keys: list[str]) -> bool:
     return await world.effects() == keys
 
@@ -126,7 +130,10 @@ async def test_every_effect_happens_exactly_once_however_often_workers_are_kille
             await world.enqueue(
                 *range(kill * TASKS_PER_KILL, (kill + 1) * TASKS_PER_KILL), queue=queue, manner="briskly"
             )
-            await asyncio.sleep(random.uniform(0.2, 0.6))
+            await world.until(
+                lambda: is_busy(world), 60
+            )  # a process takes its time to start; killing it then proves nothing
+            await asyncio.sleep(random.uniform(0.0, 0.4))
             victim = kill % len(workers)
             workers[victim].kill()
             workers[victim].wait()

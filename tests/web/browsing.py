@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from playwright.async_api import Browser, Page, ViewportSize
+from playwright.async_api import Browser, Page, ViewportSize, expect
 
 from tests.api.people import Town
 from tsuzuki.accounts.nouns import User
@@ -13,6 +13,9 @@ PHONE: ViewportSize = {"width": 360, "height": 740}
 DESK: ViewportSize = {"width": 1280, "height": 900}
 
 EXPECTED = ("Failed to load resource", "Service Worker registration blocked", "blob:", "data:")
+
+# A page is waited for as long as a selector is (30 s): other tests share the machine, and no time is measured here.
+expect.set_options(timeout=30_000)
 
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
