@@ -7,11 +7,12 @@ import msgspec
 
 from tests.api.people import Town
 from tests.catalogue.images.builders import a_picture
-from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.catalogue.rows import Manga
 from tsuzuki.model.ids import ChapterId, ShelfId, show_id
 from tsuzuki.shelves.library.follows.nouns import Wish
+from tsuzuki.shelves.library.progress.nouns import Reading
 from tsuzuki.sources.sites.rows import Wanted
 
 PAGE = (300, 420)
@@ -64,7 +65,7 @@ class Gallery(msgspec.Struct, frozen=True):
         self.town.bell.ring("events")
 
 
-async def hang(town: Town, user: User) -> Gallery:
+async def hang(town: Town, shelf: ShelfId) -> Gallery:
     """`The Harbour` in chapters 1, 2, 3 and 6 of four pages each, and `The Tower` in one chapter of tall strips."""
     name = secrets.token_hex(4)
     folder = town.folder / name
@@ -73,9 +74,19 @@ async def hang(town: Town, user: User) -> Gallery:
         name=f"Gallery {name}", slug=name, base_url="local:", connector="tsuzuki.local", config={"folder": str(folder)}
     )
     site = await town.crawling.sources.register(SYSTEM, wanted)
-    shelf = (await town.accounts.oneself.shelf_of(user)).id
     gallery = Gallery(town, folder, site.id, shelf, site.name)
     for number in (1, 2, 3, 6):
         gallery.draw("The Harbour", f"Chapter {number}")
     gallery.draw("The Tower", "Chapter 1", size=STRIP)
     return gallery
+
+
+async def exhibit(town: Town, shelf: ShelfId) -> dict[str, str]:
+    """A gallery that was read in: the ids of a source, a series of it that is followed, and a chapter half read."""
+    gallery = await hang(town, shelf)
+    await gallery.follow("The Tower")
+    series = await gallery.follow("The Harbour")
+    manga = await gallery.manga("The Harbour")
+    chapter = await gallery.chapter("The Harbour", "2")
+    await town.reading.progress.tell(shelf, manga.series_public_id, chapter, Reading(page=1, page_count=PAGES))
+    return {"site": str(gallery.site), "manga": str(manga.id), "series": series, "chapter": str(chapter)}

@@ -36,7 +36,8 @@ class Home(msgspec.Struct, frozen=True):
 async def home(tmp_path) -> AsyncIterator[Home]:
     async with a_town(tmp_path) as town:
         user = await town.add()
-        yield Home(town, await a_guest(town, user), await hang(town, user))
+        shelf = (await town.accounts.oneself.shelf_of(user)).id
+        yield Home(town, await a_guest(town, user), await hang(town, shelf))
 
 
 def query_of(answer: Answer) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ from playwright.async_api import Browser, Page
 from tests.api.people import Town, a_town
 from tests.scale import scaled
 from tests.web.browsing import DESK, PHONE, WIDER, browsing
+from tests.web.gallery import exhibit
 from tests.web.stage import Stage, furnish
 from tsuzuki.model.ids import ItemId, show_id
 
@@ -22,7 +23,7 @@ RUN_AXE = """async () => {
     return found.violations.map(one => one.id + ": " + one.nodes.map(node => node.html.slice(0, 150)).join(" | "));
 }"""
 
-# Every page that somebody who is signed in can open. {item}, {feed}, {group} and {bookmark} are ids of the stage.
+# Every page that somebody who is signed in can open. What stands in braces is an id of the stage.
 PAGES = (
     "/",
     "/?kind=chapter",
@@ -39,6 +40,18 @@ PAGES = (
     "/feeds/{feed}/delete",
     "/groups/new",
     "/groups/{group}",
+    "/library",
+    "/library?status=dropped",
+    "/history",
+    "/history/clear",
+    "/series/{series}",
+    "/series/{series}?marked=3&undo=1",
+    "/series/{series}/unfollow",
+    "/series/{series}/chapters/{chapter}",
+    "/discover",
+    "/discover/sources/{site}",
+    "/discover/sources/{site}?list=search",
+    "/discover/series/{manga}",
     "/search",
     "/search?q=ink",
     "/search?q=nothingthatthereis",
@@ -77,6 +90,7 @@ async def ids_of(town: Town, stage: Stage) -> dict[str, str]:
         "feed": show_id(feeds[-1].public_id),
         "group": show_id((await town.reading.groups.list(stage.shelf))[1].public_id),
         "bookmark": show_id(bookmark.public_id),
+        **await exhibit(town, stage.shelf),
     }
 
 

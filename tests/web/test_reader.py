@@ -30,7 +30,7 @@ async def town(tmp_path_factory) -> AsyncIterator[Town]:
 async def a_shelf(town: Town) -> tuple[User, Gallery]:
     tenant = await town.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
     user = await town.add(tenant_id=tenant.public_id)
-    return user, await hang(town, user)
+    return user, await hang(town, (await town.accounts.oneself.shelf_of(user)).id)
 
 
 async def progress_of(gallery: Gallery, series: str, number: str) -> Progress:
