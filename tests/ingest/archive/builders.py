@@ -2,7 +2,7 @@
 
 import itertools
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.archive import format as lines
 from tsuzuki.ingest.archive.container import ArchiveWriter
-from tsuzuki.ingest.archive.format import MANIFEST, PARTS, Line
+from tsuzuki.ingest.archive.format import MANIFEST, PARTS
 from tsuzuki.ingest.archive.journal import Brought
 from tsuzuki.ingest.archive.reading import ShelfImport
 from tsuzuki.ingest.archive.writing import ShelfExport
@@ -134,7 +134,8 @@ async def count(db: Database, what: str) -> int:
 # -- archives
 
 
-Shelf = Mapping[str, Iterable[Line]]
+Shelf = Mapping[str, Any]
+"""The lines of each part."""
 
 
 def an_archive(folder: Path, shelf: Shelf) -> Path:
@@ -184,7 +185,9 @@ def a_series(key: str = "one", source: str = "site", **over: Any) -> lines.Serie
         source=source, key=key, url=f"https://example.org/{key}", update_strategy="ALWAYS_UPDATE", is_harvested=True
     )
     values: dict[str, Any] = {"key": f"{source}/{key}", "title": key.title(), "sources": (mapping,)}
-    return lines.Series(**values | {"follow": lines.Follow(status="reading", created_at=NOON)} | over)
+    return lines.Series(
+        **values | {"follow": lines.Follow(status="reading", preferences=lines.Wishes(), created_at=NOON)} | over
+    )
 
 
 def a_chapter(number: str = "1", series: str = "site/one", **over: Any) -> lines.Chapter:

@@ -13,6 +13,10 @@ from tsuzuki.sources.feeds import follow_feed_tx
 from tsuzuki.sources.store import add_series_source_tx
 
 PASSWORD = "correct-horse"
+CHANNELS: dict[str, dict[str, object]] = {
+    "webhook": {"url": f"https://example.org/{PASSWORD}", "secret": PASSWORD},
+    "ntfy": {"url": "https://ntfy.sh/", "topic": PASSWORD, "token": PASSWORD, "priority": 4},
+}
 
 
 async def a_shelf_full_of_secrets(db, reader):
@@ -39,14 +43,12 @@ async def a_shelf_full_of_secrets(db, reader):
         mapping = await add_series_source_tx(
             tx, series, source, source_key="one", url="https://example.org/1", now=NOON
         )
+        assert mapping is not None
         await upsert_chapters_tx(tx, series, [a_new_chapter(1)], NOON)
         await upsert_releases_tx(tx, series, mapping, [a_new_release(1)], now=NOON)
         follow = FollowRow(0, a_public_id(), series, group, "reading", True, Preferences((source, 5)), NOON)
         await add_follow_tx(tx, reader.shelf_id, follow)
-        for kind, config in {
-            "webhook": {"url": f"https://example.org/{PASSWORD}", "secret": PASSWORD},
-            "ntfy": {"url": "https://ntfy.sh/", "topic": PASSWORD, "token": PASSWORD, "priority": 4},
-        }.items():
+        for kind, config in CHANNELS.items():
             await add_channel_tx(
                 tx,
                 NewChannel(public_id=a_public_id(), shelf_id=reader.shelf_id, kind=kind, name=kind, config=config),

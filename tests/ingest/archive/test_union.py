@@ -28,6 +28,7 @@ from tsuzuki.ingest.archive.format import (
     Person,
     Progress,
     SeriesSource,
+    Wishes,
 )
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.times import MINUTE
@@ -154,7 +155,7 @@ async def test_what_was_never_harvested_there_is_a_first_harvest_here(db, tmp_pa
 
 
 async def test_who_left_a_series_here_or_follows_it_stays_so(db, tmp_path):
-    former = Former(status="reading", created_at=NOON, left_at=NOON)
+    former = Former(status="reading", preferences=Wishes(), created_at=NOON, left_at=NOON)
     left = a_comic(a_chapter("1"), follow=None, former=former)
     reader = await a_reader(db, tmp_path)
     await reader.bring(an_archive(tmp_path, left))
@@ -170,8 +171,8 @@ async def test_who_left_a_series_here_or_follows_it_stays_so(db, tmp_path):
 
 async def test_wishes_name_sources_and_not_numbers(db, tmp_path):
     """Another server numbers its sources otherwise."""
-    follow = Follow(status="reading", created_at=NOON, preferences={"sources": ["site", "unknown"]})
-    shelf = a_comic(follow=msgspec.convert(msgspec.to_builtins(follow), Follow))
+    follow = Follow(status="reading", created_at=NOON, preferences=Wishes(sources=("site", "unknown")))
+    shelf = a_comic(follow=follow)
     reader = await a_reader(db, tmp_path)
     await reader.bring(an_archive(tmp_path, shelf))
     [series] = parts_of(await reader.export())["series.jsonl"]

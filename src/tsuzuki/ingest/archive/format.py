@@ -183,7 +183,7 @@ class Follow(Line, frozen=True, kw_only=True):
     group: str | None = None
     status: Status
     notify: bool = True
-    preferences: Wishes = Wishes()
+    preferences: Wishes
     created_at: Moment
 
 
@@ -193,7 +193,7 @@ class Former(Line, frozen=True, kw_only=True):
     group: str | None = None
     status: Status
     notify: bool = True
-    preferences: Wishes = Wishes()
+    preferences: Wishes
     entries: tuple[str, ...] = ()
     created_at: Moment
     left_at: Moment

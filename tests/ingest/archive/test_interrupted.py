@@ -1,0 +1,96 @@
+"""An import that is cut off says how far it came, and the same command goes on."""
+
+import msgspec
+import pytest
+
+from tests.builders import NOON
+from tests.ingest.archive.builders import (
+    a_chapter,
+    a_feed,
+    a_reader,
+    a_series,
+    a_source,
+    an_archive,
+    an_item,
+    parts_of,
+    told,
+)
+from tsuzuki.db.errors import DatabaseUnavailable
+from tsuzuki.ingest.archive.format import PARTS, Bookmark, Entry, Gone, Group, Person, Progress
+from tsuzuki.model.errors import Unavailable
+
+FEEDS = [a_feed(f"https://example.org/{n}", group="News") for n in range(2)]
+READ = Progress(is_read=True, updated_at=NOON)
+SHELF = {
+    "person.jsonl": [Person(preferences={"theme": "dark"})],
+    "groups.jsonl": [Group(name="All", is_default=True), Group(name="News", position=1)],
+    "feeds.jsonl": FEEDS,
+    "items.jsonl": [an_item(str(n), feed) for feed in FEEDS for n in range(2)],
+    "gone.jsonl": [Gone(feed=FEEDS[0].feed_key, key="old")],
+    "sources.jsonl": [a_source()],
+    "series.jsonl": [a_series(latest_number="2")],
+    "chapters.jsonl": [
+        a_chapter("1", progress=READ, entry=Entry(unread=False, sort_at=NOON, created_at=NOON)),
+        a_chapter("2"),
+    ],
+    "bookmarks.jsonl": [Bookmark(title="A", link="https://example.org/a", created_at=NOON)],
+}
+
+_TRANSACTIONS = 14
+
+
+class Failing:
+    """A database that is lost at one of its transactions, before or after the commit."""
+
+    def __init__(self, db, at, *, is_late):
+        self._db = db
+        self._left = at
+        self._is_late = is_late
+        self.engine = db.engine
+        self.read = db.read
+
+    async def with_tx(self, work):
+        self._left -= 1
+        if self._left < 0 and not self._is_late:
+            raise DatabaseUnavailable("The database is gone.")
+        result = await self._db.with_tx(work)
+        if self._left < 0:
+            raise DatabaseUnavailable("The database is gone.")
+        return result
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_an_import_that_was_cut_off_anywhere_is_run_again(db, tmp_path, is_late):
+    """I3, I9: whatever was written stays, and nothing comes twice."""
+    for at in range(int(is_late), _TRANSACTIONS, 2):
+        reader = await a_reader(db, tmp_path)
+        path = an_archive(tmp_path, _marked(at))
+        with pytest.raises(Unavailable, match="run it again, nothing comes twice"):
+            await msgspec.structs.replace(reader, db=Failing(db, at, is_late=is_late)).bring(path)
+        await reader.bring(path)
+        assert parts_of(await reader.export()) == parts_of(path)
+
+
+async def test_that_is_every_transaction_that_there_is(db, tmp_path):
+    reader = await a_reader(db, tmp_path)
+    await msgspec.structs.replace(reader, db=Failing(db, _TRANSACTIONS, is_late=False)).bring(
+        an_archive(tmp_path, SHELF)
+    )
+    assert parts_of(await reader.export()) == told(SHELF)
+
+
+def _marked(at):
+    """The same shelf under names of its own: this server has seen others."""
+    text = msgspec.json.encode(SHELF).decode().replace("example.org/", f"{at}.example.org/")
+    own = msgspec.json.decode(text.replace('"site', f'"site{at}').replace('"Site"', f'"Site {at}"'))
+    return {name: [msgspec.convert(line, PARTS[name]) for line in part] for name, part in own.items()}
+
+
+async def test_it_says_how_far_it_came(db, tmp_path):
+    reader = await a_reader(db, tmp_path)
+    broken = msgspec.structs.replace(reader, db=Failing(db, 6, is_late=False))
+    with pytest.raises(Unavailable, match=r"It came as far as line \d+ of items.jsonl; run it again"):
+        await broken.bring(an_archive(tmp_path, SHELF))
+    nothing = msgspec.structs.replace(reader, db=Failing(db, 0, is_late=False))
+    with pytest.raises(Unavailable, match="Nothing came yet"):
+        await nothing.bring(an_archive(tmp_path, SHELF))
