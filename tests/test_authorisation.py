@@ -93,6 +93,7 @@ POLICY = {
     "POST /feeds/{feed_id}/refresh": WRITE,
     "GET /feeds/{feed_id}/delete": READ,
     "POST /feeds/{feed_id}/delete": WRITE,
+    "POST /feeds/{feed_id}/restore": WRITE,
     "GET /groups/new": READ,
     "POST /groups/new": WRITE,
     "GET /groups/{group_id}": READ,

@@ -60,5 +60,5 @@ class Above:
         return url
 
 
-def a_ground(db: Database) -> Ground:
-    return Ground(db, lambda: NOON, a_public_id, Above())
+def a_ground(db: Database, now: Millis = NOON) -> Ground:
+    return Ground(db, lambda: now, a_public_id, Above())

@@ -4,12 +4,14 @@ import asyncio
 
 import pytest
 
+from tests.builders import NOON
 from tests.delivery.builders import a_reader, publish
 from tests.scale import scaled
 from tests.shelves.builders import a_ground
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import TsuzukiError
-from tsuzuki.shelves.subscriptions.service import Change, Subscriptions, Wish
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.subscriptions.service import KEPT, Change, Subscriptions, Wish
 
 LINK = "https://example.org/feed"
 
@@ -51,6 +53,7 @@ async def test_whoever_subscribes_while_the_last_one_leaves_has_the_feed(db, sub
 
     await asyncio.gather(*(come_and_go(shelf, scaled(10, 200)) for shelf in shelves))
     assert failures == []
+    await Subscriptions(a_ground(db, Millis(NOON + KEPT + 1))).prune()
     assert (await count(db, q.feeds), await count(db, q.watches)) == (0, 0)
     made = await asyncio.gather(*(subscriptions.add(shelf, Wish(link=LINK)) for shelf in shelves))
     assert len({one.feed_id for one in made}) == 1
@@ -71,10 +74,14 @@ async def test_a_watch_rests_exactly_while_everyone_has_suspended_it(db, subscri
     assert await count(db, q.resting) == 1
 
 
-async def test_the_last_one_to_leave_takes_the_content_along(db, subscriptions):
+async def test_the_last_one_to_leave_takes_the_content_along_once_nobody_can_undo_it(db, subscriptions):
     shelf = await a_reader(db)
     made = await subscriptions.add(shelf, Wish(link=LINK))
     await publish(db, made.feed_id, range(5), first=True)
     assert (await subscriptions.get(shelf, made.public_id)).item_count == 5
     await subscriptions.delete(shelf, made.public_id)
+    assert (await count(db, q.feeds), await count(db, q.resting)) == (1, 1)
+    await subscriptions.prune()
+    assert await count(db, q.feeds) == 1
+    await Subscriptions(a_ground(db, Millis(NOON + KEPT + 1))).prune()
     assert (await count(db, q.feeds), await count(db, q.watches)) == (0, 0)

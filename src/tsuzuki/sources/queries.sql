@@ -58,7 +58,10 @@ order by id;
 select id from watch where feed_id = :feed_id;
 
 -- name: count_followers
-select count(*) from subscription where feed_id = :feed_id;
+-- With those who may still come back to it as it was.
+select
+  (select count(*) from subscription where subscription.feed_id = :feed_id)
+  + (select count(*) from former_subscription where former_subscription.feed_id = :feed_id) as followers;
 
 -- name: relink_feed
 -- Only for a feed that a single shelf follows: what it said of itself stays until it says something else.
@@ -90,8 +93,10 @@ where feed_id = :feed_id and suspended_at is not null
   and exists (select 1 from subscription where subscription.feed_id = :feed_id and subscription.suspended_at is null);
 
 -- name: drop_feed
--- R70: the content goes when nobody follows it any more; whoever subscribes holds the feed first.
-delete from feed where id = :id and not exists (select 1 from subscription where subscription.feed_id = :id);
+-- R70: the content goes when nobody follows it any more, nor may undo having left it; whoever subscribes holds the feed
+-- first.
+delete from feed where id = :id and not exists (select 1 from subscription where subscription.feed_id = :id)
+  and not exists (select 1 from former_subscription where former_subscription.feed_id = :id);
 
 -- name: share_shape
 -- One writer at a time: nobody can merge series meanwhile.

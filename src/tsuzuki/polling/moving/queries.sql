@@ -81,3 +81,19 @@ delete from subscription where feed_id = :feed_id and exists (
 
 -- name: move_subscriptions
 update subscription set feed_id = :target, updated_at = :now where feed_id = :feed_id;
+
+-- name: drop_second_former
+-- A shelf that follows, or left, the other one as well has its way back from there.
+delete from former_subscription
+where feed_id = :feed_id and (
+  exists (
+    select 1 from former_subscription as other
+    where other.feed_id = :target and other.shelf_id = former_subscription.shelf_id
+  ) or exists (
+    select 1 from subscription where subscription.feed_id = :target and subscription.shelf_id = former_subscription.shelf_id
+  )
+);
+
+-- name: move_former
+-- I9: what can be had back can be had back from there; the entries that are remembered go along.
+update former_subscription set feed_id = :target where feed_id = :feed_id;

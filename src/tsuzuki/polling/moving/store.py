@@ -38,3 +38,5 @@ async def move_subscriptions_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Mi
     """Whoever followed the one follows the other, once."""
     await tx.run(q.drop_second_subscriptions, feed_id=feed_id, target=target)
     await tx.run(q.move_subscriptions, feed_id=feed_id, target=target, now=now)
+    await tx.run(q.drop_second_former, feed_id=feed_id, target=target)
+    await tx.run(q.move_former, feed_id=feed_id, target=target)

@@ -94,4 +94,27 @@ class NewRow(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     site_url: str | None = None
     suspended_at: Millis | None = None
+    notify: bool = True
     full_text: bool = False
+    poll_interval: Millis | None = None
+    retention: Millis | None = None
+    created_at: Millis | None = None
+    """Now when None."""
+
+
+class Former(msgspec.Struct, frozen=True):
+    """A subscription that was ended, as it was."""
+
+    feed_id: FeedId
+    public_id: PublicId
+    group_id: GroupId | None
+    """None when its group is gone."""
+    name: str
+    site_url: str | None
+    suspended_at: Millis | None
+    notify: bool
+    full_text: bool
+    poll_interval: Millis | None
+    retention: Millis | None
+    created_at: Millis
+    left_at: Millis

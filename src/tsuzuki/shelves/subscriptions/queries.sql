@@ -52,9 +52,13 @@ where subscription.shelf_id = :shelf_id and feed.link = :link and feed.proxy = :
 -- name: add_subscription
 -- The unique (shelf_id, feed_id) refuses a second one.
 insert into subscription (
-  public_id, shelf_id, feed_id, group_id, name, site_url, suspended_at, full_text, created_at, updated_at
+  public_id, shelf_id, feed_id, group_id, name, site_url, suspended_at, notify, full_text, poll_interval, retention,
+  created_at, updated_at
 )
-values (:public_id, :shelf_id, :feed_id, :group_id, :name, :site_url, :suspended_at, :full_text, :now, :now);
+values (
+  :public_id, :shelf_id, :feed_id, :group_id, :name, :site_url, :suspended_at, :notify, :full_text, :poll_interval,
+  :retention, coalesce(cast(:created_at as bigint), :now), :now
+);
 
 -- name: change_subscription
 update subscription
@@ -115,3 +119,87 @@ where id in (
   where shelf.retention is not null and entry.sort_at < :now - shelf.retention and not entry.unread and not entry.saved
   limit :most
 );
+
+-- name: drop_former
+-- Its entries go along.
+delete from former_subscription where shelf_id = :shelf_id and feed_id = :feed_id;
+
+-- name: keep_former
+insert into former_subscription (
+  shelf_id, feed_id, public_id, group_id, name, site_url, suspended_at, notify, full_text, poll_interval, retention,
+  created_at, left_at
+)
+select shelf_id, feed_id, public_id, group_id, name, site_url, suspended_at, notify, full_text, poll_interval,
+  retention, created_at, cast(:now as bigint)
+from subscription where id = :id;
+
+-- name: keep_former_entries
+-- I9: read and saved as they are, with the bookmark that a saved one has.
+insert into former_entry (
+  shelf_id, feed_id, item_id, unread, saved, sort_at, read_at, created_at, bookmark_id
+)
+select entry.shelf_id, entry.feed_id, entry.item_id, entry.unread, entry.saved, entry.sort_at, entry.read_at,
+  entry.created_at, (
+    select max(bookmark.id) from bookmark
+    where bookmark.shelf_id = entry.shelf_id and bookmark.item_id = entry.item_id
+  )
+from entry where entry.shelf_id = :shelf_id and entry.feed_id = :feed_id;
+
+-- name: take_former
+-- Whoever else wants it, to restore or to forget it, waits for the end of this transaction.
+update former_subscription set left_at = left_at
+where shelf_id = :shelf_id and left_at >= :since
+  and (public_id = :public_id or feed_id = cast(:feed_id as bigint))
+returning feed_id, public_id, group_id, name, site_url, suspended_at, notify, full_text, poll_interval, retention,
+  created_at, left_at;
+
+-- name: find_former_name
+select case
+  when former_subscription.name <> '' then former_subscription.name
+  when feed.title <> '' then feed.title
+  else feed.link
+end as name
+from former_subscription join feed on feed.id = former_subscription.feed_id
+where former_subscription.shelf_id = :shelf_id and former_subscription.public_id = :public_id;
+
+-- name: restore_entries
+-- As they were; one whose bookmark was deleted meanwhile is no longer saved.
+insert into entry (shelf_id, feed_id, item_id, unread, saved, sort_at, read_at, created_at)
+select former_entry.shelf_id, former_entry.feed_id, former_entry.item_id, former_entry.unread,
+  former_entry.saved and (former_entry.bookmark_id is null or exists ({bookmark_left})),
+  former_entry.sort_at, former_entry.read_at, former_entry.created_at
+from former_entry
+where former_entry.shelf_id = :shelf_id and former_entry.feed_id = :feed_id
+order by former_entry.item_id
+on conflict (shelf_id, item_id) where item_id is not null do nothing;
+
+-- fragment: bookmark_left
+select 1 from bookmark
+where bookmark.id = former_entry.bookmark_id and bookmark.shelf_id = former_entry.shelf_id
+  and bookmark.item_id is null
+
+-- name: attach_bookmarks
+update bookmark set item_id = former_entry.item_id
+from former_entry
+where former_entry.shelf_id = :shelf_id and former_entry.feed_id = :feed_id
+  and bookmark.id = former_entry.bookmark_id and bookmark.shelf_id = former_entry.shelf_id
+  and bookmark.item_id is null;
+
+-- name: add_missed
+-- What the feed has brought for others since then: the newest, as for everyone who comes later (R8).
+insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
+select cast(:shelf_id as bigint), feed_id, id, sort_at, cast(:now as bigint)
+from (
+  select id, feed_id, sort_at from item where feed_id = :feed_id and created_at > :since
+  order by sort_at desc, id desc limit :most
+) as missed
+where true
+order by id
+on conflict (shelf_id, item_id) where item_id is not null do nothing;
+
+-- name: forget_former
+delete from former_subscription
+where public_id in (
+  select public_id from former_subscription where left_at < :before order by left_at limit :most
+)
+returning feed_id;

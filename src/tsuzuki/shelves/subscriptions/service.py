@@ -11,12 +11,12 @@ from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, NotFound, TsuzukiError
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
-from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.model.times import DAY, MINUTE, Millis
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
 from tsuzuki.shelves.limits import allow_waking_tx, free_room_tx, hold_room_tx
-from tsuzuki.shelves.subscriptions.nouns import NewRow, Refreshing, Subscription
+from tsuzuki.shelves.subscriptions.nouns import Former, NewRow, Refreshing, Subscription
 from tsuzuki.shelves.subscriptions.store import (
     add_subscription_tx,
     carry_states_tx,
@@ -25,21 +25,32 @@ from tsuzuki.shelves.subscriptions.store import (
     delete_subscription_tx,
     find_subscription_to_tx,
     find_subscription_tx,
+    forget_former_tx,
+    former_name_tx,
+    keep_former_tx,
     let_in_tx,
     list_subscriptions_tx,
     point_subscription_tx,
     prune_chapters_tx,
     prune_entries_tx,
     refreshing_tx,
+    restore_tx,
+    take_former_tx,
 )
 from tsuzuki.sources.feeds import follow_feed_tx, leave_feed_tx, relink_alone_tx, suspension_changed_tx
+from tsuzuki.sources.store import hold_feed_tx
 
 T = TypeVar("T")
 
 Status = Literal["ok", "error", "suspended"]
 
+KEPT = Millis(30 * DAY)
+"""For so long, what was left can be had back."""
+
 _CHUNK = 1_000
 _LOOKUPS = 50
+_FORGOTTEN = 50
+"""Feeds at a time: each may take all of its items along."""
 _LET_IN = 10 * MINUTE
 
 
@@ -169,13 +180,56 @@ class Subscriptions:
             suspended_at=now if wish.is_suspended else None,
             full_text=wish.full_text,
         )
+        former = await take_former_tx(tx, shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
+        if former is not None:
+            return await self._return_tx(tx, _as_before(former, row, keeps_group=wish.group is None), former)
+        await self._put_tx(tx, row)
+        await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now)
+        return await own_subscription_tx(tx, shelf_id, public_id)
+
+    async def restore(self, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
+        """Undo having left a feed: its settings, its group, and what was read and saved of it are as they were.
+
+        NotFound when it is followed again already, or was left too long ago.
+        """
+        made = await self._ground.db.with_tx(lambda tx: self._restore_tx(tx, shelf_id, public_id))
+        self._tell()
+        return made
+
+    async def _restore_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
+        await hold_room_tx(tx, shelf_id, "follows")
+        since = Millis(self._ground.clock() - KEPT)
+        former = await take_former_tx(tx, shelf_id, since=since, public_id=public_id)
+        if former is None:
+            raise NotFound("This cannot be undone any more: it is followed again, or was left too long ago.")
+        await hold_feed_tx(tx, former.feed_id)
+        row = NewRow(
+            public_id=public_id,
+            shelf_id=shelf_id,
+            feed_id=former.feed_id,
+            group_id=await self._group_tx(tx, shelf_id, None),
+            suspended_at=former.suspended_at,
+        )
+        return await self._return_tx(tx, _as_before(former, row, keeps_group=True), former)
+
+    async def former_name(self, shelf_id: ShelfId, public_id: PublicId) -> str | None:
+        """What a feed was called that the shelf left and can have back; None when there is no such."""
+        return await self._ground.db.read(lambda tx: former_name_tx(tx, shelf_id, public_id))
+
+    async def _return_tx(self, tx: Tx, row: NewRow, former: Former) -> Subscription:
+        now = self._ground.clock()
+        await self._put_tx(tx, row)
+        await restore_tx(tx, row.shelf_id, former, now)
+        await self._ground.above.counts_changed_tx(tx, row.shelf_id, now)
+        return await own_subscription_tx(tx, row.shelf_id, row.public_id)
+
+    async def _put_tx(self, tx: Tx, row: NewRow) -> None:
+        now = self._ground.clock()
         try:
             await add_subscription_tx(tx, row, now)
         except UniqueViolation as error:
-            raise _followed(wish.link) from error
-        await suspension_changed_tx(tx, feed_id, by_person=not wish.is_suspended, now=now)
-        await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now)
-        return await own_subscription_tx(tx, shelf_id, public_id)
+            raise Conflict("This shelf follows this feed already.") from error
+        await suspension_changed_tx(tx, row.feed_id, by_person=row.suspended_at is None, now=now)
 
     # -- changing
 
@@ -247,12 +301,16 @@ class Subscriptions:
     # -- going
 
     async def delete(self, shelf_id: ShelfId, public_id: PublicId) -> None:
-        """Follow it no more. Bookmarks stay; the content goes when nobody else follows it."""
+        """Follow it no more. Bookmarks stay. All can be had back for a month; then the content goes, when nobody else
+        follows it.
+        """
 
         async def delete(tx: Tx) -> None:
             now = self._ground.clock()
             await free_room_tx(tx, shelf_id)
             gone = await own_subscription_tx(tx, shelf_id, public_id)
+            await hold_feed_tx(tx, gone.feed_id)  # first: two who leave it would share it, and each wait for the other
+            await keep_former_tx(tx, shelf_id, gone, now)
             await clear_shelf_tx(tx, shelf_id, gone.feed_id)
             await delete_subscription_tx(tx, gone.id)
             await leave_feed_tx(tx, gone.feed_id, now)
@@ -262,13 +320,25 @@ class Subscriptions:
         self._ground.above.committed()
 
     async def prune(self) -> int:
-        """Take off the shelves what is older than readers want to keep it, or plans do; how many entries that were."""
+        """Take off the shelves what is older than readers want to keep it, or plans do; how many entries that were.
+
+        A feed that was left a month ago cannot be had back any more.
+        """
         count, now = 0, self._ground.clock()
+        while await self._ground.db.with_tx(lambda tx: self._forget_former_tx(tx, now)):
+            pass
         while done := await self._ground.db.with_tx(lambda tx: prune_entries_tx(tx, now=now, most=_CHUNK)):
             count += done
         while done := await self._ground.db.with_tx(lambda tx: prune_chapters_tx(tx, now=now, most=_CHUNK)):
             count += done
         return count
+
+    @staticmethod
+    async def _forget_former_tx(tx: Tx, now: Millis) -> int:
+        feeds = await forget_former_tx(tx, before=Millis(now - KEPT), most=_FORGOTTEN)
+        for feed_id in sorted(set(feeds)):
+            await leave_feed_tx(tx, feed_id, now)
+        return len(feeds)
 
     # -- asking
 
@@ -319,6 +389,22 @@ async def own_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) ->
     if found is None:
         raise NotFound("There is no such feed.")
     return found
+
+
+def _as_before(former: Former, row: NewRow, *, keeps_group: bool) -> NewRow:
+    """What the reader says now, else what was before."""
+    return msgspec.structs.replace(
+        row,
+        public_id=former.public_id,
+        group_id=(former.group_id or row.group_id) if keeps_group else row.group_id,
+        name=row.name or former.name,
+        site_url=row.site_url or former.site_url,
+        notify=former.notify,
+        full_text=row.full_text or former.full_text,
+        poll_interval=former.poll_interval,
+        retention=former.retention,
+        created_at=former.created_at,
+    )
 
 
 def _followed(link: str) -> Conflict:

@@ -1,13 +1,18 @@
 """Subscriptions, remembered."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.subscriptions.nouns import FeedName, NewRow, Refreshing, Subscription
+from tsuzuki.shelves.subscriptions.nouns import FeedName, Former, NewRow, Refreshing, Subscription
 
 q = load_queries("tsuzuki.shelves.subscriptions")
+
+MOST_MISSED = 50
+"""R8: as many as anybody gets who comes later."""
 
 
 async def list_subscriptions_tx(tx: Tx, shelf_id: ShelfId, group_id: GroupId | None = None) -> list[Subscription]:
@@ -91,3 +96,39 @@ async def prune_entries_tx(tx: Tx, *, now: Millis, most: int) -> int:
 async def prune_chapters_tx(tx: Tx, *, now: Millis, most: int) -> int:
     """The same for chapters that are older than the plan keeps them; how many."""
     return await tx.run(q.prune_chapters, now=now, most=most)
+
+
+# -- what was left
+
+
+async def keep_former_tx(tx: Tx, shelf_id: ShelfId, gone: Subscription, now: Millis) -> None:
+    """Remember it and its entries, before they go."""
+    await tx.run(q.drop_former, shelf_id=shelf_id, feed_id=gone.feed_id)
+    await tx.run(q.keep_former, id=gone.id, now=now)
+    await tx.run(q.keep_former_entries, shelf_id=shelf_id, feed_id=gone.feed_id)
+
+
+async def take_former_tx(
+    tx: Tx, shelf_id: ShelfId, *, since: Millis, public_id: PublicId | None = None, feed_id: FeedId | None = None
+) -> Former | None:
+    """What the shelf had and left since then, by its id or its feed; None when there is no such."""
+    return await tx.maybe(Former, q.take_former, shelf_id=shelf_id, public_id=public_id, feed_id=feed_id, since=since)
+
+
+async def former_name_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> str | None:
+    """What it was called; None when it cannot be restored."""
+    return await tx.maybe(str, q.find_former_name, shelf_id=shelf_id, public_id=public_id)
+
+
+async def restore_tx(tx: Tx, shelf_id: ShelfId, former: Former, now: Millis) -> None:
+    """Its entries and what came since then; what was remembered is forgotten."""
+    both = {"shelf_id": shelf_id, "feed_id": former.feed_id}
+    await tx.run(q.restore_entries, **both)
+    await tx.run(q.attach_bookmarks, **both)
+    await tx.run(q.add_missed, **both, since=former.left_at, most=MOST_MISSED, now=now)
+    await tx.run(q.drop_former, **both)
+
+
+async def forget_former_tx(tx: Tx, *, before: Millis, most: int) -> Sequence[FeedId]:
+    """Forget those that were left before then; whose feeds they were."""
+    return await tx.many(FeedId, q.forget_former, before=before, most=most)

@@ -6,8 +6,9 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource
+from tsuzuki.model.ids import show_id
 from tsuzuki.shelves.subscriptions.service import Change, Subscriptions
-from tsuzuki.web.feeds.page import PATH, again_path, feed_row
+from tsuzuki.web.feeds.page import PATH, feed_row
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
@@ -45,14 +46,20 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
 
     async def delete(request: Request, caller: Caller) -> Response:
         shelf = await site.accounts.oneself.shelf_of(caller)
-        feed = await feeds.get(shelf.id, id_of(request, "feed_id"))
-        await feeds.delete(shelf.id, feed.public_id)
-        return see(again_path(feed))
+        feed_id = id_of(request, "feed_id")
+        await feeds.delete(shelf.id, feed_id)
+        return see(with_query(PATH, done="unfollowed", left=show_id(feed_id)))
+
+    async def restore(request: Request, caller: Caller) -> Response:
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        await feeds.restore(shelf.id, id_of(request, "feed_id"))
+        return see(with_query(PATH, done="restored"))
 
     one = f"{PATH}/{{feed_id}}"
     return (
         Resource(f"{one}/suspend", {"POST": site.signed_in(suspend, PATH)}),
         Resource(f"{one}/refresh", {"POST": site.signed_in(refresh, PATH)}),
         Resource(f"{one}/delete", {"GET": site.signed_in(ask_delete), "POST": site.signed_in(delete, PATH)}),
+        Resource(f"{one}/restore", {"POST": site.signed_in(restore, PATH)}),
         Resource(f"{PATH}/refresh", {"POST": site.signed_in(refresh_all, PATH)}),
     )

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 import msgspec
-from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource, page
-from tsuzuki.model.ids import show_id
+from tsuzuki.model.ids import ShelfId, read_id, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.groups.nouns import Group
 from tsuzuki.shelves.groups.service import Groups
@@ -17,34 +16,16 @@ from tsuzuki.shelves.subscriptions.nouns import Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.messages import said, say
-from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.site import Site
 
 PATH = "/feeds"
-LONGEST_LINK = 8192
 
 
-class Again(msgspec.Struct, frozen=True):
-    """A feed that was just left, as it was: the undo follows it again."""
+class Left(msgspec.Struct, frozen=True):
+    """A feed that was just left, and can be had back."""
 
-    link: str
-    name: str = ""
-    group: str = ""
-    full_text: bool = False
-
-
-def again_path(feed: Subscription) -> str:
-    """The list, with the undo of having left this feed."""
-    full_text = "on" if feed.full_text else ""
-    group = show_id(feed.group_public_id)
-    return with_query(PATH, done="unfollowed", again=feed.link, name=feed.name, group=group, full_text=full_text)
-
-
-def read_again(query: QueryParams) -> Again | None:
-    """What `again_path` wrote; None for an address that does not say it."""
-    link = query.get("again", "")
-    if not link.startswith(("http://", "https://")) or len(link) > LONGEST_LINK:
-        return None
-    return Again(link, query.get("name", "")[:500], query.get("group", ""), query.get("full_text") == "on")
+    id: str
+    name: str
 
 
 class FeedRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,11 +74,20 @@ def feeds_page(site: Site) -> Resource:
             total=len(followed),
             failing=sum(feed.status == "error" for feed in followed),
             done=said("done", asked.get("done")),
-            again=read_again(asked),
+            left=await _left(feeds, frame.shelf.id, asked.get("left", "")),
             is_checking="checking" in asked,
         )
 
     return page(PATH, site.signed_in(show_feeds))
+
+
+async def _left(feeds: Subscriptions, shelf_id: ShelfId, text: str) -> Left | None:
+    """What the address says was left, if it can be had back."""
+    public_id = read_id(text)
+    if public_id is None:
+        return None
+    name = await feeds.former_name(shelf_id, public_id)
+    return None if name is None else Left(show_id(public_id), name)
 
 
 def group_rows(groups: Sequence[Group], feeds: Sequence[Subscription]) -> list[GroupRow]:

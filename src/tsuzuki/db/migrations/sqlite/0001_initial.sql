@@ -496,6 +496,43 @@ create index subscription_feed on subscription (feed_id);
 create index subscription_wish on subscription (feed_id, poll_interval) where poll_interval is not null;
 create index subscription_group on subscription (group_id);
 
+create table former_subscription (  -- what an undo restores, with former_entry; the feed stays meanwhile
+  shelf_id integer not null references shelf (id) on delete cascade,
+  feed_id integer not null references feed (id) on delete cascade,
+  public_id blob not null unique check (length(public_id) = 16),
+  group_id integer references shelf_group (id) on delete set null,
+  name text not null,
+  site_url text,
+  suspended_at integer,
+  notify integer not null check (notify in (0, 1)),
+  full_text integer not null check (full_text in (0, 1)),
+  poll_interval integer,
+  retention integer,
+  created_at integer not null,
+  left_at integer not null,
+  primary key (shelf_id, feed_id)
+) strict, without rowid;
+create index former_subscription_feed on former_subscription (feed_id);
+create index former_subscription_group on former_subscription (group_id);
+create index former_subscription_left on former_subscription (left_at);
+
+create table former_entry (
+  shelf_id integer not null,
+  feed_id integer not null,
+  item_id integer not null references item (id) on delete cascade,
+  unread integer not null check (unread in (0, 1)),
+  saved integer not null check (saved in (0, 1)),
+  sort_at integer not null,
+  read_at integer,
+  created_at integer not null,
+  bookmark_id integer,  -- no foreign key: who deletes it meanwhile no longer has it saved
+  primary key (shelf_id, item_id),
+  foreign key (shelf_id, feed_id) references former_subscription (shelf_id, feed_id)
+    on update cascade on delete cascade
+) strict, without rowid;
+create index former_entry_feed on former_entry (shelf_id, feed_id);
+create index former_entry_item on former_entry (item_id);
+
 create table follow (
   id integer primary key,
   public_id blob not null unique check (length(public_id) = 16),
