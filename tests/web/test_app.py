@@ -11,11 +11,13 @@ from tests.app import Answer
 from tests.web.guests import Guest, a_guest, error_of, value_of
 from tests.web.stage import PARAGRAPHS, Stage, a_feed, an_item, furnish, release_items
 from tsuzuki.accounts.nouns import User
+from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import MINUTE, Millis
 
 ENTRY = re.compile(r'<article class="entry ([\w ]+)" id="e(\d+)"')
+q = parse_queries("tests", "-- name: hide_counts\nalter table tally rename to hidden;")
 LINK = re.compile(r'class="entry-link" href="([^"]+)"')
 
 
@@ -246,6 +248,26 @@ async def test_an_article_that_is_not_there_is_not_found(home, path):
     assert (await home.guest.see(path)).status == 404
 
 
+async def test_an_error_is_shown_to_somebody_signed_in_with_every_place_one_step_away(home):
+    page = await home.guest.see("/items/0")
+    assert page.status == 404
+    assert 'aria-label="Places"' in page.text
+    assert "There is no such item." in page.text
+    assert 'aria-label="Places"' not in (await Guest(home.town.client).see("/nothing")).text
+    as_json = await home.guest.see("/items/0", accept="application/json")
+    assert as_json.json()["code"] == "NOT_FOUND"
+
+
+async def test_a_frame_that_cannot_be_made_leaves_the_plain_page(home):
+    """The page that says sorry is never the one that fails."""
+    told = await home.guest.send("/feeds/nonsense/suspend")
+    assert (told.status, 'aria-label="Places"' in told.text) == (404, True)
+    await home.town.db.with_tx(lambda tx: tx.run(q.hide_counts))
+    told = await home.guest.send("/feeds/nonsense/suspend")
+    assert (told.status, 'aria-label="Places"' in told.text) == (404, False)
+    assert "<h1>" in told.text
+
+
 # -- feeds and groups
 
 
@@ -291,9 +313,14 @@ async def test_leaving_a_feed_says_what_goes_along_and_it_can_be_followed_again(
     after = await follow_to(home.guest, await home.guest.send(f"/feeds/{feed}/delete"))
     assert "You no longer follow it." in after.text
     assert len(unread(await home.guest.see("/"))) == 25
-    fields = {name: value_of(after, name) or "" for name in ("link", "name", "group")}
-    assert fields["group"] == await home.group_id("Craft")
-    assert fields["link"].startswith("https://example.org/feed/")
+    undo = re.search(r'action="(/feeds/[\w-]+/restore)"', after.text)
+    assert undo is not None
+    back = await follow_to(home.guest, await home.guest.send(undo[1]))
+    assert "You follow it again, as it was." in back.text
+    assert len(unread(await home.guest.see("/"))) == 29
+    assert await home.feed_id(-1) == feed
+    assert (await home.guest.send(undo[1])).status == 404  # it is done
+    assert undo[1] not in (await home.guest.see(f"/feeds?left={feed}")).text
 
 
 async def test_groups_are_added_renamed_moved_and_deleted(home):

@@ -25,7 +25,7 @@ from tsuzuki.web.doors.provider import provider_page
 from tsuzuki.web.doors.setup import setup_page
 from tsuzuki.web.doors.sign_in import sign_in_page
 from tsuzuki.web.doors.sign_out import sign_out_page
-from tsuzuki.web.errors import error_page
+from tsuzuki.web.errors import error_page, framed_errors
 from tsuzuki.web.feeds.acts import feed_acts
 from tsuzuki.web.feeds.adding import adding_pages
 from tsuzuki.web.feeds.changing import changing_page
@@ -58,6 +58,7 @@ class Web(msgspec.Struct, frozen=True):
 
 def build_web(site: Site, document: Json) -> Web:
     """Every page; a new one is added here."""
+    site = msgspec.structs.replace(site, troubled=framed_errors(site))
     resources = (
         home_page(site),
         states_page(site),

@@ -1,30 +1,68 @@
 """The page that a browser shows when something is not there or went wrong."""
 
 from http import HTTPStatus
+from typing import Any
 
+import structlog
+from starlette.requests import Request
 from starlette.responses import Response
 
+from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.boundary import ErrorPage
-from tsuzuki.edge.errors import Failure
+from tsuzuki.edge.errors import Failure, failure_of
+from tsuzuki.edge.request_ids import request_id_of
+from tsuzuki.model.errors import TsuzukiError
+from tsuzuki.web.frame import framing_of
 from tsuzuki.web.messages import said, say, wait_in_words
 from tsuzuki.web.rendering import Pages
+from tsuzuki.web.site import Site, Troubled
+
+_NAMELESS = 500
+
+_log = structlog.stdlib.get_logger("tsuzuki.web")
 
 
 def error_page(pages: Pages) -> ErrorPage:
     """How a failure looks. It says what the API would say, and repeats nothing of the request (SEC-13)."""
 
     def show(failure: Failure) -> Response:
-        title = said("error", f"title_{failure.status}") or HTTPStatus(failure.status).phrase
-        return pages.render(
-            "error.html",
-            status=failure.status,
-            headers={"cache-control": "no-store", **failure.headers},
-            code=failure.status,
-            title=title,
-            message=_message(failure),
-        )
+        return _shown(pages, failure)
 
     return show
+
+
+def framed_errors(site: Site) -> Troubled:
+    """The same for somebody who is signed in, within the frame, so that every place is one step away.
+
+    What has no name, and whatever goes wrong while the frame is made, is left to the page that needs nothing.
+    """
+    framing = framing_of(site)
+
+    async def show(request: Request, caller: Caller, error: TsuzukiError) -> Response | None:
+        failure = failure_of(error, request_id_of(request.scope))
+        if failure.status == _NAMELESS or "text/html" not in request.headers.get("accept", ""):
+            return None
+        try:
+            frame = await framing.frame(request, caller, "")
+            return _shown(site.pages, failure, frame=frame, visitor=caller.username)
+        except Exception:  # noqa: BLE001  the page that says sorry must not be the one that fails
+            _log.exception("framed_error_failed")
+            return None
+
+    return show
+
+
+def _shown(pages: Pages, failure: Failure, **around: Any) -> Response:
+    title = said("error", f"title_{failure.status}") or HTTPStatus(failure.status).phrase
+    return pages.render(
+        "error.html",
+        status=failure.status,
+        headers={"cache-control": "no-store", **failure.headers},
+        code=failure.status,
+        title=title,
+        message=_message(failure),
+        **around,
+    )
 
 
 def _message(failure: Failure) -> str:
