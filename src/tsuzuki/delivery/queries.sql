@@ -41,17 +41,20 @@ order by id
 on conflict (shelf_id, item_id) where item_id is not null do nothing
 returning shelf_id, id;
 
+-- fragment: chapter_time
+-- R30: the earlier of published and first seen, though none sorts before 1970.
+case
+  when chapter.published_at < 0 then 0
+  when chapter.published_at < chapter.first_seen_at then chapter.published_at
+  else chapter.first_seen_at
+end
+
 -- name: add_chapter_entries
--- I2, R7: by the logical chapter, whichever source brought it. R30: the earlier of published and first seen, though none
--- sorts before 1970.
+-- I2, R7: by the logical chapter, whichever source brought it.
 insert into entry (shelf_id, series_id, chapter_id, sort_at, created_at)
 select
   follow.shelf_id, chapter.series_id, chapter.id,
-  case
-    when chapter.published_at < 0 then 0
-    when chapter.published_at < chapter.first_seen_at then chapter.published_at
-    else chapter.first_seen_at
-  end,
+  {chapter_time},
   cast(:now as bigint)
 from json_each(cast(:rows as text)) as wanted
 cross join chapter
@@ -67,14 +70,10 @@ select exists (
 ) as knew;
 
 -- name: add_missed_chapters
--- The newest that came while a plan held the follow back. What was read meanwhile is no news; the time as above.
+-- The newest that came while a plan held the follow back. What was read meanwhile is no news.
 insert into entry (shelf_id, series_id, chapter_id, saved, sort_at, created_at)
 select cast(:shelf_id as bigint), chapter.series_id, chapter.id, coalesce(progress.is_bookmarked, false),
-  case
-    when chapter.published_at < 0 then 0
-    when chapter.published_at < chapter.first_seen_at then chapter.published_at
-    else chapter.first_seen_at
-  end,
+  {chapter_time},
   cast(:now as bigint)
 from (
   select id from chapter where series_id = :series_id and first_seen_at >= :since

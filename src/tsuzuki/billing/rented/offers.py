@@ -93,7 +93,7 @@ class Offers:
 
         async def look(tx: Tx) -> Deal:
             now = self._ground.clock()
-            shelf = await _own_shelf_tx(tx, whose, shelf_id)
+            shelf = await own_shelf_tx(tx, whose, shelf_id)
             period = await _period_tx(tx, shelf.tenant_id, now)
             others = [one for one in await list_shelves_for_tenant_tx(tx, shelf.tenant_id) if one.id != shelf.id]
             before = Rented(shelf.plan, shelf.status)
@@ -110,7 +110,7 @@ class Offers:
 
         async def look(tx: Tx) -> Turn:
             now = self._ground.clock()
-            shelf = await _own_shelf_tx(tx, whose, shelf_id)
+            shelf = await own_shelf_tx(tx, whose, shelf_id)
             period = await _period_tx(tx, shelf.tenant_id, now)
             before, after = Rented(shelf.plan, shelf.status), Rented(shelf.plan, status)
             unpaid = await list_open_invoices_tx(tx, shelf.tenant_id)
@@ -137,7 +137,8 @@ class Offers:
         return await self._ground.db.read(look)
 
 
-async def _own_shelf_tx(tx: Tx, whose: Whose, public_id: PublicId) -> RentedShelf:
+async def own_shelf_tx(tx: Tx, whose: Whose, public_id: PublicId) -> RentedShelf:
+    """The shelf; another tenant's is as unknown as one that is not there (I8)."""
     found = await find_rented_tx(tx, public_id)
     if found is None or not whose.may_see(found.tenant_id):
         raise NotFound("There is no such shelf.")

@@ -15,9 +15,8 @@ from tsuzuki.billing.access import Whose, own_tenant_tx
 from tsuzuki.billing.policy import standing
 from tsuzuki.billing.rented.choosing import choose, hold_count, hold_use_tx
 from tsuzuki.billing.rented.nouns import RentedShelf, Used
-from tsuzuki.billing.rented.offers import OVERDUE
+from tsuzuki.billing.rented.offers import OVERDUE, own_shelf_tx
 from tsuzuki.billing.rented.store import (
-    find_rented_tx,
     get_rented_tx,
     list_shelves_for_tenant_tx,
     list_use_for_tenant_tx,
@@ -28,7 +27,7 @@ from tsuzuki.billing.rented.store import (
 from tsuzuki.billing.store import list_open_invoices_tx, mark_returned_tx
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
-from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.store import hold_shelf_tx
@@ -148,9 +147,7 @@ class RentedShelves:
         """Do it to a shelf that nobody else changes or fills meanwhile; NotFound for another tenant's (I8)."""
 
         async def apply(tx: Tx) -> Done:
-            found = await find_rented_tx(tx, public_id)
-            if found is None or not whose.may_see(found.tenant_id):
-                raise NotFound("There is no such shelf.")
+            found = await own_shelf_tx(tx, whose, public_id)
             await hold_account_tx(tx, found.tenant_id)
             await hold_shelf_tx(tx, found.id)
             return await change(tx, await get_rented_tx(tx, found.id), self._ground.clock())
