@@ -1,11 +1,13 @@
 """Pages against a bare one of the same size: `python -m bench.web [--small]`.
 
-The inbox, an article and the feeds, over real HTTP from the app, and beside them a bare Starlette route that renders
-a Jinja template of the same number of bytes. Requests per second and the 99th percentile. No time makes it fail.
+The inbox, an article, the library and the feeds, over real HTTP from the app, and beside each a bare Starlette route
+that renders a Jinja template of as many bytes: requests per second, the 99th percentile, and the processor's time for
+each. No time makes it fail.
 """
 
 import argparse
 import asyncio
+import os
 import statistics
 import tempfile
 import time
@@ -13,7 +15,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import msgspec
 from jinja2 import DictLoader, Environment
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -23,19 +24,69 @@ from starlette.routing import Route
 from bench.harness import say
 from tests.api.people import Town, a_town
 from tests.app import Client, serving
-from tests.web.stage import furnish
+from tests.web.stage import a_series, furnish
+from tsuzuki.log import set_up_logging
 
 ARTICLES = 200
+SERIES = 60
+PLAIN = {"accept": "text/html", "accept-encoding": "identity"}
+"""Packing is measured by itself: the bare page has none."""
 AT_ONCE = 8
+SLICES = 4
 
 # As many loops and escaped values as a list of entries has, so that both render rather than copy.
 TEMPLATE = "<!doctype html><title>Bare</title>{% for row in rows %}<p>{{ row.title }} {{ row.text }}</p>\n{% endfor %}"
 
 
-class Figures(msgspec.Struct, frozen=True):
-    rate: float
-    p99: float
-    size: int
+class Measured:
+    """One page: how long each answer took, and what all of them cost together."""
+
+    def __init__(self, client: Client, path: str, cookie: str = "") -> None:
+        self._client = client
+        self._path = path
+        self._headers = {"cookie": cookie} | PLAIN
+        self._times: list[float] = []
+        self._spent = self._cpu = 0.0
+
+    async def ask(self) -> int:
+        """The size of the page."""
+        began = time.perf_counter()
+        answer = await self._client.get(self._path, headers=self._headers)
+        self._times.append(time.perf_counter() - began)
+        assert answer.status == 200, (self._path, answer.status)
+        return len(answer.body)
+
+    async def go_on(self, count: int) -> None:
+        """So many requests over `AT_ONCE` connections, each asking again as soon as it is answered."""
+
+        async def some() -> None:
+            for _ in range(count // AT_ONCE):
+                await self.ask()
+
+        began, cpu = time.perf_counter(), time.process_time()
+        await asyncio.gather(*(some() for _ in range(AT_ONCE)))
+        self._spent += time.perf_counter() - began
+        self._cpu += time.process_time() - cpu
+
+    def forget(self) -> None:
+        """What was warming up."""
+        self._times.clear()
+        self._spent = self._cpu = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Requests per second."""
+        return len(self._times) / self._spent
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of a processor for each, client included: steadier than the clock on a machine that others use."""
+        return self._cpu / len(self._times)
+
+    @property
+    def p99(self) -> float:
+        """Seconds."""
+        return statistics.quantiles(self._times, n=100)[98]
 
 
 def bare_app(sizes: dict[str, int]) -> Starlette:
@@ -53,58 +104,54 @@ def bare_app(sizes: dict[str, int]) -> Starlette:
     return Starlette(routes=[page_of(size) for size in set(sizes.values())])
 
 
-async def measure(client: Client, path: str, cookie: str, rounds: int) -> Figures:
-    """`AT_ONCE` connections, each asking again as soon as it is answered."""
-    times: list[float] = []
-    size = 0
-
-    async def ask() -> None:
-        nonlocal size
-        began = time.perf_counter()
-        answer = await client.get(path, headers={"cookie": cookie, "accept": "text/html"})
-        times.append(time.perf_counter() - began)
-        assert answer.status == 200, (path, answer.status)
-        size = len(answer.body)
-
-    async def go_on(count: int) -> None:
-        for _ in range(count):
-            await ask()
-
-    await go_on(5)
-    times.clear()
-    began = time.perf_counter()
-    await asyncio.gather(*(go_on(rounds // AT_ONCE) for _ in range(AT_ONCE)))
-    spent = time.perf_counter() - began
-    return Figures(len(times) / spent, statistics.quantiles(times, n=100)[98], size)
-
-
 @asynccontextmanager
 async def a_furnished_town(folder: Path) -> AsyncIterator[tuple[Town, str, dict[str, str]]]:
     async with a_town(folder, log_level="error") as town:
         user = await town.add()
         stage = await furnish(town, user, articles=ARTICLES)
-        paths = {"inbox": "/", "article": f"/items/{stage.items[0]}", "feeds": "/feeds"}
+        group = (await town.reading.groups.list(stage.shelf))[0].id
+        for number in range(SERIES):
+            await a_series(town, stage.shelf, f"Series {number}", group=group)
+        paths = {"inbox": "/", "article": f"/items/{stage.items[0]}", "library": "/library", "feeds": "/feeds"}
         yield town, f"tsuzuki={await town.session(user)}", paths
+
+
+async def compare(town: Town, cookie: str, paths: dict[str, str], rounds: int) -> None:
+    """Each page beside its bare one, slice by slice, so that whatever else the machine does falls on both."""
+    ours = {name: Measured(town.client, path, cookie) for name, path in paths.items()}
+    sizes = {name: await one.ask() for name, one in ours.items()}
+    async with serving(bare_app(sizes)) as client:
+        bare = {name: Measured(client, f"/{size}") for name, size in sizes.items()}
+        for one in (*ours.values(), *bare.values()):
+            await one.go_on(AT_ONCE)
+            one.forget()
+        for number in range(SLICES):
+            say(f"slice {number + 1} of {SLICES}")
+            for name in paths:
+                await ours[name].go_on(rounds // SLICES)
+                await bare[name].go_on(rounds // SLICES)
+    print(
+        f"\n{'':9}{'bytes':>9}{'/s':>7}{'p99':>10}{'cpu':>9}   {'bare /s':>8}{'p99':>10}{'cpu':>9}"
+        f"{'ratio':>8}{'by cpu':>8}"
+    )
+    for name, one in ours.items():
+        other = bare[name]
+        print(
+            f"{name:9}{sizes[name]:>9,}{one.rate:>7.0f}{one.p99 * 1e3:>7.1f} ms{one.cpu * 1e3:>6.2f} ms   "
+            f"{other.rate:>8.0f}{other.p99 * 1e3:>7.1f} ms{other.cpu * 1e3:>6.2f} ms"
+            f"{one.rate / other.rate:>8.2f}{other.cpu / one.cpu:>8.2f}"
+        )
 
 
 async def main(rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with a_furnished_town(Path(folder)) as (town, cookie, paths):
-            say("measuring the pages")
-            ours = {name: await measure(town.client, path, cookie, rounds) for name, path in paths.items()}
-            async with serving(bare_app({name: one.size for name, one in ours.items()})) as bare:
-                say("measuring the bare ones")
-                other = {name: await measure(bare, f"/{one.size}", "", rounds) for name, one in ours.items()}
-    print(f"\n{'':12}{'bytes':>10}{'ours /s':>10}{'p99':>10}{'bare /s':>10}{'p99':>10}{'ratio':>8}")
-    for name, one in ours.items():
-        beside = other[name]
-        print(
-            f"{name:12}{one.size:>10,}{one.rate:>10.0f}{one.p99 * 1e3:>7.1f} ms{beside.rate:>10.0f}"
-            f"{beside.p99 * 1e3:>7.1f} ms{one.rate / beside.rate:>8.2f}"
-        )
+            await compare(town, cookie, paths, rounds)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="fewer requests")
-    asyncio.run(main(80 if parser.parse_args().small else 800))
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        set_up_logging(level="info", style="json", stream=nowhere)  # as when serving, but for nobody
+        asyncio.run(main(160 if parser.parse_args().small else 800))

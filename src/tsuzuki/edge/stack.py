@@ -9,6 +9,7 @@ from tsuzuki.edge.boundary import ErrorBoundary, ErrorPage
 from tsuzuki.edge.cookies import Cookies
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.observing import Observed
+from tsuzuki.edge.packing import Packed
 from tsuzuki.edge.request_ids import RequestIds
 from tsuzuki.edge.routing import Resource, build_router
 from tsuzuki.edge.security import SecurityHeaders
@@ -18,7 +19,7 @@ def build_app(
     resources: Iterable[Resource], *, metrics: Metrics, error_page: ErrorPage, allowed_origins: Sequence[str] = ()
 ) -> ASGIApp:
     """The whole ASGI application over these resources."""
-    app: ASGIApp = Cookies(ErrorBoundary(build_router(resources), error_page))
+    app: ASGIApp = Packed(Cookies(ErrorBoundary(build_router(resources), error_page)))
     if allowed_origins:
         app = CORSMiddleware(
             app,

@@ -39,10 +39,7 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
 
     def clock(self, at: Millis) -> str:
         """`14:05`, or `2:05 pm`."""
-        here = self.local(at)
-        if not self.is_twelve:
-            return f"{here:%H:%M}"
-        return f"{here.hour % 12 or 12}:{here:%M} {'am' if here.hour < 12 else 'pm'}"
+        return self._clock(self.local(at))
 
     def date(self, at: Millis) -> str:
         """`12 November 2026`, or `November 12, 2026`."""
@@ -50,7 +47,8 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
 
     def moment(self, at: Millis) -> str:
         """`12 November 2026, 14:05`; with the zone while that is not the reader's own."""
-        said = f"{self.date(at)}, {self.clock(at)}"
+        here = self.local(at)
+        said = f"{self._written(here)}, {self._clock(here)}"
         return said if self.zone else f"{said} UTC"
 
     def day(self, at: Millis, now: Millis) -> str:
@@ -74,6 +72,11 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
         if passed < DAY:
             return say("time.hours", count=passed // HOUR)
         return say("time.days", count=passed // DAY) if passed < _FAR else self.date(at)
+
+    def _clock(self, here: datetime) -> str:
+        if not self.is_twelve:
+            return f"{here.hour:02}:{here.minute:02}"
+        return f"{here.hour % 12 or 12}:{here.minute:02} {'am' if here.hour < 12 else 'pm'}"
 
     def _ahead(self, left: int, at: Millis) -> str:
         if left < MINUTE:

@@ -1,5 +1,6 @@
 """Templates to answers. Everything is escaped, and a name that a template misspells is an error."""
 
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
@@ -19,6 +20,7 @@ from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING
 
 _OURS = "no-cache"
 _NOBODY_ELSES = "no-store"
+_ICON = Markup('<svg class="icon" {}><use href="{}#{}"/></svg>')
 
 
 class Pages:
@@ -37,6 +39,7 @@ class Pages:
         self._templates.filters["outside"] = outside
         self._templates.globals.update(
             asset=self.assets.url,
+            drawn=_drawing(self.assets.url("icons.svg")),
             version=version,
             say=say,
             say_many=say_many,
@@ -69,6 +72,20 @@ class Pages:
         """A page with a form, or with what is one person's own: no cache keeps it, not even the browser's."""
         headers = {**sheet.headers, "cache-control": _NOBODY_ELSES}
         return self.render(template, status=sheet.status, headers=headers, sheet=sheet, **values)
+
+
+def _drawing(sprite: str) -> Callable[..., Markup]:
+    """`icon("x")` of templates: a drawing of the sprite, with a name where it says something by itself."""
+    silent: dict[str, Markup] = {}
+
+    def icon(name: str, label: str = "") -> Markup:
+        if label:
+            return _ICON.format(Markup('role="img" aria-label="{}"').format(label), sprite, name)
+        if name not in silent:
+            silent[name] = _ICON.format(Markup('aria-hidden="true"'), sprite, name)
+        return silent[name]
+
+    return icon
 
 
 def _said_by_scripts() -> str:

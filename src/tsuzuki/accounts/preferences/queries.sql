@@ -1,4 +1,5 @@
 -- name: get_preferences
+-- inline: by primary key, at every page
 select preferences from user_account where id = :id;
 
 -- name: set_preferences

@@ -118,9 +118,11 @@ where shelf_id = :shelf_id and id in (select cast(value as bigint) from json_eac
 update entry set saved = :saved where shelf_id = :shelf_id and id = :id and chapter_id is not null;
 
 -- name: find_group
+-- inline: by its key
 select id from shelf_group where shelf_id = :shelf_id and public_id = :public_id;
 
 -- name: find_feed
+-- inline: by its key
 select feed_id from subscription where shelf_id = :shelf_id and public_id = :public_id;
 
 -- name: find_series

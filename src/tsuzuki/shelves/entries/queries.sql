@@ -113,6 +113,7 @@ select count(*) from {hit_entries}
 where shelf_id = :shelf_id and item_id = hit.found and {flags} and {place} and {moment} >= :since;
 
 -- name: find_item
+-- inline: by unique keys, once for every article that is read
 -- I8: an item that is not in this shelf's inbox is not found.
 with page as ({page_columns} from entry where shelf_id = :shelf_id and item_id = :item_id)
 {items};

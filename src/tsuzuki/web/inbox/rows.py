@@ -2,11 +2,13 @@
 
 import re
 from html import unescape
+from typing import Literal
+from urllib.parse import urlencode
 
 import msgspec
 
 from tsuzuki.delivery.timeline.nouns import Line
-from tsuzuki.model.ids import show_id
+from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.titles import beside_number
 from tsuzuki.web.frame import Frame
@@ -16,7 +18,6 @@ from tsuzuki.web.messages import say
 
 SNIPPET = 240
 _TAG = re.compile(r"<[^<>]*(?:>|\Z)")
-_SPACE = re.compile(r"\s+")
 
 
 class Time(msgspec.Struct, frozen=True):
@@ -63,8 +64,9 @@ def rows_of(lines: list[Line], frame: Frame, view: View, last_day: str = "") -> 
     """The lines with the days above them; a day that the page before ended with is not said again."""
     rows = []
     day = last_day
+    origins = _Origins(urlencode(view.fields))
     for line in lines:
-        row = _row(line, view, time_of(line.sort_at, frame))
+        row = _row(line, origins, time_of(line.sort_at, frame))
         begun = frame.locale.day_of(line.sort_at).isoformat()
         if begun != day:
             day = begun
@@ -73,19 +75,38 @@ def rows_of(lines: list[Line], frame: Frame, view: View, last_day: str = "") -> 
     return rows
 
 
+_Origin = tuple[str, tuple[str, int]]
+
+
+class _Origins:
+    """What the lines of one list share: its address in theirs, and a path and a tile for each feed and series."""
+
+    def __init__(self, query: str) -> None:
+        self.after = f"?{query}" if query else ""
+        self._known: dict[tuple[PublicId | None, str], _Origin] = {}
+
+    def of(self, kind: Literal["feed", "series"], public_id: PublicId | None, name: str) -> _Origin:
+        """Where its list is, and what stands for it."""
+        known = self._known.get((public_id, name))
+        if known is None:
+            path = "/" if public_id is None else View(show="all").but(**{kind: show_id(public_id)}).path()
+            known = self._known[public_id, name] = path, tile_of(name)
+        return known
+
+
 def day_after(rows: list[Row], lines: list[Line], frame: Frame) -> str:
     """The day that the last line is of."""
     return frame.locale.day_of(lines[-1].sort_at).isoformat() if rows else ""
 
 
-def _row(line: Line, view: View, time: Time) -> Row:
-    return _chapter(line, time) if line.item_id is None else _item(line, view, time)
+def _row(line: Line, origins: _Origins, time: Time) -> Row:
+    return _chapter(line, origins, time) if line.item_id is None else _item(line, origins, time)
 
 
-def _item(line: Line, view: View, time: Time) -> Row:
+def _item(line: Line, origins: _Origins, time: Time) -> Row:
     assert line.item_id is not None
-    feed = None if line.feed_id is None else show_id(line.feed_id)
     origin = line.feed_name or say("inbox.gone_feed")
+    origin_path, tile = origins.of("feed", line.feed_id, origin)
     return Row(
         id=line.id,
         kind="item",
@@ -94,21 +115,21 @@ def _item(line: Line, view: View, time: Time) -> Row:
         time=time,
         title=line.item_title or say("inbox.untitled"),
         origin=origin,
-        origin_path="/" if feed is None else View(feed=feed, show="all").path(),
-        path=item_path(line.item_id, **view.fields),
+        origin_path=origin_path,
+        path=item_path(line.item_id) + origins.after,
         original=outside(line.link) if line.link else None,
         author=line.author,
         snippet=plain_beginning(line.beginning or ""),
         picture=None,
-        tile=tile_of(origin),
+        tile=tile,
         save_value=f"i{line.item_id}",
     )
 
 
-def _chapter(line: Line, time: Time) -> Row:
+def _chapter(line: Line, origins: _Origins, time: Time) -> Row:
     assert line.chapter_id is not None
     assert line.series_id is not None
-    series = show_id(line.series_id)
+    origin_path, tile = origins.of("series", line.series_id, line.series_title or "")
     return Row(
         id=line.id,
         kind="chapter",
@@ -117,13 +138,13 @@ def _chapter(line: Line, time: Time) -> Row:
         time=time,
         title=chapter_name(line.number, line.volume, line.chapter_title or ""),
         origin=line.series_title or say("inbox.untitled"),
-        origin_path=View(series=series, show="all").path(),
-        path=chapter_path(series, line.chapter_id),
+        origin_path=origin_path,
+        path=chapter_path(show_id(line.series_id), line.chapter_id),
         original=None,
         author=None,
         snippet="",
         picture=None if line.cover_id is None else cover_path(line.cover_id),
-        tile=tile_of(line.series_title or ""),
+        tile=tile,
         save_value=f"c{line.id}",
     )
 
@@ -136,5 +157,11 @@ def chapter_name(number: str | None, volume: str | None, title: str) -> str:
 
 def plain_beginning(html: str, most: int = SNIPPET) -> str:
     """The first words of a text that may be HTML, cut anywhere."""
-    text = _SPACE.sub(" ", unescape(_TAG.sub(" ", html))).strip()
+    text = _plain(html[: most * 3])  # mostly words: the rest need not be looked at
+    if len(text) <= most and len(html) > most * 3:
+        text = _plain(html)
     return text if len(text) <= most else text[:most].rpartition(" ")[0].rstrip(" ,.;:") + "…"
+
+
+def _plain(html: str) -> str:
+    return " ".join(unescape(_TAG.sub(" ", html)).split())

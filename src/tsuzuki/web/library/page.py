@@ -99,6 +99,7 @@ def library_pages(site: Site) -> tuple[Resource, ...]:
         if request.query_params.get("part") == "rows":
             return framing.show(frame, "library_rows.html", **values)
         done = said("done", request.query_params.get("done"))
+        values |= {"rows_shown": site.pages.part("library_rows.html", frame=frame, **values)}
         return framing.show(frame, "library.html", sorts=SORTS, statuses=STATUSES, done=done, **values)
 
     async def look(request: Request, caller: Caller) -> Response:
