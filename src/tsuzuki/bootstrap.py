@@ -101,6 +101,7 @@ class Tsuzuki(msgspec.Struct, frozen=True):
     events: Events
     metrics: Metrics
     app: ASGIApp
+    figures: Figures
     crew: Crew
     """The loops; whoever opened this starts and stops them, or leaves them to other processes."""
 
@@ -283,6 +284,7 @@ async def open_tsuzuki(
             events=events,
             metrics=metrics,
             app=_build_app(settings, accounts, metrics, asked, services=services),
+            figures=figures,
             crew=loops,
         )
 

@@ -71,6 +71,7 @@ class Town:
         self.catalogue = opened.catalogue
         self.channels = opened.channels
         self.crew = opened.crew
+        self.figures = opened.figures
         self.way = opened.way
         self.pictures = opened.pictures
         self.bell = opened.way.bell

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -26,8 +27,8 @@ class Desk(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def a_desk(folder: Path, database_url: str = "sqlite:///tsuzuki.db") -> AsyncIterator[Desk]:
-    async with a_site() as site, a_crawling_town(folder, database_url, site) as town:
+async def a_desk(folder: Path, **settings: Any) -> AsyncIterator[Desk]:
+    async with a_site() as site, a_crawling_town(folder, "sqlite:///tsuzuki.db", site, **settings) as town:
         source_id, comic_id = await a_mapped_comic(await the_admin(town), site.url)
         operator = await a_guest(town, await town.admin())
         yield Desk(town, site, operator, source_id, comic_id)

@@ -18,7 +18,7 @@ function draw(figure) {
   const axis = { stroke: faint, grid, ticks: grid, font: "12px system-ui, sans-serif" };
   const series = lines.map((line) => ({ label: line.name, stroke: ink(INKS[line.kind]), width: 2, points: { show: at.length < 3 } }));
   const options = {
-    width: figure.clientWidth,
+    width: Math.round(figure.clientWidth),
     height: 200,
     series: [{}, ...series],
     axes: [axis, { ...axis, size: 50, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 50000, 100000] }],
@@ -27,21 +27,19 @@ function draw(figure) {
   return new uPlot(options, [at, ...lines.map((line) => line.values)], figure);
 }
 
-function drawAll(charts) {
-  for (const [figure, chart] of charts) {
-    chart?.destroy();
-    charts.set(figure, draw(figure));
-  }
+const charts = new Map();
+
+function redraw(figure) {
+  charts.get(figure)?.destroy();
+  charts.delete(figure);
+  if (figure.clientWidth) charts.set(figure, draw(figure));
 }
 
-const charts = new Map([...document.querySelectorAll("[data-chart]")].map((figure) => [figure, null]));
-if (charts.size) {
-  drawAll(charts);
-  let waiting = 0;
-  const again = () => {
-    cancelAnimationFrame(waiting);
-    waiting = requestAnimationFrame(() => drawAll(charts));
-  };
-  addEventListener("resize", again);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
-}
+// A figure has no width until the page shows what needs scripts, and another one when the window has.
+const widths = new ResizeObserver((entries) => {
+  for (const { target, contentRect } of entries) {
+    if (charts.get(target)?.width !== Math.round(contentRect.width)) redraw(target);
+  }
+});
+for (const figure of document.querySelectorAll("[data-chart]")) widths.observe(figure);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => [...charts.keys()].forEach(redraw));
