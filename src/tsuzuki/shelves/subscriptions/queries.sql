@@ -25,6 +25,7 @@ where subscription.shelf_id = :shelf_id
 order by subscription.id;
 
 -- name: find_subscription
+-- inline: by unique keys, for one feed at a time
 -- I8: another shelf's subscription is not found.
 select {columns} from {tables}
 where subscription.shelf_id = :shelf_id and subscription.public_id = :public_id;
