@@ -51,6 +51,15 @@ def test_a_shelf_comes_in_and_goes_out_to_another_server(run, tmp_path):
     assert "items: 0 created, 1 existing, 0 left out.\n" in run("import", "shelf", str(second)).stdout
 
 
+def test_a_terminal_shows_how_far_it_is(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    shown = run("import", "shelf", str(an_archive(tmp_path, SHELF))).stderr
+    assert "check items.jsonl" in shown
+    assert "bring items.jsonl" in shown
+    assert "write chapters.jsonl" in run("export", "--format", "archive").stderr
+
+
 def test_nothing_is_overwritten(run, tmp_path):
     (tmp_path / "mine.zip").write_text("precious")
     for kind in ("archive", "opml"):

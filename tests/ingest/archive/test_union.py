@@ -16,7 +16,7 @@ from tests.ingest.archive.builders import (
     due,
     parts_of,
 )
-from tests.shelves.builders import on_plan
+from tests.shelves.builders import a_ground, on_plan
 from tsuzuki.ingest.archive.format import (
     Bookmark,
     Channel,
@@ -32,6 +32,7 @@ from tsuzuki.ingest.archive.format import (
 )
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.times import MINUTE
+from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 READ = {"unread": False, "read_at": NOON}
 
@@ -167,6 +168,35 @@ async def test_who_left_a_series_here_or_follows_it_stays_so(db, tmp_path):
     await reader.bring(an_archive(tmp_path, left))
     [series] = parts_of(await reader.export())["series.jsonl"]
     assert ("former" in series, series["follow"]["status"]) == (False, "reading")
+
+
+async def test_who_left_a_feed_here_has_it_back_with_what_was_read(db, tmp_path):
+    shelf = {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1", entry=READ), an_item("2")]}
+    reader = await a_reader(db, tmp_path)
+    await reader.bring(an_archive(tmp_path, shelf))
+    feeds = Subscriptions(a_ground(db))
+    [feed] = await feeds.list(reader.shelf_id)
+    await feeds.delete(reader.shelf_id, feed.public_id)
+    assert parts_of(await reader.export())["feeds.jsonl"] == []
+    await reader.bring(an_archive(tmp_path, {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1"), an_item("2")]}))
+    items = parts_of(await reader.export())["items.jsonl"]
+    assert [item["entry"].get("unread", True) for item in items] == [False, True]
+
+
+async def test_who_may_come_back_to_a_feed_finds_it_as_it_was(db, tmp_path):
+    """Having left can be undone for a month: until then the feed is theirs too."""
+    other = await a_reader(db, tmp_path)
+    await other.bring(an_archive(tmp_path, {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1")]}))
+    feeds = Subscriptions(a_ground(db))
+    [feed] = await feeds.list(other.shelf_id)
+    await feeds.delete(other.shelf_id, feed.public_id)
+    reader = await a_reader(db, tmp_path)
+    brought = await reader.bring(
+        an_archive(tmp_path, {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1"), an_item("fake")]})
+    )
+    assert brought.parts["items.jsonl"].left_out == 1
+    await feeds.restore(other.shelf_id, feed.public_id)
+    assert [item["key"] for item in parts_of(await other.export())["items.jsonl"]] == ["1"]
 
 
 async def test_wishes_name_sources_and_not_numbers(db, tmp_path):

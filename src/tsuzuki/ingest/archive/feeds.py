@@ -30,10 +30,11 @@ from tsuzuki.ingest.tasks import item_hash
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId
+from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.shelves.limits import hold_room_tx
-from tsuzuki.shelves.subscriptions.service import Subscriptions, Wish
-from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx
+from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions, Wish
+from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx, restore_tx, take_former_tx
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
 from tsuzuki.sources.store import NewWatch, add_watch_tx, find_feed_tx
 
@@ -104,10 +105,13 @@ class FeedsIn:
             host = parse(feed.link).host
             watch = NewWatch(feed_id=feed_id, host=host, priority=_WARM, next_check_at=self._landing.due())
             await add_watch_tx(tx, watch, now)
+        former = await take_former_tx(tx, self._shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
         group_id = self._known.group(feed.group)
         public_id = self._ground.new_id()
         await add_subscription_tx(tx, self._shelf_id, feed_id, feed, group_id=group_id, public_id=public_id, now=now)
         await suspension_changed_tx(tx, feed_id, by_person=False, now=now)
+        if former is not None:
+            await restore_tx(tx, self._shelf_id, former, now)
         return feed_id, how
 
     async def bring_items(self) -> None:

@@ -147,9 +147,16 @@ values (
 );
 
 -- name: others_have_feed
-select exists (
+select {others_have} as is_shared;
+
+-- fragment: others_have
+-- With those who may still come back to it as it was.
+(exists (
   select 1 from subscription where subscription.feed_id = :feed_id and subscription.shelf_id <> :shelf_id
-) as is_shared;
+) or exists (
+  select 1 from former_subscription
+  where former_subscription.feed_id = :feed_id and former_subscription.shelf_id <> :shelf_id
+))
 
 -- name: others_have_series
 select exists (
@@ -230,9 +237,7 @@ on conflict (shelf_id, item_id) where item_id is not null do nothing;
 -- name: feed_is_harvested
 -- R8: its back-catalogue came with the archive, so what the next poll finds is news. Not where others wait for theirs.
 update watch set first_harvest_at = :now
-where feed_id = :feed_id and first_harvest_at is null and not exists (
-  select 1 from subscription where subscription.feed_id = :feed_id and subscription.shelf_id <> :shelf_id
-);
+where feed_id = :feed_id and first_harvest_at is null and not {others_have};
 
 -- name: mapping_is_harvested
 update watch set first_harvest_at = :now
