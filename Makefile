@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 
-.PHONY: help run test test-fast check fix bench soak screenshots lock schema settings clean
+.PHONY: help run demo pictures test test-fast check fix bench soak screenshots lock schema settings clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -10,6 +10,10 @@ help: ## What there is
 run: ## Serve on http://127.0.0.1:8080 (installs and migrates what is missing)
 	@tools/venv run
 	@$(BIN)/tsuzuki serve
+
+demo: ## Serve a sample that lives by itself; nothing is called outside, nothing is kept
+	@tools/venv run
+	@$(BIN)/tsuzuki demo
 
 test: check ## Everything: checks, then all tests on SQLite, PostgreSQL, Redis and Chromium
 	@tools/chromium
@@ -48,6 +52,11 @@ screenshots: ## Every page in both themes and two widths, into screenshots/
 	@tools/venv dev
 	@tools/chromium
 	$(BIN)/python tools/screenshots.py
+
+pictures: ## The README's pictures, taken of the demo
+	@tools/venv dev
+	@tools/chromium
+	$(BIN)/python tools/pictures.py
 
 lock: ## Compile the hashed locks anew from pyproject.toml
 	@tools/venv dev

@@ -202,3 +202,8 @@ def test_every_message_is_used_and_every_use_has_one():
     used |= CHOSEN | chosen_at_the_desk() | chosen_in_the_library()
     assert sorted(used - set(MESSAGES)) == []
     assert sorted(set(MESSAGES) - used) == []
+
+
+def test_no_two_places_have_the_same_key():
+    places = (*READING, *MANAGING, *RUNNING)
+    assert len({place.key for place in places}) == len(places)

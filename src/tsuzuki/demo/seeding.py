@@ -50,5 +50,7 @@ async def _follow_comics(opened: Tsuzuki, shelf_id: ShelfId, base: str, group: P
     listed = await opened.catalogue.browsing.browse(source.id, ListWish(kind="popular", shelf_id=shelf_id))
     found = {manga.url.rpartition("/")[2]: manga for manga in listed.value.manga}
     for comic in COMICS:
-        await opened.reading.follows.add(shelf_id, FollowWish(series=found[comic.slug].series_public_id, group=group))
+        manga = found[comic.slug]
+        await opened.catalogue.details.show(manga.id, shelf_id)
+        await opened.reading.follows.add(shelf_id, FollowWish(series=manga.series_public_id, group=group))
     return {comic.slug: found[comic.slug].id for comic in COMICS}

@@ -41,7 +41,7 @@ RUNNING = (
     Place(name="letters", path="/admin/dead-letters", icon="skull", key="x"),
     Place(name="users", path="/admin/users", icon="users", key="u"),
     Place(name="audit", path="/admin/audit", icon="scroll-text", key="t"),
-    Place(name="in_force", path="/admin/settings", icon="sliders-horizontal", key="e"),
+    Place(name="in_force", path="/admin/settings", icon="sliders-horizontal", key="v"),
     Place(name="styleguide", path="/styleguide", icon="palette", key="y"),
 )
 """For administrators."""
