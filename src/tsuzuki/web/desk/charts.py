@@ -40,16 +40,19 @@ def span_of(text: str | None) -> Span:
     return "week" if text == "week" else "day"
 
 
-async def charts_of(figures: Figures, span: Span) -> Charts:
-    """Of the last day or week."""
+async def charts_of(figures: Figures, span: Span, now: Millis) -> Charts:
+    """Of the last day or week, which the charts show whole though figures are missing."""
     length, step, row = WIDTHS[span]
     steps = await figures.figures(length, step)
     rows = await figures.figures(length, row)
-    return Charts(span, [_chart("levels", LEVELS, steps), _chart("events", EVENTS, steps)], rows[::-1])
+    shown = (Millis(now - length), now)
+    charts = [_chart(name, lines, steps, shown=shown) for name, lines in (("levels", LEVELS), ("events", EVENTS))]
+    return Charts(span, charts, rows[::-1])
 
 
-def _chart(name: str, lines: Sequence[str], steps: Sequence[Figure]) -> Chart:
+def _chart(name: str, lines: Sequence[str], steps: Sequence[Figure], *, shown: tuple[Millis, Millis]) -> Chart:
     content = {
+        "shown": [at // SECOND for at in shown],
         "at": [step.at // SECOND for step in steps],
         "lines": [
             {"name": say(f"desk.figure_{line}"), "kind": line, "values": [getattr(step, line) for step in steps]}

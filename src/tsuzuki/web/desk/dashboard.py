@@ -49,7 +49,7 @@ def dashboard_pages(site: Site) -> tuple[Resource, ...]:
             "desk/dashboard.html",
             queues=await letters.queues(),
             watchlist=_watchlist(rows, total),
-            charts=await charts_of(figures, span_of(request.query_params.get("span"))),
+            charts=await charts_of(figures, span_of(request.query_params.get("span")), frame.now),
             amounts=await figures.amounts(),
             paused_since=await sources.paused_since(),
             done=said("done", request.query_params.get("done")),
