@@ -143,7 +143,7 @@ TEXTS = {
     "statement.at": "Date",
     "statement.what": "What",
     "statement.amount": "Amount",
-    "statement.balance": "Owed after it",
+    "statement.balance": "Owed",
     "statement.table": "All movements",
     "statement.sums": "How it adds up",
     "statement.charged": "Charged",
