@@ -13,7 +13,7 @@ from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.titles import beside_number
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.view import View
-from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, tile_of
+from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
 from tsuzuki.web.messages import say
 
 SNIPPET = 240
@@ -89,9 +89,14 @@ class _Origins:
         """Where its list is, and what stands for it."""
         known = self._known.get((public_id, name))
         if known is None:
-            path = "/" if public_id is None else View(show="all").but(**{kind: show_id(public_id)}).path()
+            path = "/" if public_id is None else _origin_path(kind, show_id(public_id))
             known = self._known[public_id, name] = path, tile_of(name)
         return known
+
+
+def _origin_path(kind: Literal["feed", "series"], origin_id: str) -> str:
+    """A series has a page of its own, a feed the list of its entries."""
+    return series_path(origin_id) if kind == "series" else View(feed=origin_id, show="all").path()
 
 
 def day_after(rows: list[Row], lines: list[Line], frame: Frame) -> str:

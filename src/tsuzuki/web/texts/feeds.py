@@ -46,7 +46,8 @@ TEXTS = {
     "add.no_entries": "It is empty for now.",
     "add.follow": "Follow",
     "add.other": "Another address",
-    "add.is_series": "This is a comic. It is followed from the catalogue, not as a feed.",
+    "add.is_series": "This is a comic. It is followed as a series, not as a feed.",
+    "add.to_series": "Look at the series",
     # one feed
     "feed.state": "State",
     "feed.link": "Address of the feed",
