@@ -9,7 +9,7 @@ from tests.scale import scaled
 
 pytestmark = pytest.mark.soak
 FEW = 400
-MANY = scaled(2_000, 100_000)
+MANY = scaled(1_400, 100_000)
 ROOM = 2_500_000
 """Bytes: far less than all the lines of even the smaller of the large shelves."""
 TEXT = "Words. " * 600
@@ -47,7 +47,7 @@ def test_text_is_packed(tmp_path):
 
 async def test_every_line_of_many_chunks_comes_along_once(db, tmp_path):
     feeds = [a_feed(f"https://example.org/{n}") for n in range(3)]
-    lines = [an_item(f"{n:04}", feed) for feed in feeds for n in range(450)]
+    lines = [an_item(f"{n:04}", feed) for feed in feeds for n in range(250)]
     reader = await a_reader(db, tmp_path)
     await reader.bring(an_archive(tmp_path, {"feeds.jsonl": feeds, "items.jsonl": lines}))
     stored = parts_of(await reader.export())["items.jsonl"]
