@@ -255,14 +255,15 @@ async def test_without_a_network_it_says_so_and_loses_nothing(browser: Browser, 
         await page.evaluate("navigator.serviceWorker.ready.then(() => true)")
         await page.wait_for_function("() => navigator.serviceWorker.controller !== null")
         await page.context.set_offline(True)
-        await expect(page.get_by_text("You are offline. What you mark is kept here, and sent when you are back.")).to_be_visible()
+        await expect(page.get_by_text("You are offline. What you mark is kept here")).to_be_visible()
         await page.get_by_role("button", name="Mark read").first.click()
-        await expect(page.get_by_text("You are offline. Nothing was changed.")).to_be_visible()
-        await expect(page.get_by_role("article").first.get_by_role("button", name="Mark read")).to_be_visible()
+        await expect(page.get_by_text("1 mark waits to be sent.")).to_be_visible()
+        await expect(page.get_by_role("article").first.get_by_role("button", name="Mark unread")).to_be_visible()
         await page.goto(f"{town.client.base}/feeds")
         await expect(page.get_by_role("heading", name="You are offline")).to_be_visible()
         await page.context.set_offline(False)
         await page.wait_for_selector("html.scripted", timeout=10_000)
+        await expect(page.get_by_text("What you marked meanwhile is sent.")).to_be_visible()
 
 
 async def test_a_visitor_of_a_new_server_is_led_to_setting_it_up(browser: Browser, tmp_path):

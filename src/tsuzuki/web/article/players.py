@@ -62,7 +62,7 @@ class Players:
         if player is None:
             return None
         link = f'<a href="{escape(address, quote=True)}">{escape(say("article.play"))}</a>'
-        return f'<div class="player" data-player>{player}<p class="player-line">{link}</p></div>'
+        return f'<span class="player" data-player>{player}<span class="player-line">{link}</span></span>'
 
 
 def players_of(site: Site) -> Players:

@@ -2,6 +2,7 @@
 import { bind } from "./keyboard.js";
 import { on } from "./live.js";
 import { icon, say } from "./say.js";
+import { waiting as marksWait } from "./marks.js";
 import { ask, send } from "./send.js";
 import { toast } from "./toasts.js";
 
@@ -145,7 +146,7 @@ export async function refresh() {
 /** What was marked or saved elsewhere looks so here. */
 async function settle() {
   const shown = rows().slice(0, 1000);
-  if (!shown.length) return;
+  if (!shown.length || marksWait()) return;  // the server does not know yet what was marked here
   const states = await ask(`/inbox/states?ids=${shown.map((row) => row.dataset.id).join(",")}`);
   for (const state of states ?? []) {
     const row = document.getElementById(`e${state.id}`);
@@ -200,6 +201,7 @@ export function startList() {
   });
   if ("marksOnScroll" in list().dataset) watchScroll();
   on("entry", onEntry);
+  addEventListener("marks-sent", settle);
   let isFirst = true;
   on("counts", ({ missed }) => {
     if (isFirst && !missed) isFirst = false;  // what the page was made with

@@ -88,6 +88,7 @@ async function sendAll() {
     showWaiting();
   }
   toast(say(refused ? "js.marks_refused" : "js.marks_sent"));
+  dispatchEvent(new Event("marks-sent"));
 }
 
 let sending = false;
