@@ -128,6 +128,8 @@ POLICY = {
     "POST /admin/comics/{comic_id}/sources/{mapping_id}/switch": ADMIN,
     "GET /admin/comics/{comic_id}/sources/{mapping_id}/remove": ADMIN,
     "POST /admin/comics/{comic_id}/sources/{mapping_id}/remove": ADMIN,
+    "GET /admin/sources/{source_id}/map": ADMIN,
+    "POST /admin/sources/{source_id}/map": ADMIN,
     "GET /admin/jobs": ADMIN,
     "GET /admin/jobs/{job_id}": ADMIN,
     "POST /admin/jobs/{job_id}/cancel": ADMIN,

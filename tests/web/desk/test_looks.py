@@ -27,6 +27,7 @@ PAGES = (
     "/admin/sources/{source}?done=source_saved",
     "/admin/sources/{source}/edit",
     "/admin/sources/{source}/delete",
+    "/admin/sources/{source}/map",
     "/admin/comics/{comic}/sources/{mapping}/remove",
     "/admin/jobs",
     "/admin/jobs?status=done",

@@ -173,6 +173,21 @@ async def test_a_comic_is_crawled_switched_off_and_removed(desk):
     assert "None is crawled yet" in (await desk.operator.see(desk.source)).text
 
 
+async def test_a_comic_is_mapped_by_hand_and_its_title_makes_no_second_one(desk):
+    path = f"{desk.source}/map"
+    wrong = await desk.operator.send(path, {"title": "Two", "sourceurl": "ftp://x"})
+    assert "HTTPS" in (error_of(wrong, "sourceurl") or "")
+    assert value_of(wrong, "title") == "Two"
+    assert error_of(await desk.operator.send(path, {"sourceurl": desk.site.url}), "title")
+    taken = await desk.operator.send(path, {"title": "one", "sourceurl": f"{desk.site.url}/s/one", "key": "one"})
+    assert taken.status == 409
+    assert error_of(taken, "key")
+    added = await desk.operator.send(path, {"title": "Two", "sourceurl": f"{desk.site.url}/s/two"})
+    assert added.headers["location"] == f"{desk.source}?done=mapping_added"
+    assert "<strong>Two</strong>" in (await desk.operator.see(desk.source)).text
+    assert (await desk.town.crawling.comics.list(None, Slice()))[1] == 2
+
+
 async def test_jobs_are_listed_narrowed_shown_and_cancelled(desk):
     queued = await desk.operator.send(f"{desk.source}/crawl")
     path = queued.headers["location"].partition("?")[0]

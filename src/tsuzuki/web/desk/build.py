@@ -6,6 +6,7 @@ from tsuzuki.web.desk.dashboard import dashboard_pages
 from tsuzuki.web.desk.in_force import in_force_page
 from tsuzuki.web.desk.jobs import job_pages
 from tsuzuki.web.desk.letters import letter_pages
+from tsuzuki.web.desk.mapping_add import mapping_add_page
 from tsuzuki.web.desk.mappings import mapping_pages
 from tsuzuki.web.desk.people import people_pages
 from tsuzuki.web.desk.person import person_pages
@@ -22,6 +23,7 @@ def desk_pages(site: Site) -> tuple[Resource, ...]:
         *source_pages(site),
         *source_form_pages(site),
         *mapping_pages(site),
+        mapping_add_page(site),
         *job_pages(site),
         *letter_pages(site),
         audit_page(site),
