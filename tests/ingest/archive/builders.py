@@ -208,7 +208,6 @@ def a_chapter(number: str = "1", series: str = "site/one", **over: Any) -> lines
 MOMENTS = st.integers(0, 2 * 10**12)
 MAYBE = st.none() | MOMENTS
 WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), max_size=12)
-NAMES = WORDS.filter(lambda text: bool(text.strip()))
 HTML = st.sampled_from(
     ["", "<p>One <b>word</b></p>", '<img src="https://example.org/a.png" alt="">', "a &amp; b", "<p>続き</p>"]
 ).map(lambda html: str(sanitise(html, "https://example.org/")))
@@ -281,7 +280,7 @@ def _item(draw: st.DrawFn, feed: lines.Feed, key: str) -> lines.Item:
     return lines.Item(
         feed=feed.feed_key,
         key=key,
-        title=draw(NAMES),
+        title=draw(WORDS),
         link=draw(st.sampled_from([None, f"{feed.link}/{key}"])),
         author=draw(st.none() | WORDS),
         content=draw(HTML),

@@ -59,7 +59,6 @@ class Cleaner:
             full_text = msgspec.structs.replace(full_text, content=content)
         cleaned = msgspec.structs.replace(
             item,
-            title=item.title or link or item.key,
             link=link,
             content=self._sanitiser.sanitise(item.content, base),
             enclosures=tuple(each for each in item.enclosures if _is_web(each)),
@@ -91,7 +90,7 @@ class Cleaner:
         link = http_url(mark.link) or ""
         base = link or (mark.feed.link if mark.feed else "")
         content = self._sanitiser.sanitise(mark.content, base)
-        return msgspec.structs.replace(mark, link=link, title=mark.title or link or "?", content=content)
+        return msgspec.structs.replace(mark, link=link, content=content)
 
 
 def _series_source(mapping: SeriesSource) -> SeriesSource:
