@@ -1,6 +1,8 @@
 """`/admin/audit`: who did what, when and why."""
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -9,6 +11,7 @@ from tsuzuki.accounts.audit.reading import AuditLog, action_filter
 from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.users import Users
+from tsuzuki.billing.services import Billing
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
@@ -25,14 +28,16 @@ PLACES = {
     "crawlersource": "/admin/sources/",
     "crawljob": "/admin/jobs/",
     "deadletter": "/admin/dead-letters/",
-    "tenant": "/admin/tenants/",
 }
+BILLED_PLACES = PLACES | {"tenant": "/admin/tenants/", "invoice": "/admin/invoices/"}
+"""Of which there are none while billing is off."""
 _SYSTEM = "system"
 
 
 def audit_page(site: Site) -> Resource:
     """The log, newest first."""
     framing, log, users = framing_of(site), site.part(AuditLog), site.part(Users)
+    places = BILLED_PLACES if site.part(Billing).is_on else PLACES
 
     async def show_audit(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "audit")
@@ -44,7 +49,7 @@ def audit_page(site: Site) -> Resource:
             rows=rows,
             pages=pages_of(request, total),
             chosen=chosen,
-            place_of=_place,
+            place_of=partial(_place, places),
             as_json=as_json,
         )
 
@@ -84,6 +89,6 @@ def _day(text: str | None) -> Millis | None:
     return from_datetime(datetime.combine(day, time(), UTC))
 
 
-def _place(row: AuditRow) -> str | None:
-    """Where to look at what it was done to."""
-    return f"{PLACES[row.entity_type]}{row.entity_id}" if row.entity_type in PLACES and row.entity_id != "*" else None
+def _place(places: Mapping[str, str], row: AuditRow) -> str | None:
+    """Where to look at what it was done to, if it is still there."""
+    return f"{places[row.entity_type]}{row.entity_id}" if row.entity_type in places and row.entity_id != "*" else None

@@ -22,7 +22,7 @@ function draw(figure) {
     height: 200,
     series: [{}, ...series],
     axes: [axis, { ...axis, size: 50, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 50000, 100000] }],
-    scales: { x: { range: shown }, y: { range: (_, low, high) => [0, Math.max(high, 4)] } },
+    scales: { x: { range: shown }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 4)] } },
   };
   return new uPlot(options, [at, ...lines.map((line) => line.values)], figure);
 }
