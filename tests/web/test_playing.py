@@ -20,6 +20,8 @@ from tsuzuki.model.harvest import Enclosure
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
 HEARD = "() => document.querySelector('audio').currentTime"
+HEARD_ENOUGH = f"{HEARD} > 1.5"
+HEARD_SOME = f"{HEARD} > 0"
 STATE = "() => { const one = document.querySelector('audio'); return [one.paused, one.playbackRate]; }"
 WAITING = "() => JSON.parse(localStorage.getItem('marks') ?? '[]').map(one => [one.name, one.value])"
 
@@ -83,7 +85,7 @@ async def test_a_recording_plays_by_the_space_bar_goes_on_where_it_was_and_as_fa
             assert here.studio.publisher.ranges == []  # nothing is loaded before it is wanted
             await player.focus()
             await page.keyboard.press("Space")
-            await page.wait_for_function(f"({HEARD})() > 1.5")
+            await page.wait_for_function(HEARD_ENOUGH)
             await page.keyboard.press("Space")
             assert await page.evaluate(STATE) == [True, 1]
             await page.get_by_label("Speed").select_option("2")
@@ -91,7 +93,7 @@ async def test_a_recording_plays_by_the_space_bar_goes_on_where_it_was_and_as_fa
             await page.reload()
             await page.locator("audio").focus()
             await page.keyboard.press("Space")
-            await page.wait_for_function(f"({HEARD})() > 0")
+            await page.wait_for_function(HEARD_SOME)
             assert await page.evaluate(HEARD) >= int(heard)
             assert await page.evaluate(STATE) == [False, 2]
             link = page.get_by_role("link", name="The first part")

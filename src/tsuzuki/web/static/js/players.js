@@ -1,4 +1,5 @@
-// Players of an article: where one was and how fast stay in this browser; nothing is loaded before somebody plays.
+// Players of an article: where one was and how fast stay in this browser; nothing is loaded before somebody plays. Space and the arrows
+// are the browser's own while a player has the focus.
 import { say } from "./say.js";
 
 const PLACES = "places";
@@ -30,14 +31,6 @@ function keep(media) {
 function goOn(media) {
   const place = places().find(([address]) => address === media.dataset.plays)?.[1];
   if (Number.isFinite(place) && place < media.duration) media.currentTime = place;
-}
-
-function toggle(event) {
-  if (event.key !== " ") return;
-  event.preventDefault();
-  const media = event.currentTarget;
-  if (media.paused) media.play().catch(() => {});
-  else media.pause();
 }
 
 function speeds(all) {
@@ -76,7 +69,6 @@ function start(player, all) {
   for (const kind of ["pause", "ended"]) media.addEventListener(kind, () => keep(media));
   media.addEventListener("play", () => { for (const other of all) if (other !== media) other.pause(); });
   media.addEventListener("error", () => failed(player));
-  media.addEventListener("keydown", toggle);
   addEventListener("pagehide", () => { if (!media.paused) keep(media); });
   player.querySelector(".player-line").append(speeds(all));
 }
