@@ -159,6 +159,26 @@ async def test_the_page_is_kept_on_reload_and_in_another_browser_which_offers_th
         await expect(other.get_by_role("combobox", name="Page", exact=True)).to_have_value("2")
 
 
+async def test_what_is_read_without_a_network_is_told_when_there_is_one(browser: Browser, town):
+    user, gallery = await a_shelf(town)
+    async with browsing(browser, town, user) as page:
+        series = await gallery.follow(HARBOUR)
+        await open_chapter(page, gallery, series, "1")
+        await expect(page.locator(".sheet.came")).to_have_count(PAGES)
+        await page.context.set_offline(True)
+        await page.keyboard.press("ArrowRight")
+        await page.keyboard.press("ArrowRight")
+        await page.wait_for_function("() => JSON.parse(localStorage.getItem('progress'))?.[0].page === 2")
+        await page.close()
+        assert (await progress_of(gallery, series, "1")).page == 0
+        await page.context.set_offline(False)
+        other = await page.context.new_page()
+        async with other.expect_response("**/api/v1/progress/batch"):
+            await open_chapter(other, gallery, series, "2")
+        assert (await progress_of(gallery, series, "1")).page == 2
+        await other.wait_for_function("() => localStorage.getItem('progress') === null")
+
+
 async def test_taps_turn_pages_on_a_phone_and_the_middle_hides_what_stands_around(browser: Browser, town):
     options = {"viewport": PHONE, "has_touch": True}
     user, gallery = await a_shelf(town)

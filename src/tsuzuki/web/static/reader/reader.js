@@ -23,8 +23,7 @@ class Reader {
     this.mode = this.chosen ?? root.dataset.guess;
     this.fit = own.fit ?? null;
     this.isRight = root.dataset.guess === "rtl";
-    const { series, chapter } = root.dataset;
-    this.keep = keeper(`/api/v1/series/${series}/chapters/${chapter}/progress`, this.count, (told) => this.heard(told));
+    this.keep = keeper(root.dataset, this.count, (told) => this.heard(told));
   }
 
   get isPaged() { return PAGED.includes(this.mode); }
