@@ -55,6 +55,8 @@ def config_fields(
 
 def _field(name: str, schema: dict[str, Any], *, is_required: bool) -> ConfigField:
     kind, default = _kind(schema), schema.get("default")
+    if isinstance(default, tuple):  # the schema has it as Python does, a form as JSON does
+        default = list(default)
     return ConfigField(
         name=f"config.{name}",
         label=name,
