@@ -9,10 +9,12 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, HOUR, Millis
+from tsuzuki.polling.moving.store import move_items_tx, move_subscriptions_tx
 from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.shelves.entries.service import Entries, Filter
 from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.subscriptions.service import KEPT, Change, Subscriptions, Wish
+from tsuzuki.sources.store import drop_feed_tx
 
 LINK = "https://example.org/feed"
 
@@ -107,6 +109,23 @@ async def test_what_came_meanwhile_for_others_is_there_too_and_what_was_let_go_s
     states = await reading.states()
     assert len(states) == 6
     assert not any(state[2] for state in states if state[0] == saved)
+
+
+async def test_i9_a_feed_that_became_part_of_another_is_had_back_from_there(reading):
+    """R29: what moved meanwhile is not lost to whoever may undo having left it."""
+    before = [state[1:] for state in await reading.states()]
+    other = await reading.subscriptions.add(await a_reader(reading.db), Wish(link=f"{LINK}/moved"))
+    await reading.subscriptions.delete(reading.shelf, reading.made.public_id)
+
+    async def merge(tx):
+        await move_items_tx(tx, reading.made.feed_id, other.feed_id, NOON)
+        await move_subscriptions_tx(tx, reading.made.feed_id, other.feed_id, NOON)
+        return await drop_feed_tx(tx, reading.made.feed_id)
+
+    assert await reading.db.with_tx(merge)
+    back = await reading.subscriptions.restore(reading.shelf, reading.made.public_id)
+    assert back.feed_id == other.feed_id
+    assert [state[1:] for state in await reading.states()] == before
 
 
 async def test_a_group_that_is_gone_is_the_default_one_then(reading):

@@ -8,11 +8,12 @@ import pytest
 
 from tests.api.people import Visitor, a_town
 from tests.catalogue.media.builders import API, MP3, Studio, a_studio
-from tests.net.builders import a_client
+from tests.net.builders import SOMEONE, a_client
 from tsuzuki.catalogue.media.links import Link, MediaLinks
 from tsuzuki.catalogue.media.places import Places
 from tsuzuki.catalogue.media.service import Limits, Media
 from tsuzuki.model.errors import TimedOut, TooLarge, Unavailable
+from tsuzuki.model.fetching import Ask
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import DAY
 
@@ -61,6 +62,7 @@ async def test_a_part_of_it_is_passed_on_as_a_part(studio):
     assert (got.status, got.body) == (206, MP3[100:200])
     assert got.headers["content-range"] == f"bytes 100-199/{len(MP3)}"
     assert studio.publisher.ranges == ["0-63", "100-199"]  # what it is was looked at first
+    assert b"accept-encoding: identity" in studio.site.heads[-1].lower()  # a part of what is packed is no use
     await studio.reader.get(path, range="bytes=200-")
     assert studio.publisher.ranges[2:] == ["200-"]
     assert (await studio.reader.get(path, range=f"bytes={len(MP3)}-")).status == 416
@@ -150,6 +152,15 @@ async def test_the_publisher_is_left_when_the_browser_goes_away(studio):
         assert await got.content.readexactly(len(MP3)) == MP3
     async with asyncio.timeout(10):
         await studio.publisher.left.wait()
+
+
+async def test_a_poll_of_the_same_host_does_not_wait_for_who_listens(studio):
+    studio.offer("/radio", endless)
+    studio.offer("/feed", b"<rss/>", "text/xml")
+    async with a_client(allowed_slots=1) as client:
+        media = Media(client)
+        async with media.open(Link("audio", f"{studio.site.url}/radio"), MINE), asyncio.timeout(5):
+            assert (await client.fetch(Ask(f"{studio.site.url}/feed"), SOMEONE)).body == b"<rss/>"
 
 
 async def test_an_endless_stream_ends_at_the_cap(studio):
