@@ -73,8 +73,8 @@ insert into shelf_group (public_id, shelf_id, name, is_default, created_at, upda
 values (:public_id, :shelf_id, 'Default', true, :now, :now);
 
 -- name: list_shelves
--- The first is the one that is meant when a person has chosen none.
-select {shelf_columns} from shelf where tenant_id = :tenant_id order by id;
+-- inline: a tenant's few, along an index, at every page; the caller puts them in order
+select {shelf_columns} from shelf where tenant_id = :tenant_id;
 
 -- name: find_shelf
 -- I8: another tenant's shelf is not found.

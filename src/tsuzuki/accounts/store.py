@@ -90,8 +90,8 @@ async def add_shelf_tx(
 
 
 async def list_shelves_tx(tx: Tx, tenant_id: TenantId) -> list[Shelf]:
-    """The tenant's, oldest first."""
-    return await tx.many(Shelf, q.list_shelves, tenant_id=tenant_id)
+    """The tenant's, oldest first: that is the one that is meant when a person has chosen none."""
+    return sorted(await tx.many(Shelf, q.list_shelves, tenant_id=tenant_id), key=lambda shelf: shelf.id)
 
 
 async def set_proxy_images_tx(tx: Tx, shelf_id: ShelfId, *, proxy_images: bool, now: Millis) -> Shelf:

@@ -44,7 +44,7 @@ TEXTS = {
     "tenant": ("name",),
     "shelf": ("name", "sync_error"),
     "crawl_job": ("source_name", "last_error"),
-    "dead_letter": ("error", "error_code", "stack", "payload"),
+    "dead_letter": ("key", "error", "error_code", "stack", "payload"),
     "invoice_item": ("description",),
     "user_account": ("email",),
 }

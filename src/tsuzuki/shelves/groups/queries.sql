@@ -2,7 +2,8 @@
 id, public_id, name, position, is_default, created_at, updated_at
 
 -- name: list_groups
-select {columns} from shelf_group where shelf_id = :shelf_id order by position, id;
+-- inline: a shelf's few, along an index, at every page; the caller puts them in order
+select {columns} from shelf_group where shelf_id = :shelf_id;
 
 -- name: find_group
 -- I8: another shelf's group is not found.

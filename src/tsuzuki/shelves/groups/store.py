@@ -10,7 +10,8 @@ q = load_queries("tsuzuki.shelves.groups")
 
 async def list_groups_tx(tx: Tx, shelf_id: ShelfId) -> list[Group]:
     """The shelf's groups in their order."""
-    return await tx.many(Group, q.list_groups, shelf_id=shelf_id)
+    found = await tx.many(Group, q.list_groups, shelf_id=shelf_id)
+    return sorted(found, key=lambda group: (group.position, group.id))
 
 
 async def find_group_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Group | None:
