@@ -11,6 +11,7 @@ from playwright.async_api import Browser, expect
 from tests.api.people import API
 from tests.scale import scaled
 from tests.test_authorisation import routes
+from tests.web.stage import an_item, release_items
 from tests.web.test_rules import NO_PAGES
 from tests.web.xss.corpus import ELSEWHERE, OWN, addresses, corpus
 from tests.web.xss.net import casting
@@ -220,10 +221,20 @@ def _xml(text: str) -> str:
     return _attribute(clean).replace("<", "&lt;")
 
 
+async def _release(hostile: Hostile, title: str) -> None:
+    shelf = (await hostile.town.accounts.oneself.shelf_of(hostile.user)).id
+    [feed, *_] = await hostile.town.reading.subscriptions.list(shelf)
+    now = hostile.town.time()
+    await release_items(hostile.town, feed.feed_id, [an_item(title, at=now, title=title, author=title)])
+
+
 async def test_i7_the_palette_and_what_arrives_live_run_nothing(browser: Browser, hostile):
     async with await cast(browser, hostile, policy=False) as net:
         await net.open("/")
-        await net.page.wait_for_selector("html.scripted")
+        await net.page.wait_for_selector("#live[data-heard]", state="attached")
+        await _release(hostile, "</h3><img src=x onerror=pwned(77777)>")
+        await expect(net.page.get_by_role("article").filter(has_text="pwned(77777)")).to_be_visible()
+        await net.look()
         await net.page.keyboard.press("Control+k")
         await net.page.keyboard.type("pwned")
         await expect(net.page.locator("#palette-list [role=option]").first).to_be_visible()
