@@ -39,7 +39,14 @@ function onKey(event) {
   if (event.defaultPrevented || event.altKey || event.isComposing) return;
   const name = nameOf(event);
   const modified = event.ctrlKey || event.metaKey;
-  if (document.querySelector("dialog[open]") || (isTyping(event.target) && !modified)) return;
+  const dialog = document.querySelector("dialog[open]");
+  if (dialog && name === "Escape") {
+    // The browser closes it a moment later, and a key that comes in between would be lost.
+    dialog.close();
+    event.preventDefault();
+    return;
+  }
+  if (dialog || (isTyping(event.target) && !modified)) return;
   clearTimeout(timer);
   const keys = before ? `${before} ${name}` : name;
   before = "";
