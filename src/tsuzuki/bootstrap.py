@@ -318,9 +318,7 @@ def reading_of(way: Way, db: Database, clock: Clock) -> Reading:
 def billing_of(settings: Settings, accounts: Accounts, way: Way) -> Billing:
     """The services of renting and paying."""
     secret = settings.stripe_webhook_secret if settings.stripe else None
-    return build_billing(
-        accounts.ground, is_on=settings.billing, stripe_secret=secret or "", ring=way.bell.ring
-    )
+    return build_billing(accounts.ground, is_on=settings.billing, stripe_secret=secret or "", ring=way.bell.ring)
 
 
 def crawling_of(settings: Settings, way: Way, db: Database, clock: Clock) -> Crawling:

@@ -58,7 +58,9 @@ async def test_pointing_to_a_row_that_is_not_there_is_refused(db):
 
 ADD_TENANT = a_query("""
 insert into tenant (id, public_id, name, anchor_at, created_at, updated_at) values (1, :public_id, 't', 0, 0, 0)""")
-ADD_CREDIT = a_query("insert into credit (tenant_id, amount_cents, kind, reason, created_at) values (1, 1, 'granted', 'gift', 0)")
+ADD_CREDIT = a_query(
+    "insert into credit (tenant_id, amount_cents, kind, reason, created_at) values (1, 1, 'granted', 'gift', 0)"
+)
 
 
 async def test_deleting_a_row_that_is_held_is_refused(db):

@@ -81,7 +81,7 @@ def size(lowest: int) -> Kind:
         match = _SIZE.fullmatch(text.upper())
         if match is None:
             raise ValueError(text)
-        length = int(match[1]) * 1024 ** " KMGT".index(match[2] or " ")
+        length: int = int(match[1]) * 1024 ** " KMGT".index(match[2] or " ")
         if not lowest <= length <= MOST_BYTES:
             raise ValueError(text)
         return length
