@@ -592,6 +592,7 @@ create unique index entry_item on entry (shelf_id, item_id) where item_id is not
 create unique index entry_chapter on entry (shelf_id, chapter_id) where chapter_id is not null;  -- I2
 create index entry_unread on entry (shelf_id, sort_at, id) where unread;
 create index entry_order on entry (shelf_id, sort_at, id);
+create index entry_newest on entry (shelf_id, id);  -- up to where a mass mark goes
 create index entry_saved on entry (shelf_id, sort_at, id) where saved;
 create index entry_feed on entry (shelf_id, feed_id, sort_at, id) where feed_id is not null;
 create index entry_series on entry (shelf_id, series_id, sort_at, id) where series_id is not null;
