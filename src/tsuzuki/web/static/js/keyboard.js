@@ -41,8 +41,9 @@ function onKey(event) {
   const modified = event.ctrlKey || event.metaKey;
   const dialog = document.querySelector("dialog[open]");
   if (dialog && name === "Escape") {
-    // The browser closes it a moment later, and a key that comes in between would be lost.
+    // A field of a closed dialog keeps the focus until the next frame, and would swallow a key that comes before it.
     dialog.close();
+    if (dialog.contains(document.activeElement)) document.activeElement.blur();
     event.preventDefault();
     return;
   }
