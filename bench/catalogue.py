@@ -7,7 +7,6 @@ Starts a PostgreSQL of its own.
 
 import argparse
 import asyncio
-import shutil
 import statistics
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -15,11 +14,9 @@ from typing import Any
 import msgspec
 
 from bench.harness import say
-from bench.reader import Fetch, measured, on_postgres, on_sqlite
-from bench.store import MEMORY
+from bench.reader import Fetch, engines, measured
 from tests.builders import stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_source
-from tests.servers import Postgres, shared_folder
 from tsuzuki.api.catalogue_views import cache_meta, chapter_views, list_meta, manga_view
 from tsuzuki.api.views import Listing
 from tsuzuki.catalogue.browsing import ListWish
@@ -103,19 +100,8 @@ async def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--engine", choices=["sqlite", "postgres"], help="only this one")
     chosen = parser.parse_args(arguments)
     sizes = SMALL if chosen.small else FULL
-    if chosen.engine != "postgres":
-        async with on_sqlite() as (db, fetch):
-            await measure("sqlite", db, fetch, sizes)
-    if chosen.engine == "sqlite":
-        return
-    folder = shared_folder()
-    server = Postgres(folder, durable=True, memory=MEMORY).start()
-    try:
-        async with on_postgres(server) as (db, fetch):
-            await measure("postgres", db, fetch, sizes)
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+    async for engine, db, fetch in engines(chosen.engine):
+        await measure(engine, db, fetch, sizes)
 
 
 if __name__ == "__main__":

@@ -230,6 +230,23 @@ async def measure(engine: str, db: Database, fetch: Fetch, sizes: Sizes) -> None
             print(f"\n{engine}, {until:,} items, {name}", HEAD, *lines, sep="\n", flush=True)
 
 
+async def engines(only: str | None = None) -> AsyncIterator[tuple[str, Database, Fetch]]:
+    """SQLite, then a PostgreSQL of its own, each while it is measured; or one of them."""
+    if only != "postgres":
+        async with on_sqlite() as (db, fetch):
+            yield "sqlite", db, fetch
+    if only == "sqlite":
+        return
+    folder = shared_folder()
+    server = Postgres(folder, durable=True, memory=MEMORY).start()
+    try:
+        async with on_postgres(server) as (db, fetch):
+            yield "postgres", db, fetch
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="a quick run over less data")
@@ -237,19 +254,8 @@ async def main() -> None:
     parser.add_argument("--engine", choices=["sqlite", "postgres"], help="only this one")
     chosen = parser.parse_args()
     sizes = SMALL if chosen.small else FULL if chosen.full else USUAL
-    if chosen.engine != "postgres":
-        async with on_sqlite() as (db, fetch):
-            await measure("sqlite", db, fetch, sizes)
-    if chosen.engine == "sqlite":
-        return
-    folder = shared_folder()
-    server = Postgres(folder, durable=True, memory=MEMORY).start()
-    try:
-        async with on_postgres(server) as (db, fetch):
-            await measure("postgres", db, fetch, sizes)
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+    async for engine, db, fetch in engines(chosen.engine):
+        await measure(engine, db, fetch, sizes)
 
 
 if __name__ == "__main__":
