@@ -43,7 +43,7 @@ from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
 from tsuzuki.ingest.housekeeping import forget_tombstones
 from tsuzuki.ingest.service import ChapterIngest, ItemIngest
 from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
-from tsuzuki.model.ids import uuid7
+from tsuzuki.model.ids import PublicId, uuid7
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.net.guard import AllowList, Guard
@@ -165,7 +165,7 @@ def _crawler(
 ) -> Crawler:
     """What does crawl jobs."""
     calls = SourceCalls(outside.registry, outside.driver, folder_of)
-    discovery = Discovery(db, calls, clock, new_id=lambda: uuid7(clock(), os.urandom(10)), dice=random.random)
+    discovery = Discovery(db, calls, clock, new_id=ids_of(clock), dice=random.random)
     return Crawler(
         db,
         bell,
@@ -175,6 +175,11 @@ def _crawler(
         threshold=settings.disable_threshold,
         changed=cache.forget,
     )
+
+
+def ids_of(clock: Clock) -> Callable[[], PublicId]:
+    """Makes the ids that people see."""
+    return lambda: uuid7(clock(), os.urandom(10))
 
 
 def pace_of(settings: Settings) -> Pace:

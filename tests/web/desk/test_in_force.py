@@ -2,7 +2,7 @@
 
 from tests.api.people import PASSWORD, a_town
 from tests.web.guests import a_guest
-from tsuzuki.bootstrap import in_force
+from tsuzuki.grounds import in_force
 from tsuzuki.settings import read_settings, variables
 
 
