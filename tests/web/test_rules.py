@@ -10,7 +10,9 @@ from structlog.testing import capture_logs
 
 import tsuzuki.web
 from tests.api.people import API, PASSWORD, Town, a_town
-from tests.test_authorisation import CALLERS, MISSING, POLICY, PUBLIC, routes, visitor
+from tests.authorisation.callers import CALLERS, visitor
+from tests.authorisation.objects import MISSING
+from tests.authorisation.policy import POLICY, PUBLIC, routes
 from tests.web.desk.words import chosen_at_the_desk
 from tests.web.guests import BROWSER, FORM, Guest, a_guest
 from tests.web.words import chosen_in_the_library

@@ -9,8 +9,8 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.api.people import API
+from tests.authorisation.policy import routes
 from tests.scale import scaled
-from tests.test_authorisation import routes
 from tests.web.stage import an_item, release_items
 from tests.web.test_rules import NO_PAGES
 from tests.web.xss.corpus import ELSEWHERE, OWN, addresses, corpus

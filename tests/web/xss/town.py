@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 
 from tests.api.people import Town, a_town
+from tests.authorisation.objects import OBJECTS, Filling
 from tests.net.builders import answer
 from tests.polling.builders import a_publisher
 from tests.shelves.library.builders import a_published_series, chapter_of
-from tests.test_authorisation import OBJECTS, Filling
 from tests.web.xss.corpus import addresses, corpus
 from tsuzuki.accounts.nouns import User
 from tsuzuki.connectors.html.safe import valid_text

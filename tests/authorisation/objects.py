@@ -1,0 +1,298 @@
+"""What stands in paths: one of the caller's own, one of somebody else's, and the bodies that go with them."""
+
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from tests.api.people import API, Town
+from tests.catalogue.images.builders import a_picture, stored_picture
+from tests.crawl.builders import a_dead_letter
+from tests.delivery.builders import publish
+from tests.shelves.library.builders import a_published_series, chapter_of
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import SYSTEM, Slice, User
+from tsuzuki.billing.access import OPERATOR
+from tsuzuki.catalogue.browsing import ListWish
+from tsuzuki.catalogue.media.links import Link, MediaLinks
+from tsuzuki.crawl.service import Wish as CrawlWish
+from tsuzuki.model.ids import PublicId, ReleaseId, ShelfId, show_id
+from tsuzuki.model.pages import FROM_THE_TOP
+from tsuzuki.shelves.bookmarks.nouns import NewBookmark
+from tsuzuki.shelves.entries.service import Filter
+from tsuzuki.shelves.library.follows.nouns import Wish as Following
+from tsuzuki.shelves.library.progress.nouns import Reading
+from tsuzuki.shelves.subscriptions.service import Wish
+from tsuzuki.sources.comics.rows import NewMapping
+from tsuzuki.sources.sites.rows import Wanted
+
+
+async def _session_of(town: Town, user: User) -> PublicId:
+    return (await _caller(town, user)).key_public_id
+
+
+async def _token_of(town: Town, user: User) -> PublicId:
+    await town.with_token(user, "read")
+    return (await town.accounts.tokens.list(await _caller(town, user)))[0].public_id
+
+
+async def _user_of(town: Town, user: User) -> PublicId:
+    tenant = (await town.accounts.oneself.look(await _caller(town, user))).tenant
+    return (await town.add(tenant_id=tenant.public_id)).public_id
+
+
+async def _invite_of(town: Town, user: User) -> PublicId:
+    return (await town.accounts.invites.make(await _caller(town, user), "reader", None)).public_id
+
+
+async def _tenant_of(town: Town, _: User) -> PublicId:
+    return (await town.accounts.tenants.add(SYSTEM, "Third")).public_id
+
+
+async def _payer_of(town: Town, user: User) -> PublicId:
+    return (await town.accounts.oneself.look(await _caller(town, user))).tenant.public_id
+
+
+async def _rented_of(town: Town, user: User) -> PublicId:
+    payer = await _payer_of(town, user)
+    made = await town.billing.rented.create(OPERATOR, payer, name=secrets.token_hex(8), plan="basic")
+    return made.public_id
+
+
+async def _invoice_of(town: Town, user: User) -> PublicId:
+    await _rented_of(town, user)
+    found, _ = await town.billing.books.invoices(OPERATOR, await _payer_of(town, user), Slice(most=1))
+    return found[0].public_id
+
+
+async def _group_of(town: Town, user: User) -> PublicId:
+    return (await town.reading.groups.add(await _shelf_of(town, user), secrets.token_hex(8))).public_id
+
+
+async def _feed_of(town: Town, user: User) -> PublicId:
+    wish = Wish(link=f"http://93.184.216.34/{secrets.token_hex(8)}")
+    return (await town.reading.subscriptions.add(await _shelf_of(town, user), wish)).public_id
+
+
+async def _item_of(town: Town, user: User) -> str:
+    shelf, feed = await _shelf_of(town, user), await _feed_of(town, user)
+    feed_id = (await town.reading.subscriptions.get(shelf, feed)).feed_id
+    await publish(town.accounts.ground.db, feed_id, ["1"])
+    page = await town.reading.entries.list(shelf, Filter(feed=feed), after=FROM_THE_TOP, most=1)
+    return str(page.rows[0].id)
+
+
+async def _bookmark_of(town: Town, user: User) -> PublicId:
+    new = NewBookmark(link=f"https://example.org/{secrets.token_hex(8)}", title="A page")
+    return (await town.reading.bookmarks.add(await _shelf_of(town, user), new)).public_id
+
+
+async def _channel_of(town: Town, user: User) -> PublicId:
+    config = {"url": "http://93.184.216.34/hook"}
+    added = await town.channels.add(await _shelf_of(town, user), "webhook", name=secrets.token_hex(8), config=config)
+    return added.channel.id
+
+
+async def _source_of(town: Town, _: User) -> str:
+    name = secrets.token_hex(4)
+    wanted = Wanted(name=name, slug=name, base_url="https://example.org")
+    return str((await town.crawling.sources.register(SYSTEM, wanted)).id)
+
+
+async def _job_of(town: Town, user: User) -> PublicId:
+    source = await _source_of(town, user)
+    return (await town.crawling.jobs.trigger(await _caller(town, user), CrawlWish(int(source)))).public_id
+
+
+async def _comic_of(town: Town, user: User) -> PublicId:
+    await _source_of(town, user)
+    return (await town.crawling.comics.add(SYSTEM, "A comic", None)).public_id
+
+
+async def _mapping_of(town: Town, user: User) -> dict[str, str]:
+    source, comic, key = await _source_of(town, user), await _comic_of(town, user), secrets.token_hex(4)
+    new = NewMapping(source_id=int(source), source_key=key, url=f"https://example.org/{key}")
+    mapping = await town.crawling.comics.link(SYSTEM, comic, new)
+    return {"comic_id": show_id(comic), "mapping_id": str(mapping.id)}
+
+
+async def _site_of(town: Town, _: User) -> str:
+    """A folder with one series of one chapter."""
+    name = secrets.token_hex(4)
+    folder = town.folder / name
+    (folder / "Series" / "Chapter 1").mkdir(parents=True)
+    (folder / "Series" / "cover.png").write_bytes(a_picture())
+    (folder / "Series" / "Chapter 1" / "1.png").write_bytes(a_picture())
+    wanted = Wanted(name=name, slug=name, base_url="local:", connector="tsuzuki.local", config={"folder": str(folder)})
+    return str((await town.crawling.sources.register(SYSTEM, wanted)).id)
+
+
+async def _manga_of(town: Town, user: User) -> str:
+    wish = ListWish(kind="popular", shelf_id=await _shelf_of(town, user))
+    listed = await town.catalogue.browsing.browse(int(await _site_of(town, user)), wish)
+    return str(listed.value.manga[0].id)
+
+
+async def _release_of(town: Town, user: User) -> str:
+    shelf = await _shelf_of(town, user)
+    listed = await town.catalogue.chapter_lists.list(int(await _manga_of(town, user)), shelf)
+    return str(listed.value[0].id)
+
+
+async def _page_of(town: Town, user: User) -> dict[str, str]:
+    return {"release_id": await _release_of(town, user), "position": "0"}
+
+
+async def _kept_of(town: Town, user: User) -> str:
+    release = await _release_of(town, user)
+    await town.pictures.kept.keep(await _shelf_of(town, user), ReleaseId(int(release)))
+    return release
+
+
+async def _picture_of(town: Town, _: User) -> dict[str, str]:
+    address = f"https://example.org/{secrets.token_hex(8)}.png"
+    await stored_picture(town, address)
+    signature, picture = town.pictures.articles.url(address).split("/")[-2:]
+    return {"signature": signature, "picture": picture}
+
+
+async def _recording_of(town: Town, _: User) -> dict[str, str]:
+    links = await MediaLinks.open(town.db, secrets.token_bytes, town.time)
+    terms, seal, medium = links.url(Link("audio", "http://127.0.0.1/a.mp3")).split("/")[-3:]
+    return {"terms": terms, "seal": seal, "medium": medium}
+
+
+async def _series_of(town: Town, _: User) -> dict[str, str]:
+    series, other = await a_published_series(town.db, [1], sources=2), await a_published_series(town.db)
+    names = {"series_id": show_id(series.public_id), "other_id": show_id(other.public_id)}
+    return names | {"mapping_id": str(series.sources[0])}
+
+
+async def _follow_of(town: Town, user: User) -> PublicId:
+    wish = Following(series=(await a_published_series(town.db)).public_id)
+    return (await town.reading.follows.add(await _shelf_of(town, user), wish)).follow.public_id
+
+
+async def _chapter_of(town: Town, _: User) -> dict[str, str]:
+    series = await a_published_series(town.db, [1])
+    return {"series_id": show_id(series.public_id), "chapter_id": str(await chapter_of(town.db, series.id, 1))}
+
+
+async def _opened_of(town: Town, user: User) -> str:
+    series = await a_published_series(town.db, [1])
+    chapter = await chapter_of(town.db, series.id, 1)
+    await town.reading.progress.tell(await _shelf_of(town, user), series.public_id, chapter, Reading(page=1))
+    return str(chapter)
+
+
+async def _letter_of(town: Town, _: User) -> str:
+    return str(await a_dead_letter(town.accounts.ground.db, town.time()))
+
+
+async def _shelf_of(town: Town, user: User) -> ShelfId:
+    return (await town.accounts.oneself.pick_shelf(await _caller(town, user), None)).id
+
+
+async def _caller(town: Town, user: User) -> Caller:
+    resumed = await town.accounts.sessions.resume(await town.session(user), "")
+    assert resumed is not None
+    return resumed.caller
+
+
+Filling = PublicId | str | dict[str, str]
+
+OBJECTS: dict[str, Callable[[Town, User], Awaitable[Filling]]] = {
+    "session_id": _session_of,
+    "token_id": _token_of,
+    "user_id": _user_of,
+    "invite_id": _invite_of,
+    "tenant_id": _tenant_of,
+    "payer_id": _payer_of,
+    "rented_id": _rented_of,
+    "invoice_id": _invoice_of,
+    "group_id": _group_of,
+    "feed_id": _feed_of,
+    "item_id": _item_of,
+    "bookmark_id": _bookmark_of,
+    "channel_id": _channel_of,
+    "source_id": _source_of,
+    "job_id": _job_of,
+    "comic_id": _comic_of,
+    "mapping_id": _mapping_of,
+    "letter_id": _letter_of,
+    "series_id": _series_of,
+    "follow_id": _follow_of,
+    "chapter_id": _chapter_of,
+    "opened_id": _opened_of,
+    "site_id": _site_of,
+    "manga_id": _manga_of,
+    "release_id": _release_of,
+    "position": _page_of,
+    "kept_id": _kept_of,
+    "signature": _picture_of,
+    "picture": _picture_of,
+    "terms": _recording_of,
+    "seal": _recording_of,
+    "medium": _recording_of,
+}
+COMMON = {"site_id", "manga_id", "release_id", "series_id", "chapter_id", "position", "picture", "medium"}
+"""What sources have is everybody's (R70): there is no foreign one."""
+ANYONES = {"POST /api/v1/chapters/{kept_id}/download"}
+"""Likewise: a chapter that one shelf keeps, another may keep too."""
+UNCALLED = {"GET /api/v1/media/{terms}/{seal}/{medium}": 400}
+"""Nothing of it is here, and the guard refuses its publisher: whose seal is good is told just that."""
+MISSING = "01952ff9-0000-7000-8000-000000000000"
+
+
+def filled(path: str, value: Filling = MISSING) -> str:
+    """With one value for every object in it, or with one for each."""
+    text = show_id(value) if isinstance(value, bytes) else value
+    for name in OBJECTS:
+        path = path.replace(f"{{{name}}}", text if isinstance(text, str) else text.get(name, MISSING))
+    return path.removeprefix(API)
+
+
+# -- bodies
+
+
+def a_mapping_body() -> dict[str, Any]:
+    """Another one every time, on the first source that there is."""
+    key = secrets.token_hex(4)
+    return {"sourceid": 100000, "sourceid_ext": key, "sourceurl": f"https://example.org/{key}"}
+
+
+def a_shelf_body() -> dict[str, Any]:
+    """Another name every time."""
+    return {"name": secrets.token_hex(4), "plan": "basic"}
+
+
+# Bodies that are fine, or what makes them, for routes whose object is looked for only after the body was read.
+BODIES: dict[str, Any] = {
+    "PUT /api/v1/admin/users/{user_id}/password": {"password": "another password"},
+    "PATCH /api/v1/admin/tenants/{tenant_id}": {"name": "Renamed"},
+    "POST /api/v1/tenants/{payer_id}/shelves": a_shelf_body,
+    "PATCH /api/v1/shelves/{rented_id}": lambda: {"name": secrets.token_hex(4)},
+    "PUT /api/v1/shelves/{rented_id}/plan": {"plan": "growth"},
+    "POST /api/v1/admin/invoices/{invoice_id}/pay": {"reference": "bank"},
+    "POST /api/v1/admin/tenants/{tenant_id}/credit": {"amount_cents": 100, "reason": "sorry"},
+    "PATCH /api/v1/bookmarks/{bookmark_id}": {"note": "Mine"},
+    "PATCH /api/v1/admin/crawler/sources/{source_id}/enable": {"isenabled": True},
+    "POST /api/v1/admin/comics/{comic_id}/sources": a_mapping_body,
+    "POST /api/v1/series/{series_id}/read": {"all": True},
+    "POST /api/v1/series/{series_id}/unread": {"all": True},
+    "PUT /api/v1/series/{series_id}/chapters/{chapter_id}/progress": {"page": 1},
+    "PUT /api/v1/sources/{site_id}/meta": {"key": "theme", "value": "dark"},
+}
+
+# The same where the body names what goes with the object.
+BODIES_OF: dict[str, Callable[[Any], Any]] = {
+    "POST /api/v1/admin/series/{series_id}/merge": lambda made: {"into": made["other_id"]},
+    "POST /api/v1/admin/series/{series_id}/split": lambda made: {"sources": [int(made["mapping_id"])]},
+}
+
+
+def body_for(name: str, made: Any = None, *, otherwise: Any = None) -> Any:
+    """What this route takes, for the object that `made` tells of."""
+    if name in BODIES_OF and made is not None:
+        return BODIES_OF[name](made)
+    body = BODIES.get(name, otherwise)
+    return body() if callable(body) else body

@@ -1,0 +1,32 @@
+"""SEC-30: every caller at every route. A route without a policy, or a policy without a route, fails the first test."""
+
+from tests.api.people import API
+from tests.authorisation.callers import CALLERS, visitor
+from tests.authorisation.objects import body_for, filled
+from tests.authorisation.policy import ADMIN, POLICY, PUBLIC, READ, STREAMS, WRITE, endpoints, routes
+
+
+def test_every_route_of_the_router_has_a_declared_policy_and_every_policy_a_route(town):
+    found = routes(town.app)
+    assert set(found) == set(POLICY)
+    for name, endpoint in endpoints().items():
+        assert endpoint.access.value == POLICY[name], name
+
+
+def test_the_tables_name_every_policy():
+    assert all(set(table) == {PUBLIC, READ, WRITE, ADMIN} for table in CALLERS.values())
+
+
+async def test_every_caller_meets_at_every_route_what_the_table_says(town):
+    wrong = {}
+    for name, policy in POLICY.items():
+        method, path = name.split()
+        if not path.startswith(API):
+            continue
+        for caller, table in CALLERS.items():
+            who = await visitor(town, caller)
+            ask = who.begin if name in STREAMS else who.ask
+            status = (await ask(method, filled(path), body_for(name))).status
+            if (status if status in (401, 403) else 0) != table[policy]:
+                wrong[name, caller] = status
+    assert wrong == {}

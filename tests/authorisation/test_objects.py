@@ -1,0 +1,58 @@
+"""SEC-31, SEC-33: whose it is, and which of its fields a request may set, at every route that there is.
+
+A route with an object in its path that `OBJECTS` cannot make fails the first test.
+"""
+
+import msgspec
+
+from tests.authorisation.objects import ANYONES, COMMON, OBJECTS, UNCALLED, body_for, filled
+from tests.authorisation.policy import ADMIN, POLICY, STREAMS, endpoints
+from tsuzuki.accounts.nouns import User
+from tsuzuki.api.binding import signature_of
+
+
+async def test_what_is_somebody_elses_is_as_unknown_as_what_is_not_there(town):
+    """SEC-31: own, foreign and missing objects at every route that names one."""
+    wrong = {}
+    for name, endpoint in endpoints().items():
+        parameters = list(signature_of(endpoint).path)
+        if not parameters:
+            continue
+        assert set(parameters) <= set(OBJECTS), f"{name}: say in OBJECTS how to make {parameters}"
+        make = OBJECTS[parameters[-1]]
+        is_admins = POLICY[name] == ADMIN
+        me = await town.add(role="admin" if is_admins else "reader")
+        other = await town.add(role="admin", tenant_id=town.other_tenant)
+        objects = {"own": await make(town, me), "foreign": await make(town, other)}
+        paths = {kind: filled(endpoint.path, value) for kind, value in objects.items()}
+        paths |= {"missing": filled(endpoint.path), "nonsense": filled(endpoint.path, "..%2f1")}
+        found = UNCALLED.get(name, 0)
+        is_everybodys = is_admins or parameters[-1] in COMMON or name in ANYONES
+        table = {"own": found, "foreign": found if is_everybodys else 404, "missing": 404, "nonsense": 404}
+        empty: dict[str, str] | None = {} if signature_of(endpoint).body else None
+        for kind, path in paths.items():
+            who = await town.signed_in(me)
+            ask = who.begin if name in STREAMS else who.ask
+            body = body_for(name, objects.get(kind, objects["own"]), otherwise=empty)
+            answer = await ask(endpoint.method, path, body)
+            if (0 if answer.status < 300 else answer.status) != table[kind]:
+                wrong[name, kind] = answer.status, answer.text
+    assert wrong == {}
+
+
+async def test_no_route_takes_a_field_that_it_does_not_declare(town):
+    """SEC-33: what a row has and a form has not cannot be set, whatever the route."""
+    fields = {field.name for field in msgspec.structs.fields(User)}
+    fields |= {"password_hash", "is_admin", "oidc_subject", "scopes", "key_hash", "revoked_at", "plan", "actor"}
+    admin = await town.add(role="admin")
+    wrong = {}
+    for name, endpoint in endpoints().items():
+        for form in signature_of(endpoint).body.values():
+            declared = {field.encode_name for field in msgspec.structs.fields(form)}
+            assert not declared & {"id", "public_id", "password_hash", "key_hash", "disabled_at"}, name
+            who = await town.signed_in(admin)
+            for field in fields - declared:
+                answer = await who.ask(endpoint.method, filled(endpoint.path), {field: "x"})
+                if answer.status != 400 or field not in [one["field"] for one in answer.json()["details"]]:
+                    wrong[name, field] = answer.status
+    assert wrong == {}
