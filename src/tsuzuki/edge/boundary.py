@@ -1,9 +1,10 @@
 """Where an exception becomes an answer: JSON for machines, a page for people, never a stack trace (SEC-13)."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import structlog
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -13,15 +14,19 @@ from tsuzuki.model.errors import Unavailable
 
 ErrorPage = Callable[[Failure], Response]
 
+FramedPage = Callable[[Request, Failure], Awaitable[Response | None]]
+"""The same for somebody who is known; None leaves it to the page that everyone gets. It raises nothing."""
+
 _log = structlog.stdlib.get_logger("tsuzuki.edge")
 
 
 class ErrorBoundary:
     """Answers what was raised. An answer that has begun cannot be taken back: the connection is cut instead."""
 
-    def __init__(self, app: ASGIApp, error_page: ErrorPage) -> None:
+    def __init__(self, app: ASGIApp, error_page: ErrorPage, framed_page: FramedPage | None = None) -> None:
         self._app = app
         self._error_page = error_page
+        self._framed_page = framed_page
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -39,17 +44,19 @@ class ErrorBoundary:
         except Exception as error:
             if started:
                 raise
-            await self._answer(scope, error)(scope, receive, send)
+            failure = _failure(scope, error)
+            response = await self._framed(scope, failure) or self._response(scope, failure)
+            await response(scope, receive, send)
         except asyncio.CancelledError:  # the server stops, and its patience is over
             if started:
                 raise
-            await self._answer(scope, Unavailable("The server is stopping. Try again."))(scope, receive, send)
+            failure = _failure(scope, Unavailable("The server is stopping. Try again."))
+            await self._response(scope, failure)(scope, receive, send)
 
-    def _answer(self, scope: Scope, error: Exception) -> Response:
-        failure = failure_of(error, request_id_of(scope))
-        if failure.status == 500:
-            _log.error("request_failed", exc_info=error)
-        return self._response(scope, failure)
+    async def _framed(self, scope: Scope, failure: Failure) -> Response | None:
+        if self._framed_page is None or not _wants_page(scope):
+            return None
+        return await self._framed_page(Request(scope), failure)
 
     def _response(self, scope: Scope, failure: Failure) -> Response:
         if not _wants_page(scope):
@@ -59,6 +66,13 @@ class ErrorBoundary:
         except Exception:  # noqa: BLE001  the page that says sorry must not be the one that fails
             _log.exception("error_page_failed")
             return json_failure(failure)
+
+
+def _failure(scope: Scope, error: Exception) -> Failure:
+    failure = failure_of(error, request_id_of(scope))
+    if failure.status == 500:
+        _log.error("request_failed", exc_info=error)
+    return failure
 
 
 def _wants_page(scope: Scope) -> bool:

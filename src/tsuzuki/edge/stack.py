@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from tsuzuki.edge.boundary import ErrorBoundary, ErrorPage
+from tsuzuki.edge.boundary import ErrorBoundary, ErrorPage, FramedPage
 from tsuzuki.edge.cookies import Cookies
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.observing import Observed
@@ -16,10 +16,15 @@ from tsuzuki.edge.security import SecurityHeaders
 
 
 def build_app(
-    resources: Iterable[Resource], *, metrics: Metrics, error_page: ErrorPage, allowed_origins: Sequence[str] = ()
+    resources: Iterable[Resource],
+    *,
+    metrics: Metrics,
+    error_page: ErrorPage,
+    framed_page: FramedPage | None = None,
+    allowed_origins: Sequence[str] = (),
 ) -> ASGIApp:
     """The whole ASGI application over these resources."""
-    app: ASGIApp = Packed(Cookies(ErrorBoundary(build_router(resources), error_page)))
+    app: ASGIApp = Packed(Cookies(ErrorBoundary(build_router(resources), error_page, framed_page)))
     if allowed_origins:
         app = CORSMiddleware(
             app,

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from tsuzuki.edge.boundary import ErrorPage
+from tsuzuki.edge.boundary import ErrorPage, FramedPage
 from tsuzuki.edge.routing import Resource
 from tsuzuki.web.account.devices import device_pages
 from tsuzuki.web.account.identity import identity_pages
@@ -54,11 +54,11 @@ class Web(msgspec.Struct, frozen=True):
 
     resources: tuple[Resource, ...]
     error_page: ErrorPage
+    framed_page: FramedPage
 
 
 def build_web(site: Site, document: Json) -> Web:
     """Every page; a new one is added here."""
-    site = msgspec.structs.replace(site, troubled=framed_errors(site))
     resources = (
         home_page(site),
         states_page(site),
@@ -107,4 +107,4 @@ def build_web(site: Site, document: Json) -> Web:
         docs_page(site.pages, document),
         site.pages.assets.resource(),
     )
-    return Web(resources, error_page(site.pages))
+    return Web(resources, error_page(site.pages), framed_errors(site))

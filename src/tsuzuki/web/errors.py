@@ -7,15 +7,13 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.accounts.caller import Caller
-from tsuzuki.edge.boundary import ErrorPage
-from tsuzuki.edge.errors import Failure, failure_of
-from tsuzuki.edge.request_ids import request_id_of
+from tsuzuki.edge.boundary import ErrorPage, FramedPage
+from tsuzuki.edge.errors import Failure
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.messages import said, say, wait_in_words
 from tsuzuki.web.rendering import Pages
-from tsuzuki.web.site import Site, Troubled
+from tsuzuki.web.site import Site
 
 _NAMELESS = 500
 
@@ -31,20 +29,25 @@ def error_page(pages: Pages) -> ErrorPage:
     return show
 
 
-def framed_errors(site: Site) -> Troubled:
+def framed_errors(site: Site) -> FramedPage:
     """The same for somebody who is signed in, within the frame, so that every place is one step away.
 
-    What has no name, and whatever goes wrong while the frame is made, is left to the page that needs nothing.
+    An address that no page has is told like this too. What has no name, and whatever goes wrong while the frame is
+    made, is left to the page that needs nothing.
     """
     framing = framing_of(site)
 
-    async def show(request: Request, caller: Caller, error: TsuzukiError) -> Response | None:
-        failure = failure_of(error, request_id_of(request.scope))
-        if failure.status == _NAMELESS or "text/html" not in request.headers.get("accept", ""):
+    async def show(request: Request, failure: Failure) -> Response | None:
+        if failure.status == _NAMELESS:
             return None
         try:
+            caller = await site.visitor(request)
+            if caller is None:
+                return None
             frame = await framing.frame(request, caller, "")
             return _shown(site.pages, failure, frame=frame, visitor=caller.username)
+        except TsuzukiError:
+            return None  # a page of another site, or a token that is none: who it is has no say here
         except Exception:  # noqa: BLE001  the page that says sorry must not be the one that fails
             _log.exception("framed_error_failed")
             return None

@@ -14,7 +14,7 @@ from tsuzuki.edge.auth import Callers, bearer_of
 from tsuzuki.edge.csrf import SAFE_METHODS, refuse_cross_site
 from tsuzuki.edge.oidc import OidcDoor
 from tsuzuki.edge.routing import Handler
-from tsuzuki.model.errors import Forbidden, TsuzukiError
+from tsuzuki.model.errors import Forbidden
 from tsuzuki.web.forms import see
 from tsuzuki.web.rendering import Pages
 
@@ -27,9 +27,6 @@ T = TypeVar("T")
 Owned = Callable[[Request, Caller], Awaitable[Response]]
 """A handler for someone who is signed in."""
 
-Troubled = Callable[[Request, Caller, TsuzukiError], Awaitable[Response | None]]
-"""How somebody who is signed in is told of an error; None leaves it to the page that everyone gets."""
-
 
 class Site(msgspec.Struct, frozen=True):
     """The templates, the services, and the two ways to come in."""
@@ -39,7 +36,6 @@ class Site(msgspec.Struct, frozen=True):
     callers: Callers
     oidc: OidcDoor
     parts: Mapping[type, object] = {}
-    troubled: Troubled | None = None
 
     def part(self, kind: type[T]) -> T:
         """The service of this type. Pages ask when they are built: a missing one stops the start, not a reader."""
@@ -59,13 +55,7 @@ class Site(msgspec.Struct, frozen=True):
             caller = await self.visitor(request)
             if caller is None:
                 return see(with_query(SIGN_IN, next=_here(request) if back is None else back))
-            try:
-                return await handler(request, caller)
-            except TsuzukiError as error:
-                shown = None if self.troubled is None else await self.troubled(request, caller, error)
-                if shown is None:
-                    raise
-                return shown
+            return await handler(request, caller)
 
         return ask
 

@@ -1,0 +1,39 @@
+"""What a browser shows where nothing is: within the frame for who is signed in, plain for everyone else."""
+
+from tests.api.people import a_town
+from tests.web.guests import Guest, a_guest
+
+PLACES = 'aria-label="Places"'
+
+
+async def test_an_address_that_no_page_has_is_told_within_the_frame_and_leads_home(empty_database_url, tmp_path):
+    async with a_town(tmp_path, database_url=empty_database_url.replace("sqlite:///", "sqlite:////")) as town:
+        guest, stranger = await a_guest(town, await town.add()), Guest(town.client)
+        for path in ("/nothing", "/nothing/at/all", "/series", "/admin/nothing", "/items/1/2/3/4/5/6/7/8"):
+            mine, theirs = await guest.see(path), await stranger.see(path)
+            assert (mine.status, PLACES in mine.text) == (404, True), path
+            assert (theirs.status, PLACES in theirs.text) == (404, False), path
+            for shown in (mine, theirs):
+                assert shown.headers["cache-control"] == "no-store"
+                assert "Nothing here" in shown.text
+                assert 'href="/"' in shown.text
+        wrong = await guest.see("/sign-out")
+        assert (wrong.status, PLACES in wrong.text, wrong.headers["allow"]) == (405, True, "POST")
+
+
+async def test_machines_get_json_where_nothing_is_and_a_lost_session_the_plain_page(tmp_path):
+    async with a_town(tmp_path) as town:
+        guest = await a_guest(town, await town.add())
+        for path, accept in (("/api/v1/nothing", "text/html"), ("/nothing", "application/json")):
+            told = await guest.see(path, accept=accept)
+            assert (told.status, told.json()["code"]) == (404, "NOT_FOUND"), path
+        for headers in ({"authorization": "Bearer tsz_wrong"}, {"cookie": "tsuzuki=nobody"}):
+            told = await guest.see("/nothing", **headers)
+            assert (told.status, PLACES in told.text) == (404, False), headers
+
+
+async def test_sec_42_a_page_of_another_site_learns_nothing_of_who_is_signed_in(tmp_path):
+    async with a_town(tmp_path) as town:
+        guest = await a_guest(town, await town.add())
+        told = await guest.send("/nothing", origin="https://elsewhere.example", sec_fetch_site="cross-site")
+        assert (told.status, PLACES in told.text) == (404, False)
