@@ -681,7 +681,7 @@ async def test_extensions_come_with_the_schema_of_their_config(world: World):
 
 
 async def test_whether_the_crawler_is_paused_can_be_asked(world: World):
-    assert await world.data("/admin/crawler/pause") == {"ispaused": False, "pausedat": None}
+    assert await world.data("/admin/crawler/pause") == {"ispaused": False, "pausedat": None, "reason": None}
     assert (await world.data("/admin/crawler/sources/{source}/health"))["nextdueat"] is not None
     paused = await world.done("POST", "/admin/crawler/pause", {"reason": "moving"})
     assert await world.data("/admin/crawler/pause") == paused

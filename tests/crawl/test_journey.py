@@ -200,7 +200,9 @@ async def test_a_discovery_stops_at_maxpages(town: Town, site):
 
 async def test_a_paused_crawler_begins_nothing(town: Town, site):
     admin = await the_admin(town)
-    assert (await admin.post("/admin/crawler/pause", {"reason": "moving"})).json()["data"]["ispaused"] is True
+    paused = (await admin.post("/admin/crawler/pause", {"reason": "moving"})).json()["data"]
+    assert (paused["ispaused"], paused["reason"]) == (True, "moving")
+    assert (await admin.get("/admin/crawler/pause")).json()["data"] == paused
     source, comic = await a_mapped_comic(admin, site.url)
     job = await made(admin, JOBS, {"sourceid": source, "comicid": comic})
     with capture_logs() as logs:
@@ -211,7 +213,8 @@ async def test_a_paused_crawler_begins_nothing(town: Town, site):
     [task] = await town.db.read(lambda tx: tx.many(CrawlTask, q.crawl_tasks))
     assert task == CrawlTask(status="queued", attempts=0, losses=0, error=None, first_failed_at=None)
     began = time.monotonic()
-    assert (await admin.post("/admin/crawler/resume")).json()["data"] == {"ispaused": False, "pausedat": None}
+    resumed = (await admin.post("/admin/crawler/resume")).json()["data"]
+    assert resumed == {"ispaused": False, "pausedat": None, "reason": None}
     assert (await until_over(admin, job["id"]))["status"] == "done"
     assert time.monotonic() - began < 5
 

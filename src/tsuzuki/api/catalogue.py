@@ -18,11 +18,10 @@ from tsuzuki.api.catalogue_views import (
     source_view,
 )
 from tsuzuki.api.checking import refuse_nul
-from tsuzuki.api.crawler_sources import Number
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, PageNumber
-from tsuzuki.api.ids import number_in_path
+from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import Listing, PageMeta
@@ -30,12 +29,11 @@ from tsuzuki.catalogue.browsing import Browsing, ListWish
 from tsuzuki.catalogue.notes import LONGEST_KEY, LONGEST_VALUE, Notes
 from tsuzuki.catalogue.rows import ListKind
 from tsuzuki.connectors.filters import FilterValue
-from tsuzuki.connectors.protocol import Connector
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.model.errors import Invalid, LimitExceeded, NotFound, Problem, Unavailable
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.sources.sites.rows import SourceFilter
-from tsuzuki.sources.sites.service import NO_SOURCE, Sources
+from tsuzuki.sources.sites.service import NO_SOURCE, Sources, source_info
 
 MOST_FILTERS = 500
 _FILTERS = 'filters must be a JSON list such as [{"name": "Status", "state": 1}]'
@@ -74,10 +72,11 @@ async def list_sources(query: SourcesQuery, sources: Sources, registry: Registry
     """By id, those that are switched off too: what was fetched of them can still be read."""
     rows, total = await sources.list(SourceFilter(text=query.q), query.part)
     is_paused = await sources.paused_since() is not None
-    abilities = {
-        connector.info.id: connector.info.abilities for connector in registry if isinstance(connector, Connector)
-    }
-    views = [source_view(row, abilities.get(row.connector or ""), is_paused=is_paused) for row in rows]
+    known = [source_info(registry, row.connector, row.config) for row in rows]
+    views = [
+        source_view(row, info.abilities if info is not None else None, is_paused=is_paused)
+        for row, info in zip(rows, known, strict=True)
+    ]
     return Listing(views, query.meta(total))
 
 

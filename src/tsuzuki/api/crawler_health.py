@@ -5,10 +5,9 @@ from typing import Any, Literal
 import msgspec
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.api.crawler_sources import Number
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.ids import number_in_path
+from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.users import ReasonBody
 from tsuzuki.api.views import Time, shown
 from tsuzuki.connectors.config import config_schema
@@ -19,7 +18,8 @@ from tsuzuki.crawl.health import Health, HealthDesk
 from tsuzuki.crawl.rows import Job, LastFailure, Spell, Status
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import Millis, iso
+from tsuzuki.model.times import iso
+from tsuzuki.sources.sites.rows import Pause
 from tsuzuki.sources.sites.service import NO_SOURCE, Sources
 
 HEALTH_SECONDS = 30
@@ -106,10 +106,11 @@ class ExtensionView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PauseView(msgspec.Struct, frozen=True):
-    """Whether sources are left alone, and since when."""
+    """Whether sources are left alone, since when and why; `reason` is empty where nobody gave one."""
 
     ispaused: bool
     pausedat: Time | None
+    reason: str | None
 
 
 async def show_source_health(source_id: Number, desk: HealthDesk, cache: Cache) -> HealthView:
@@ -129,7 +130,7 @@ async def list_extensions(registry: Registry) -> list[ExtensionView]:
 
 async def show_pause(sources: Sources) -> PauseView:
     """Whether polls and jobs may begin."""
-    return _pause(await sources.paused_since())
+    return _pause(await sources.show_pause())
 
 
 async def pause_crawler(caller: Caller, body: ReasonBody, sources: Sources) -> PauseView:
@@ -142,8 +143,10 @@ async def resume_crawler(caller: Caller, body: ReasonBody, sources: Sources) -> 
     return _pause(await sources.resume(caller.actor, body.reason))
 
 
-def _pause(since: Millis | None) -> PauseView:
-    return PauseView(since is not None, shown(since))
+def _pause(pause: Pause | None) -> PauseView:
+    if pause is None:
+        return PauseView(ispaused=False, pausedat=None, reason=None)
+    return PauseView(ispaused=True, pausedat=iso(pause.at), reason=pause.reason)
 
 
 def _health(health: Health) -> HealthView:

@@ -10,7 +10,7 @@ from tsuzuki.polling.calling import SourceCall, source_call
 from tsuzuki.polling.comics import FolderOf
 from tsuzuki.polling.visit import Driver
 from tsuzuki.sources.sites.rows import Source
-from tsuzuki.sources.sites.service import info_of
+from tsuzuki.sources.sites.service import source_info
 from tsuzuki.sources.sites.store import paused_since_tx
 
 
@@ -27,8 +27,8 @@ class Calls(msgspec.Struct, frozen=True):
     folder_of: FolderOf
 
     def info(self, source: Source) -> ConnectorInfo | None:
-        """What the source's connector declares; None while it is not installed."""
-        return info_of(self.registry, source.connector)
+        """What is declared of the source; None while its connector is not installed."""
+        return source_info(self.registry, source.connector, source.config)
 
     async def to(self, source: Source) -> SourceCall:
         """The way to this source; NotCalled says why there is none now."""

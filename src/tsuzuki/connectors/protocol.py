@@ -96,6 +96,10 @@ class Connector:
 
     info: ConnectorInfo
 
+    def fitted(self, config: Any) -> "Connector":
+        """Who answers for a source with this config: itself, unless the config says what the source is."""
+        return self
+
     def series_at(self, config: Any, url: str) -> SeriesAt | None:
         """The series that an address from anywhere may be of; None where it is none of this source. Asks nobody."""
         return None

@@ -10,6 +10,7 @@ from tsuzuki.connectors.mangadex.connector import MangaDex
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo, Described, Unsupported
 from tsuzuki.connectors.selectors.connector import SelectorsSource
 from tsuzuki.connectors.selectors.load import load_definition
+from tsuzuki.connectors.selectors.written import WrittenSource
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
 
 ENTRY_POINTS = "tsuzuki.connectors"
@@ -73,6 +74,7 @@ def builtin() -> Iterator[tuple[str, Described]]:
     """The connectors that come with Tsuzuki, the shipped definitions among them."""
     yield "built-in", MangaDex()
     yield "built-in", LocalFolder()
+    yield "built-in", WrittenSource()
     yield from defined(shipped_definitions())
 
 

@@ -37,5 +37,6 @@ def source_call(source: Source, registry: Registry, driver: Driver, *, folder_of
         raise NotFound("The source has no extension.")
     connector = registry.comics(source.connector)
     config = read_config(connector, source.config)
+    connector = connector.fitted(config)
     origin = source_identity(connector, config, source.id)
     return SourceCall(connector, config, driver, origin, folder_of(config))

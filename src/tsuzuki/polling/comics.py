@@ -59,8 +59,9 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
 
     async def _visit(self) -> list[ReleaseFound]:
         config = read_config(self._connector, self._target.config)
-        origin = identity(self._connector, config, self._target, watch=f"watch:{self._watch.id}")
-        asking = self._connector.chapters(config, self._target.url)
+        connector = self._connector.fitted(config)
+        origin = identity(connector, config, self._target, watch=f"watch:{self._watch.id}")
+        asking = connector.chapters(config, self._target.url)
         found = in_order(await visited(self._driver, asking, origin, folder=self._folder_of(config)))
         if not found and self._target.has_content:
             raise ShapeChanged("The source lists no chapters, though it had some before.")  # R28

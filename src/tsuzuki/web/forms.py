@@ -46,6 +46,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     keep: tuple[str, ...] = ()
     beside: Mapping[type[TsuzukiError], str] = {}
 
+    def kept(self, form: Form) -> "Sheet":
+        """The form as it was filled in, with nothing wrong."""
+        return Sheet(values={name: form.several(name) for name in self.keep})
+
 
 class Sheet(msgspec.Struct, frozen=True, kw_only=True):
     """A form as it is shown: what was typed before, and what is wrong with it."""
@@ -131,5 +135,6 @@ def _sheet_of(error: TsuzukiError, form: Form, rules: Rules) -> Sheet:
         errors = {beside: str(error)}
     else:
         trouble = str(error)
-    kept = {name: form.several(name) for name in rules.keep}
-    return Sheet(values=kept, errors=errors, trouble=trouble, status=failure.status, headers=failure.headers)
+    return msgspec.structs.replace(
+        rules.kept(form), errors=errors, trouble=trouble, status=failure.status, headers=failure.headers
+    )

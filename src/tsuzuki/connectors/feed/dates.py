@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
 
-from tsuzuki.model.times import Millis, from_datetime
+from tsuzuki.model.times import Millis, bounded, from_datetime
 
 _MONTHS = {
     name: number
@@ -90,7 +90,7 @@ def _usual(found: re.Match[str]) -> Millis | None:
     days = date(int(year), number, int(day)).toordinal() - _EPOCH_DAY
     seconds = ((days * 24 + int(hour)) * 60 + int(minute)) * 60 + int(second)
     east = (int(east_hours) * 60 + int(east_minutes)) * 60 if sign else 0
-    return Millis((seconds + east if sign == "-" else seconds - east) * 1000)
+    return bounded((seconds + east if sign == "-" else seconds - east) * 1000)
 
 
 def _iso(text: str) -> Millis | None:

@@ -73,6 +73,9 @@ where id = :id
 -- inline: one row at most
 select at from crawler_pause where id = 1;
 
+-- name: show_pause
+select at, reason from crawler_pause where id = 1;
+
 -- name: pause
 insert into crawler_pause (id, at, reason) values (1, :now, :reason) on conflict (id) do nothing;
 

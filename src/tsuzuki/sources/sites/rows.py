@@ -60,6 +60,13 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     is_enabled: bool | UnsetType = UNSET
 
 
+class Pause(msgspec.Struct, frozen=True):
+    """Since when no source is called, and why."""
+
+    at: Millis
+    reason: str
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What a failed job left on its source."""
 

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.nouns import Actor, Slice
 from tsuzuki.connectors.config import decode_config, masked, unmasked
-from tsuzuki.connectors.protocol import ConnectorInfo
+from tsuzuki.connectors.protocol import Connector, ConnectorInfo
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.connectors.uid import computed_uid, source_uid
 from tsuzuki.db import Database, Tx
@@ -18,7 +18,7 @@ from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.sites.policy import BAD_BASE_URL, IsCallable, address_problem, is_folder, language_of
-from tsuzuki.sources.sites.rows import Change, Source, SourceFilter, Wanted
+from tsuzuki.sources.sites.rows import Change, Pause, Source, SourceFilter, Wanted
 from tsuzuki.sources.sites.store import (
     change_source_tx,
     delete_source_tx,
@@ -29,6 +29,7 @@ from tsuzuki.sources.sites.store import (
     paused_since_tx,
     register_source_tx,
     resume_tx,
+    show_pause_tx,
     wake_source_tx,
 )
 from tsuzuki.sources.store import NewSource
@@ -82,21 +83,7 @@ class Sources:
 
     async def register(self, actor: Actor, wanted: Wanted) -> Source:
         """A new source; Invalid with all that is wrong, Conflict when its name or slug is taken."""
-        info = info_of(self._registry, wanted.connector)
-        config = self._checked(wanted.base_url, wanted.config, {}, info)
-        language = language_of(wanted.name, info)
-        new = NewSource(
-            uid=computed_uid(wanted.name, language) if info is None else source_uid(info, language),
-            name=wanted.name,
-            slug=wanted.slug,
-            base_url=wanted.base_url,
-            lang=language,
-            connector=wanted.connector,
-            config=config,
-            is_nsfw=info is not None and info.is_nsfw,
-            supports_latest=info is not None and info.abilities.latest,
-        )
-        now = self._clock()
+        new, now = self._new(wanted), self._clock()
 
         async def add(tx: Tx) -> Source:
             source = await register_source_tx(tx, new, is_enabled=wanted.is_enabled, now=now)
@@ -143,31 +130,70 @@ class Sources:
         """Since when no source is called; None while all is as usual."""
         return await self._db.read(paused_since_tx)
 
-    async def pause(self, actor: Actor, reason: str | None) -> Millis | None:
+    async def show_pause(self) -> Pause | None:
+        """The same, with its reason."""
+        return await self._db.read(show_pause_tx)
+
+    async def pause(self, actor: Actor, reason: str | None) -> Pause | None:
         """No poll and no job begins from now on; what runs comes to its end."""
         return await self._switch(actor, "pause", lambda tx, now: pause_tx(tx, reason or "", now), reason)
 
-    async def resume(self, actor: Actor, reason: str | None) -> Millis | None:
+    async def resume(self, actor: Actor, reason: str | None) -> Pause | None:
         """Polls and jobs begin again."""
-        since = await self._switch(actor, "resume", lambda tx, _: resume_tx(tx), reason)
+        left = await self._switch(actor, "resume", lambda tx, _: resume_tx(tx), reason)
         self._wake()
-        return since
+        return left
 
     async def _switch(
         self, actor: Actor, verb: str, switch: Callable[[Tx, Millis], Any], reason: str | None
-    ) -> Millis | None:
+    ) -> Pause | None:
         now = self._clock()
 
-        async def apply(tx: Tx) -> Millis | None:
+        async def apply(tx: Tx) -> Pause | None:
             if await switch(tx, now):
                 await record_tx(tx, actor, Deed(f"crawler.{verb}", "crawler", "crawler", reason=reason), now=now)
-            return await paused_since_tx(tx)
+            return await show_pause_tx(tx)
 
-        since = await self._db.with_tx(apply)
+        pause = await self._db.with_tx(apply)
         await self._changed()
-        return since
+        return pause
 
     # -- checking
+
+    def draft(self, wanted: Wanted) -> Source:
+        """What `register` would store, without doing so; Invalid with all that is wrong. Its id is nobody's."""
+        new, now = self._new(wanted), self._clock()
+        return Source(
+            **msgspec.structs.asdict(new),
+            id=SourceId(0),
+            is_enabled=wanted.is_enabled,
+            consecutive_fails=0,
+            last_succeeded_at=None,
+            last_failed_at=None,
+            created_at=now,
+            updated_at=now,
+        )
+
+    async def draft_change(self, source_id: int, change: Change) -> Source:
+        """What `change` would make of the source, without doing so."""
+        return self._after(await self.get(source_id), change)
+
+    def _new(self, wanted: Wanted) -> NewSource:
+        connector = info_of(self._registry, wanted.connector)
+        config = self._checked(wanted.base_url, wanted.config, {}, connector)
+        info = source_info(self._registry, wanted.connector, config)
+        language = language_of(wanted.name, info)
+        return NewSource(
+            uid=computed_uid(wanted.name, language) if info is None else source_uid(info, language),
+            name=wanted.name,
+            slug=wanted.slug,
+            base_url=wanted.base_url,
+            lang=language,
+            connector=wanted.connector,
+            config=config,
+            is_nsfw=info is not None and info.is_nsfw,
+            supports_latest=info is not None and info.abilities.latest,
+        )
 
     async def problems(self, change: Change, source_id: int | None = None) -> Sequence[Problem]:
         """What is wrong with these values, of a new source or of one that is there; NotFound when it is not."""
@@ -269,3 +295,15 @@ def info_of(registry: Registry, connector: str | None) -> ConnectorInfo | None:
         return registry.get(connector).info
     except NotFound:
         return None
+
+
+def source_info(registry: Registry, connector: str | None, config: Mapping[str, Any]) -> ConnectorInfo | None:
+    """What is known of a source: of its connector, or of what its config describes where that says what it is."""
+    info = info_of(registry, connector)
+    if info is None:
+        return None
+    described = registry.get(info.id)
+    try:
+        return described.fitted(decode_config(info.config, config)).info if isinstance(described, Connector) else info
+    except Invalid:  # a config that no longer fits its connector is told where the source is called
+        return info

@@ -6,7 +6,7 @@ from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.sources.sites.rows import Outcome, Source, SourceFilter
+from tsuzuki.sources.sites.rows import Outcome, Pause, Source, SourceFilter
 from tsuzuki.sources.store import NewSource
 
 q = load_queries("tsuzuki.sources.sites")
@@ -84,6 +84,11 @@ async def source_polled_tx(tx: Tx, source_id: SourceId, *, is_well: bool, now: M
 async def paused_since_tx(tx: Tx) -> Millis | None:
     """Since when the operator has let no source be called; None while all is as usual."""
     return await tx.maybe(Millis, q.find_pause)
+
+
+async def show_pause_tx(tx: Tx) -> Pause | None:
+    """The same, with its reason."""
+    return await tx.maybe(Pause, q.show_pause)
 
 
 async def pause_tx(tx: Tx, reason: str, now: Millis) -> bool:

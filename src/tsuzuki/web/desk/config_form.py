@@ -7,11 +7,12 @@ import msgspec
 
 from tsuzuki.connectors.config import config_schema, masked
 from tsuzuki.connectors.protocol import ConnectorInfo
+from tsuzuki.connectors.selectors.written import DOCUMENT
 from tsuzuki.model.errors import Invalid, Problem
 from tsuzuki.web.forms import Form, problem
 from tsuzuki.web.messages import said, say
 
-Kind = Literal["number", "flag", "text", "choice", "choices", "list", "pairs", "json"]
+Kind = Literal["number", "flag", "text", "document", "choice", "choices", "list", "pairs", "json"]
 WHOLE = "config"
 """The one field of a source whose connector is not installed: nobody knows its keys."""
 
@@ -93,7 +94,7 @@ def _kind(schema: Mapping[str, Any]) -> Kind:
         case "number" | "integer":
             return "number"
         case "string":
-            return "text"
+            return "document" if schema.get("contentMediaType") == DOCUMENT else "text"
         case "array" if isinstance(items, dict) and "enum" in items:
             return "choices"
         case "array" if isinstance(items, dict) and items.get("type") == "string":
@@ -147,6 +148,8 @@ def _read(field: ConfigField, form: Form) -> Any:
     """None where nothing stands in it. What is no number stays as it is: its connector says what it wants instead."""
     text = form.one(field.name).strip()
     match field.kind:
+        case "document":  # lines and columns are told as they were typed
+            return form.one(field.name).replace("\r\n", "\n") or None
         case "flag":
             return text == "on"
         case "choices":
@@ -204,5 +207,5 @@ def beside_fields(error: Invalid, fields: Sequence[ConfigField]) -> Invalid:
         place = name if name in names else next(iter(names), one.field) if name == WHOLE else name
         inside = one.field.removeprefix(place).lstrip(".")
         words = f"{inside}: {one.message}" if inside and place != one.field else one.message
-        found[place] = f"{found[place]} {words}" if place in found else words
+        found[place] = f"{found[place]}\n{words}" if place in found else words
     return Invalid(str(error), tuple(Problem(name, words) for name, words in found.items()))

@@ -1,21 +1,28 @@
-"""Adding a source, and changing one: a connector is chosen, then its form is filled in."""
+"""Adding a source, and changing one: a connector is chosen, then its form is filled in, tried and saved."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.connectors.config import decode_config
 from tsuzuki.connectors.protocol import ConnectorInfo
 from tsuzuki.connectors.registry import Registry
+from tsuzuki.connectors.selectors.written import WRITTEN
+from tsuzuki.crawl.trials import Trials, Tried
 from tsuzuki.edge.routing import Resource
-from tsuzuki.model.errors import Conflict, Invalid
+from tsuzuki.model.errors import Conflict, Invalid, Problem
 from tsuzuki.sources.sites.policy import MOST_NAME, MOST_SLUG, SLUG
 from tsuzuki.sources.sites.rows import Change, Source, Wanted
-from tsuzuki.sources.sites.service import Sources, info_of
+from tsuzuki.sources.sites.service import Sources, info_of, source_info
 from tsuzuki.web.desk.config_form import ConfigField, beside_fields, config_fields, read_config
 from tsuzuki.web.desk.sources import ONE, PATH
+from tsuzuki.web.desk.trial import TRIAL_SHOWN
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_at
@@ -24,6 +31,16 @@ from tsuzuki.web.site import Site, with_query
 
 ADD = f"{PATH}/add"
 LONGEST_URL = 2000
+DEFINITION = "config.definition"
+
+
+class Filled(msgspec.Struct, frozen=True, kw_only=True):
+    """What a form says of a source."""
+
+    name: str
+    slug: str
+    base_url: str
+    config: dict[str, Any]
 
 
 def source_form_pages(site: Site) -> tuple[Resource, ...]:
@@ -33,24 +50,31 @@ def source_form_pages(site: Site) -> tuple[Resource, ...]:
 
 def _adding(site: Site) -> Resource:
     framing, sources, registry = framing_of(site), site.part(Sources), site.part(Registry)
+    trials = site.part(Trials)
 
     def chosen(request: Request) -> ConnectorInfo | None:
         return info_of(registry, request.query_params.get("connector"))
 
-    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK, tried: Tried | None = None) -> Response:
         frame = await framing.frame(request, caller, "sources")
         info = chosen(request)
         if info is None:
             every = sorted((one.info for one in registry), key=lambda one: one.name.casefold())
-            return framing.show(frame, "desk/source_pick.html", sheet, connectors=every)
+            own = [one for one in every if one.id == WRITTEN]
+            return framing.show(
+                frame, "desk/source_pick.html", sheet, connectors=[one for one in every if one not in own] + own
+            )
         return framing.show(
             frame,
             "desk/source_form.html",
             sheet,
             source=None,
             info=info,
+            is_written=info.id == WRITTEN,
             fields=config_fields(info, {}, sheet.values),
             action=with_query(ADD, connector=info.id),
+            tried=tried,
+            shown=TRIAL_SHOWN,
         )
 
     async def show_add(request: Request, caller: Caller) -> Response:
@@ -59,33 +83,33 @@ def _adding(site: Site) -> Resource:
     async def add(request: Request, caller: Caller) -> Response:
         info = chosen(request)
         fields = config_fields(info, {}, {})
+        rules = _rules(fields)
 
         async def act(form: Form) -> Response:
             if info is None:
                 raise Invalid(say("sources.no_connector"))
-            wanted = Wanted(
-                name=_name(form),
-                slug=_slug(form),
-                base_url=_base_url(form),
-                connector=info.id,
-                config=read_config(form, fields),
-                is_enabled=form.one("enabled") == "on",
-            )
-            try:
+            with _told_beside(fields):
+                said = _filled(form, fields, info, registry)
+                is_on = form.one("enabled") == "on"
+                wanted = Wanted(connector=info.id, is_enabled=is_on, **msgspec.structs.asdict(said))
+                if _is_trial(form):
+                    tried = await trials.run(sources.draft(wanted))
+                    return await show(request, caller, rules.kept(form), tried)
                 source = await sources.register(caller.actor, wanted)
-            except Invalid as error:
-                raise beside_fields(error, fields) from error
             return see(with_query(f"{PATH}/{source.id}", done="source_added"))
 
-        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_rules(fields))
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=rules)
 
     return Resource(ADD, {"GET": site.operator(show_add), "POST": site.operator(add, ADD)})
 
 
 def _changing(site: Site) -> Resource:
     framing, sources, registry = framing_of(site), site.part(Sources), site.part(Registry)
+    trials = site.part(Trials)
 
-    async def show(request: Request, caller: Caller, source: Source, sheet: Sheet = BLANK) -> Response:
+    async def show(
+        request: Request, caller: Caller, source: Source, sheet: Sheet = BLANK, *, tried: Tried | None = None
+    ) -> Response:
         frame = await framing.frame(request, caller, "sources")
         info = info_of(registry, source.connector)
         return framing.show(
@@ -94,8 +118,11 @@ def _changing(site: Site) -> Resource:
             sheet,
             source=source,
             info=info,
+            is_written=source.connector == WRITTEN,
             fields=config_fields(info, source.config, sheet.values),
             action=f"{PATH}/{source.id}/edit",
+            tried=tried,
+            shown=TRIAL_SHOWN,
         )
 
     async def show_edit(request: Request, caller: Caller) -> Response:
@@ -103,26 +130,57 @@ def _changing(site: Site) -> Resource:
 
     async def change(request: Request, caller: Caller) -> Response:
         source = await sources.get(number_at(request, "source_id"))
-        fields = config_fields(info_of(registry, source.connector), source.config, {})
+        info = info_of(registry, source.connector)
+        fields = config_fields(info, source.config, {})
+        rules = _rules(fields)
 
         async def act(form: Form) -> Response:
-            wanted = Change(
-                name=_name(form), slug=_slug(form), base_url=_base_url(form), config=read_config(form, fields)
-            )
-            try:
+            with _told_beside(fields):
+                wanted = Change(**msgspec.structs.asdict(_filled(form, fields, info, registry)))
+                if _is_trial(form):
+                    tried = await trials.run(await sources.draft_change(source.id, wanted))
+                    return await show(request, caller, source, rules.kept(form), tried=tried)
                 await sources.change(caller.actor, source.id, wanted)
-            except Invalid as error:
-                raise beside_fields(error, fields) from error
             return see(with_query(f"{PATH}/{source.id}", done="source_saved"))
 
-        return await fill(request, act, lambda sheet: show(request, caller, source, sheet), rules=_rules(fields))
+        return await fill(request, act, lambda sheet: show(request, caller, source, sheet), rules=rules)
 
     return Resource(f"{ONE}/edit", {"GET": site.operator(show_edit), "POST": site.operator(change, PATH)})
+
+
+def _is_trial(form: Form) -> bool:
+    """Whether it is to be tried and not yet saved."""
+    return form.one("act") == "try"
 
 
 def _rules(fields: Sequence[ConfigField]) -> Rules:
     kept = ("name", "slug", "baseurl", "enabled", *(field.name for field in fields))
     return Rules(keep=kept, beside={Conflict: "name"})
+
+
+@contextmanager
+def _told_beside(fields: Sequence[ConfigField]) -> Iterator[None]:
+    """What is wrong stands beside a field that the form has; a definition says its address itself."""
+    try:
+        yield
+    except Invalid as error:
+        is_written = any(field.name == DEFINITION for field in fields)
+        moved = tuple(
+            Problem(DEFINITION, f"base_url: {one.message}") if is_written and one.field == "baseurl" else one
+            for one in error.problems
+        )
+        raise beside_fields(Invalid(str(error), moved), fields) from error
+
+
+def _filled(form: Form, fields: Sequence[ConfigField], info: ConnectorInfo | None, registry: Registry) -> Filled:
+    """What the form says; a definition says for itself what it is called, unless somebody does, and where it is."""
+    config = read_config(form, fields)
+    if info is None or info.id != WRITTEN:
+        return Filled(name=_name(form), slug=_slug(form), base_url=_base_url(form), config=config)
+    decode_config(info.config, config)  # what is wrong with the definition is said before anything that follows from it
+    told = source_info(registry, WRITTEN, config) or info
+    form = Form({**form.fields, "name": (form.one("name").strip() or told.name,)})
+    return Filled(name=_name(form), slug=_slug(form), base_url=told.base_url, config=config)
 
 
 def _name(form: Form) -> str:

@@ -17,7 +17,8 @@ from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.desk.health import source_rows, state_of
 from tsuzuki.web.desk.pages import pages_of, slice_of, word_of
 from tsuzuki.web.desk.sparks import spark_of
-from tsuzuki.web.desk.units import sized, took
+from tsuzuki.web.desk.trial import TRIAL_SHOWN
+from tsuzuki.web.desk.units import took
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_at
@@ -26,7 +27,6 @@ from tsuzuki.web.site import Site, with_query
 
 PATH = "/admin/sources"
 ONE = f"{PATH}/{{source_id}}"
-MOST_SHOWN = 10
 LONGEST_REASON = 500
 
 
@@ -101,9 +101,7 @@ def _trying(site: Site, sources: Sources) -> Resource:
         source = await sources.get(number_at(request, "source_id"))
         tried = await trials.run(source)
         frame = await framing.frame(request, caller, "sources")
-        return framing.show(
-            frame, "desk/tried.html", source=source, tried=tried, most=MOST_SHOWN, took=took, sized=sized
-        )
+        return framing.show(frame, "desk/tried.html", source=source, tried=tried, shown=TRIAL_SHOWN)
 
     return Resource(f"{ONE}/try", {"POST": site.operator(try_source, PATH)})
 

@@ -18,7 +18,7 @@ from tsuzuki.connectors.protocol import Abilities
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.errors import Invalid, SourceError, Unavailable
-from tsuzuki.sources.sites.service import Sources, info_of
+from tsuzuki.sources.sites.service import Sources, source_info
 from tsuzuki.web.discover.filters import fields_of, values_of
 from tsuzuki.web.discover.page import PATH, standing
 from tsuzuki.web.frame import framing_of
@@ -60,7 +60,7 @@ def source_page(site: Site) -> Resource:
         frame = await framing.frame(request, caller, "discover")
         query = request.query_params
         source = await sources.get(number_at(request, "site_id"))
-        info = info_of(registry, source.connector)
+        info = source_info(registry, source.connector, source.config)
         kinds = _kinds(info.abilities if info is not None else Abilities(latest=source.supports_latest))
         kind = next((one for one in kinds if one == query.get("list")), kinds[0] if kinds else "popular")
         filters = await filters_of(source.id)
