@@ -6,6 +6,7 @@ import threading
 import weakref
 from contextlib import asynccontextmanager, closing
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -18,7 +19,7 @@ from tests.db.builders import a_query
 from tests.db.disks import Note, Sync, Write, watched
 from tests.scale import examples
 from tsuzuki.db.errors import CheckViolation, DatabaseUnavailable, MisuseError, SchemaRefused, UniqueViolation
-from tsuzuki.db.sqlite import LARGEST_GROUP, SqliteDatabase
+from tsuzuki.db.sqlite import LARGEST_GROUP, SqliteDatabase, path_of
 from tsuzuki.db.sqlite_file import check_version, connect, has_wal_reset_race
 
 PUT = a_query("insert into kept (key, value) values (:key, :value) on conflict (key) do update set value = :value")
@@ -384,3 +385,7 @@ def test_connections_are_set_up_to_lose_nothing(tmp_path):
             name: connection.execute(f"pragma {name}").get for name in ("journal_mode", "synchronous", "foreign_keys")
         }
         assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+
+
+def test_the_path_of_a_url_is_kept_whole():
+    assert path_of("sqlite:///var/lib/a b.db") == Path("/var/lib/a b.db")
