@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from tests.builders import NOON
-from tsuzuki.model.times import Millis, from_datetime, from_iso, iso
+from tsuzuki.model.times import EARLIEST, LATEST, Millis, bounded, from_datetime, from_iso, iso
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,20 @@ def test_a_date_keeps_its_milliseconds_exactly():
 def test_what_names_no_moment_is_refused():
     with pytest.raises(ValueError, match="Invalid"):
         from_iso("yesterday")
+
+
+@pytest.mark.parametrize("moment", [-(2**63), EARLIEST - 1, EARLIEST])
+def test_what_lies_before_all_calendars_is_their_first_moment(moment):
+    assert bounded(moment) == EARLIEST
+    assert iso(Millis(moment)) == "0001-01-02T00:00:00Z"
+
+
+@pytest.mark.parametrize("moment", [LATEST, LATEST + 1, 2**63 - 1])
+def test_what_lies_beyond_all_calendars_is_their_last_moment(moment):
+    assert bounded(moment) == LATEST
+    assert iso(Millis(moment)) == "9999-12-30T23:59:59.999Z"
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59.999999-23:59", "0001-01-01T00:00:00+23:59"])
+def test_a_date_whose_zone_leads_out_of_the_calendar_is_written_again(text):
+    assert from_iso(iso(from_iso(text))) == from_iso(text)

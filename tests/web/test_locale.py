@@ -43,6 +43,16 @@ def test_a_zone_moves_clock_and_day():
     assert locale_of("ja").day(NOON, late) == "Today"
 
 
+@pytest.mark.parametrize("at", [-(2**63), -62_135_596_800_000, 253_402_300_799_999, 2**63 - 1])
+@pytest.mark.parametrize("zone", ["", "America/Los_Angeles", "Pacific/Kiritimati"])
+def test_a_moment_at_the_ends_of_the_calendar_has_a_date_in_every_zone(at, zone):
+    """REL-30: feeds say year 1 for "no date", and 9999 for "always on top"."""
+    here = locale_of("en", zone=zone)
+    assert here.moment(Millis(at))
+    assert here.day(Millis(at), NOON)
+    assert here.ago(Millis(at), NOON)
+
+
 @pytest.mark.parametrize("name", ["", "Nowhere/At/All", "../../etc/passwd", "/etc/localtime", "\0"])
 def test_what_is_no_zone_counts_as_none(name):
     assert not is_zone(name)

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from tsuzuki.accounts.preferences.nouns import Clock
-from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
+from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis, bounded
 from tsuzuki.web.messages import say
 
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
@@ -31,7 +31,7 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
 
     def local(self, at: Millis) -> datetime:
         """The moment on the reader's clock."""
-        return datetime.fromtimestamp(at // SECOND, _zone(self.zone))
+        return datetime.fromtimestamp(bounded(at) // SECOND, _zone(self.zone))
 
     def day_of(self, at: Millis) -> dt.date:
         """The reader's date at that moment."""

@@ -53,6 +53,11 @@ def with_part(path, name, body):
     return rewritten(path, change)
 
 
+def with_item(path, **over):
+    """The same archive with an item of which this is changed."""
+    return with_part(path, "items.jsonl", ENCODED(msgspec.to_builtins(an_item()) | over) + b"\n")
+
+
 def with_manifest(path, **over):
     def change(files):
         return files | {MANIFEST: msgspec.json.encode(msgspec.json.decode(files[MANIFEST]) | over)}
@@ -108,6 +113,9 @@ ENCODED = msgspec.json.encode
         (lambda path: with_part(path, "feeds.jsonl", b"[" * 100_000 + b"\n"), "feeds.jsonl:1: "),
         (lambda path: with_part(path, "feeds.jsonl", b'{"link": "https://a.b/", "created_at": "x"}\n'), "created_at"),
         (lambda path: with_part(path, "feeds.jsonl", b'{"link": "https://a.b/", "created_at": 1e99}\n'), "created_at"),
+        (lambda path: with_item(path, published_at=10**15), "published_at"),
+        (lambda path: with_item(path, published_at=-(10**15)), "published_at"),
+        (lambda path: with_item(path, sort_at=-1), "sort_at"),
         (
             lambda path: with_part(path, "feeds.jsonl", b'{"link": "https://a.b/", "created_at": 1, "shelf_id": 1}\n'),
             "unknown field `shelf_id`",

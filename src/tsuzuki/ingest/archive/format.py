@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.times import EARLIEST, LATEST
 from tsuzuki.shelves.library.follows.nouns import Fit, Mode, Status
 from tsuzuki.sources.sites.policy import MOST_CONNECTOR, MOST_NAME, MOST_SLUG, SLUG
 
@@ -16,8 +17,10 @@ FORMAT = "tsuzuki-shelf"
 VERSION = 1
 MANIFEST = "manifest.json"
 
-Moment = Annotated[int, Meta(ge=-(10**15), le=10**15)]
+Moment = Annotated[int, Meta(ge=EARLIEST, le=LATEST)]
 """Milliseconds since 1970."""
+Since1970 = Annotated[int, Meta(ge=0, le=LATEST)]
+"""The same of what lists are sorted by: a place in them is never before 1970."""
 Length = Annotated[int, Meta(gt=0, le=10**15)]
 """Milliseconds."""
 Page = Annotated[int, Meta(ge=0, le=10**9)]
@@ -91,9 +94,9 @@ class Entry(Line, frozen=True, kw_only=True):
 
     unread: bool = True
     saved: bool = False
-    sort_at: Moment
+    sort_at: Since1970
     read_at: Moment | None = None
-    created_at: Moment
+    created_at: Since1970
 
 
 class FullText(Line, frozen=True, kw_only=True):
@@ -116,7 +119,7 @@ class Item(Line, frozen=True, kw_only=True):
     summary: str | None = None
     published_at: Moment | None = None
     published_raw: str | None = None
-    sort_at: Moment
+    sort_at: Since1970
     categories: tuple[str, ...] = ()
     enclosures: tuple[Enclosure, ...] = ()
     page_urls: tuple[str, ...] = ()
@@ -250,7 +253,7 @@ class Progress(Line, frozen=True, kw_only=True):
     device: str | None = None
     paged_at: Moment | None = None
     marked_at: Moment | None = None
-    opened_at: Moment | None = None
+    opened_at: Since1970 | None = None
     updated_at: Moment
 
 
@@ -278,7 +281,7 @@ class Bookmark(Line, frozen=True, kw_only=True):
     feed_name: str = ""
     note: str = ""
     published_at: Moment | None = None
-    created_at: Moment
+    created_at: Since1970
     feed: FeedKey | None = None
     item: str | None = None
     """The item's key in that feed."""
