@@ -207,3 +207,31 @@ async def test_jobs_are_listed_narrowed_shown_and_cancelled(desk):
     assert "Job cancelled" in over.text
     assert "data-tail" not in over.text
     assert "Job cancelled" not in (await desk.operator.see(f"{path}?level=error")).text
+
+
+async def test_jobs_are_narrowed_by_the_name_of_a_source_and_by_one_that_is_gone(desk):
+    page = await desk.operator.see("/admin/jobs?source=77")
+    assert f'<option value="{desk.source_id}">Site</option>' in page.text
+    assert '<option value="77" selected>77</option>' in page.text
+
+
+# -- why
+
+
+async def test_whoever_pauses_says_why_and_it_stands_wherever_one_may_wonder(desk):
+    assert 'for="reason"' in (await desk.operator.see("/admin")).text
+    await desk.operator.send("/admin/crawler", {"pause": "on", "reason": "moving <b>house</b>"})
+    for path in ("/admin", "/admin/sources", desk.source, "/admin/jobs"):
+        assert "“moving &lt;b&gt;house&lt;/b&gt;”" in (await desk.operator.see(path)).text, path
+    await desk.operator.send("/admin/crawler")
+    assert "moving" not in (await desk.operator.see("/admin")).text
+
+
+async def test_a_disabled_source_says_who_disabled_it_and_why(desk):
+    assert "Disabled by" not in (await desk.operator.see(desk.source)).text
+    await desk.operator.send(f"{desk.source}/switch", {"reason": "they asked us to"})
+    page = await desk.operator.see(desk.source)
+    assert "Disabled by admin" in page.text
+    assert "“they asked us to”" in page.text
+    await desk.operator.send(f"{desk.source}/switch", {"enabled": "on"})
+    assert "Disabled by" not in (await desk.operator.see(desk.source)).text

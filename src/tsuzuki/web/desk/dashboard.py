@@ -51,7 +51,7 @@ def dashboard_pages(site: Site) -> tuple[Resource, ...]:
             watchlist=_watchlist(rows, total),
             charts=await charts_of(figures, span_of(request.query_params.get("span")), frame.now),
             amounts=await figures.amounts(),
-            paused_since=await sources.paused_since(),
+            pause=await sources.show_pause(),
             done=said("done", request.query_params.get("done")),
             sized=sized,
             took=took,

@@ -1,41 +1,49 @@
 """`/admin/jobs`: crawls that ran, run and will run; one of them with its log, live."""
 
+from collections.abc import Sequence
 from typing import get_args
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Slice
 from tsuzuki.crawl.rows import OVER, JobFilter, Level, LogPlace, Status
 from tsuzuki.crawl.service import Jobs
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.ids import show_id
+from tsuzuki.sources.sites.rows import Source, SourceFilter
+from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.desk.pages import pages_of, slice_of, word_of
 from tsuzuki.web.desk.units import took
 from tsuzuki.web.forms import see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of, number_of
-from tsuzuki.web.messages import said
+from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site, with_query
 
 PATH = "/admin/jobs"
 STATUSES: tuple[Status, ...] = get_args(Status)
 LEVELS: tuple[Level, ...] = get_args(Level)
 MOST_LINES = 1000
+MOST_SOURCES = 500
 
 
 def job_pages(site: Site) -> tuple[Resource, ...]:
     """The list, one job, and stopping it."""
-    framing, jobs = framing_of(site), site.part(Jobs)
+    framing, jobs, sources = framing_of(site), site.part(Jobs), site.part(Sources)
 
     async def show_jobs(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "jobs")
         found, total = await jobs.list(_wanted(request), slice_of(request))
+        named, _ = await sources.list(SourceFilter(), Slice(most=MOST_SOURCES))
         return framing.show(
             frame,
             "desk/jobs.html",
             jobs=found,
+            options=_options(named, word_of(request, "source")),
+            pause=await sources.show_pause(),
             pages=pages_of(request, total),
             chosen={name: word_of(request, name) for name in ("status", "source", "by")},
             statuses=STATUSES,
@@ -81,6 +89,13 @@ def job_pages(site: Site) -> tuple[Resource, ...]:
         page(one, site.operator(show_job)),
         Resource(f"{one}/cancel", {"POST": site.operator(cancel, PATH)}),
     )
+
+
+def _options(sources: Sequence[Source], chosen: str | None) -> list[tuple[str, str]]:
+    """Every source by its name; one that is gone, whose jobs stay (R51), by its number."""
+    by_name = sorted(((str(one.id), one.name) for one in sources), key=lambda one: one[1].casefold())
+    is_gone = chosen is not None and chosen not in dict(by_name)
+    return [("", say("desk.any")), *by_name, *([(chosen, chosen)] if is_gone and chosen else [])]
 
 
 def _wanted(request: Request) -> JobFilter:

@@ -3,7 +3,10 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tsuzuki.accounts.audit.reading import AuditLog
+from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Slice
 from tsuzuki.crawl.figures.service import Figures
 from tsuzuki.crawl.health import HealthDesk
 from tsuzuki.crawl.releasing import release_source_tx
@@ -13,7 +16,7 @@ from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.sources.comics.service import Comics
 from tsuzuki.sources.sites.rows import Change, SourceFilter
-from tsuzuki.sources.sites.service import Sources
+from tsuzuki.sources.sites.service import ENTITY, Sources
 from tsuzuki.web.desk.health import source_rows, state_of
 from tsuzuki.web.desk.pages import pages_of, slice_of, word_of
 from tsuzuki.web.desk.sparks import spark_of
@@ -33,7 +36,7 @@ LONGEST_REASON = 500
 def source_pages(site: Site) -> tuple[Resource, ...]:
     """The list, and one."""
     framing, sources, figures = framing_of(site), site.part(Sources), site.part(Figures)
-    desk, comics = site.part(HealthDesk), site.part(Comics)
+    desk, comics, audit = site.part(HealthDesk), site.part(Comics), site.part(AuditLog)
 
     async def show_sources(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "sources")
@@ -46,6 +49,7 @@ def source_pages(site: Site) -> tuple[Resource, ...]:
             rows=source_rows(found, await figures.pulses(Millis(DAY)), frame.now),
             pages=pages_of(request, total),
             chosen={"state": state, "q": text},
+            pause=await sources.show_pause(),
             done=said("done", request.query_params.get("done")),
             took=took,
         )
@@ -56,12 +60,15 @@ def source_pages(site: Site) -> tuple[Resource, ...]:
         frame = await framing.frame(request, caller, "sources")
         mapped, total = await comics.of_source(number, slice_of(request))
         pulses = await figures.pulses(Millis(DAY))
+        source = health.source
         return framing.show(
             frame,
             "desk/source.html",
             health=health,
-            source=health.source,
-            health_state=state_of(health.source),
+            source=source,
+            health_state=state_of(source),
+            disabled=None if source.is_enabled else await _disabled(audit, source.id),
+            pause=await sources.show_pause(),
             day=spark_of(pulses.get(number, []), frame.now),
             comics=mapped,
             pages=pages_of(request, total),
@@ -77,6 +84,13 @@ def source_pages(site: Site) -> tuple[Resource, ...]:
         _deleting(site, sources, comics),
         _trying(site, sources),
     )
+
+
+async def _disabled(audit: AuditLog, source_id: int) -> AuditRow | None:
+    """Who switched it off, when and why; None for a source that was never on."""
+    wanted = AuditFilter(action=f"{ENTITY}.disable", entity_type=ENTITY, entity_id=str(source_id))
+    rows, _ = await audit.list(wanted, Slice(most=1))
+    return next(iter(rows), None)
 
 
 def _acts(site: Site, sources: Sources) -> tuple[Resource, ...]:

@@ -17,7 +17,6 @@ TEXTS = {
     "jobs.by_people": "people",
     "jobs.by_schedule": "the schedule",
     "jobs.source": "Source",
-    "jobs.source_id": "Number of the source",
     "jobs.when": "When",
     "jobs.what": "What",
     "jobs.took": "Took",

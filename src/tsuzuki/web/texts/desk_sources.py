@@ -24,6 +24,8 @@ TEXTS = {
     "sources.discover": "Discover comics",
     "sources.edit": "Edit",
     "sources.disable": "Disable",
+    "sources.disable_yes": "Disable it",
+    "sources.disabled_by": "Disabled by {name}",
     "sources.enable": "Enable",
     "sources.delete": "Delete",
     "sources.last_failure": "It failed",
