@@ -212,3 +212,27 @@ async def test_an_open_stream_of_events_does_not_hold_up_the_stop(tmp_path):
     assert child.returncode == 0
     assert time.monotonic() - began < 6  # the grace would be ten
     assert b'"level":"error"' not in err
+
+
+async def test_at_a_terminal_a_new_server_says_where_to_begin_and_with_which_code(tmp_path):
+    ours, theirs = os.openpty()
+    environ = environment(tmp_path)
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tsuzuki", "serve", "--port", "0", stdout=theirs, stderr=theirs, env=environ
+    )
+    os.close(theirs)
+    try:
+        said = await asyncio.wait_for(asyncio.to_thread(_until, ours, rb"the code is (\w+)"), 30)
+        assert re.search(rb"open (http://127\.0\.0\.1:\d+)/setup, the code is \w{20,}", said)
+    finally:
+        child.terminate()
+        await asyncio.wait_for(child.wait(), 20)
+        os.close(ours)
+
+
+def _until(terminal: int, wanted: bytes) -> bytes:
+    """What a terminal shows, up to this."""
+    said = b""
+    while re.search(wanted + rb"\s", said) is None:
+        said += os.read(terminal, 4096)
+    return said

@@ -112,6 +112,8 @@ class Tsuzuki(Parts, frozen=True, kw_only=True):
     app: ASGIApp
     crew: Crew
     """The loops; whoever opened this starts and stops them, or leaves them to other processes."""
+    setup_code: str | None
+    """What makes whoever types it the first administrator; None once there is one."""
 
     def end_streams(self) -> None:
         """Let every open stream of events come to its end, so that the server can stop."""
@@ -155,13 +157,14 @@ async def open_accounts(settings: Settings, *, clock: Clock = wall_clock) -> Asy
         await db.close()
 
 
-async def _welcome(accounts: Accounts, settings: Settings) -> None:
-    """See that somebody can sign in, and say in the log how when that is not obvious."""
+async def _welcome(accounts: Accounts, settings: Settings) -> str | None:
+    """See that somebody can sign in, and say in the log how when that is not obvious; the code, if it takes one."""
     prepared = await accounts.setup.prepare(password=settings.password, is_open=settings.allow_empty_password)
     if prepared.code is not None:
         _log.warning("nobody_can_sign_in_yet", setup_code=prepared.code, open="/setup")
     if settings.allow_empty_password:
         _log.warning("open_without_password", why="TSUZUKI_ALLOW_EMPTY_PASSWORD is on")
+    return prepared.code
 
 
 @asynccontextmanager
@@ -180,7 +183,7 @@ async def open_tsuzuki(
     make_data_dir(settings)
     await _prepare(database_options(settings), clock)
     async with _open_parts(settings, clock) as parts:
-        await _welcome(parts.accounts, settings)
+        setup_code = await _welcome(parts.accounts, settings)
         loops = crew(
             parts.way,
             settings,
@@ -192,7 +195,7 @@ async def open_tsuzuki(
             beside=_beside(parts),
         )
         app = _build_app(parts, _probes(parts, loops), await _services(parts, environ))
-        yield Tsuzuki(**msgspec.structs.asdict(parts), app=app, crew=loops)
+        yield Tsuzuki(**msgspec.structs.asdict(parts), app=app, crew=loops, setup_code=setup_code)
 
 
 @asynccontextmanager

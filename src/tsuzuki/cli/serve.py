@@ -1,5 +1,7 @@
 """`tsuzuki serve`"""
 
+import sys
+
 import click
 
 from tsuzuki.cli.start import start
@@ -28,11 +30,13 @@ async def _serve(settings: Settings, *, workers: bool) -> None:
     with listen(settings.host, settings.port) as bound:
         async with open_tsuzuki(settings) as opened:
             facts = _where(settings) if workers else f"{_where(settings)}, no workers"
-            line = f"Tsuzuki is at {url_of(bound)} ({facts}). Ctrl+C stops it."
+            lines = [f"Tsuzuki is at {url_of(bound)} ({facts}). Ctrl+C stops it."]
+            if opened.setup_code is not None and sys.stdout.isatty():  # elsewhere the log has it, for programs
+                lines.append(f"Nobody can sign in yet: open {url_of(bound)}/setup, the code is {opened.setup_code}")
             server = Server(
                 opened.app,
                 trusted_proxies=[str(network) for network in settings.trusted_proxies],
-                on_started=lambda: click.echo(line),
+                on_started=lambda: click.echo("\n".join(lines)),
                 on_stopping=opened.end_streams,
             )
             if workers:

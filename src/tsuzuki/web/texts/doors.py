@@ -21,7 +21,7 @@ TEXTS = {
     "setup.title": "Set up this server",
     "setup.lead": "You become its administrator. Afterwards you can invite others.",
     "setup.code": "Code",
-    "setup.code_hint": "It is in the server's log, in the line that says nobody_can_sign_in_yet.",
+    "setup.code_hint": "The terminal that started the server shows it, and its log in the line nobody_can_sign_in_yet.",
     "setup.done": "Set up and sign in",
     # signing in
     "sign_in.title": "Sign in",
