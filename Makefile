@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 
-.PHONY: help run demo pictures test test-fast check fix bench soak screenshots lock schema settings clean
+.PHONY: help run demo pictures test test-fast check fix bench soak screenshots stranger lock schema settings clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -57,6 +57,11 @@ pictures: ## The README's pictures, taken of the demo
 	@tools/venv dev
 	@tools/chromium
 	$(BIN)/python tools/pictures.py
+
+stranger: ## A stranger's first ten minutes in a fresh clone, timed step by step
+	@tools/venv dev
+	@tools/chromium
+	$(BIN)/python tools/stranger.py
 
 lock: ## Compile the hashed locks anew from pyproject.toml
 	@tools/venv dev
