@@ -10,7 +10,7 @@ import pytest
 from tests.api.people import Town, a_town
 from tests.app import Answer
 from tests.web.gallery import Gallery, hang
-from tests.web.guests import Guest, a_guest
+from tests.web.guests import Guest, a_guest, value_of
 from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.shelves.library.follows.nouns import Preferences
@@ -129,8 +129,16 @@ async def test_chapters_are_marked_up_to_one_and_all_and_each_can_be_taken_back(
     marked = await home.guest.send(f"/series/{series}/mark", {"all": "read"}, accept="application/json")
     assert marked.json()["data"]["changed"] == 4
     assert read_state(await home.guest.see(f"/series/{series}")) == [True] * 4
-    await home.guest.send(f"/series/{series}/mark", {"unread": str(second)})
-    assert read_state(await home.guest.see(f"/series/{series}")) == [True, True, False, True]
+    unmarked = await home.guest.send(f"/series/{series}/mark", {"unread": str(second)})
+    page = await home.guest.see(unmarked.headers["location"])
+    assert "1 chapter is marked unread." in page.text
+    assert read_state(page) == [True, True, False, True]
+    again = await home.guest.send(f"/series/{series}/mark", {"again": value_of(page, "again")})
+    page = await home.guest.see(again.headers["location"])
+    assert "1 chapter is marked read." in page.text
+    assert (read_state(page), value_of(page, "undo")) == ([True] * 4, None)
+    nothing = await home.guest.send(f"/series/{series}/mark", {"unread": "0"})
+    assert query_of(nothing) == {"unmarked": ["0"]}
     assert (await home.guest.send(f"/series/{series}/mark", {})).status == 400
 
 

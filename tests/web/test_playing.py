@@ -23,7 +23,7 @@ HEARD = "() => document.querySelector('audio').currentTime"
 HEARD_ENOUGH = f"{HEARD} > 1.5"
 HEARD_SOME = f"{HEARD} > 0"
 STATE = "() => { const one = document.querySelector('audio'); return [one.paused, one.playbackRate]; }"
-WAITING = "() => JSON.parse(localStorage.getItem('marks') ?? '[]').map(one => [one.name, one.value])"
+WAITING = "() => JSON.parse(localStorage.getItem('marks') ?? '[]').flatMap(one => one.fields)"
 
 q = parse_queries(
     "tests",

@@ -230,6 +230,34 @@ async def test_counts_stay_exact_while_devices_mark_at_once(db, place):
 # -- marking many
 
 
+async def test_what_was_marked_unread_at_once_is_read_again_at_once(db, place):
+    """Only that mark is taken back: what was unread before it, and what was read since, stays."""
+    mark, series = place.progress.mark, place.series.public_id
+    await mark(place.shelf, series, Some(up_to=2_000_000), is_read=True)
+    unmarked = await mark(place.shelf, series, Some(), is_read=False)
+    assert (unmarked.changed, await place.unread()) == (2, ["1", "2", "3"])
+    other = await a_reader(db)
+    assert (await place.progress.mark_again(other, series, unmarked.at)).changed == 0
+    assert (await place.progress.mark_again(place.shelf, series, unmarked.at)).changed == 2
+    assert await place.unread() == ["3"]
+    assert (await place.progress.mark_again(place.shelf, series, unmarked.at)).changed == 0
+    assert await disagreeing(db) == 0
+
+
+async def test_a_mass_mark_that_comes_late_changes_nothing_that_was_said_since(db, place):
+    mark, series = place.progress.mark, place.series.public_id
+    made_at = ago(place, MINUTE)
+    await place.tell(1, is_read=True)
+    assert (await mark(place.shelf, series, Some(), is_read=False, made_at=made_at)).changed == 0
+    await place.tell(1, is_read=False, at=ago(place, 0))
+    marked = await mark(place.shelf, series, Some(), is_read=True, made_at=made_at)
+    assert (marked.changed, marked.at) == (2, made_at)
+    assert await place.unread() == ["1"]
+    await place.entries.undo(place.shelf, made_at)  # by the moment that its reader knows
+    assert await place.unread() == ["1", "2", "3"]
+    assert await disagreeing(db) == 0
+
+
 async def test_chapters_are_marked_up_to_a_number_before_one_by_id_or_all(db, place):
     await release(db, place.series, ["2.5", 10])
 

@@ -47,7 +47,7 @@ class Marking:
         `at` says when, for marks that waited for a network.
         """
         done = Done()
-        at = next((Millis(number) for number in _numbers(form.several("at"))), None)
+        at = _made_at(form)
         if read := _numbers(form.several("read")):
             done = _told(await self._entries.mark_entries(shelf_id, read, unread=False, made_at=at))
         if unread := _numbers(form.several("unread")):
@@ -59,13 +59,18 @@ class Marking:
         return done
 
     async def mark_all(self, shelf_id: ShelfId, form: Form) -> Done:
-        """All that is unread of the list that the form names, up to the newest entry when it was shown."""
+        """All that is unread of the list that the form names, up to the newest entry when it was shown.
+
+        `at` says when, as with single marks.
+        """
         view = read_view(QueryParams({name: form.one(name) for name in ("kind", "show", "group", "feed", "series")}))
         newest = _numbers(form.several("newest"))
         if not newest:
             raise Invalid(say("trouble.form"))
         ids = await self._timeline.unread_ids(shelf_id, view.wanted, newest[0])
-        return _told(await self._entries.mark_entries(shelf_id, ids, unread=False)) if ids else Done()
+        if not ids:
+            return Done()
+        return _told(await self._entries.mark_entries(shelf_id, ids, unread=False, made_at=_made_at(form)))
 
     async def undo(self, shelf_id: ShelfId, form: Form) -> Done:
         """Make unread again what one mark made read."""
@@ -123,6 +128,11 @@ def _answer(request: Request, form: Form, done: Done, **told: str) -> Response:
     back = local_path(form.one("back") or "/")
     query = "&".join(f"{name}={value}" for name, value in told.items() if value)
     return see(f"{back}{'&' if '?' in back else '?'}{query}" if query else back)
+
+
+def _made_at(form: Form) -> Millis | None:
+    """When a mark was made that waited for a network."""
+    return next((Millis(number) for number in _numbers(form.several("at"))), None)
 
 
 def _told(marked: Marked) -> Done:

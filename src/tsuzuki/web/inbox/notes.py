@@ -4,10 +4,9 @@ import msgspec
 from starlette.datastructures import QueryParams
 
 from tsuzuki.web.frame import Frame
+from tsuzuki.web.ids import number_of
 from tsuzuki.web.inbox.view import read_view
 from tsuzuki.web.messages import say_many
-
-_MOST_DIGITS = 15
 
 
 class Undo(msgspec.Struct, frozen=True):
@@ -26,15 +25,11 @@ class Notes(msgspec.Struct, frozen=True):
 
 def read_notes(query: QueryParams, frame: Frame) -> Notes:
     """From the address that a mark led to; numbers only, so nothing of an address is ever shown."""
-    count = _number(query.get("marked"))
+    count = number_of(query.get("marked"))
     if count is not None:
-        moment = _number(query.get("undo"))
+        moment = number_of(query.get("undo"))
         fields = [("undo", str(moment)), ("back", read_view(query).path())]
         undo = None if moment is None or count == 0 else Undo("/inbox/undo", fields)
         return Notes(say_many("inbox.marked", count, frame.locale.number(count)), undo)
-    count = _number(query.get("undone"))
+    count = number_of(query.get("undone"))
     return Notes() if count is None else Notes(say_many("inbox.undone", count, frame.locale.number(count)))
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None

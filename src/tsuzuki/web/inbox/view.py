@@ -10,10 +10,9 @@ from tsuzuki.delivery.timeline.nouns import Kind, Wanted
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, read_id
 from tsuzuki.model.times import Millis
+from tsuzuki.web.ids import number_of
 
 Show = Literal["unread", "all", "saved"]
-
-_LONGEST = 15
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,14 +71,14 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_view(query: QueryParams) -> View:
     """What an address asks for; a word that we do not know counts as not said."""
-    kind, show, since = query.get("kind"), query.get("show"), query.get("since", "")
+    kind, show, since = query.get("kind"), query.get("show"), number_of(query.get("since"))
     return View(
         kind="item" if kind == "item" else "chapter" if kind == "chapter" else None,
         show="all" if show == "all" else "saved" if show == "saved" else "unread",
         group=query.get("group") or None,
         feed=query.get("feed") or None,
         series=query.get("series") or None,
-        since=Millis(int(since)) if since.isascii() and since.isdigit() and len(since) <= _LONGEST else None,
+        since=None if since is None else Millis(since),
     )
 
 

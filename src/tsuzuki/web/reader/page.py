@@ -11,7 +11,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.errors import Conflict, NotFound, SourceError, Unavailable
-from tsuzuki.model.ids import ChapterId, show_id
+from tsuzuki.model.ids import ChapterId, ReleaseId, ShelfId, show_id
 from tsuzuki.shelves.library.follows.nouns import Fit, Mode
 from tsuzuki.shelves.library.series.nouns import ChapterName, Release
 from tsuzuki.shelves.library.series.service import Chapter, Series, SeriesLooks
@@ -80,6 +80,7 @@ def reader_page(site: Site) -> Resource:
             fits=FITS,
             mode=_mode(series),
             guess=_guess(series, release),
+            next_release=await _next_release(looks, frame.shelf.id, series, _after(order, chapter_id)),
             fit=None if series.follow is None else series.follow.preferences.fit,
         )
 
@@ -123,6 +124,22 @@ def _neighbours(series_id: str, order: Sequence[ChapterName], chapter_id: Chapte
         for place in range(max(0, at - AROUND), min(len(order), at + AROUND + 1))
     }
     return Neighbours(places.get(at + 1), places.get(at - 1), list(places.values()))
+
+
+def _after(order: Sequence[ChapterName], chapter_id: ChapterId) -> ChapterId | None:
+    """The chapter that is read after this one, of a list that has the newest first."""
+    ids = [one.id for one in order]
+    return ids[ids.index(chapter_id) - 1] if chapter_id in ids[1:] else None
+
+
+async def _next_release(
+    looks: SeriesLooks, shelf_id: ShelfId, series: Series, chapter_id: ChapterId | None
+) -> ReleaseId | None:
+    """Whose first pages are fetched ahead; None where there is nothing to fetch."""
+    if chapter_id is None:
+        return None
+    release = (await looks.chapter(shelf_id, series.details.public_id, chapter_id)).preferred
+    return release.id if release and release.is_readable and release.is_available else None
 
 
 def _mode(series: Series) -> Mode | None:

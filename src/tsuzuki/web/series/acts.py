@@ -11,9 +11,10 @@ from tsuzuki.catalogue.chapter_lists import ChapterLists
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, SourceError, Unavailable
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesSourceId, ShelfId, show_id
+from tsuzuki.model.times import Millis
 from tsuzuki.shelves.library.follows.nouns import Wish
 from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.library.progress.nouns import Marked, Some
+from tsuzuki.shelves.library.progress.nouns import Some
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.shelves.library.series.service import SeriesLooks
 from tsuzuki.web.forms import Form, read_form, see
@@ -39,19 +40,25 @@ def data_of(value: object) -> Response:
 
 
 def marking_acts(site: Site) -> tuple[Resource, ...]:
-    """`/mark`: chapters by id, all up to one, or all."""
+    """`/mark`: chapters by id, all up to one, or all; `again` is the moment of a mark that made some unread.
+
+    `at` says when, for marks that waited for a network.
+    """
     progress = site.part(ReadingProgress)
 
     async def mark(request: Request, caller: Caller) -> Response:
         form = await read_form(request, most=MOST_AT_ONCE)
         series = id_of(request, "series_id")
         shelf = await site.accounts.oneself.shelf_of(caller)
+        moment = number_of(form.one("again"))
+        if moment is not None:
+            marked = await progress.mark_again(shelf.id, series, Millis(moment))
+            return _answered(request, form, marked.changed)
         some, is_read = _meant(form)
-        marked = await progress.mark(shelf.id, series, some, is_read=is_read)
-        undo = str(marked.at) if marked.changed and is_read else None
-        if wants_json(request):
-            return data_of({"changed": marked.changed, "undo": undo})
-        return see(_told(form, show_id(series), marked, undo, is_read=is_read))
+        at = number_of(form.one("at"))
+        made_at = None if at is None else Millis(at)
+        marked = await progress.mark(shelf.id, series, some, is_read=is_read, made_at=made_at)
+        return _answered(request, form, marked.changed, **{"undo" if is_read else "again": str(marked.at)})
 
     return (Resource(f"{PATH}/mark", {"POST": site.signed_in(mark, LIBRARY)}),)
 
@@ -72,11 +79,14 @@ def _chapters(texts: tuple[str, ...]) -> list[ChapterId]:
     return [ChapterId(number) for text in texts if (number := number_of(text)) is not None]
 
 
-def _told(form: Form, series_id: str, marked: Marked, undo: str | None, *, is_read: bool) -> str:
-    if not is_read:
-        return back_to(series_id, done="marked_unread")
+def _answered(request: Request, form: Form, changed: int, **undo: str) -> Response:
+    """What was done, with the way back where something was."""
+    told = "unmarked" if "again" in undo else "marked"
+    undo = undo if changed else {}
+    if wants_json(request):
+        return data_of({"changed": changed, **undo})
     place = {} if number_of(form.one("page")) is None else {"page": form.one("page")}
-    return back_to(series_id, marked=str(marked.changed), **place, **({"undo": undo} if undo else {}))
+    return see(back_to(show_id(id_of(request, "series_id")), **{told: str(changed)}, **place, **undo))
 
 
 def following_acts(site: Site) -> tuple[Resource, ...]:

@@ -141,6 +141,11 @@ def _notes(request: Request, frame: Frame, series_id: str) -> Notes:
         moment = number_of(query.get("undo"))
         undo = Undo("/inbox/undo", [("undo", str(moment)), ("back", path)]) if moment and count else None
         return Notes(say_many("series.marked", count, frame.locale.number(count)), undo)
+    count = number_of(query.get("unmarked"))
+    if count is not None:
+        moment = number_of(query.get("again"))
+        undo = Undo(f"{path}/mark", [("again", str(moment))]) if moment and count else None
+        return Notes(say_many("series.unmarked", count, frame.locale.number(count)), undo)
     count = number_of(query.get("undone"))
     if count is not None:
         return Notes(say_many("series.undone", count, frame.locale.number(count)))

@@ -21,6 +21,8 @@ TEXTS = {
     "reader.fit_width": "as wide as the window",
     "reader.fit_height": "as high as the window",
     "reader.fit_original": "as it is",
+    "reader.here_only": "This is remembered in this browser. Follow the series, and it is on every device.",
+    "reader.to_follow": "To the series",
     "reader.fullscreen": "Full screen",
     "reader.progress": "How far you are",
     "reader.resume": "Go on at page {page}",

@@ -73,17 +73,25 @@ chapter.series_id = :series_id and (
 )
 
 -- name: mark_read
+-- A mark that comes late does not undo what was said since then: the newest counts.
 insert into progress (shelf_id, chapter_id, is_read, marked_at, updated_at)
 select cast(:shelf_id as bigint), chapter.id, true, cast(:now as bigint), cast(:now as bigint)
 from chapter where {is_meant}
 order by chapter.id
 on conflict (shelf_id, chapter_id) do update set
   is_read = true, marked_at = excluded.marked_at, updated_at = excluded.updated_at
-where not progress.is_read;
+where not progress.is_read and coalesce(progress.marked_at, 0) <= excluded.marked_at;
 
 -- name: mark_unread
 update progress set is_read = false, marked_at = :now, updated_at = :now
-where shelf_id = :shelf_id and is_read and chapter_id in (select chapter.id from chapter where {is_meant});
+where shelf_id = :shelf_id and is_read and coalesce(marked_at, 0) <= :now
+  and chapter_id in (select chapter.id from chapter where {is_meant});
+
+-- name: mark_again
+-- The undo of marking unread: what became unread at this very moment.
+update progress set is_read = true, marked_at = :now, updated_at = :now
+where shelf_id = :shelf_id and not is_read and marked_at = :at
+  and chapter_id in (select chapter.id from chapter where chapter.series_id = :series_id);
 
 -- name: entries_follow
 -- Read once is read everywhere: the entry says what progress says.

@@ -1,6 +1,6 @@
 """The verbs about reading."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import Invalid, NotFound
@@ -31,6 +31,7 @@ from tsuzuki.shelves.library.progress.store import (
     forget_all_tx,
     forget_one_tx,
     history_tx,
+    mark_again_tx,
     mark_chapters_tx,
     saved_follows_tx,
     write_progress_tx,
@@ -38,6 +39,8 @@ from tsuzuki.shelves.library.progress.store import (
 
 NO_CHAPTER = "There is no such chapter in this series."
 _NEVER = Millis(0)
+
+Mark = Callable[[Tx, SeriesId], Awaitable[int]]
 
 
 class ReadingProgress:
@@ -112,25 +115,43 @@ class ReadingProgress:
 
     # -- marking
 
-    async def mark(self, shelf_id: ShelfId, series: PublicId, some: Some, *, is_read: bool) -> Marked:
-        """Mark chapters of a series read or unread, in the inbox or not; NotFound for a `before` of another series."""
-        now = self._ground.clock()
+    async def mark(
+        self, shelf_id: ShelfId, series: PublicId, some: Some, *, is_read: bool, made_at: Millis | None = None
+    ) -> Marked:
+        """Mark chapters of a series read or unread, in the inbox or not; NotFound for a `before` of another series.
 
-        async def mark(tx: Tx) -> tuple[int, bool]:
-            await begin_reading_tx(tx, shelf_id)
-            series_id = await known_series_tx(tx, series)
+        `made_at` is when the reader did it, where that is told later: what was said since then stays.
+        """
+        at = moment(made_at, self._ground.clock())
+
+        async def mark(tx: Tx, series_id: SeriesId) -> int:
             if some.before is not None:
                 await _chapter_tx(tx, series_id, some.before)
-            changed = await mark_chapters_tx(tx, shelf_id, series_id, some, is_read=is_read, now=now)
-            is_told = changed > 0 and await entries_follow_tx(tx, shelf_id, series_id, now) > 0
+            return await mark_chapters_tx(tx, shelf_id, series_id, some, is_read=is_read, now=at)
+
+        return await self._mark(shelf_id, series, mark, at)
+
+    async def mark_again(self, shelf_id: ShelfId, series: PublicId, at: Millis) -> Marked:
+        """Make read again what was marked unread at that moment."""
+        now = self._ground.clock()
+        return await self._mark(
+            shelf_id, series, lambda tx, series_id: mark_again_tx(tx, shelf_id, series_id, at=at, now=now), now
+        )
+
+    async def _mark(self, shelf_id: ShelfId, series: PublicId, mark: Mark, at: Millis) -> Marked:
+        async def work(tx: Tx) -> tuple[int, bool]:
+            await begin_reading_tx(tx, shelf_id)
+            series_id = await known_series_tx(tx, series)
+            changed = await mark(tx, series_id)
+            is_told = changed > 0 and await entries_follow_tx(tx, shelf_id, series_id, at) > 0
             if is_told:
-                await self._ground.above.counts_changed_tx(tx, shelf_id, now)
+                await self._ground.above.counts_changed_tx(tx, shelf_id, self._ground.clock())
             return changed, is_told
 
-        changed, is_told = await self._ground.db.with_tx(mark)
+        changed, is_told = await self._ground.db.with_tx(work)
         if is_told:
             self._ground.above.committed()
-        return Marked(changed, now)
+        return Marked(changed, at)
 
     # -- history
 

@@ -62,6 +62,11 @@ async def mark_chapters_tx(
     return await tx.run(q.mark_unread, shelf_id=shelf_id, now=now, **meant)
 
 
+async def mark_again_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, at: Millis, now: Millis) -> int:
+    """Make chapters read again that were marked unread at that moment; how many."""
+    return await tx.run(q.mark_again, shelf_id=shelf_id, series_id=series_id, at=at, now=now)
+
+
 async def entries_follow_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, now: Millis) -> int:
     """Let the entries of a series say what its progress says; how many changed."""
     return await tx.run(q.entries_follow, shelf_id=shelf_id, series_id=series_id, now=now)

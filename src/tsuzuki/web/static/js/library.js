@@ -1,7 +1,8 @@
 // The library and the pages of series: parts that are kept true, marks without leaving, chapters that are being kept.
 import { on } from "./live.js";
-import { say } from "./say.js";
-import { ask, send } from "./send.js";
+import { saidOf } from "./marks.js";
+import { relabel, say } from "./say.js";
+import { ask, send, takeBack } from "./send.js";
 import { toast } from "./toasts.js";
 
 const SOON = 400;
@@ -31,18 +32,47 @@ function renewAll() {
   timer = setTimeout(() => { for (const node of parts()) renew(node); }, SOON);
 }
 
+/** The chapters that a button marks; the list has the newest first. */
+function meant(button) {
+  const all = [...document.querySelectorAll(".chapter")];
+  const row = button.closest(".chapter");
+  return button.name === "all" ? all : button.name === "up_to" ? all.slice(all.indexOf(row)) : [row];
+}
+
+/** Make a chapter look as it will be: the server cannot say it yet. */
+function paint(row, isRead) {
+  const { sayRead, sayUnread } = row.closest("[data-live-part]").dataset;
+  row.classList.toggle("is-read", isRead);
+  const button = row.querySelector(".chapter-tools > .tool");
+  if (isRead) relabel(button, "unread", "circle-dot", sayUnread);
+  else relabel(button, "read", "check", sayRead);
+}
+
+function paintKept(button) {
+  const isRead = ![button.name, button.value].includes("unread");
+  const changed = meant(button).filter((row) => row.matches(".is-read") !== isRead);
+  for (const row of changed) paint(row, isRead);
+  return () => { for (const row of changed) paint(row, !isRead); };
+}
+
 async function onSubmit(event) {
   const form = event.target;
   const button = event.submitter;
   if (!form.matches("form[data-quietly]") || !button?.name) return;
   event.preventDefault();
-  const done = await send(form.getAttribute("action"), { [button.name]: button.value });
+  const path = form.getAttribute("action");
+  const isUnread = [button.name, button.value].includes("unread");
+  const done = await send(path, { [button.name]: button.value });
   if (!done) return;
   for (const open of document.querySelectorAll("details.more[open]")) open.open = false;
-  for (const node of parts()) await renew(node);
-  if (!done.undo) return;
-  toast(say("js.read"), async () => {
-    if (await send("/inbox/undo", { undo: done.undo })) { toast(say("js.undone")); renewAll(); }
+  const unpaint = done.kept && paintKept(button);
+  if (!done.kept) for (const node of parts()) await renew(node);
+  if (!done.undo && !done.again && !done.kept) return;
+  toast(saidOf(isUnread, done.kept), async () => {
+    if (!(await takeBack(path, done))) return;
+    unpaint?.();
+    toast(say("js.undone"));
+    renewAll();
   });
 }
 
@@ -74,5 +104,6 @@ export function startLibrary() {
   });
   on("counts", renewAll);
   on("entry", renewAll);
+  addEventListener("marks-sent", renewAll);
   watch();
 }

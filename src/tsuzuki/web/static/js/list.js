@@ -1,9 +1,9 @@
 // The list of entries: a cursor, marks without leaving, news that come in, and the place that is kept.
 import { bind } from "./keyboard.js";
 import { on } from "./live.js";
-import { icon, say } from "./say.js";
-import { waiting as marksWait } from "./marks.js";
-import { ask, send } from "./send.js";
+import { saidOf, waiting as marksWait } from "./marks.js";
+import { relabel, say } from "./say.js";
+import { ask, send, takeBack } from "./send.js";
 import { toast } from "./toasts.js";
 
 const list = () => document.getElementById("list");
@@ -41,22 +41,16 @@ const here = () => (current?.isConnected ? current : document.activeElement?.clo
 export function paint(row, { unread, saved }) {
   if (unread !== undefined) {
     row.classList.toggle("unread", unread);
-    const button = row.querySelector("[data-mark]");
-    relabel(button, unread ? "read" : "unread", unread ? "check" : "circle-dot");
+    rename(row.querySelector("[data-mark]"), unread ? "read" : "unread", unread ? "check" : "circle-dot");
   }
   if (saved !== undefined) {
     row.classList.toggle("saved", saved);
-    relabel(row.querySelector("[data-keep]"), saved ? "unsave" : "save", saved ? "bookmark-check" : "bookmark");
+    rename(row.querySelector("[data-keep]"), saved ? "unsave" : "save", saved ? "bookmark-check" : "bookmark");
   }
 }
 
-function relabel(button, name, glyph) {
-  button.name = name;
-  button.replaceChildren(icon(glyph));
-  const words = list().dataset[`say${name[0].toUpperCase()}${name.slice(1)}`] ?? button.title;
-  const subject = button.getAttribute("aria-label").slice(button.title.length);
-  button.title = words;
-  button.setAttribute("aria-label", words + subject);
+function rename(button, name, glyph) {
+  relabel(button, name, glyph, list().dataset[`say${name[0].toUpperCase()}${name.slice(1)}`] ?? button.title);
 }
 
 async function mark(row, unread) {
@@ -84,11 +78,16 @@ function onClick(event) {
 async function markAll(event) {
   event.preventDefault();
   const form = event.target;
-  const done = await send(form.getAttribute("action"), new FormData(form));
+  const path = form.getAttribute("action");
+  const before = rows().filter((row) => row.matches(".unread"));
+  const done = await send(path, new FormData(form));
   if (!done) return;
-  for (const row of rows()) paint(row, { unread: false });
-  toast(say("js.read"), done.undo && (async () => {
-    if (await send("/inbox/undo", { undo: done.undo })) { toast(say("js.undone")); refresh(); }
+  for (const row of before) paint(row, { unread: false });
+  toast(saidOf(false, done.kept), (done.undo || done.kept) && (async () => {
+    if (!(await takeBack(path, done))) return;
+    for (const row of before) paint(row, { unread: true });
+    toast(say("js.undone"));
+    if (!marksWait()) refresh();
   }));
 }
 

@@ -1,73 +1,54 @@
 // Marks that could not be sent: kept in this browser with the moment they were made, and sent in their order when there is a way.
+import { Waiting } from "./kept.js";
 import { say } from "./say.js";
 import { toast } from "./toasts.js";
 
-export const MARK = "/inbox/mark";
-const KEPT = "marks";
-const MOST = 500;
+const MARKING = /^\/inbox\/mark(-all)?$|^\/series\/[\w-]+\/mark$/;
 const AT_ONCE = 200;
-const AGAIN = 15000;
 const AXES = { read: "read", unread: "read", save: "save", unsave: "save" };
-
-const who = () => document.body.dataset.who ?? "";
-
-function all() {
-  try {
-    const kept = JSON.parse(localStorage.getItem(KEPT));
-    return Array.isArray(kept) ? kept : [];
-  } catch {
-    return [];
-  }
-}
-
-/** @returns {boolean} whether it could be kept */
-function write(marks) {
-  try {
-    if (marks.length) localStorage.setItem(KEPT, JSON.stringify(marks));
-    else localStorage.removeItem(KEPT);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const same = (one, other) => one.who === other.who && one.value === other.value && AXES[one.name] === AXES[other.name];
-const mine = () => all().filter((one) => one.who === who());
+const PASSING = ["back", "page", "newest"];  // of a form, but not what it is about
+const kept = new Waiting("marks", 500);
 
 /** How many wait. */
-export const waiting = () => mine().length;
+export const waiting = () => kept.mine.length;
 
-/** Keep what a form would post; the newest mark of an entry is the one that counts. False when it cannot be kept. */
-export function keepMarks(fields) {
+/** Whether what is posted there can wait for a network. */
+export const canWait = (path) => MARKING.test(path);
+
+/** What a form would post, in pieces: one for each thing that is marked, or one for the whole list. */
+function pieces(path, fields) {
+  const pairs = [...new URLSearchParams(fields)];
+  const single = pairs.filter(([name]) => name in AXES);
+  if (single.length) return single.map(([name, value]) => ({ path, key: `${path} ${AXES[name]} ${value}`, fields: [[name, value]] }));
+  const about = pairs.filter(([name]) => !PASSING.includes(name)).map(([name, value]) => (name === "all" ? name : `${name}=${value}`));
+  return [{ path, key: `${path} ${about.join(" ")}`, fields: pairs.filter(([name]) => name !== "back" && name !== "page") }];
+}
+
+/** Keep what a form would post; of one thing the newest mark counts. The pieces, or null when they cannot be kept. */
+export function keepMarks(path, fields) {
   const at = Date.now();
-  const made = [...new URLSearchParams(fields)].filter(([name]) => name in AXES).map(([name, value]) => ({ who: who(), name, value, at }));
-  const others = all().filter((one) => !made.some((other) => same(one, other)));
-  const done = write([...others, ...made].slice(-MOST));
-  showWaiting();
-  return done;
+  const made = pieces(path, fields).map((one) => ({ ...one, at }));
+  return kept.add(made) ? made : null;
 }
 
-/** The line above the page: being offline, and how many marks wait. */
-export function showWaiting() {
-  const line = document.querySelector(".offline-line");
-  if (!line) return;
-  const count = waiting();
-  line.hidden = navigator.onLine && !count;
-  line.querySelector("[data-offline]").hidden = navigator.onLine;
-  const words = count === 1 ? say("js.waiting_one") : say("js.waiting_many", { count: count.toLocaleString(navigator.language) });
-  line.querySelector("[data-waiting]").textContent = count ? words : "";
+/** What a mark did, in words. */
+export function saidOf(isUnread, isKept) {
+  if (isKept) return isUnread ? say("js.unread_later") : say("js.read_later");
+  return isUnread ? say("js.unread") : say("js.read");
 }
 
-/** The oldest marks that were made at the same moment. */
+/** Take back marks that were kept. @returns {boolean} false when they have been sent already */
+export const forgetMarks = (made) => kept.drop(made);
+
+const isSingle = (one) => one.fields[0][0] in AXES;
+
+/** The oldest marks that can be posted together: made at the same moment, and about single things. */
 function nextBatch() {
-  const [first, ...others] = mine();
+  const [first, ...others] = kept.mine;
   if (!first) return null;
-  const end = others.findIndex((one) => one.at !== first.at);
+  if (!isSingle(first)) return [first];
+  const end = others.findIndex((one) => one.at !== first.at || one.path !== first.path || !isSingle(one));
   return [first, ...(end < 0 ? others : others.slice(0, end))].slice(0, AT_ONCE);
-}
-
-function drop(batch) {
-  write(all().filter((one) => !batch.some((sent) => same(one, sent) && one.at === sent.at)));
 }
 
 const isOver = (status) => status < 500 && ![401, 403, 408, 429].includes(status);
@@ -75,17 +56,15 @@ const isOver = (status) => status < 500 && ![401, 403, 408, 429].includes(status
 async function sendAll() {
   let refused = false;
   for (let batch = nextBatch(); batch; batch = nextBatch()) {
-    const fields = [...batch.map(({ name, value }) => [name, value]), ["at", String(batch[0].at)]];
-    const response = await fetch(MARK, {
+    const response = await fetch(batch[0].path, {
       method: "POST",
       headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded" },
-      body: new URLSearchParams(fields).toString(),
+      body: new URLSearchParams([...batch.flatMap(({ fields }) => fields), ["at", String(batch[0].at)]]).toString(),
       redirect: "manual",
     }).catch(() => null);
     if (!response || response.type === "opaqueredirect" || !isOver(response.status)) return;  // they wait on
     refused ||= !response.ok;
-    drop(batch);
-    showWaiting();
+    kept.drop(batch);
   }
   toast(say(refused ? "js.marks_refused" : "js.marks_sent"));
   dispatchEvent(new Event("marks-sent"));
@@ -95,20 +74,12 @@ let sending = false;
 const alone = navigator.locks ? (run) => navigator.locks.request("marks", run) : (run) => run();  // one tab at a time
 
 /** Send what waits; what cannot be sent waits on. */
-export async function sendWaiting() {
-  if (sending || !waiting()) return showWaiting();
+export async function sendMarks() {
+  if (sending || !waiting()) return;
   sending = true;
   try {
     await alone(async () => { if (waiting()) await sendAll(); });
   } finally {
     sending = false;
-    showWaiting();
   }
-}
-
-export function startMarks() {
-  addEventListener("online", sendWaiting);
-  addEventListener("storage", showWaiting);
-  setInterval(() => { if (waiting()) sendWaiting(); }, AGAIN);
-  sendWaiting();
 }

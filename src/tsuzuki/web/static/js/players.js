@@ -1,5 +1,6 @@
 // Players of an article: where one was and how fast stay in this browser; nothing is loaded before somebody plays. Space and the arrows
 // are the browser's own while a player has the focus.
+import { list, read, write } from "./kept.js";
 import { say } from "./say.js";
 
 const PLACES = "places";
@@ -9,15 +10,7 @@ const MOST = 200;
 const EVERY = 5000;
 const END = 10;  // seconds: whoever stops so close to it has heard it
 
-function read(name) {
-  try { return JSON.parse(localStorage.getItem(name)); } catch { return null; }
-}
-
-function write(name, value) {
-  try { localStorage.setItem(name, JSON.stringify(value)); } catch { /* no room, or not allowed: it begins anew next time */ }
-}
-
-const places = () => (Array.isArray(read(PLACES)) ? read(PLACES) : []);
+const places = () => list(PLACES);
 const speed = () => (SPEEDS.includes(read(SPEED)) ? read(SPEED) : 1);
 
 function keep(media) {
@@ -74,9 +67,7 @@ function start(player, all) {
 }
 
 /** Forget what was played: for signing out. */
-export function forgetPlaces() {
-  try { localStorage.removeItem(PLACES); } catch { /* there is none */ }
-}
+export const forgetPlaces = () => write(PLACES, null);
 
 export function startPlayers() {
   const players = [...document.querySelectorAll("[data-player]")];

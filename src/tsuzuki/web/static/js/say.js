@@ -6,6 +6,15 @@ export function say(key, values = {}) {
   return (said[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
 }
 
+/** Let a button do, show and be called something else; what it is about stays in its name. */
+export function relabel(button, name, glyph, words) {
+  const subject = button.getAttribute("aria-label").slice(button.title.length);
+  button.name = name;
+  button.replaceChildren(icon(glyph));
+  button.title = words;
+  button.setAttribute("aria-label", words + subject);
+}
+
 const icons = document.body.dataset.icons;
 
 /** An icon of the sprite. @param {string} name @returns {SVGElement} */

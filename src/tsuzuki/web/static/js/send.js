@@ -1,14 +1,21 @@
 // Posting what a form would post, without leaving the page.
-import { MARK, keepMarks, sendWaiting, waiting } from "./marks.js";
+import { canWait, forgetMarks, keepMarks, sendMarks, waiting } from "./marks.js";
 import { say } from "./say.js";
 import { toast } from "./toasts.js";
 
 /** Post fields; the answer's data, or null when it did not work (the reader is told). A mark that finds no way waits for
- * one, and counts as done. @returns {Promise<any>} */
+ * one, and counts as done: `kept` is what waits. @returns {Promise<any>} */
 export async function send(path, fields, { keepalive = false, quiet = false } = {}) {
-  if (path === MARK && waiting() && keepMarks(fields)) {  // after those that were made before
-    sendWaiting();
-    return {};
+  const keep = () => {
+    const kept = canWait(path) && keepMarks(path, fields);
+    return kept ? { kept } : null;
+  };
+  if (waiting()) {  // after those that were made before
+    const done = keep();
+    if (done) {
+      sendMarks();
+      return done;
+    }
   }
   try {
     const response = await fetch(path, {
@@ -23,10 +30,19 @@ export async function send(path, fields, { keepalive = false, quiet = false } = 
     const body = await response.json().catch(() => ({}));
     if (!quiet) toast(body.error ?? say("js.failed"));
   } catch {
-    if (path === MARK && keepMarks(fields)) return {};
+    const done = keep();
+    if (done) return done;
     if (!quiet) toast(say(navigator.onLine ? "js.failed" : "js.offline"));
   }
   return null;
+}
+
+/** Take back what `send` did to this path: while it waits by forgetting it, else by its moment. @returns {Promise<boolean>} */
+export async function takeBack(path, { kept, undo, again }) {
+  if (kept && forgetMarks(kept)) return true;
+  const isUnread = kept ? kept[0].fields[0].includes("unread") : Boolean(again);
+  const moment = kept ? kept[0].at : undo ?? again;
+  return Boolean(await (isUnread ? send(path, { again: moment }) : send("/inbox/undo", { undo: moment })));
 }
 
 /** Ask for JSON; null when it did not work. */

@@ -1,12 +1,17 @@
 // The page reader. Without this module the pages stand below one another; with it they are turned, and how far one came is kept.
 import { bind } from "../js/keyboard.js";
-import { send } from "../js/send.js";
+import { read, write } from "../js/kept.js";
+import { saidOf } from "../js/marks.js";
+import { send, takeBack } from "../js/send.js";
+import { toast } from "../js/toasts.js";
 import { keeper } from "./progress.js";
-import { fetchAhead, isTall, spreads, watch } from "./sheets.js";
+import { fetchAhead, fetchNext, isTall, spreads, watch } from "./sheets.js";
 
 const PAGED = ["ltr", "rtl", "double"];
 const SWIPE = 45;
 const PAUSE = 600;
+const NEAR = 3;  // pages before the end
+const small = matchMedia("(max-width: 40rem)");
 
 class Reader {
   constructor(root) {
@@ -18,12 +23,22 @@ class Reader {
     this.count = this.images.length;
     this.page = Math.min(Number(root.dataset.page), this.count - 1);
     this.remembered = `reader:${root.dataset.series}`;
-    const own = root.dataset.followed === undefined ? JSON.parse(localStorage.getItem(this.remembered) ?? "{}") : root.dataset;
+    const own = this.bring(root.dataset);
     this.chosen = own.mode ?? null;
     this.mode = this.chosen ?? root.dataset.guess;
     this.fit = own.fit ?? null;
     this.isRight = root.dataset.guess === "rtl";
     this.keep = keeper(root.dataset, this.count, (told) => this.heard(told));
+  }
+
+  /** What was chosen: with the follow; before there was one, in this browser, which hands it over when there is. */
+  bring({ series, followed, mode, fit }) {
+    const here = read(this.remembered);
+    if (followed === undefined) return here ?? {};
+    if (here) write(this.remembered, null);
+    if (mode || !here?.mode) return { mode, fit };
+    send(`/series/${series}/reading`, { mode: here.mode, fit: here.fit ?? "" }, { quiet: true });
+    return here;
   }
 
   get isPaged() { return PAGED.includes(this.mode); }
@@ -59,7 +74,7 @@ class Reader {
     this.show(at, { isNew: false });
     const wanted = { mode: this.mode, fit: this.fit ?? "" };
     if (this.root.dataset.followed !== undefined) return send(`/series/${this.root.dataset.series}/reading`, wanted);
-    localStorage.setItem(this.remembered, JSON.stringify({ mode: this.mode, fit: this.fit ?? undefined }));
+    write(this.remembered, { mode: this.mode, fit: this.fit ?? undefined });
   }
 
   arrived(at) {
@@ -72,6 +87,16 @@ class Reader {
     } else if (!this.isPaged && this.root.dataset.at !== undefined) {
       this.scrolled();
     }
+    this.lookAhead();
+  }
+
+  /** Near the end, and once this chapter's own pages are in, the next chapter's may come. */
+  lookAhead() {
+    const { next } = this.root.dataset;
+    if (!next || this.looked || this.page < this.count - NEAR) return;
+    if (!this.images.slice(Math.min(this.page, this.count - 1)).every((image) => image.complete)) return;
+    this.looked = true;
+    fetchNext(next);
   }
 
   // -- where one is
@@ -109,6 +134,7 @@ class Reader {
     this.root.dataset.at = String(at);
     if (at >= this.count) this.endedAt = performance.now();
     this.keep(last);
+    this.lookAhead();
     if (at > Number(this.root.dataset.page)) this.root.querySelector(".furthest").hidden = true;
   }
 
@@ -143,11 +169,27 @@ class Reader {
 
   /** What was read to its end can be marked unread from here on. */
   heard({ is_read: isRead }) {
+    if (isRead) this.showRead(true);
+  }
+
+  showRead(isRead) {
+    const { sayRead, sayUnread } = this.root.dataset;
     const button = this.root.querySelector("[data-mark]");
-    if (!isRead || button.name === "unread") return;
-    button.name = "unread";
-    button.querySelector("span").textContent = this.root.dataset.sayUnread;
-    this.root.querySelector(".is-read").hidden = false;
+    button.name = isRead ? "unread" : "read";
+    button.querySelector("span").textContent = isRead ? sayUnread : sayRead;
+    this.root.querySelector(".is-read").hidden = !isRead;
+  }
+
+  async mark(event) {
+    event.preventDefault();
+    const { name, value } = event.submitter;
+    const path = event.target.getAttribute("action");
+    const done = await send(path, { [name]: value });
+    if (!done) return;
+    this.showRead(name === "read");
+    toast(saidOf(name === "unread", done.kept), async () => {
+      if (await takeBack(path, done)) this.showRead(name !== "read");
+    });
   }
 
   // -- turning
@@ -220,6 +262,9 @@ class Reader {
     root.querySelector("[data-fits]").addEventListener("change", (event) => this.choose({ fit: event.target.value }));
     root.querySelector("[data-pages]").addEventListener("change", (event) => { event.target.blur(); this.show(Number(event.target.value)); });
     root.querySelector("[data-chapters]")?.addEventListener("change", (event) => { location.href = event.target.value; });
+    root.querySelector("[data-mark]").form.addEventListener("submit", (event) => this.mark(event));
+    small.addEventListener("change", () => this.placeSteps());
+    this.placeSteps();
     root.querySelector("[data-release]")?.addEventListener("change", (event) => event.target.form.requestSubmit());
     root.querySelector("[data-full]").addEventListener("click", () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen().catch(() => {})));
     this.box.addEventListener("click", (event) => this.tapped(event));
@@ -231,6 +276,12 @@ class Reader {
       const [x, y] = [to.clientX - from.clientX, to.clientY - from.clientY];
       if (Math.abs(x) > SWIPE && Math.abs(x) > 2 * Math.abs(y)) (x < 0 ? this.right() : this.left());
     }, { passive: true });
+  }
+
+  /** On a phone the way to other chapters is at the bottom, where there is room and a thumb. */
+  placeSteps() {
+    const steps = this.root.querySelector(".chapter-steps");
+    this.root.querySelector(small.matches ? ".reader-foot" : ".reader-tools").prepend(steps);
   }
 
   /** The sides turn, the middle hides what stands around the pages. */

@@ -1,6 +1,9 @@
 // The pages themselves: which of them stand together, images that do not come, and those that are fetched ahead.
+import { ask } from "../js/send.js";
 
-const AHEAD = 4;
+const isSparing = navigator.connection?.saveData ?? false;
+const AHEAD = isSparing ? 1 : 4;
+const NEXT = 2;
 const TALL = 2.5;
 
 const ratio = (image) => (image.naturalWidth ? image.naturalHeight / image.naturalWidth : 0);
@@ -22,6 +25,17 @@ export function spreads(images) {
 /** Let the pages from here on come before they are looked at. */
 export function fetchAhead(images, from) {
   for (const image of images.slice(Math.max(0, from), from + 1 + AHEAD)) image.loading = "eager";
+}
+
+/** Let the first pages of the next chapter come, one after the other; not for who pays for every byte. */
+export async function fetchNext(release) {
+  if (isSparing) return;
+  const pages = (await ask(`/api/v1/chapters/${release}/pages`)) ?? [];
+  for (const { image } of pages.slice(0, NEXT)) {
+    const coming = new Image();
+    coming.src = image;
+    await coming.decode().catch(() => {});  // whoever opens the chapter sees what is wrong with it
+  }
 }
 
 function again(image, address) {

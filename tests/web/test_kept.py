@@ -1,0 +1,154 @@
+"""What a browser keeps while there is no network: marks of lists and series, and how far was read."""
+
+import secrets
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from tests.api.people import Town, a_town
+from tests.web.browsing import browsing
+from tests.web.gallery import Gallery, hang
+from tests.web.stage import furnish
+from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.model.ids import ChapterId, ShelfId, read_id
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+HARBOUR = "The Harbour"
+SENT = "What you marked meanwhile is sent."
+NOTHING_WAITS = "() => !localStorage.getItem('marks') && !localStorage.getItem('progress')"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def town(tmp_path_factory) -> AsyncIterator[Town]:
+    async with a_town(tmp_path_factory.mktemp("kept")) as town:
+        yield town
+
+
+async def somebody(town: Town) -> tuple[User, ShelfId]:
+    tenant = await town.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
+    user = await town.add(tenant_id=tenant.public_id)
+    return user, (await town.accounts.oneself.shelf_of(user)).id
+
+
+async def read_chapters(gallery: Gallery, series: str) -> list[str | None]:
+    public_id = read_id(series)
+    assert public_id is not None
+    order = await gallery.town.reading.series.order(gallery.shelf, public_id)
+    return [chapter.number for chapter in order if chapter.is_read]
+
+
+async def settled(page: Page, path: str) -> None:
+    await page.goto(path)
+    await page.wait_for_selector("#live[data-heard]", state="attached")
+
+
+async def test_a_whole_list_is_marked_offline_taken_back_marked_again_and_sent(browser: Browser, town):
+    user, _ = await somebody(town)
+    await furnish(town, user, articles=6)
+    async with browsing(browser, town, user) as page:
+        await settled(page, f"{town.client.base}/")
+        everything = await page.locator(".entry.unread").count()
+        await page.context.set_offline(True)
+        await page.get_by_role("button", name="Mark all read").click()
+        await expect(page.get_by_text("Marked read. It is sent when you are back.")).to_be_visible()
+        await expect(page.get_by_text("1 mark waits to be sent.")).to_be_visible()
+        await expect(page.locator(".entry.unread")).to_have_count(0)
+        await page.keyboard.press("z")
+        await expect(page.locator(".entry.unread")).to_have_count(everything)
+        await expect(page.locator("[data-waiting]")).to_have_text("")
+        await page.get_by_role("button", name="Mark all read").click()
+        await page.get_by_role("button", name="Mark unread").first.click()
+        await expect(page.get_by_text("2 marks wait to be sent.")).to_be_visible()
+        await page.context.set_offline(False)
+        await expect(page.get_by_text(SENT)).to_be_visible()
+        await page.reload()
+        await expect(page.locator(".entry.unread")).to_have_count(1)
+        await expect(page.locator("#side [data-count=unread]")).to_have_text("1")
+
+
+async def test_a_mass_mark_that_was_sent_meanwhile_can_be_taken_back_all_the_same(browser: Browser, town):
+    user, _ = await somebody(town)
+    await furnish(town, user, articles=6)
+    async with browsing(browser, town, user) as page:
+        await settled(page, f"{town.client.base}/")
+        everything = await page.locator(".entry.unread").count()
+        await page.context.set_offline(True)
+        await page.get_by_role("button", name="Mark all read").click()
+        undo = page.get_by_role("button", name="Undo")
+        await undo.hover()  # the message stays
+        await page.context.set_offline(False)
+        await expect(page.get_by_text(SENT)).to_be_visible()
+        await undo.click()
+        await expect(page.get_by_text("Undone.")).to_be_visible()
+        await page.reload()
+        await expect(page.locator(".entry.unread")).to_have_count(everything)
+
+
+async def test_chapters_of_a_series_are_marked_offline_and_sent_in_their_order(browser: Browser, town):
+    user, shelf = await somebody(town)
+    gallery = await hang(town, shelf)
+    series = await gallery.follow(HARBOUR)
+    async with browsing(browser, town, user) as page:
+        await settled(page, f"{town.client.base}/series/{series}")
+        await page.context.set_offline(True)
+        await page.get_by_role("button", name="Mark all read").click()
+        await expect(page.locator(".chapter.is-read")).to_have_count(4)
+        await page.get_by_role("button", name="Mark unread: Chapter 2").click()
+        await expect(page.get_by_text("Marked unread. It is sent when you are back.")).to_be_visible()
+        await expect(page.locator(".chapter.is-read")).to_have_count(3)
+        await expect(page.get_by_text("2 marks wait to be sent.")).to_be_visible()
+        assert await read_chapters(gallery, series) == []
+        await page.context.set_offline(False)
+        await expect(page.get_by_text(SENT)).to_be_visible()
+        assert await read_chapters(gallery, series) == ["6", "3", "1"]
+
+
+async def test_all_marked_unread_is_taken_back_at_once(browser: Browser, town):
+    user, shelf = await somebody(town)
+    gallery = await hang(town, shelf)
+    series = await gallery.follow(HARBOUR)
+    async with browsing(browser, town, user) as page:
+        await settled(page, f"{town.client.base}/series/{series}")
+        await page.get_by_role("button", name="Mark all read").click()
+        await page.get_by_role("button", name="Mark all unread").click()
+        await expect(page.get_by_text("Marked unread.")).to_be_visible()
+        await expect(page.locator(".chapter.is-read")).to_have_count(0)
+        await page.keyboard.press("z")
+        await expect(page.locator(".chapter.is-read")).to_have_count(4)
+        assert len(await read_chapters(gallery, series)) == 4
+
+
+async def test_what_was_read_and_marked_in_the_reader_is_told_from_any_page(browser: Browser, town):
+    user, shelf = await somebody(town)
+    gallery = await hang(town, shelf)
+    series = await gallery.follow(HARBOUR)
+    first, second = [await gallery.chapter(HARBOUR, number) for number in ("1", "2")]
+    async with browsing(browser, town, user) as page:
+        await page.goto(f"{town.client.base}/series/{series}/chapters/{first}")
+        await page.wait_for_selector("[data-reader][data-at]")
+        await expect(page.locator(".sheet.came")).to_have_count(4)
+        await page.context.set_offline(True)
+        await page.keyboard.press("ArrowRight")
+        await expect(page.get_by_text("How far you read 1 chapter waits to be sent.")).to_be_attached()
+        await page.keyboard.press("End")
+        await page.keyboard.press("ArrowRight")
+        await page.get_by_role("button", name="Mark read").click()
+        await expect(page.get_by_text("You have read it.")).to_be_visible()
+        await expect(page.get_by_text("1 mark waits to be sent.")).to_be_attached()
+        assert await read_chapters(gallery, series) == []
+        await page.close()  # what is sent at the very end leaves after the browser has forgotten that it is offline
+        await page.context.set_offline(False)
+        other = await page.context.new_page()
+        await other.goto(f"{town.client.base}/settings")
+        await other.wait_for_function(NOTHING_WAITS)
+        assert await read_chapters(gallery, series) == ["1"]
+        assert (await told(gallery, series, first), await told(gallery, series, second)) == (3, 0)
+
+
+async def told(gallery: Gallery, series: str, chapter: ChapterId) -> int:
+    public_id = read_id(series)
+    assert public_id is not None
+    return (await gallery.town.reading.progress.get(gallery.shelf, public_id, chapter)).page
