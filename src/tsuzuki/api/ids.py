@@ -1,20 +1,19 @@
 """Public ids in paths and bodies."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, overload
 
 from msgspec import Meta
 
 from tsuzuki.api.forms import LARGEST
 from tsuzuki.model.errors import Invalid, NotFound, Problem
-from tsuzuki.model.ids import PublicId, read_id
+from tsuzuki.model.ids import PublicId, read_id, read_number
 
 IdText = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "uuid"})]
 """An id as clients see it."""
 
-
-MOST_DIGITS = 18
-"""Of a number that fits a BIGINT."""
+Number = Annotated[str, Meta(max_length=64)]
+"""An id that is a number to us: opaque to clients, and a text that is none names nothing."""
 
 
 def id_in_path(text: str, what: str) -> PublicId:
@@ -23,6 +22,14 @@ def id_in_path(text: str, what: str) -> PublicId:
     if public_id is None:
         raise NotFound(f"There is no such {what}.")
     return public_id
+
+
+@overload
+def id_in_field(text: str, field: str) -> PublicId: ...
+
+
+@overload
+def id_in_field(text: str | None, field: str) -> PublicId | None: ...
 
 
 def id_in_field(text: str | None, field: str) -> PublicId | None:
@@ -41,6 +48,7 @@ def number_in_body(raw: Mapping[str, Any], field: str) -> int | None:
 
 def number_in_path(text: str, what: str) -> int:
     """The number that a path names; NotFound, in these words, for a text that cannot be one."""
-    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+    number = read_number(text)
+    if number is None:
         raise NotFound(what)
-    return int(text)
+    return number

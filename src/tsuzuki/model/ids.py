@@ -21,6 +21,9 @@ EntryId = NewType("EntryId", int)
 PublicId = NewType("PublicId", bytes)
 """A UUIDv7 in 16 bytes."""
 
+MOST_DIGITS = 18
+"""Of a number that surely fits a BIGINT."""
+
 
 def uuid7(now: Millis, dice: bytes) -> PublicId:
     """The UUIDv7 of this moment; `dice` are ten random bytes. Later moments sort later."""
@@ -35,6 +38,11 @@ def show_id(public_id: PublicId) -> str:
     """`01952ff9-…` as clients see it."""
     text = public_id.hex()
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+
+
+def read_number(text: str) -> int | None:
+    """The number that a client sent as an id; None for what is none, or too large for a BIGINT."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
 
 
 def read_id(text: str) -> PublicId | None:
