@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.cases import hold
 from tests.connectors.feed.builders import URL
 from tests.connectors.html.payloads import payloads
 from tests.connectors.html.test_safe import offences_in
@@ -14,8 +15,6 @@ from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_leniently
 from tsuzuki.connectors.html.safe import sanitise, valid_text
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.harvest import FeedHarvest, FoundItem
-
-each_payload = pytest.mark.parametrize("payload", payloads(), ids=range(len(payloads())))
 
 
 def in_rss(payload: str) -> bytes:
@@ -96,25 +95,29 @@ def check_text(text: str | None) -> None:
         assert offences_in(escape(text)) == []
 
 
-@each_payload
 @pytest.mark.parametrize("build", [in_rss, in_atom, in_json])
-def test_a_payload_in_every_field_is_harmless(build, payload: str):
-    check_feed(parse_anyhow(build(payload), URL))
+def test_a_payload_in_every_field_is_harmless(build):
+    hold(lambda payload: check_feed(parse_anyhow(build(payload), URL)), payloads())
 
 
-@each_payload
 @pytest.mark.parametrize("build", [in_rss, in_atom])
-def test_a_payload_in_every_field_is_harmless_when_feedparser_reads_it(build, payload: str):
-    check_feed(parse_leniently(build(payload), URL))
+def test_a_payload_in_every_field_is_harmless_when_feedparser_reads_it(build):
+    hold(lambda payload: check_feed(parse_leniently(build(payload), URL)), payloads())
 
 
-@each_payload
-def test_a_payload_as_bare_markup_of_the_document_is_harmless(payload: str):
+def test_a_payload_as_bare_markup_of_the_document_is_harmless():
     """Nobody escapes a payload before sending it: here it breaks the document as well."""
-    payload = valid_text(payload)
-    body = rss(f"<item><title>{payload}</title><description>{payload}</description></item>", item())
-    try:
-        harvest = parse_anyhow(body, URL)
-    except SourceError:
-        return
-    check_feed(harvest)
+    read = []
+
+    def check(payload: str) -> None:
+        text = valid_text(payload)
+        body = rss(f"<item><title>{text}</title><description>{text}</description></item>", item())
+        try:
+            harvest = parse_anyhow(body, URL)
+        except SourceError:
+            return
+        read.append(payload)
+        check_feed(harvest)
+
+    hold(check, payloads())
+    assert len(read) > len(payloads()) / 2, "hardly a document was read"
