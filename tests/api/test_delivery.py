@@ -268,4 +268,4 @@ async def test_a_token_that_only_reads_changes_no_channel(house):
 
 
 async def test_what_is_declared_is_valid_openapi(house):
-    OpenAPIV31SpecValidator(house.api.document).validate()
+    OpenAPIV31SpecValidator(house.api.document()).validate()

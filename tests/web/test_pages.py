@@ -122,7 +122,7 @@ async def test_when_even_the_error_page_fails_the_answer_is_json():
 
 async def test_the_documentation_shows_every_operation_parameter_and_type():
     described = document([*ENDPOINTS], "1.2.3")
-    async with serving_resources([docs_page(Pages("1"), described)]) as client:
+    async with serving_resources([docs_page(Pages("1"), lambda: described)]) as client:
         text = (await client.get("/api/v1/docs")).text
     for path, methods in described["paths"].items():
         for operation in methods.values():

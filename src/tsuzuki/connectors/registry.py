@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from importlib import resources
 from typing import Any, Protocol
 
@@ -9,6 +10,7 @@ from tsuzuki.connectors.local.connector import LocalFolder
 from tsuzuki.connectors.mangadex.connector import MangaDex
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo, Described, Unsupported
 from tsuzuki.connectors.selectors.connector import SelectorsSource
+from tsuzuki.connectors.selectors.definition import Definition
 from tsuzuki.connectors.selectors.load import load_definition
 from tsuzuki.connectors.selectors.written import WrittenSource
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
@@ -75,7 +77,14 @@ def builtin() -> Iterator[tuple[str, Described]]:
     yield "built-in", MangaDex()
     yield "built-in", LocalFolder()
     yield "built-in", WrittenSource()
-    yield from defined(shipped_definitions())
+    for name, definition in _shipped():
+        yield name, SelectorsSource(definition)
+
+
+@cache
+def _shipped() -> tuple[tuple[str, Definition], ...]:
+    """Constants of the package; to read them takes a tenth of a start."""
+    return tuple((name, load_definition(text, name)) for name, text in shipped_definitions())
 
 
 def shipped_definitions() -> Iterator[tuple[str, str]]:

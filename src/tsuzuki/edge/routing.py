@@ -45,8 +45,11 @@ class _Routes(Router):
         super().__init__(routes, redirect_slashes=False, default=_nothing_here)
         shapes = {_shape(route.path) for route in routes}
         shapes |= {(count, _ANY) for count, _ in shapes}
-        self._alike = {shape: [route for route in routes if _may_match(route.path, *shape)] for shape in shapes}
-        self._open = [route for route in routes if _takes_slashes(route.path)]
+        marked = [(route, _takes_slashes(route.path), _shape(route.path)) for route in routes]
+        self._alike = {
+            shape: [route for route, is_open, own in marked if is_open or _may_match(own, shape)] for shape in shapes
+        }
+        self._open = [route for route, is_open, _ in marked if is_open]
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -75,10 +78,9 @@ def _takes_slashes(pattern: str) -> bool:
     return ":path}" in pattern
 
 
-def _may_match(pattern: str, count: int, word: str) -> bool:
-    """Whether a path with so many parts and this word could fit."""
-    own_count, own_word = _shape(pattern)
-    return _takes_slashes(pattern) or (own_count == count and (own_word == word or own_word.startswith("{")))
+def _may_match(own: tuple[int, str], shape: tuple[int, str]) -> bool:
+    """Whether a path of this shape could fit a pattern of that one."""
+    return own[0] == shape[0] and (own[1] == shape[1] or own[1].startswith("{"))
 
 
 def build_router(resources: Iterable[Resource]) -> Router:

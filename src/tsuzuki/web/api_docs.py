@@ -1,6 +1,6 @@
 """The API's documentation as a page, rendered here from the OpenAPI document: no script, nothing from elsewhere."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -84,12 +84,13 @@ class Model(msgspec.Struct, frozen=True):
     kind: list[Piece]
 
 
-def docs_page(pages: Pages, document: Json) -> Resource:
+def docs_page(pages: Pages, document: Callable[[], Json]) -> Resource:
     """`/api/v1/docs`"""
 
     async def show_docs(_: Request) -> Response:
+        described = document()
         return pages.render(
-            "api_docs.html", info=document["info"], sections=sections(document), models=models(document)
+            "api_docs.html", info=described["info"], sections=sections(described), models=models(described)
         )
 
     return page(PATH, show_docs)

@@ -1,9 +1,12 @@
 """All pages."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from tsuzuki.edge.boundary import ErrorPage, FramedPage
 from tsuzuki.edge.routing import Resource
+from tsuzuki.web.account.device_passwords import device_password_page
 from tsuzuki.web.account.devices import device_pages
 from tsuzuki.web.account.identity import identity_pages
 from tsuzuki.web.account.page import account_page
@@ -57,7 +60,7 @@ class Web(msgspec.Struct, frozen=True):
     framed_page: FramedPage
 
 
-def build_web(site: Site, document: Json) -> Web:
+def build_web(site: Site, document: Callable[[], Json]) -> Web:
     """Every page; a new one is added here."""
     resources = (
         home_page(site),
@@ -103,6 +106,7 @@ def build_web(site: Site, document: Json) -> Web:
         password_page(site),
         *device_pages(site),
         *token_pages(site),
+        device_password_page(site),
         *identity_pages(site),
         docs_page(site.pages, document),
         site.pages.assets.resource(),
