@@ -1,13 +1,15 @@
 """Decoding by types, with every problem of a request found at once.
 
 msgspec stops at the first problem, which is right for speed: the good request pays nothing. Only a bad one is gone
-through again, field by field.
+through again, field by field, and not for longer than somebody would read: a body of a megabyte may hold a hundred
+thousand problems, and whoever is not signed in may send one.
 """
 
 import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import reduce
+from itertools import islice
 from operator import or_
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -19,6 +21,11 @@ from tsuzuki.api.wording import one_of, say
 from tsuzuki.model.errors import Invalid, Problem
 
 F = TypeVar("F", bound=msgspec.Struct)
+
+MOST_PROBLEMS = 100
+MOST_PARTS = 1_000
+"""Of a list or a mapping, how many are looked at one by one."""
+LONGEST_NAME = 100
 
 _LISTS = (list, tuple, set, frozenset)
 
@@ -49,7 +56,7 @@ def decode(form: type[F], raw: Any, *, texts: bool = False) -> F:
     try:
         return msgspec.convert(raw, form, strict=not texts)
     except ValidationError as error:
-        problems = list(_form_problems(form, raw, "", texts=texts))
+        problems = list(islice(_form_problems(form, raw, "", texts=texts), MOST_PROBLEMS))
         raise Checked(*(problems or [_problem("", str(error), form)])) from None
 
 
@@ -75,6 +82,22 @@ def refuse_nul(value: Any, place: str) -> Iterator[Problem]:
             yield from refuse_nul(inner, _below(place, index))
 
 
+def holds_nul(value: Any) -> bool:
+    """Whether there is one anywhere in what JSON can hold."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            if "\0" in one:
+                return True
+        elif isinstance(one, dict):
+            left.extend(one)
+            left.extend(one.values())
+        elif isinstance(one, list):
+            left.extend(one)
+    return False
+
+
 def is_list(kind: Any) -> bool:
     """Whether any number of values of one type fit; a tuple of certain types is a value of its own."""
     return any((get_origin(one) or one) in _LISTS and get_args(one)[1:] in ((), (...,)) for one in _members(kind))
@@ -95,18 +118,20 @@ def _form_problems(form: type[msgspec.Struct], raw: Any, place: str, *, texts: b
 
 
 def _value_problems(kind: Any, value: Any, place: str, *, texts: bool) -> Iterator[Problem]:
-    """Every problem inside; where there is none, what msgspec says of the whole."""
-    found = False
-    for inner_kind, inner, inner_place in _parts(kind, value, place):
-        for problem in _inner_problems(inner_kind, inner, inner_place, texts=texts):
-            found = True
-            yield problem
-    if found:
-        return
+    """Every problem inside; where none is found, what msgspec says of the whole."""
     try:
         msgspec.convert(value, _without_unset(kind), strict=not texts)
     except ValidationError as error:
-        yield _problem(place, str(error), kind)
+        whole = _problem(place, str(error), kind)
+    else:
+        return
+    found = False
+    for inner_kind, inner, inner_place in islice(_parts(kind, value, place), MOST_PARTS):
+        for problem in _inner_problems(inner_kind, inner, inner_place, texts=texts):
+            found = True
+            yield problem
+    if not found:
+        yield whole
 
 
 def _inner_problems(kind: Any, value: Any, place: str, *, texts: bool) -> Iterator[Problem]:
@@ -161,9 +186,10 @@ def _words(kind: Any) -> Iterator[Any]:
 
 
 def _unknown(place: str, name: str, fields: Mapping[str, Any]) -> Problem:
-    nearest = get_close_matches(name, fields, n=1)
+    nearest = get_close_matches(name, fields, n=1) if len(name) <= LONGEST_NAME else []
     return Problem(place, f"{place} is not known here" + (f"; did you mean {nearest[0]}?" if nearest else "."))
 
 
 def _below(place: str, name: object) -> str:
-    return f"{place}.{name}" if place else str(name)
+    shown = str(name)[:LONGEST_NAME]
+    return f"{place}.{shown}" if place else shown

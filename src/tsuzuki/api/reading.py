@@ -1,13 +1,24 @@
 """From a request to the arguments of a handler: each `Reader` takes one of them out, or says what is wrong with it."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from itertools import islice
 from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.requests import Request
 
-from tsuzuki.api.checking import Checked, beside, decode, decode_text, is_list, refuse_nul
+from tsuzuki.api.checking import (
+    MOST_PARTS,
+    MOST_PROBLEMS,
+    Checked,
+    beside,
+    decode,
+    decode_text,
+    holds_nul,
+    is_list,
+    refuse_nul,
+)
 from tsuzuki.api.forms import Body, Query
 from tsuzuki.edge.body import read_body, refuse_deep_json
 from tsuzuki.model.errors import Invalid, Problem
@@ -107,9 +118,16 @@ def _json(text: bytes) -> Any:
         raise Checked(Problem("body", str(error))) from None
     except ValueError as error:  # msgspec's DecodeError is one, and so is bad UTF-8
         raise Checked(Problem("body", f"The body is not valid JSON: {_why(error)}.")) from None
-    if b"\\u0000" in text and (problems := list(refuse_nul(raw, ""))):
+    if b"\\u0000" in text and (problems := _nul_problems(raw, text)):
         raise Checked(*problems)
     return raw
+
+
+def _nul_problems(raw: Any, text: bytes) -> list[Problem]:
+    """Where there is a NUL; of a body with many parts only whether, which is found out in a twentieth of the time."""
+    if text.count(b",") <= MOST_PARTS:
+        return list(islice(refuse_nul(raw, ""), MOST_PROBLEMS))
+    return [Problem("body", "The body must not hold the character NUL.")] if holds_nul(raw) else []
 
 
 def _why(error: ValueError) -> str:
