@@ -23,7 +23,7 @@ from tsuzuki.ingest.tasks import LARGEST_BATCH, new_item
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.policy import MANY_READERS
 from tsuzuki.polling.service import Polled
-from tsuzuki.polling.store import feed_target_tx
+from tsuzuki.polling.store import feed_targets_tx
 
 
 @pytest.fixture
@@ -106,14 +106,12 @@ async def test_r27_an_unchanged_body_is_not_parsed_again_and_hands_on_nothing(
 @pytest.mark.parametrize(("readers", "many"), [(0, False), (MANY_READERS, False), (MANY_READERS + 1, True)])
 async def test_r24_many_readers_are_counted_as_far_as_it_matters(db, feed, watch, readers, many):
     shelves = [await a_reader(db, feeds=[feed]) for _ in range(readers)]
-    target = await db.read(lambda tx: feed_target_tx(tx, watch))
-    assert target is not None
+    (target,) = await db.read(lambda tx: feed_targets_tx(tx, [watch], NOON))
     assert (target.followers > MANY_READERS) is many
     assert target.wished_interval is None
     if shelves:
         await db.with_tx(lambda tx: tx.run(q.wish, shelf_id=shelves[-1], interval=MINUTE))
-        target = await db.read(lambda tx: feed_target_tx(tx, watch))
-        assert target is not None
+        (target,) = await db.read(lambda tx: feed_targets_tx(tx, [watch], NOON))
         assert target.wished_interval == MINUTE
 
 
@@ -303,10 +301,13 @@ async def test_a_slow_visit_keeps_its_lease(db, publisher, watch):
         assert await polling == Polled("changed", 1)
 
 
-async def test_a_watch_that_is_gone_by_then_is_skipped(db, poller, publisher, watch):
+@pytest.mark.parametrize("status", [200, 304, 404])
+async def test_a_poll_of_what_is_gone_by_then_writes_nothing(db, poller, publisher, watch, status):
+    publisher.response = answer(status, a_feed("1") if status == 200 else b"")
     claimed = (await poller.claim(1, {}))[0]
     await db.with_tx(lambda tx: tx.run(q.drop_feeds))
-    assert await poller.poll(claimed) == Polled("skipped")
+    assert await poller.poll(claimed) == Polled("lost")
+    assert await item_batches(db) == []
 
 
 def churning(poll: int, *pages: str) -> bytes:

@@ -15,7 +15,6 @@ from tsuzuki.polling.policy import (
     Failed,
     Pace,
     Watched,
-    is_breaker_open,
     next_look,
     wants_full_fetch,
 )
@@ -116,10 +115,9 @@ def test_r23_rel_20_at_five_failures_a_series_rests_a_day_then_is_probed():
     assert wait(SERIES, Failed(4)) < DAY
     for failures in (5, 6):
         assert wait(SERIES, Failed(failures)) >= DAY
-        assert is_breaker_open("series", failures)
     assert "probe" in next_look(SERIES, Failed(5), PACE, NOON).why
     assert wait(SERIES, Answered()) == 15 * MINUTE
-    assert not is_breaker_open("feed", 50)
+    assert "breaker" not in next_look(FEED, Failed(50), PACE, NOON).why
 
 
 def test_r23_the_rest_obeys_a_lower_ceiling():

@@ -9,14 +9,26 @@ import pytest
 from tests.builders import NOON, stored_feed, stored_watch
 from tests.delivery.builders import a_reader, entries_of, publish, subscribe
 from tests.net.builders import answer
-from tests.polling.builders import PACE, Clock, a_feed, a_poller, a_publisher, poll_due, poll_one, q, state
+from tests.polling.builders import (
+    LEASE,
+    PACE,
+    Clock,
+    a_feed,
+    a_poller,
+    a_publisher,
+    item_batches,
+    poll_due,
+    poll_one,
+    q,
+    state,
+)
 from tests.scale import SOAK
 from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.delivery import housekeeping
 from tsuzuki.ingest.housekeeping import forget_tombstones
 from tsuzuki.ingest.tasks import ITEMS
 from tsuzuki.model.ids import WatchId
-from tsuzuki.model.times import DAY, HOUR, Millis
+from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
 from tsuzuki.polling.policy import SPREAD
 from tsuzuki.polling.service import Polled
 from tsuzuki.queue.policy import QueueSettings
@@ -59,6 +71,52 @@ async def test_rel_08_what_ingest_gave_up_is_found_again_at_the_next_poll(db, pu
         clock.turn(PACE.interval)  # nothing was given up since: back to the ordinary
         assert await poll_due(poller) == [Polled("unchanged"), Polled("unchanged")]
     assert (await state(db, watch)).consecutive_failures == (await state(db, other)).consecutive_failures == 0
+
+
+@pytest.mark.parametrize("validators", [{}, {"etag": '"a"'}])
+async def test_rel_08_what_is_given_up_while_a_poll_is_under_way_is_found_at_the_next(db, publisher, validators):
+    """The poll goes by what was known when it was claimed; what came later is not forgotten by its answer."""
+    clock = Clock()
+    await stored_watch(db, await stored_feed(db, f"{publisher.url}/feed"), host="127.0.0.1")
+    publisher.response = answer(200, a_feed("1"), **validators)
+    async with a_poller(db, clock) as poller:
+        assert (await poll_one(poller)).found == 1
+        clock.turn(PACE.interval)
+        (due,) = await poller.claim(1, {})
+        clock.turn(SECOND)
+        await give_up(db, clock())
+        clock.turn(SECOND)
+        assert await poller.poll(due) == Polled("unchanged")
+        clock.turn(PACE.interval)
+        assert (await poll_one(poller)).found == 1
+
+
+async def test_rel_08_a_poll_that_fails_forgets_nothing_that_was_given_up(db, publisher):
+    clock = Clock()
+    await stored_watch(db, await stored_feed(db, f"{publisher.url}/feed"), host="127.0.0.1")
+    publisher.response = answer(200, a_feed("1"))
+    async with a_poller(db, clock) as poller:
+        assert (await poll_one(poller)).found == 1
+        await give_up(db, clock())
+        clock.turn(PACE.interval)
+        publisher.response, found = answer(500, b""), publisher.response
+        assert (await poll_one(poller)).found == 0
+        publisher.response = found
+        clock.turn(2 * PACE.interval)
+        assert (await poll_one(poller)).found == 1
+
+
+async def test_r8_a_first_harvest_that_somebody_else_saved_meanwhile_is_not_saved_again(db, publisher):
+    """I4: the first knew of none when it was claimed."""
+    clock = Clock()
+    await stored_watch(db, await stored_feed(db, f"{publisher.url}/feed"), host="127.0.0.1")
+    publisher.response = answer(200, a_feed("1"))
+    async with a_poller(db, clock) as poller:
+        (late,) = await poller.claim(1, {})
+        clock.turn(LEASE)
+        assert await poll_one(poller) == Polled("changed", 1)
+        assert await poller.poll(late) == Polled("lost")
+    assert [batch.is_first_harvest for batch in await item_batches(db)] == [True]
 
 
 @pytest.mark.soak

@@ -37,7 +37,7 @@ from tsuzuki.polling.claiming import DEFERRED_FOR
 from tsuzuki.polling.policy import COLD, HOT, WARM, Answered, Failed, Pace, Watched, next_look
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Poller, PollOptions
-from tsuzuki.polling.store import Answer, Failure, save_answer_tx, save_failure_tx
+from tsuzuki.polling.store import Answer, Ended, Failure, save_answer_tx, save_answers_tx, save_failure_tx
 from tsuzuki.sources.store import ClaimedWatch
 
 T = TypeVar("T")
@@ -194,7 +194,9 @@ class Scheduling(RuleBasedStateMachine):
 
     @precondition(lambda self: self.held)
     @rule(
-        data=st.data(), outcome=st.sampled_from(["answered", "failed", "died"]), dice=st.sampled_from([0.0, 0.5, 0.99])
+        data=st.data(),
+        outcome=st.sampled_from(["answered", "answered together", "failed", "died"]),
+        dice=st.sampled_from([0.0, 0.5, 0.99]),
     )
     def a_poll_ends(self, data: st.DataObject, outcome: str, dice: float) -> None:
         watch = self.held.pop(data.draw(st.integers(0, len(self.held) - 1)))
@@ -202,22 +204,24 @@ class Scheduling(RuleBasedStateMachine):
         if outcome == "died":
             return  # its lease runs out by itself
         is_ours, has_run_out = watch.lease_token == model.token, model.is_free(now)
-        saved = self._await(self._save(watch, model, is_answered=outcome == "answered", dice=dice))
+        saved = self._await(self._save(watch, model, outcome, dice=dice))
         assert is_ours or not saved, "whoever lost the lease wrote"
         # One that has run out may have been taken and put off again, for its host's sake.
         assert saved or not is_ours or has_run_out, "whoever has the lease could not write"
         if saved:
             model.leased_until = None
-            model.failures = 0 if outcome == "answered" else model.failures + 1
+            model.failures = model.failures + 1 if outcome == "failed" else 0
             model.due_at = next(row for row in self._rows() if row.id == watch.id).next_check_at
             assert PACE.interval <= model.due_at - now <= PACE.ceiling, "a delay beyond its bounds"
 
-    async def _save(self, watch: ClaimedWatch, model: Model, *, is_answered: bool, dice: float) -> bool:
+    async def _save(self, watch: ClaimedWatch, model: Model, outcome: str, *, dice: float) -> bool:
         now, watched = self.clock(), Watched(kind="feed", last_release_at=NOON)
-        if is_answered:
+        if outcome != "failed":
             look = next_look(watched, Answered(), PACE, now, dice=dice)
             assert look.at is not None
             answer = Answer(next_check_at=look.at, why=look.why, priority=look.priority, status=200)
+            if outcome == "answered together":
+                return bool(await self.db.with_tx(lambda tx: save_answers_tx(tx, [Ended(watch, answer, now)])))
             return await self.db.with_tx(lambda tx: save_answer_tx(tx, watch, answer, now))
         look = next_look(watched, Failed(model.failures + 1), PACE, now, dice=dice)
         assert look.at is not None

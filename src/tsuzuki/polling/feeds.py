@@ -17,6 +17,7 @@ from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.moving.service import merge_moved_tx
 from tsuzuki.polling.policy import Answered, Watched, next_look, wants_full_fetch
 from tsuzuki.polling.poll import Poll
+from tsuzuki.polling.saver import Saver
 from tsuzuki.polling.saving import (
     Conditions,
     Moved,
@@ -27,7 +28,8 @@ from tsuzuki.polling.saving import (
 )
 from tsuzuki.polling.store import (
     Answer,
-    FeedTarget,
+    DueFeed,
+    Ended,
     describe_feed_tx,
     known_items_tx,
     move_feed_tx,
@@ -35,7 +37,6 @@ from tsuzuki.polling.store import (
 )
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.store import enqueue_many_tx
-from tsuzuki.sources.store import ClaimedWatch
 
 NOT_MODIFIED = 304
 SEE_TOMBSTONES_EVERY = Millis(30 * DAY)
@@ -45,11 +46,10 @@ SEE_TOMBSTONES_EVERY = Millis(30 * DAY)
 class FeedPoll(Poll[int]):
     """A feed that is ours to call."""
 
-    def __init__(
-        self, db: Database, driver: Driver, watch: ClaimedWatch, target: FeedTarget, *, conditions: Conditions
-    ) -> None:
+    def __init__(self, db: Database, driver: Driver, watch: DueFeed, *, saver: Saver, conditions: Conditions) -> None:
         super().__init__(db, driver, watch, conditions=conditions)
-        self._target = target
+        self._saver = saver
+        self._target = target = watch.target
         self._is_unstable = False
         self._tombstones: list[str] = []
         is_time = wants_full_fetch(target.last_full_at, conditions.clock(), conditions.dice())
@@ -115,6 +115,9 @@ class FeedPoll(Poll[int]):
         now = self._clock()
         moved = moved_again(self._moved_before, outcome.moved_to, now)
         answer = self._answer(outcome, moved, now)
+        is_plain = outcome.harvest is None and not is_believed(moved, now) and not self._watch.consecutive_failures
+        if is_plain and await self._saver.save(Ended(self._watch, answer, now)):
+            return
 
         async def save(tx: Tx) -> Delivered:
             told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
@@ -151,6 +154,7 @@ class FeedPoll(Poll[int]):
             body_hash=outcome.body_hash,
             last_full_at=now if self._is_full else None,
             harvested_at=now if outcome.harvest is not None else None,
+            as_of=self._target.seen_at,
             moved_to=moved.to,
             moved_count=moved.count,
             moved_since=moved.since,

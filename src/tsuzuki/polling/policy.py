@@ -144,11 +144,6 @@ def failure_delay(kind: str, failed: Failed, pace: Pace) -> tuple[Millis, str]:
     return Millis(int(min(max(delay, pace.interval), pace.ceiling))), why
 
 
-def is_breaker_open(kind: str, failures: int) -> bool:
-    """R23: only series have one; the next look closes it or not."""
-    return kind == "series" and failures >= BREAKER_AT
-
-
 def is_broken(failures: int, *, is_suspended: bool) -> bool:
     """Whether those who follow it are told: too many failures in a row, or gone for good."""
     return failures >= BREAKER_AT or is_suspended

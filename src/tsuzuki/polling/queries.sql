@@ -1,3 +1,38 @@
+-- fragment: chosen
+watch.id in (select cast(value ->> 'id' as bigint) from json_each(cast(:rows as text)))
+
+-- fragment: answers
+(
+  select
+    cast(value ->> 'id' as bigint) as id, cast(value ->> 'lease_token' as bigint) as lease_token,
+    cast(value ->> 'now' as bigint) as now, cast(value ->> 'as_of' as bigint) as as_of,
+    cast(value ->> 'next_check_at' as bigint) as next_check_at, value ->> 'why' as why,
+    cast(value ->> 'priority' as bigint) as priority, cast(value ->> 'status' as bigint) as status, value ->> 'etag' as etag,
+    value ->> 'last_modified' as last_modified, value ->> 'cache_control' as cache_control,
+    cast(value ->> 'expires_at' as bigint) as expires_at,
+    cast(value ->> 'retry_after_until' as bigint) as retry_after_until, unhex(value ->> 'body_hash') as body_hash,
+    cast(value ->> 'last_full_at' as bigint) as last_full_at, cast(value ->> 'harvested_at' as bigint) as harvested_at,
+    value ->> 'moved_to' as moved_to, cast(value ->> 'moved_count' as bigint) as moved_count,
+    cast(value ->> 'moved_since' as bigint) as moved_since, cast(value ->> 'suspended_at' as bigint) as suspended_at,
+    value ->> 'suspended_reason' as suspended_reason
+  from json_each(cast(:rows as text))
+) as new
+
+-- fragment: answered
+-- I4: fenced. The counter, the next check and the validators are one write (R22).
+update watch
+set lease_until = null, next_check_at = new.next_check_at, next_check_why = new.why, priority = new.priority,
+  etag = new.etag, last_modified = new.last_modified, cache_control = new.cache_control, expires_at = new.expires_at,
+  retry_after_until = new.retry_after_until, body_hash = new.body_hash, last_checked_at = new.now,
+  last_full_at = coalesce(new.last_full_at, watch.last_full_at), last_http_status = new.status,
+  last_success_at = coalesce(new.as_of, new.now), last_error = null, last_error_code = null, consecutive_failures = 0,
+  first_harvest_at = coalesce(watch.first_harvest_at, new.harvested_at), moved_to = new.moved_to,
+  moved_count = new.moved_count, moved_since = new.moved_since, gone_since = null,
+  suspended_at = coalesce(watch.suspended_at, new.suspended_at),
+  suspended_reason = coalesce(watch.suspended_reason, new.suspended_reason)
+from {answers}
+where watch.id = new.id and watch.lease_token = new.lease_token
+
 -- name: claim_watch
 -- R25: as claim_due_watches, for one watch that a person wants now; none when somebody is polling it.
 update watch
@@ -26,7 +61,7 @@ where refresh_at is null and suspended_at is null and feed_id in (
 -- Claimed, but its host has its share already: due again soon, without a poll.
 update watch
 set lease_until = null, next_check_at = :until
-where id in (select cast(value ->> 'id' as bigint) from json_each(cast(:rows as text)))
+where {chosen}
 returning id;
 
 -- name: put_off
@@ -35,8 +70,9 @@ update watch set lease_until = null, next_check_at = :until, next_check_why = :w
 where id = :id and lease_token = :lease_token;
 
 -- name: extend_lease
--- I4, I5: the lease and the moment it makes the watch due again move together.
-update watch set lease_until = :until, next_check_at = :until where id = :id and lease_token = :lease_token;
+-- I4, I5: the lease and the moment it makes the watch due again move together. One that has been saved has none.
+update watch set lease_until = :until, next_check_at = :until
+where id = :id and lease_token = :lease_token and lease_until is not null;
 
 -- name: mend_watches
 -- REL-19g, I5: planned or leased by a clock that was ahead. Nothing waits longer than the ceiling, or keeps a lease longer
@@ -46,10 +82,10 @@ set next_check_at = case when next_check_at > :latest then cast(:latest as bigin
   lease_until = case when lease_until > :lease_end then cast(:lease_end as bigint) else lease_until end
 where next_check_at > :latest or lease_until > :lease_end;
 
--- name: feed_target
--- inline: by primary key, and by the beginning of an index each, however many follow
+-- name: feed_targets
+-- By primary key, and by the beginning of an index each, however many follow.
 select
-  feed.id as feed_id, feed.link, feed.proxy, watch.last_full_at, watch.first_harvest_at, watch.last_release_at,
+  feed.id as feed_id, cast(:now as bigint) as seen_at, feed.link, feed.proxy, watch.last_full_at, watch.first_harvest_at, watch.last_release_at,
   watch.cache_control, watch.expires_at, watch.poll_floor, watch.moved_to, watch.moved_count, watch.moved_since,
   watch.gone_since,
   case
@@ -62,15 +98,16 @@ select
     where subscription.feed_id = feed.id and subscription.poll_interval is not null
   ) as wished_interval,
   exists (select 1 from item where item.feed_id = feed.id) as has_content,
-  -- REL-08: what was found last time could not be stored, and no validator or hash may keep us from finding it again.
+  -- REL-08: what was found last time could not be stored, and no validator or hash may keep us from finding it again;
+  -- nor may a poll that failed since, or one that began before it was given up.
   exists (
     select 1 from dead_letter
     where dead_letter.queue = 'item-ingest' and replayed_at is null and discarded_at is null
       and dead_letter.key >= 'ingest-' || watch.id || '-' and dead_letter.key < 'ingest-' || watch.id || '.'
-      and last_failed_at >= watch.last_checked_at
+      and last_failed_at >= watch.last_success_at
   ) as has_letters
 from watch join feed on feed.id = watch.feed_id
-where watch.id = :id;
+where {chosen};
 
 -- name: series_target
 select
@@ -112,17 +149,14 @@ join json_each(cast(:rows as text)) on release.key = value ->> 'key'
 where release.series_source_id = :series_source_id;
 
 -- name: save_answer
--- I4: fenced. The counter, the next check and the validators are one write (R22).
-update watch
-set lease_until = null, next_check_at = :next_check_at, next_check_why = :why, priority = :priority, etag = :etag,
-  last_modified = :last_modified, cache_control = :cache_control, expires_at = :expires_at,
-  retry_after_until = :retry_after_until, body_hash = :body_hash, last_checked_at = :now,
-  last_full_at = coalesce(:last_full_at, last_full_at), last_http_status = :status, last_success_at = :now,
-  last_error = null, last_error_code = null, consecutive_failures = 0,
-  first_harvest_at = coalesce(first_harvest_at, :harvested_at), moved_to = :moved_to, moved_count = :moved_count,
-  moved_since = :moved_since, gone_since = null, suspended_at = coalesce(suspended_at, :suspended_at),
-  suspended_reason = coalesce(suspended_reason, :suspended_reason)
-where id = :id and lease_token = :lease_token;
+-- One row; it waits for whoever holds it.
+{answered}
+returning watch.id;
+
+-- name: save_answers
+-- Many; on PostgreSQL those that somebody holds are passed over.
+{answered}
+returning watch.id;
 
 -- name: save_failure
 -- R22, R46: one failure per poll, written with the moment that follows from it. Freshness stays what it was.

@@ -1,7 +1,8 @@
 """Takes watches that are due and polls them.
 
-The way of one poll: claim (a lease), visit (the connector asks, the driver does), compare with what is stored, and one
-transaction that saves the outcome and enqueues only what is new or changed. Whoever lost the lease writes nothing (I4).
+The way of one poll: claim (a lease, and all that is known), visit (the connector asks, the driver does), compare with
+what is stored, and one transaction that saves the outcome and enqueues only what is new or changed. Where nothing is,
+the outcomes of many polls share one. Whoever lost the lease writes nothing (I4).
 """
 
 import asyncio
@@ -21,20 +22,23 @@ from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.polling.claiming import DEFERRED_FOR, ORDER, over_their_share, shares
 from tsuzuki.polling.comics import FolderOf, SeriesPoll
 from tsuzuki.polling.feeds import FeedPoll
+from tsuzuki.polling.holding import Hold
 from tsuzuki.polling.recording import Recorder
+from tsuzuki.polling.saver import Saver
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.store import (
+    DueFeed,
     SeriesTarget,
     ask_refresh_all_tx,
     ask_refresh_tx,
     claim_watch_tx,
     defer_watches_tx,
     extend_lease_tx,
-    feed_target_tx,
     mend_watches_tx,
     put_off_tx,
     refreshes_tx,
     series_target_tx,
+    with_targets_tx,
 )
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
@@ -87,6 +91,7 @@ class Poller:
         self._folder_of = folder_of
         self._options = options
         self._recorder = recorder
+        self._saver = Saver(db)
 
     # -- taking
 
@@ -114,7 +119,7 @@ class Poller:
         kept, surplus = over_their_share(claimed, in_flight, self._options.per_host)
         if surplus:
             await defer_watches_tx(tx, surplus, until=Millis(now + DEFERRED_FOR))
-        return kept
+        return await with_targets_tx(tx, kept, now)
 
     async def mend(self) -> int:
         """After a clock that was ahead: bring back what waits for longer than anything may; how many watches."""
@@ -151,8 +156,12 @@ class Poller:
 
     async def lease(self, watch_id: WatchId) -> ClaimedWatch | None:
         """Take one watch whatever its schedule says (R57); None while somebody else polls it, or when it is gone."""
+        return await self._db.with_tx(lambda tx: self._lease_tx(tx, watch_id))
+
+    async def _lease_tx(self, tx: Tx, watch_id: WatchId) -> ClaimedWatch | None:
         now, lease = self._conditions.clock(), self._options.lease
-        return await self._db.with_tx(lambda tx: claim_watch_tx(tx, watch_id, now=now, lease=lease))
+        watch = await claim_watch_tx(tx, watch_id, now=now, lease=lease)
+        return None if watch is None else (await with_targets_tx(tx, [watch], now))[0]
 
     async def crawl(self, watch: ClaimedWatch, driver: Driver) -> list[ReleaseFound] | None:
         """Poll a leased watch of a series with this driver; the releases that were handed to ingest.
@@ -168,11 +177,11 @@ class Poller:
             raise
 
     async def _poll(self, watch: ClaimedWatch) -> int | None:
+        if isinstance(watch, DueFeed):
+            poll = FeedPoll(self._db, self._driver, watch, saver=self._saver, conditions=self._conditions)
+            return await poll.run()
         if watch.feed_id is not None:
-            feed = await self._db.read(lambda tx: feed_target_tx(tx, watch.id))
-            if feed is None:
-                return None
-            return await FeedPoll(self._db, self._driver, watch, feed, conditions=self._conditions).run()
+            return None  # it is gone
         found = await self._crawl(watch, self._driver, self._recorder)
         return None if found is None else len(found)
 
@@ -217,24 +226,4 @@ class Poller:
 
     async def _holding(self, watch: ClaimedWatch, work: Coroutine[Any, Any, T]) -> T:
         """Run the work while the lease is kept; LeaseLost ends it when somebody else has the watch."""
-        polling = asyncio.ensure_future(work)
-        beating = asyncio.ensure_future(self._beat(watch))
-        try:
-            await asyncio.wait({polling, beating}, return_when=asyncio.FIRST_COMPLETED)
-            if beating.done() and not polling.done():
-                beating.result()
-            return await polling
-        finally:
-            polling.cancel()
-            beating.cancel()
-            await asyncio.gather(polling, beating, return_exceptions=True)
-
-    async def _beat(self, watch: ClaimedWatch) -> None:
-        lease = self._options.lease
-        while True:
-            await asyncio.sleep(lease / SECOND / 3)
-            if not await self._db.with_tx(lambda tx: extend_lease_tx(tx, watch, until=self._lease_end())):
-                raise LeaseLost([watch.id])
-
-    def _lease_end(self) -> Millis:
-        return Millis(self._conditions.clock() + self._options.lease)
+        return await Hold(self._db, watch, self._conditions.clock, lease=self._options.lease).during(work)

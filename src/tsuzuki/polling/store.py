@@ -1,6 +1,6 @@
 """Watches as a poll sees them: what to call, what is known, and what came of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -19,6 +19,8 @@ class FeedTarget(msgspec.Struct, frozen=True):
     """A feed to be called."""
 
     feed_id: FeedId
+    seen_at: Millis
+    """When this was read."""
     link: str
     proxy: str
     last_full_at: Millis | None
@@ -37,6 +39,12 @@ class FeedTarget(msgspec.Struct, frozen=True):
     has_content: bool
     has_letters: bool
     """Something of the last poll was given up by ingest."""
+
+
+class DueFeed(ClaimedWatch, frozen=True):
+    """A claimed watch of a feed, with what was known of it at that moment."""
+
+    target: FeedTarget
 
 
 class SeriesTarget(msgspec.Struct, frozen=True):
@@ -85,11 +93,21 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """Now, when it was an unconditional request; None keeps the last one."""
     harvested_at: Millis | None = None
     """Now, when something was read; the first such moment is kept."""
+    as_of: Millis | None = None
+    """When what the poll went by was read; what ingest gives up later is for the next one. None is now."""
     moved_to: str | None = None
     moved_count: int = 0
     moved_since: Millis | None = None
     suspended_at: Millis | None = None
     suspended_reason: str | None = None
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """A poll that went well: of which watch, what came of it, and when."""
+
+    watch: ClaimedWatch
+    answer: Answer
+    now: Millis
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,7 +160,7 @@ async def ask_refresh_all_tx(tx: Tx, shelf_id: ShelfId, now: Millis) -> int:
 
 async def defer_watches_tx(tx: Tx, watches: Iterable[WatchId], *, until: Millis) -> list[WatchId]:
     """Give claimed watches back, due again at that moment."""
-    return await tx.bulk(WatchId, q.defer_watches, [{"id": watch} for watch in watches], until=until)
+    return await tx.bulk(WatchId, q.defer_watches, _ids(watches), until=until)
 
 
 async def put_off_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis, why: str) -> bool:
@@ -160,9 +178,23 @@ async def mend_watches_tx(tx: Tx, *, latest: Millis, lease_end: Millis) -> int:
     return await tx.run(q.mend_watches, latest=latest, lease_end=lease_end)
 
 
-async def feed_target_tx(tx: Tx, watch_id: WatchId) -> FeedTarget | None:
-    """What to call; None when the watch is gone or is on a series."""
-    return await tx.maybe(FeedTarget, q.feed_target, id=watch_id, many=MANY_READERS)
+async def feed_targets_tx(tx: Tx, watches: Iterable[WatchId], now: Millis) -> list[FeedTarget]:
+    """What to call, for those of the watches that are on feeds, in any order."""
+    return await tx.bulk(FeedTarget, q.feed_targets, _ids(watches), many=MANY_READERS, now=now)
+
+
+async def with_targets_tx(tx: Tx, claimed: Sequence[ClaimedWatch], now: Millis) -> list[ClaimedWatch]:
+    """The same watches; each feed among them is a DueFeed, unless it is gone."""
+    feeds = [watch.id for watch in claimed if watch.feed_id is not None]
+    if not feeds:
+        return list(claimed)
+    targets: dict[FeedId | None, FeedTarget] = {each.feed_id: each for each in await feed_targets_tx(tx, feeds, now)}
+    return [
+        watch
+        if (target := targets.get(watch.feed_id)) is None
+        else DueFeed(**msgspec.structs.asdict(watch), target=target)
+        for watch in claimed
+    ]
 
 
 async def series_target_tx(tx: Tx, watch_id: WatchId) -> SeriesTarget | None:
@@ -189,8 +221,12 @@ async def known_releases_tx(tx: Tx, series_source_id: SeriesSourceId, keys: Iter
 
 async def save_answer_tx(tx: Tx, watch: ClaimedWatch, answer: Answer, now: Millis) -> bool:
     """Write the outcome; False when the lease was lost, and nothing is written."""
-    values = msgspec.structs.asdict(answer)
-    return bool(await tx.run(q.save_answer, id=watch.id, lease_token=watch.lease_token, now=now, **values))
+    return bool(await tx.bulk(WatchId, q.save_answer, [_row(Ended(watch, answer, now))]))
+
+
+async def save_answers_tx(tx: Tx, polls: Iterable[Ended]) -> list[WatchId]:
+    """Write the outcomes; whose were written. The others lost their lease, or somebody else holds them just now."""
+    return await tx.bulk(WatchId, q.save_answers, map(_row, polls))
 
 
 async def save_failure_tx(tx: Tx, watch: ClaimedWatch, failure: Failure, now: Millis) -> int | None:
@@ -220,3 +256,12 @@ async def describe_feed_tx(
         has_unstable_keys=has_unstable_keys,
         now=now,
     )
+
+
+def _ids(watches: Iterable[WatchId]) -> list[dict[str, WatchId]]:
+    return [{"id": watch} for watch in watches]
+
+
+def _row(poll: Ended) -> dict[str, Any]:
+    values = msgspec.structs.asdict(poll.answer)
+    return {"id": poll.watch.id, "lease_token": poll.watch.lease_token, "now": poll.now, **values}

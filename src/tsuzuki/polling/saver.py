@@ -1,0 +1,71 @@
+"""Writes what polls found that end in the same moment: docs/decisions/0067-answers-are-saved-together.md."""
+
+import asyncio
+
+import structlog
+
+from tsuzuki.db import Database
+from tsuzuki.polling.store import Ended, save_answers_tx
+
+_log = structlog.stdlib.get_logger("tsuzuki.polling")
+
+
+class Saver:
+    """Answers go together that come while others are written. One per process, used from one event loop."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._waiting: list[_Waiting] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def save(self, poll: Ended) -> bool:
+        """True when it is written, and safe. False when it is not, for whatever reason: to be written alone."""
+        waiting = _Waiting(poll)
+        self._waiting.append(waiting)
+        if self._writing is None:
+            self._begin()
+        return await waiting.is_written
+
+    def _begin(self) -> None:
+        self._writing = asyncio.create_task(self._write_all())
+        self._writing.add_done_callback(self._end)
+
+    def _end(self, writing: asyncio.Task[None]) -> None:
+        self._writing = None
+        if writing.cancelled():
+            waiting, self._waiting = self._waiting, []
+            _tell(waiting, frozenset())
+        elif self._waiting:
+            self._begin()
+
+    async def _write_all(self) -> None:
+        while self._waiting:
+            together, self._waiting = self._waiting, []
+            await self._write([each for each in together if not each.is_written.done()])
+
+    async def _write(self, together: "list[_Waiting]") -> None:
+        """One that cannot be written keeps no other from being: each is then written alone."""
+        written: frozenset[int] = frozenset()
+        try:
+            polls = [each.poll for each in together]
+            written = frozenset(await self._db.with_tx(lambda tx: save_answers_tx(tx, polls)))
+        except Exception as error:  # noqa: BLE001  whose fault it is shows when each is written alone
+            _log.warning("answers_not_saved_together", answers=len(together), reason=str(error))
+        finally:
+            _tell(together, written)
+
+
+class _Waiting:
+    """An answer that is to be written, and where it is told whether it was."""
+
+    __slots__ = ("is_written", "poll")
+
+    def __init__(self, poll: Ended) -> None:
+        self.poll = poll
+        self.is_written: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+
+def _tell(waiting: "list[_Waiting]", written: frozenset[int]) -> None:
+    for each in waiting:
+        if not each.is_written.done():
+            each.is_written.set_result(each.poll.watch.id in written)

@@ -1,0 +1,182 @@
+"""Answers that are saved together: each as if it were saved alone."""
+
+import asyncio
+
+import asyncpg
+import msgspec
+import pytest
+
+from tests.builders import NOON, a_hash, stored_feed, stored_watch
+from tests.net.builders import answer
+from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, state
+from tsuzuki.db.measured import MeasuredDatabase
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
+from tsuzuki.polling.saver import Saver
+from tsuzuki.polling.service import Polled
+from tsuzuki.polling.store import Answer, Ended, claim_watch_tx, save_answer_tx
+
+LEASE = Millis(30 * SECOND)
+LATER = Millis(NOON + SECOND)
+
+q = parse_queries(
+    "tests",
+    """
+-- name: fill
+update watch set last_full_at = 1, first_harvest_at = 2, consecutive_failures = 3, last_error = 'no', gone_since = 4
+where id = :id;
+-- name: whole
+select json_object('lease', lease_until, 'next', next_check_at, 'why', next_check_why, 'class', priority, 'etag', etag,
+  'modified', last_modified, 'cache', cache_control, 'expires', expires_at, 'retry', retry_after_until,
+  'hash', hex(body_hash), 'checked', last_checked_at, 'full', last_full_at, 'status', last_http_status,
+  'success', last_success_at, 'error', last_error, 'failures', consecutive_failures, 'first', first_harvest_at,
+  'moved', moved_to, 'times', moved_count, 'since', moved_since, 'gone', gone_since, 'suspended', suspended_at,
+  'reason', suspended_reason) from watch where id = :id;
+""",
+    """
+-- name: whole
+select cast(to_jsonb(watch) - 'id' - 'feed_id' as text) from watch where id = :id;
+""",
+)
+
+PLAIN = Answer(next_check_at=Millis(NOON + HOUR), why="the pull interval", priority=1, status=304, etag='"a"')
+FULL = Answer(
+    next_check_at=Millis(NOON + HOUR),
+    why="いつか",
+    priority=3,
+    status=200,
+    etag='W/"\\"',
+    last_modified="Tue",
+    cache_control="max-age=60",
+    expires_at=Millis(NOON + MINUTE),
+    retry_after_until=Millis(2**52),
+    body_hash=a_hash("body"),
+    last_full_at=LATER,
+    harvested_at=LATER,
+    as_of=NOON,
+    moved_to="https://example.org/new",
+    moved_count=2,
+    moved_since=NOON,
+    suspended_at=LATER,
+    suspended_reason="complete",
+)
+
+
+async def claimed(db, count):
+    made = [await stored_watch(db, await stored_feed(db)) for _ in range(count)]
+    return [await db.with_tx(lambda tx, each=each: claim_watch_tx(tx, each, now=NOON, lease=LEASE)) for each in made]
+
+
+async def saved(saver, watches, answers=PLAIN):
+    answers = answers if isinstance(answers, list) else [answers] * len(watches)
+    return await asyncio.gather(
+        *(saver.save(Ended(watch, answer, LATER)) for watch, answer in zip(watches, answers, strict=True))
+    )
+
+
+@pytest.mark.parametrize("answer", [PLAIN, FULL], ids=["plain", "full"])
+async def test_an_answer_saved_among_others_is_what_it_would_be_alone(db, answer):
+    together, other, alone = await claimed(db, 3)
+    for watch in (together, alone):
+        await db.with_tx(lambda tx, watch=watch: tx.run(q.fill, id=watch.id))
+    assert await saved(Saver(db), [together, other], [answer, PLAIN]) == [True, True]
+    assert await db.with_tx(lambda tx: save_answer_tx(tx, alone, answer, LATER))
+    rows = [await db.read(lambda tx, watch=watch: tx.one(str, q.whole, id=watch.id)) for watch in (together, alone)]
+    assert rows[0] == rows[1]
+
+
+async def test_what_comes_in_the_same_moment_is_one_transaction_and_what_comes_meanwhile_another(db):
+    watches = await claimed(db, 30)
+    transactions = []
+    saver = Saver(MeasuredDatabase(db, lambda *_: transactions.append(1)))
+    first = asyncio.ensure_future(saved(saver, watches[:10]))
+    for _ in range(3):  # until the first transaction is on its way
+        await asyncio.sleep(0)
+    assert await saved(saver, watches[10:]) == [True] * 20
+    assert await first == [True] * 10
+    assert len(transactions) == 2
+    assert {(await state(db, watch.id)).next_check_at for watch in watches} == {NOON + HOUR}
+    assert await saved(saver, watches[:1]) == [True]  # and once more after a rest
+
+
+async def test_i4_whoever_lost_the_lease_writes_nothing_and_keeps_nobody_else_from_it(db):
+    first, late, last = await claimed(db, 3)
+    async with a_poller(db, Clock(Millis(NOON + LEASE))) as poller:
+        taken = await poller.lease(late.id)
+    before = await state(db, late.id)
+    assert await saved(Saver(db), [first, late, last]) == [True, False, True]
+    assert await state(db, late.id) == before
+    assert await saved(Saver(db), [taken]) == [True]
+
+
+async def test_one_that_cannot_be_written_leaves_the_others_to_be_written_alone(db):
+    watches = await claimed(db, 3)
+    poison = msgspec.structs.replace(PLAIN, priority=9)
+    assert await saved(Saver(db), watches, [PLAIN, poison, PLAIN]) == [False] * 3
+    assert {(await state(db, watch.id)).last_http_status for watch in watches} == {None}
+    for watch in (watches[0], watches[2]):
+        assert await db.with_tx(lambda tx, watch=watch: save_answer_tx(tx, watch, PLAIN, LATER))
+
+
+async def test_whoever_is_cancelled_before_it_is_written_is_left_out(db):
+    one, other = await claimed(db, 2)
+    saver = Saver(db)
+    waiting = [asyncio.ensure_future(saver.save(Ended(watch, PLAIN, LATER))) for watch in (one, other)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    assert await asyncio.gather(*waiting, return_exceptions=True) != [True, True]
+    assert waiting[1].result()
+    assert (await state(db, one.id)).last_http_status is None
+
+
+@pytest.mark.parametrize("turns", [2, 3])
+async def test_those_who_wait_are_told_when_the_writing_is_ended(db, turns):
+    """As at the end of a process, before it began or in its midst: nobody waits for ever."""
+    saver = Saver(db)
+    watches = await claimed(db, 3)
+    waiting = asyncio.ensure_future(saved(saver, watches[:2]))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    assert saver._writing is not None
+    saver._writing.cancel()
+    assert await waiting == [False, False]
+    assert await saved(saver, watches[2:]) == [True]
+
+
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_one_that_somebody_else_holds_is_not_waited_for(db, database_url):
+    """So that it can be part of no deadlock: it holds the others meanwhile."""
+    one, held, other = await claimed(db, 3)
+    stranger = await asyncpg.connect(database_url)
+    try:
+        async with stranger.transaction():
+            await stranger.execute("update watch set refresh_at = 1 where id = $1", held.id)
+            assert await saved(Saver(db), [one, held, other]) == [True, False, True]
+    finally:
+        await stranger.close()
+    assert await saved(Saver(db), [held]) == [True]
+
+
+async def test_polls_that_end_together_each_say_what_became_of_them(db):
+    """I4: of three that have nothing new, one lost its lease while it called."""
+    clock, transactions = Clock(), []
+    measured = MeasuredDatabase(db, lambda *_: transactions.append(1))
+    async with a_publisher() as publisher, a_poller(measured, clock, per_host=9) as poller:
+        feeds = [await stored_feed(db, f"{publisher.url}/{number}") for number in range(3)]
+        watches = [await stored_watch(db, feed, host="127.0.0.1") for feed in feeds]
+        publisher.response = answer(200, a_feed("1"), etag='"a"')
+        await asyncio.gather(*(poller.poll(watch) for watch in await poller.claim(3, {})))
+        publisher.response = answer(304, b"")
+        publisher.delay = 0.05
+        clock.turn(HOUR)
+        polls = await poller.claim(3, {})
+        transactions.clear()
+        polling = [asyncio.ensure_future(poller.poll(watch)) for watch in polls]
+        clock.turn(LEASE)
+        taken = await poller.lease(polls[1].id)
+        assert taken is not None
+        assert [await each for each in polling] == [Polled("unchanged"), Polled("lost"), Polled("unchanged")]
+        assert len(transactions) <= 5  # the lease, at most three that save, and one alone
+        publisher.delay = 0
+        assert await poller.poll(taken) == Polled("unchanged")
+    assert {(await state(db, watch)).last_http_status for watch in watches} == {304}
