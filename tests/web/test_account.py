@@ -28,7 +28,7 @@ async def guest(town) -> Guest:
 
 
 def ids(answer: Answer, kind: str) -> list[str]:
-    return re.findall(rf'action="/account/{kind}/([0-9a-f-]{{36}})/', answer.text)
+    return re.findall(rf'(?:action|href)="/account/{kind}/([0-9a-f-]{{36}})/', answer.text)
 
 
 async def is_signed_in(guest: Guest) -> bool:
@@ -102,6 +102,10 @@ async def test_a_token_is_shown_once_works_and_is_revoked(town, guest):
     assert "backup" in page.text
     assert key not in page.text
     [token] = ids(page, "tokens")
+    asked = await guest.see(f"/account/tokens/{token}/revoke")
+    assert "Revoke backup?" in asked.text
+    assert "It was last used" in asked.text
+    assert (await holder.get("/admin/users")).status == 200  # asking changes nothing
     assert (await guest.send(f"/account/tokens/{token}/revoke")).headers["location"] == "/account?done=revoked"
     assert (await holder.get("/admin/users")).status == 401
     assert ids(await guest.see("/account"), "tokens") == []

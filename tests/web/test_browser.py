@@ -153,7 +153,8 @@ async def test_a_token_is_made_and_gone_from_the_page_after(browser, tmp_path):
         assert key.startswith("tsz_")
         await page.get_by_role("link", name="I have copied it").click()
         assert key not in await page.content()
-        await page.get_by_role("button", name="Revoke backup").click()
+        await page.get_by_role("link", name="Revoke backup").click()
+        await page.get_by_role("button", name="Revoke", exact=True).click()
         assert await page.get_by_role("main").get_by_role("status").inner_text() == "The token is revoked."
 
 

@@ -16,11 +16,11 @@ from tests.authorisation.policy import POLICY, PUBLIC, routes
 from tests.web.desk.words import chosen_at_the_desk
 from tests.web.guests import BROWSER, FORM, Guest, a_guest
 from tests.web.words import chosen_in_the_library
-from tsuzuki.accounts.nouns import Role, Scope
+from tsuzuki.accounts.nouns import Protocol, Role, Scope
 from tsuzuki.accounts.oidc.service import Reason
 from tsuzuki.delivery.notices.sending import KINDS
 from tsuzuki.edge.security import HEADERS
-from tsuzuki.web.account.tokens import LIVES
+from tsuzuki.web.account.page import LIVES
 from tsuzuki.web.feeds.changing import INTERVALS, RETENTIONS
 from tsuzuki.web.messages import MESSAGES
 from tsuzuki.web.navigation import MANAGING, READING, RUNNING
@@ -193,6 +193,7 @@ def test_every_message_is_used_and_every_use_has_one():
     used |= {f"error.title_{status}" for status in (403, 404, 405, 429, 500, 503)}
     used |= {f"account.role_{role}" for role in get_args(Role)}
     used |= {f"tokens.scope_{scope}" for scope in get_args(Scope)} | {f"tokens.life_{life}" for life in LIVES}
+    used |= {f"protocols.{part}_{one}" for part in ("name", "for") for one in get_args(Protocol)}
     used |= {f"nav.{place.name}" for place in (*READING, *MANAGING, *RUNNING)}
     used |= {f"settings.{name}" for name in CHOICES}
     used |= {f"settings.{name}_{value}" for name, values in CHOICES.items() for value in values}

@@ -12,6 +12,7 @@ from tsuzuki.model.pages import FROM_THE_TOP, Cursor
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
 from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.web.article.content import pictures_of, prepare
+from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
@@ -76,6 +77,20 @@ def _one(site: Site) -> tuple[Resource, ...]:
         await bookmarks.set_note(shelf.id, id_of(request, "bookmark_id"), form.one("note").strip()[:LONGEST_NOTE])
         return see(with_query(f"{PATH}/{request.path_params['bookmark_id']}", done="note"))
 
+    async def ask_delete(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "bookmarks")
+        found = await bookmarks.get(frame.shelf.id, id_of(request, "bookmark_id"))
+        path = f"{PATH}/{show_id(found.public_id)}"
+        asks = Asks(
+            title=say("bookmarks.delete_title", title=found.title or say("inbox.untitled")),
+            text=say("bookmarks.delete_takes_note") if found.note else say("bookmarks.delete_takes"),
+            yes=say("bookmarks.delete"),
+            no=say("bookmarks.delete_no"),
+            path=f"{path}/delete",
+            back=path,
+        )
+        return ask_first(framing, frame, asks)
+
     async def delete(request: Request, caller: Caller) -> Response:
         shelf = await site.accounts.oneself.shelf_of(caller)
         await bookmarks.delete(shelf.id, id_of(request, "bookmark_id"))
@@ -85,5 +100,5 @@ def _one(site: Site) -> tuple[Resource, ...]:
     return (
         page(one, site.signed_in(show_bookmark)),
         Resource(f"{one}/note", {"POST": site.signed_in(write, PATH)}),
-        Resource(f"{one}/delete", {"POST": site.signed_in(delete, PATH)}),
+        Resource(f"{one}/delete", {"GET": site.signed_in(ask_delete), "POST": site.signed_in(delete, PATH)}),
     )

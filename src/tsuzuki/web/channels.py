@@ -10,10 +10,11 @@ from tsuzuki.delivery.notices.service import Change, Channels
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, Problem
 from tsuzuki.model.ids import show_id
+from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.messages import said
+from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site, with_query
 
 PATH = "/notifications"
@@ -57,7 +58,8 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
 
 
 def _acts(site: Site, channels: Channels) -> tuple[Resource, ...]:
-    """What the buttons beside a channel post to."""
+    """What the buttons beside a channel post to; removing one is asked first."""
+    framing = framing_of(site)
 
     async def switch(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
@@ -71,6 +73,19 @@ def _acts(site: Site, channels: Channels) -> tuple[Resource, ...]:
         await channels.try_out(shelf.id, id_of(request, "channel_id"))
         return see(with_query(PATH, done="channel_test"))
 
+    async def ask_remove(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "notifications")
+        channel = await channels.get(frame.shelf.id, id_of(request, "channel_id"))
+        asks = Asks(
+            title=say("channels.remove_title", name=channel.name),
+            text=say("channels.remove_takes"),
+            yes=say("channels.delete"),
+            no=say("channels.remove_no"),
+            path=f"{PATH}/{show_id(channel.id)}/remove",
+            back=PATH,
+        )
+        return ask_first(framing, frame, asks)
+
     async def remove(request: Request, caller: Caller) -> Response:
         shelf = await site.accounts.oneself.shelf_of(caller)
         await channels.remove(shelf.id, id_of(request, "channel_id"))
@@ -80,7 +95,7 @@ def _acts(site: Site, channels: Channels) -> tuple[Resource, ...]:
     return (
         Resource(f"{one}/switch", {"POST": site.signed_in(switch, PATH)}),
         Resource(f"{one}/test", {"POST": site.signed_in(test, PATH)}),
-        Resource(f"{one}/remove", {"POST": site.signed_in(remove, PATH)}),
+        Resource(f"{one}/remove", {"GET": site.signed_in(ask_remove), "POST": site.signed_in(remove, PATH)}),
     )
 
 

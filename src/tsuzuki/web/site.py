@@ -20,6 +20,7 @@ from tsuzuki.web.rendering import Pages
 
 SIGN_IN = "/sign-in"
 ACCOUNT = "/account"
+DEVICE_PASSWORDS = f"{ACCOUNT}/device-passwords"
 SETUP = "/setup"
 
 T = TypeVar("T")

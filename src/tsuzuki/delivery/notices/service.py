@@ -74,6 +74,10 @@ class Channels:
         """By name."""
         return [_shown(channel) for channel in await self._db.read(lambda tx: list_channels_tx(tx, shelf_id))]
 
+    async def get(self, shelf_id: ShelfId, public_id: PublicId) -> ShownChannel:
+        """One of them; NotFound."""
+        return _shown(await self._db.read(lambda tx: find_channel_tx(tx, shelf_id, public_id)))
+
     async def add(self, shelf_id: ShelfId, kind: str, *, name: str, config: Mapping[str, Any]) -> Added:
         """A new channel; Invalid for an address that may not be called, Conflict when the name is taken."""
         how = _kind(kind)

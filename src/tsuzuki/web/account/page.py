@@ -17,6 +17,9 @@ from tsuzuki.web.frame import framing_of
 from tsuzuki.web.messages import said
 from tsuzuki.web.site import ACCOUNT, Site
 
+LIVES = {"30": 30, "90": 90, "365": 365, "never": None}
+"""In days, by what the forms call them."""
+
 
 class DeviceRow(msgspec.Struct, frozen=True):
     """A signed-in browser."""
@@ -69,7 +72,8 @@ async def show_account(site: Site, request: Request, caller: Caller, notes: Note
         wrong,
         me=await accounts.oneself.look(caller),
         devices=[_device(one, caller) for one in await accounts.sessions.list(caller)],
-        tokens=[_token(one, now) for one in await accounts.tokens.list(caller)],
+        tokens=[token_row(one, now) for one in await accounts.tokens.list(caller) if one.kind == "token"],
+        lives=LIVES,
         provider=site.oidc.name,
         notes=notes,
         least=SHORTEST_PASSWORD,
@@ -88,6 +92,7 @@ def _device(session: Session, caller: Caller) -> DeviceRow:
     )
 
 
-def _token(token: Token, now: Millis) -> TokenRow:
+def token_row(token: Token, now: Millis) -> TokenRow:
+    """As a list shows it."""
     is_over = token.expires_at is not None and token.expires_at <= now
     return TokenRow(show_id(token.public_id), token, token.revoked_at is None and not is_over)

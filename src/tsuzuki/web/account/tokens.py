@@ -4,19 +4,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Token
 from tsuzuki.accounts.tokens import Wish, read_scopes
 from tsuzuki.edge.routing import Resource
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.web.account.page import Notes, show_account
+from tsuzuki.web.account.page import LIVES, Notes, show_account
+from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.messages import say
-from tsuzuki.web.site import ACCOUNT, Site, with_query
+from tsuzuki.web.site import ACCOUNT, DEVICE_PASSWORDS, Site, with_query
 
 LONGEST_NAME = 100
-LIVES = {"30": 30, "90": 90, "365": 365, "never": None}
-"""In days, by what the form calls them."""
 _RULES = Rules(keep=("name", "scopes", "life"))
 
 
@@ -36,26 +38,76 @@ def token_pages(site: Site) -> tuple[Resource, ...]:
 
         return await fill(request, act, show, rules=_RULES)
 
-    async def revoke(request: Request, caller: Caller) -> Response:
-        await site.accounts.tokens.revoke(caller, id_of(request, "token_id"))
-        return see(with_query(ACCOUNT, done="revoked"))
+    return (Resource(f"{ACCOUNT}/tokens", {"POST": site.signed_in(make, ACCOUNT)}), _revoking(site))
 
-    return (
-        Resource(f"{ACCOUNT}/tokens", {"POST": site.signed_in(make, ACCOUNT)}),
-        Resource(f"{ACCOUNT}/tokens/{{token_id}}/revoke", {"POST": site.signed_in(revoke, ACCOUNT)}),
+
+def _revoking(site: Site) -> Resource:
+    """Revoking a token, or a device password: asked first, because it cannot be taken back."""
+    framing = framing_of(site)
+
+    async def held(request: Request, caller: Caller) -> Token:
+        wanted = id_of(request, "token_id")
+        found = [one for one in await site.accounts.tokens.list(caller) if one.public_id == wanted]
+        if not found:
+            raise NotFound("There is no such token.")
+        return found[0]
+
+    async def ask(request: Request, caller: Caller) -> Response:
+        token = await held(request, caller)
+        frame = await framing.frame(request, caller, "account")
+        used = token.last_used_at
+        asks = Asks(
+            title=say("tokens.revoke_title", name=token.name),
+            text=" ".join(
+                (
+                    say("tokens.revoke_used", time=frame.locale.moment(used)) if used else say("tokens.revoke_unused"),
+                    say("tokens.revoke_takes"),
+                )
+            ),
+            yes=say("tokens.revoke"),
+            no=say("tokens.revoke_no"),
+            path=f"{ACCOUNT}/tokens/{show_id(token.public_id)}/revoke",
+            back=_home(token),
+        )
+        return ask_first(framing, frame, asks)
+
+    async def revoke(request: Request, caller: Caller) -> Response:
+        token = await held(request, caller)
+        await site.accounts.tokens.revoke(caller, token.public_id)
+        home = _home(token)
+        return see(with_query(home, done="revoked") if home == ACCOUNT else with_query(home, done="password_revoked"))
+
+    return Resource(
+        f"{ACCOUNT}/tokens/{{token_id}}/revoke",
+        {"GET": site.signed_in(ask, ACCOUNT), "POST": site.signed_in(revoke, ACCOUNT)},
     )
 
 
-def _wish(form: Form, now: Millis) -> Wish:
-    """What the form asks for; Invalid with the first thing that is wrong."""
+def _home(token: Token) -> str:
+    return DEVICE_PASSWORDS if token.kind == "device" else ACCOUNT
+
+
+def read_name(form: Form) -> str:
+    """What it is for; Invalid without."""
     name = form.one("name").strip()
     if not 1 <= len(name) <= LONGEST_NAME:
         raise problem("name", say("tokens.name_problem", most=LONGEST_NAME))
-    scopes = form.several("scopes")
-    if not scopes:
-        raise problem("scopes", say("tokens.scopes_missing"))
+    return name
+
+
+def read_end(form: Form, now: Millis) -> Millis | None:
+    """When it ends; None for never, Invalid for a word that we do not know."""
     life = form.one("life")
     if life not in LIVES:
         raise problem("life", say("tokens.life_problem"))
     days = LIVES[life]
-    return Wish(name=name, scopes=read_scopes(scopes), expires_at=None if days is None else Millis(now + days * DAY))
+    return None if days is None else Millis(now + days * DAY)
+
+
+def _wish(form: Form, now: Millis) -> Wish:
+    """What the form asks for; Invalid with the first thing that is wrong."""
+    name = read_name(form)
+    scopes = form.several("scopes")
+    if not scopes:
+        raise problem("scopes", say("tokens.scopes_missing"))
+    return Wish(name=name, scopes=read_scopes(scopes), expires_at=read_end(form, now))

@@ -9,11 +9,12 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ChapterId
 from tsuzuki.model.pages import FROM_THE_TOP, Cursor
 from tsuzuki.shelves.library.progress.service import ReadingProgress
+from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_of
 from tsuzuki.web.inbox.rows import chapter_name
-from tsuzuki.web.messages import said
+from tsuzuki.web.messages import said, say, say_many
 from tsuzuki.web.site import Site, with_query
 
 PATH = "/history"
@@ -51,7 +52,16 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
     async def ask_clear(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "history")
         found = await progress.history(frame.shelf.id, after=FROM_THE_TOP, most=1)
-        return framing.show(frame, "history_clear.html", total=found.total)
+        count = say_many("history.clear_takes", found.total, frame.locale.number(found.total))
+        asks = Asks(
+            title=say("history.clear_title"),
+            text=f"{count} {say('history.clear_keeps')}",
+            yes=say("history.clear_yes"),
+            no=say("history.clear_no"),
+            path=f"{PATH}/clear",
+            back=PATH,
+        )
+        return ask_first(framing, frame, asks)
 
     async def clear(request: Request, caller: Caller) -> Response:
         await read_form(request)

@@ -17,11 +17,13 @@ from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.progress.nouns import Some
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.shelves.library.series.service import SeriesLooks
+from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import Form, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of, number_of
 from tsuzuki.web.library.page import PATH as LIBRARY
-from tsuzuki.web.messages import say
+from tsuzuki.web.links import series_path
+from tsuzuki.web.messages import say, say_many
 from tsuzuki.web.series.page import back_to
 from tsuzuki.web.site import Site
 
@@ -108,7 +110,17 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
         frame = await framing.frame(request, caller, "library")
         series = await looks.get(frame.shelf.id, id_of(request, "series_id"))
         follow = None if series.follow is None else await follows.get(frame.shelf.id, series.follow.public_id)
-        return framing.show(frame, "series_leave.html", series=series, follow=follow, id=_id(series.details.public_id))
+        new = [] if follow is None else [say_many("series.leave_takes", follow.new, frame.locale.number(follow.new))]
+        path = series_path(_id(series.details.public_id))
+        asks = Asks(
+            title=say("series.leave_title", name=series.details.title),
+            text=" ".join((*new, say("series.leave_keeps"))),
+            yes=say("series.leave"),
+            no=say("series.stay"),
+            path=f"{path}/unfollow",
+            back=path,
+        )
+        return ask_first(framing, frame, asks)
 
     async def leave(request: Request, caller: Caller) -> Response:
         await read_form(request)

@@ -77,6 +77,8 @@ SCRIPTS = {
     "js.speed": "Speed",
     "js.unplayable": "This cannot be played here. Open the original file instead.",
     "js.copied": "The link is copied.",
+    "js.copied_text": "Copied.",
+    "js.copy_by_hand": "Your browser does not let a page copy here. It is selected: copy it by hand.",
     "js.new_one": "1 new entry",
     "js.new_many": "{count} new entries",
     "js.nothing": "Nothing found.",

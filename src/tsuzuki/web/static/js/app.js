@@ -7,6 +7,7 @@ import { startArticle } from "./article.js";
 import { startFeeds } from "./feeds.js";
 import { startLibrary } from "./library.js";
 import { startLooks } from "./looks.js";
+import { startCopying } from "./copy.js";
 import { startOffline } from "./offline.js";
 
 document.documentElement.classList.add("scripted");
@@ -14,6 +15,7 @@ startLooks();
 startOffline();
 startList();
 startArticle();
+startCopying();
 startFeeds();
 startLibrary();
 startLive();

@@ -1,4 +1,5 @@
 // An article: read once it is open, shared, its pictures enlarged.
+import { copy } from "./copy.js";
 import { startPlayers } from "./players.js";
 import { say } from "./say.js";
 import { send } from "./send.js";
@@ -8,8 +9,7 @@ async function share(event) {
   const { title, link } = event.currentTarget.dataset;
   try {
     if (navigator.share) return await navigator.share({ title, url: link });
-    await navigator.clipboard.writeText(link);
-    toast(say("js.copied"));
+    toast((await copy(link)) ? say("js.copied") : say("js.failed"));
   } catch (error) {
     if (error.name !== "AbortError") toast(say("js.failed"));
   }
