@@ -42,7 +42,7 @@ class Watch:
 
 
 class Terminal:
-    """A command in a terminal of its own, as a person sees it; stopped by Ctrl+C."""
+    """A command in a terminal of its own, as a person sees it."""
 
     def __init__(self, command: list[str], folder: Path, environ: dict[str, str]) -> None:
         self.said = ""
@@ -66,7 +66,7 @@ class Terminal:
 
     def stop(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._child.pid, signal.SIGINT)
+            os.killpg(self._child.pid, signal.SIGTERM)
         self._child.wait(30)
         os.close(self._ours)
 

@@ -58,17 +58,73 @@ where {job_filter}
 order by crawl_job.scheduled_at desc, crawl_job.id desc
 limit :most offset :skip;
 
--- name: list_jobs_otherwise
--- R57: descending, nulls last.
+-- name: list_jobs_not_done
+-- By crawl_job_not_done: what failed, waits or runs is rare among polls that went well.
+{job}
+where crawl_job.status <> 'done' and {job_filter}
+order by crawl_job.scheduled_at desc, crawl_job.id desc
+limit :most offset :skip;
+
+-- name: list_jobs_of_people
+-- By crawl_job_manual: rare as well.
+{job}
+where crawl_job.triggered_by is not null and {job_filter}
+order by crawl_job.scheduled_at desc, crawl_job.id desc
+limit :most offset :skip;
+
+-- name: list_jobs_of_source
+-- By crawl_job_source.
+{job}
+where crawl_job.source_id = :source_id and {job_filter}
+order by crawl_job.scheduled_at desc, crawl_job.id desc
+limit :most offset :skip;
+
+-- name: list_jobs_of_comic
+-- By crawl_job_series: only these are sorted.
+{job}
+where crawl_job.series_id = (select id from series where public_id = :comic_id) and {job_filter}
+order by crawl_job.scheduled_at desc, crawl_job.id desc
+limit :most offset :skip;
+
+-- name: list_jobs_finished
+-- R57: what has not finished comes last. By crawl_job_finished.
 {job}
 where {job_filter}
-order by
-  case cast(:sort as text) when 'finishedat' then crawl_job.finished_at else crawl_job.pages_count end desc nulls last,
-  crawl_job.id desc
+order by crawl_job.finished_at desc nulls last, crawl_job.id desc
+limit :most offset :skip;
+
+-- name: list_jobs_with_pages
+-- By crawl_job_pages.
+{job}
+where crawl_job.pages_count > 0 and {job_filter}
+order by crawl_job.pages_count desc, crawl_job.id desc
+limit :most offset :skip;
+
+-- name: list_jobs_without_pages
+-- Those come after all that have some: most jobs, by their id.
+{job}
+where crawl_job.pages_count = 0 and {job_filter}
+order by crawl_job.id desc
 limit :most offset :skip;
 
 -- name: count_jobs
 select count(*) from crawl_job where {job_filter};
+
+-- name: count_jobs_not_done
+select count(*) from crawl_job where crawl_job.status <> 'done' and {job_filter};
+
+-- name: count_jobs_of_people
+select count(*) from crawl_job where crawl_job.triggered_by is not null and {job_filter};
+
+-- name: count_jobs_of_source
+select count(*) from crawl_job where crawl_job.source_id = :source_id and {job_filter};
+
+-- name: count_jobs_of_comic
+select count(*) from crawl_job
+where crawl_job.series_id = (select id from series where public_id = :comic_id) and {job_filter};
+
+-- name: count_jobs_with_pages
+select count(*) from crawl_job where crawl_job.pages_count > 0 and {job_filter};
 
 -- name: find_job
 {job}

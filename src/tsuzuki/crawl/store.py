@@ -1,7 +1,7 @@
 """Jobs and their log, remembered."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -34,6 +34,7 @@ q = load_queries("tsuzuki.crawl")
 
 _LOW_BITS = 20
 _NONE = PublicId(bytes(16))
+_Narrow = Literal["comic", "not done", "people", "source", "all"]
 
 
 class NewJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,11 +126,60 @@ async def list_jobs_tx(tx: Tx, wanted: JobFilter, part: Slice) -> tuple[list[Job
         "is_manual": wanted.is_manual,
         "since": wanted.since,
     }
-    total = await tx.one(int, q.count_jobs, **filters)
-    if wanted.sort == "scheduledat":
-        return await tx.many(Job, q.list_jobs, **filters, most=part.most, skip=part.skip), total
-    rows = await tx.many(Job, q.list_jobs_otherwise, **filters, sort=wanted.sort, most=part.most, skip=part.skip)
-    return rows, total
+    total = await _count_tx(tx, _narrowest(wanted), filters)
+    page = filters | {"most": part.most, "skip": part.skip}
+    if wanted.sort == "finishedat":
+        return await tx.many(Job, q.list_jobs_finished, **page), total
+    if wanted.sort == "pagescount":
+        return await _by_pages_tx(tx, filters, part), total
+    return await _by_schedule_tx(tx, _narrowest(wanted), page), total
+
+
+def _narrowest(wanted: JobFilter) -> _Narrow:
+    """By what to look at the fewest rows: a condition that may be none finds no index."""
+    if wanted.comic_id is not None:
+        return "comic"
+    if wanted.statuses and "done" not in wanted.statuses:
+        return "not done"
+    if wanted.is_manual:
+        return "people"
+    return "all" if wanted.source_id is None else "source"
+
+
+async def _count_tx(tx: Tx, narrow: _Narrow, filters: dict[str, Any]) -> int:
+    match narrow:
+        case "comic":
+            return await tx.one(int, q.count_jobs_of_comic, **filters)
+        case "not done":
+            return await tx.one(int, q.count_jobs_not_done, **filters)
+        case "people":
+            return await tx.one(int, q.count_jobs_of_people, **filters)
+        case "source":
+            return await tx.one(int, q.count_jobs_of_source, **filters)
+    return await tx.one(int, q.count_jobs, **filters)
+
+
+async def _by_schedule_tx(tx: Tx, narrow: _Narrow, page: dict[str, Any]) -> list[Job]:
+    match narrow:
+        case "comic":
+            return await tx.many(Job, q.list_jobs_of_comic, **page)
+        case "not done":
+            return await tx.many(Job, q.list_jobs_not_done, **page)
+        case "people":
+            return await tx.many(Job, q.list_jobs_of_people, **page)
+        case "source":
+            return await tx.many(Job, q.list_jobs_of_source, **page)
+    return await tx.many(Job, q.list_jobs, **page)
+
+
+async def _by_pages_tx(tx: Tx, filters: dict[str, Any], part: Slice) -> list[Job]:
+    """Those with pages, most first, then the many without."""
+    rows = await tx.many(Job, q.list_jobs_with_pages, **filters, most=part.most, skip=part.skip)
+    if len(rows) == part.most:
+        return rows
+    before = part.skip + len(rows) if rows else await tx.one(int, q.count_jobs_with_pages, **filters)
+    rest = Slice(most=part.most - len(rows), skip=max(part.skip - before, 0))
+    return rows + await tx.many(Job, q.list_jobs_without_pages, **filters, most=rest.most, skip=rest.skip)
 
 
 async def find_job_tx(tx: Tx, public_id: PublicId) -> Job | None:

@@ -861,6 +861,11 @@ create table crawl_job (
 -- R43: one active job per source, kind and comic; a null comic is made comparable.
 create unique index crawl_job_active on crawl_job (source_id, kind, coalesce(series_id, 0)) where status in ('queued', 'running');
 create index crawl_job_order on crawl_job (scheduled_at, id);
+create index crawl_job_finished on crawl_job (finished_at desc nulls last, id desc);
+-- Few beside the polls that went well and found nothing, so these cost such a poll nothing.
+create index crawl_job_not_done on crawl_job (scheduled_at, id) where status <> 'done';
+create index crawl_job_manual on crawl_job (scheduled_at, id) where triggered_by is not null;
+create index crawl_job_pages on crawl_job (pages_count, id) where pages_count > 0;
 create index crawl_job_active_task on crawl_job (task_id) where status in ('queued', 'running');
 create index crawl_job_source on crawl_job (source_id, scheduled_at);
 create index crawl_job_series on crawl_job (series_id) where series_id is not null;
