@@ -163,6 +163,11 @@ class Slice(msgspec.Struct, frozen=True):
     most: int = 50
     skip: int = 0
 
+    @classmethod
+    def page(cls, number: int, most: int) -> "Slice":
+        """One page of so many, the first being 1."""
+        return cls(most, (number - 1) * most)
+
 
 class TenantContents(msgspec.Struct, frozen=True):
     """What goes with a tenant, or holds it."""

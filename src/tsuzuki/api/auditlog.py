@@ -7,17 +7,17 @@ from msgspec import Meta
 
 from tsuzuki.accounts.audit.reading import MOST_ROWS, AuditLog, action_filter
 from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
-from tsuzuki.accounts.nouns import Slice
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Moment, PageNumber, Query
+from tsuzuki.api.forms import Moment
+from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.views import Listing, PageMeta, Time
 from tsuzuki.model.times import Millis, from_datetime, iso
 
 Word = Annotated[str, Meta(max_length=200)]
 
 
-class AuditQuery(Query, frozen=True, kw_only=True):
+class AuditQuery(PageQuery, frozen=True, kw_only=True):
     """`action` is exact and with all below it (`user` finds `user.disable`); `user.*` and `us*` are beginnings.
 
     `actorid` is a user's id, or `system`. `from` is included, `to` is not.
@@ -29,7 +29,6 @@ class AuditQuery(Query, frozen=True, kw_only=True):
     entityid: Word | None = None
     since: Moment | None = msgspec.field(default=None, name="from")
     until: Moment | None = msgspec.field(default=None, name="to")
-    page: PageNumber = 1
     limit: Annotated[int, Meta(ge=1, le=MOST_ROWS)] = 50
 
 
@@ -51,9 +50,8 @@ class AuditView(msgspec.Struct, frozen=True):
 
 async def list_audit_log(query: AuditQuery, log: AuditLog) -> Listing[AuditView, PageMeta]:
     """Newest first. Secrets are masked."""
-    part = Slice(most=query.limit, skip=(query.page - 1) * query.limit)
-    rows, total = await log.list(_filter(query), part)
-    return Listing([_row(row) for row in rows], PageMeta.of(total, query.page, query.limit))
+    rows, total = await log.list(_filter(query), query.part)
+    return Listing([_row(row) for row in rows], query.meta(total))
 
 
 def _filter(query: AuditQuery) -> AuditFilter:

@@ -12,8 +12,8 @@ from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
-from tsuzuki.api.ids import IdText, id_in_field, id_in_path
-from tsuzuki.api.items import NumberText, number_in_path
+from tsuzuki.api.ids import IdText, Number, id_in_field, id_in_path
+from tsuzuki.api.items import item_in_path
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, Listing, Time, shown
 from tsuzuki.catalogue.images.articles import ArticleImages
@@ -51,7 +51,7 @@ class BookmarkView(msgspec.Struct, frozen=True, kw_only=True):
 class BookmarkBody(Body, frozen=True, kw_only=True):
     """An item of the shelf; or a page, with at least its link and title."""
 
-    item_id: NumberText | None = None
+    item_id: Number | None = None
     link: Annotated[str, Meta(min_length=1, max_length=8192)] | None = None
     title: Annotated[str, Meta(min_length=1, max_length=2000)] | None = None
     content: Annotated[str, Meta(max_length=500_000)] = ""
@@ -95,7 +95,7 @@ async def create_bookmark(
     """A snapshot of an item, or of a page that is given."""
     shelf = await query.pick(caller, oneself)
     if body.item_id is not None:
-        return bookmark_view(await bookmarks.add_item(shelf.id, number_in_path(body.item_id), body.note))
+        return bookmark_view(await bookmarks.add_item(shelf.id, item_in_path(body.item_id), body.note))
     new = NewBookmark(
         link=(body.link or "").strip(),
         title=body.title or "",

@@ -12,11 +12,10 @@ from tsuzuki.api.catalogue_views import (
     manga_view,
     page_views,
 )
-from tsuzuki.api.crawler_sources import Number
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Query
-from tsuzuki.api.ids import number_in_path
+from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import Listing, Told
 from tsuzuki.catalogue.chapter_lists import ChapterLists

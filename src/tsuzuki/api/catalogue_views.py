@@ -15,9 +15,8 @@ from tsuzuki.connectors.filters import CheckBox, Filter, Group, GroupedFilter, S
 from tsuzuki.connectors.protocol import Abilities
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.sources.sites.policy import Standing, standing
 from tsuzuki.sources.sites.rows import Source
-
-Standing = Literal["ok", "failing", "disabled", "paused", "not_installed"]
 
 
 class CacheMeta(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,7 +158,7 @@ def source_view(source: Source, abilities: Abilities | None, *, is_paused: bool)
     """A source; `abilities` are None while its connector is not installed."""
     can = abilities or Abilities(latest=source.supports_latest)
     health = HealthView(
-        status=_standing(source, is_installed=abilities is not None, is_paused=is_paused),
+        status=standing(source, is_installed=abilities is not None, is_paused=is_paused),
         consecutive_fails=source.consecutive_fails,
         last_succeeded_at=shown(source.last_succeeded_at),
         last_failed_at=shown(source.last_failed_at),
@@ -176,16 +175,6 @@ def source_view(source: Source, abilities: Abilities | None, *, is_paused: bool)
         is_nsfw=source.is_nsfw,
         health=health,
     )
-
-
-def _standing(source: Source, *, is_installed: bool, is_paused: bool) -> Standing:
-    if not source.is_enabled:
-        return "disabled"
-    if not is_installed:
-        return "not_installed"
-    if is_paused:
-        return "paused"
-    return "failing" if source.consecutive_fails else "ok"
 
 
 def filter_view(entry: Filter | GroupedFilter) -> FilterView:

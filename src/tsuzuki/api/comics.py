@@ -8,11 +8,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.addresses import Address, address_problems
-from tsuzuki.api.crawler_sources import Number
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Id
-from tsuzuki.api.ids import IdText, id_in_path, number_in_body, number_in_path
+from tsuzuki.api.ids import IdText, Number, id_in_path, number_in_body, number_in_path
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.views import Listing, PageMeta, Time, shown
 from tsuzuki.model.errors import Conflict, NotFound, Problem

@@ -11,7 +11,7 @@ from tsuzuki.api.addresses import Address, address_problems
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
-from tsuzuki.api.ids import number_in_path
+from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.users import Reason, ReasonBody
 from tsuzuki.api.views import Listing, PageMeta, Time, shown
@@ -40,8 +40,6 @@ _OURS = {
 SourceName = Annotated[str, Meta(min_length=1, max_length=MOST_NAME)]
 Slug = Annotated[str, Meta(max_length=MOST_SLUG, pattern=SLUG)]
 ExtensionId = Annotated[str, Meta(max_length=MOST_CONNECTOR, pattern=CONNECTOR)]
-Number = Annotated[str, Meta(max_length=64)]
-"""A number in a path: what is none is not there."""
 
 
 class SourceQuery(PageQuery, frozen=True, kw_only=True):
@@ -138,7 +136,7 @@ async def show_crawler_source(source_id: Number, sources: Sources, cache: Cache)
 
 async def register_crawler_source(caller: Caller, body: SourceBody, sources: Sources) -> SourceView:
     """Registers a source."""
-    return source_view(await sources.register(caller.actor, Wanted(**_ours(body))))
+    return source_view(await sources.register(caller.actor, read_wanted(body)))
 
 
 async def change_crawler_source(
@@ -146,7 +144,7 @@ async def change_crawler_source(
 ) -> SourceView:
     """Changes a source; enabling it resets its count of failures."""
     number = number_in_path(source_id, NO_SOURCE)
-    return source_view(await sources.change(caller.actor, number, Change(**_ours(body))))
+    return source_view(await sources.change(caller.actor, number, read_change(body)))
 
 
 async def delete_crawler_source(source_id: Number, caller: Caller, body: ReasonBody, sources: Sources) -> None:
@@ -178,6 +176,16 @@ def _readable(raw: Mapping[str, Any]) -> Change:
     kinds: dict[str, Any] = {"baseurl": str, "extensionid": str | None, "config": dict}
     said = {name: raw[name] for name, kind in kinds.items() if name in raw and isinstance(raw[name], kind)}
     return Change(**{_OURS[name]: value for name, value in said.items()})
+
+
+def read_wanted(body: SourceBody) -> Wanted:
+    """The source that a body describes."""
+    return Wanted(**_ours(body))
+
+
+def read_change(body: SourceChangeBody) -> Change:
+    """The change that a body describes."""
+    return Change(**_ours(body))
 
 
 def _ours(body: SourceBody | SourceChangeBody) -> dict[str, Any]:

@@ -6,11 +6,10 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.api.crawler_sources import Number
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Id, Query
-from tsuzuki.api.ids import number_in_path
+from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.views import Listing, Time, shown
 from tsuzuki.crawl.letters import Letters
 from tsuzuki.model.errors import Conflict, NotFound

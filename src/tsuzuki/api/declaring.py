@@ -1,13 +1,9 @@
 """A line for an endpoint, where a whole domain shares its tag and its access."""
 
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
-from tsuzuki.api.endpoints import Access, Endpoint
-from tsuzuki.model.errors import Problem, TsuzukiError
-
-Handler = Callable[..., Awaitable[Any]]
-Also = Callable[..., Awaitable[Iterable[Problem]]]
+from tsuzuki.api.endpoints import Access, Also, Endpoint, Handler
+from tsuzuki.model.errors import TsuzukiError
 
 
 class Declare(Protocol):

@@ -10,6 +10,9 @@ from starlette.requests import Request
 from tsuzuki.edge.body import MAX_BODY
 from tsuzuki.model.errors import Problem, TsuzukiError, Unauthorized
 
+Handler = Callable[..., Awaitable[Any]]
+Also = Callable[..., Awaitable[Iterable[Problem]]]
+
 
 class Access(Enum):
     """What a caller needs. Every endpoint says it; nothing is open by omission (SEC-30)."""
@@ -30,7 +33,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     path: str
     """Below /api/v1, with parameters in braces: `/feeds/{feed_id}`."""
-    handler: Callable[..., Awaitable[Any]]
+    handler: Handler
     summary: str
     access: Access
     tags: tuple[str, ...]
@@ -38,7 +41,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[type[TsuzukiError], ...] = ()
     """What it may answer beyond what every endpoint may."""
     max_body: int = MAX_BODY
-    also: Callable[..., Awaitable[Iterable[Problem]]] | None = None
+    also: Also | None = None
     """Asked of a body that is refused, for what only a service knows is wrong with it: all is told at once.
 
     Its parameters are `raw`, the parameters of the path as texts, and services.

@@ -20,7 +20,8 @@ from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.polling.trying import Trier
-from tsuzuki.shelves.subscriptions.service import Change, Subscriptions, Tried, Wish
+from tsuzuki.shelves.subscriptions.nouns import Change, Tried, Wish
+from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 Link = Annotated[str, Meta(min_length=1, max_length=8192)]
 Name = Annotated[str, Meta(max_length=500)]
@@ -209,7 +210,7 @@ async def change_feed(
     proxy = await _proxy(door, shelf, feed, body.proxy)
     change = Change(
         name=body.name if isinstance(body.name, UnsetType) else body.name.strip(),
-        group=UNSET if isinstance(body.group_id, UnsetType) else _id(body.group_id),
+        group=UNSET if isinstance(body.group_id, UnsetType) else id_in_field(body.group_id, "group_id"),
         link=body.link if isinstance(body.link, UnsetType) else body.link.strip(),
         proxy=proxy,
         site_url=body.site_url,
@@ -241,12 +242,6 @@ def batch_result(tried: Tried) -> BatchResult:
     assert tried.error is not None
     body = failure_of(tried.error, "").body
     return BatchResult(link=tried.link, error=body.error, code=body.code)
-
-
-def _id(text: str) -> PublicId:
-    found = id_in_field(text, "group_id")
-    assert found is not None
-    return found
 
 
 def _times(number: int | UnsetType | None, unit: Millis) -> Millis | UnsetType | None:

@@ -20,11 +20,11 @@ from tsuzuki.catalogue.images.arriving import CHUNK, Listener
 from tsuzuki.catalogue.images.rows import Image
 from tsuzuki.catalogue.images.service import Arriving, Shown
 from tsuzuki.catalogue.images.sniffing import EXTENSIONS, MediaType
+from tsuzuki.catalogue.media.policy import read_range
 from tsuzuki.edge.security import SANDBOXED
 from tsuzuki.model.errors import SourceError, Unavailable
 
 _KEPT = "private, max-age=604800, immutable"
-_RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})", re.ASCII)
 _log = structlog.stdlib.get_logger("tsuzuki.images")
 _TAG = re.compile(r'(?:W/)?"([^"]*)"')
 
@@ -85,17 +85,13 @@ def _wanted_range(request: Request, image: Image) -> tuple[int, int] | None:
 
     None for the whole: several ranges, or what cannot be read, may be answered like that (SEC-45).
     """
-    found = _RANGE.fullmatch(request.headers.get("range", "").strip())
+    wanted = read_range(request.headers.get("range", ""))
     condition = request.headers.get("if-range")
-    if found is None or (condition is not None and condition.strip() != f'"{image.hash.hex()}"'):
+    if wanted is None or (condition is not None and condition.strip() != f'"{image.hash.hex()}"'):
         return None
-    first, last = found.groups()
-    if first:
-        end = image.bytes if not last else min(int(last) + 1, image.bytes)
-        return None if last and int(last) < int(first) else (int(first), end)
-    if not last:
-        return None
-    return max(0, image.bytes - int(last)) if int(last) else image.bytes, image.bytes
+    if wanted.first is not None:
+        return wanted.first, image.bytes if wanted.last is None else min(wanted.last + 1, image.bytes)
+    return (max(0, image.bytes - wanted.last) if wanted.last else image.bytes), image.bytes
 
 
 class _Stream(Response):

@@ -7,11 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.api.crawler_sources import Number
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Query
-from tsuzuki.api.ids import number_in_path
+from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.image_answers import answer_image, wants_whole
 from tsuzuki.catalogue.chapters import NO_CHAPTER
 from tsuzuki.catalogue.details import NO_MANGA

@@ -5,11 +5,10 @@ import msgspec
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.api import PREFIX
-from tsuzuki.api.crawler_sources import Number
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.ids import number_in_path
+from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, Listing, Time
 from tsuzuki.catalogue.chapters import NO_CHAPTER

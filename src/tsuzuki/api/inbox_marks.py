@@ -10,10 +10,11 @@ from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
-from tsuzuki.api.items import MOST_AT_ONCE, MarkedView, NumberText, read_number
+from tsuzuki.api.ids import Number
+from tsuzuki.api.items import MOST_AT_ONCE, MarkedView
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.model.errors import NotFound
-from tsuzuki.model.ids import EntryId, ShelfId
+from tsuzuki.model.ids import EntryId, ShelfId, read_number
 from tsuzuki.model.times import from_datetime
 from tsuzuki.shelves.entries.service import Entries, Marked, Scope
 
@@ -21,7 +22,7 @@ from tsuzuki.shelves.entries.service import Entries, Marked, Scope
 class InboxMarkBody(Body, frozen=True, kw_only=True):
     """Entries by their ids, or all of them, those before a moment if one is given."""
 
-    ids: Annotated[tuple[NumberText, ...], Meta(min_length=1, max_length=MOST_AT_ONCE)] | None = None
+    ids: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=MOST_AT_ONCE)] | None = None
     all: Literal[True] | None = None
     before: Moment | None = None
 

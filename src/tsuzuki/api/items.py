@@ -12,20 +12,17 @@ from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
-from tsuzuki.api.ids import IdText, id_in_field
+from tsuzuki.api.ids import IdText, Number, id_in_field, number_in_path
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, Listing, Time, shown
 from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.model.errors import Invalid, NotFound, Problem
 from tsuzuki.model.harvest import Enclosure
-from tsuzuki.model.ids import ItemId, ShelfId, show_id
+from tsuzuki.model.ids import ItemId, ShelfId, read_number, show_id
 from tsuzuki.model.times import Millis, from_datetime, iso
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.shelves.entries.nouns import ShelfItem
 from tsuzuki.shelves.entries.service import Entries, Filter, Marked, Scope
-
-NumberText = Annotated[str, Meta(max_length=64)]
-"""An item's id: opaque to clients, a number to us."""
 
 MOST_AT_ONCE = 1_000
 
@@ -81,7 +78,7 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
 class MarkBody(Body, frozen=True, kw_only=True):
     """Items by their ids; or all of a feed, a group or the shelf, those before a moment if one is given."""
 
-    ids: Annotated[tuple[NumberText, ...], Meta(min_length=1, max_length=MOST_AT_ONCE)] | None = None
+    ids: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=MOST_AT_ONCE)] | None = None
     feed_id: IdText | None = None
     group_id: IdText | None = None
     all: Literal[True] | None = None
@@ -98,7 +95,7 @@ class MarkBody(Body, frozen=True, kw_only=True):
 class UndoBody(Body, frozen=True, kw_only=True):
     """What the answer to a mark called `undo`."""
 
-    undo: NumberText
+    undo: Number
 
 
 class MarkedView(msgspec.Struct, frozen=True):
@@ -129,7 +126,7 @@ async def list_items(
 
 async def show_item(
     *,
-    item_id: NumberText,
+    item_id: Number,
     query: OneItemQuery,
     caller: Caller,
     oneself: Oneself,
@@ -143,9 +140,9 @@ async def show_item(
 
 
 async def _whole(
-    item_id: NumberText, query: OneItemQuery, shelf: Shelf, *, entries: Entries, articles: Articles
+    item_id: Number, query: OneItemQuery, shelf: Shelf, *, entries: Entries, articles: Articles
 ) -> ItemView:
-    item = await entries.get(shelf.id, number_in_path(item_id))
+    item = await entries.get(shelf.id, item_in_path(item_id))
     shown_item = item_view(item, with_content=True)
     wanted = item.wants_full_text if query.full_text is None else query.full_text
     if not wanted:
@@ -193,17 +190,9 @@ async def _mark(shelf_id: ShelfId, body: MarkBody, entries: Entries, *, unread: 
     return await entries.mark_scope(shelf_id, scope, unread=unread)
 
 
-def number_in_path(text: str) -> ItemId:
+def item_in_path(text: str) -> ItemId:
     """The item's number; NotFound for a text that cannot be one: nothing is there."""
-    number = read_number(text)
-    if number is None:
-        raise NotFound("There is no such item.")
-    return ItemId(number)
-
-
-def read_number(text: str) -> int | None:
-    """The number that an id is; None for a text that cannot be one."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+    return ItemId(number_in_path(text, "There is no such item."))
 
 
 def item_view(item: ShelfItem, *, with_content: bool) -> ItemView:

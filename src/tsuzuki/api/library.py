@@ -12,7 +12,7 @@ from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, PageNumber
-from tsuzuki.api.ids import IdText, id_in_field, id_in_path, number_in_path
+from tsuzuki.api.ids import IdText, Number, id_in_field, id_in_path, number_in_path
 from tsuzuki.api.library_views import (
     FollowedView,
     FollowView,
@@ -25,13 +25,11 @@ from tsuzuki.api.library_views import (
 )
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, Listing, PageMeta
-from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, Problem
+from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import ChapterId, PublicId
 from tsuzuki.shelves.library.follows.nouns import Change, Preferences, Sort, Status, Wanted, Wish
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.progress.service import ReadingProgress
-
-Number = Annotated[str, Meta(max_length=64)]
 
 _NOT_IN_HISTORY = "There is no such chapter in the history."
 
@@ -102,8 +100,7 @@ async def list_library(query: LibraryQuery, caller: Caller, door: LibraryDoor) -
         has_gaps=query.has_gaps,
         sort=query.sort,
     )
-    part = Slice(most=query.limit, skip=(query.page - 1) * query.limit)
-    rows, total = await door.follows.list(shelf.id, wanted, part)
+    rows, total = await door.follows.list(shelf.id, wanted, Slice.page(query.page, query.limit))
     return Listing([follow_view(row) for row in rows], PageMeta.of(total, query.page, query.limit))
 
 
@@ -117,8 +114,8 @@ async def follow_series(query: ShelfQuery, body: FollowBody, caller: Caller, doo
     """Follows a series; who comes back finds entries, progress and settings as they were left."""
     shelf = await door.shelf(query, caller)
     wish = Wish(
-        series=_id(body.series_id, "series_id"),
-        group=_maybe_id(body.group_id, "group_id"),
+        series=id_in_field(body.series_id, "series_id"),
+        group=_group(body.group_id),
         status=body.status,
         notify=body.notify,
         preferences=_preferences(body.preferences),
@@ -139,7 +136,7 @@ async def change_follow(
     """Moves it to another group, or changes its status, notices or preferred releases."""
     shelf = await door.shelf(query, caller)
     change = Change(
-        group=_maybe_id(body.group_id, "group_id"),
+        group=_group(body.group_id),
         status=body.status,
         notify=body.notify,
         preferences=_preferences(body.preferences),
@@ -171,15 +168,8 @@ async def forget_history(opened_id: Number, query: ShelfQuery, caller: Caller, d
     await door.progress.forget(shelf.id, ChapterId(number_in_path(opened_id, _NOT_IN_HISTORY)))
 
 
-def _id(text: str, field: str) -> PublicId:
-    public_id = id_in_field(text, field)
-    if public_id is None:
-        raise Invalid(f"{field} is required.", (Problem(field, f"{field} is required."),))
-    return public_id
-
-
-def _maybe_id(text: str | UnsetType, field: str) -> PublicId | UnsetType:
-    return UNSET if isinstance(text, UnsetType) else _id(text, field)
+def _group(text: str | UnsetType) -> PublicId | UnsetType:
+    return UNSET if isinstance(text, UnsetType) else id_in_field(text, "group_id")
 
 
 def _preferences(body: PreferencesBody | UnsetType) -> Preferences | UnsetType:

@@ -7,10 +7,11 @@ from msgspec import Meta
 
 from tsuzuki.api.forms import Body, Id
 from tsuzuki.api.views import Time, shown
-from tsuzuki.model.ids import show_id
+from tsuzuki.model.ids import ChapterId, show_id
 from tsuzuki.model.times import iso
 from tsuzuki.shelves.library.follows.nouns import Fit, Follow, Mode, Next, Preferences, Status
 from tsuzuki.shelves.library.progress.nouns import HistoryRow, Progress
+from tsuzuki.shelves.library.series.nouns import ChapterRow
 
 MOST_NAMED = 50
 
@@ -169,10 +170,10 @@ def next_view(next_: Next) -> NextView:
     )
 
 
-def progress_view(progress: Progress) -> ProgressView:
+def progress_view(chapter_id: ChapterId, progress: Progress | ChapterRow) -> ProgressView:
     """As clients see it."""
     return ProgressView(
-        chapter_id=str(progress.chapter_id),
+        chapter_id=str(chapter_id),
         page=progress.page,
         furthest_page=progress.furthest_page,
         is_read=progress.is_read,

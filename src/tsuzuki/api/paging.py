@@ -18,7 +18,7 @@ class PageQuery(Query, frozen=True, kw_only=True):
     @property
     def part(self) -> Slice:
         """The part of the list that is meant."""
-        return Slice(most=self.limit, skip=(self.page - 1) * self.limit)
+        return Slice.page(self.page, self.limit)
 
     def meta(self, total: int) -> PageMeta:
         """Where this page stands in the whole."""

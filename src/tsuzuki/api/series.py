@@ -11,7 +11,7 @@ from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment, PageNumber
-from tsuzuki.api.ids import IdText, id_in_path, number_in_path
+from tsuzuki.api.ids import IdText, Number, id_in_path, number_in_path
 from tsuzuki.api.items import MarkedView
 from tsuzuki.api.library_views import ProgressView, progress_view
 from tsuzuki.api.series_views import ChapterView, SeriesView, chapter_view, series_view
@@ -22,14 +22,13 @@ from tsuzuki.model.errors import Invalid, NotFound, Problem
 from tsuzuki.model.ids import ChapterId, PublicId
 from tsuzuki.model.numbers import parse_number, sort_value
 from tsuzuki.model.times import Millis, from_datetime
-from tsuzuki.shelves.library.progress.nouns import Answered, Marked, Reading, Some, Told
+from tsuzuki.shelves.library.progress.nouns import Answered, Marked, Progress, Reading, Some, Told
 from tsuzuki.shelves.library.progress.service import NO_CHAPTER, ReadingProgress
 from tsuzuki.shelves.library.series.service import SeriesLooks
 
 MOST_AT_ONCE = 500
 MOST_PAGES = 100_000
 
-Number = Annotated[str, Meta(max_length=64)]
 PageIndex = Annotated[int, Meta(ge=0, le=MOST_PAGES)]
 PageCount = Annotated[int, Meta(ge=1, le=MOST_PAGES)]
 DeviceName = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -44,7 +43,7 @@ class SeriesQuery(ShelfQuery, frozen=True, kw_only=True):
     @property
     def part(self) -> Slice:
         """The part of the list that is meant."""
-        return Slice(most=self.limit, skip=(self.page - 1) * self.limit)
+        return Slice.page(self.page, self.limit)
 
 
 class ProgressBody(Body, frozen=True, kw_only=True):
@@ -170,7 +169,7 @@ async def change_series_chapter(
     is_read = None if isinstance(body.is_read, UnsetType) else body.is_read
     is_bookmarked = None if isinstance(body.is_bookmarked, UnsetType) else body.is_bookmarked
     reading = Reading(is_read=is_read, is_bookmarked=is_bookmarked)
-    return progress_view(await door.progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), reading))
+    return _progress(await door.progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), reading))
 
 
 async def show_progress(
@@ -178,7 +177,7 @@ async def show_progress(
 ) -> ProgressView:
     """How far a chapter was read."""
     shelf = await door.shelf(query, caller)
-    return progress_view(await door.progress.get(shelf.id, _series(series_id), _chapter(chapter_id)))
+    return _progress(await door.progress.get(shelf.id, _series(series_id), _chapter(chapter_id)))
 
 
 async def put_progress(
@@ -187,7 +186,7 @@ async def put_progress(
     """Takes what a device says; the answer is how it stands, which may be what another device said later."""
     shelf = await door.shelf(query, caller)
     told = await door.progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), body.read())
-    return progress_view(told)
+    return _progress(told)
 
 
 async def put_progress_batch(
@@ -250,9 +249,13 @@ def _told(body: ToldBody) -> Told:
 
 def _answer(answer: Answered) -> ToldView:
     if answer.progress is not None:
-        return ToldView(progress=progress_view(answer.progress))
+        return ToldView(progress=_progress(answer.progress))
     body = failure_of(answer.error or NotFound(NO_CHAPTER), "").body
     return ToldView(error=body.error, code=body.code)
+
+
+def _progress(progress: Progress) -> ProgressView:
+    return progress_view(progress.chapter_id, progress)
 
 
 def _millis(body: ProgressBody | ToldBody) -> Millis | None:

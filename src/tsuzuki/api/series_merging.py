@@ -12,7 +12,7 @@ from tsuzuki.api.forms import Body, Id
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.catalogue.merging.nouns import Outcome
 from tsuzuki.catalogue.merging.service import Merging
-from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
+from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import show_id
 
 
@@ -57,10 +57,7 @@ class OutcomeView(msgspec.Struct, frozen=True, kw_only=True):
 
 async def merge_series(series_id: IdText, caller: Caller, body: MergeBody, merging: Merging) -> OutcomeView:
     """Makes this series part of another; its id leads there from now on, and nobody is notified."""
-    into = id_in_field(body.into, "into")
-    if into is None:
-        raise Invalid("into is required.", (Problem("into", "into is required."),))
-    series = id_in_path(series_id, "series")
+    series, into = id_in_path(series_id, "series"), id_in_field(body.into, "into")
     return _outcome(await merging.merge(caller.actor, series, into, is_preview=body.preview))
 
 

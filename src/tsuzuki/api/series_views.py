@@ -2,12 +2,12 @@
 
 import msgspec
 
-from tsuzuki.api.library_views import PreferencesView, ProgressView, preferences_view
+from tsuzuki.api.library_views import PreferencesView, ProgressView, preferences_view, progress_view
 from tsuzuki.api.views import PageMeta, Time, shown
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
 from tsuzuki.shelves.library.follows.nouns import FollowRow, Status
-from tsuzuki.shelves.library.series.nouns import ChapterRow, Release, SourceOf
+from tsuzuki.shelves.library.series.nouns import Release, SourceOf
 from tsuzuki.shelves.library.series.policy import Gaps, Health, health
 from tsuzuki.shelves.library.series.service import Chapter, Series
 
@@ -144,7 +144,7 @@ def chapter_view(chapter: Chapter) -> ChapterView:
         published_at=shown(row.published_at),
         first_seen_at=iso(row.first_seen_at),
         is_new=row.is_new,
-        progress=_progress(row),
+        progress=progress_view(row.id, row),
         preferred_id=None if chapter.preferred is None else str(chapter.preferred.id),
         releases=[_release(release) for release in chapter.releases],
     )
@@ -179,18 +179,6 @@ def _source(source: SourceOf) -> SeriesSourceView:
 def _gaps(gaps: Gaps) -> GapsView:
     ranges = [GapView(gap.first, gap.last) for gap in gaps.ranges]
     return GapsView(of=gaps.of, missing=gaps.missing, ranges=ranges, is_cut=gaps.is_cut)
-
-
-def _progress(row: ChapterRow) -> ProgressView:
-    return ProgressView(
-        chapter_id=str(row.id),
-        page=row.page,
-        furthest_page=row.furthest_page,
-        is_read=row.is_read,
-        is_bookmarked=row.is_bookmarked,
-        device=row.device,
-        updated_at=shown(row.paged_at),
-    )
 
 
 def _release(release: Release) -> ReleaseView:

@@ -1,9 +1,12 @@
-"""Ids in the addresses of pages."""
+"""What the addresses of pages say: ids, numbers and words."""
 
 from starlette.requests import Request
 
 from tsuzuki.model.errors import NotFound
-from tsuzuki.model.ids import PublicId, read_id
+from tsuzuki.model.ids import PublicId, read_id, read_number
+
+FARTHEST = 100_000
+"""The last page that anybody asks a list for."""
 
 
 def id_of(request: Request, name: str) -> PublicId:
@@ -14,12 +17,9 @@ def id_of(request: Request, name: str) -> PublicId:
     return public_id
 
 
-_MOST_DIGITS = 18
-
-
 def number_of(text: str | None) -> int | None:
     """The number that a text is; None for what is none, or too large to be one of ours."""
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
+    return None if text is None else read_number(text)
 
 
 def number_at(request: Request, name: str) -> int:
@@ -28,3 +28,13 @@ def number_at(request: Request, name: str) -> int:
     if number is None:
         raise NotFound("There is nothing at this address.")
     return number
+
+
+def page_of(request: Request) -> int:
+    """The page of a list that is asked for; the first for whatever is none."""
+    return min(max(number_of(request.query_params.get("page")) or 1, 1), FARTHEST)
+
+
+def word_of(request: Request, name: str, *, longest: int = 200) -> str | None:
+    """What is searched or narrowed by; None where nothing was said."""
+    return request.query_params.get(name, "").replace("\0", "").strip()[:longest] or None

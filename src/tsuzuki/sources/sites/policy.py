@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable
+from typing import Literal
 
 from tsuzuki.connectors.protocol import ConnectorInfo
 from tsuzuki.model.errors import Problem
+from tsuzuki.sources.sites.rows import Source
 
 MOST_NAME = 100
 MOST_SLUG = 120
@@ -17,6 +19,8 @@ BAD_SOURCE_URL = "SourceURL must be a valid HTTPS URL"
 
 _LOCAL = "local:"
 _IN_NAME = re.compile(r"\(([A-Za-z-]{2,10})\)\s*$")
+
+Standing = Literal["ok", "failing", "disabled", "paused", "not_installed"]
 
 IsCallable = Callable[[str], bool]
 """Whether a web address may be a source's: https, or http on a loopback that the operator opened."""
@@ -31,6 +35,17 @@ def address_problem(url: str, field: str, *, message: str, is_callable: IsCallab
 def is_folder(info: ConnectorInfo | None) -> bool:
     """Whether its sources are folders, which have no web addresses."""
     return info is not None and info.base_url.startswith(_LOCAL)
+
+
+def standing(source: Source, *, is_installed: bool, is_paused: bool) -> Standing:
+    """How a source fares, in one word for readers."""
+    if not source.is_enabled:
+        return "disabled"
+    if not is_installed:
+        return "not_installed"
+    if is_paused:
+        return "paused"
+    return "failing" if source.consecutive_fails else "ok"
 
 
 def language_of(name: str, info: ConnectorInfo | None) -> str:
