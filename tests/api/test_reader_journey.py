@@ -13,7 +13,7 @@ from tests.scale import scaled
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import MINUTE
-from tsuzuki.shelves.subscriptions.service import Wish
+from tsuzuki.shelves.subscriptions.nouns import Wish
 from tsuzuki.worker.polls import POLL_BELL
 
 

@@ -21,7 +21,7 @@ from tsuzuki.shelves.bookmarks.nouns import NewBookmark
 from tsuzuki.shelves.entries.service import Filter
 from tsuzuki.shelves.library.follows.nouns import Wish as Following
 from tsuzuki.shelves.library.progress.nouns import Reading
-from tsuzuki.shelves.subscriptions.service import Wish
+from tsuzuki.shelves.subscriptions.nouns import Wish
 from tsuzuki.sources.comics.rows import NewMapping
 from tsuzuki.sources.sites.rows import Wanted
 

@@ -11,7 +11,8 @@ from tsuzuki.accounts.users import NewPerson
 from tsuzuki.billing.rented.choosing import MOST_SHELVES
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import DAY
-from tsuzuki.shelves.subscriptions.service import Subscriptions, Wish
+from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, Forbidden, LimitExceeded, NotFound
 from tsuzuki.model.plans import get_plan, is_over
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND
-from tsuzuki.shelves.subscriptions.service import Change, Subscriptions, Wish
+from tsuzuki.shelves.subscriptions.nouns import Change, Wish
+from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 q = parse_queries(
     "tests",

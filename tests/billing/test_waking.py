@@ -17,8 +17,8 @@ from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.shelves.library.follows.nouns import Wish
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.lists import Lists
+from tsuzuki.shelves.subscriptions.nouns import Wish as Feed
 from tsuzuki.shelves.subscriptions.service import Subscriptions
-from tsuzuki.shelves.subscriptions.service import Wish as Feed
 from tsuzuki.shelves.subscriptions.store import prune_chapters_tx
 
 q = parse_queries(

@@ -13,7 +13,8 @@ from tsuzuki.polling.moving.store import move_items_tx, move_subscriptions_tx
 from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.shelves.entries.service import Entries, Filter
 from tsuzuki.shelves.groups.service import Groups
-from tsuzuki.shelves.subscriptions.service import KEPT, Change, Subscriptions, Wish
+from tsuzuki.shelves.subscriptions.nouns import Change, Wish
+from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions
 from tsuzuki.sources.store import drop_feed_tx
 
 LINK = "https://example.org/feed"

@@ -16,7 +16,8 @@ from tsuzuki.shelves.library.follows.nouns import Wish as Following
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.limits import hold_room_tx
 from tsuzuki.shelves.lists import Lists
-from tsuzuki.shelves.subscriptions.service import Subscriptions, Wish
+from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 ROOM = 10
 

@@ -11,7 +11,8 @@ from tests.shelves.builders import a_ground
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.subscriptions.service import KEPT, Change, Subscriptions, Wish
+from tsuzuki.shelves.subscriptions.nouns import Change, Wish
+from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions
 
 LINK = "https://example.org/feed"
 

@@ -11,7 +11,7 @@ from tests.web.payers import HOME, a_payer
 from tsuzuki.billing.access import OPERATOR
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY
-from tsuzuki.shelves.subscriptions.service import Wish
+from tsuzuki.shelves.subscriptions.nouns import Wish
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.demo.stories import COMICS, JOURNALS
 from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.shelves.library.follows.nouns import Wish as FollowWish
-from tsuzuki.shelves.subscriptions.service import Wish as FeedWish
+from tsuzuki.shelves.subscriptions.nouns import Wish as FeedWish
 from tsuzuki.sources.sites.rows import Wanted
 
 GUEST = "guest"

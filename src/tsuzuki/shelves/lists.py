@@ -14,7 +14,8 @@ from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.store import add_group_tx, find_group_named_tx, list_groups_tx
 from tsuzuki.shelves.limits import hold_room_tx
 from tsuzuki.shelves.store import hold_shelf_tx
-from tsuzuki.shelves.subscriptions.service import Subscriptions, Wish
+from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx, list_subscriptions_tx
 from tsuzuki.sources.store import hold_known_feeds_tx
 

@@ -8,7 +8,7 @@ from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.connectors.html.safe import sanitise
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import NotFound
-from tsuzuki.shelves.subscriptions.service import Wish
+from tsuzuki.shelves.subscriptions.nouns import Wish
 
 IMAGES = ArticleImages(b"s" * 32)
 

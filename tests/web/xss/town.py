@@ -22,7 +22,7 @@ from tsuzuki.db.queries import Queries, parse_queries
 from tsuzuki.model.ids import ShelfId, show_id
 from tsuzuki.shelves.library.follows.nouns import Wish as Following
 from tsuzuki.shelves.library.progress.nouns import Reading
-from tsuzuki.shelves.subscriptions.service import Wish
+from tsuzuki.shelves.subscriptions.nouns import Wish
 
 # Columns whose text comes from outside or from a person. Bodies are not here: they are stored sanitised, so they come
 # by the feed. What a service would refuse or mend is written all the same: pages must not rely on it.

@@ -33,7 +33,8 @@ from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.shelves.limits import hold_room_tx
-from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions, Wish
+from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions
 from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx, restore_tx, take_former_tx
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
 from tsuzuki.sources.store import NewWatch, add_watch_tx, find_feed_tx

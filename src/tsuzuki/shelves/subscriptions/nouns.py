@@ -1,9 +1,15 @@
 """What is said of subscriptions."""
 
-import msgspec
+from typing import Literal
 
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
+
+Status = Literal["ok", "error", "suspended"]
 
 
 class Subscription(msgspec.Struct, frozen=True):
@@ -60,7 +66,7 @@ class Subscription(msgspec.Struct, frozen=True):
         return self.suspended_at is not None or self.watch_suspended_at is not None
 
     @property
-    def status(self) -> str:
+    def status(self) -> Status:
         """`suspended`, else `error` while the last look failed, else `ok`."""
         if self.is_suspended:
             return "suspended"
@@ -118,3 +124,40 @@ class Former(msgspec.Struct, frozen=True):
     retention: Millis | None
     created_at: Millis
     left_at: Millis
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """A feed that a reader wants."""
+
+    link: str
+    name: str = ""
+    group: PublicId | None = None
+    """The default group when None."""
+    site_url: str | None = None
+    proxy: str = ""
+    is_suspended: bool = False
+    full_text: bool = False
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What to change of a subscription; what is UNSET stays."""
+
+    name: str | UnsetType = UNSET
+    group: PublicId | UnsetType = UNSET
+    link: str | UnsetType = UNSET
+    proxy: str | UnsetType = UNSET
+    """Empty for none."""
+    site_url: str | UnsetType = UNSET
+    is_suspended: bool | UnsetType = UNSET
+    notify: bool | UnsetType = UNSET
+    full_text: bool | UnsetType = UNSET
+    poll_interval: Millis | UnsetType | None = UNSET
+    retention: Millis | UnsetType | None = UNSET
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """What became of one wish of many."""
+
+    link: str
+    subscription: Subscription | None = None
+    error: TsuzukiError | None = None

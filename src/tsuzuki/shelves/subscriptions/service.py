@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -16,7 +15,9 @@ from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
 from tsuzuki.shelves.limits import allow_waking_tx, free_room_tx, hold_room_tx
-from tsuzuki.shelves.subscriptions.nouns import Former, NewRow, Refreshing, Subscription
+from tsuzuki.shelves.saying import new_or
+from tsuzuki.shelves.subscriptions.nouns import Change, Former, NewRow, Refreshing, Status, Subscription, Tried, Wish
+from tsuzuki.shelves.subscriptions.policy import as_before, changed
 from tsuzuki.shelves.subscriptions.store import (
     add_subscription_tx,
     carry_states_tx,
@@ -40,10 +41,6 @@ from tsuzuki.shelves.subscriptions.store import (
 from tsuzuki.sources.feeds import follow_feed_tx, leave_feed_tx, relink_alone_tx, suspension_changed_tx
 from tsuzuki.sources.store import hold_feed_tx
 
-T = TypeVar("T")
-
-Status = Literal["ok", "error", "suspended"]
-
 KEPT = Millis(30 * DAY)
 """For so long, what was left can be had back."""
 
@@ -52,43 +49,6 @@ _LOOKUPS = 50
 _FORGOTTEN = 50
 """Feeds at a time: each may take all of its items along."""
 _LET_IN = 10 * MINUTE
-
-
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """A feed that a reader wants."""
-
-    link: str
-    name: str = ""
-    group: PublicId | None = None
-    """The default group when None."""
-    site_url: str | None = None
-    proxy: str = ""
-    is_suspended: bool = False
-    full_text: bool = False
-
-
-class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What to change of a subscription; what is UNSET stays."""
-
-    name: str | UnsetType = UNSET
-    group: PublicId | UnsetType = UNSET
-    link: str | UnsetType = UNSET
-    proxy: str | UnsetType = UNSET
-    """Empty for none."""
-    site_url: str | UnsetType = UNSET
-    is_suspended: bool | UnsetType = UNSET
-    notify: bool | UnsetType = UNSET
-    full_text: bool | UnsetType = UNSET
-    poll_interval: Millis | UnsetType | None = UNSET
-    retention: Millis | UnsetType | None = UNSET
-
-
-class Tried(msgspec.Struct, frozen=True):
-    """What became of one wish of many."""
-
-    link: str
-    subscription: Subscription | None = None
-    error: TsuzukiError | None = None
 
 
 class Subscriptions:
@@ -182,7 +142,7 @@ class Subscriptions:
         )
         former = await take_former_tx(tx, shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
         if former is not None:
-            return await self._return_tx(tx, _as_before(former, row, keeps_group=wish.group is None), former)
+            return await self._return_tx(tx, as_before(former, row, keeps_group=wish.group is None), former)
         await self._put_tx(tx, row)
         await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now)
         return await own_subscription_tx(tx, shelf_id, public_id)
@@ -210,7 +170,7 @@ class Subscriptions:
             group_id=await self._group_tx(tx, shelf_id, None),
             suspended_at=former.suspended_at,
         )
-        return await self._return_tx(tx, _as_before(former, row, keeps_group=True), former)
+        return await self._return_tx(tx, as_before(former, row, keeps_group=True), former)
 
     async def former_name(self, shelf_id: ShelfId, public_id: PublicId) -> str | None:
         """What a feed was called that the shelf left and can have back; None when there is no such."""
@@ -245,8 +205,8 @@ class Subscriptions:
         if change.link is UNSET and change.proxy is UNSET:
             return None
         before = await self.get(shelf_id, public_id)
-        proxy = _new(change.proxy, before.proxy)
-        link = await self._ground.above.vet(_new(change.link, before.link), proxy or None)
+        proxy = new_or(change.proxy, before.proxy)
+        link = await self._ground.above.vet(new_or(change.link, before.link), proxy or None)
         return None if (link, proxy) == (before.link, before.proxy) else (link, proxy)
 
     async def _change_tx(
@@ -259,17 +219,8 @@ class Subscriptions:
         group_id = before.group_id
         if not isinstance(change.group, UnsetType):
             group_id = await self._group_tx(tx, shelf_id, change.group)
-        wanted = msgspec.structs.replace(
-            before,
-            group_id=group_id,
-            name=_new(change.name, before.name),
-            suspended_at=_suspended(before.suspended_at, now, wanted=change.is_suspended),
-            notify=_new(change.notify, before.notify),
-            full_text=_new(change.full_text, before.full_text),
-            poll_interval=_new(change.poll_interval, before.poll_interval),
-            retention=_new(change.retention, before.retention),
-        )
-        await change_subscription_tx(tx, wanted, site_url=_new(change.site_url, None), now=now)
+        wanted = changed(before, change, group_id=group_id, now=now)
+        await change_subscription_tx(tx, wanted, site_url=new_or(change.site_url, None), now=now)
         feed_id = before.feed_id
         if target is not None:
             feed_id = await self._move_tx(tx, shelf_id, before, target)
@@ -391,31 +342,5 @@ async def own_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) ->
     return found
 
 
-def _as_before(former: Former, row: NewRow, *, keeps_group: bool) -> NewRow:
-    """What the reader says now, else what was before."""
-    return msgspec.structs.replace(
-        row,
-        public_id=former.public_id,
-        group_id=(former.group_id or row.group_id) if keeps_group else row.group_id,
-        name=row.name or former.name,
-        site_url=row.site_url or former.site_url,
-        notify=former.notify,
-        full_text=row.full_text or former.full_text,
-        poll_interval=former.poll_interval,
-        retention=former.retention,
-        created_at=former.created_at,
-    )
-
-
 def _followed(link: str) -> Conflict:
     return Conflict(f"This shelf follows {link} already.")
-
-
-def _suspended(before: Millis | None, now: Millis, *, wanted: bool | UnsetType) -> Millis | None:
-    if isinstance(wanted, UnsetType):
-        return before
-    return (before or now) if wanted else None
-
-
-def _new(wanted: T | UnsetType, before: T) -> T:
-    return before if isinstance(wanted, UnsetType) else wanted

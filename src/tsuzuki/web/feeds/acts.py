@@ -1,17 +1,18 @@
 """What the buttons beside a feed do: check it now, suspend it, leave it."""
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.ids import show_id
-from tsuzuki.shelves.subscriptions.service import Change, Subscriptions
+from tsuzuki.shelves.subscriptions.nouns import Change
+from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.feeds.page import PATH, feed_row
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
+from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
 
 
@@ -35,8 +36,8 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
     async def refresh_all(request: Request, caller: Caller) -> Response:
         shelf = await site.accounts.oneself.shelf_of(caller)
         queued = await feeds.refresh_all(shelf.id)
-        if "application/json" in request.headers.get("accept", ""):
-            return Response(msgspec.json.encode({"data": {"queued": queued}}), media_type="application/json")
+        if wants_json(request):
+            return data_of({"queued": queued})
         return see(with_query(PATH, done="checking_all"))
 
     async def ask_delete(request: Request, caller: Caller) -> Response:

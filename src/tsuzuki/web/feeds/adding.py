@@ -9,7 +9,8 @@ from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, RefusedAddress, SourceError
 from tsuzuki.model.ids import PublicId, read_id
 from tsuzuki.polling.trying import Tried, Trier
-from tsuzuki.shelves.subscriptions.service import Subscriptions, Wish
+from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.feeds.page import PATH as FEEDS
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of

@@ -11,8 +11,8 @@ from tsuzuki.model.errors import Conflict, SourceError
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, SECOND, Millis
-from tsuzuki.shelves.subscriptions.nouns import Subscription
-from tsuzuki.shelves.subscriptions.service import Change, Subscriptions
+from tsuzuki.shelves.subscriptions.nouns import Change, Subscription
+from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.feeds.adding import chosen_group
 from tsuzuki.web.feeds.page import PATH, feed_row
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see

@@ -36,7 +36,6 @@ class Follow(msgspec.Struct, frozen=True):
     title: str
     author: str | None
     cover_url: str | None
-    series_status: int
     group_id: GroupId
     group_public_id: PublicId
     status: Status

@@ -24,7 +24,7 @@ with mine as (
   group by chapter.series_id
 ), listed as (
   select mine.id, mine.public_id, mine.series_id, series.public_id as series_public_id, series.title, series.author,
-    series.cover_url, series.status as series_status, mine.group_id, shelf_group.public_id as group_public_id,
+    series.cover_url, mine.group_id, shelf_group.public_id as group_public_id,
     mine.status, mine.notify, mine.preferences, series.latest_number, series.last_chapter_at,
     coalesce(counted.chapters, 0) as chapters, coalesce(counted.chapters, 0) - coalesce(done.finished, 0) as unread,
     coalesce(tally.unread, 0) as new,
@@ -47,7 +47,7 @@ and (cast(:has_gaps as boolean) is null or has_gaps = cast(:has_gaps as boolean)
 -- name: list_follows
 -- By title upwards, by anything else downwards; what has none comes last.
 {listed}
-select id, public_id, series_id, series_public_id, title, author, cover_url, series_status, group_id, group_public_id,
+select id, public_id, series_id, series_public_id, title, author, cover_url, group_id, group_public_id,
   status, notify, preferences, latest_number, last_chapter_at, chapters, unread, new, has_gaps, last_read_at, created_at,
   updated_at,
   (

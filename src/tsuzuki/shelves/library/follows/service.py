@@ -1,7 +1,6 @@
 """The verbs about a shelf's series."""
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import msgspec
 from msgspec import UnsetType
@@ -41,10 +40,9 @@ from tsuzuki.shelves.library.follows.store import (
 from tsuzuki.shelves.library.naming import known_series_tx
 from tsuzuki.shelves.library.progress.store import hold_reading_tx
 from tsuzuki.shelves.limits import free_room_tx, hold_room_tx
+from tsuzuki.shelves.saying import new_or
 from tsuzuki.sources.comics.following import followers_changed_tx, watch_everywhere_tx
 from tsuzuki.sources.store import hold_series_tx, share_shape_tx
-
-T = TypeVar("T")
 
 _FOLLOWED = "This shelf follows this series already."
 
@@ -122,9 +120,9 @@ class Follows:
             public_id=self._ground.new_id(),
             series_id=series_id,
             group_id=await self._group_tx(tx, shelf_id, wish.group, usual.group_id),
-            status=_new(wish.status, usual.status),
-            notify=_new(wish.notify, usual.notify),
-            preferences=_new(wish.preferences, usual.preferences),
+            status=new_or(wish.status, usual.status),
+            notify=new_or(wish.notify, usual.notify),
+            preferences=new_or(wish.preferences, usual.preferences),
             created_at=self._ground.clock(),
         )
 
@@ -139,9 +137,9 @@ class Follows:
             changed = msgspec.structs.replace(
                 before,
                 group_id=await self._group_tx(tx, shelf_id, change.group, before.group_id),
-                status=_new(change.status, before.status),
-                notify=_new(change.notify, before.notify),
-                preferences=_new(change.preferences, before.preferences),
+                status=new_or(change.status, before.status),
+                notify=new_or(change.notify, before.notify),
+                preferences=new_or(change.preferences, before.preferences),
             )
             await change_follow_tx(tx, changed, now)
             if changed.status != before.status:
@@ -196,7 +194,3 @@ async def own_follow_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Follo
     if found is None:
         raise NotFound("This shelf does not follow this.")
     return found
-
-
-def _new(wanted: T | UnsetType, before: T) -> T:
-    return before if isinstance(wanted, UnsetType) else wanted
