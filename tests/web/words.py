@@ -4,7 +4,7 @@ from typing import get_args
 
 from tsuzuki.accounts.preferences.nouns import LibraryLook
 from tsuzuki.shelves.library.series.policy import Health
-from tsuzuki.web.discover.page import Standing
+from tsuzuki.sources.sites.policy import Standing
 from tsuzuki.web.library.page import SORTS, STATUSES
 from tsuzuki.web.reader.page import FITS, MODES
 

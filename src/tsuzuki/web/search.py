@@ -9,6 +9,7 @@ from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.ids import show_id
 from tsuzuki.shelves.search.service import Search
 from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import word_of
 from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.site import Site
 
@@ -24,7 +25,7 @@ def search_page(site: Site) -> Resource:
 
     async def show_search(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "search")
-        text = request.query_params.get("q", "").replace("\0", "").strip()[:LONGEST]
+        text = word_of(request, "q", longest=LONGEST) or ""
         found = await search.find(frame.shelf.id, text, MOST) if text else None
         return framing.show(
             frame, "search.html", text=text, found=found, show_id=show_id, marked=marked, chapter_name=chapter_name

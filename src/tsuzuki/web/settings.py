@@ -21,6 +21,7 @@ from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.locale import is_zone
 from tsuzuki.web.messages import said, say
+from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
 
 PATH = "/settings"
@@ -50,8 +51,8 @@ def settings_page(site: Site) -> Resource:
     async def change(request: Request, caller: Caller) -> Response:
         async def act(form: Form) -> Response:
             await site.accounts.preferences.change(caller, _wishes(form))
-            if "application/json" in request.headers.get("accept", ""):
-                return Response(msgspec.json.encode({"data": {}}), media_type="application/json")
+            if wants_json(request):
+                return data_of({})
             return see(with_query(PATH, done="settings"))
 
         async def show_again(sheet: Sheet) -> Response:

@@ -5,7 +5,7 @@ from tsuzuki.web.desk.health import STATES
 from tsuzuki.web.desk.jobs import STATUSES
 
 AMOUNTS = ("database", "images", "items", "chapters", "entries", "watches", "logs")
-KEYS = ("ratelimit", "proxy", "headers", "maxpages", "fetchpages", "folder")
+KEYS = ("ratelimit", "proxy", "headers", "maxpages", "fetchpages", "definition", "folder")
 STEPS = ("series", "details", "chapters", "pages")
 DETAILS = ("title", "author", "artist", "language")
 

@@ -14,14 +14,13 @@ from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.plans import CURRENCY, Plan, get_plan
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.ids import number_of
+from tsuzuki.web.ids import page_of
 from tsuzuki.web.messages import said, say_many
 from tsuzuki.web.site import ACCOUNT, Site
 
 BILLING = f"{ACCOUNT}/billing"
 SHELVES = f"{BILLING}/shelves"
 _PER_PAGE = 12
-_LAST_PAGE = 100_000
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -59,9 +58,8 @@ def billing_page(site: Site) -> Resource:
         tenant, totals = await desk.books.tenant(who, tenant_id)
         used = await desk.rented.use(who, tenant_id)
         cards = [card_of(shelf, used.get(shelf.public_id)) for shelf in await desk.rented.list(who, tenant_id)]
-        number = min(max(1, number_of(request.query_params.get("page")) or 1), _LAST_PAGE)
-        part = Slice(skip=(number - 1) * _PER_PAGE, most=_PER_PAGE)
-        invoices, count = await desk.books.invoices(who, tenant_id, part)
+        number = page_of(request)
+        invoices, count = await desk.books.invoices(who, tenant_id, Slice.page(number, _PER_PAGE))
         return framing.show(
             await framing.frame(request, caller, "billing"),
             "billing.html",

@@ -16,9 +16,10 @@ from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis, from_datetime
-from tsuzuki.web.desk.pages import pages_of, slice_of, word_of
+from tsuzuki.web.desk.pages import pages_of, slice_of
 from tsuzuki.web.desk.shown import as_json
 from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import word_of
 from tsuzuki.web.site import Site
 
 PATH = "/admin/audit"

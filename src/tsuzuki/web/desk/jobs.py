@@ -15,11 +15,11 @@ from tsuzuki.model.errors import Invalid
 from tsuzuki.model.ids import show_id
 from tsuzuki.sources.sites.rows import Source, SourceFilter
 from tsuzuki.sources.sites.service import Sources
-from tsuzuki.web.desk.pages import pages_of, slice_of, word_of
+from tsuzuki.web.desk.pages import pages_of, slice_of
 from tsuzuki.web.desk.units import took
 from tsuzuki.web.forms import see
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.ids import id_of, number_of
+from tsuzuki.web.ids import id_of, number_of, word_of
 from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site, with_query
 

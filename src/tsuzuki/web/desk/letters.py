@@ -8,11 +8,11 @@ from tsuzuki.crawl.letters import Letters
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.errors import Conflict
 from tsuzuki.queue.tasks import DeadLetterId, LetterFilter
-from tsuzuki.web.desk.pages import PER_PAGE, word_of
+from tsuzuki.web.desk.pages import PER_PAGE
 from tsuzuki.web.desk.shown import as_json
 from tsuzuki.web.forms import BLANK, Form, Sheet, read_form, see
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.ids import number_at, number_of
+from tsuzuki.web.ids import number_at, number_of, word_of
 from tsuzuki.web.messages import said
 from tsuzuki.web.site import Site, with_query
 

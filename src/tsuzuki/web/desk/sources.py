@@ -18,13 +18,13 @@ from tsuzuki.sources.comics.service import Comics
 from tsuzuki.sources.sites.rows import Change, SourceFilter
 from tsuzuki.sources.sites.service import ENTITY, Sources
 from tsuzuki.web.desk.health import source_rows, state_of
-from tsuzuki.web.desk.pages import pages_of, slice_of, word_of
+from tsuzuki.web.desk.pages import pages_of, slice_of
 from tsuzuki.web.desk.sparks import spark_of
 from tsuzuki.web.desk.trial import TRIAL_SHOWN
 from tsuzuki.web.desk.units import took
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, read_form, see
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.ids import number_at
+from tsuzuki.web.ids import number_at, word_of
 from tsuzuki.web.messages import said
 from tsuzuki.web.site import Site, with_query
 

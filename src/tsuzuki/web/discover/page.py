@@ -1,6 +1,6 @@
 """`/discover`: something new by its address, or from a source's catalogue."""
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from starlette.requests import Request
@@ -12,21 +12,18 @@ from tsuzuki.catalogue.addresses import Addresses
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import RefusedAddress, SourceError, Unavailable
+from tsuzuki.sources.sites.policy import Standing, standing
 from tsuzuki.sources.sites.rows import Source, SourceFilter
 from tsuzuki.sources.sites.service import Sources, info_of
 from tsuzuki.web.feeds.adding import LONGEST_URL, read_url
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, see
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.ids import number_of
+from tsuzuki.web.ids import page_of, word_of
 from tsuzuki.web.site import Site
 
 PATH = "/discover"
 PAGE = 60
-_FARTHEST = 10_000
-_LONGEST_TEXT = 200
 _RULES = Rules(keep=("url",), beside={SourceError: "url", RefusedAddress: "url", Unavailable: "url"})
-
-Standing = Literal["ok", "failing", "disabled", "paused", "not_installed"]
 
 
 class SourceCard(msgspec.Struct, frozen=True):
@@ -43,16 +40,14 @@ def discover_pages(site: Site) -> tuple[Resource, ...]:
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "discover")
-        text = request.query_params.get("q", "").replace("\0", "").strip()[:_LONGEST_TEXT]
-        page = min(max(number_of(request.query_params.get("page")) or 1, 1), _FARTHEST)
-        part = Slice(most=PAGE, skip=(page - 1) * PAGE)
-        found, total = await sources.list(SourceFilter(text=text or None), part)
+        text, page = word_of(request, "q"), page_of(request)
+        found, total = await sources.list(SourceFilter(text=text), Slice.page(page, PAGE))
         is_paused = await sources.paused_since() is not None
-        cards = [SourceCard(one, standing(one, registry, is_paused=is_paused)) for one in found]
+        cards = [SourceCard(one, standing_of(one, registry, is_paused=is_paused)) for one in found]
         values: dict[str, Any] = {
             "cards": cards,
             "total": total,
-            "text": text,
+            "text": text or "",
             "page": page,
             "pages": -(-total // PAGE),
         }
@@ -76,12 +71,7 @@ def discover_pages(site: Site) -> tuple[Resource, ...]:
     )
 
 
-def standing(source: Source, registry: Registry, *, is_paused: bool) -> Standing:
-    """How a source fares, in one word."""
-    if not source.is_enabled:
-        return "disabled"
-    if info_of(registry, source.connector) is None:
-        return "not_installed"
-    if is_paused:
-        return "paused"
-    return "failing" if source.consecutive_fails else "ok"
+def standing_of(source: Source, registry: Registry, *, is_paused: bool) -> Standing:
+    """How a source fares."""
+    is_installed = info_of(registry, source.connector) is not None
+    return standing(source, is_installed=is_installed, is_paused=is_paused)

@@ -20,16 +20,14 @@ from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.errors import Invalid, SourceError, Unavailable
 from tsuzuki.sources.sites.service import Sources, source_info
 from tsuzuki.web.discover.filters import fields_of, values_of
-from tsuzuki.web.discover.page import PATH, standing
+from tsuzuki.web.discover.page import PATH, standing_of
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.ids import number_at, number_of
+from tsuzuki.web.ids import number_at, page_of, word_of
 from tsuzuki.web.inbox.page import Tab
 from tsuzuki.web.messages import say
 from tsuzuki.web.site import Site
 
 KINDS: tuple[ListKind, ...] = get_args(ListKind)
-_FARTHEST = 10_000
-_LONGEST_TEXT = 200
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -64,11 +62,11 @@ def source_page(site: Site) -> Resource:
         kinds = _kinds(info.abilities if info is not None else Abilities(latest=source.supports_latest))
         kind = next((one for one in kinds if one == query.get("list")), kinds[0] if kinds else "popular")
         filters = await filters_of(source.id)
-        text = query.get("q", "").replace("\0", "").strip()[:_LONGEST_TEXT] if kind == "search" else ""
+        text = (word_of(request, "q") or "") if kind == "search" else ""
         wish = ListWish(
             kind=kind,
             shelf_id=frame.shelf.id,
-            page=min(max(number_of(query.get("page")) or 1, 1), _FARTHEST),
+            page=page_of(request),
             text=text,
             filters=values_of(filters, query) if kind == "search" else (),
         )
@@ -78,7 +76,7 @@ def source_page(site: Site) -> Resource:
             frame,
             "discover_source.html",
             source=source,
-            standing=standing(source, registry, is_paused=is_paused),
+            standing=standing_of(source, registry, is_paused=is_paused),
             tabs=_tabs(source.id, kinds, kind),
             kind=kind,
             text=text,

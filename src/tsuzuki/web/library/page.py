@@ -17,7 +17,7 @@ from tsuzuki.shelves.library.follows.nouns import Next, Sort, Status, Wanted
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import Frame, framing_of
-from tsuzuki.web.ids import number_of
+from tsuzuki.web.ids import FARTHEST, number_of
 from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.links import chapter_path
 from tsuzuki.web.messages import said
@@ -28,7 +28,6 @@ PAGE = 60
 MOST_NEXT = 12
 SORTS: tuple[Sort, ...] = get_args(Sort)
 STATUSES: tuple[Status, ...] = get_args(Status)
-_FARTHEST = 10_000
 
 
 class LibraryView(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +85,7 @@ def library_pages(site: Site) -> tuple[Resource, ...]:
         frame = await framing.frame(request, caller, "library")
         view = read_library_view(request.query_params)
         groups = {group.id: group.name for group in frame.groups}
-        part = Slice(most=PAGE, skip=(view.page - 1) * PAGE)
+        part = Slice.page(view.page, PAGE)
         rows, total = await follows.list(frame.shelf.id, view.wanted(groups), part)
         begun = [] if view.is_narrowed or view.page > 1 else await _onward(follows, frame)
         values: dict[str, Any] = {
@@ -123,7 +122,7 @@ def read_library_view(query: QueryParams) -> LibraryView:
         group=query.get("group") or None,
         unread=query.get("unread") == "on",
         gaps=query.get("gaps") == "on",
-        page=min(max(number_of(query.get("page")) or 1, 1), _FARTHEST),
+        page=min(max(number_of(query.get("page")) or 1, 1), FARTHEST),
     )
 
 
