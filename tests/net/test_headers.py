@@ -3,11 +3,10 @@
 import pytest
 
 from tsuzuki import __version__
-from tsuzuki.model.fetching import Hop, RateHeaders, Reply, Validators
+from tsuzuki.model.fetching import RateHeaders, Validators
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
 from tsuzuki.net.headers import (
     LONGEST_FRESHNESS,
-    asked_wait,
     echo,
     freshness,
     harmless,
@@ -166,14 +165,6 @@ def test_only_known_harmless_headers_go_to_another_origin():
     assert harmless(sent) == {"accept": "*/*", "referer": "r"}
     assert has_credentials(sent)
     assert not has_credentials(harmless(sent))
-
-
-def test_a_wish_to_be_left_alone_counts_on_success_and_on_redirects_too():
-    """REL-21: Retry-After on 200 and 301."""
-    hops = (Hop(301, "http://a.example/", retry_after="30"), Hop(302, "http://b.example/"))
-    reply = Reply("http://b.example/", 200, {"retry-after": "20"}, b"", NOON, hops)
-    assert asked_wait(reply, ceiling=CEILING) == 30 * SECOND
-    assert asked_wait(Reply("http://b.example/", 200, {}, b"", NOON), ceiling=CEILING) is None
 
 
 def test_an_http_date_far_off_or_broken_is_none_or_right():

@@ -28,8 +28,8 @@ from tsuzuki.model.plans import FREE, SELF_HOSTED, get_plan
 FIRST_SHELF = "Main"
 
 
-class Added(msgspec.Struct, frozen=True):
-    """A tenant, and what is to be published once that is committed. Without billing nothing is logged."""
+class Done(msgspec.Struct, frozen=True):
+    """A tenant after a change, and what is to be published once that is committed: nothing without billing."""
 
     tenant: Tenant
     activities: tuple[Activity, ...]
@@ -63,7 +63,7 @@ class Tenants:
         await self._ground.publisher.publish(*added.activities)
         return added.tenant
 
-    async def add_tx(self, tx: Tx, actor: Actor, name: str, plan: str | None) -> Added:
+    async def add_tx(self, tx: Tx, actor: Actor, name: str, plan: str | None) -> Done:
         """The same, as a part of something larger."""
         now = self._ground.clock()
         is_billed = await is_billed_tx(tx)
@@ -73,26 +73,26 @@ class Tenants:
         shelf = await add_shelf_tx(tx, tenant.id, public_ids, name=FIRST_SHELF, plan=chosen.id, now=now)
         await record_tx(tx, actor, _deed("tenant.create", tenant, after={"name": name, "plan": chosen.id}), now=now)
         if not is_billed:
-            return Added(tenant, ())
+            return Done(tenant, ())
         logged = await insert_tenant_activity_tx(tx, tenant.id, "tenant.created", tenant_snapshot(tenant), now=now)
-        return Added(
-            tenant, (logged, await insert_activity_tx(tx, shelf.id, "shelf.created", snapshot_of(shelf), now=now))
+        return Done(
+            tenant, (logged, await insert_activity_tx(tx, shelf.id, "shelf.created", shelf_snapshot(shelf), now=now))
         )
 
     async def rename(self, actor: Actor, public_id: PublicId, name: str) -> Tenant:
         """The tenant under another name."""
 
-        async def rename(tx: Tx) -> Added:
+        async def rename(tx: Tx) -> Done:
             tenant = await tenant_tx(tx, public_id)
             now = self._ground.clock()
             deed = _deed("tenant.change", tenant, before={"name": tenant.name}, after={"name": name})
             await record_tx(tx, actor, deed, now=now)
             renamed = await rename_tenant_tx(tx, tenant.id, name, now)
             if not await is_billed_tx(tx):
-                return Added(renamed, ())
-            snapshot = TenantSnapshot(name, tenant.churned_at is not None)
-            return Added(
-                renamed, (await insert_tenant_activity_tx(tx, tenant.id, "tenant.renamed", snapshot, now=now),)
+                return Done(renamed, ())
+            return Done(
+                renamed,
+                (await insert_tenant_activity_tx(tx, tenant.id, "tenant.renamed", tenant_snapshot(renamed), now=now),),
             )
 
         done = await self._ground.db.with_tx(rename)
@@ -125,7 +125,7 @@ def _deed(
     return Deed(action, "tenant", show_id(tenant.public_id), before=before, after=after)
 
 
-def snapshot_of(shelf: Shelf) -> ShelfSnapshot:
+def shelf_snapshot(shelf: Shelf) -> ShelfSnapshot:
     """A shelf as its activities remember it."""
     return ShelfSnapshot(shelf.name, shelf.plan, shelf.status)
 

@@ -1,19 +1,17 @@
 """`tsuzuki export` and `tsuzuki import shelf`: what a reader has, out of one server and into another."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tsuzuki.cli.lists import FILE, import_, user_option, with_person, with_shelf
+from tsuzuki.cli.progress import shown_progress
 
 if TYPE_CHECKING:
     from tsuzuki.accounts.nouns import User
     from tsuzuki.bootstrap import Tsuzuki
-    from tsuzuki.ingest.archive.container import Watch
     from tsuzuki.ingest.archive.format import Manifest
     from tsuzuki.ingest.archive.journal import Brought
     from tsuzuki.model.ids import ShelfId
@@ -58,7 +56,7 @@ def export(kind: str, name: str, output: Path | None) -> None:
 def _export_archive(name: str, output: Path) -> None:
     from tsuzuki.ingest.archive.writing import ShelfExport
 
-    with _progress() as watch:
+    with shown_progress() as watch:
 
         async def write(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "Manifest":
             return await ShelfExport(opened.db, opened.clock).write(output, shelf_id, user.id, watch)
@@ -80,7 +78,7 @@ def import_shelf(file: Path, name: str) -> None:
     """
     from tsuzuki.ingest.archive.reading import ShelfImport
 
-    with _progress() as watch:
+    with shown_progress() as watch:
 
         async def bring(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "Brought":
             bringer = ShelfImport(opened.reading.subscriptions, opened.crawling.sources)
@@ -96,23 +94,3 @@ def import_shelf(file: Path, name: str) -> None:
         click.echo(f"{part.removesuffix('.jsonl')}: {said}.")
     if any(counts.left_out for counts in brought.parts.values()):
         sys.exit(1)
-
-
-@contextmanager
-def _progress() -> "Iterator[Watch]":
-    """Shows how far it is, where there is a terminal to show it on."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-
-    count = TextColumn("{task.completed:,}")
-    columns = TextColumn("{task.description:<24}"), BarColumn(), count, TimeElapsedColumn()
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        lines: dict[str, TaskID] = {}
-
-        def watch(what: str, done: int, total: int) -> None:
-            if what not in lines:
-                lines[what] = progress.add_task(what, total=total or None)
-            progress.update(lines[what], completed=done, total=total or None)
-
-        yield watch

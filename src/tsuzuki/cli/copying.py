@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tsuzuki.cli.progress import shown_progress
 from tsuzuki.cli.start import environment, load_settings, start
 
 if TYPE_CHECKING:
@@ -34,21 +35,10 @@ def copy_database(target: str) -> None:
 
 
 async def _copy(source: "DatabaseOptions", target: "DatabaseOptions", now: "Millis") -> "Copied":
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     from tsuzuki.db.copying import service
     from tsuzuki.ingest.indexing.service import index_items
 
-    console = Console(stderr=True)
-    columns = TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console) as progress:
-        lines: dict[str, int] = {}
-
-        def show(name: str, done: int, total: int) -> None:
-            if name not in lines:
-                lines[name] = int(progress.add_task(name, total=total))
-            progress.update(progress.tasks[lines[name]].id, completed=done, total=total)
+    with shown_progress(in_logs=True) as show:
 
         def watch(step: "Step") -> None:
             if step.of:

@@ -1,13 +1,12 @@
 """A copy of a SQLite file as it is at one moment, while others write to it."""
 
-import os
 from contextlib import closing
 from pathlib import Path
 
 import apsw
 
 from tsuzuki.db.errors import DatabaseError, SchemaRefused
-from tsuzuki.db.sqlite_file import connect, connect_bare, translated
+from tsuzuki.db.sqlite_file import connect, connect_bare, sync, translated
 
 
 def back_up(source: Path, target: Path) -> int:
@@ -27,9 +26,9 @@ def back_up(source: Path, target: Path) -> int:
         with closing(connect(source)) as connection:
             connection.execute("vacuum into ?", (str(part),))
         _check(part)
-        _sync(part)
+        sync(part)
         part.rename(target)
-        _sync(target.parent)
+        sync(target.parent)
     except apsw.Error as error:
         raise translated(error) from error
     except OSError as error:
@@ -44,11 +43,3 @@ def _check(file: Path) -> None:
         said = connection.execute("pragma integrity_check").get
         if said != "ok":
             raise DatabaseError(f"The copy is not sound: {said}.")
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -4,7 +4,6 @@ Their columns differ from version to version, so each is taken where it exists. 
 thread.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ import apsw
 import msgspec
 
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
-from tsuzuki.db.sqlite_file import check_version
+from tsuzuki.db.sqlite_file import check_version, sync
 from tsuzuki.model.times import Millis, from_datetime, from_iso
 
 TABLES = {"groups", "feeds", "items"}
@@ -143,9 +142,9 @@ def back_up(path: Path, into: Path) -> None:
     ):
         while not backup.done:
             backup.step(1000)
-    _sync(part)
+    sync(part)
     part.replace(into)
-    _sync(into.parent)
+    sync(into.parent)
 
 
 def swap(new: Path, old: Path) -> None:
@@ -156,9 +155,9 @@ def swap(new: Path, old: Path) -> None:
             [(mode,)] = connection.execute("pragma journal_mode = delete").fetchall()
         if mode != "delete":
             raise DatabaseUnavailable(f"{path} is in use by another program; stop that first.")
-        _sync(path)
+        sync(path)
     new.replace(old)
-    _sync(old.parent)
+    sync(old.parent)
 
 
 def _open(path: Path) -> apsw.Connection:
@@ -206,11 +205,3 @@ def _moment(value: Any) -> Millis | None:
         return from_datetime(datetime.strptime(text[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC))
     except ValueError:
         return None
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,5 +1,6 @@
 """A SQLite file: how every connection to it is set up, what a statement brings, and what its errors mean."""
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -77,6 +78,15 @@ def _use_wal(connection: apsw.Connection) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
+
+
+def sync(path: Path) -> None:
+    """A file, or the names in a folder, are on the disk when this returns."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def connect_bare(path: Path, *, vfs: str | None = None) -> apsw.Connection:

@@ -1,6 +1,6 @@
 -- name: hold_ingest
--- REL-19d: two batches of one feed or series that hold the same rows in another order would lock each other out. Nobody
--- else takes this lock, and it is the first that ingest takes.
+-- REL-19d: two batches of one feed or series that hold the same rows in another order would lock each other out. It
+-- is the first that ingest takes; whoever follows or leaves a series takes that of the series too (sources: hold_series).
 select pg_advisory_xact_lock(hashtextextended(cast(:name as text), 0));
 
 -- fragment: as_boolean

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
 from tsuzuki import __version__
-from tsuzuki.model.fetching import RateHeaders, Reply, Validators
+from tsuzuki.model.fetching import RateHeaders, Validators
 from tsuzuki.model.times import DAY, SECOND, Millis, from_datetime
 
 LONGEST_FRESHNESS = Millis(365 * DAY)
@@ -149,10 +149,3 @@ def rate_limit_wait(headers: Mapping[str, str], how: RateHeaders, now: Millis, *
     number = min(float(reset), 1e15)
     waits = {"seconds": number * SECOND, "epoch_seconds": number * SECOND - now, "epoch_millis": number - now}
     return Millis(max(0, min(int(waits[how.unit]), ceiling)))
-
-
-def asked_wait(reply: Reply, *, ceiling: Millis) -> Millis | None:
-    """The longest Retry-After of a successful answer and of the redirects to it (REL-21); None when there is none."""
-    values = (*(hop.retry_after for hop in reply.hops), reply.headers.get("retry-after"))
-    waits = [retry_after(value, reply.received_at, ceiling=ceiling) for value in values]
-    return max((wait for wait in waits if wait is not None), default=None)

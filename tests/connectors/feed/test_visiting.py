@@ -13,6 +13,8 @@ from tsuzuki.connectors.feed import FeedOutcome, parse_anyhow, parse_leniently, 
 from tsuzuki.connectors.feed.visiting import INLINE_BYTES, body_hash, moved_to
 from tsuzuki.model.errors import NotAFeed, TooLarge
 from tsuzuki.model.fetching import Hop, Reply, Validators
+from tsuzuki.model.times import DAY, SECOND, Millis
+from tsuzuki.net.headers import retry_after
 
 SOUND = rss(item())
 BROKEN = corpus()["broken-html-entity.xml"]
@@ -45,18 +47,25 @@ def test_the_headers_of_the_caller_go_along():
 def test_a_first_visit_brings_the_harvest_its_validators_and_its_hash():
     outcome, outside = visited(a_reply(SOUND, etag='"1"', last_modified="yesterday", cache_control="max-age=60"))
     assert outcome.harvest is not None
-    assert not outcome.is_unchanged
     assert outcome.validators == Validators('"1"', "yesterday")
     assert outcome.body_hash == body_hash(SOUND)
-    assert (outcome.status, outcome.final_url, outcome.moved_to) == (200, URL, None)
+    assert (outcome.status, outcome.moved_to, outcome.retry_after) == (200, None, None)
     assert outcome.headers["cache-control"] == "max-age=60"
     assert outside.parsed == []
+
+
+def test_rel_21_every_wish_to_be_left_alone_on_the_way_is_kept():
+    """Retry-After on 200 and on redirects; which of them counts, `retry_after` decides."""
+    hops = (Hop(301, "https://a.example/", retry_after="30"), Hop(302, URL))
+    outcome, _ = visited(a_reply(SOUND, hops=hops, retry_after="20"))
+    assert outcome.retry_after == "30, 20"
+    assert retry_after(outcome.retry_after, Millis(0), ceiling=DAY) == 30 * SECOND
 
 
 def test_a_304_is_unchanged_and_keeps_what_it_omits():
     """R26."""
     outcome, _ = visited(a_reply(status=304, etag='"2"'), Validators('"1"', "yesterday"), b"hash")
-    assert outcome.is_unchanged
+    assert outcome.harvest is None
     assert outcome.validators == Validators('"2"', "yesterday")
     assert outcome.body_hash == b"hash"
 
@@ -65,7 +74,7 @@ def test_the_same_body_again_is_unchanged_and_not_parsed():
     """R27: not even looked at, so that a body which cannot be parsed shows it."""
     junk = b"not a feed at all"
     outcome, outside = visited(a_reply(junk, etag='"2"'), Validators('"1"'), body_hash(junk))
-    assert outcome.is_unchanged
+    assert outcome.harvest is None
     assert outcome.validators == Validators('"2"')
     assert outside.parsed == []
 
@@ -151,7 +160,6 @@ def test_relative_links_are_relative_to_where_the_feed_was_found():
     outcome, _ = visited(a_reply(found, url="https://moved.example/rss/all"))
     assert outcome.harvest is not None
     assert outcome.harvest.items[0].link == "https://moved.example/rss/part/1"
-    assert outcome.final_url == "https://moved.example/rss/all"
 
 
 @pytest.mark.parametrize(

@@ -113,9 +113,8 @@ class Offers:
             shelf = await own_shelf_tx(tx, whose, shelf_id)
             period = await _period_tx(tx, shelf.tenant_id, now)
             before, after = Rented(shelf.plan, shelf.status), Rented(shelf.plan, status)
-            unpaid = await list_open_invoices_tx(tx, shelf.tenant_id)
-            is_late = standing(unpaid[0].created_at if unpaid else None, now) != "good"
-            against = (OVERDUE,) if status == "active" and is_late else ()
+            is_late = status == "active" and await is_overdue_tx(tx, shelf.tenant_id, now)
+            against = (OVERDUE,) if is_late else ()
             return Turn(shelf, period, change_cents(before, after, at=now, period=period), against)
 
         return await self._ground.db.read(look)
@@ -143,6 +142,12 @@ async def own_shelf_tx(tx: Tx, whose: Whose, public_id: PublicId) -> RentedShelf
     if found is None or not whose.may_see(found.tenant_id):
         raise NotFound("There is no such shelf.")
     return found
+
+
+async def is_overdue_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> bool:
+    """Whether invoices of the tenant are open for so long that nothing is woken before they are paid."""
+    unpaid = await list_open_invoices_tx(tx, tenant_id)
+    return standing(unpaid[0].created_at if unpaid else None, now) != "good"
 
 
 async def _period_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> Period:

@@ -12,10 +12,9 @@ from tsuzuki.accounts.nouns import Actor
 from tsuzuki.accounts.store import add_shelf_tx, get_tenant_tx
 from tsuzuki.accounts.tenants import tenant_snapshot
 from tsuzuki.billing.access import Whose, own_tenant_tx
-from tsuzuki.billing.policy import standing
 from tsuzuki.billing.rented.choosing import choose, hold_count, hold_use_tx
 from tsuzuki.billing.rented.nouns import RentedShelf, Used
-from tsuzuki.billing.rented.offers import OVERDUE, own_shelf_tx
+from tsuzuki.billing.rented.offers import OVERDUE, is_overdue_tx, own_shelf_tx
 from tsuzuki.billing.rented.store import (
     get_rented_tx,
     list_shelves_for_tenant_tx,
@@ -24,7 +23,7 @@ from tsuzuki.billing.rented.store import (
     set_shelf_plan_tx,
     set_shelf_status_tx,
 )
-from tsuzuki.billing.store import list_open_invoices_tx, mark_returned_tx
+from tsuzuki.billing.store import mark_returned_tx
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict
@@ -128,8 +127,7 @@ class RentedShelves:
         async def reactivate(tx: Tx, shelf: RentedShelf, now: Millis) -> Done:
             if shelf.status == "active":
                 return Done(shelf)
-            unpaid = await list_open_invoices_tx(tx, shelf.tenant_id)
-            if standing(unpaid[0].created_at if unpaid else None, now) != "good":
+            if await is_overdue_tx(tx, shelf.tenant_id, now):
                 raise Conflict(OVERDUE)
             changed = await set_shelf_status_tx(tx, shelf.id, "active", now)
             done = await self._logged_tx(tx, whose.actor, changed, "shelf.reactivated", before=shelf)

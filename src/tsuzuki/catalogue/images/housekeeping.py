@@ -106,10 +106,8 @@ class Room:
     async def _evict_aside(self) -> None:
         try:
             await self.evict()
-        except (
-            TsuzukiError,
-            OSError,
-        ) as error:  # somebody began to keep one of them, or the disk fails: the chore comes
+        except (TsuzukiError, OSError) as error:
+            # Somebody began to keep one of them, or the disk fails: the chore comes.
             _log.warning("images_not_evicted", reason=str(error))
 
     async def _forget(self, images: Iterable[Evictable]) -> int:

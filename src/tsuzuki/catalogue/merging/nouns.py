@@ -56,8 +56,6 @@ class SourceRow(msgspec.Struct, frozen=True):
     description: str | None
     cover_url: str | None
     status: int
-    source_lang: str
-    is_nsfw: bool
 
 
 class FormerSeries(msgspec.Struct, frozen=True):

@@ -8,8 +8,8 @@ select id, public_id, {about} from series where id = :id;
 
 -- name: list_sources
 select series_source.id, series_source.title, series_source.author, series_source.artist, series_source.description,
-  series_source.cover_url, series_source.status, source.lang as source_lang, source.is_nsfw
-from series_source join source on source.id = series_source.source_id
+  series_source.cover_url, series_source.status
+from series_source
 where series_source.series_id = :series_id
 order by series_source.id;
 

@@ -85,7 +85,7 @@ class Merging:
             if clash is not None:
                 raise Conflict(f"Crawl jobs of {clash} are under way for both series; cancel one, or wait.")
             outcome = await self._merge_tx(tx, gone, stays, is_preview=is_preview)
-            await self._record_tx(tx, actor, outcome, {"title": gone.title, **msgspec.structs.asdict(gone.about)})
+            await self._record_tx(tx, actor, outcome, msgspec.structs.asdict(gone.about))
             return outcome
 
         return await self._run(merge, is_preview=is_preview)

@@ -29,18 +29,12 @@ class FeedOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """To be stored as they are; a 304 keeps what it omits (R26)."""
     body_hash: bytes | None
     status: int
-    final_url: str
     moved_to: str | None = None
     """Where permanent redirects led, when the way there began with them (R29)."""
     headers: Mapping[str, str] = {}
     """Of the last answer, for its freshness."""
     retry_after: str | None = None
     """Every Retry-After on the way, redirects included (REL-21)."""
-
-    @property
-    def is_unchanged(self) -> bool:
-        """True when there is nothing to ingest."""
-        return self.harvest is None
 
 
 def visit(
@@ -101,7 +95,6 @@ def _outcome(
         validators=validators,
         body_hash=body_hash,
         status=reply.status,
-        final_url=reply.url,
         moved_to=moved_to(reply.hops),
         headers=reply.headers,
         retry_after=_retry_after(reply),

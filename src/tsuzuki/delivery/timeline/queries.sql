@@ -124,6 +124,3 @@ select id from shelf_group where shelf_id = :shelf_id and public_id = :public_id
 -- name: find_feed
 -- inline: by its key
 select feed_id from subscription where shelf_id = :shelf_id and public_id = :public_id;
-
--- name: find_series
-select id from series where public_id = :public_id;

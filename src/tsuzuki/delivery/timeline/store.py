@@ -9,6 +9,7 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, FeedId, GroupId, PublicId, SeriesId, ShelfId
 from tsuzuki.model.pages import Cursor
 from tsuzuki.model.times import Millis
+from tsuzuki.sources.store import find_series_tx
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ async def _group_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId | None) -> Gr
 async def _series_tx(tx: Tx, public_id: PublicId | None) -> SeriesId | None:
     if public_id is None:
         return None
-    return _found(await tx.maybe(SeriesId, q.find_series, public_id=public_id), "series")
+    return _found(await find_series_tx(tx, public_id), "series")
 
 
 def _found(row_id: T | None, what: str) -> T:

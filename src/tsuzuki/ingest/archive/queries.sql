@@ -335,11 +335,6 @@ join chapter on chapter.series_id = :series_id and chapter.key = value ->> 'chap
 where true
 on conflict (series_source_id, key) do nothing;
 
--- name: chapters_in_inbox
-select chapter.key from json_each(cast(:rows as text))
-join chapter on chapter.series_id = :series_id and chapter.key = value ->> 0
-join entry on entry.shelf_id = :shelf_id and entry.chapter_id = chapter.id;
-
 -- name: put_chapter_entries
 insert into entry (shelf_id, series_id, chapter_id, unread, saved, sort_at, read_at, created_at)
 select cast(:shelf_id as bigint), chapter.series_id, chapter.id, {entry_values}

@@ -301,12 +301,6 @@ async def add_releases_tx(tx: Tx, series_id: SeriesId, rows: Sequence[Mapping[st
     await tx.run(q.add_releases, rows=rows, series_id=series_id)
 
 
-async def chapters_in_inbox_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, keys: Iterable[str]) -> set[str]:
-    """Which of these chapters the inbox has."""
-    rows = [[key] for key in keys]
-    return set(await tx.bulk(str, q.chapters_in_inbox, rows, shelf_id=shelf_id, series_id=series_id))
-
-
 async def put_chapter_entries_tx(
     tx: Tx, shelf_id: ShelfId, series_id: SeriesId, rows: Sequence[Mapping[str, Any]]
 ) -> None:
