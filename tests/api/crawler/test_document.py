@@ -1,0 +1,148 @@
+"""A client written from the crawler's document works: its summary, its types, its examples as they are printed.
+
+Where the document is silent or contradicts itself, the rulings R40-R57 decide; each is named where it is held.
+"""
+
+from tests.api.crawler.contract import World, is_a
+from tests.crawl.builders import a_source_body, made
+from tsuzuki.api.build import ENDPOINTS
+from tsuzuki.api.endpoints import Access
+from tsuzuki.model.times import MINUTE, from_iso
+
+SUMMARY = """
+GET    /admin/crawler/sources
+GET    /admin/crawler/sources/:id
+POST   /admin/crawler/sources
+PATCH  /admin/crawler/sources/:id
+DELETE /admin/crawler/sources/:id
+PATCH  /admin/crawler/sources/:id/enable
+GET    /admin/crawler/sources/:id/health
+GET    /admin/comics/:id/sources
+POST   /admin/comics/:id/sources
+PATCH  /admin/comics/:id/sources/:sourceId
+DELETE /admin/comics/:id/sources/:sourceId
+GET    /admin/crawler/jobs
+GET    /admin/crawler/jobs/:id
+POST   /admin/crawler/jobs
+PATCH  /admin/crawler/jobs/:id/cancel
+GET    /admin/crawler/jobs/:id/logs
+"""
+
+
+def test_every_endpoint_of_the_summary_exists_and_is_the_administrators():
+    names = {"{source_id}": ":id", "{comic_id}": ":id", "{job_id}": ":id", "{mapping_id}": ":sourceId"}
+    found = {}
+    for endpoint in ENDPOINTS:
+        path = endpoint.path
+        for ours, theirs in names.items():
+            path = path.replace(ours, theirs)
+        found[endpoint.method, path] = endpoint.access
+    for line in SUMMARY.split("\n")[1:-1]:
+        method, path = line.split()
+        assert found[method, path] is Access.ADMIN, line
+
+
+async def test_every_type_has_its_fields(world: World):
+    is_a("CrawlerSource", await world.data("/admin/crawler/sources/{source}"))
+    is_a("CrawlerSource", (await world.data("/admin/crawler/sources"))[0])
+    [mapping] = await world.data("/admin/comics/{comic}/sources")
+    is_a("ComicSource", mapping)
+    assert mapping["source"] == {
+        "id": world.ids["source"],
+        "name": "MangaFire",
+        "slug": "mangafire",
+        "baseurl": "https://mangafire.example",
+    }
+    job = await world.data("/admin/crawler/jobs/{job}")
+    for shown in (job, *await world.data("/admin/crawler/jobs")):
+        is_a("CrawlJob", shown)
+    assert job["source"] == {"id": world.ids["source"], "name": "MangaFire", "slug": "mangafire"}
+    assert job["comic"] == {"id": world.ids["comic"], "title": "Solo", "coverurl": None}
+    assert job["triggeredbyuser"] == {"id": job["triggeredby"], "username": "admin"}
+    assert (job["status"], job["kind"]) == ("queued", "targeted")
+    is_a("Health", await world.data("/admin/crawler/sources/{source}/health"))
+    await world.admin.ask("PATCH", world.path("/admin/crawler/jobs/{job}/cancel"), {"reason": "no"})
+    [line] = await world.data("/admin/crawler/jobs/{job}/logs")
+    is_a("CrawlLog", line)
+    assert line["jobid"] == job["id"]
+
+
+async def test_ids_are_as_the_document_shows_them(world: World):
+    """R9: sources count from 100000; jobs are UUIDv7."""
+    assert world.ids["source"] == 100000
+    assert world.ids["mapping"] >= 200000
+    assert world.ids["job"][14] == "7"
+
+
+async def test_health_has_the_documents_fields_and_ours(world: World):
+    health = await world.data("/admin/crawler/sources/{source}/health")
+    assert health["jobs"] == {"total": 1, "done": 0, "failed": 0, "running": 0, "queued": 1, "cancelled": 0}
+    assert health["lastjob"].keys() == {"id", "status", "pagescount", "errorcount", "finishedat"}
+    assert health["lastjob"]["id"] == world.ids["job"]
+    spell = {"jobs": 0, "failed": 0, "errorrate": 0.0, "averagems": None, "longestms": None}
+    assert (health["last24h"], health["last7d"]) == (spell, spell)
+    assert health["breaker"] == {"state": "closed", "open": 0, "watched": 1, "failing": 0}
+    assert (health["lastfailure"], health["ispaused"]) == (None, False)
+    other = await made(world.admin, "/admin/crawler/sources", a_source_body(name="Idle", slug="idle"))
+    idle = await world.data(f"/admin/crawler/sources/{other['id']}/health")
+    assert (idle["lastjob"], idle["nextdueat"], idle["jobs"]["total"]) == (None, None, 0)
+
+
+async def test_the_examples_of_sources_work_as_they_are_printed(world: World):
+    body = {
+        "name": "NetTruyen",
+        "slug": "nettruyen",
+        "baseurl": "https://nettruyen.com",
+        "extensionid": "com.yomira.extension.nettruyen",
+        "config": {"ratelimit": 3, "proxy": None, "headers": {"Accept-Language": "en-US"}},
+        "isenabled": True,
+    }
+    source = await world.done("POST", "/admin/crawler/sources", body, 201)
+    assert {field: source[field] for field in body} == body
+    where = f"/admin/crawler/sources/{source['id']}"
+    change = {"config": {"ratelimit": 1, "proxy": "http://proxy.internal:3128"}, "isenabled": False}
+    changed = await world.done("PATCH", where, change)
+    assert {field: changed[field] for field in change} == change
+    switched = await world.done("PATCH", f"{where}/enable", {"isenabled": True, "reason": "Back again"})
+    assert (switched["id"], switched["name"], switched["isenabled"]) == (source["id"], "NetTruyen", True)
+    assert await world.done("DELETE", where, {"reason": "Source site shut down permanently"}, 204) is None
+    assert (await world.admin.get(where)).status == 404
+    steps = ["crawlersource.delete", "crawlersource.enable", "crawlersource.disable", "crawlersource.create"]
+    assert (await world.deeds("crawlersource"))[:4] == steps
+
+
+async def test_the_examples_of_mappings_work_as_they_are_printed(world: World):
+    body = {
+        "sourceid": world.ids["source"],
+        "sourceid_ext": "solo-leveling-chapter",
+        "sourceurl": "https://nettruyen.com/truyen-tranh/solo-leveling-chapter",
+        "isactive": True,
+    }
+    mapping = await world.done("POST", "/admin/comics/{comic}/sources", body, 201)
+    assert {field: mapping[field] for field in body} == body
+    where = f"/admin/comics/{world.ids['comic']}/sources/{mapping['id']}"
+    change = {
+        "sourceurl": "https://nettruyen.net/truyen-tranh/solo-leveling",
+        "sourceid_ext": "solo-leveling",
+        "isactive": False,
+    }
+    changed = await world.done("PATCH", where, change)
+    assert {field: changed[field] for field in change} == change
+    assert await world.done("DELETE", where, None, 204) is None
+    assert [one["id"] for one in await world.data("/admin/comics/{comic}/sources")] == [world.ids["mapping"]]
+    assert (await world.deeds("comicsource"))[0] == "comicsource.delete"
+
+
+async def test_the_examples_of_jobs_work_as_they_are_printed(world: World):
+    body = {"sourceid": world.ids["source"], "comicid": None, "scheduledat": "2026-02-22T00:17:00Z"}
+    job = await world.done("POST", "/admin/crawler/jobs", body, 201)
+    is_a("CrawlJob", job)
+    assert (job["status"], job["comicid"], job["comic"]) == ("queued", None, None)
+    assert job["scheduledat"].startswith("2026-02-22T00:17:00")
+    reason = {"reason": "Manual cancellation — source site temporarily unreachable"}
+    cancelled = await world.done("PATCH", f"/admin/crawler/jobs/{job['id']}/cancel", reason)
+    assert (cancelled["id"], cancelled["status"]) == (job["id"], "cancelled")
+    [line] = await world.data(f"/admin/crawler/jobs/{job['id']}/logs")
+    assert line["meta"]["reason"] == reason["reason"]
+    now = await made(world.admin, "/admin/crawler/jobs", {"sourceid": world.ids["source"]})
+    assert abs(from_iso(now["scheduledat"]) - world.town.time()) < MINUTE

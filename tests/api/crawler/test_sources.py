@@ -1,0 +1,175 @@
+"""Sources: their bodies, their switch, their secrets, and what is wrong with them in the document's words."""
+
+from typing import Any
+
+from tests.api.crawler.contract import SOURCE_TEXTS, World
+from tests.crawl.builders import a_source_body, made
+
+NOT_HTTPS = (
+    *("http://example.org", "ftp://example.org", "example.org", "https://", "", "https://u:p@example.org", "local:x"),
+    *("http://10.0.0.1", "https://exa mple.org", "javascript:alert(1)"),
+)
+
+
+async def test_a_source_is_registered_with_the_documents_defaults(world: World):
+    source = await made(world.admin, "/admin/crawler/sources", a_source_body(name="Two", slug="two"))
+    assert (source["extensionid"], source["config"], source["isenabled"]) == (None, {}, True)
+    assert (source["consecutivefails"], source["lastsucceededat"], source["lastfailedat"]) == (0, None, None)
+    assert isinstance(source["uid"], str)
+
+
+async def test_a_name_or_slug_that_is_taken_is_a_conflict(world: World):
+    other = await made(world.admin, "/admin/crawler/sources", a_source_body(name="Other", slug="other"))
+    for field in ("name", "slug"):
+        expected = (409, "CONFLICT", SOURCE_TEXTS[field])
+        change = {field: a_source_body()[field]}
+        third = a_source_body(name="Third", slug="third") | change
+        assert await world.refused("POST", "/admin/crawler/sources", third) == expected
+        assert await world.refused("PATCH", f"/admin/crawler/sources/{other['id']}", change) == expected
+
+
+async def test_an_address_that_is_not_https_is_refused(world: World):
+    expected = (400, "VALIDATION_ERROR", SOURCE_TEXTS["baseurl"])
+    for url in NOT_HTTPS:
+        body = a_source_body(name="Other", slug="other", baseurl=url)
+        assert await world.refused("POST", "/admin/crawler/sources", body) == expected, url
+        assert await world.refused("PATCH", "/admin/crawler/sources/{source}", {"baseurl": url}) == expected, url
+
+
+async def test_http_is_for_loopback_that_the_operator_opened(world: World):
+    for number, url in enumerate(("http://127.0.0.1:8000", "http://localhost:8000")):
+        await made(world.admin, "/admin/crawler/sources", a_source_body(name=url, slug=f"l{number}", baseurl=url))
+
+
+async def test_lengths_end_where_the_document_says(world: World):
+    for field, most in {"name": 100, "slug": 120, "extensionid": 200}.items():
+        longest = "com." + "a" * (most - 4) if field == "extensionid" else "a" * most
+        body = a_source_body(name=f"Long {field}", slug=f"long-{field}") | {field: longest}
+        await made(world.admin, "/admin/crawler/sources", body)
+        answer = await world.admin.post("/admin/crawler/sources", body | {field: longest + "a"})
+        assert (answer.status, answer.json()["code"]) == (400, "VALIDATION_ERROR")
+        assert [problem["field"] for problem in answer.json()["details"]] == [field]
+
+
+async def test_all_problems_of_a_body_are_told_at_once(world: World):
+    """R57: `error` is the first problem's text, `details` has all."""
+    body = {"name": "", "slug": "Not A Slug", "baseurl": "ftp://x", "extensionid": "nodots", "config": [], "more": 1}
+    answer = (await world.admin.post("/admin/crawler/sources", body)).json()
+    fields = [problem["field"] for problem in answer["details"]]
+    assert sorted(fields) == ["baseurl", "config", "extensionid", "more", "name", "slug"]
+    assert answer["error"] == answer["details"][0]["message"]
+    assert {problem["field"]: problem["message"] for problem in answer["details"]}["baseurl"] == SOURCE_TEXTS["baseurl"]
+
+
+async def test_what_only_a_service_knows_is_told_with_the_rest(world: World):
+    """A config against its extension's schema, an address against the operator's networks: in one answer."""
+
+    async def told(method: str, path: str, body: Any) -> dict[str, str]:
+        answer = await world.admin.ask(method, world.path(path), body)
+        assert (answer.status, answer.json()["code"]) == (400, "VALIDATION_ERROR")
+        return {problem["field"]: problem["message"] for problem in answer.json()["details"]}
+
+    wrong = {"name": "", "baseurl": "http://example.org", "extensionid": "org.mangadex", "config": {"proxi": 1}}
+    assert (await told("POST", "/admin/crawler/sources", wrong)).keys() == {"name", "slug", "baseurl", "config.proxi"}
+    changed = await told("PATCH", "/admin/crawler/sources/{source}", wrong | {"more": 1})
+    assert changed.keys() == {"name", "baseurl", "config.proxi", "more"}
+    assert changed["baseurl"] == SOURCE_TEXTS["baseurl"]
+    unreadable = await told("POST", "/admin/crawler/sources", wrong | {"extensionid": 5, "config": "x"})
+    assert unreadable.keys() == {"name", "slug", "baseurl", "extensionid", "config"}
+
+    mapping = {"sourceid": world.ids["source"], "sourceid_ext": "", "sourceurl": "http://example.org/x"}
+    assert (await told("POST", "/admin/comics/{comic}/sources", mapping)).keys() == {"sourceid_ext", "sourceurl"}
+    one = "/admin/comics/{comic}/sources/{mapping}"
+    assert (await told("PATCH", one, mapping)).keys() == {"sourceid", "sourceid_ext", "sourceurl"}
+    assert (await told("PATCH", "/admin/comics/x/sources/y", {"isactive": 1})).keys() == {"isactive"}
+    huge = await told("POST", "/admin/comics/{comic}/sources", mapping | {"sourceid": 2**80})
+    assert huge.keys() == {"sourceid", "sourceid_ext"}
+
+    await world.admin.ask("PATCH", world.path("/admin/crawler/sources/{source}"), {"isenabled": False})
+    other = await made(world.admin, "/admin/comics", {"title": "Other"})
+    job = {"sourceid": world.ids["source"], "comicid": other["id"], "scheduledat": "soon"}
+    assert (await told("POST", "/admin/crawler/jobs", job)).keys() == {"sourceid", "comicid", "scheduledat"}
+    assert (await told("POST", "/admin/crawler/jobs", job | {"scheduledat": None})).keys() == {"sourceid", "comicid"}
+    assert (await told("POST", "/admin/crawler/jobs", {"comicid": "x"})).keys() == {"sourceid", "comicid"}
+
+
+async def test_a_config_is_checked_against_its_extension(world: World):
+    """SEC-27: every unknown and impossible key is named; without the extension any object will do."""
+    config = {"ratelimit": 0, "proxi": "x", "maxpages": "many"}
+    known = a_source_body(name="Dex", slug="dex", extensionid="org.mangadex", config=config)
+    answer = await world.admin.post("/admin/crawler/sources", known)
+    assert answer.status == 400
+    found = {problem["field"] for problem in answer.json()["details"]}
+    assert found == {"config.ratelimit", "config.proxi", "config.maxpages"}
+    await made(world.admin, "/admin/crawler/sources", known | {"extensionid": "com.example.unknown"})
+
+
+async def test_secrets_are_never_shown_and_masks_keep_what_is_stored(world: World):
+    """R47."""
+    config = {
+        "proxy": "http://me:hunter2@proxy.example:3128",
+        "headers": {"Authorization": "Bearer abc"},
+        "token": "xyz",
+    }
+    body = a_source_body(name="Secret", slug="secret", config=config)
+    source = await made(world.admin, "/admin/crawler/sources", body)
+    shown = source["config"]
+    assert shown["proxy"] == "http://me:***@proxy.example:3128"
+    assert (shown["headers"]["Authorization"], shown["token"]) == ("***", "***")
+    where = f"/admin/crawler/sources/{source['id']}"
+    changed = await world.admin.ask("PATCH", where, {"config": shown | {"ratelimit": 1}})
+    assert changed.json()["data"]["config"] == shown | {"ratelimit": 1}
+    stored = await world.town.crawling.sources.get(source["id"])
+    assert stored.config == config | {"ratelimit": 1}
+    replaced = await world.admin.ask("PATCH", where, {"config": {"ratelimit": 2}})
+    assert replaced.json()["data"]["config"] == {"ratelimit": 2}
+    log = await world.admin.get("/admin/auditlog?entitytype=crawlersource")
+    assert "hunter2" not in log.text
+    assert "xyz" not in log.text
+
+
+async def test_a_change_touches_what_it_names(world: World):
+    before = await world.data("/admin/crawler/sources/{source}")
+    changes = {"name": "New", "slug": "new", "baseurl": "https://new.example", "extensionid": "com.example.new"}
+    for field, value in changes.items():
+        answer = await world.admin.ask("PATCH", world.path("/admin/crawler/sources/{source}"), {field: value})
+        assert answer.status == 200, answer.text
+    after = await world.data("/admin/crawler/sources/{source}")
+    assert {field for field in after if after[field] != before[field]} == {*changes, "updatedat"}
+    cleared = await world.admin.ask("PATCH", world.path("/admin/crawler/sources/{source}"), {"extensionid": None})
+    assert cleared.json()["data"]["extensionid"] is None
+
+
+async def test_the_switch_answers_as_the_document_shows(world: World):
+    where = world.path("/admin/crawler/sources/{source}/enable")
+    answer = await world.admin.ask("PATCH", where, {"isenabled": False, "reason": "Site down for maintenance"})
+    assert answer.status == 200
+    assert answer.json()["data"].keys() == {"id", "name", "isenabled", "updatedat"}
+    assert (await world.refused("PATCH", "/admin/crawler/sources/{source}/enable", {}))[:2] == (400, "VALIDATION_ERROR")
+    [row] = (await world.admin.get("/admin/auditlog?action=crawlersource.disable")).json()["data"]
+    assert (row["entitytype"], row["reason"], row["actor"]) == ("crawlersource", "Site down for maintenance", "admin")
+
+
+async def test_a_source_that_is_not_there_is_not_found(world: World):
+    calls: list[tuple[str, str, dict[str, Any] | None]] = [
+        ("GET", "/admin/crawler/sources/99", None),
+        ("PATCH", "/admin/crawler/sources/99", {}),
+        ("DELETE", "/admin/crawler/sources/99", {}),
+        ("PATCH", "/admin/crawler/sources/99/enable", {"isenabled": True}),
+        ("GET", "/admin/crawler/sources/99/health", None),
+        ("POST", "/admin/crawler/jobs", {"sourceid": 99}),
+    ]
+    for method, path, body in calls:
+        assert await world.refused(method, path, body) == (404, "NOT_FOUND", "Source not found"), (method, path)
+
+
+async def test_deleting_a_source_takes_its_mappings_and_leaves_its_jobs(world: World):
+    """R51: what waits is cancelled; a finished job keeps the source's name itself."""
+    answer = await world.admin.ask("DELETE", world.path("/admin/crawler/sources/{source}"), {"reason": "shut down"})
+    assert (answer.status, answer.body) == (204, b"")
+    assert await world.data("/admin/comics/{comic}/sources") == []
+    job = await world.data("/admin/crawler/jobs/{job}")
+    assert (job["status"], job["source"]["name"]) == ("cancelled", "MangaFire")
+    assert (await world.admin.get(world.path("/admin/crawler/jobs/{job}/logs"))).status == 200
+    [row] = (await world.admin.get("/admin/auditlog?action=crawlersource.delete")).json()["data"]
+    assert row["reason"] == "shut down"
