@@ -1,0 +1,160 @@
+"""Trying a source: what it asks and finds, with nothing stored. Names of fields as the crawler's contract has them."""
+
+import msgspec
+
+from tsuzuki.api.crawler_sources import (
+    SourceBody,
+    SourceChangeBody,
+    new_source_problems,
+    read_change,
+    read_wanted,
+    source_problems,
+)
+from tsuzuki.api.declaring import declaring
+from tsuzuki.api.endpoints import Access
+from tsuzuki.api.ids import Number, number_in_path
+from tsuzuki.api.views import Time, shown
+from tsuzuki.crawl.trials import Call, Trials, Tried
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.harvest import FoundChapter, FoundSeries, SeriesDetails
+from tsuzuki.model.numbers import number_key
+from tsuzuki.sources.sites.service import NO_SOURCE, Sources
+
+MOST_LISTED = 50
+"""Of series, chapters and pages; the counts are of all."""
+
+
+class RequestView(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that was made; `status` is null when no answer came."""
+
+    method: str
+    url: str
+    status: int | None
+    tookms: int
+    size: int | None
+    error: str | None
+
+
+class TriedSeriesView(msgspec.Struct, frozen=True):
+    """A series of the source's list."""
+
+    title: str
+    url: str
+    coverurl: str | None
+
+
+class TriedDetailsView(msgspec.Struct, frozen=True, kw_only=True):
+    """What the source tells of the first series."""
+
+    title: str
+    author: str | None
+    artist: str | None
+    language: str | None
+    description: str | None
+    genres: tuple[str, ...]
+
+
+class TriedChapterView(msgspec.Struct, frozen=True, kw_only=True):
+    """A chapter of the first series."""
+
+    title: str
+    url: str
+    number: str | None
+    publishedat: Time | None
+
+
+class TrialView(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked and found; null where a step was not reached. `failures` says by step what went wrong."""
+
+    isgood: bool
+    trouble: str | None
+    requests: list[RequestView]
+    seriescount: int | None
+    series: list[TriedSeriesView] | None
+    details: TriedDetailsView | None
+    chapterscount: int | None
+    chapters: list[TriedChapterView] | None
+    pagescount: int | None
+    pages: list[str | None] | None
+    failures: dict[str, str]
+
+
+async def try_new_source(body: SourceBody, sources: Sources, trials: Trials) -> TrialView:
+    """One list, the first series' details and chapters, the newest chapter's pages. Takes a minute at most."""
+    return _view(await trials.run(sources.draft(read_wanted(body))))
+
+
+async def try_crawler_source(source_id: Number, body: SourceChangeBody, sources: Sources, trials: Trials) -> TrialView:
+    """The same with a source as it is stored, changed by what is sent; `***` stands for the secret that is stored."""
+    number = number_in_path(source_id, NO_SOURCE)
+    return _view(await trials.run(await sources.draft_change(number, read_change(body))))
+
+
+def _view(tried: Tried) -> TrialView:
+    trial = tried.trial
+    series = None if trial.series is None else trial.series.series
+    return TrialView(
+        isgood=tried.is_good,
+        trouble=tried.trouble,
+        requests=[_request(call) for call in tried.calls],
+        seriescount=None if series is None else len(series),
+        series=None if series is None else [_series(one) for one in series[:MOST_LISTED]],
+        details=None if trial.details is None else _details(trial.details),
+        chapterscount=None if trial.chapters is None else len(trial.chapters),
+        chapters=None if trial.chapters is None else [_chapter(one) for one in trial.chapters[:MOST_LISTED]],
+        pagescount=None if trial.pages is None else len(trial.pages),
+        pages=None if trial.pages is None else [one.image_url for one in trial.pages[:MOST_LISTED]],
+        failures=trial.failures,
+    )
+
+
+def _request(call: Call) -> RequestView:
+    return RequestView(
+        method=call.method,
+        url=call.url,
+        status=call.status,
+        tookms=call.took_ms,
+        size=call.size,
+        error=call.error,
+    )
+
+
+def _series(series: FoundSeries) -> TriedSeriesView:
+    return TriedSeriesView(series.title, series.url, series.cover_url)
+
+
+def _details(details: SeriesDetails) -> TriedDetailsView:
+    return TriedDetailsView(
+        title=details.title,
+        author=details.author,
+        artist=details.artist,
+        language=details.language,
+        description=details.description,
+        genres=details.genres,
+    )
+
+
+def _chapter(chapter: FoundChapter) -> TriedChapterView:
+    return TriedChapterView(
+        title=chapter.title,
+        url=chapter.url,
+        number=None if chapter.number is None else number_key(chapter.number),
+        publishedat=shown(chapter.published_at),
+    )
+
+
+_admin = declaring("crawler", Access.ADMIN)
+
+ENDPOINTS = (
+    _admin(
+        "POST", "/admin/crawler/try", try_new_source, "Try a source before it is registered", also=new_source_problems
+    ),
+    _admin(
+        "POST",
+        "/admin/crawler/sources/{source_id}/try",
+        try_crawler_source,
+        "Try a source, as it is or as it would be",
+        errors=(NotFound,),
+        also=source_problems,
+    ),
+)
