@@ -164,6 +164,7 @@ async def test_sec_16_and_34_only_a_post_signs_out_and_the_session_is_dead(town)
     assert await caller_of(town, before) is None
     assert "You are signed out." in (await guest.see(answer.headers["location"])).text
     assert (await before.see("/account")).headers["location"] == "/sign-in?next=%2Faccount"
+    assert (await before.see(f"/search?q={'a' * 5_000}")).headers["location"] == "/sign-in?next=%2F"
 
 
 async def test_r76_where_no_password_is_needed_the_form_takes_none_from_a_local_name_only(tmp_path):

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.oidc.policy import LONGEST_PATH
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.edge.auth import Callers, bearer_of
 from tsuzuki.edge.csrf import SAFE_METHODS, refuse_cross_site
@@ -77,7 +78,6 @@ def with_query(path: str, **values: str) -> str:
 
 
 def _here(request: Request) -> str:
-    """Where a reader wanted to go; what was posted is not posted again."""
-    if request.method not in SAFE_METHODS:
-        return "/"
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    """Where a reader wanted to go; what was posted is not posted again, nor does a header hold whatever was asked."""
+    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return here if request.method in SAFE_METHODS and len(here) <= LONGEST_PATH else "/"
