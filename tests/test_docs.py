@@ -65,8 +65,8 @@ def test_no_invariant_is_named_that_is_not_in_the_architecture():
     assert named - set(INVARIANTS) <= {"I18"}  # of the words, only internationalisation looks like one
 
 
-RULING = re.compile(r"\bR(\d{1,2})\b(?!\+)|test_r(\d{1,2})_")
-SCENARIO = re.compile(r"\b(?:test_)?(REL|SEC|rel|sec)[-_](\d{2}[a-i]?)(?![0-9a-z])")
+RULING = re.compile(r"\bR(\d{1,2})\b(?!\+)|_r(\d{1,2})(?=_)")
+SCENARIO = re.compile(r"(?<![A-Za-z])(REL|SEC|rel|sec)[-_](\d{2}[a-i]?)(?![0-9a-z])")
 
 
 def rulings_in(text: str) -> set[str]:
@@ -84,6 +84,17 @@ def test_every_ruling_and_scenario_that_code_names_is_explained(page, find):
     for file in CODE:
         named = find(file.read_text("utf-8"))
         assert named <= explained, (str(file.relative_to(ROOT)), sorted(named - explained))
+
+
+@pytest.mark.parametrize("page", ["rulings.md", "scenarios.md", "architecture.md"])
+def test_every_ruling_scenario_and_invariant_has_a_test_that_names_it(page):
+    rows = re.findall(r"^\| (R\d+|REL-\w+|SEC-\w+|I\d+) \|", (ROOT / "docs" / page).read_text("utf-8"), re.MULTILINE)
+    texts = [file.read_text("utf-8") for file in CODE if file.is_relative_to(ROOT / "tests")]
+    named = {
+        name for text in texts for name in rulings_in(text) | scenarios_in(text) | set(re.findall(r"\bI\d+\b", text))
+    }
+    assert len(rows) > 5
+    assert [row for row in rows if row not in named] == []
 
 
 def named_in_pages(pattern: str) -> list[tuple[Path, str]]:

@@ -91,6 +91,20 @@ def test_only_the_store_names_a_query(area):
     assert [(module, name) for module, name, _ in uses(area) if module.rpartition(".")[2] != "store"] == []
 
 
+def test_sec_44_nobody_makes_a_statement_but_db_of_its_own_names_and_nobody_a_shell():
+    """All others name a query of a file; what was sent to us is a value beside it."""
+    made, shells = [], []
+    for file in SOURCE.rglob("*.py"):
+        for call in (node for node in ast.walk(ast.parse(file.read_text("utf-8"))) if isinstance(node, ast.Call)):
+            said, verb = ast.unparse(call), ast.unparse(call.func)
+            if verb in {f"tx.{name}" for name in VERBS} and not re.search(r"\bq\.\w+", said):
+                made.append(file.relative_to(SOURCE).parts[0])
+            if re.search(r"\b(system|popen|Popen)$|_shell$", verb) or "shell=" in said:
+                shells.append(said)
+    assert set(made) == {"db"}
+    assert shells == []
+
+
 @each_area
 def test_columns_are_listed(area):
     every = re.compile(r"select\s+(\w+\.)?\*|returning\s+\*", re.IGNORECASE)

@@ -203,7 +203,7 @@ async def test_money_that_was_taken_pays_the_invoice(shop, tenant, invoice):
 
 
 async def test_a_call_that_times_out_is_unknown_and_looked_up_before_any_other(shop, tenant, invoice):
-    """R88, REL-45: the money had been taken."""
+    """R88, REL-45, SEC-52: the money had been taken."""
     card = Card(TimeoutError(), found=TOOK)
     assert isinstance(await shop.billing.charging.collect(invoice.id, card), Unknown)
     assert await attempts(shop) == ["unknown"]

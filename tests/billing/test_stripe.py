@@ -169,7 +169,7 @@ async def test_what_is_forged_is_refused_and_changes_nothing(shop, tenant, invoi
 
 
 def test_an_empty_secret_believes_nothing():
-    """R90"""
+    """R90, SEC-50"""
     with pytest.raises(Forbidden):
         check_signature("", signed(b"{}", 0, ""), b"{}", now=Millis(0))
 

@@ -3,17 +3,20 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.api.people import Town, Visitor
 from tests.catalogue.builders import a_browsing_town, a_site, counted, got, read_chapter
 from tests.catalogue.sample import Plan, Sample, a_sample
 from tests.crawl.builders import made, the_admin
+from tests.ingest.builders import q, work_off
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.ingest.service import ChapterIngest
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
-from tsuzuki.model.times import MINUTE
+from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.shelves.library.follows.nouns import Wish
 from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
 from tsuzuki.sources.store import ClaimedWatch
@@ -73,6 +76,25 @@ async def test_followers_hear_of_what_a_refresh_finds_and_not_of_the_back_catalo
     assert await polled(town, manga["id"]) == 0
 
 
+async def test_what_a_refresh_finds_and_cannot_store_is_given_up_alone(town, sample):
+    """As after a poll: the rest of its list is stored by ingest, and one dead letter holds what was refused (R42)."""
+    site, (reader, _) = await a_site(town, sample), await a_shelf(town)
+    manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]["id"]
+    path = f"/manga/{manga}/chapters"
+    before = (await got(reader, path))["data"]
+    await town.db.with_tx(lambda tx: tx.run(q.refuse_poisonous_chapters))
+    sample.release(0, "900")
+    sample.release(0, "901")
+    sample.extra[0][0] = msgspec.structs.replace(sample.extra[0][0], title="Poison")
+    assert (await got(reader, f"{path}?refresh=true"))["data"] == before
+    now = Millis(town.time())
+    ingest = ChapterIngest(town.db, clock=lambda: now, after_commit=lambda _: None)
+    [given_up] = await work_off(town.db, ingest, now=now)
+    assert given_up.startswith("ingest-")
+    assert [one["number"] for one in (await got(reader, path))["data"]] == ["901", *(one["number"] for one in before)]
+    assert [letter.key for letter in await town.way.tasks.letters()] == [given_up]
+
+
 async def test_what_was_only_looked_at_is_not_polled_until_somebody_follows_it(town, sample):
     """I5: browsing a catalogue of thousands makes no thousands of polls."""
     site, (reader, shelf) = await a_site(town, sample), await a_shelf(town)
@@ -110,6 +132,28 @@ async def test_what_one_shelf_has_read_is_not_what_another_has(town, sample):
         assert (mine["is_read"], mine["is_bookmarked"], mine["last_page_read"]) == (True, True, 2)
         assert mine["last_read_at"] is not None
         assert (theirs["is_read"], theirs["is_bookmarked"], theirs["last_page_read"]) == (False, False, 0)
+
+
+async def test_rel_16_what_a_reader_has_of_a_series_survives_that_all_of_it_is_fetched_anew(town, sample):
+    """Under other addresses, and by another title."""
+    site, (reader, shelf) = await a_site(town, sample), await a_shelf(town)
+    manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
+    path = f"/manga/{manga['id']}/chapters"
+    first = (await got(reader, path))["data"]
+    await follow(town, shelf, manga["series_id"])
+    await read_chapter(town, shelf, first[4]["chapter_id"], page=2)
+    before, [kept] = (await got(reader, path))["data"], (await got(reader, "/library"))["data"]
+    sample.era = 2
+    sample.title = lambda index: f"Another Tale of {index}"
+    await got(reader, f"/sources/{site}/popular?refresh=true")
+    await got(reader, f"/manga/{manga['id']}?refresh=true")
+    after = (await got(reader, f"{path}?refresh=true"))["data"]
+    own = ("id", "chapter_id", "is_read", "is_bookmarked", "last_page_read", "last_read_at")
+    assert [[one[name] for name in own] for one in after] == [[one[name] for name in own] for one in before]
+    assert after[4]["url"] != before[4]["url"]
+    [series] = (await got(reader, "/library"))["data"]
+    assert series | {"author": kept["author"], "cover_url": kept["cover_url"]} == kept
+    assert (await got(reader, "/inbox"))["data"] == []
 
 
 async def test_a_list_that_is_suddenly_empty_deletes_nothing(town, sample):

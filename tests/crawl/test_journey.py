@@ -158,6 +158,7 @@ async def test_a_running_job_is_stopped_within_a_second_and_calls_nobody_any_mor
 
 
 async def test_a_discovery_makes_comics_and_mappings_once_and_matches_by_title_and_author(town: Town, site):
+    """R44: a job of a source is a discovery, one of a comic is targeted."""
     admin = await the_admin(town)
     site.series = {slug: [1] for slug in ("one", "two", "three", "four", "five")}
     site.authors = {"two": "Ana Silva", "three": "Ben"}

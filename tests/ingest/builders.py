@@ -6,11 +6,13 @@ from typing import Any
 from tests.builders import NOON, stored_series_source, stored_source
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.ingest.service import ChapterIngest, ItemIngest
 from tsuzuki.ingest.tasks import ChapterBatch, ItemBatch, in_order
 from tsuzuki.model.harvest import FoundChapter, FoundItem
 from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, WatchId
+from tsuzuki.model.times import Millis
 from tsuzuki.queue.policy import QueueSettings
-from tsuzuki.queue.store import claim_tx, enqueue_tx
+from tsuzuki.queue.store import Failure, claim_tx, enqueue_tx, fail_tx
 from tsuzuki.queue.tasks import Queue, Task
 from tsuzuki.sources.store import NewWatch, add_watch_tx
 
@@ -46,9 +48,9 @@ async def claimed(db: Database, queue: Queue[Any]) -> Task[Any]:
     return task
 
 
-async def claimed_all(db: Database, queue: Queue[Any], most: int = 1000) -> list[Task[Any]]:
+async def claimed_all(db: Database, queue: Queue[Any], most: int = 1000, *, now: Millis = NOON) -> list[Task[Any]]:
     """Whatever is due, in its order."""
-    rows = await db.with_tx(lambda tx: claim_tx(tx, queue.name, QueueSettings(), worker="w", now=NOON, most=most))
+    rows = await db.with_tx(lambda tx: claim_tx(tx, queue.name, QueueSettings(), worker="w", now=now, most=most))
     return [
         Task(
             id=row.id,
@@ -62,6 +64,23 @@ async def claimed_all(db: Database, queue: Queue[Any], most: int = 1000) -> list
         )
         for row in rows
     ]
+
+
+async def work_off(db: Database, ingest: ItemIngest | ChapterIngest, *, now: Millis = NOON) -> list[str]:
+    """Until nothing is due; what fails is given up, as after its last attempt. The keys of what was."""
+    failed = []
+    while tasks := await claimed_all(db, ingest.queue, now=now):
+        for task in tasks:
+            try:
+                await ingest.handle(task)
+            except Exception:  # noqa: BLE001  whichever engine says whatever
+                await _give_up(db, task, now)
+                failed.append(task.key)
+    return failed
+
+
+async def _give_up(db: Database, task: Task[Any], now: Millis) -> None:
+    await db.with_tx(lambda tx: fail_tx(tx, task, Failure(error="no", code="x"), now=now))
 
 
 def item_batch(watch: WatchId, feed: FeedId, *keys: str, first: bool = False, **over: Any) -> ItemBatch:

@@ -5,7 +5,7 @@ import pytest
 
 from tests.builders import NOON, stored_feed, stored_series, stored_watch
 from tests.delivery.builders import a_channel, a_reader, entries_of, task_keys
-from tests.ingest.builders import a_mapping, a_task, chapter_batch, claimed_all, item_batch, q
+from tests.ingest.builders import a_mapping, a_task, chapter_batch, item_batch, q, work_off
 from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.policy import FLOOD
@@ -14,7 +14,6 @@ from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.queue.policy import INGEST
 from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.store import Failure, fail_tx
 
 look = parse_queries(
     "tests",
@@ -47,20 +46,6 @@ async def feed(db):
 @pytest.fixture
 async def watch(db, feed):
     return await stored_watch(db, feed)
-
-
-async def work_off(db, ingest):
-    """Until nothing is due; what fails is given up, as after its last attempt. The keys of what was."""
-    failed = []
-    while tasks := await claimed_all(db, ingest.queue):
-        for task in tasks:
-            try:
-                await ingest.handle(task)
-            except Exception:  # noqa: BLE001  whichever engine says whatever
-                failure = Failure(error="no", code="x")
-                await db.with_tx(lambda tx, task=task, failure=failure: fail_tx(tx, task, failure, now=NOON))
-                failed.append(task.key)
-    return failed
 
 
 def poisoned(batch):

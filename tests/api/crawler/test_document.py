@@ -75,6 +75,7 @@ async def test_ids_are_as_the_document_shows_them(world: World):
 
 
 async def test_health_has_the_documents_fields_and_ours(world: World):
+    """R50: the total is the sum of every status."""
     health = await world.data("/admin/crawler/sources/{source}/health")
     assert health["jobs"] == {"total": 1, "done": 0, "failed": 0, "running": 0, "queued": 1, "cancelled": 0}
     assert health["lastjob"].keys() == {"id", "status", "pagescount", "errorcount", "finishedat"}

@@ -1,4 +1,5 @@
 from decimal import Decimal
+from urllib.parse import unquote
 
 import pytest
 
@@ -30,6 +31,30 @@ def test_addresses_are_meant_beside_the_page_that_was_reached():
     source = a_source()
     moved = a_reply('<li><a href="cat">Cat</a></li>', url=f"{SITE}/new/list")
     assert run(source.popular(CONFIG, 1), lambda _: moved).series[0].url == f"{SITE}/new/cat"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{page} {url}",
+        "{{ 7 * 7 }} {% include 'x' %}",
+        "${7*7} $(id) `id`",
+        "{0.__class__} %(x)s %s",
+        "__import__('os').abort()",
+        "!!python/name:os.abort",
+        "a@href",
+    ],
+)
+def test_sec_25_what_a_source_writes_stays_the_text_that_it_is(text):
+    source = a_source(SMALL.replace("chapters:\n", 'chapters:\n  url: "{url}list"\n'))
+    series = run(source.popular(CONFIG, 1), lambda want: a_reply(f'<li><a href="/x/">{text}</a></li>', url=want.url))
+    assert series.series[0].title == text
+    chapters, (ask,) = run_and_record(
+        source.chapters(CONFIG, f"{SITE}/{{page}}{{query}}/"),
+        lambda want: a_reply(f'<li><a href="/x/1">{text}</a></li>', url=want.url),
+    )
+    assert [chapter.title for chapter in chapters] == [text]
+    assert unquote(ask.url) == f"{SITE}/{{page}}{{query}}/list"
 
 
 def test_pages_may_be_counted_from_zero_or_by_offset():
