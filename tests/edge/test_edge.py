@@ -207,11 +207,14 @@ async def test_sec_51_a_body_of_unknown_length_is_refused_while_it_arrives():
     assert head.startswith(b"HTTP/1.1 413")
 
 
-async def test_sec_51_a_client_that_reads_only_after_sending_still_learns_that_its_body_is_too_large():
+@pytest.mark.parametrize("connection", [b"keep-alive", b"close"])
+async def test_sec_51_a_client_that_reads_only_after_sending_still_learns_that_its_body_is_too_large(connection):
+    """A reverse proxy says `close`."""
     async with serving_resources(RESOURCES) as client:
         for _ in range(10):
             reader, writer = await _connect(client)
-            writer.write(b"POST /swallow HTTP/1.1\r\nhost: x\r\ncontent-length: 20000000\r\n\r\n")
+            head = b"POST /swallow HTTP/1.1\r\nhost: x\r\ncontent-length: 20000000\r\nconnection: %b\r\n\r\n"
+            writer.write(head % connection)
             for _ in range(20):
                 writer.write(b"x" * 1_000_000)
                 await writer.drain()

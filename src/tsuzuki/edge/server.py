@@ -59,6 +59,23 @@ def url_of(bound: socket.socket) -> str:
     return f"http://[{local}]:{port}" if ":" in local else f"http://{local}:{port}"
 
 
+class _Late:
+    """A transport that closes once the body has ended: a proxy that says `Connection: close` has not read on either."""
+
+    def __init__(self, protocol: "_Protocol", cycle: RequestResponseCycle) -> None:
+        self._transport = protocol.transport
+        self._cycle = cycle
+        self.is_to_close = False
+
+    def close(self) -> None:
+        self.is_to_close = True
+        if not self._cycle.more_body:
+            self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class _Protocol(HttpToolsProtocol):
     """Answers what is no HTTP request as it would any other, and hears out who was answered early.
 
@@ -67,6 +84,11 @@ class _Protocol(HttpToolsProtocol):
     """
 
     _unread = LINGER_BYTES
+
+    def on_headers_complete(self) -> None:
+        """See uvicorn, whose answer closes at its end when the client wants no other."""
+        super().on_headers_complete()
+        self.cycle.transport = _Late(self, self.cycle)  # type: ignore[assignment]  # all that it has
 
     def send_400_response(self, msg: str) -> None:
         """See uvicorn; `msg` is its own sentence."""
@@ -95,6 +117,8 @@ class _Protocol(HttpToolsProtocol):
         """See uvicorn, which keeps no account of a body that nobody reads."""
         super().on_message_complete()
         self.cycle.more_body = False
+        if getattr(self.cycle.transport, "is_to_close", False):
+            self.transport.close()
 
     def _stop_lingering(self, cycle: RequestResponseCycle) -> None:
         if cycle.more_body:
