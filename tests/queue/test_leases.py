@@ -1,0 +1,138 @@
+"""Leases: kept while a handler runs, given on when its worker dies, whatever the clock does."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.builders import NOON
+from tests.queue.builders import Clock, Effects, Note, a_queue
+from tests.queue.handlers import Doing, Failing, Gated, abandon, give_back_all_but, no_bell
+from tsuzuki.db import Tx
+from tsuzuki.model.times import DAY, HOUR, Millis
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.queue.store import enqueue_tx
+from tsuzuki.queue.tasks import Task
+
+STEPS: list[Callable[[Clock], None]] = [
+    lambda clock: clock.step(-HOUR),
+    lambda clock: clock.step(DAY),
+    lambda clock: clock.freeze(),
+]
+each_step = pytest.mark.parametrize("step", STEPS, ids=["an hour back", "a day ahead", "frozen"])
+
+
+@no_bell
+async def test_a_lease_is_kept_for_as_long_as_the_handler_runs(world):
+    """REL-19b: commits inside the job drop no lock, because the lease is a row; nobody picks it up a second time."""
+
+    async def handle(task: Task[Note]) -> None:
+        handled.append(task.key)
+        for _ in range(12):
+            await world.db.with_tx(some_commit)
+            await asyncio.sleep(0.2)
+        await effects.take_effect([task])
+
+    async def some_commit(_: Tx) -> None:
+        return None
+
+    handled: list[str] = []
+    effects = Effects(world.db)
+    await world.enqueue(1)
+    async with world.working(Doing(handle)), world.working(Doing(handle)):
+        await world.until_all_are("done")
+    assert handled == ["1"]
+
+
+async def test_r42_a_task_of_a_worker_that_died_runs_again(world):
+    handler = Gated(world.db)
+    [task_id] = await world.enqueue(1)
+    dead = world.station()
+    await abandon(world, dead)
+    began = time.monotonic()
+    handler.may_end.set()
+    async with world.working(handler):
+        await world.until_all_are("done")
+    assert time.monotonic() - began < 0.9 + 1.5  # lease + floor, and some time to look
+    row = await world.tasks.find(task_id)
+    assert (row.losses, row.attempts) == (1, 0)
+    assert await world.effects() == ["1"]
+
+
+@no_bell
+@each_step
+async def test_rel_19g_no_step_of_the_clock_makes_a_living_worker_lose_its_task(world, step):
+    """Two leases long; two workers whose clocks both step, or stand still, in the middle of the task."""
+    clock = Clock()
+
+    async def handle(task: Task[Note]) -> None:
+        handled.append(task.key)
+        await asyncio.sleep(0.3)
+        step(clock)
+        await asyncio.sleep(1.8)
+        await effects.take_effect([task])
+
+    handled: list[str] = []
+    effects = Effects(world.db)
+    await enqueue_at(world, clock, "1")
+    async with world.working(Doing(handle), clock=clock), world.working(Doing(handle), clock=clock):
+        await world.until_all_are("done")
+    assert handled == ["1"]
+
+
+@no_bell
+@each_step
+async def test_rel_19g_nothing_is_stuck_longer_than_a_lease_whatever_the_clock_does(world, step):
+    """What a dead worker held, what was due, and what waits for its next try."""
+    clock = Clock()
+    for key in ("held", "due", "failed"):
+        await enqueue_at(world, clock, key)
+    await abandon(world, world.station(clock=clock))
+    await give_back_all_but(world, "held")
+    async with world.working(Failing(Effects(world.db), ValueError("once")), clock=clock):
+        step(clock)
+        await asyncio.sleep(0.3)
+        clock.thaw()
+        began = time.monotonic()
+        await world.until_all_are("done")
+        assert time.monotonic() - began < 0.9 + 2.0
+    assert await world.effects() == ["due", "failed", "held"]
+
+
+async def enqueue_at(world, clock: Clock, key: str, **over: Any) -> None:
+    await world.db.with_tx(lambda tx: enqueue_tx(tx, a_queue(), key, Note(), now=clock(), **over))
+
+
+@no_bell
+async def test_rel_19g_a_task_that_a_person_scheduled_keeps_its_time_when_the_clock_goes_back(world):
+    clock = Clock()
+    await enqueue_at(world, clock, "later", run_at=Millis(NOON + 2 * HOUR))
+    async with world.working(Effects(world.db), clock=clock):
+        await asyncio.sleep(0.3)
+        clock.step(-HOUR)
+        await asyncio.sleep(1.2)
+        assert await world.statuses() == {"later": "queued"}
+        clock.step(3 * HOUR)
+        await world.until_all_are("done")
+
+
+async def test_a_worker_whose_task_was_taken_stops_its_handler(world):
+    handler = Gated(world.db)
+    await world.enqueue(1)
+    async with world.working(handler):
+        await handler.begun.wait()
+        await give_back_all_but(world, "")
+
+        async def stopped() -> bool:
+            return handler.cancelled == 1
+
+        await world.until(stopped)
+        handler.may_end.set()
+        await world.until_all_are("done")
+    assert await world.effects() == ["1"]
+
+
+def test_a_lost_lease_names_its_tasks():
+    assert str(LeaseLost([1, 2])) == "No longer ours: 1, 2."
