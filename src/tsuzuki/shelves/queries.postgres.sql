@@ -23,7 +23,11 @@ limit :most;
 
 -- name: search_series
 select series.id, series.public_id, series.title, series.author, series.cover_url, series.last_chapter_at,
-  series.description
+  series.description,
+  (
+    select min(series_source.id) from series_source
+    where series_source.series_id = series.id and series_source.cover_url is not null
+  ) as cover_id
 from (
   select matched.id, matched.score
   from (

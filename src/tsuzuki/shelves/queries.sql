@@ -32,7 +32,11 @@ from item where id in (select cast(value as bigint) from json_each(cast(:ids as 
 -- name: search_series
 -- Every series can be found, followed or not.
 select series.id, series.public_id, series.title, series.author, series.cover_url, series.last_chapter_at,
-  series.description
+  series.description,
+  (
+    select min(series_source.id) from series_source
+    where series_source.series_id = series.id and series_source.cover_url is not null
+  ) as cover_id
 from (
   select rowid as id, bm25(series_search, 4.0, 1.0) as score
   from series_search

@@ -36,6 +36,8 @@ class SeriesHit(msgspec.Struct, frozen=True):
     cover_url: str | None
     last_chapter_at: Millis | None
     description: str | None
+    cover_id: int | None
+    """The series source whose cover stands for it."""
 
 
 class Narrowed(msgspec.Struct, frozen=True, kw_only=True):

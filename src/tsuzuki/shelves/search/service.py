@@ -44,6 +44,8 @@ class FoundSeries(msgspec.Struct, frozen=True):
     author: str | None
     cover_url: str | None
     snippet: str
+    cover_id: int | None = None
+    """The series source whose cover stands for it."""
 
 
 class FoundChapter(msgspec.Struct, frozen=True):
@@ -171,7 +173,7 @@ def _is_narrowed(sought: Sought) -> bool:
 
 def _series(hit: SeriesHit, sought: Sought) -> FoundSeries:
     shown = best_snippet(sought, text_of(hit.description or ""), hit.title)
-    return FoundSeries(hit.public_id, hit.title, hit.author, hit.cover_url, shown)
+    return FoundSeries(hit.public_id, hit.title, hit.author, hit.cover_url, shown, hit.cover_id)
 
 
 def _chapter(hit: ChapterHit, sought: Sought) -> FoundChapter:

@@ -28,7 +28,7 @@ def device_password_page(site: Site) -> Resource:
         now = site.accounts.ground.clock()
         held = await site.accounts.tokens.list(caller)
         return framing.show(
-            await framing.frame(request, caller, "device_passwords"),
+            await framing.frame(request, caller, "settings"),
             "device_passwords.html",
             sheet,
             rows=[token_row(one, now) for one in held if one.kind == "device"],
@@ -45,7 +45,7 @@ def device_password_page(site: Site) -> Resource:
         async def act(form: Form) -> Response:
             made = await site.accounts.tokens.make(caller, _wish(form, site))
             # No redirect: what is shown once has no address to be found at again.
-            frame = await framing.frame(request, caller, "device_passwords")
+            frame = await framing.frame(request, caller, "settings")
             return framing.show(frame, "device_password.html", name=made.token.name, key=made.key)
 
         return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)

@@ -31,6 +31,8 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
     async def refresh(request: Request, caller: Caller) -> Response:
         shelf = await site.accounts.oneself.shelf_of(caller)
         await feeds.refresh(shelf.id, id_of(request, "feed_id"))
+        if wants_json(request):
+            return data_of({})
         return see(with_query(PATH, done="checking"))
 
     async def refresh_all(request: Request, caller: Caller) -> Response:

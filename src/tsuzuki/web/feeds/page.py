@@ -1,6 +1,7 @@
 """`/feeds`: every feed by its group, with how it is and what comes next."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 from starlette.requests import Request
@@ -58,7 +59,7 @@ class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def feeds_page(site: Site) -> Resource:
-    """The list."""
+    """The list; with `part=rows` only its groups."""
     framing = framing_of(site)
     groups, feeds = site.part(Groups), site.part(Subscriptions)
 
@@ -67,12 +68,17 @@ def feeds_page(site: Site) -> Resource:
         followed = await feeds.list(frame.shelf.id)
         rows = group_rows(await groups.list(frame.shelf.id), followed)
         asked = request.query_params
+        values: dict[str, Any] = {
+            "groups": rows,
+            "total": len(followed),
+            "failing": sum(feed.status == "error" for feed in followed),
+        }
+        if asked.get("part") == "rows":
+            return framing.show(frame, "feeds_rows.html", **values)
         return framing.show(
             frame,
             "feeds.html",
-            groups=rows,
-            total=len(followed),
-            failing=sum(feed.status == "error" for feed in followed),
+            **values,
             done=said("done", asked.get("done")),
             left=await _left(feeds, frame.shelf.id, asked.get("left", "")),
             is_checking="checking" in asked,

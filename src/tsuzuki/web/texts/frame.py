@@ -103,6 +103,8 @@ SCRIPTS = {
     "js.close_picture": "Close the picture",
     "js.checking": "{done} of {all} checked",
     "js.checked": "All feeds are checked.",
+    "js.checked_one": "{name} is checked.",
+    "js.check_failed": "{name} could not be checked. Why stands in its row.",
     "time.now": "now",
     "time.minutes": "{count} min ago",
     "time.hours": "{count} h ago",

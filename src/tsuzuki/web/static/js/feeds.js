@@ -1,4 +1,5 @@
-// The feeds page: refreshing with progress.
+// The feeds page: refreshing one or all of them, with how far it is.
+import { renewAll } from "./library.js";
 import { say } from "./say.js";
 import { ask, send } from "./send.js";
 import { toast } from "./toasts.js";
@@ -6,38 +7,69 @@ import { toast } from "./toasts.js";
 const EVERY = 1500;
 const PATIENCE = 90000;
 
-async function follow(bar, words, since) {
-  const until = Date.now() + PATIENCE;
-  while (Date.now() < until) {
-    const feeds = await ask("/api/v1/feeds");
-    if (!feeds) return;
-    const wanted = feeds.filter((feed) => !feed.suspended);
-    const done = wanted.filter((feed) => !feed.fetch_state.refresh_asked_at && Date.parse(feed.fetch_state.last_checked_at ?? 0) >= since);
-    bar.max = wanted.length;
-    bar.value = done.length;
-    words.textContent = say("js.checking", { done: done.length, all: wanted.length });
-    if (done.length === wanted.length) return toast(say("js.checked"));
+/** Ask until `look` is content, or patience is over. @returns {Promise<boolean>} whether it was */
+async function until(look) {
+  for (const end = Date.now() + PATIENCE; Date.now() < end;) {
+    if (await look()) return true;
     await new Promise((go) => setTimeout(go, EVERY));
   }
+  return false;
+}
+
+/** Show how far it is, as `count` says: how many are checked, of how many. */
+async function watch(count) {
+  const box = document.querySelector(".checking");
+  const [bar, words] = [box.querySelector("progress"), box.querySelector("span")];
+  box.hidden = false;
+  const isOver = await until(async () => {
+    const counted = await count();
+    if (!counted) return false;
+    [bar.value, bar.max] = counted;
+    words.textContent = say("js.checking", { done: counted[0], all: counted[1] });
+    renewAll();
+    return counted[0] >= counted[1];
+  });
+  box.hidden = true;
+  if (isOver) toast(say("js.checked"));
 }
 
 async function refreshAll(event) {
   event.preventDefault();
-  const form = event.target;
-  const since = Date.now() - 2000;
-  if (!(await send(form.getAttribute("action"), {}))) return;
-  await watch(since);
-  location.reload();
+  const done = await send(event.target.getAttribute("action"), {});
+  if (!done) return;
+  await watch(async () => {
+    const left = await ask("/api/v1/feeds/refresh");
+    return left && [Math.max(0, done.queued - left.waiting - left.checking), done.queued];
+  });
 }
 
-async function watch(since) {
-  const box = document.querySelector(".checking");
-  box.hidden = false;
-  await follow(box.querySelector("progress"), box.querySelector("span"), since);
+/** What an import brought is looked at for the first time. */
+async function countNew() {
+  const wanted = (await ask("/api/v1/feeds"))?.filter((feed) => !feed.suspended);
+  return wanted && [wanted.filter((feed) => feed.fetch_state.last_checked_at).length, wanted.length];
+}
+
+async function refreshOne(event) {
+  const form = event.target;
+  if (!form.matches("form[data-refresh]")) return;
+  event.preventDefault();
+  const path = `/api/v1/feeds/${form.dataset.refresh}`;
+  let feed = await ask(path);
+  const before = feed?.fetch_state.last_checked_at;  // by the server's clock, as ours may differ
+  if (!(await send(form.getAttribute("action"), {}))) return;
+  renewAll();
+  const isOver = await until(async () => {
+    feed = (await ask(path)) ?? feed;
+    return feed && feed.fetch_state.last_checked_at !== before;
+  });
+  renewAll();
+  if (!isOver) return;
+  const name = feed.name || feed.title || feed.link;
+  toast(feed.fetch_state.consecutive_failures ? say("js.check_failed", { name }) : say("js.checked_one", { name }));
 }
 
 export function startFeeds() {
   document.querySelector("form[data-refresh-all]")?.addEventListener("submit", refreshAll);
-  // After an import: what is new is being looked at for the first time.
-  if (document.querySelector(".checking:not([hidden])")) watch(0).then(() => location.assign("/feeds"));
+  if (document.getElementById("feeds")) document.addEventListener("submit", refreshOne);
+  if (document.querySelector(".checking:not([hidden])")) watch(countNew).then(() => history.replaceState(null, "", "/feeds"));
 }

@@ -115,5 +115,6 @@ function escape() {
 export function startKeyboard() {
   bind("?", say("js.help"), showHelp);
   bind("Escape", say("js.close"), escape);
+  for (const button of document.querySelectorAll("[data-open=help]")) button.addEventListener("click", showHelp);
   document.addEventListener("keydown", onKey);
 }

@@ -12,22 +12,28 @@ let watching = 0;
 
 const parts = () => [...document.querySelectorAll("[data-live-part]")];
 
-function named(node) {
-  const { name, value } = document.activeElement ?? {};
-  return name && node.contains(document.activeElement) ? `[name="${CSS.escape(name)}"][value="${CSS.escape(value)}"]` : null;
+/** How to find again, among new nodes, what has the focus. */
+function focused(node) {
+  const { activeElement } = document;
+  if (!node.contains(activeElement)) return null;
+  const { name, value } = activeElement;
+  if (name) return `[name="${CSS.escape(name)}"][value="${CSS.escape(value)}"]`;
+  const label = activeElement.getAttribute("aria-label");
+  return label && `[aria-label="${CSS.escape(label)}"]`;
 }
 
 async function renew(node) {
   const response = await fetch(node.dataset.livePart, { headers: { accept: "text/html" } }).catch(() => null);
   if (!response?.ok || response.redirected || node.querySelector("details.more[open]")) return;
-  const focus = named(node);
+  const focus = focused(node);
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   node.replaceChildren(...page.body.childNodes);
   if (focus) node.querySelector(focus)?.focus({ preventScroll: true });
   watch();
 }
 
-function renewAll() {
+/** Ask for every part anew, soon. */
+export function renewAll() {
   clearTimeout(timer);
   timer = setTimeout(() => { for (const node of parts()) renew(node); }, SOON);
 }
@@ -104,6 +110,7 @@ export function startLibrary() {
   });
   on("counts", renewAll);
   on("entry", renewAll);
+  on("feed", renewAll);
   addEventListener("marks-sent", renewAll);
   watch();
 }

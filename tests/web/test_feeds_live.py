@@ -1,0 +1,43 @@
+"""The feeds page in a real browser: a check that is asked for is followed to its end without a reload."""
+
+import pytest
+from playwright.async_api import Browser, expect
+
+from tests.api.people import a_town
+from tests.net.builders import answer
+from tests.polling.builders import a_feed, a_publisher
+from tests.web.browsing import browsing
+from tsuzuki.shelves.subscriptions.nouns import Wish
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+
+async def test_one_feed_is_checked_by_a_key_and_says_how_that_went(browser: Browser, tmp_path):
+    loopback = {"allow_private_networks": "127.0.0.0/8"}
+    async with a_publisher() as publisher, a_town(tmp_path, **loopback) as town:
+        publisher.response = answer(200, a_feed("one", title="Harbour Log"), content_type="text/xml")
+        user = await town.add()
+        shelf = await town.accounts.oneself.shelf_of(user)
+        await town.reading.subscriptions.add(shelf.id, Wish(link=publisher.url))
+        town.crew.start()
+        async with browsing(browser, town, user) as page:
+            await page.goto(f"{town.client.base}/feeds")
+            await page.wait_for_selector("#live[data-heard]", state="attached")
+            check = page.get_by_role("button", name="Check Harbour Log now")  # its first look gives it its name
+            await expect(check).to_be_visible()
+            await page.evaluate("window.stayed = true")
+            await check.focus()
+            await page.keyboard.press("Enter")
+            await expect(page.get_by_text("Harbour Log is checked.")).to_be_visible()
+            await expect(check).to_be_focused()
+            publisher.response = answer(503, b"")
+            await page.keyboard.press("Enter")
+            await expect(page.get_by_text("Harbour Log could not be checked.")).to_be_visible()
+            await expect(page.locator(".feed-error")).to_contain_text("503")
+            publisher.response = answer(200, a_feed("one", "two", title="Harbour Log"), content_type="text/xml")
+            await page.keyboard.press("Shift+R")
+            await expect(page.get_by_text("All feeds are checked.")).to_be_visible()
+            await expect(page.locator(".feed-error")).to_have_count(0)
+            await expect(page.locator(".feed .count")).to_have_text("2")
+            assert await page.evaluate("window.stayed")
+        await town.crew.stop()

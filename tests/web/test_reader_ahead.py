@@ -1,0 +1,139 @@
+"""The reader in a real browser: the next chapter fetched ahead, what was chosen handed over, and a phone."""
+
+import secrets
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from tests.api.people import Town, a_town
+from tests.web.browsing import PHONE, WIDER, browsing
+from tests.web.gallery import PAGES, Gallery, hang
+from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.model.ids import read_id, show_id
+from tsuzuki.shelves.library.follows.nouns import Wish
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+HARBOUR = "The Harbour"
+SPARING = "Object.defineProperty(navigator, 'connection', { value: { saveData: true } })"
+COVERED = """() => [...document.querySelectorAll(".reader-bar *, .reader-foot *")]
+    .filter(node => node.matches(".tool, button, select") && node.checkVisibility() && !node.closest(".reader-box"))
+    .map(node => [node.getAttribute("aria-label") ?? node.className, node.getBoundingClientRect()])
+    .filter(([, box]) => box.left < 0 || box.right > innerWidth || box.width < 30 || box.height < 30)
+    .map(([name]) => name)"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def town(tmp_path_factory) -> AsyncIterator[Town]:
+    async with a_town(tmp_path_factory.mktemp("ahead")) as town:
+        yield town
+
+
+async def a_shelf(town: Town) -> tuple[User, Gallery]:
+    tenant = await town.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
+    user = await town.add(tenant_id=tenant.public_id)
+    return user, await hang(town, (await town.accounts.oneself.shelf_of(user)).id)
+
+
+async def opened(page: Page, gallery: Gallery, number: str) -> str:
+    """The series, with this chapter of it open and all its pages in."""
+    manga = await gallery.manga(HARBOUR)
+    series = show_id(manga.series_public_id)
+    chapter = await gallery.chapter(HARBOUR, number)
+    await page.goto(f"{gallery.town.client.base}/series/{series}/chapters/{chapter}")
+    await expect(page.locator(".sheet.came")).to_have_count(PAGES)
+    return series
+
+
+def images_asked(page: Page) -> list[str]:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/image") else None)
+    return asked
+
+
+async def test_near_the_end_the_first_pages_of_the_next_chapter_come_and_are_not_asked_for_again(browser, town):
+    user, gallery = await a_shelf(town)
+    async with browsing(browser, town, user) as page:
+        asked = images_asked(page)
+        await opened(page, gallery, "1")
+        assert len(asked) == PAGES
+        async with page.expect_response(lambda response: response.url.endswith("/pages/1/image")):
+            await page.keyboard.press("ArrowRight")  # three pages before the end
+        await page.wait_for_timeout(300)
+        ahead = asked[PAGES:]
+        assert [url.split("/pages/")[1] for url in ahead] == ["0/image", "1/image"]
+        await page.keyboard.press("n")
+        await expect(page.get_by_role("heading", name="Chapter 2", level=1)).to_be_visible()
+        await expect(page.locator(".sheet.came")).to_have_count(PAGES)
+        fetched = await page.evaluate(
+            "urls => performance.getEntriesByType('resource')"
+            ".filter(one => urls.includes(one.name) && one.transferSize > 0).length",
+            ahead,
+        )
+        assert fetched == 0, "the browser had them already"
+
+
+async def test_nothing_is_fetched_ahead_of_the_newest_chapter_or_for_who_pays_for_every_byte(browser, town):
+    user, gallery = await a_shelf(town)
+    async with browsing(browser, town, user) as page:
+        asked = images_asked(page)
+        await opened(page, gallery, "6")
+        await page.keyboard.press("End")
+        await page.wait_for_timeout(300)
+        assert len(asked) == PAGES
+        await page.context.add_init_script(SPARING)
+        asked.clear()
+        series = show_id((await gallery.manga(HARBOUR)).series_public_id)
+        await page.goto(f"{town.client.base}/series/{series}/chapters/{await gallery.chapter(HARBOUR, '2')}")
+        for number in range(1, PAGES):
+            await page.keyboard.press("ArrowRight")
+            await expect(page.locator(f'[data-reader][data-at="{number}"]')).to_be_attached()
+        await expect(page.locator(".sheet.came")).to_have_count(PAGES)
+        await page.wait_for_timeout(300)
+        assert len({url.split("/pages/")[0] for url in asked}) == 1
+
+
+async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(browser: Browser, town):
+    user, gallery = await a_shelf(town)
+    async with browsing(browser, town, user) as page:
+        series = await opened(page, gallery, "1")
+        await page.get_by_label("How it is shown").click()
+        await expect(page.get_by_text("This is remembered in this browser.")).to_be_visible()
+        await page.get_by_label("Pages", exact=True).select_option("vertical")
+        public_id = read_id(series)
+        assert public_id is not None
+        await town.reading.follows.add(gallery.shelf, Wish(series=public_id))
+        async with page.expect_response(lambda response: response.url.endswith("/reading") and response.ok):
+            await page.reload()
+        await page.wait_for_selector("[data-reader].mode-vertical")
+        assert await page.evaluate("Object.keys(localStorage).filter(name => name.startsWith('reader:'))") == []
+        follow = (await town.reading.series.get(gallery.shelf, public_id)).follow
+        assert follow is not None
+        assert follow.preferences.mode == "vertical"
+        await page.get_by_label("How it is shown").click()
+        await expect(page.get_by_text("This is remembered in this browser.")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_on_a_phone_every_control_is_whole_and_the_chapter_can_be_read_in_its_field(browser, town, scheme):
+    user, gallery = await a_shelf(town)
+    async with browsing(browser, town, user, viewport=PHONE, color_scheme=scheme) as page:
+        await opened(page, gallery, "2")
+        assert await page.evaluate(WIDER) == 0
+        assert await page.evaluate(COVERED) == []
+        chapters = page.get_by_role("combobox", name="Chapter", exact=True)
+        box = await chapters.bounding_box()
+        assert box is not None
+        assert box["width"] > PHONE["width"] * 0.4
+        await page.get_by_label("How it is shown").click()
+        settings = await page.locator(".reader-box").bounding_box()
+        assert settings is not None
+        assert settings["x"] >= 0
+        assert settings["x"] + settings["width"] <= PHONE["width"]
+        await page.keyboard.press("Escape")
+        await chapters.select_option(label="Chapter 3")
+        await expect(page.get_by_role("heading", name="Chapter 3", level=1)).to_be_visible()
+        await page.set_viewport_size({"width": 1280, "height": 900})
+        await expect(page.locator(".reader-tools .chapter-steps")).to_be_visible()
