@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +43,7 @@ class Watch:
 
 
 class Terminal:
-    """A command in a terminal of its own, as a person sees it."""
+    """A command in a terminal of its own, as a person sees it. It is read all the while: a full one would stop it."""
 
     def __init__(self, command: list[str], folder: Path, environ: dict[str, str]) -> None:
         self.said = ""
@@ -51,23 +52,28 @@ class Terminal:
             command, cwd=folder, env=environ, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
         )
         os.close(theirs)
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError):  # the other side is gone
+            while part := os.read(self._ours, 4096):
+                self.said += _COLOURS.sub("", part.decode(errors="replace"))
 
     def until(self, wanted: str) -> re.Match[str]:
-        """The first line that has this."""
+        """The first place that has this."""
         ends_at = time.monotonic() + SLOW_S
         while (found := re.search(wanted, self.said)) is None:
-            if time.monotonic() > ends_at:
-                sys.exit(f"{wanted!r} did not appear within {SLOW_S:.0f} s. The terminal says:\n{self.said}")
-            try:
-                self.said += _COLOURS.sub("", os.read(self._ours, 4096).decode(errors="replace"))
-            except OSError:
-                sys.exit(f"The command ended. The terminal says:\n{self.said}")
+            if time.monotonic() > ends_at or not self._reading.is_alive():
+                sys.exit(f"{wanted!r} did not appear. The terminal says:\n{self.said}")
+            time.sleep(0.05)
         return found
 
     def stop(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._child.pid, signal.SIGTERM)
         self._child.wait(30)
+        self._reading.join(5)
         os.close(self._ours)
 
 

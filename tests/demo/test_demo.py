@@ -57,6 +57,13 @@ async def test_who_has_a_session_is_not_signed_in_again(tmp_path):
         assert (await told(admin, "/me", own))["role"] == "admin"
 
 
+async def test_a_session_of_another_server_at_this_address_does_not_keep_the_guest_out(tmp_path):
+    async with open_demo({}, tmp_path) as demo, serving(demo.app) as guest:
+        answer = await guest.get("/", headers={"cookie": "tsuzuki=of-another-server"})
+        assert (answer.status, answer.headers["location"]) == (303, "/")
+        assert (await told(guest, "/me", cookie(answer)))["role"] == "reader"
+
+
 def test_the_demo_takes_nothing_but_the_port_and_the_log_from_the_environment(tmp_path):
     environ = {"TSUZUKI_PORT": "9", "TSUZUKI_DATABASE_URL": "postgresql://mine", "TSUZUKI_HOST": "0.0.0.0"}
     settings = demo_settings(environ, tmp_path, "x")

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tsuzuki.accounts.signin import SignIn
+from tsuzuki.accounts.services import Accounts
 from tsuzuki.demo.seeding import GUEST
 from tsuzuki.edge.auth import SESSION, device_of, is_addressed_locally
 from tsuzuki.edge.cookies import Cookies
@@ -13,16 +13,17 @@ from tsuzuki.edge.cookies import Cookies
 class Welcome:
     """The same pages; only the first one signs a stranger in. It is reached from this machine alone."""
 
-    def __init__(self, app: ASGIApp, sign_in: SignIn, password: str) -> None:
+    def __init__(self, app: ASGIApp, accounts: Accounts, password: str) -> None:
         self._app = app
-        self._sign_in = sign_in
+        self._sign_in = accounts.sign_in
+        self._sessions = accounts.sessions
         self._password = password
         self._let_in = Cookies(self._enter)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
         is_first = scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/"
-        if is_first and _is_stranger(Request(scope)):
+        if is_first and await self._is_stranger(Request(scope)):
             await self._let_in(scope, receive, send)
         else:
             await self._app(scope, receive, send)
@@ -33,6 +34,9 @@ class Welcome:
         SESSION.set(request, signed_in.key)
         await RedirectResponse("/", 303)(scope, receive, send)
 
-
-def _is_stranger(request: Request) -> bool:
-    return SESSION.read(request) is None and is_addressed_locally(request)
+    async def _is_stranger(self, request: Request) -> bool:
+        """A session of another server that was at this address, or of the last demo, is none here."""
+        if not is_addressed_locally(request):
+            return False
+        key = SESSION.read(request)
+        return key is None or await self._sessions.resume(key, device_of(request).address) is None

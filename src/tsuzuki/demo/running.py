@@ -70,7 +70,7 @@ async def open_demo(environ: Mapping[str, str], folder: Path) -> AsyncIterator[D
             opened.crew.start()
             try:
                 followed = await seed(opened, base, guest)
-                app = Welcome(opened.app, opened.accounts.sign_in, guest)
+                app = Welcome(opened.app, opened.accounts, guest)
                 async with _running(_publish(opened, publisher, followed)):
                     yield Demo(opened, app, admin, publisher, followed)
             finally:
