@@ -21,6 +21,7 @@ async def test_one_is_made_used_listed_and_revoked_after_a_question(empty_databa
         guest, stranger = await a_guest(town, user), await a_guest(town, await town.add())
         assert "No device passwords." in (await guest.see(PATH)).text
         assert PATH in (await guest.see("/settings")).text
+        assert "answers none of these protocols yet" in (await guest.see(PATH)).text  # nobody is promised more
         made = await guest.send(PATH, WANTED)
         [key] = re.findall(r"tsz_[a-z2-7]+", made.text)
         assert (made.status, made.headers["cache-control"]) == (200, "no-store")

@@ -17,6 +17,8 @@ from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import DEVICE_PASSWORDS, Site
 
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+SPOKEN: frozenset[Protocol] = frozenset()
+"""Those that this server answers. A password for another opens nothing yet, and the page says so."""
 _RULES = Rules(keep=("name", "protocols", "life"))
 
 
@@ -33,6 +35,7 @@ def device_password_page(site: Site) -> Resource:
             sheet,
             rows=[token_row(one, now) for one in held if one.kind == "device"],
             protocols=PROTOCOLS,
+            spoken=SPOKEN,
             lives=LIVES,
             most=LONGEST_NAME,
             done=said("done", request.query_params.get("done")),

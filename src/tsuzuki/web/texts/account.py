@@ -76,6 +76,8 @@ TEXTS = {
     "token.copy": "Copy",
     "passwords.title": "Device passwords",
     "passwords.lead": "For apps and e-readers that ask for a name and a password. Each opens only what you tick.",
+    "passwords.unspoken": "not answered yet",
+    "passwords.unspoken_note": "This server answers none of these protocols yet: a password opens nothing so far.",
     "passwords.none": "No device passwords.",
     "passwords.none_text": "Make one for each device: one that is lost can then be shut out alone.",
     "passwords.new": "Make a device password",
