@@ -1,12 +1,19 @@
-"""Every page in both themes and two widths, with a contact sheet, into screenshots/ (which is not committed)."""
+"""Every page in both themes and two widths, with contact sheets, into screenshots/ (which is not committed).
+
+A word on the command line picks pages whose address has it: `tools/screenshots.py /admin`.
+"""
 
 import asyncio
+import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
+import structlog
 from PIL import Image
 from playwright.async_api import Browser, Page, ViewportSize, async_playwright
 
@@ -14,67 +21,96 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.api.people import Town, a_town  # noqa: E402  the tests' stage is this script's too
-from tests.web.stage import furnish  # noqa: E402
-from tests.web.test_looks import PAGES, ids_of  # noqa: E402
+from tests.web.looks.stops import NEWCOMER, REFUSED, SETUP, STOPS  # noqa: E402
+from tests.web.looks.theatre import a_theatre  # noqa: E402
+from tsuzuki.accounts.nouns import User  # noqa: E402
 
 FOLDER = ROOT / "screenshots"
 WIDTHS: dict[str, ViewportSize] = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+THEMES = ("light", "dark")
 THUMB = 420
 PER_ROW = 8
+ROWS = 9
 
 
-async def main() -> None:
+async def main(wanted: str) -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
-    with tempfile.TemporaryDirectory() as folder:
-        async with a_town(Path(folder), billing="on", log_level="error") as town, async_playwright() as playwright:
-            arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-            browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
-            taken = await take_all(browser, town)
-            await browser.close()
-    contact_sheet(taken)
-    print(f"{len(taken)} pictures and contact-sheet.png in {FOLDER}")
+    async with async_playwright() as playwright:
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
+        with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+            await of_everything(browser, Path(one), wanted)
+            await of_nothing(browser, Path(other), wanted)
+        await browser.close()
+    taken = sorted(FOLDER.glob("*.png"))
+    contact_sheets(taken)
+    print(f"{len(taken)} pictures and their contact sheets in {FOLDER}")
 
 
-async def take_all(browser: Browser, town: Town) -> list[Path]:
-    admin = await town.admin()
-    ids = await ids_of(town, await furnish(town, admin))
-    key = await town.session(admin)
-    taken = []
+async def of_everything(browser: Browser, folder: Path, wanted: str) -> None:
+    async with a_theatre(folder, articles=40) as theatre:
+        for who, stops in STOPS.items():
+            paths = {stop: stop.format(**theatre.ids.get(who, {})) for stop in stops if wanted in stop}
+            await take_all(browser, theatre.town, theatre.people[who], who=who, paths=paths)
+        for who in ("reader", "visitor"):
+            refused = {stop: stop for one, stop in REFUSED if one == who and wanted in stop}
+            await take_all(browser, theatre.town, theatre.people[who], who=f"{who}-refused", paths=refused)
+
+
+async def of_nothing(browser: Browser, folder: Path, wanted: str) -> None:
+    async with a_town(folder, password="", billing="on") as town:
+        await take_all(browser, town, None, who="newcomer", paths={SETUP: SETUP} if wanted in SETUP else {})
+        stops = {stop: stop for stop in NEWCOMER if wanted in stop}
+        await take_all(browser, town, await town.add(role="admin"), who="newcomer", paths=stops)
+
+
+async def take_all(browser: Browser, town: Town, user: User | None, *, who: str, paths: dict[str, str]) -> None:
     for width, viewport in WIDTHS.items():
-        for theme in ("light", "dark"):
+        for theme in THEMES:
             context = await browser.new_context(viewport=viewport, color_scheme=theme)  # type: ignore[arg-type]  # a name
-            await context.add_cookies([{"name": "tsuzuki", "value": key, "url": town.client.base}])
+            if user is not None:
+                key = await town.session(user)
+                await context.add_cookies([{"name": "tsuzuki", "value": key, "url": town.client.base}])
             page = await context.new_page()
-            for number, path in enumerate(PAGES):
-                taken.append(await take(page, town.client.base + path.format(**ids), f"{number:02}-{width}-{theme}"))
+            for number, (stop, path) in enumerate(paths.items()):
+                await take(page, town.client.base + path, f"{who}-{number:02}-{name_of(stop)}-{width}-{theme}")
             await context.close()
-    return sorted(taken)
 
 
-async def take(page: Page, url: str, name: str) -> Path:
-    path = FOLDER / f"{name}.png"
+def name_of(stop: str) -> str:
+    """What a file may be called: `/feeds/{feed_id}/delete` is `feeds-feed_id-delete`."""
+    return re.sub(r"[^\w]+", "-", stop).strip("-")[:60] or "home"
+
+
+async def take(page: Page, url: str, name: str) -> None:
     await page.goto(url)
     await page.wait_for_timeout(250)
-    await page.screenshot(path=path)
-    return path
+    await page.screenshot(path=FOLDER / f"{name}.png")
 
 
-def contact_sheet(taken: list[Path]) -> None:
-    """All of them side by side, each theme and width of a page beside the others."""
-    thumbs = []
-    for path in taken:
-        with Image.open(path) as picture:
-            thumbs.append(picture.convert("RGB").resize((int(picture.width * THUMB / picture.height), THUMB)))
-    rows = [thumbs[start : start + PER_ROW] for start in range(0, len(thumbs), PER_ROW)]
-    sheet = Image.new("RGB", (max(sum(one.width for one in row) for row in rows), THUMB * len(rows)))
-    for line, row in enumerate(rows):
-        left = 0
-        for one in row:
-            sheet.paste(one, (left, line * THUMB))
-            left += one.width
-    sheet.save(FOLDER / "contact-sheet.png")
+def contact_sheets(taken: list[Path]) -> None:
+    """All of them side by side, each theme and width of a page beside the others; a sheet for each few rows."""
+    rows = list(_in_parts([_thumb(path) for path in taken], PER_ROW))
+    for number, part in enumerate(_in_parts(rows, ROWS), 1):
+        sheet = Image.new("RGB", (max(sum(one.width for one in row) for row in part), THUMB * len(part)))
+        for line, row in enumerate(part):
+            left = 0
+            for one in row:
+                sheet.paste(one, (left, line * THUMB))
+                left += one.width
+        sheet.save(FOLDER / f"contact-sheet-{number}.png")
+
+
+def _thumb(path: Path) -> Image.Image:
+    with Image.open(path) as picture:
+        return picture.convert("RGB").resize((int(picture.width * THUMB / picture.height), THUMB))
+
+
+def _in_parts(things: list, length: int) -> Iterable[list]:  # type: ignore[type-arg]  # of pictures, and of rows of them
+    return (things[start : start + length] for start in range(0, len(things), length))
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else ""))

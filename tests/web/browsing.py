@@ -21,12 +21,16 @@ WIDER = "document.documentElement.scrollWidth - document.documentElement.clientW
 
 
 @asynccontextmanager
-async def browsing(browser: Browser, town: Town, user: User, **options: Any) -> AsyncIterator[Page]:
-    """A page of a browser that this person uses. Whatever the console says, and every request to elsewhere, fails."""
+async def browsing(browser: Browser, town: Town, user: User | None, **options: Any) -> AsyncIterator[Page]:
+    """A page of a browser that this person uses, or nobody in particular.
+
+    Whatever the console says, and every request to elsewhere, fails.
+    """
     wanted: dict[str, Any] = {"viewport": DESK, "service_workers": "block"} | options
     context = await browser.new_context(**wanted)
-    session = {"name": "tsuzuki", "value": await town.session(user), "url": town.client.base}
-    await context.add_cookies([session])  # type: ignore[list-item]  # a TypedDict, told by a variable
+    if user is not None:
+        session = {"name": "tsuzuki", "value": await town.session(user), "url": town.client.base}
+        await context.add_cookies([session])  # type: ignore[list-item]  # a TypedDict, told by a variable
     said: list[str] = []
     page = await context.new_page()
     page.on("console", lambda message: said.append(message.text))

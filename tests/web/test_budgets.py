@@ -3,14 +3,18 @@
 import gzip
 import re
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
+from playwright.async_api import Browser
 
 from tests.api.people import Town, a_town
+from tests.web.browsing import browsing
 from tests.web.guests import Guest, a_guest
+from tests.web.looks.stops import STOPS
+from tests.web.looks.theatre import a_theatre
 from tests.web.stage import furnish
-from tests.web.test_rules import pages
 from tsuzuki.web.rendering import Pages
 
 MOST_SCRIPTS = 80_000
@@ -33,17 +37,23 @@ def test_all_scripts_together_are_under_80_kilobytes():
     assert sum(sizes.values()) < MOST_SCRIPTS, sizes
 
 
-async def test_every_page_is_under_150_kilobytes_at_the_first_visit(town):
+async def test_every_page_is_under_150_kilobytes_at_the_first_visit(tmp_path):
     """With everything that its head names, and without pictures; nothing in it is of another server."""
-    guest = await a_guest(town, await town.admin())
+    sizes: dict[str, int] = {}
     known: dict[str, int] = {}
-    sizes = {path: await _weight(guest, path, known) for path in pages(town, "GET")}
-    assert max(sizes.values()) < MOST_PAGE, sizes
-    assert sizes["/"] > 20_000  # the scripts and the style sheets are counted
+    async with a_theatre(tmp_path, articles=60) as theatre:
+        for who, stops in STOPS.items():
+            user = theatre.people[who]
+            guest = Guest(theatre.town.client) if user is None else await a_guest(theatre.town, user)
+            for stop in stops:
+                sizes[f"{who} {stop}"] = await _weight(guest, stop.format(**theatre.ids.get(who, {})), known)
+    assert {stop: size for stop, size in sizes.items() if size >= MOST_PAGE} == {}
+    assert sizes["admin /"] > 20_000  # the scripts and the style sheets are counted
 
 
 async def _weight(guest: Guest, path: str, known: dict[str, int]) -> int:
     answer = await guest.see(path)
+    assert answer.status == 200, path
     assert not re.search(r'<(?:script|link|img|source|iframe)[^>]*(?:src|href)="(?:https?:)?//', answer.text), path
     for name in set(FETCHED.findall(answer.text)) - set(known):
         known[name] = len(gzip.compress((await guest.see(name)).body, 9))
@@ -55,3 +65,52 @@ async def test_a_page_is_packed_on_its_way(town, path):
     answer = await (await a_guest(town, await town.admin())).see(path, accept_encoding="gzip")
     assert answer.headers["content-encoding"] == "gzip"
     assert int(answer.headers["content-length"]) < len(answer.body) / 3
+
+
+@pytest.mark.browser
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_browser_fetches_as_little_as_that_for_the_first_page(browser: Browser, tmp_path):
+    """As it counts itself what comes over the wire, with whatever scripts ask for by themselves."""
+    async with a_town(tmp_path, billing="on") as town:
+        await furnish(town, await town.admin(), articles=60)
+        sizes = await _fetched(browser, town)
+    scripts = sum(size for url, size in sizes.items() if url.endswith(".js"))
+    assert 15_000 < scripts < MOST_SCRIPTS, sizes
+    assert 15_000 < sum(sizes.values()) < MOST_PAGE, sizes
+
+
+async def _fetched(browser: Browser, town: Town) -> dict[str, int]:
+    """What each address of the first page was on the wire; the stream of news never ends, and is left out."""
+    sizes: dict[str, int] = {}
+    urls: dict[str, str] = {}
+
+    def keep(event: Any) -> None:
+        sizes[urls.get(event["requestId"], "?")] = int(event["encodedDataLength"])
+
+    async with browsing(browser, town, await town.admin()) as page:
+        session = await page.context.new_cdp_session(page)
+        await session.send("Network.enable")
+        session.on("Network.responseReceived", lambda one: urls.update({one["requestId"]: one["response"]["url"]}))
+        session.on("Network.loadingFinished", keep)
+        await page.goto(f"{town.client.base}/", wait_until="load")
+        await page.wait_for_selector("#live[data-heard]", state="attached")
+    return {url: size for url, size in sizes.items() if "/events" not in url}
+
+
+@pytest.mark.browser
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("address", ["https://example.org/pixel.gif", "//example.org/x.js"])
+async def test_a_page_that_asks_another_server_for_anything_fails_every_test_that_opens_it(
+    browser: Browser, tmp_path, address
+):
+    """All tests in a browser open their pages like this: so no page does."""
+    async with a_town(tmp_path) as town:
+        with pytest.raises(AssertionError, match=re.escape(address)):
+            await _ask_elsewhere(browser, town, address)
+
+
+async def _ask_elsewhere(browser: Browser, town: Town, address: str) -> None:
+    async with browsing(browser, town, None, bypass_csp=True) as page:
+        await page.route("**/example.org/**", lambda route: route.abort())
+        await page.goto(f"{town.client.base}/sign-in")
+        await page.evaluate("address => fetch(address, {mode: 'no-cors'}).catch(() => null)", address)

@@ -161,7 +161,7 @@ async def _objects(town: Town, user: User, shelf: ShelfId) -> dict[str, str]:
     """One of each kind that a page's path may name, as the authorisation tests make them."""
     ids: dict[str, str] = {}
     for name in (*OBJECTS, "mapping_id"):  # the last again: a comic and a mapping of one another
-        ids |= _named(name, await OBJECTS[name](town, user))
+        ids |= named(name, await OBJECTS[name](town, user))
     series = await a_published_series(town.db, [1, 2, 5], sources=2)
     await town.reading.follows.add(shelf, Following(series=series.public_id))
     chapter = await chapter_of(town.db, series.id, 2)
@@ -169,7 +169,8 @@ async def _objects(town: Town, user: User, shelf: ShelfId) -> dict[str, str]:
     return ids | {"series_id": show_id(series.public_id), "chapter_id": str(chapter), "opened_id": str(chapter)}
 
 
-def _named(name: str, made: Filling) -> dict[str, str]:
+def named(name: str, made: Filling) -> dict[str, str]:
+    """What stands in a path for an object: its id, or the ids of several."""
     if isinstance(made, dict):
         return made
     return {name: made if isinstance(made, str) else show_id(made)}

@@ -1,0 +1,119 @@
+"""Every page in a real browser, in both themes, at a desk and on a phone: axe finds nothing, and nothing is cut off."""
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser
+
+from tests.api.people import API, Town, a_town
+from tests.authorisation.policy import routes
+from tests.scale import scaled
+from tests.web.browsing import browsing
+from tests.web.looks.axe import EACH_ONCE, Wrongs, wrongs_everywhere
+from tests.web.looks.stops import NEWCOMER, REFUSED, SETUP, STOPS, routes_of
+from tests.web.looks.theatre import Theatre, a_theatre, visit
+from tests.web.test_rules import NO_PAGES
+from tsuzuki.db.queries import parse_queries
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+q = parse_queries("tests", "-- name: lose_bookmarks\nalter table bookmark rename to lost;")
+
+# Where scripts ask for parts of a page.
+PARTS = {"/inbox/states"}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def theatre(tmp_path_factory) -> AsyncIterator[Theatre]:
+    async with a_theatre(tmp_path_factory.mktemp("looks")) as theatre:
+        yield theatre
+
+
+def pages_of(town: Town) -> set[str]:
+    """The paths of all pages that the router has."""
+    asked = (name.removeprefix("GET ") for name in routes(town.app) if name.startswith("GET "))
+    return {path for path in asked if path == f"{API}/docs" or not path.startswith((API, *NO_PAGES))} - PARTS
+
+
+async def test_every_page_that_the_router_has_is_among_the_stops(theatre):
+    """A new page is added to `stops.py`; it is looked at, and its picture is taken, from then on."""
+    known = {SETUP}.union(*map(routes_of, STOPS.values()))
+    named = {re.sub(r"\{\w+\}", "{}", path) for path in known}
+    assert {path for path in pages_of(theatre.town) if re.sub(r"\{\w+\}", "{}", path) not in named} == set()
+
+
+UGLY = """<!doctype html><html lang="en"><head><title>x</title>
+<style>
+  :root { color-scheme: light dark } body { background: light-dark(#fff, #111) } p { color: light-dark(#aaa, #555) }
+</style></head>
+<body><main><h1>x</h1><p>Pale words</p><button></button><div style="width: 1400px">wide</div></main></body></html>"""
+
+
+async def test_what_is_wrong_with_a_page_is_found_in_every_theme_and_width(browser: Browser, theatre):
+    """So the tests below can fail."""
+    page = await browser.new_page()
+    await page.set_content(UGLY)
+    found = await wrongs_everywhere(page, "ugly")
+    await page.close()
+    kinds = {
+        where: sorted(one.partition(":")[0] for one in said) for where, said in found.items() if isinstance(said, list)
+    }
+    assert kinds == {
+        "ugly (light, 1280)": ["button-name", "color-contrast"],
+        "ugly (dark, 1280)": ["color-contrast"],
+        "ugly (dark, 360)": ["button-name", "color-contrast"],
+        "ugly (light, 360)": ["color-contrast"],
+    }
+    assert len(found) == 2 * len(kinds)
+
+
+# The page about the API has as many parts as there are operations and types, all made alike: each so many is looked at.
+THIN_OUT = """step => {
+    for (const kind of [".toc li", ".operation", "section[id^=model-]"])
+        for (const [at, one] of document.querySelectorAll(kind).entries()) if (at % step) one.remove();
+}"""
+SHARES = [("admin", number) for number in range(6)] + [("payer", 0), ("visitor", 0)]
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("who", "number"), SHARES)
+async def test_i7_every_page_is_accessible_and_whole_under_the_policy(browser: Browser, theatre, who, number):
+    """In each theme and width; with `--soak` it is opened anew in each."""
+    wrong: Wrongs = {}
+    async with browsing(browser, theatre.town, theatre.people[who]) as page:
+        for stop in STOPS[who][number :: sum(one == who for one, _ in SHARES)]:
+            await theatre.open(page, who, stop)
+            await page.evaluate(THIN_OUT, scaled(20, 1))
+            wrong |= await wrongs_everywhere(page, stop, anew=scaled(0, 1) == 1)
+    assert wrong == {}
+
+
+async def test_what_is_refused_or_not_there_is_accessible_too(browser: Browser, theatre):
+    wrong: Wrongs = {}
+    for who, stop in REFUSED:
+        async with browsing(browser, theatre.town, theatre.people[who]) as page:
+            await theatre.open(page, who, stop)
+            wrong |= await wrongs_everywhere(page, stop)
+    assert wrong == {}
+
+
+@pytest.mark.soak
+async def test_a_server_on_which_nothing_has_happened_yet_is_accessible_from_its_first_page_on(browser, tmp_path):
+    """And so is what it says when it breaks."""
+    wrong: Wrongs = {}
+    async with a_town(tmp_path, password="", billing="on") as town:
+        base = town.client.base
+        async with browsing(browser, town, None) as page:
+            await visit(page, base + SETUP)
+            wrong |= await wrongs_everywhere(page, SETUP)
+        async with browsing(browser, town, await town.add(role="admin")) as page:
+            for stop in NEWCOMER:
+                await visit(page, base + stop)
+                wrong |= await wrongs_everywhere(page, stop, ways=EACH_ONCE)
+            await town.db.with_tx(lambda tx: tx.run(q.lose_bookmarks))
+            await visit(page, f"{base}/bookmarks", 500)
+            wrong |= await wrongs_everywhere(page, "broken")
+    assert wrong == {}
