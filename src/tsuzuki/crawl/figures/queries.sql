@@ -6,6 +6,14 @@ select
   coalesce(sum(case when consecutive_failures > 0 and suspended_at is null then 1 else 0 end), 0) as failing
 from watch;
 
+-- name: look_at_polls
+-- By watch_due: only what is due is looked at.
+select
+  count(*) as due, min(next_check_at) as oldest_due_at,
+  coalesce((select polls from figure where at >= :since order by at desc limit 1), 0) as last_minute
+from watch
+where suspended_at is null and priority in (1, 2, 3) and next_check_at <= :now;
+
 -- name: add_figure
 -- Taken twice, it is the same minute.
 insert into figure (at, depth, oldest_ms, finished, failed, dead_letters, polls, failing)

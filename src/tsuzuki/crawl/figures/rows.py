@@ -27,6 +27,14 @@ class Minute(msgspec.Struct, frozen=True):
     failing: int
 
 
+class Polls(msgspec.Struct, frozen=True):
+    """What waits to be called: watches are their own queue. `last_minute` is the last that was written down."""
+
+    due: int
+    oldest_due_at: Millis | None
+    last_minute: int
+
+
 class Pulse(msgspec.Struct, frozen=True):
     """What came of calling a source in an hour, counted since 1970."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from tsuzuki.crawl.figures.rows import Figure, Pulse
+from tsuzuki.crawl.figures.rows import Figure, Polls, Pulse
 from tsuzuki.crawl.figures.store import (
     add_figure_tx,
     forget_figures_tx,
@@ -10,6 +10,7 @@ from tsuzuki.crawl.figures.store import (
     list_figures_tx,
     list_pulses_tx,
     look_at_minute_tx,
+    look_at_polls_tx,
 )
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
@@ -46,6 +47,11 @@ class Figures:
             return await add_figure_tx(tx, figure) + await forget_figures_tx(tx, Millis(now - KEPT))
 
         return await self._db.with_tx(write)
+
+    async def polls(self) -> Polls:
+        """How far calling is behind."""
+        now = self._clock()
+        return await self._db.read(lambda tx: look_at_polls_tx(tx, now))
 
     async def figures(self, length: Millis, width: Millis) -> list[Figure]:
         """So long back, in steps of this width; the oldest first."""

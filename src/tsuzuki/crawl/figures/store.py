@@ -2,9 +2,9 @@
 
 import msgspec
 
-from tsuzuki.crawl.figures.rows import Amount, Figure, Minute, Pulse
+from tsuzuki.crawl.figures.rows import Amount, Figure, Minute, Polls, Pulse
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import MINUTE, Millis
 
 q = load_queries("tsuzuki.crawl.figures")
 
@@ -12,6 +12,11 @@ q = load_queries("tsuzuki.crawl.figures")
 async def look_at_minute_tx(tx: Tx, since: Millis) -> Minute:
     """What happened since then."""
     return await tx.one(Minute, q.look_at_minute, since=since)
+
+
+async def look_at_polls_tx(tx: Tx, now: Millis) -> Polls:
+    """What is due, and how many were called lately."""
+    return await tx.one(Polls, q.look_at_polls, now=now, since=now - 2 * MINUTE)
 
 
 async def add_figure_tx(tx: Tx, figure: Figure) -> int:

@@ -51,6 +51,7 @@ def config_fields(
         _field(name, _resolved(described, schema), is_required=name in required)
         for name, described in known["properties"].items()
     ]
+    fields.sort(key=lambda field: not field.is_required)  # what is needed comes first, the rest in its order
     return [msgspec.structs.replace(field, values=_standing(field, shown, typed)) for field in fields]
 
 

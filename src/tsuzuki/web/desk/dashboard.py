@@ -48,6 +48,7 @@ def dashboard_pages(site: Site) -> tuple[Resource, ...]:
             frame,
             "desk/dashboard.html",
             queues=await letters.queues(),
+            polls=await figures.polls(),
             watchlist=_watchlist(rows, total),
             charts=await charts_of(figures, span_of(request.query_params.get("span")), frame.now),
             amounts=await figures.amounts(),

@@ -26,7 +26,7 @@ TEXTS = {
     "desk.letters": "Dead letters",
     "desk.letters_of.one": "1 dead letter of {queue}",
     "desk.letters_of.many": "{count} dead letters of {queue}",
-    "desk.no_queues": "Nothing was ever queued.",
+    "desk.polls": "polls",
     "desk.failing": "Failing sources",
     "desk.none_failing": "No source fails.",
     "desk.sources.one": "1 source in all",
