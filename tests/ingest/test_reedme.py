@@ -131,6 +131,7 @@ async def test_what_is_ours_already_or_nothing_is_left_alone(tmp_path):
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)
 def test_killed_at_any_moment_the_file_is_the_old_one_whole_or_the_new_one_whole(tmp_path):
     """kill -9 over and over, until a start is left in peace; nothing is lost on the way."""
     dice = random.Random(7)

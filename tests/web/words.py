@@ -6,7 +6,7 @@ from tsuzuki.accounts.preferences.nouns import LibraryLook
 from tsuzuki.shelves.library.series.policy import Health
 from tsuzuki.sources.sites.policy import Standing
 from tsuzuki.web.library.page import SORTS, STATUSES
-from tsuzuki.web.reader.page import FITS, MODES
+from tsuzuki.web.series.settings import FITS, MODES
 
 
 def chosen_in_the_library() -> set[str]:

@@ -1,5 +1,7 @@
 """What the addresses of pages say: ids, numbers and words."""
 
+from collections.abc import Iterable
+
 from starlette.requests import Request
 
 from tsuzuki.model.errors import NotFound
@@ -20,6 +22,11 @@ def id_of(request: Request, name: str) -> PublicId:
 def number_of(text: str | None) -> int | None:
     """The number that a text is; None for what is none, or too large to be one of ours."""
     return None if text is None else read_number(text)
+
+
+def numbers_of(texts: Iterable[str]) -> list[int]:
+    """The numbers among them."""
+    return [number for text in texts if (number := read_number(text)) is not None]
 
 
 def number_at(request: Request, name: str) -> int:

@@ -18,12 +18,13 @@ from tsuzuki.model.times import Millis
 from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.shelves.entries.service import Entries, Marked
 from tsuzuki.web.forms import Form, read_form, see
+from tsuzuki.web.ids import number_of, numbers_of
 from tsuzuki.web.inbox.view import read_view
 from tsuzuki.web.messages import say
+from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site
 
 MOST_AT_ONCE = 1_000
-_MOST_DIGITS = 18
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -48,9 +49,9 @@ class Marking:
         """
         done = Done()
         at = _made_at(form)
-        if read := _numbers(form.several("read")):
+        if read := _entries(form, "read"):
             done = _told(await self._entries.mark_entries(shelf_id, read, unread=False, made_at=at))
-        if unread := _numbers(form.several("unread")):
+        if unread := _entries(form, "unread"):
             done = Done((await self._entries.mark_entries(shelf_id, unread, unread=True, made_at=at)).changed)
         for value in form.several("save"):
             done = await self._save(shelf_id, value, saved=True)
@@ -64,7 +65,7 @@ class Marking:
         `at` says when, as with single marks.
         """
         view = read_view(QueryParams({name: form.one(name) for name in ("kind", "show", "group", "feed", "series")}))
-        newest = _numbers(form.several("newest"))
+        newest = _entries(form, "newest")
         if not newest:
             raise Invalid(say("trouble.form"))
         ids = await self._timeline.unread_ids(shelf_id, view.wanted, newest[0])
@@ -74,16 +75,16 @@ class Marking:
 
     async def undo(self, shelf_id: ShelfId, form: Form) -> Done:
         """Make unread again what one mark made read."""
-        moments = _numbers(form.several("undo"))
+        moments = numbers_of(form.several("undo"))
         if not moments:
             raise Invalid(say("trouble.form"))
         return Done((await self._entries.undo(shelf_id, Millis(moments[0]))).changed)
 
     async def _save(self, shelf_id: ShelfId, value: str, *, saved: bool) -> Done:
         """`i12` is an item, which becomes a bookmark; `c34` the entry of a chapter."""
-        [number] = _numbers((value[1:],)) or [EntryId(0)]
+        number = number_of(value[1:]) or 0
         if value.startswith("c"):
-            await self._timeline.save_chapter(shelf_id, number, saved=saved)
+            await self._timeline.save_chapter(shelf_id, EntryId(number), saved=saved)
         elif not saved:
             await self._bookmarks.delete_of_item(shelf_id, ItemId(number))
         else:
@@ -123,8 +124,8 @@ def marking_pages(site: Site) -> tuple[Resource, ...]:
 
 
 def _answer(request: Request, form: Form, done: Done, **told: str) -> Response:
-    if "application/json" in request.headers.get("accept", ""):
-        return Response(msgspec.json.encode({"data": done}), media_type="application/json")
+    if wants_json(request):
+        return data_of(done)
     back = local_path(form.one("back") or "/")
     query = "&".join(f"{name}={value}" for name, value in told.items() if value)
     return see(f"{back}{'&' if '?' in back else '?'}{query}" if query else back)
@@ -132,14 +133,12 @@ def _answer(request: Request, form: Form, done: Done, **told: str) -> Response:
 
 def _made_at(form: Form) -> Millis | None:
     """When a mark was made that waited for a network."""
-    return next((Millis(number) for number in _numbers(form.several("at"))), None)
+    return next((Millis(number) for number in numbers_of(form.several("at"))), None)
 
 
 def _told(marked: Marked) -> Done:
     return Done(marked.changed, str(marked.at) if marked.changed else None)
 
 
-def _numbers(texts: tuple[str, ...]) -> list[EntryId]:
-    """The numbers among them."""
-    clean = [text for text in texts[:MOST_AT_ONCE] if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS]
-    return [EntryId(int(text)) for text in clean]
+def _entries(form: Form, name: str) -> list[EntryId]:
+    return [EntryId(number) for number in numbers_of(form.several(name))]

@@ -14,7 +14,7 @@ from tsuzuki.model.ids import EntryId, read_id
 from tsuzuki.model.pages import FROM_THE_TOP, Cursor
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.frame import Frame, framing_of
-from tsuzuki.web.ids import number_of
+from tsuzuki.web.ids import numbers_of
 from tsuzuki.web.inbox.notes import read_notes
 from tsuzuki.web.inbox.rows import day_after, rows_of
 from tsuzuki.web.inbox.view import View, read_view
@@ -71,7 +71,7 @@ def states_page(site: Site) -> Resource:
     async def show_states(request: Request, caller: Caller) -> Response:
         shelf = await site.accounts.oneself.shelf_of(caller)
         texts = request.query_params.get("ids", "").split(",")[:MOST_STATES]
-        ids = [EntryId(number) for text in texts if (number := number_of(text)) is not None]
+        ids = [EntryId(number) for number in numbers_of(texts)]
         return data_of(await timeline.states(shelf.id, ids))
 
     return page("/inbox/states", site.signed_in(show_states))

@@ -1,7 +1,6 @@
 """`/series/{id}/chapters/{chapter}`: the pages of a chapter. Without scripts they stand below one another."""
 
 from collections.abc import Sequence
-from typing import get_args
 
 import msgspec
 from starlette.requests import Request
@@ -12,7 +11,7 @@ from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.errors import Conflict, NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ChapterId, ReleaseId, ShelfId, show_id
-from tsuzuki.shelves.library.follows.nouns import Fit, Mode
+from tsuzuki.shelves.library.follows.nouns import Mode
 from tsuzuki.shelves.library.series.nouns import ChapterName, Release
 from tsuzuki.shelves.library.series.service import Chapter, Series, SeriesLooks
 from tsuzuki.web.frame import framing_of
@@ -20,10 +19,9 @@ from tsuzuki.web.ids import id_of, number_at, number_of
 from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.links import chapter_path
 from tsuzuki.web.series.rows import release_lines
+from tsuzuki.web.series.settings import FITS, MODES
 from tsuzuki.web.site import Site
 
-MODES: tuple[Mode, ...] = get_args(Mode)
-FITS: tuple[Fit, ...] = get_args(Fit)
 AROUND = 150
 """Chapters to jump to, before and after this one; the series has them all."""
 _RIGHT_TO_LEFT = "ja"

@@ -2,7 +2,6 @@
 
 import asyncio
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -10,7 +9,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.catalogue.chapter_lists import ChapterLists
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, SourceError, Unavailable
-from tsuzuki.model.ids import ChapterId, PublicId, SeriesSourceId, ShelfId, show_id
+from tsuzuki.model.ids import ChapterId, SeriesSourceId, ShelfId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.library.follows.nouns import Wish
 from tsuzuki.shelves.library.follows.service import Follows
@@ -20,25 +19,16 @@ from tsuzuki.shelves.library.series.service import SeriesLooks
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import Form, read_form, see
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.ids import id_of, number_of
+from tsuzuki.web.ids import id_of, number_of, numbers_of
 from tsuzuki.web.library.page import PATH as LIBRARY
 from tsuzuki.web.links import series_path
 from tsuzuki.web.messages import say, say_many
+from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.series.page import back_to
 from tsuzuki.web.site import Site
 
 PATH = "/series/{series_id}"
 MOST_AT_ONCE = 500
-
-
-def wants_json(request: Request) -> bool:
-    """Whether a script asks."""
-    return "application/json" in request.headers.get("accept", "")
-
-
-def data_of(value: object) -> Response:
-    """An answer for a script."""
-    return Response(msgspec.json.encode({"data": value}), media_type="application/json")
 
 
 def marking_acts(site: Site) -> tuple[Resource, ...]:
@@ -70,15 +60,11 @@ def _meant(form: Form) -> tuple[Some, bool]:
     if "all" in form.fields:
         return Some(), form.one("all") != "unread"
     for name, is_read in (("read", True), ("unread", False)):
-        if numbers := _chapters(form.several(name)):
-            return Some(chapters=numbers), is_read
-    if numbers := _chapters(form.several("up_to")):
-        return Some(before=numbers[0], is_inclusive=True), True
+        if numbers := numbers_of(form.several(name)):
+            return Some(chapters=[ChapterId(number) for number in numbers]), is_read
+    if numbers := numbers_of(form.several("up_to")):
+        return Some(before=ChapterId(numbers[0]), is_inclusive=True), True
     raise Invalid(say("trouble.form"))
-
-
-def _chapters(texts: tuple[str, ...]) -> list[ChapterId]:
-    return [ChapterId(number) for text in texts if (number := number_of(text)) is not None]
 
 
 def _answered(request: Request, form: Form, changed: int, **undo: str) -> Response:
@@ -111,7 +97,7 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
         series = await looks.get(frame.shelf.id, id_of(request, "series_id"))
         follow = None if series.follow is None else await follows.get(frame.shelf.id, series.follow.public_id)
         new = [] if follow is None else [say_many("series.leave_takes", follow.new, frame.locale.number(follow.new))]
-        path = series_path(_id(series.details.public_id))
+        path = series_path(show_id(series.details.public_id))
         asks = Asks(
             title=say("series.leave_title", name=series.details.title),
             text=" ".join((*new, say("series.leave_keeps"))),
@@ -128,7 +114,7 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
         series = await looks.get(shelf.id, id_of(request, "series_id"))
         if series.follow is not None:
             await follows.leave(shelf.id, series.follow.public_id)
-        return see(back_to(_id(series.details.public_id), done="left"))
+        return see(back_to(show_id(series.details.public_id), done="left"))
 
     return (
         Resource(f"{PATH}/follow", {"POST": site.signed_in(follow, LIBRARY)}),
@@ -152,11 +138,7 @@ def refreshing_acts(site: Site) -> tuple[Resource, ...]:
         shelf = await site.accounts.oneself.shelf_of(caller)
         series = await looks.get(shelf.id, id_of(request, "series_id"))
         came = await asyncio.gather(*(asked(shelf.id, source.id) for source in series.sources if source.is_on))
-        series_id = _id(series.details.public_id)
+        series_id = show_id(series.details.public_id)
         return see(back_to(series_id, done="refreshed") if any(came) else back_to(series_id, fail="refresh"))
 
     return (Resource(f"{PATH}/refresh", {"POST": site.signed_in(refresh, LIBRARY)}),)
-
-
-def _id(public_id: PublicId) -> str:
-    return show_id(public_id)

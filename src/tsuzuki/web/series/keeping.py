@@ -12,7 +12,8 @@ from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.ids import id_of, number_of
 from tsuzuki.web.library.page import PATH as LIBRARY
 from tsuzuki.web.messages import say
-from tsuzuki.web.series.acts import PATH, data_of, wants_json
+from tsuzuki.web.scripts import data_of, wants_json
+from tsuzuki.web.series.acts import PATH
 from tsuzuki.web.series.page import back_to
 from tsuzuki.web.site import Site
 

@@ -22,7 +22,7 @@ from tsuzuki.shelves.library.series.policy import Health, health
 from tsuzuki.shelves.library.series.service import Series, SeriesLooks
 from tsuzuki.web.forms import BLANK, Sheet
 from tsuzuki.web.frame import Frame, framing_of
-from tsuzuki.web.ids import id_of, number_of
+from tsuzuki.web.ids import id_of, number_of, page_of
 from tsuzuki.web.inbox.notes import Notes, Undo
 from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.library.page import STATUSES
@@ -35,7 +35,6 @@ PAGE = 100
 MOST_OPENED = 10
 CHOICES = 3
 """How many sources, groups and languages can be put in order here; the API takes more."""
-_FARTHEST = 10_000
 
 
 class SourceLine(msgspec.Struct, frozen=True):
@@ -86,8 +85,8 @@ class SeriesPages:
 
     async def _listed(self, request: Request, frame: Frame, series: Series) -> dict[str, Any]:
         series_id = show_id(series.details.public_id)
-        number = min(max(number_of(request.query_params.get("page")) or 1, 1), _FARTHEST)
-        part = Slice(most=PAGE, skip=(number - 1) * PAGE)
+        number = page_of(request)
+        part = Slice.page(number, PAGE)
         chapters, total = await self._looks.chapters(frame.shelf.id, series.details.public_id, part)
         kept = await self._kept.among(frame.shelf.id, [one.id for each in chapters for one in each.releases])
         return {

@@ -12,21 +12,22 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, ShelfId, show_id
-from tsuzuki.shelves.library.follows.nouns import Change, Fit, FollowRow, Mode, Preferences, Status
+from tsuzuki.shelves.library.follows.nouns import Change, Fit, FollowRow, Mode, Preferences
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.series.service import SeriesLooks
 from tsuzuki.web.feeds.adding import chosen_group
 from tsuzuki.web.forms import Form, Rules, fill, problem, read_form, see
-from tsuzuki.web.ids import id_of, number_of
+from tsuzuki.web.ids import id_of, numbers_of
 from tsuzuki.web.library.page import PATH as LIBRARY
+from tsuzuki.web.library.page import STATUSES
 from tsuzuki.web.messages import say
-from tsuzuki.web.series.acts import PATH, data_of, wants_json
+from tsuzuki.web.scripts import data_of, wants_json
+from tsuzuki.web.series.acts import PATH
 from tsuzuki.web.series.page import CHOICES, SeriesPages, back_to
 from tsuzuki.web.site import Site
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 FITS: tuple[Fit, ...] = get_args(Fit)
-_STATUSES: tuple[Status, ...] = get_args(Status)
 _LONGEST = 200
 _RULES = Rules(keep=("status", "group"))
 
@@ -75,7 +76,7 @@ def setting_acts(site: Site) -> tuple[Resource, ...]:
 
 
 def _change(form: Form, before: Preferences) -> Change:
-    status = _one_of(form.one("status"), _STATUSES)
+    status = _one_of(form.one("status"), STATUSES)
     if status is None:
         raise problem("status", say("series.wrong_status"))
     return Change(
@@ -84,9 +85,7 @@ def _change(form: Form, before: Preferences) -> Change:
         notify=form.one("notify") == "on",
         preferences=msgspec.structs.replace(
             before,
-            sources=_ordered(
-                [number for text in form.several("source") if (number := number_of(text))], before.sources
-            ),
+            sources=_ordered(numbers_of(form.several("source")), before.sources),
             groups=_ordered(_words(form, "release_group"), before.groups),
             languages=_ordered(_words(form, "language"), before.languages),
         ),
