@@ -34,6 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """The first process starts the servers; xdist's workers inherit their addresses."""
     if config.getoption("--soak"):
         os.environ[SOAK] = "1"  # properties fix their counts when they are imported
+    if (memory := servers.in_memory()) is not None:  # a commit waits for its disk, and tests make ten thousands of them
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
     if config.getoption("--no-servers") or hasattr(config, "workerinput") or config.option.collectonly:
         return
     config.stash[_stack] = stack = contextlib.ExitStack()

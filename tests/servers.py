@@ -129,7 +129,7 @@ class Postgres:
     def __init__(self, folder: Path, *, durable: bool = False, memory: str = "64MB") -> None:
         self._binaries = postgres_binaries(folder)
         self._folder = folder
-        self._data = (folder if durable else _in_memory(folder)) / f"tsuzuki-pgdata-{secrets.token_hex(4)}"
+        self._data = (folder if durable else in_memory() or folder) / f"tsuzuki-pgdata-{secrets.token_hex(4)}"
         self._log = folder / "postgres.log"
         self._durable = durable
         self._memory = memory
@@ -184,12 +184,12 @@ class Postgres:
             self._server = None
 
 
-def _in_memory(folder: Path) -> Path:
-    """Where data that nobody keeps is quickest: memory where there is plenty, else the folder."""
-    memory = Path("/dev/shm")
-    if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > ROOMY:
-        return memory
-    return folder
+def in_memory() -> Path | None:
+    """Where data that nobody keeps is quickest, if there is plenty of it."""
+    shared = Path("/dev/shm")
+    if shared.is_dir() and os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > ROOMY:
+        return shared
+    return None
 
 
 def _accepts(port: int) -> bool:
