@@ -158,7 +158,7 @@ async def claiming(few: Database, many: Database, sizes: Sizes) -> list[Line]:
     await _fill_watches(many, sizes.watches)
 
     async def claim(db: Database) -> None:
-        claimed = await db.with_tx(lambda tx: claim_due_watches_tx(tx, 2, now=NOON, lease=Millis(30_000), most=CLAIM))
+        claimed = await db.with_tx(lambda tx: claim_due_watches_tx(tx, {2: CLAIM}, now=NOON, lease=Millis(30_000)))
         assert len(claimed) == CLAIM
 
     times = await interleaved({"few": partial(claim, few), "many": partial(claim, many)}, rounds=8)

@@ -38,5 +38,5 @@ async def test_r20_what_is_suspended_told_to_wait_or_not_yet_due_is_skipped(
     watch = await stored_watch(db, await stored_feed(db), next_check_at=Millis(next_check_at))
     values = {"id": watch, "suspended_at": suspended_at, "retry_after_until": retry_after_until}
     await db.with_tx(lambda tx: tx.run(q.be, **values))
-    taken = await db.with_tx(lambda tx: claim_due_watches_tx(tx, 2, now=NOON, lease=LEASE, most=9))
+    taken = await db.with_tx(lambda tx: claim_due_watches_tx(tx, {2: 9}, now=NOON, lease=LEASE))
     assert [claimed.id for claimed in taken] == ([watch] if is_taken else [])

@@ -52,7 +52,7 @@ async def test_a_watch_is_on_a_feed_or_on_a_series_source_never_on_both_or_none(
 
 
 async def claim(db, priority=2, *, now=NOON, lease=MINUTE, most=10):
-    return await db.with_tx(lambda tx: claim_due_watches_tx(tx, priority, now=now, lease=lease, most=most))
+    return await db.with_tx(lambda tx: claim_due_watches_tx(tx, {priority: most}, now=now, lease=lease))
 
 
 async def test_only_due_watches_of_the_priority_are_claimed_the_longest_overdue_first(db):

@@ -99,7 +99,9 @@ def _with_hex(row: Any) -> Any:
         row = msgspec.structs.asdict(row)
     if isinstance(row, dict):
         # Most rows have none, and to look for one is ten times as quick as to make the row anew.
-        return {name: _hex(value) for name, value in row.items()} if bytes in map(type, row.values()) else row
+        if bytes not in map(type, row.values()):
+            return row
+        return row | {name: value.hex() for name, value in row.items() if isinstance(value, bytes)}
     if isinstance(row, (list, tuple)):
         return [_hex(value) for value in row]
     return _hex(row)

@@ -18,7 +18,7 @@ class Jar:
     """The cookies of one source, and the User-Agent that they were given to, if that was not our own."""
 
     def __init__(self) -> None:
-        self._cookies = CookieJar(unsafe=True)  # "unsafe": hosts that are IP addresses may have cookies too
+        self._cookies: CookieJar | None = None  # most sources never set any, and a jar costs more than a request's head
         self.user_agent: str | None = None
         """A cookie from a solved browser check counts only beside the browser's own name."""
         self.clearances = 0
@@ -26,6 +26,8 @@ class Jar:
 
     def header(self, url: Url) -> str:
         """The Cookie header for this address; empty when there is none. What is too long is left out."""
+        if self._cookies is None:
+            return ""
         pairs: list[str] = []
         for morsel in self._cookies.filter_cookies(URL(str(url), encoded=True)).values():
             pair = f"{morsel.key}={morsel.coded_value}"
@@ -36,10 +38,13 @@ class Jar:
     def store(self, url: Url, set_cookies: Iterable[str]) -> None:
         """Take what this address may set; a jar that overflows is emptied first."""
         lines = [line for line in set_cookies if len(line) <= LONGEST_HEADER][:MOST_COOKIES]
+        if not lines:
+            return
+        if self._cookies is None:
+            self._cookies = CookieJar(unsafe=True)  # "unsafe": hosts that are IP addresses may have cookies too
         if len(self._cookies) + len(lines) > MOST_COOKIES:
             self._cookies.clear()
-        if lines:
-            self._cookies.update_cookies_from_headers(lines, URL(str(url), encoded=True))
+        self._cookies.update_cookies_from_headers(lines, URL(str(url), encoded=True))
 
 
 class Jars:

@@ -27,13 +27,13 @@ class Hosted(Protocol):
 H = TypeVar("H", bound=Hosted)
 
 
-def shares(slots: int) -> dict[Priority, int]:
+def shares(slots: int) -> dict[int, int]:
     """How many slots each class may take at first: by weight, but at least one each while there are enough.
 
     What a class leaves, the others may have afterwards.
     """
     total = sum(WEIGHT.values())
-    given = {priority: max(1, slots * WEIGHT[priority] // total) for priority in reversed(ORDER)}
+    given: dict[int, int] = {priority: max(1, slots * WEIGHT[priority] // total) for priority in reversed(ORDER)}
     left = slots
     for priority in reversed(ORDER) if slots >= len(ORDER) else ORDER:
         given[priority] = min(given[priority], left)

@@ -6,6 +6,7 @@ the outcomes of many polls share one. Whoever lost the lease writes nothing (I4)
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
@@ -31,6 +32,7 @@ from tsuzuki.polling.store import (
     SeriesTarget,
     ask_refresh_all_tx,
     ask_refresh_tx,
+    claim_gate_tx,
     claim_watch_tx,
     defer_watches_tx,
     extend_lease_tx,
@@ -42,7 +44,6 @@ from tsuzuki.polling.store import (
 )
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.sources.sites.store import paused_since_tx
 from tsuzuki.sources.store import ClaimedWatch, claim_due_watches_tx
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
@@ -102,24 +103,38 @@ class Poller:
         return await self._db.with_tx(lambda tx: self._claim_tx(tx, slots, in_flight))
 
     async def _claim_tx(self, tx: Tx, slots: int, in_flight: Mapping[str, int]) -> list[ClaimedWatch]:
-        if await paused_since_tx(tx) is not None:
+        gate = await claim_gate_tx(tx)
+        if gate.is_paused:
             return []
-        now, lease = self._conditions.clock(), self._options.lease
-        # Only those whose turn it is: what is claimed and given back would no longer be wanted.
-        wanted = await refreshes_tx(tx, now=now, most=slots * REFRESHES_SEEN)
-        in_turn, _ = over_their_share(wanted, in_flight, self._options.per_host)
-        asked = [await claim_watch_tx(tx, each.id, now=now, lease=lease) for each in in_turn[:slots]]
-        claimed = [watch for watch in asked if watch is not None]
-        first = shares(slots - len(claimed))
-        for round_ in (first, dict.fromkeys(ORDER, slots)):
-            for priority in ORDER:
-                most = min(round_[priority], slots - len(claimed))
-                if most > 0:
-                    claimed += await claim_due_watches_tx(tx, priority, now=now, lease=lease, most=most)
+        now = self._conditions.clock()
+        claimed = await self._claim_wanted_tx(tx, slots, in_flight, now) if gate.is_wanted else []
+        claimed += await self._claim_due_tx(tx, slots - len(claimed), now)
         kept, surplus = over_their_share(claimed, in_flight, self._options.per_host)
         if surplus:
             await defer_watches_tx(tx, surplus, until=Millis(now + DEFERRED_FOR))
         return await with_targets_tx(tx, kept, now)
+
+    async def _claim_wanted_tx(
+        self, tx: Tx, slots: int, in_flight: Mapping[str, int], now: Millis
+    ) -> list[ClaimedWatch]:
+        """Only those whose turn it is: what is claimed and given back would no longer be wanted."""
+        wanted = await refreshes_tx(tx, now=now, most=slots * REFRESHES_SEEN)
+        in_turn, _ = over_their_share(wanted, in_flight, self._options.per_host)
+        asked = [await claim_watch_tx(tx, each.id, now=now, lease=self._options.lease) for each in in_turn[:slots]]
+        return [watch for watch in asked if watch is not None]
+
+    async def _claim_due_tx(self, tx: Tx, slots: int, now: Millis) -> list[ClaimedWatch]:
+        """Each class has its share, and what one leaves the others may have; the most urgent first."""
+        if slots <= 0:
+            return []
+        first, lease = shares(slots), self._options.lease
+        claimed = await claim_due_watches_tx(tx, first, now=now, lease=lease)
+        taken = Counter(watch.priority for watch in claimed)
+        for priority in ORDER:
+            left = slots - len(claimed)
+            if left and taken[priority] == first[priority]:
+                claimed += await claim_due_watches_tx(tx, {priority: left}, now=now, lease=lease)
+        return sorted(claimed, key=lambda watch: watch.priority)
 
     async def mend(self) -> int:
         """After a clock that was ahead: bring back what waits for longer than anything may; how many watches."""

@@ -69,6 +69,13 @@ class SeriesTarget(msgspec.Struct, frozen=True):
     has_content: bool
 
 
+class Gate(msgspec.Struct, frozen=True):
+    """Whether anything may be claimed, and whether people asked for something."""
+
+    is_paused: bool
+    is_wanted: bool
+
+
 class Wanted(msgspec.Struct, frozen=True):
     """A watch that a person wants polled now."""
 
@@ -141,6 +148,11 @@ class _Known(msgspec.Struct, frozen=True):
 async def claim_watch_tx(tx: Tx, watch_id: WatchId, *, now: Millis, lease: Millis) -> ClaimedWatch | None:
     """Lease one watch whatever its schedule says; None while somebody else polls it, or when it is gone."""
     return await tx.maybe(ClaimedWatch, q.claim_watch, id=watch_id, now=now, until=Millis(now + lease))
+
+
+async def claim_gate_tx(tx: Tx) -> Gate:
+    """What is to be known before a claim."""
+    return await tx.one(Gate, q.claim_gate)
 
 
 async def refreshes_tx(tx: Tx, *, now: Millis, most: int) -> list[Wanted]:

@@ -2,13 +2,21 @@
 -- SKIP LOCKED: without it four workers took 22,500 of 40,000 rows twice.
 update watch
 set lease_token = lease_token + 1, lease_until = :until, next_check_at = :until
-where id = any (array(
-  select id from watch
-  where suspended_at is null and priority = :priority and next_check_at <= :now
-  order by next_check_at
-  limit :most
-  for update skip locked
-))
+where id = any (
+  array(
+    select id from watch
+    where suspended_at is null and priority = 1 and next_check_at <= :now order by next_check_at limit :hot
+    for update skip locked
+  ) || array(
+    select id from watch
+    where suspended_at is null and priority = 2 and next_check_at <= :now order by next_check_at limit :warm
+    for update skip locked
+  ) || array(
+    select id from watch
+    where suspended_at is null and priority = 3 and next_check_at <= :now order by next_check_at limit :cold
+    for update skip locked
+  )
+)
 returning id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, body_hash, consecutive_failures;
 
 -- name: hold_feed

@@ -38,10 +38,20 @@ returning id;
 update watch
 set lease_token = lease_token + 1, lease_until = :until, next_check_at = :until
 where id in (
-  select id from watch
-  where suspended_at is null and priority = :priority and next_check_at <= :now
-  order by next_check_at
-  limit :most
+  select id from (
+    select id from watch
+    where suspended_at is null and priority = 1 and next_check_at <= :now order by next_check_at limit :hot
+  ) as hot
+  union all
+  select id from (
+    select id from watch
+    where suspended_at is null and priority = 2 and next_check_at <= :now order by next_check_at limit :warm
+  ) as warm
+  union all
+  select id from (
+    select id from watch
+    where suspended_at is null and priority = 3 and next_check_at <= :now order by next_check_at limit :cold
+  ) as cold
 )
 returning id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, body_hash, consecutive_failures;
 

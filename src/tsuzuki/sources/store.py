@@ -1,6 +1,6 @@
 """Sources, series, feeds and watches, remembered."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -156,10 +156,11 @@ async def add_watch_tx(tx: Tx, new: NewWatch, now: Millis) -> WatchId:
     return await tx.one(WatchId, q.add_watch, **msgspec.structs.asdict(new), now=now)
 
 
-async def claim_due_watches_tx(tx: Tx, priority: int, *, now: Millis, lease: Millis, most: int) -> list[ClaimedWatch]:
-    """Lease up to `most` due watches of one priority, the longest overdue first."""
+async def claim_due_watches_tx(tx: Tx, most: Mapping[int, int], *, now: Millis, lease: Millis) -> list[ClaimedWatch]:
+    """Lease up to so many due watches of each priority, the longest overdue first; in any order."""
+    hot, warm, cold = (most.get(priority, 0) for priority in (1, 2, 3))
     until = Millis(now + lease)
-    return await tx.many(ClaimedWatch, q.claim_due_watches, priority=priority, now=now, until=until, most=most)
+    return await tx.many(ClaimedWatch, q.claim_due_watches, hot=hot, warm=warm, cold=cold, now=now, until=until)
 
 
 async def share_shape_tx(tx: Tx) -> None:
