@@ -17,7 +17,7 @@ demo: ## Serve a sample that lives by itself; nothing is called outside, nothing
 
 test: check ## Everything: checks, then all tests on SQLite, PostgreSQL, Redis and Chromium
 	@tools/chromium
-	$(BIN)/pytest -n 2 --dist worksteal --ignore=tests/crash
+	$(BIN)/pytest -n 3 --dist worksteal --ignore=tests/crash  # three keep two cores busy: tests wait a third of their time
 	$(BIN)/pytest tests/crash  # by itself: it times recoveries
 
 test-fast: ## The tests that need no server and no browser

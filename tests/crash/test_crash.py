@@ -1,13 +1,15 @@
 """kill -9, frozen workers, restarts and flushes everywhere, and an outside ledger that finds nothing missing (I1-I4).
 
 A publisher brings out installments and repeats of them while the faults happen. The counts of `make soak` are ten
-times those of an ordinary run. `TSUZUKI_TEST_SEED` repeats a run's choices.
+times those of an ordinary run. `TSUZUKI_TEST_SEED` repeats a run's choices. Seed and table are shown whatever pytest
+captures.
 """
 
 import asyncio
 import os
 import random
 import secrets
+from collections.abc import Callable
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -52,10 +54,20 @@ def share_of(plan: Plan) -> Plan:
     return Plan(**{name: -(-count // 10) for name, count in msgspec.structs.asdict(plan).items()})
 
 
+@pytest.fixture
+def show(capsys) -> Callable[[str], None]:
+    def say(text: str) -> None:
+        with capsys.disabled():
+            print(text)  # noqa: T201  the table is what this test is for
+
+    return say
+
+
 @asynccontextmanager
-async def stage(fleet, plan):
+async def stage(fleet, plan, show):
     """Publisher, ledger and a running fleet that has seen every back-catalogue."""
     seed = int(os.environ.get("TSUZUKI_TEST_SEED", secrets.randbits(32)))
+    show(f"\nTSUZUKI_TEST_SEED={seed}")
     dice = random.Random(seed)
     url = fleet.database_url.replace("sqlite:////", "sqlite:///")
     cast = cast_for(plan.installments)
@@ -71,7 +83,7 @@ async def stage(fleet, plan):
                 while not await ledger.is_harvested():  # noqa: ASYNC110  other processes do the work
                     await asyncio.sleep(0.1)
             async with chaos.publishing():
-                yield chaos, seed
+                yield chaos
         finally:
             await db.close()
 
@@ -86,11 +98,11 @@ async def finish(chaos):
     return seconds
 
 
-async def report(chaos, seed, seconds, title):
+async def report(chaos, seconds, title, show):
     entries, notices = await chaos.ledger.entries(), await chaos.ledger.notices()
     calls = chaos.ledger.publisher.calls
     lines = [
-        f"\n{title}, seed {seed}",
+        title,
         *(f"  {what:40}{count:>7}" for what, count in sorted(chaos.done.items())),
         f"  {'tasks that lost their worker':40}{await chaos.ledger.losses():>7}",
         f"  {'polls answered with 200 / 304':40}{calls[200]:>7} / {calls[304]}",
@@ -103,13 +115,13 @@ async def report(chaos, seed, seconds, title):
             for what, count in (("entries", entries), ("notices", notices))
         ),
     ]
-    print("\n".join(lines))  # noqa: T201  the table is what this test is for
+    show("\n".join(lines))
     return entries, notices
 
 
-async def must_be_clean(chaos, seed, title):
+async def must_be_clean(chaos, title, show):
     seconds = await finish(chaos)
-    entries, notices = await report(chaos, seed, seconds, title)
+    entries, notices = await report(chaos, seconds, title, show)
     assert chaos.has_published_all, "the script was not played to its end"
     assert entries == msgspec.structs.replace(entries, lost=(), doubled=(), unexpected=())
     assert notices == msgspec.structs.replace(notices, lost=(), doubled=(), unexpected=())
@@ -122,19 +134,19 @@ async def must_be_clean(chaos, seed, title):
     assert chaos.fleet.left_behind() == []
 
 
-async def test_in_one_process_nothing_is_lost_or_doubled(tmp_path):
+async def test_in_one_process_nothing_is_lost_or_doubled(tmp_path, show):
     plan = share_of(ONE)
-    async with one_process(tmp_path) as fleet, stage(fleet, plan) as (chaos, seed):
+    async with one_process(tmp_path) as fleet, stage(fleet, plan, show) as chaos:
         await run_in_one_process(chaos, plan)
-        await must_be_clean(chaos, seed, "One process on SQLite")
+        await must_be_clean(chaos, "One process on SQLite", show)
 
 
 @pytest.mark.server
-async def test_in_many_processes_nothing_is_lost_or_doubled(tmp_path):
+async def test_in_many_processes_nothing_is_lost_or_doubled(tmp_path, show):
     plan = share_of(MANY)
-    async with many_processes(tmp_path, workers=3) as (fleet, ground), stage(fleet, plan) as (chaos, seed):
+    async with many_processes(tmp_path, workers=3) as (fleet, ground), stage(fleet, plan, show) as chaos:
         await run_in_many_processes(chaos, plan, ground)
-        await must_be_clean(chaos, seed, "A server and three workers on PostgreSQL and Redis")
+        await must_be_clean(chaos, "A server and three workers on PostgreSQL and Redis", show)
 
 
 FAULTS = {"fencing": "announcing:1:STOP", "unique": "storing:1:KILL", "transaction": "between:1:KILL"}
@@ -144,12 +156,12 @@ FAULTS = {"fencing": "announcing:1:STOP", "unique": "storing:1:KILL", "transacti
 @pytest.mark.server
 @pytest.mark.skipif(not os.environ.get(SOAK), reason="half a minute for each; with --soak")
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_the_ledger_finds_a_planted_fault(tmp_path, fault):
+async def test_the_ledger_finds_a_planted_fault(tmp_path, fault, show):
     """Without the fencing check, the unique key, or the transaction around fan-out, the same test fails."""
     plan = Plan(installments=200, repeats=0)
     async with many_processes(tmp_path, workers=2) as (fleet, _):
         fleet.planted = fault
-        async with stage(fleet, plan) as (chaos, _):
+        async with stage(fleet, plan, show) as chaos:
             if fault == "unique":
                 await chaos.ledger.drop_key()
             for hit in range(HITS):
