@@ -47,7 +47,8 @@ def test_a_source_speaks_the_language_that_its_name_ends_with(name, languages, l
     """R9."""
     info = ConnectorInfo(id="a.b", name="B", languages=languages, base_url="https://b.example")
     assert language_of(name, info) == language
-    assert language_of(name, None) == "all"
+    assert language_of(name, info, "vi") == "vi"
+    assert language_of(name, None, "vi") == "all"
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1", "http://localhost:1", "http://[::1]:80/x"])

@@ -104,6 +104,27 @@ async def test_a_config_is_checked_against_its_extension(world: World):
     await made(world.admin, "/admin/crawler/sources", known | {"extensionid": "com.example.unknown"})
 
 
+async def test_r9_a_source_is_asked_in_the_language_that_it_says_it_has(world: World):
+    """By its config, else by its name; whoever changes it later changes what is said of it, and never its uid."""
+
+    async def dex(name: str, slug: str, **config: str) -> Any:
+        body = a_source_body(name=name, slug=slug, extensionid="org.mangadex", config=config)
+        return await made(world.admin, "/admin/crawler/sources", body)
+
+    plain, named = await dex("MangaDex", "dex"), await dex("MangaDex (VI)", "dex-vi")
+    asked = await dex("MangaDex (FR)", "dex-ja", language="ja")
+    assert [(one["lang"], one["config"]) for one in (plain, named, asked)] == [
+        ("en", {}),
+        ("vi", {"language": "vi"}),
+        ("ja", {"language": "ja"}),
+    ]
+    where = f"/admin/crawler/sources/{named['id']}"
+    changed = (await world.admin.ask("PATCH", where, {"config": {"language": "de"}})).json()["data"]
+    assert (changed["lang"], changed["uid"]) == ("de", named["uid"])
+    changed = (await world.admin.ask("PATCH", where, {"name": "Dex (KO)"})).json()["data"]
+    assert (changed["lang"], changed["config"]) == ("de", {"language": "de"})
+
+
 async def test_secrets_are_never_shown_and_masks_keep_what_is_stored(world: World):
     """R47."""
     config = {

@@ -79,6 +79,17 @@ async def test_a_source_is_added_with_the_form_of_its_connector(desk):
     assert "crawlersource.create" in await acts(desk)
 
 
+async def test_r9_a_source_that_nobody_names_is_called_after_its_connector_and_language(desk):
+    path = "/admin/sources/add?connector=org.mangadex"
+    said = {"name": "", "baseurl": "https://mangadex.org", "config.language": "vi", "config.contentrating": "safe"}
+    [number] = re.findall(r"/(\d+)\?", (await desk.operator.send(path, said)).headers["location"])
+    source = await desk.town.crawling.sources.get(int(number))
+    assert (source.name, source.slug, source.lang) == ("MangaDex (VI)", "mangadex-vi", "vi")
+    wrong = await desk.operator.send(path, said | {"config.language": "Vietnamese"})
+    assert "config.language" in wrong.text
+    assert error_of(wrong, "config.language")
+
+
 async def test_what_is_wrong_stands_beside_its_field_and_nothing_that_was_typed_is_lost(desk):
     said = {"name": "Wrong", "baseurl": "ftp://x", "config.maxpages": "many", "config.headers": "Host: x"}
     path = f"/admin/sources/add?connector={SITE}"

@@ -48,10 +48,14 @@ def standing(source: Source, *, is_installed: bool, is_paused: bool) -> Standing
     return "failing" if source.consecutive_fails else "ok"
 
 
-def language_of(name: str, info: ConnectorInfo | None) -> str:
-    """R9: a source has one language: the one its name ends with, as in "MangaDex (EN)", else the connector's first."""
+def language_of(name: str, info: ConnectorInfo | None, asked: str | None = None) -> str:
+    """R9: a source has one language: the one that its config asks for, else the one that its name ends with, as in
+    "MangaDex (EN)", else the connector's first.
+    """
     if info is None:
         return "all"
+    if asked is not None:
+        return asked
     said = _IN_NAME.search(name)
     known = {language.lower(): language for language in info.languages}
     if said and said[1].lower() in known:

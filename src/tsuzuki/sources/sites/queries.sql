@@ -32,7 +32,8 @@ returning {source_columns};
 -- name: change_source
 -- R46: enabling resets the count, whichever way it is done. The uid stays: readers know the source by it (R9).
 update source
-set name = :name, slug = :slug, base_url = :base_url, connector = :connector, config = :config,
+set name = :name, slug = :slug, base_url = :base_url, connector = :connector, config = :config, lang = :lang,
+  is_nsfw = :is_nsfw, supports_latest = :supports_latest,
   consecutive_fails = case when :is_enabled and not is_enabled then 0 else consecutive_fails end,
   is_enabled = :is_enabled, updated_at = :now
 where id = :id

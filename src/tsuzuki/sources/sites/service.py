@@ -11,7 +11,7 @@ from tsuzuki.accounts.nouns import Actor, Slice
 from tsuzuki.connectors.config import decode_config, masked, unmasked
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.connectors.uid import computed_uid, source_uid
+from tsuzuki.connectors.uid import computed_uid, default_name, source_uid
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
@@ -182,7 +182,9 @@ class Sources:
         connector = info_of(self._registry, wanted.connector)
         config = self._checked(wanted.base_url, wanted.config, {}, connector)
         info = source_info(self._registry, wanted.connector, config)
-        language = language_of(wanted.name, info)
+        language = language_of(wanted.name, info, config.get("language"))
+        if _asked_language(connector, config) not in {None, language}:  # the name says another than is asked for unsaid
+            config = {**config, "language": language}
         return NewSource(
             uid=computed_uid(wanted.name, language) if info is None else source_uid(info, language),
             name=wanted.name,
@@ -210,8 +212,13 @@ class Sources:
         sent, connector = changes.get("config", before.config), changes.get("connector", before.connector)
         touched = {"base_url", "config", "connector"} & changes.keys()
         if touched:
-            base_url = changes.get("base_url", before.base_url)
-            changes["config"] = self._checked(base_url, sent, before.config, info_of(self._registry, connector))
+            base_url, known = changes.get("base_url", before.base_url), info_of(self._registry, connector)
+            changes["config"] = config = self._checked(base_url, sent, before.config, known)
+            info = source_info(self._registry, connector, config)
+            if info is not None:
+                name = changes.get("name", before.name)
+                changes["lang"] = language_of(name, info, _asked_language(known, config))
+                changes |= {"is_nsfw": info.is_nsfw, "supports_latest": info.abilities.latest}
         return msgspec.structs.replace(before, **changes)
 
     def _checked(
@@ -295,6 +302,18 @@ def info_of(registry: Registry, connector: str | None) -> ConnectorInfo | None:
         return registry.get(connector).info
     except NotFound:
         return None
+
+
+def proposed_name(registry: Registry, info: ConnectorInfo, config: Mapping[str, Any]) -> str:
+    """What a source is called that nobody named (R9); Invalid with all that is wrong with its config."""
+    asked = _asked_language(info, config)
+    told = source_info(registry, info.id, config) or info
+    return default_name(told, language_of("", told, asked))
+
+
+def _asked_language(info: ConnectorInfo | None, config: Mapping[str, Any]) -> str | None:
+    """In which language a source is asked, where its connector knows several."""
+    return None if info is None else getattr(decode_config(info.config, config), "language", None)
 
 
 def source_info(registry: Registry, connector: str | None, config: Mapping[str, Any]) -> ConnectorInfo | None:

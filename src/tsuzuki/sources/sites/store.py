@@ -51,6 +51,9 @@ async def change_source_tx(tx: Tx, changed: Source, now: Millis) -> Source:
         base_url=changed.base_url,
         connector=changed.connector,
         config=changed.config,
+        lang=changed.lang,
+        is_nsfw=changed.is_nsfw,
+        supports_latest=changed.supports_latest,
         is_enabled=changed.is_enabled,
         now=now,
     )

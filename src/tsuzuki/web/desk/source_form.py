@@ -19,7 +19,7 @@ from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, Problem
 from tsuzuki.sources.sites.policy import MOST_NAME, MOST_SLUG, SLUG
 from tsuzuki.sources.sites.rows import Change, Source, Wanted
-from tsuzuki.sources.sites.service import Sources, info_of, source_info
+from tsuzuki.sources.sites.service import Sources, info_of, proposed_name, source_info
 from tsuzuki.web.desk.config_form import ConfigField, beside_fields, config_fields, read_config
 from tsuzuki.web.desk.sources import ONE, PATH
 from tsuzuki.web.desk.trial import TRIAL_SHOWN
@@ -173,13 +173,14 @@ def _told_beside(fields: Sequence[ConfigField]) -> Iterator[None]:
 
 
 def _filled(form: Form, fields: Sequence[ConfigField], info: ConnectorInfo | None, registry: Registry) -> Filled:
-    """What the form says; a definition says for itself what it is called, unless somebody does, and where it is."""
+    """What the form says; a source is called after its connector, unless somebody does, and a definition says where."""
     config = read_config(form, fields)
+    if info is not None and not form.one("name").strip():
+        form = Form({**form.fields, "name": (proposed_name(registry, info, config),)})
     if info is None or info.id != WRITTEN:
         return Filled(name=_name(form), slug=_slug(form), base_url=_base_url(form), config=config)
     decode_config(info.config, config)  # what is wrong with the definition is said before anything that follows from it
     told = source_info(registry, WRITTEN, config) or info
-    form = Form({**form.fields, "name": (form.one("name").strip() or told.name,)})
     return Filled(name=_name(form), slug=_slug(form), base_url=told.base_url, config=config)
 
 

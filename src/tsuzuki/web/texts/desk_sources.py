@@ -82,7 +82,7 @@ TEXTS = {
     "sources.no_connector": "Choose the kind of the source first.",
     "sources.edit_title": "Edit {name}",
     "sources.not_installed": "The connector {name} is not installed",
-    "sources.name_hint": "With the language at its end, as in “MangaDex (EN)”, it has that language.",
+    "sources.name_hint": "Left empty, as its connector. “MangaDex (EN)” has the language that its name ends with.",
     "sources.name_problem": "A name has 1 to {most} characters.",
     "sources.slug": "Short name",
     "sources.slug_hint": "Small letters, digits and hyphens. Left empty, it is made of the name.",
