@@ -1,5 +1,8 @@
 """OPML in and out: nested, damaged, hostile."""
 
+import time
+from contextlib import nullcontext
+
 import pytest
 from lxml import etree
 
@@ -92,3 +95,19 @@ def test_what_was_written_reads_the_same_whatever_names_hold():
     assert [outline.link for outline in read] == [feed.link for feed in feeds]
     assert [outline.title for outline in read] == ["<b>\"'&amp;]]>", "続き", "a b", "plain"]
     assert [outline.group for outline in read] == ["", "", "<g>&", "<g>&"]
+
+
+@pytest.mark.parametrize(
+    ("body", "match"),
+    [
+        (b"<!DOCTYPE" * 300_000 + b"<opml></opml>", None),
+        (b"<opml><outline " + b" ".join(b'a%d="1"' % n for n in range(50_000)) + b"/></opml>", "100 attributes"),
+        (b"\xff" * 3_000_000, "no OPML"),
+    ],
+)
+def test_a_hostile_list_costs_no_more_than_its_bytes(body, match):
+    """SEC-20: each of these took minutes or hours."""
+    began = time.process_time()
+    with nullcontext() if match is None else pytest.raises(Invalid, match=match):
+        assert read_opml(body) == []
+    assert time.process_time() - began < 2.0

@@ -19,10 +19,13 @@ from tsuzuki.model.errors import Invalid, TooLarge
 MAX_BYTES = 10 * 1024 * 1024
 MAX_FEEDS = 10_000
 LONGEST_NAME = 200
+MAX_ATTRIBUTES = 100
+"""Of one outline: to read them all takes the time of their number squared."""
 BETWEEN_GROUPS = " / "
 
 _ROOT = re.compile(r"<(?:opml)(?=[\s>])", re.IGNORECASE)
-_OWN_ENTITIES = re.compile(r"<!ENTITY|<!DOCTYPE[^>]*\[", re.IGNORECASE)
+# Nothing is searched beyond the next tag, or a list of nothing but `<!DOCTYPE` would be searched for hours.
+_OWN_ENTITIES = re.compile(r"<!ENTITY|<!DOCTYPE[^<>]*\[", re.IGNORECASE)
 _BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});)")
 
 
@@ -70,6 +73,8 @@ def _outlines(root: Element, lines_before: int) -> Iterator[Outline]:
     for element in root.iter("{*}outline"):
         while groups and groups[-1][0] is not element.getparent():
             groups.pop()
+        if len(element.attrib) > MAX_ATTRIBUTES:
+            raise Invalid(f"An outline of the list has more than {MAX_ATTRIBUTES} attributes.")
         said = {str(name).lower(): str(value).strip() for name, value in element.attrib.items()}
         title = one_line(said.get("title") or said.get("text") or "")[:LONGEST_NAME]
         link = said.get("xmlurl")

@@ -1,5 +1,6 @@
 """Lists of feeds, in and out."""
 
+import asyncio
 from functools import partial
 from typing import Literal
 
@@ -41,7 +42,7 @@ class Lists:
 
     async def read(self, shelf_id: ShelfId, body: bytes) -> list[Line]:
         """Follow the feeds of an OPML document, in groups as it has them; a repeat makes nothing twice (REL-39c)."""
-        outlines = read_opml(body)
+        outlines = await asyncio.to_thread(read_opml, body)
         vetted = await self._subscriptions.vet_all(Wish(link=outline.link) for outline in outlines)
         report: list[Line] = []
         pairs = list(zip(outlines, vetted, strict=True))

@@ -31,7 +31,8 @@ _SUPERSETS = {
 """What publishers mean by a name is its larger sibling."""
 _SEVEN_BIT = ("iso2022", "hz")
 _UNTRUSTED = frozenset({"utf-7", "unicode_escape", "raw_unicode_escape", "idna", "punycode", "charmap", "undefined"})
-_STRAY = re.compile("[\udc80-\udcff]")
+_STRAYS = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
+"""What `surrogateescape` makes of bytes that are no UTF-8, read as Windows-1252."""
 
 
 def charset_of(content_type: str) -> str | None:
@@ -83,4 +84,4 @@ def _decode_legacy(body: bytes, codecs_named: tuple[str | None, ...]) -> str:
                 return text
     # Claimed UTF-8, but with stray bytes: keep what is UTF-8, read each stray byte as Windows-1252.
     text = body.decode("utf-8", "surrogateescape")
-    return _STRAY.sub(lambda stray: bytes([ord(stray.group()) - 0xDC00]).decode("cp1252", "replace"), text)
+    return text.translate(_STRAYS)
