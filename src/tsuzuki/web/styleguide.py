@@ -14,7 +14,8 @@ from tsuzuki.web.inbox.rows import Row, time_of
 from tsuzuki.web.site import Site
 
 COLOURS = ("paper", "raised", "sunk", "ink", "faint", "line", "edge", "accent", "wash", "good", "warn", "bad", "calm")
-_SHEET = Sheet(values={"wrong": ("half past",)}, errors={"wrong": "That is no time."})
+# The first error takes the cursor, and the page would open there.
+_SHEET = Sheet(values={"wrong": ("half past",)}, errors={"": "", "wrong": "That is no time."})
 
 
 def styleguide_page(site: Site) -> Resource:

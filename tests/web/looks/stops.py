@@ -18,7 +18,7 @@ ADMIN = (
     "/items/{item_id}",
     "/items/{playing_id}",
     "/feeds",
-    "/feeds?done=unfollowed&again=https://example.org/feed",
+    "/feeds?done=unfollowed&left={left_id}",
     "/feeds/add",
     "/feeds/import",
     "/feeds/{feed_id}",

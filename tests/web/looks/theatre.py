@@ -129,13 +129,16 @@ async def _shelf(town: Town, articles: int) -> dict[str, str]:
     await release_items(town, on_air, [article])
     playing = await town.db.read(lambda tx: tx.one(int, q.newest_item))
     bookmark = await town.reading.bookmarks.add_item(stage.shelf, ItemId(stage.items[0]), "Read again.")
-    feeds = {feed.title: show_id(feed.public_id) for feed in await town.reading.subscriptions.list(stage.shelf)}
+    await subscribe(town.db, stage.shelf, await a_feed(town, "Left behind"))
+    feeds = {feed.title: feed.public_id for feed in await town.reading.subscriptions.list(stage.shelf)}
+    await town.reading.subscriptions.delete(stage.shelf, feeds["Left behind"])
     shown = await exhibit(town, stage.shelf)
     return {
         "item_id": str(stage.items[1]),
         "playing_id": str(playing),
-        "feed_id": feeds["The Paper Lantern"],
-        "failing_id": feeds["A publisher that does not answer"],
+        "feed_id": show_id(feeds["The Paper Lantern"]),
+        "left_id": show_id(feeds["Left behind"]),
+        "failing_id": show_id(feeds["A publisher that does not answer"]),
         "group_id": show_id((await town.reading.groups.list(stage.shelf))[1].public_id),
         "bookmark_id": show_id(bookmark.public_id),
         **{f"{name}_id": value for name, value in shown.items()},

@@ -5,6 +5,7 @@ import { toast } from "./toasts.js";
 
 const root = document.documentElement;
 const MINUTE = 60000;
+const PICTURES = ".tile > img, .cover-box > img";  // a letter stands behind each, for one that does not come
 
 /** Choose a theme, at once and for the next time. @param {"light"|"dark"|"auto"} theme */
 export async function setTheme(theme) {
@@ -34,7 +35,8 @@ export function startLooks() {
   setInterval(tick, MINUTE);
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (root.dataset.zone === "" && zone) send("/settings", { time_zone: zone }, { quiet: true });
-  document.addEventListener("error", (event) => { if (event.target.closest?.(".tile")) event.target.remove(); }, true);
+  document.addEventListener("error", (event) => { if (event.target.matches?.(PICTURES)) event.target.remove(); }, true);
+  for (const one of document.querySelectorAll(PICTURES)) if (one.complete && !one.naturalWidth && one.loading !== "lazy") one.remove();
   for (const form of document.querySelectorAll("form[data-at-once]")) form.addEventListener("change", () => choose(form));
 }
 
