@@ -12,7 +12,7 @@ from tests.web.guests import Guest, a_guest, error_of, value_of
 from tests.web.stage import PARAGRAPHS, Stage, a_feed, an_item, furnish, release_items
 from tsuzuki.accounts.nouns import User
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.model.ids import show_id
+from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import MINUTE, Millis
 
@@ -165,6 +165,16 @@ async def test_saving_makes_a_bookmark_and_letting_go_forgets_it(home):
     assert page.total == 1
     await home.guest.send("/inbox/mark", {"unsave": f"i{item}", "back": "/"})
     assert entries(await home.guest.see("/?show=saved")) == []
+
+
+async def test_a_note_comes_back_with_what_is_saved_again(home):
+    item, json = home.stage.items[0], {"accept": "application/json"}
+    await home.town.reading.bookmarks.add_item(home.stage.shelf, ItemId(item), "Read again.")
+    gone = (await home.guest.send("/inbox/mark", {"unsave": f"i{item}"}, **json)).json()["data"]
+    assert gone["note"] == "Read again."
+    await home.guest.send("/inbox/mark", {"save": f"i{item}", "note": gone["note"]}, **json)
+    page = await home.town.reading.bookmarks.list(home.stage.shelf, feed=None, group=None, after=FROM_THE_TOP, most=9)
+    assert [one.note for one in page.rows] == ["Read again."]
 
 
 async def test_a_chapter_is_saved_too(home):

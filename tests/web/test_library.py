@@ -182,7 +182,11 @@ async def test_a_chapter_is_kept_seen_coming_and_let_go(home):
     kept = await home.guest.send(f"/series/{series}/keep", {"keep": release[1]})
     assert f'data-coming="{release[1]}"' in (await home.guest.see(kept.headers["location"])).text
     dropped = await home.guest.send(f"/series/{series}/keep", {"drop": release[1]})
-    assert "data-coming" not in (await home.guest.see(dropped.headers["location"])).text
+    page = await home.guest.see(dropped.headers["location"])
+    assert "It is no longer kept." in page.text
+    assert "data-coming" not in page.text
+    again = await home.guest.send(f"/series/{series}/keep", {"keep": value_of(page, "keep")})
+    assert "data-coming" in (await home.guest.see(again.headers["location"])).text
     assert (await home.guest.send(f"/series/{series}/keep", {"keep": "9" * 17})).status == 404
 
 

@@ -99,16 +99,17 @@ class Bookmarks:
 
         await self._ground.db.with_tx(delete)
 
-    async def delete_of_item(self, shelf_id: ShelfId, item_id: ItemId) -> None:
-        """Forget the bookmark of an item, if there is one."""
+    async def delete_of_item(self, shelf_id: ShelfId, item_id: ItemId) -> Bookmark | None:
+        """Forget the bookmark of an item; the one that went, None when there was none."""
 
-        async def delete(tx: Tx) -> None:
+        async def delete(tx: Tx) -> Bookmark | None:
             found = await find_bookmark_of_item_tx(tx, shelf_id, item_id)
             if found is not None:
                 await delete_bookmark_tx(tx, found.id)
             await save_entry_tx(tx, shelf_id, item_id, saved=False)
+            return found
 
-        await self._ground.db.with_tx(delete)
+        return await self._ground.db.with_tx(delete)
 
     async def _add_tx(self, tx: Tx, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
         now, public_id = self._ground.clock(), self._ground.new_id()

@@ -25,13 +25,18 @@ from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site
 
 MOST_AT_ONCE = 1_000
+LONGEST_NOTE = 10_000
 
 
 class Done(msgspec.Struct, frozen=True):
-    """What a script is told; `undo`, posted to `/inbox/undo`, takes it back."""
+    """What a script is told; `undo`, posted to `/inbox/undo`, takes it back.
+
+    `note` is what was written beside something that is no longer saved: who saves it again sends it along.
+    """
 
     changed: int = 0
     undo: str | None = None
+    note: str = ""
 
 
 class Marking:
@@ -43,7 +48,7 @@ class Marking:
         self._timeline = site.part(Timeline)
 
     async def mark(self, shelf_id: ShelfId, form: Form) -> Done:
-        """`read` and `unread` name entries, `save` and `unsave` one thing; several kinds at once are fine.
+        """`read` and `unread` name entries, `save` (with a `note`) and `unsave` things; several kinds at once are fine.
 
         `at` says when, for marks that waited for a network.
         """
@@ -54,9 +59,9 @@ class Marking:
         if unread := _entries(form, "unread"):
             done = Done((await self._entries.mark_entries(shelf_id, unread, unread=True, made_at=at)).changed)
         for value in form.several("save"):
-            done = await self._save(shelf_id, value, saved=True)
+            done = await self._save(shelf_id, value, form.one("note")[:LONGEST_NOTE])
         for value in form.several("unsave"):
-            done = await self._save(shelf_id, value, saved=False)
+            done = await self._unsave(shelf_id, value)
         return done
 
     async def mark_all(self, shelf_id: ShelfId, form: Form) -> Done:
@@ -80,19 +85,25 @@ class Marking:
             raise Invalid(say("trouble.form"))
         return Done((await self._entries.undo(shelf_id, Millis(moments[0]))).changed)
 
-    async def _save(self, shelf_id: ShelfId, value: str, *, saved: bool) -> Done:
+    async def _save(self, shelf_id: ShelfId, value: str, note: str) -> Done:
         """`i12` is an item, which becomes a bookmark; `c34` the entry of a chapter."""
         number = number_of(value[1:]) or 0
         if value.startswith("c"):
-            await self._timeline.save_chapter(shelf_id, EntryId(number), saved=saved)
-        elif not saved:
-            await self._bookmarks.delete_of_item(shelf_id, ItemId(number))
-        else:
-            try:
-                await self._bookmarks.add_item(shelf_id, ItemId(number))
-            except Conflict:
-                return Done()  # it is kept already, perhaps as another entry with the same link
+            await self._timeline.save_chapter(shelf_id, EntryId(number), saved=True)
+            return Done(1)
+        try:
+            await self._bookmarks.add_item(shelf_id, ItemId(number), note)
+        except Conflict:
+            return Done()  # it is kept already, perhaps as another entry with the same link
         return Done(1)
+
+    async def _unsave(self, shelf_id: ShelfId, value: str) -> Done:
+        number = number_of(value[1:]) or 0
+        if value.startswith("c"):
+            await self._timeline.save_chapter(shelf_id, EntryId(number), saved=False)
+            return Done(1)
+        gone = await self._bookmarks.delete_of_item(shelf_id, ItemId(number))
+        return Done(1, note="" if gone is None else gone.note)
 
 
 def marking_pages(site: Site) -> tuple[Resource, ...]:

@@ -39,7 +39,8 @@ def keeping_acts(site: Site) -> tuple[Resource, ...]:
         else:
             raise Invalid(say("trouble.form"))
         if wants_json(request):
-            return data_of({})
-        return see(back_to(series_id, done="keeping") if wanted is not None else back_to(series_id, done="dropped"))
+            return data_of({"dropped": dropped} if wanted is None else {})
+        told = back_to(series_id, done="keeping") if wanted is not None else back_to(series_id, dropped=str(dropped))
+        return see(told)
 
     return (Resource(f"{PATH}/keep", {"POST": site.signed_in(keep, LIBRARY)}),)

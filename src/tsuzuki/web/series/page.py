@@ -151,6 +151,9 @@ def _notes(request: Request, frame: Frame, series_id: str) -> Notes:
     count = number_of(query.get("available"))
     if count is not None:
         return Notes(say_many("series.followed", count, frame.locale.number(count)))
+    release = number_of(query.get("dropped"))
+    if release is not None:
+        return Notes(say("series.dropped"), Undo(f"{path}/keep", [("keep", str(release))]))
     if query.get("done") == "left":
         return Notes(say("done.left"), Undo(f"{path}/follow", []))
     return Notes(said("done", query.get("done")))

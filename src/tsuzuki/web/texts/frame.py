@@ -76,6 +76,7 @@ SCRIPTS = {
     "js.marks_refused": "Some of what you marked meanwhile could not be sent.",
     "js.speed": "Speed",
     "js.unplayable": "This cannot be played here. Open the original file instead.",
+    "js.dropped": "It is no longer kept.",
     "js.copied": "The link is copied.",
     "js.copied_text": "Copied.",
     "js.copy_by_hand": "Your browser does not let a page copy here. It is selected: copy it by hand.",

@@ -99,6 +99,7 @@ TEXTS = {
     "series.keep": "Keep it here",
     "series.keep_again": "Try to keep it again",
     "series.drop": "Keep it no longer",
+    "series.dropped": "It is no longer kept.",
     "series.releases_title": "Releases",
     "series.preferred": "preferred",
     "series.none": "No chapters yet.",
@@ -122,7 +123,6 @@ TEXTS = {
     "done.series_saved": "Saved.",
     "done.refreshed": "Its sources were asked.",
     "done.keeping": "It is being kept. Its pages come by and by.",
-    "done.dropped": "It is no longer kept.",
     "fail.refresh": "None of its sources could be asked now. What is known of it stays.",
     "fail.keep_full": "Your shelf keeps as many chapters as its plan allows. Let one go first.",
     # the history

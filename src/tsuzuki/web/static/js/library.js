@@ -73,6 +73,9 @@ async function onSubmit(event) {
   for (const open of document.querySelectorAll("details.more[open]")) open.open = false;
   const unpaint = done.kept && paintKept(button);
   if (!done.kept) for (const node of parts()) await renew(node);
+  if (done.dropped) {
+    toast(say("js.dropped"), async () => { if (await send(path, { keep: done.dropped })) renewAll(); });
+  }
   if (!done.undo && !done.again && !done.kept) return;
   toast(saidOf(isUnread, done.kept), async () => {
     if (!(await takeBack(path, done))) return;

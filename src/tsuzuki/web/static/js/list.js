@@ -59,11 +59,11 @@ async function mark(row, unread) {
   if (!done) paint(row, { unread: !unread });
 }
 
-async function keep(row, saved) {
+async function keep(row, saved, note = "") {
   paint(row, { saved });
-  const done = await send("/inbox/mark", { [saved ? "save" : "unsave"]: row.dataset.save });
+  const done = await send("/inbox/mark", saved ? { save: row.dataset.save, note } : { unsave: row.dataset.save });
   if (!done) return paint(row, { saved: !saved });
-  toast(say(saved ? "js.saved" : "js.unsaved"), () => keep(row, !saved));
+  toast(say(saved ? "js.saved" : "js.unsaved"), () => keep(row, !saved, done.note));
 }
 
 function onClick(event) {
