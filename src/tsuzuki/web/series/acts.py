@@ -96,11 +96,12 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
         frame = await framing.frame(request, caller, "library")
         series = await looks.get(frame.shelf.id, id_of(request, "series_id"))
         follow = None if series.follow is None else await follows.get(frame.shelf.id, series.follow.public_id)
-        new = [] if follow is None else [say_many("series.leave_takes", follow.new, frame.locale.number(follow.new))]
+        new = 0 if follow is None else follow.new
+        takes = [say_many("series.leave_takes", new, frame.locale.number(new))] if new else []
         path = series_path(show_id(series.details.public_id))
         asks = Asks(
             title=say("series.leave_title", name=series.details.title),
-            text=" ".join((*new, say("series.leave_keeps"))),
+            text=" ".join((*takes, say("series.leave_keeps"))),
             yes=say("series.leave"),
             no=say("series.stay"),
             path=f"{path}/unfollow",
