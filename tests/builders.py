@@ -10,13 +10,13 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import NewChapter, NewItem, NewRelease
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId, uuid7
 from tsuzuki.model.times import Millis
+from tsuzuki.sources.sites.rows import NewSource
+from tsuzuki.sources.sites.store import register_source_tx
 from tsuzuki.sources.store import (
-    NewSource,
     NewWatch,
     add_feed_tx,
     add_series_source_tx,
     add_series_tx,
-    add_source_tx,
     add_watch_tx,
 )
 
@@ -61,7 +61,7 @@ async def stored_source(db: Database, **over: Any) -> SourceId:
     number = next(_count)
     values: dict[str, Any] = {"uid": number, "name": f"Source {number}", "slug": f"source-{number}"}
     new = NewSource(**{"base_url": "https://example.org"} | values | over)
-    return await db.with_tx(lambda tx: add_source_tx(tx, new, NOON))
+    return (await db.with_tx(lambda tx: register_source_tx(tx, new, is_enabled=True, now=NOON))).id
 
 
 async def stored_series(db: Database, title: str = "One") -> SeriesId:

@@ -36,7 +36,7 @@ def link(href: str, title: str = "", media_type: str = "application/rss+xml", re
 
 def test_a_feed_is_its_own_answer():
     found, outside = discovered({PAGE: a_reply(FEED, url=PAGE)})
-    assert found == (FoundFeed(PAGE, "The Lamplighter", is_confirmed=True),)
+    assert found == (FoundFeed(PAGE, "The Lamplighter"),)
     assert len(outside.asked) == 1
 
 
@@ -120,7 +120,7 @@ def test_links_in_the_text_that_look_like_feeds_are_tried_before_common_paths():
 def test_common_paths_are_tried(path: str):
     address = f"https://blog.example{path}"
     found, _ = discovered({PAGE: page(), address: a_reply(atom(), url=address)})
-    assert found == (FoundFeed(address, "The Lamplighter", is_confirmed=True),)
+    assert found == (FoundFeed(address, "The Lamplighter"),)
 
 
 def test_a_page_without_feeds_costs_the_page_and_six_probes():

@@ -8,7 +8,9 @@ import pytest
 from tests.builders import NOON, stored_feed, stored_series, stored_series_source, stored_source, stored_watch
 from tsuzuki.db.errors import CheckViolation, UniqueViolation
 from tsuzuki.model.times import HOUR, MINUTE, Millis
-from tsuzuki.sources.store import NewSource, NewWatch, add_feed_tx, add_source_tx, add_watch_tx, claim_due_watches_tx
+from tsuzuki.sources.sites.rows import NewSource
+from tsuzuki.sources.sites.store import register_source_tx
+from tsuzuki.sources.store import NewWatch, add_feed_tx, add_watch_tx, claim_due_watches_tx
 
 
 async def test_r9_source_ids_are_numbers_from_100000(db):
@@ -21,7 +23,7 @@ async def test_a_source_that_exists_is_a_conflict_that_says_on_what(db, same):
     new = NewSource(uid=1, name="One", slug="one", base_url="https://example.org")
     await stored_source(db, name="One" if same == "name" else "Other", slug="one" if same == "slug" else "other")
     with pytest.raises(UniqueViolation) as refused:
-        await db.with_tx(lambda tx: add_source_tx(tx, new, NOON))
+        await db.with_tx(lambda tx: register_source_tx(tx, new, is_enabled=True, now=NOON))
     assert refused.value.on == f"source.{same}"
 
 

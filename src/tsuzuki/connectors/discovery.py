@@ -54,8 +54,6 @@ class FoundFeed(msgspec.Struct, frozen=True):
 
     url: str
     title: str
-    is_confirmed: bool = False
-    """True when it was fetched and read; a link tag alone is the page's word for it."""
 
 
 def discover(url: str) -> Visit[tuple[FoundFeed, ...]]:
@@ -177,4 +175,4 @@ def _probe_one(address: str) -> Visit[FoundFeed | None]:
 
 
 def _confirmed(url: str, harvest: FeedHarvest) -> FoundFeed:
-    return FoundFeed(url, harvest.title or url, is_confirmed=True)
+    return FoundFeed(url, harvest.title or url)

@@ -9,11 +9,6 @@ returning id;
 -- inline: by its unique key
 select id from feed where link = :link and proxy = :proxy;
 
--- name: add_source
-insert into source (uid, name, slug, lang, base_url, connector, config, is_nsfw, supports_latest, created_at, updated_at)
-values (:uid, :name, :slug, :lang, :base_url, :connector, :config, :is_nsfw, :supports_latest, :now, :now)
-returning id;
-
 -- name: add_series
 insert into series (public_id, title, match_key, author, created_at, updated_at)
 values (:public_id, :title, :match_key, :author, :now, :now)

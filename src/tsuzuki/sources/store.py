@@ -1,7 +1,6 @@
 """Sources, series, feeds and watches, remembered."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -10,20 +9,6 @@ from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, Source
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.sources")
-
-
-class NewSource(msgspec.Struct, frozen=True, kw_only=True):
-    """A source to be registered."""
-
-    uid: int
-    name: str
-    slug: str
-    base_url: str
-    lang: str = "all"
-    connector: str | None = None
-    config: dict[str, Any] = {}
-    is_nsfw: bool = False
-    supports_latest: bool = False
 
 
 class NewWatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,11 +104,6 @@ async def wake_watch_tx(tx: Tx, feed_id: FeedId, *, reason: str | None, now: Mil
 async def drop_feed_tx(tx: Tx, feed_id: FeedId) -> bool:
     """Delete a feed with its items if nobody follows it."""
     return bool(await tx.run(q.drop_feed, id=feed_id))
-
-
-async def add_source_tx(tx: Tx, new: NewSource, now: Millis) -> SourceId:
-    """Register a source; UniqueViolation on `source.name` or `source.slug`."""
-    return await tx.one(SourceId, q.add_source, **msgspec.structs.asdict(new), now=now)
 
 
 async def add_series_tx(

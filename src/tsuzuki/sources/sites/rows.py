@@ -30,6 +30,20 @@ class Source(msgspec.Struct, frozen=True):
     updated_at: Millis
 
 
+class NewSource(msgspec.Struct, frozen=True, kw_only=True):
+    """A source to be registered."""
+
+    uid: int
+    name: str
+    slug: str
+    base_url: str
+    lang: str = "all"
+    connector: str | None = None
+    config: dict[str, Any] = {}
+    is_nsfw: bool = False
+    supports_latest: bool = False
+
+
 class SourceFilter(msgspec.Struct, frozen=True):
     """Which sources; what is None does not matter."""
 

@@ -18,7 +18,7 @@ from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.sites.policy import BAD_BASE_URL, IsCallable, address_problem, is_folder, language_of
-from tsuzuki.sources.sites.rows import Change, Pause, Source, SourceFilter, Wanted
+from tsuzuki.sources.sites.rows import Change, NewSource, Pause, Source, SourceFilter, Wanted
 from tsuzuki.sources.sites.store import (
     change_source_tx,
     delete_source_tx,
@@ -32,7 +32,6 @@ from tsuzuki.sources.sites.store import (
     show_pause_tx,
     wake_source_tx,
 )
-from tsuzuki.sources.store import NewSource
 
 ENTITY = "crawlersource"
 NO_SOURCE = "Source not found"

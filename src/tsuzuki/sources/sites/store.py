@@ -6,8 +6,7 @@ from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.sources.sites.rows import Outcome, Pause, Source, SourceFilter
-from tsuzuki.sources.store import NewSource
+from tsuzuki.sources.sites.rows import NewSource, Outcome, Pause, Source, SourceFilter
 
 q = load_queries("tsuzuki.sources.sites")
 
