@@ -131,6 +131,15 @@ def test_r76_no_password_at_all_needs_a_host_that_nobody_else_reaches():
 
 def test_signing_in_with_a_provider_needs_all_its_parts():
     assert "TSUZUKI_OIDC_CLIENT_SECRET is not set" in refusal(OIDC_ISSUER="https://id.example", OIDC_CLIENT_ID="t")
+    rest = {"OIDC_ISSUER": "https://id.example", "OIDC_CLIENT_ID": "t", "OIDC_CLIENT_SECRET": "s"}
+    assert "TSUZUKI_OIDC_REDIRECT_URI is not set" in refusal(**rest)
+    assert read(**rest, PUBLIC_URL="https://reader.example.org").oidc_redirect_uri is None
+
+
+@pytest.mark.parametrize("url", ["https://reader.example.org", "https://reader.example.org/", "http://127.0.0.1:8080"])
+def test_a_public_address_is_an_origin(url):
+    assert read(PUBLIC_URL=url).public_url == url.rstrip("/")
+    assert "without a path" in refusal(PUBLIC_URL=f"{url.rstrip('/')}/below")
 
 
 def test_data_lives_beside_a_checkout_or_else_in_the_users_data_folder():

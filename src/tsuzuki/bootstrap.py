@@ -71,6 +71,7 @@ from tsuzuki.shelves.services import Reading
 from tsuzuki.way import QUEUES, Beside, Way, crew, folder_of, ids_of, open_way
 from tsuzuki.web.build import build_web
 from tsuzuki.web.desk.in_force import InForce
+from tsuzuki.web.home_address import Home
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import Site
 from tsuzuki.worker.crew import Crew
@@ -274,6 +275,7 @@ async def _services(parts: Parts, environ: Mapping[str, str]) -> dict[type, obje
         Figures: parts.figures,
         Trials: Trials(outside.registry, outside.driver, folder_of),
         InForce: in_force(parts.settings, environ),
+        Home: Home(parts.settings.public_url),
         Billing: parts.billing,
         Cache: way.cache,
         Registry: outside.registry,

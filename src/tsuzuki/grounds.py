@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.policy import Limits
 from tsuzuki.accounts.services import Accounts, build_accounts
+from tsuzuki.api import PREFIX
 from tsuzuki.billing.services import Billing, build_billing
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.images.kept import KeptChapters
@@ -29,6 +30,8 @@ from tsuzuki.worker.polls import POLL_BELL
 
 Clock = Callable[[], Millis]
 
+CALLBACK = f"{PREFIX}/oidc/callback"
+
 
 def accounts_of(settings: Settings, db: Database, clock: Clock) -> Accounts:
     """The services of accounts, as the settings want them."""
@@ -47,7 +50,7 @@ def oidc_door(settings: Settings, accounts: Accounts) -> OidcDoor:
         issuer=settings.oidc_issuer,
         client_id=settings.oidc_client_id or "",
         client_secret=settings.oidc_client_secret or "",
-        redirect_uri=settings.oidc_redirect_uri or "",
+        redirect_uri=settings.oidc_redirect_uri or f"{settings.public_url}{CALLBACK}",
     )
     provider = Provider(options, accounts.ground.clock)
     oidc = Oidc(accounts.ground, accounts.sign_in, provider, allowed_user=settings.oidc_allowed_user)

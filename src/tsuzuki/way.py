@@ -201,7 +201,7 @@ def crew(
     """The loops of this process for these queues. `concurrency` replaces each queue's own."""
     name = f"{socket.gethostname()}:{os.getpid()}"
     station = Station(db=db, bell=way.bell, clock=clock, name=name, timed=timed)
-    works = [*_handlers(way, station), *beside.works]
+    works = [*_handlers(way, station, settings.public_url), *beside.works]
     chores = [*way_chores(way, settings, db, clock), *beside.chores]
     works.append((MAINTENANCE, Housekeeper(db, clock, chores)))
     every = Beside(chores, works)
@@ -251,7 +251,7 @@ def _loops(
             yield Worker(station, msgspec.structs.replace(queue, settings=sized), handler)
 
 
-def _handlers(way: Way, station: Station) -> Iterator[Work]:
+def _handlers(way: Way, station: Station, public_url: str | None) -> Iterator[Work]:
     """Every queue of the way and who works it, in its order."""
     db, bell, clock = station.db, way.bell, station.clock
 
@@ -261,7 +261,7 @@ def _handlers(way: Way, station: Station) -> Iterator[Work]:
     yield ITEMS, ItemIngest(db, clock=clock, after_commit=ring)
     yield CHAPTERS, ChapterIngest(db, clock=clock, after_commit=ring)
     yield NOTICES, Announcer(db, bell, clock)
-    yield SENDS, Sender(db, way.outside.client, clock, dice=station.dice)
+    yield SENDS, Sender(db, way.outside.client, clock, dice=station.dice, public_url=public_url)
     yield CRAWLS, way.crawler
 
 

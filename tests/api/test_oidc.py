@@ -99,6 +99,14 @@ async def test_someone_signs_in_at_the_provider(tmp_path, provider):
         assert replayed.headers["location"] == "/sign-in?reason=oidc_expired"
 
 
+async def test_people_come_back_to_the_public_address_where_nothing_else_is_said(tmp_path, provider):
+    public = {"oidc_redirect_uri": "", "public_url": "https://reader.example.org"}
+    async with a_town(tmp_path, **settings(provider, **public)) as town:
+        auth_url, _ = await begin(town.anyone)
+    back = parse_qs(urlsplit(auth_url).query)["redirect_uri"]
+    assert back == ["https://reader.example.org/api/v1/oidc/callback"]
+
+
 async def test_the_session_works_and_the_flows_cookie_is_taken_back(tmp_path, provider):
     async with a_town(tmp_path, **settings(provider)) as town:
         auth_url, flow = await begin(town.anyone)

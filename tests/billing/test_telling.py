@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.delivery.builders import task_keys
 from tests.delivery.post import a_receiver, an_office
 from tsuzuki.billing.access import OPERATOR
 from tsuzuki.billing.dunning import look_tx
+from tsuzuki.delivery.notices.sending import Sender
 from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.model.times import DAY
 
@@ -68,6 +70,19 @@ async def test_reminders_sleep_and_the_end_reach_a_webhook_each_once(shop, tenan
     assert "is not paid yet" in texts[1]
     assert "Main" in texts[3]
     assert receiver.got[0].document["data"]["title"] == "Invoice 000001"
+
+
+async def test_a_reminder_links_to_its_invoice(shop, tenant, office, receiver):
+    shelf = await shop.shelf(tenant)
+    await office.webhook(shelf.id, receiver.url)
+    office.sender = Sender(
+        office.db, office.client, office.clock, dice=lambda: 0.0, public_url="https://reader.example.org"
+    )
+    async with office.open():
+        await to_pay(shop, tenant)
+        await pass_days(shop, office, 0)
+    [page] = [got.document["data"]["page"] for got in receiver.got]
+    assert re.fullmatch(r"https://reader\.example\.org/invoices/[0-9a-f-]{36}", page)
 
 
 async def test_a_channel_that_fails_is_told_again_under_the_same_id(shop, tenant, office, receiver):

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 import hmac
+import re
 
 import pytest
 
@@ -23,6 +24,7 @@ from tests.delivery.post import Receiver, a_receiver, an_office, until
 from tsuzuki.db import Tx
 from tsuzuki.delivery.fanout import deliver_known_items_tx
 from tsuzuki.delivery.notices.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
+from tsuzuki.delivery.notices.sending import Sender
 from tsuzuki.delivery.notices.service import Change
 from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
 from tsuzuki.delivery.policy import AT_ONCE, SETTLING
@@ -238,8 +240,22 @@ async def test_a_webhook_is_signed_so_that_anyone_with_the_secret_can_verify_it(
     assert got.document == {
         "type": "chapter.new",
         "timestamp": "2026-02-22T12:00:00Z",
-        "data": {"title": "One", "text": "Chapter 45", "url": None, "number": "45", "count": 1},
+        "data": {"title": "One", "text": "Chapter 45", "url": None, "page": None, "number": "45", "count": 1},
     }
+
+
+async def test_a_server_that_knows_its_own_address_links_to_the_page_of_what_is_new(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    await office.ntfy(reader, f"{receiver.url}/ntfy")
+    office.sender = Sender(db, office.client, office.clock, dice=lambda: 0.0, public_url="https://reader.example.org")
+    await release(db, series, [45])
+    async with office.open():
+        await office.until_idle()
+    [hook] = [got.document for got in receiver.got if "data" in got.document]
+    [ntfy] = [got.document for got in receiver.got if "topic" in got.document]
+    assert re.fullmatch(r"https://reader\.example\.org/series/[0-9a-f-]{36}/chapters/\d+", hook["data"]["page"])
+    assert ntfy["click"] == hook["data"]["page"]
 
 
 async def test_an_ntfy_topic_gets_a_message_with_its_token(db, office, receiver):

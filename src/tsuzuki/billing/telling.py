@@ -13,6 +13,7 @@ from tsuzuki.db import Tx
 from tsuzuki.delivery.notices.store import tenant_tellees_tx
 from tsuzuki.delivery.notices.tasks import Message
 from tsuzuki.delivery.notices.telling import tell_tx
+from tsuzuki.model.ids import show_id
 from tsuzuki.model.money import money
 from tsuzuki.model.times import DAY, Millis, iso
 
@@ -33,7 +34,15 @@ def due(invoice: Invoice, reminder: int, now: Millis) -> Message:
     if reminder > 1:
         sleeps = iso(Millis(invoice.created_at + DELINQUENT_AFTER))[:10]
         text = f"{amount} is not paid yet. From {sleeps} on, shelves that cost something sleep until it is."
-    return Message(type="invoice.due", title=_name(invoice), text=text, number=invoice.number, count=reminder, at=now)
+    return Message(
+        type="invoice.due",
+        title=_name(invoice),
+        text=text,
+        page=_page(invoice),
+        number=invoice.number,
+        count=reminder,
+        at=now,
+    )
 
 
 def asleep(invoice: Invoice, shelves: Sequence[str], now: Millis) -> Message:
@@ -44,7 +53,13 @@ def asleep(invoice: Invoice, shelves: Sequence[str], now: Millis) -> Message:
         f"{', '.join(shelves)}. All that is there can be read."
     )
     return Message(
-        type="account.asleep", title=_name(invoice), text=text, number=invoice.number, count=len(shelves), at=now
+        type="account.asleep",
+        title=_name(invoice),
+        text=text,
+        page=_page(invoice),
+        number=invoice.number,
+        count=len(shelves),
+        at=now,
     )
 
 
@@ -55,6 +70,10 @@ def closed(tenant: str, now: Millis) -> Message:
         "All that is there can be read; reactivating a shelf opens the account again."
     )
     return Message(type="account.closed", title=tenant, text=text, at=now)
+
+
+def _page(invoice: Invoice) -> str:
+    return f"/invoices/{show_id(invoice.public_id)}"
 
 
 def _name(invoice: Invoice) -> str:

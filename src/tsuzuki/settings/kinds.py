@@ -168,4 +168,8 @@ def _origin(text: str) -> str:
     return text
 
 
+ORIGIN = Kind(
+    "where a server is, without a path, such as https://reader.example.org",
+    lambda text: _origin(text.removesuffix("/")),
+)
 ORIGINS = list_of(Kind("", _origin), "origins with commas between them, such as https://reader.example.org")

@@ -145,7 +145,8 @@ def _check_together(settings: Settings) -> None:
         raise BadSetting(f"{PREFIX}STRIPE_WEBHOOK_SECRET is not set; {PREFIX}STRIPE needs it while billing is on.")
     if settings.oidc_issuer is not None:
         for part in _OIDC:
-            if getattr(settings, f"oidc_{part}") is None:
+            is_given = getattr(settings, f"oidc_{part}") is not None
+            if not is_given and not (part == "redirect_uri" and settings.public_url):
                 raise BadSetting(f"{PREFIX}OIDC_{part.upper()} is not set; {PREFIX}OIDC_ISSUER needs it.")
 
 

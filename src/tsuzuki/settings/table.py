@@ -101,6 +101,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     host: Annotated[str, _server(kinds.TEXT, "127.0.0.1", "The address to listen on; `0.0.0.0` for all of IPv4.")]
     port: Annotated[int, _server(kinds.PORT, "8080", "The port to listen on.")]
+    public_url: Annotated[
+        str | None,
+        _server(
+            kinds.ORIGIN,
+            "",
+            "Where people reach this server, such as `https://reader.example.org`. Messages on channels, reminders of "
+            "invoices and invitations link there, and a provider sends people back there. Without it messages name "
+            "no page of ours.",
+        ),
+    ]
     trusted_proxies: Annotated[
         tuple[Network, ...],
         _server(
@@ -150,7 +160,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     oidc_client_id: Annotated[str | None, _account(kinds.TEXT, "", "Our name at that provider.")]
     oidc_client_secret: Annotated[str | None, _account(kinds.TEXT, "", "Our password at that provider.", secret=True)]
     oidc_redirect_uri: Annotated[
-        str | None, _account(kinds.HTTP_URL, "", "Where the provider sends people back to, as registered there.")
+        str | None,
+        _account(
+            kinds.HTTP_URL,
+            "",
+            "Where the provider sends people back to, as registered there. Without it "
+            "`/api/v1/oidc/callback` at `TSUZUKI_PUBLIC_URL`.",
+        ),
     ]
     oidc_allowed_user: Annotated[
         str | None, _account(kinds.TEXT, "", "The only e-mail address or subject that may sign in that way.")

@@ -94,6 +94,12 @@ async def test_deleting_somebody_says_what_goes(town, operator):
     assert (refused.status, "last administrator" in refused.text) == (409, True)
 
 
+async def test_an_invitation_leads_where_the_operator_says_that_people_reach_the_server(tmp_path):
+    async with a_town(tmp_path, public_url="https://reader.example.org/") as town:
+        made = await (await a_guest(town, await town.admin())).send("/admin/invites", {"role": "reader"})
+    assert "https://reader.example.org/invite?code=" in made.text
+
+
 async def test_an_invitation_is_shown_once_and_makes_one_account(town, operator):
     made = await operator.send("/admin/invites", {"role": "reader"})
     [link] = re.findall(rf"{town.client.base}(/invite\?code=[\w%-]+)", made.text)

@@ -9,6 +9,7 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.notices.store import Subject, Tellee, subject_tx, surge_count_tx, tellees_tx
 from tsuzuki.delivery.notices.tasks import SENDS, Notice, Send, delivery_id
 from tsuzuki.delivery.notices.wording import news
+from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.store import enqueue_many_tx, finish_tx, skip_tx
 from tsuzuki.queue.tasks import Task
@@ -55,5 +56,16 @@ def _send(notice: Notice, subject: Subject, tellee: Tellee) -> Send:
     return Send(
         channel_id=tellee.channel_id,
         delivery_id=delivery_id(tellee.channel_public_id, notice.key),
-        message=news(notice, name=tellee.name, title=subject.title, url=subject.url, number=subject.number),
+        message=msgspec.structs.replace(
+            news(notice, name=tellee.name, title=subject.title, url=subject.url, number=subject.number),
+            page=_page(notice, subject),
+        ),
     )
+
+
+def _page(notice: Notice, subject: Subject) -> str:
+    """Where a reader finds it here: the installment; for a flood its series, or the inbox."""
+    if subject.series_id is None:
+        return "/" if notice.installment_id is None else f"/items/{notice.installment_id}"
+    series = f"/series/{show_id(subject.series_id)}"
+    return series if notice.installment_id is None else f"{series}/chapters/{notice.installment_id}"

@@ -44,6 +44,7 @@ class Ntfy:
         """`sequence_id` lets a server that knows it replace what it was told before, instead of telling it twice."""
         del now
         message = send.message
+        click = message.page or message.url
         document = {
             "topic": config.topic,
             "title": message.title,
@@ -51,6 +52,6 @@ class Ntfy:
             "priority": config.priority,
             "tags": [_TAGS.get(message.type, "books")],
             "sequence_id": send.delivery_id,
-        } | ({"click": message.url} if message.url else {})
+        } | ({"click": click} if click else {})
         authorization = {"authorization": f"Bearer {config.token}"} if config.token else {}
         return post(config, document, **authorization)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import msgspec
+
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.notices.kinds import ChannelKind, read_config
 from tsuzuki.delivery.notices.ntfy import Ntfy
@@ -35,11 +37,21 @@ _SPREAD = 0.2
 class Sender:
     """Handles `channel-sends`: at least once outward under a stable id, with a breaker for each channel."""
 
-    def __init__(self, db: Database, client: Client, clock: Callable[[], Millis], *, dice: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        db: Database,
+        client: Client,
+        clock: Callable[[], Millis],
+        *,
+        dice: Callable[[], float],
+        public_url: str | None = None,
+    ) -> None:
+        """`public_url` is where people reach this server; without it no page of ours is named."""
         self._db = db
         self._client = client
         self._clock = clock
         self._dice = dice
+        self._public_url = public_url
 
     async def handle(self, task: Task[Send]) -> None:
         """See `Handler`."""
@@ -89,7 +101,7 @@ class Sender:
     async def _fetch(self, channel: Channel, send: Send) -> None:
         kind = KINDS[channel.kind]
         config = read_config(kind, channel.config)
-        ask: Ask = kind.compose(config, send, now=self._clock())
+        ask: Ask = kind.compose(config, self._addressed(send), now=self._clock())
         try:
             reply = await self._client.fetch(ask, SourceIdentity(source=f"channel {channel.id}", home_url=config.url))
         except RefusedAddress:
@@ -97,6 +109,12 @@ class Sender:
             raise RefusedAddress("The address of this channel may no longer be called. Save another one.") from None
         if reply.status in ask.accept_statuses:
             raise HttpStatus(f"It redirects ({reply.status}); save the address that it leads to.", status=reply.status)
+
+    def _addressed(self, send: Send) -> Send:
+        """With the whole address of its page, or without any."""
+        path = send.message.page
+        page = None if path is None or self._public_url is None else f"{self._public_url}{path}"
+        return msgspec.structs.replace(send, message=msgspec.structs.replace(send.message, page=page))
 
     async def _record_failure(self, channel: Channel, error: SourceError) -> None:
         text, now = mask_text(str(error)), self._clock()

@@ -29,6 +29,8 @@ class Subject(msgspec.Struct, frozen=True):
     title: str
     url: str | None
     number: str | None
+    series_id: PublicId | None
+    """Of a chapter or a series."""
 
 
 class Channel(msgspec.Struct, frozen=True):

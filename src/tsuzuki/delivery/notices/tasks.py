@@ -58,7 +58,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """The feed, series or source, as the reader calls it."""
     text: str
     url: str | None = None
-    """Where a person would read it."""
+    """Where a person would read it at its source."""
+    page: str | None = None
+    """The page here that shows it: a path, which is sent as an address where this server knows its own."""
     number: str | None = None
     count: int = 1
     at: Millis

@@ -68,5 +68,5 @@ def _key(secret: str) -> bytes:
 
 def _document(send: Send) -> dict[str, Any]:
     message = send.message
-    data = {name: getattr(message, name) for name in ("title", "text", "url", "number", "count")}
+    data = {name: getattr(message, name) for name in ("title", "text", "url", "page", "number", "count")}
     return {"type": message.type, "timestamp": iso(message.at), "data": data}

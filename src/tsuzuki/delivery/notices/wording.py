@@ -4,6 +4,9 @@ from tsuzuki.delivery.notices.tasks import Message, Notice
 from tsuzuki.model.times import Millis
 from tsuzuki.model.titles import beside_number
 
+FEEDS = "/feeds"
+"""Where every source of a shelf says how it fares."""
+
 
 def news(notice: Notice, *, name: str, title: str, url: str | None, number: str | None) -> Message:
     """One new installment, or that there are many."""
@@ -25,12 +28,12 @@ def news(notice: Notice, *, name: str, title: str, url: str | None, number: str 
 
 def broken(name: str, reason: str, at: Millis) -> Message:
     """That a source does not answer any more."""
-    return Message(type="source.broken", title=name, text=f"It can no longer be read: {reason}", at=at)
+    return Message(type="source.broken", title=name, text=f"It can no longer be read: {reason}", page=FEEDS, at=at)
 
 
 def healed(name: str, at: Millis) -> Message:
     """That it answers again."""
-    return Message(type="source.healed", title=name, text="It can be read again.", at=at)
+    return Message(type="source.healed", title=name, text="It can be read again.", page=FEEDS, at=at)
 
 
 def trial(at: Millis) -> Message:

@@ -16,6 +16,7 @@ from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.web.desk.pages import pages_of, slice_of
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, must_match, problem, read_form, see
 from tsuzuki.web.frame import framing_of
+from tsuzuki.web.home_address import Home
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site, with_query
@@ -81,13 +82,14 @@ def people_pages(site: Site) -> tuple[Resource, ...]:
 
 
 def _inviting(site: Site) -> tuple[Resource, ...]:
-    framing, invites = framing_of(site), site.accounts.invites
+    framing, invites, home = framing_of(site), site.accounts.invites, site.part(Home)
 
     async def invite(request: Request, caller: Caller) -> Response:
         """No redirect: what is shown once has no address to be found at again."""
         form = await read_form(request)
         made = await invites.make(caller, role_of(form), _tenant(form))
-        link = f"{request.url.scheme}://{request.url.netloc}{with_query('/invite', code=made.code)}"
+        here = home.url or f"{request.url.scheme}://{request.url.netloc}"
+        link = f"{here}{with_query('/invite', code=made.code)}"
         frame = await framing.frame(request, caller, "users")
         return framing.show(frame, "desk/invited.html", link=link, made=made)
 
