@@ -15,7 +15,8 @@ from tests.net.builders import answer
 from tests.polling.builders import a_publisher
 from tests.shelves.library.builders import a_published_series, chapter_of
 from tests.web.xss.corpus import addresses, corpus
-from tsuzuki.accounts.nouns import User
+from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.accounts.tokens import Wish as Password
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import Queries, parse_queries
@@ -117,6 +118,7 @@ async def a_hostile_town(folder: Path) -> AsyncIterator[Hostile]:
         await town.reading.subscriptions.add(shelf, Wish(link=publisher.url))
         items = await _polled(town, shelf, len(texts))
         ids = await _objects(town, user, shelf)
+        await town.accounts.tokens.make_for(SYSTEM, user, Password(name="Tablet", protocols=("opds",)))
         await poison(town, texts)
         yield Hostile(town, user, ids | {"item_id": str(items[0])}, items, texts)
 
