@@ -1,5 +1,7 @@
 """The verbs about bookmarks."""
 
+import asyncio
+
 import msgspec
 
 from tsuzuki.connectors.html.safe import sanitise
@@ -76,7 +78,9 @@ class Bookmarks:
     async def add(self, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
         """A bookmark of a page, its content sanitised like any other (I7); RefusedAddress for a link that is none."""
         link = str(parse(new.link))
-        clean = msgspec.structs.replace(new, link=link, content=sanitise(new.content, link))
+        # Half a megabyte of attributes takes seconds: others are answered meanwhile.
+        content = await asyncio.to_thread(sanitise, new.content, link)
+        clean = msgspec.structs.replace(new, link=link, content=content)
         return await self._ground.db.with_tx(lambda tx: self._add_tx(tx, shelf_id, clean))
 
     async def set_note(self, shelf_id: ShelfId, public_id: PublicId, note: str) -> Bookmark:
