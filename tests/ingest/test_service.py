@@ -9,6 +9,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.ingest.service import ChapterIngest, ItemIngest
 from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
+from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.store import Failure as TaskFailure
 from tsuzuki.queue.store import fail_tx
@@ -20,6 +21,8 @@ q = parse_queries(
 select status from task order by id;
 -- name: titles
 select title from item order by title;
+-- name: authors
+select author from item;
 -- name: latest
 select latest_number from series where id = :id;
 -- name: appearances
@@ -67,6 +70,17 @@ async def test_i1_i2_new_items_become_entries_once_however_often_they_are_handed
     assert await db.read(lambda tx: tx.many(str, q.statuses)) == ["done"] * 2
     assert [delivered.entries for delivered in rung] == [2, 0]
     assert await db.read(lambda tx: tx.one(int, q.release_times)) == NOON
+
+
+async def test_rel_31_an_item_without_a_date_stays_where_it_was_first_seen_however_it_changes(db, feed, watch):
+    shelf = await a_reader(db, feeds=[feed])
+    moments = [NOON, Millis(NOON + DAY)]
+    items = ItemIngest(db, clock=lambda: moments[0], after_commit=lambda _: None)
+    for author in ("A", "B"):
+        await items.handle(await a_task(db, ITEMS, item_batch(watch, feed, "1", author=author)))
+        moments.reverse()
+    assert await db.read(lambda tx: tx.many(str, q.authors)) == ["B"]
+    assert [entry.sort_at for entry in await entries_of(db, shelf)] == [NOON]
 
 
 async def test_r8_a_first_harvest_brings_entries_and_no_notice(db, items, feed, watch):

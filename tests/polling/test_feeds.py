@@ -93,6 +93,19 @@ async def test_rel_25_rel_26_validators_are_echoed_exactly_and_a_304_keeps_what_
     assert await item_batches(db) == []
 
 
+@pytest.mark.parametrize("new", [{"etag": '"b"'}, {"last_modified": "Wed, 25 Feb 2026 00:00:00 GMT"}])
+async def test_rel_24_both_validators_are_stored_though_only_one_of_them_changed(
+    db, poller, publisher, clock, watch, new
+):
+    first = {"etag": '"a"', "last_modified": "Tue, 24 Feb 2026 00:00:00 GMT"}
+    for keys, said in ((("1",), first), (("2", "1"), first | new)):
+        publisher.response = answer(200, a_feed(*keys), **said)
+        await poll_one(poller)
+        after = await state(db, watch)
+        assert {"etag": after.etag, "last_modified": after.last_modified} == said
+        clock.turn(HOUR)
+
+
 async def test_r27_an_unchanged_body_is_not_parsed_again_and_hands_on_nothing(
     db, poller, publisher, clock, feed, watch
 ):
