@@ -28,6 +28,7 @@ from tsuzuki.connectors.selectors.definition import (
 )
 from tsuzuki.connectors.selectors.load import load_definition
 from tsuzuki.connectors.selectors.trying import describe_try, try_source
+from tsuzuki.connectors.selectors.written import WrittenConfig
 from tsuzuki.model.fetching import Reply
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +74,7 @@ def test_the_whole_file_is_the_shipped_sample():
         SourceConfig,
         MangaDexConfig,
         LocalConfig,
+        WrittenConfig,
     ],
 )
 def test_every_key_is_in_the_guide(part):
