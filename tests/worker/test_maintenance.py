@@ -23,6 +23,11 @@ from tsuzuki.queue.worker import Worker
 from tsuzuki.way import way_chores
 from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner
 
+planners = parse_queries(
+    "tests",
+    "-- name: rows_of_feed\nselect stat from sqlite_stat1 where tbl = 'feed';",
+    "-- name: rows_of_feed\nselect cast(cast(reltuples as bigint) as text) from pg_class where relname = 'feed';",
+)
 q = parse_queries(
     "tests",
     """
@@ -183,7 +188,11 @@ async def test_every_chore_of_the_way_can_be_done_at_any_time_on_either_engine(d
 
 
 async def test_statistics_are_refreshed_on_either_engine(db):
+    for _ in range(30):
+        await stored_feed(db)
     await refresh_statistics(db)
+    known = await db.read(lambda tx: tx.many(str, planners.rows_of_feed))
+    assert {one.partition(" ")[0] for one in known} == {"30"}
 
 
 async def test_rel_39d_a_tombstone_is_forgotten_when_nobody_has_seen_its_item_for_long(db):
