@@ -91,7 +91,7 @@ function section(title, rows) {
   return part;
 }
 
-export function showHelp() {
+function showHelp() {
   const dialog = document.getElementById("help");
   if (!dialog) return;
   const nodes = new Map([...document.querySelectorAll("[data-key]")].map((node) => [node.dataset.key, labelOf(node)]));

@@ -1,9 +1,9 @@
 // What happens on the shelf while the page is open. htmx holds the stream (and lets it go while the tab is hidden) and gives each event
 // to #live; modules listen with `on`.
 
-const listeners = { counts: [], entry: [], feed: [], job: [] };
+const listeners = { counts: [], entry: [], feed: [] };
 
-/** Hear of an event: counts, entry, feed or job. @param {string} kind @param {function(Object): void} listener */
+/** Hear of an event: counts, entry or feed. @param {string} kind @param {function(Object): void} listener */
 export function on(kind, listener) {
   listeners[kind].push(listener);
 }

@@ -100,7 +100,7 @@ async function look() {
   if (mine === asked && dialog().open) show([[say("js.commands"), fitting.slice(0, MOST)], ...results, ...searching]);
 }
 
-export function openPalette() {
+function openPalette() {
   field().value = "";
   dialog().showModal();
   field().focus();
