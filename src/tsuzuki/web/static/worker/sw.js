@@ -1,6 +1,6 @@
 // Keeps one page for when there is no network. What belongs to somebody is never kept.
 const kept = KEPT;
-const name = `tsuzuki-${VERSION}-${kept.join().length}`;
+const name = ["tsuzuki", VERSION, ...kept].join(" ");
 
 self.addEventListener("install", (event) => {
   event.waitUntil(caches.open(name).then((cache) => cache.addAll(kept)).then(() => self.skipWaiting()));
