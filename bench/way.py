@@ -143,7 +143,8 @@ async def among(place: Place, base: str, sizes: Sizes) -> None:
             await ours.db.with_tx(lambda tx: tx.run(filling.add_watches, at=2**50))
             await ours.poll_all(len(urls))
             took = min([await ours.poll_all(len(urls)) for _ in range(sizes.rounds)])
-        print(f"poll among {count:>10,} watches{'':9}{took / len(urls) * 1e6:>8.0f} us a poll, 304")
+        where = f"{place.name}, poll among {count:,} watches"
+        print(f"{where:44}{took / len(urls) * 1e6:>8.0f} us a poll, 304")
 
 
 async def claims(sizes: Sizes) -> None:
@@ -218,7 +219,8 @@ async def main(sizes: Sizes, server_url: str) -> None:
         for place in (OnSqlite(), OnPostgres(server_url)):
             await measure(place, base, sizes)
         print()
-        await among(OnSqlite(), base, sizes)
+        for place in (OnSqlite(), OnPostgres(server_url)):
+            await among(place, base, sizes)
     await claims(sizes)
     print(f"resident after all of this{'':10}{resident():>8.0f} MB")
 

@@ -44,7 +44,8 @@ class Turns:
             async with self._pacer.slot(bucket, origin.places or self._slots(lane)):
                 turn = await self._reserve(bucket, origin, rate=self._rate(origin, lane))
                 if turn.is_reserved:
-                    await asyncio.sleep(turn.wait / SECOND)
+                    if turn.wait:
+                        await asyncio.sleep(turn.wait / SECOND)
                     yield
                     return
             waited += turn.wait

@@ -6,6 +6,7 @@ address apart.
 
 import re
 import unicodedata
+from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import NoReturn
 
@@ -56,7 +57,7 @@ class Url(msgspec.Struct, frozen=True):
         """The IP address that the host is, or None for a name."""
         if ":" in self.host:
             return IPv6Address(self.host)
-        return IPv4Address(self.host) if _DOTTED_QUAD.fullmatch(self.host) else None
+        return _quad(self.host) if _DOTTED_QUAD.fullmatch(self.host) else None
 
     def __str__(self) -> str:
         return f"{self.origin}{self.path}"
@@ -151,9 +152,15 @@ def _name(text: str, host: str) -> str:
 
 def _ipv4(text: str, host: str) -> str:
     try:
-        return str(IPv4Address(host))
+        return str(_quad(host))
     except AddressValueError:
         _refuse(text, f"{host!r} is no IPv4 address")
+
+
+@lru_cache(maxsize=1024)
+def _quad(host: str) -> IPv4Address:
+    """Read once: it is asked for at parsing and at judging, and takes longer than the rest of either."""
+    return IPv4Address(host)
 
 
 def _to_ascii(text: str, host: str) -> str:

@@ -1,6 +1,7 @@
 """Polls what is due, as many at a time as there are places."""
 
 import asyncio
+import contextlib
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -18,7 +19,7 @@ POLL_BELL = "poll-source"
 """Rung when a watch may have become due out of turn: a subscription, a refresh."""
 
 _GATHER = 0.01
-"""How long a busy loop waits for more free places before it claims for the few that there are."""
+"""How long a busy loop waits, at the most, until half of its places are free, before it claims for the few that are."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
@@ -43,6 +44,7 @@ class PollLoop:
         self._running: dict[asyncio.Task[None], str] = {}
         self._is_stopping = False
         self._ear = Ear()
+        self._half_free = asyncio.Event()
 
     @property
     def trouble(self) -> str | None:
@@ -88,13 +90,21 @@ class PollLoop:
 
     async def _places(self) -> int:
         """How many more may begin. Under load polls end one after the other, and a moment's wait saves many claims."""
-        if len(self._running) > self._concurrency / 2:
-            await asyncio.wait(self._running, timeout=_GATHER)
+        if not self._is_half_free():
+            self._half_free.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_GATHER):
+                    await self._half_free.wait()
         return self._concurrency - len(self._running)
+
+    def _is_half_free(self) -> bool:
+        return len(self._running) <= self._concurrency / 2
 
     def _end(self, done: asyncio.Task[None]) -> None:
         del self._running[done]
         self._ear.hear()
+        if self._is_half_free():
+            self._half_free.set()
 
     async def _poll(self, watch: ClaimedWatch) -> None:
         begun = asyncio.get_running_loop().time()
