@@ -7,7 +7,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.api.people import PASSWORD
 from tests.crawl.builders import a_dead_letter
-from tests.web.browsing import browsing
+from tests.web.browsing import DESK, PHONE, WIDER, browsing
 from tests.web.desk.stage import Desk, a_desk
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
@@ -50,9 +50,12 @@ async def test_the_operator_sees_a_source_fail_mends_it_and_replays_what_it_lost
         desk.site.is_down = False
         await click(page, "link", "Edit")
         await page.get_by_label("ratelimit").fill("fast")
-        await click(page, "button", "Save")
+        await click(page, "button", "Try it now")
         await expect(page.get_by_text("Expected `float | null`")).to_be_visible()
         await page.get_by_label("ratelimit").fill("20")
+        await click(page, "button", "Try it now")
+        await expect(page.get_by_text("Nothing is saved yet.")).to_be_visible()
+        await expect(page.get_by_label("ratelimit")).to_have_value("20")
         await click(page, "button", "Save")
         await expect(page.get_by_text("The source is changed.")).to_be_visible()
         await click(page, "button", "Try it now")
@@ -89,8 +92,10 @@ async def watch_the_log(desk: Desk, page: Page) -> None:
     await expect(page.locator("[data-job=status]")).to_have_text("done", timeout=20_000)
 
 
-async def test_the_operator_adds_somebody_and_finds_that_in_the_log(browser: Browser, tmp_path):
-    async with a_desk(tmp_path) as desk, browsing(browser, desk.town, await desk.town.admin()) as page:
+@pytest.mark.parametrize(("viewport", "theme"), [(DESK, "light"), (PHONE, "dark")])
+async def test_the_operator_adds_somebody_and_finds_that_in_the_log(browser: Browser, tmp_path, viewport, theme):
+    looks = {"viewport": viewport, "color_scheme": theme}
+    async with a_desk(tmp_path) as desk, browsing(browser, desk.town, await desk.town.admin(), **looks) as page:
         await page.goto(f"{desk.town.client.base}/admin/users")
         await click(page, "link", "Add somebody")
         await page.get_by_label("Username").fill("newcomer")
@@ -103,6 +108,19 @@ async def test_the_operator_adds_somebody_and_finds_that_in_the_log(browser: Bro
         await expect(row).to_contain_text("by admin")
         await row.get_by_text("What changed").click()
         await expect(row).to_contain_text('"username": "newcomer"')
+        assert not await page.evaluate(WIDER)
+
+
+async def test_the_operator_pauses_everything_and_says_why(browser: Browser, tmp_path):
+    async with a_desk(tmp_path) as desk, browsing(browser, desk.town, await desk.town.admin(), viewport=PHONE) as page:
+        await page.goto(f"{desk.town.client.base}/admin")
+        await page.get_by_text("Pause all sources").click()
+        await page.get_by_label("Why").fill("The line is down")
+        assert not await page.evaluate(WIDER)
+        await click(page, "button", "Pause them")
+        await expect(page.get_by_text("“The line is down”")).to_be_visible()
+        await click(page, "button", "Call sources again")
+        await expect(page.get_by_text("Sources are called again.")).to_be_visible()
 
 
 async def test_a_job_is_watched_and_cancelled_without_scripts(browser: Browser, tmp_path):
