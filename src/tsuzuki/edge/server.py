@@ -22,6 +22,11 @@ GRACE_S = 10
 KEEP_ALIVE_S = 30
 LINGER_S = 3.0
 LINGER_BYTES = 32 * 1024 * 1024
+HEAD_S = 30.0
+"""Within which a head has come: whoever sends none, or a byte now and then, holds a connection for nothing."""
+HEAD_BYTES = 64 * 1024
+"""Of a request's head, of what follows its body, and of what stands between the pieces of one: all of it is kept in
+memory until it ends, and the parser knows no limit."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -84,9 +89,40 @@ class _Protocol(HttpToolsProtocol):
     """
 
     _unread = LINGER_BYTES
+    _unheard = 0
+    _is_in_head = True
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """See uvicorn; from now on a head is waited for."""
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See uvicorn."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """See uvicorn; what goes on without coming to anything is cut off."""
+        self._unheard += len(data)
+        super().data_received(data)
+        if self._unheard > HEAD_BYTES and not self.transport.is_closing():
+            self._refuse("The head of the request is too large.")
+        elif not self._is_in_head:
+            self._stop_waiting()
+        elif self._waiting is None:
+            self._wait_for_head()
+
+    def on_message_begin(self) -> None:
+        """See uvicorn."""
+        self._is_in_head = True
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """See uvicorn, whose answer closes at its end when the client wants no other."""
+        self._is_in_head = False
+        self._unheard = 0
         super().on_headers_complete()
         self.cycle.transport = _Late(self, self.cycle)  # type: ignore[assignment]  # all that it has
 
@@ -107,6 +143,7 @@ class _Protocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """See uvicorn; what is thrown away is counted."""
+        self._unheard = 0
         super().on_body(body)
         if self.cycle.response_complete:
             self._unread -= len(body)
@@ -115,9 +152,29 @@ class _Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """See uvicorn, which keeps no account of a body that nobody reads."""
+        self._unheard = 0
         super().on_message_complete()
         self.cycle.more_body = False
         if getattr(self.cycle.transport, "is_to_close", False):
+            self.transport.close()
+
+    def _refuse(self, why: str) -> None:
+        if getattr(self.cycle, "response_complete", True):  # there is no cycle before the first request
+            self.send_400_response(why)
+        else:
+            self.transport.close()
+
+    def _wait_for_head(self) -> None:
+        self._waiting = self.loop.call_later(HEAD_S, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+    def _give_up(self) -> None:
+        self._waiting = None
+        if self._is_in_head:
             self.transport.close()
 
     def _stop_lingering(self, cycle: RequestResponseCycle) -> None:
