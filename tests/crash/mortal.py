@@ -69,7 +69,7 @@ def make_mortal(mortal: Mortal) -> None:
         after(mortal, "visited", module, "visited")
         after(mortal, "saved", poll, "_save")
     after(mortal, "storing", _Ingest, "_ingest_tx")
-    after(mortal, "ingested", _Ingest, "handle")
+    after(mortal, "ingested", _Ingest, "handle_all")
     before(mortal, "announcing", Announcer, "handle_all")
     after(mortal, "announced", Announcer, "handle_all")
     before(mortal, "telling", Sender, "_tell")
@@ -105,7 +105,7 @@ def _no_transaction(mortal: Mortal) -> None:
     from tsuzuki.delivery.fanout import NOTHING, Delivered
     from tsuzuki.ingest import service
 
-    real = {name: getattr(service, name) for name in ("deliver_items_tx", "deliver_chapters_tx")}
+    real = {name: getattr(service, name) for name in ("deliver_feeds_tx", "deliver_chapters_tx")}
     later: list[Callable[[Any], Awaitable[Delivered]]] = []
 
     def put_off(name: str) -> Callable[..., Awaitable[Delivered]]:
@@ -117,15 +117,15 @@ def _no_transaction(mortal: Mortal) -> None:
 
     for name in real:
         setattr(service, name, put_off(name))
-    original = service._Ingest.handle
+    original = service._Ingest.handle_all
 
-    async def handle(self: Any, task: Any) -> None:
-        await original(self, task)
+    async def handle_all(self: Any, tasks: Any) -> None:
+        await original(self, tasks)
         mortal.reach("between")
         while later:
             self._after_commit(await self._db.with_tx(later.pop()))
 
-    service._Ingest.handle = handle  # type: ignore[method-assign]  # that is the fault
+    service._Ingest.handle_all = handle_all  # type: ignore[method-assign]  # that is the fault
 
 
 def _rewrite(queries: Queries, name: str, old: str, new: str) -> None:

@@ -139,7 +139,7 @@ async def test_r32_an_item_that_changed_is_updated_in_place_and_is_not_new(db):
     row = await db.read(lambda tx: tx.one(ItemRow, q.item, id=feed))
     assert row == ItemRow("Old", ("a", "b"), (enclosure,), NOON, None)
     changed = await db.with_tx(lambda tx: upsert_items_tx(tx, feed, [a_new_item("1", title="New")], LATER))
-    assert [(stored.title, stored.is_new) for stored in changed] == [("New", False)]
+    assert [(stored.key, stored.is_new) for stored in changed] == [("1", False)]
     row = await db.read(lambda tx: tx.one(ItemRow, q.item, id=feed))
     assert row == ItemRow("New", (), (), NOON, LATER)
 

@@ -1,7 +1,8 @@
 """Tokens as each engine's index takes them, and searches as each engine's MATCH understands them."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice, repeat
 
 import msgspec
 
@@ -11,6 +12,9 @@ from tsuzuki.model.tokens import Term
 LAST_POSITION = 16_383  # a tsvector has no positions beyond
 MOST_POSITIONS = 255  # nor more than this many for one lexeme
 GAP = 2  # so that no phrase reaches from a title into its body
+
+_NEAR = tuple(map(str, range(2_000)))
+"""The positions of most texts, written once."""
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -50,10 +54,14 @@ def _term(engine: Engine, term: Term) -> str:
 
 def _tsvector(title: Sequence[str], body: Sequence[str]) -> str:
     places: defaultdict[str, list[str]] = defaultdict(list)
-    for weight, start, words in (("A", 1, title), ("", len(title) + GAP, body)):  # without a weight it is a D
-        near = max(0, LAST_POSITION - start)
-        for position, word in enumerate(words[:near], start):
-            places[word].append(f"{position}{weight}")
-        for word in words[near:]:
-            places[word].append(f"{LAST_POSITION}{weight}")
-    return " ".join(f"'{word}':{','.join(seen[:MOST_POSITIONS])}" for word, seen in places.items())
+    for word, position in zip(title, _positions(1), strict=False):
+        places[word].append(f"{position}A")
+    for word, position in zip(body, _positions(len(title) + GAP), strict=False):  # without a weight it is a D
+        places[word].append(position)
+    return " ".join([f"'{word}':{','.join(seen[:MOST_POSITIONS])}" for word, seen in places.items()])
+
+
+def _positions(start: int) -> Iterator[str]:
+    """From here on, without end: what is too far away stands at the last one."""
+    far = map(str, range(len(_NEAR), LAST_POSITION))
+    return islice(chain(_NEAR, far, repeat(str(LAST_POSITION))), start, None)

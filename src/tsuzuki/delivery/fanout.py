@@ -1,7 +1,7 @@
 """New installments into the inboxes of those who follow, with their events and notices, all in one transaction."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -14,6 +14,8 @@ from tsuzuki.delivery.policy import KNOWN_ITEMS, SETTLING, loudness
 from tsuzuki.delivery.store import (
     Placed,
     Reader,
+    Surge,
+    Swell,
     add_chapter_entries_tx,
     add_item_entries_tx,
     add_known_entries_tx,
@@ -24,7 +26,7 @@ from tsuzuki.delivery.store import (
     hold_series_tx,
     knew_chapters_tx,
     series_readers_tx,
-    share_feed_tx,
+    share_feeds_tx,
     share_series_tx,
     swell_tx,
 )
@@ -47,6 +49,18 @@ NOTHING = Delivered()
 ALWAYS = Millis(0)
 
 
+class Lot(msgspec.Struct, frozen=True):
+    """What was new at once of one feed or series."""
+
+    kind: Literal["item", "chapter"]
+    of_id: int
+    installments: tuple[int, ...]
+    is_quiet: bool
+    """R8: a back-catalogue, of which nobody is told."""
+    came: int = 0
+    """How many came at once, where these are only a part of them."""
+
+
 async def deliver_items_tx(
     tx: Tx, feed_id: FeedId, new_items: Sequence[ItemId], *, is_first_harvest: bool, now: Millis, came: int = 0
 ) -> Delivered:
@@ -55,14 +69,21 @@ async def deliver_items_tx(
     R8: a first harvest makes entries and no notices. A repeat delivers nothing (I2). `came` is how many came at once,
     where these are only a part of them.
     """
-    if not new_items:
+    return await deliver_feeds_tx(tx, [Lot("item", feed_id, tuple(new_items), is_first_harvest, came)], now)
+
+
+async def deliver_feeds_tx(tx: Tx, lots: Iterable[Lot], now: Millis) -> Delivered:
+    """`deliver_items_tx` for several feeds, one statement of a kind for all; of a feed, one quiet lot and one other."""
+    lots = [lot for lot in lots if lot.installments]
+    if not lots:
         return NOTHING
-    await share_feed_tx(tx, feed_id)
-    placed = await add_item_entries_tx(tx, feed_id, new_items, now)
+    feeds = sorted({FeedId(lot.of_id) for lot in lots})
+    await share_feeds_tx(tx, feeds)
+    items = [(FeedId(lot.of_id), [ItemId(item) for item in lot.installments]) for lot in lots]
+    placed = await add_item_entries_tx(tx, items, now)
     if not placed:
         return NOTHING
-    batch = _Batch("item", feed_id, tuple(new_items), is_first_harvest, now, came)
-    return await _announce_tx(tx, batch, placed, await feed_readers_tx(tx, feed_id, now))
+    return await _announce_tx(tx, lots, placed, await feed_readers_tx(tx, feeds, now), now=now)
 
 
 async def deliver_chapters_tx(
@@ -81,13 +102,13 @@ async def deliver_chapters_tx(
     if not new_chapters:
         return NOTHING
     await share_series_tx(tx, series_id)
-    batch = _Batch("chapter", series_id, tuple(new_chapters), is_first_harvest, now, came)
+    lot = Lot("chapter", series_id, tuple(new_chapters), is_first_harvest, came)
     if is_first_harvest:
-        return await _show_catalogue_tx(tx, batch, await series_readers_tx(tx, series_id))
+        return await _show_catalogue_tx(tx, lot, await series_readers_tx(tx, series_id), now)
     placed = await add_chapter_entries_tx(tx, series_id, new_chapters, now)
     if not placed:
         return NOTHING
-    return await _announce_tx(tx, batch, placed, await series_readers_tx(tx, series_id))
+    return await _announce_tx(tx, [lot], placed, await series_readers_tx(tx, series_id), now=now)
 
 
 async def deliver_known_items_tx(
@@ -101,9 +122,9 @@ async def deliver_known_items_tx(
     placed = await add_known_entries_tx(tx, shelf_id, feed_id, since=since, most=KNOWN_ITEMS, now=now)
     if not placed:
         return NOTHING
-    told = await feed_readers_tx(tx, feed_id, now, and_shelf=shelf_id)
+    told = await feed_readers_tx(tx, [feed_id], now, and_shelf=shelf_id)
     readers = [reader for reader in told if reader.shelf_id == shelf_id]
-    return await _announce_tx(tx, _Batch("item", feed_id, (), is_quiet=True, now=now), placed, readers)
+    return await _announce_tx(tx, [_known("item", feed_id, placed)], placed, readers, now=now)
 
 
 async def deliver_known_chapters_tx(
@@ -139,40 +160,60 @@ async def deliver_missed_chapters_tx(
     if not placed:
         return NOTHING
     readers = [reader for reader in await series_readers_tx(tx, series_id) if reader.shelf_id == shelf_id]
-    return await _announce_tx(tx, _Batch("chapter", series_id, (), is_quiet=True, now=now), placed, readers)
+    return await _announce_tx(tx, [_known("chapter", series_id, placed)], placed, readers, now=now)
 
 
-class _Batch(msgspec.Struct, frozen=True):
-    """What was new at once."""
-
-    kind: Literal["item", "chapter"]
-    of_id: int
-    installments: tuple[int, ...]
-    is_quiet: bool
-    now: Millis
-    came: int = 0
+def _known(kind: Literal["item", "chapter"], of_id: int, placed: Iterable[Placed]) -> Lot:
+    """What was there already, as a lot of which nobody is told."""
+    return Lot(kind, of_id, tuple(entry.installment_id for entry in placed), is_quiet=True)
 
 
-async def _announce_tx(tx: Tx, batch: _Batch, placed: Sequence[Placed], readers: Sequence[Reader]) -> Delivered:
-    """An event for each shelf that got something, and the notices that the policy allows."""
-    entries: dict[ShelfId, list[EntryId]] = defaultdict(list)
-    for entry in placed:
-        entries[entry.shelf_id].append(entry.id)
-    reached = [reader for reader in readers if reader.shelf_id in entries]
-    await add_events_tx(tx, [_arrival(batch, reader, entries[reader.shelf_id]) for reader in reached], batch.now)
-    is_wanted = not batch.is_quiet and any(reader.is_told for reader in reached)
-    notices = await _notices_tx(tx, batch) if is_wanted else []
+class _Arrival(msgspec.Struct, frozen=True):
+    """What came of one lot to one shelf."""
+
+    lot: Lot
+    reader: Reader
+    count: int
+    newest: EntryId
+
+
+async def _announce_tx(
+    tx: Tx, lots: Sequence[Lot], placed: Sequence[Placed], readers: Iterable[Reader], *, now: Millis
+) -> Delivered:
+    """An event for each shelf that got something of a lot, and the notices that the policy allows."""
+    arrivals = _arrivals(lots, placed, readers)
+    await add_events_tx(tx, [_event(arrival) for arrival in arrivals], now)
+    told = {arrival.lot.of_id for arrival in arrivals if arrival.reader.is_told and not arrival.lot.is_quiet}
+    loud = [lot for lot in lots if lot.of_id in told and not lot.is_quiet]
+    notices = await _notices_tx(tx, loud, now) if loud else []
     if notices:
-        await enqueue_many_tx(tx, NOTICES, [notice.task() for notice in notices], now=batch.now)
-    return Delivered(len(placed), (EVENTS_BELL, NOTICES.name) if notices else (EVENTS_BELL,))
+        await enqueue_many_tx(tx, NOTICES, [notice.task() for notice in notices], now=now)
+    entries = sum(entry.count for entry in placed)
+    return Delivered(entries, (EVENTS_BELL, NOTICES.name) if notices else (EVENTS_BELL,))
 
 
-async def _show_catalogue_tx(tx: Tx, batch: _Batch, readers: Sequence[Reader]) -> Delivered:
+def _arrivals(lots: Sequence[Lot], placed: Iterable[Placed], readers: Iterable[Reader]) -> list[_Arrival]:
+    lot_of = {each: number for number, lot in enumerate(lots) for each in lot.installments}
+    came: dict[tuple[int, ShelfId], list[Placed]] = defaultdict(list)
+    for entry in placed:
+        came[lot_of[entry.installment_id], entry.shelf_id].append(entry)
+    readers_of: dict[int, list[Reader]] = defaultdict(list)
+    for reader in readers:
+        readers_of[reader.of_id].append(reader)
+    return [
+        _Arrival(lot, reader, sum(entry.count for entry in some), max(entry.newest for entry in some))
+        for number, lot in enumerate(lots)
+        for reader in readers_of[lot.of_id]
+        if (some := came.get((number, reader.shelf_id)))
+    ]
+
+
+async def _show_catalogue_tx(tx: Tx, lot: Lot, readers: Sequence[Reader], now: Millis) -> Delivered:
     """Each batch of a back-catalogue tells how much of it is there by now."""
     if not readers:
         return NOTHING
-    so_far = await swell_tx(tx, "catalogue", batch.of_id, new=len(batch.installments), now=batch.now)
-    await add_events_tx(tx, [_catalogue(reader, so_far.count) for reader in readers], batch.now)
+    so_far = await swell_tx(tx, "catalogue", [Swell(lot.of_id, len(lot.installments))], now)
+    await add_events_tx(tx, [_catalogue(reader, so_far[lot.of_id].count) for reader in readers], now)
     return Delivered(0, (EVENTS_BELL,))
 
 
@@ -183,32 +224,35 @@ def _catalogue(reader: Reader, available: int) -> NewEvent:
     )
 
 
-def _arrival(batch: _Batch, reader: Reader, entries: Sequence[EntryId]) -> NewEvent:
+def _event(arrival: _Arrival) -> NewEvent:
     arrived = Arrived(
-        kind=batch.kind,
-        id=show_id(reader.shown_id),
-        name=reader.name,
-        count=len(entries),
-        newest=str(max(entries)),
-        is_quiet=batch.is_quiet,
+        kind=arrival.lot.kind,
+        id=show_id(arrival.reader.shown_id),
+        name=arrival.reader.name,
+        count=arrival.count,
+        newest=str(arrival.newest),
+        is_quiet=arrival.lot.is_quiet,
     )
-    return NewEvent(reader.shelf_id, arrived)
+    return NewEvent(arrival.reader.shelf_id, arrived)
 
 
-async def _notices_tx(tx: Tx, batch: _Batch) -> list[Notice]:
-    new = len(batch.installments)
-    surge = await swell_tx(tx, batch.kind, batch.of_id, new=new, now=batch.now, came=batch.came)
+async def _notices_tx(tx: Tx, lots: Sequence[Lot], now: Millis) -> list[Notice]:
+    """Of lots of one kind."""
+    swells = [Swell(lot.of_id, len(lot.installments), lot.came) for lot in lots]
+    surges = await swell_tx(tx, lots[0].kind, swells, now)
+    return [notice for lot in lots for notice in _notices(lot, surges[lot.of_id], now)]
+
+
+def _notices(lot: Lot, surge: Surge, now: Millis) -> list[Notice]:
     how = loudness(surge.floods)
     if how == "each":
-        return [
-            Notice(kind=batch.kind, of_id=batch.of_id, installment_id=each, at=batch.now) for each in batch.installments
-        ]
+        return [Notice(kind=lot.kind, of_id=lot.of_id, installment_id=each, at=now) for each in lot.installments]
     flood = Notice(
-        kind=batch.kind,
-        of_id=batch.of_id,
+        kind=lot.kind,
+        of_id=lot.of_id,
         installment_id=None,
         count=surge.count,
         at=surge.since,
-        run_at=Millis(batch.now + SETTLING),
+        run_at=Millis(now + SETTLING),
     )
     return [flood] if how == "once" else []

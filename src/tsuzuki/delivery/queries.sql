@@ -2,8 +2,8 @@
 -- One writer at a time: nothing to hold.
 select 1 where cast(:feed_id as bigint) is not null;
 
--- name: share_feed
-select 1 where cast(:feed_id as bigint) is not null;
+-- name: share_feeds
+select 1 where cast(:rows as text) is not null;
 
 -- name: hold_series
 select 1 where cast(:series_id as bigint) is not null;
@@ -15,18 +15,23 @@ select 1 where cast(:series_id as bigint) is not null;
 select count(*) from chapter where series_id = :series_id;
 
 -- name: add_item_entries
+-- Rows are an item, its feed, and the lot that it belongs to.
+{item_entries}
+returning shelf_id, item_id as installment_id, 1 as count, id as newest;
+
+-- fragment: item_entries
 -- I2: a repeat meets entry_item, inserts nothing and returns no row. In the order of the key: two that overlap then wait
--- for each other and do not deadlock. Suspended in the future: what a refresh by hand brings is still let in. CROSS JOIN: SQLite begins with what is new, not with all that the feed ever had.
+-- for each other and do not deadlock. Suspended in the future: what a refresh by hand brings is still let in.
+-- CROSS JOIN: SQLite begins with what is new, not with all that the feed ever had.
 insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
 select subscription.shelf_id, item.feed_id, item.id, item.sort_at, cast(:now as bigint)
 from json_each(cast(:rows as text)) as wanted
 cross join item
 join subscription on subscription.feed_id = item.feed_id
   and (subscription.suspended_at is null or subscription.suspended_at > :now)
-where item.id = cast(wanted.value ->> 0 as bigint) and item.feed_id = :feed_id
+where item.id = cast(wanted.value ->> 0 as bigint) and item.feed_id = cast(wanted.value ->> 1 as bigint)
 order by subscription.shelf_id, item.id
 on conflict (shelf_id, item_id) where item_id is not null do nothing
-returning shelf_id, id;
 
 -- name: add_known_entries
 -- R8: the newest items of a feed that was known before the shelf subscribed, or those since it was held back.
@@ -39,7 +44,7 @@ from (
 where true
 order by id
 on conflict (shelf_id, item_id) where item_id is not null do nothing
-returning shelf_id, id;
+returning shelf_id, item_id as installment_id, 1 as count, id as newest;
 
 -- fragment: chapter_time
 -- R30: the earlier of published and first seen, though none sorts before 1970.
@@ -62,7 +67,7 @@ join follow on follow.series_id = chapter.series_id and follow.status <> 'droppe
 where chapter.id = cast(wanted.value ->> 0 as bigint) and chapter.series_id = :series_id
 order by follow.shelf_id, chapter.id
 on conflict (shelf_id, chapter_id) where chapter_id is not null do nothing
-returning shelf_id, id;
+returning shelf_id, chapter_id as installment_id, 1 as count, id as newest;
 
 -- name: knew_chapters
 select exists (
@@ -84,22 +89,23 @@ left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = ch
 where not coalesce(progress.is_read, false)
 order by chapter.id
 on conflict (shelf_id, chapter_id) where chapter_id is not null do nothing
-returning shelf_id, id;
+returning shelf_id, chapter_id as installment_id, 1 as count, id as newest;
 
 -- name: feed_readers
-select subscription.shelf_id, subscription.public_id as shown_id,
+select subscription.feed_id as of_id, subscription.shelf_id, subscription.public_id as shown_id,
   case when subscription.name = '' then feed.title else subscription.name end as name,
   subscription.notify and exists (
     select 1 from channel where channel.shelf_id = subscription.shelf_id and channel.is_enabled
   ) as is_told
-from subscription
+from json_each(cast(:rows as text)) as wanted
+cross join subscription
 join feed on feed.id = subscription.feed_id
-where subscription.feed_id = :id
+where subscription.feed_id = cast(wanted.value ->> 0 as bigint)
   -- Whoever let in what a refresh by hand brings, or gets what is known already, is told of it too.
   and (subscription.suspended_at is null or subscription.suspended_at > :now or subscription.shelf_id = :shelf_id);
 
 -- name: series_readers
-select follow.shelf_id, series.public_id as shown_id, series.title as name,
+select follow.series_id as of_id, follow.shelf_id, series.public_id as shown_id, series.title as name,
   follow.notify and exists (
     select 1 from channel where channel.shelf_id = follow.shelf_id and channel.is_enabled
   ) as is_told
@@ -109,9 +115,13 @@ where follow.series_id = :id and follow.status <> 'dropped' and follow.held_at i
 
 -- name: swell
 -- Serialises the batches of one poll for the rest of their transactions, so that exactly one of them is the first of a
--- flood. A surge that began in the future is none: the clock was wrong.
+-- flood. A surge that began in the future is none: the clock was wrong. Rows are whose it is, how many, and if a flood.
 insert into surge (kind, of_id, since, count, floods)
-values (:kind, :of_id, :now, :new, :floods)
+select cast(:kind as text), cast(value ->> 0 as bigint) as wanted, cast(:now as bigint), cast(value ->> 1 as bigint),
+  cast(value ->> 2 as bigint)
+from json_each(cast(:rows as text))
+where true
+order by wanted
 on conflict (kind, of_id) do update set
   since = case when {is_same} then surge.since else excluded.since end,
   count = case when {is_same} then surge.count + excluded.count else excluded.count end,
@@ -120,7 +130,7 @@ on conflict (kind, of_id) do update set
     when surge.floods > 0 or excluded.floods > 0 or surge.count + excluded.count > :flood then surge.floods + 1
     else 0
   end
-returning since, count, floods;
+returning of_id, since, count, floods;
 
 -- fragment: is_same
 surge.since > cast(:fresh as bigint) and surge.since <= excluded.since

@@ -1,6 +1,6 @@
 """Entries as they are delivered and counted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -16,24 +16,38 @@ SurgeKind = Literal["item", "chapter", "catalogue"]
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """An entry that was inserted just now."""
+    """Entries that were inserted just now on one shelf, of one lot."""
 
     shelf_id: ShelfId
-    id: EntryId
+    installment_id: int
+    """One of theirs."""
+    count: int
+    newest: EntryId
 
 
 class Reader(msgspec.Struct, frozen=True):
     """A shelf that follows something: under which id and name, and whether some channel is to be told."""
 
+    of_id: int
+    """The feed or series."""
     shelf_id: ShelfId
     shown_id: PublicId
     name: str
     is_told: bool
 
 
+class Swell(msgspec.Struct, frozen=True):
+    """New ones of one feed or series; `came` is how many it will be, where that is known."""
+
+    of_id: int
+    new: int
+    came: int = 0
+
+
 class Surge(msgspec.Struct, frozen=True):
     """How much came at once, and since when."""
 
+    of_id: int
     since: Millis
     count: int
     floods: int
@@ -51,9 +65,9 @@ class UnreadRow(msgspec.Struct, frozen=True):
     unread: int
 
 
-async def share_feed_tx(tx: Tx, feed_id: FeedId) -> None:
-    """From here on, nobody's subscription to this feed is committed unseen."""
-    await tx.many(str, q.share_feed, feed_id=feed_id)
+async def share_feeds_tx(tx: Tx, feeds: Iterable[FeedId]) -> None:
+    """From here on, nobody's subscription to one of these feeds is committed unseen."""
+    await tx.bulk(str, q.share_feeds, [[feed_id] for feed_id in feeds])
 
 
 async def hold_feed_tx(tx: Tx, feed_id: FeedId) -> None:
@@ -76,9 +90,13 @@ async def count_chapters_tx(tx: Tx, series_id: SeriesId) -> int:
     return await tx.one(int, q.count_chapters, series_id=series_id)
 
 
-async def add_item_entries_tx(tx: Tx, feed_id: FeedId, items: Sequence[ItemId], now: Millis) -> list[Placed]:
-    """An entry for each of these items on each shelf that is subscribed; only the new ones come back (I2)."""
-    return await tx.bulk(Placed, q.add_item_entries, [[item] for item in items], feed_id=feed_id, now=now)
+async def add_item_entries_tx(tx: Tx, lots: Iterable[tuple[FeedId, Sequence[ItemId]]], now: Millis) -> list[Placed]:
+    """An entry for each of these items on each shelf that is subscribed; only the new ones come back (I2).
+
+    An item that is not of the feed it is said to be of is left out.
+    """
+    rows = [(item, feed_id, lot) for lot, (feed_id, items) in enumerate(lots) for item in dict.fromkeys(items)]
+    return await tx.bulk(Placed, q.add_item_entries, rows, now=now)
 
 
 async def add_known_entries_tx(
@@ -110,9 +128,11 @@ async def add_chapter_entries_tx(
     return await tx.bulk(Placed, q.add_chapter_entries, rows, series_id=series_id, now=now)
 
 
-async def feed_readers_tx(tx: Tx, feed_id: FeedId, now: Millis, *, and_shelf: ShelfId | None = None) -> list[Reader]:
-    """The shelves that get this feed's items, and this one though it is suspended there."""
-    return await tx.many(Reader, q.feed_readers, id=feed_id, now=now, shelf_id=and_shelf)
+async def feed_readers_tx(
+    tx: Tx, feeds: Iterable[FeedId], now: Millis, *, and_shelf: ShelfId | None = None
+) -> list[Reader]:
+    """The shelves that get these feeds' items, and this one though they are suspended there."""
+    return await tx.bulk(Reader, q.feed_readers, [[feed_id] for feed_id in feeds], now=now, shelf_id=and_shelf)
 
 
 async def series_readers_tx(tx: Tx, series_id: SeriesId) -> list[Reader]:
@@ -120,11 +140,11 @@ async def series_readers_tx(tx: Tx, series_id: SeriesId) -> list[Reader]:
     return await tx.many(Reader, q.series_readers, id=series_id)
 
 
-async def swell_tx(tx: Tx, kind: SurgeKind, of_id: int, *, new: int, now: Millis, came: int = 0) -> Surge:
-    """Count new ones towards what came at once; `came` is how many it will be, where that is known."""
-    floods = int(max(new, came) > FLOOD)
-    counted = {"new": new, "floods": floods, "flood": FLOOD}
-    return await tx.one(Surge, q.swell, kind=kind, of_id=of_id, **counted, now=now, fresh=now - AT_ONCE)
+async def swell_tx(tx: Tx, kind: SurgeKind, swells: Iterable[Swell], now: Millis) -> dict[int, Surge]:
+    """Count new ones towards what came at once, each feed or series once; the surges by whose they are."""
+    rows = [(each.of_id, each.new, int(max(each.new, each.came) > FLOOD)) for each in swells]
+    surges = await tx.bulk(Surge, q.swell, rows, kind=kind, flood=FLOOD, now=now, fresh=now - AT_ONCE)
+    return {surge.of_id: surge for surge in surges}
 
 
 async def prune_surges_tx(tx: Tx, *, before: Millis) -> int:

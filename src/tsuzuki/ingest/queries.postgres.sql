@@ -1,18 +1,28 @@
 -- name: hold_ingest
--- REL-19d: two batches of one feed or series that hold the same rows in another order would lock each other out. It
--- is the first that ingest takes; whoever follows or leaves a series takes that of the series too (sources: hold_series).
-select pg_advisory_xact_lock(hashtextextended(cast(:name as text), 0));
+-- REL-19d: two batches of one feed or series that hold the same rows in another order would lock each other out. These
+-- are the first that ingest takes; whoever follows or leaves a series takes that of the series too (sources:
+-- hold_series). Rows are what it is of and its id; in this order, as everyone who locks several; OFFSET keeps the sorting
+-- before the locking.
+select pg_advisory_xact_lock(hashtextextended(kind || '-' || id, 0))
+from (
+  select value ->> 0 as kind, cast(value ->> 1 as bigint) as id from json_each(cast(:rows as text)) order by 1, 2 offset 0
+) as wanted;
 
 -- fragment: as_boolean
 cast(value ->> 'is_readable' as boolean)
 
--- fragment: as_json
-cast(value ->> 'categories' as jsonb), cast(value ->> 'enclosures' as jsonb), cast(value ->> 'page_urls' as jsonb)
+-- fragment: found_items
+-- A set of records out of plain JSON: quicker than taking each value out of jsonb.
+json_to_recordset(cast(cast(:rows as text) as json)) as found (
+  feed_id bigint, key text, title text, link text, link_key text, author text, content text, summary text,
+  published_at bigint, published_raw text, sort_at bigint, categories jsonb, enclosures jsonb, page_urls jsonb,
+  image_url text, comments_url text, content_hash text
+)
 
 -- name: index_items
 insert into item_search (item_id, document)
-select cast(value ->> 'id' as bigint), cast(value ->> 'vector' as tsvector)
-from json_each(cast(:rows as text))
+select id, vector
+from json_to_recordset(cast(cast(:rows as text) as json)) as words (id bigint, vector tsvector)
 on conflict (item_id) do update set document = excluded.document;
 
 -- name: index_series
@@ -26,3 +36,12 @@ insert into chapter_search (chapter_id, document)
 select cast(value ->> 'id' as bigint), cast(value ->> 'vector' as tsvector)
 from json_each(cast(:rows as text))
 on conflict (chapter_id) do update set document = excluded.document;
+
+-- fragment: is_wanted
+-- Held by their ids first: those who save what polls brought hold several too.
+id = any (array(
+  select id from watch
+  where id in (select cast(value ->> 0 as bigint) from json_each(cast(:rows as text)))
+  order by id
+  for no key update
+))

@@ -1,6 +1,6 @@
 -- name: hold_ingest
 -- SQLite has one writer: there is nobody to wait for.
-select length(:name);
+select length(:rows);
 
 -- name: upsert_chapters
 -- I1, R1: `revision = 0` in RETURNING means that this statement inserted the row. An unchanged row is neither written
@@ -67,13 +67,12 @@ insert into item (
   page_urls, image_url, comments_url, content_hash, created_at
 )
 select
-  cast(:feed_id as bigint), value ->> 'key', value ->> 'title', value ->> 'link', value ->> 'link_key', value ->> 'author',
-  value ->> 'content', value ->> 'summary', cast(value ->> 'published_at' as bigint), value ->> 'published_raw',
-  cast(value ->> 'sort_at' as bigint), {as_json}, value ->> 'image_url', value ->> 'comments_url',
-  unhex(value ->> 'content_hash'), cast(:now as bigint)
-from json_each(cast(:rows as text))
+  found.feed_id, found.key, found.title, found.link, found.link_key, found.author, found.content, found.summary,
+  found.published_at, found.published_raw, found.sort_at, found.categories, found.enclosures, found.page_urls,
+  found.image_url, found.comments_url, unhex(found.content_hash), cast(:now as bigint)
+from {found_items}
 where not exists (
-  select 1 from item_tombstone where item_tombstone.feed_id = :feed_id and item_tombstone.key = value ->> 'key'
+  select 1 from item_tombstone where item_tombstone.feed_id = found.feed_id and item_tombstone.key = found.key
 )
 on conflict (feed_id, key) do update set
   title = excluded.title,
@@ -90,10 +89,19 @@ on conflict (feed_id, key) do update set
   updated_at = excluded.created_at,
   revision = item.revision + 1
 where excluded.content_hash <> item.content_hash
-returning id, key, title, content, sort_at, revision = 0 as is_new;
+returning id, feed_id, key, revision = 0 as is_new;
 
--- fragment: as_json
-value ->> 'categories', value ->> 'enclosures', value ->> 'page_urls'
+-- fragment: found_items
+(
+  select cast(value ->> 'feed_id' as bigint) as feed_id, value ->> 'key' as key, value ->> 'title' as title,
+    value ->> 'link' as link, value ->> 'link_key' as link_key, value ->> 'author' as author,
+    value ->> 'content' as content, value ->> 'summary' as summary,
+    cast(value ->> 'published_at' as bigint) as published_at, value ->> 'published_raw' as published_raw,
+    cast(value ->> 'sort_at' as bigint) as sort_at, value ->> 'categories' as categories,
+    value ->> 'enclosures' as enclosures, value ->> 'page_urls' as page_urls, value ->> 'image_url' as image_url,
+    value ->> 'comments_url' as comments_url, value ->> 'content_hash' as content_hash
+  from json_each(cast(:rows as text))
+) as found
 
 -- name: index_items
 -- The index is a table of its own: nothing but a changed title or content touches it.
@@ -111,9 +119,10 @@ insert or replace into chapter_search (rowid, title, body)
 select cast(value ->> 'id' as bigint), value ->> 'title', value ->> 'body'
 from json_each(cast(:rows as text));
 
--- name: watch_exists
--- inline: by primary key
-select id from watch where id = :id;
+-- name: existing_watches
+select watch.id
+from json_each(cast(:rows as text)) as wanted
+join watch on watch.id = cast(wanted.value ->> 0 as bigint);
 
 -- name: add_appearances
 -- R4: "chapter N appeared on source S" happens once.
@@ -126,26 +135,36 @@ on conflict (series_source_id, chapter_id) do nothing
 returning chapter_id;
 
 -- name: released
--- R24: something new makes a watch hot again. Says whether others hold installments of it that are not stored yet.
+-- R24: something new makes a watch hot again. Says whether others hold installments of it that are not stored yet. Rows
+-- are a watch and the task that stores it now.
 update watch
 set last_release_at = case when last_release_at > cast(:now as bigint) then last_release_at else cast(:now as bigint) end
-where id = :id
-returning exists (select 1 from task where {is_waiting}) or exists (select 1 from dead_letter where {is_given_up});
+where {is_wanted}
+returning id,
+  exists (select 1 from task where {is_waiting}) or exists (select 1 from dead_letter where {is_given_up}) as is_awaited;
+
+-- fragment: is_wanted
+id in (select cast(value ->> 0 as bigint) from json_each(cast(:rows as text)))
 
 -- fragment: is_waiting
 -- By task_active: the keys that begin with this watch's prefix.
-task.queue = :queue and task.status in ('queued', 'running') and task.id <> :task_id
-  and task.key >= cast(:low as text) and task.key < cast(:high as text)
+task.queue = :queue and task.status in ('queued', 'running')
+  and task.key >= 'ingest-' || watch.id || '-' and task.key < 'ingest-' || watch.id || '.'
+  and task.id not in (select cast(value ->> 1 as bigint) from json_each(cast(:rows as text)))
 
 -- fragment: is_given_up
 dead_letter.queue = :queue and dead_letter.replayed_at is null and dead_letter.discarded_at is null
-  and dead_letter.key >= cast(:low as text) and dead_letter.key < cast(:high as text)
+  and dead_letter.key >= 'ingest-' || watch.id || '-' and dead_letter.key < 'ingest-' || watch.id || '.'
 
 -- name: unstored
--- R8: what other tasks of this watch carry, and what was given up of it.
-select payload from task where {is_waiting}
+-- R8: what other tasks of these watches carry, and what was given up of them.
+select watch.id, payload
+from json_each(cast(:rows as text)) as wanted cross join watch cross join task
+where watch.id = cast(wanted.value ->> 0 as bigint) and {is_waiting}
 union all
-select payload from dead_letter where {is_given_up};
+select watch.id, payload
+from json_each(cast(:rows as text)) as wanted cross join watch cross join dead_letter
+where watch.id = cast(wanted.value ->> 0 as bigint) and {is_given_up};
 
 -- name: count_unknown_items
 select count(*) from json_each(cast(:rows as text)) as found

@@ -1,37 +1,41 @@
-"""Stores what polls found and hands it on, in the transaction that ends the task.
+"""Stores what polls found and hands it on, in the transaction that ends the tasks.
 
-A batch that fails for what is in it is split into one task per installment, so that a poisonous one is given up alone.
+The batches of many feeds go through one transaction. When it fails, each is tried alone; one that fails alone for what
+is in it is split into one task per installment, so that a poisonous one is given up by itself.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
 
 from tsuzuki.db import Database, Tx
+from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import DatabaseError
-from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx, deliver_items_tx
+from tsuzuki.delivery.fanout import NOTHING, Delivered, Lot, deliver_chapters_tx, deliver_feeds_tx
+from tsuzuki.ingest.policy import in_rounds
 from tsuzuki.ingest.store import (
-    Place,
+    Release,
     StoredChapter,
     add_appearances_tx,
     count_unknown_chapters_tx,
     count_unknown_items_tx,
+    existing_watches_tx,
     raise_latest_tx,
     released_tx,
     unstored_tx,
     upsert_chapters_tx,
-    upsert_items_tx,
+    upsert_feeds_tx,
     upsert_releases_tx,
-    watch_exists_tx,
 )
 from tsuzuki.ingest.tasks import CHAPTERS, ITEMS, ChapterBatch, ItemBatch, new_chapter, new_item, new_release
-from tsuzuki.model.ids import SeriesId
+from tsuzuki.model.ids import FeedId, ItemId, SeriesId, WatchId
 from tsuzuki.model.numbers import chapter_key, release_key
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import Undecodable
-from tsuzuki.queue.store import enqueue_many_tx, finish_tx, settle_letter_tx, skip_tx
+from tsuzuki.queue.store import enqueue_many_tx, finish_tx, settle_letters_tx, skip_tx
 from tsuzuki.queue.tasks import NewTask, Queue, Task
 from tsuzuki.sources.store import series_of_tx, share_shape_tx
 
@@ -40,6 +44,19 @@ Id = TypeVar("Id")
 
 OF_ITS_CONTENT = (DatabaseError, ValueError, TypeError, LookupError, ArithmeticError, msgspec.MsgspecError)
 """What an installment can do to a batch; whatever else goes wrong is no fault of one of them."""
+
+
+class Stored(msgspec.Struct, Generic[B, Id], frozen=True):
+    """A task's batch when its rows are written: what is new of it, by key."""
+
+    batch: B
+    task_id: int
+    new: Mapping[str, Id]
+
+    @property
+    def release(self) -> Release:
+        """As a watch that brought something new."""
+        return Release(self.batch.watch_id, self.task_id)
 
 
 class Parted(msgspec.Struct, Generic[Id], frozen=True):
@@ -60,29 +77,47 @@ class _Ingest(ABC, Generic[B]):
         self._after_commit = after_commit
 
     async def handle(self, task: Task[B]) -> None:
-        """Store a batch and put what is new into inboxes; I1, I2 and I4 hold however often it is tried."""
-        alone = self._is_alone(task)
-        if not alone and task.losses >= self.queue.settings.suspect_losses:
-            await self._split(task, "its worker died with it, more than once")  # R42: one of them may be what kills
+        """`handle_all` for one."""
+        await self.handle_all([task])
+
+    async def handle_all(self, tasks: Sequence[Task[B]]) -> None:
+        """Store batches and put what is new into inboxes; I1, I2 and I4 hold however often it is tried.
+
+        All of them or none; one that is handed in alone and cannot be stored is split.
+        """
+        first, *others = tasks
+        can_split = not others and not self._is_alone(first)
+        if can_split and first.losses >= self.queue.settings.suspect_losses:
+            await self._split(first, "its worker died with it, more than once")  # R42: one of them may be what kills
             return
         try:
-            delivered = await self._db.with_tx(lambda tx: self._ingest_tx(tx, task))
+            delivered = await with_tx_again(self._db, lambda tx: self._ingest_tx(tx, tasks))
         except OF_ITS_CONTENT:
-            if alone:
+            if not can_split:
                 raise
-            await self._split(task, "one of its installments cannot be stored")
+            await self._split(first, "one of its installments cannot be stored")
         else:
             self._after_commit(delivered)
 
-    async def _ingest_tx(self, tx: Tx, task: Task[B]) -> Delivered:
+    def groups(self, tasks: Sequence[Task[B]]) -> list[list[Task[B]]]:
+        """Which may share a transaction: what was tried before goes alone, and two of one feed or series never meet."""
+        tried = [[task] for task in tasks if task.attempt > 1 or task.losses]
+        fresh = [task for task in tasks if task.attempt == 1 and not task.losses]
+        rounds = in_rounds(fresh, of=lambda task: self.of_id(task.payload), size=lambda task: self.size(task.payload))
+        return rounds + tried
+
+    async def _ingest_tx(self, tx: Tx, tasks: Sequence[Task[B]]) -> Delivered:
         now = self._clock()
-        if not await watch_exists_tx(tx, task.payload.watch_id):
-            await skip_tx(tx, task, now=now, why="its watch is gone")
-            return Delivered()
-        delivered = await self.store_tx(tx, task.payload, now, task_id=task.id)
-        await finish_tx(tx, task, now=now)
-        if self._is_alone(task):
-            await settle_letter_tx(tx, self.queue.name, task, now=now)
+        watches = await existing_watches_tx(tx, {task.payload.watch_id for task in tasks})
+        if pointless := [task for task in tasks if task.payload.watch_id not in watches]:
+            await skip_tx(tx, *pointless, now=now, why="its watch is gone")
+        wanted = [task for task in tasks if task.payload.watch_id in watches]
+        if not wanted:
+            return NOTHING
+        delivered = await self.store_all_tx(tx, [(task.payload, task.id) for task in wanted], now)
+        await finish_tx(tx, *wanted, now=now)
+        if alone := [task for task in wanted if self._is_alone(task)]:
+            await settle_letters_tx(tx, self.queue.name, alone, now=now)
         return delivered
 
     # -- splitting
@@ -110,28 +145,27 @@ class _Ingest(ABC, Generic[B]):
 
     # -- what is news
 
-    async def _part_tx(self, tx: Tx, batch: B, new: Mapping[str, Id], *, task_id: int, now: Millis) -> Parted[Id]:
+    async def _part_tx(self, tx: Tx, stored: Sequence[Stored[B, Id]], now: Millis) -> list[Parted[Id]]:
         """R8: what a first harvest found is back-catalogue, also when a later poll's batch is stored before it.
 
-        Called when the batch's rows are written, under the lock of ingest: nobody stores another meanwhile.
+        Called when the batches' rows are written, under the locks of ingest: nobody stores others of them meanwhile.
         """
-        if not new:
-            return Parted()
-        place = Place(self.queue.name, batch.watch_id, task_id)
-        has_others = await released_tx(tx, place, now)
-        if batch.is_first_harvest:
-            return Parted(catalogue=list(new.values()))
-        catalogue = await self._first_harvest_tx(tx, place) if has_others else set()
-        return Parted(
-            catalogue=[each for key, each in new.items() if key in catalogue],
-            news=[each for key, each in new.items() if key not in catalogue],
-        )
+        releases = [each.release for each in stored if each.new]
+        awaited = await released_tx(tx, self.queue.name, releases, now) if releases else set()
+        doubtful = [
+            each.release for each in stored if each.batch.watch_id in awaited and not each.batch.is_first_harvest
+        ]
+        catalogue = await self._first_harvests_tx(tx, doubtful) if doubtful else {}
+        return [_parted(each, catalogue.get(each.batch.watch_id, set())) for each in stored]
 
-    async def _first_harvest_tx(self, tx: Tx, place: Place) -> set[str]:
-        """The keys of what the watch's first harvest found and nobody has stored yet."""
-        batches = [self._decoded(payload) for payload in await unstored_tx(tx, place)]
-        firsts = [batch for batch in batches if batch is not None and batch.is_first_harvest]
-        return {key for batch in firsts for key in self.keys(batch)}
+    async def _first_harvests_tx(self, tx: Tx, releases: Sequence[Release]) -> dict[WatchId, set[str]]:
+        """The keys of what the watches' first harvests found and nobody has stored yet."""
+        found: dict[WatchId, set[str]] = defaultdict(set)
+        for watch_id, payload in await unstored_tx(tx, self.queue.name, releases):
+            batch = self._decoded(payload)
+            if batch is not None and batch.is_first_harvest:
+                found[watch_id].update(self.keys(batch))
+        return found
 
     def _decoded(self, payload: str) -> B | None:
         try:
@@ -142,8 +176,12 @@ class _Ingest(ABC, Generic[B]):
     # -- what the two differ in
 
     @abstractmethod
-    async def store_tx(self, tx: Tx, batch: B, now: Millis, *, task_id: int = 0) -> Delivered:
-        """The rows, and the entries of those that are new."""
+    async def store_all_tx(self, tx: Tx, batches: Sequence[tuple[B, int]], now: Millis) -> Delivered:
+        """The rows of batches with their tasks, each of another feed or series, and the entries of what is new."""
+
+    @abstractmethod
+    def of_id(self, batch: B) -> int:
+        """The feed or series."""
 
     @abstractmethod
     def split(self, batch: B) -> list[tuple[str, B]]:
@@ -167,14 +205,25 @@ class ItemIngest(_Ingest[ItemBatch]):
 
     queue = ITEMS
 
-    async def store_tx(self, tx: Tx, batch: ItemBatch, now: Millis, *, task_id: int = 0) -> Delivered:
-        """Items and their words in the index."""
-        stored = await upsert_items_tx(tx, batch.feed_id, [new_item(found, now) for found in batch.items], now)
-        new = {item.key: item.id for item in stored if item.is_new}
-        parted = await self._part_tx(tx, batch, new, task_id=task_id, now=now)
-        quiet = await deliver_items_tx(tx, batch.feed_id, parted.catalogue, is_first_harvest=True, now=now)
-        loud = await deliver_items_tx(tx, batch.feed_id, parted.news, is_first_harvest=False, now=now, came=batch.came)
-        return quiet + loud
+    async def store_all_tx(self, tx: Tx, batches: Sequence[tuple[ItemBatch, int]], now: Millis) -> Delivered:
+        """Items and their words in the index: a few statements, however many feeds."""
+        found = {batch.feed_id: [new_item(each, now) for each in batch.items] for batch, _ in batches}
+        new: dict[FeedId, dict[str, ItemId]] = defaultdict(dict)
+        for item in await upsert_feeds_tx(tx, found, now):
+            if item.is_new:
+                new[item.feed_id][item.key] = item.id
+        stored = [Stored(batch, task_id, new[batch.feed_id]) for batch, task_id in batches]
+        parted = list(zip(stored, await self._part_tx(tx, stored, now), strict=True))
+        quiet = [Lot("item", one.batch.feed_id, tuple(parts.catalogue), is_quiet=True) for one, parts in parted]
+        loud = [
+            Lot("item", one.batch.feed_id, tuple(parts.news), is_quiet=False, came=one.batch.came)
+            for one, parts in parted
+        ]
+        return await deliver_feeds_tx(tx, quiet + loud, now)
+
+    def of_id(self, batch: ItemBatch) -> int:
+        """The feed."""
+        return batch.feed_id
 
     def split(self, batch: ItemBatch) -> list[tuple[str, ItemBatch]]:
         """One item each."""
@@ -198,6 +247,17 @@ class ChapterIngest(_Ingest[ChapterBatch]):
 
     queue = CHAPTERS
 
+    async def store_all_tx(self, tx: Tx, batches: Sequence[tuple[ChapterBatch, int]], now: Millis) -> Delivered:
+        """One after the other, by their series: whoever locks several does it in this order."""
+        delivered = NOTHING
+        for batch, task_id in sorted(batches, key=lambda each: each[0].series_id):
+            delivered += await self.store_tx(tx, batch, now, task_id=task_id)
+        return delivered
+
+    def of_id(self, batch: ChapterBatch) -> int:
+        """The series."""
+        return batch.series_id
+
     async def store_tx(self, tx: Tx, batch: ChapterBatch, now: Millis, *, task_id: int = 0) -> Delivered:
         """Chapters, their releases on this source, and the series' latest.
 
@@ -214,7 +274,7 @@ class ChapterIngest(_Ingest[ChapterBatch]):
         new = [chapter for chapter in stored if chapter.is_new]
         await _raise_latest_tx(tx, series_id, new, now)
         ids = {chapter.key: chapter.id for chapter in new}
-        parted = await self._part_tx(tx, batch, ids, task_id=task_id, now=now)
+        [parted] = await self._part_tx(tx, [Stored(batch, task_id, ids)], now)
         quiet = await deliver_chapters_tx(tx, series_id, parted.catalogue, is_first_harvest=True, now=now)
         loud = await deliver_chapters_tx(tx, series_id, parted.news, is_first_harvest=False, now=now, came=batch.came)
         return quiet + loud
@@ -237,6 +297,16 @@ class ChapterIngest(_Ingest[ChapterBatch]):
     async def count_unknown_tx(self, tx: Tx, batch: ChapterBatch) -> int:
         """Chapters that are not stored."""
         return await count_unknown_chapters_tx(tx, batch.series_id, self.keys(batch))
+
+
+def _parted(stored: Stored[B, Id], catalogue: Collection[str]) -> Parted[Id]:
+    """What is new; `catalogue` are the keys of an unstored first harvest."""
+    if stored.batch.is_first_harvest:
+        return Parted(catalogue=list(stored.new.values()))
+    return Parted(
+        catalogue=[each for key, each in stored.new.items() if key in catalogue],
+        news=[each for key, each in stored.new.items() if key not in catalogue],
+    )
 
 
 async def _raise_latest_tx(tx: Tx, series_id: SeriesId, new: Sequence[StoredChapter], now: Millis) -> None:

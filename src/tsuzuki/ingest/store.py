@@ -1,6 +1,6 @@
 """Chapters, releases and items, stored once each, and their words in the index."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -35,15 +35,20 @@ class Titled(Protocol):
 K = TypeVar("K", bound=Keyed)
 
 
-class Worded(Protocol):
-    """Anything whose title and content are indexed under an item's number."""
+class Text(Protocol):
+    """Anything whose title and content can be indexed."""
 
-    @property
-    def id(self) -> ItemId: ...
     @property
     def title(self) -> str: ...
     @property
     def content(self) -> str: ...
+
+
+class Worded(Text, Protocol):
+    """Anything whose title and content are indexed under an item's number."""
+
+    @property
+    def id(self) -> ItemId: ...
 
 
 class NewChapter(msgspec.Struct, frozen=True):
@@ -128,10 +133,8 @@ class StoredItem(msgspec.Struct, frozen=True):
     """An item that was inserted or changed just now."""
 
     id: ItemId
+    feed_id: FeedId
     key: str
-    title: str
-    content: str
-    sort_at: Millis
     is_new: bool
 
 
@@ -139,7 +142,7 @@ async def upsert_chapters_tx(
     tx: Tx, series_id: SeriesId, found: Iterable[NewChapter], now: Millis
 ) -> list[StoredChapter]:
     """Store chapters and index the words of those that have a title; what comes back was inserted or changed."""
-    await tx.run(q.hold_ingest, name=f"series-{series_id}")
+    await tx.run(q.hold_ingest, rows=[("series", series_id)])
     stored = await tx.bulk(StoredChapter, q.upsert_chapters, last_of_each(found), series_id=series_id, now=now)
     await index_chapters_tx(tx, stored)
     return stored
@@ -167,24 +170,35 @@ async def upsert_releases_tx(
     )
 
 
-async def hold_items_tx(tx: Tx, feed_id: FeedId) -> None:
-    """Nobody else stores items of this feed until the end of the transaction."""
-    await tx.run(q.hold_ingest, name=f"feed-{feed_id}")
+async def hold_items_tx(tx: Tx, *feeds: FeedId) -> None:
+    """Nobody else stores items of these feeds until the end of the transaction."""
+    await tx.run(q.hold_ingest, rows=[("feed", feed_id) for feed_id in feeds])
 
 
 async def upsert_items_tx(tx: Tx, feed_id: FeedId, found: Iterable[NewItem], now: Millis) -> list[StoredItem]:
     """Store items and index their words; what comes back is what was inserted or changed."""
-    await hold_items_tx(tx, feed_id)
-    rows = [_item_row(item) for item in last_of_each(found)]
-    stored = await tx.bulk(StoredItem, q.upsert_items, rows, feed_id=feed_id, now=now)
+    return await upsert_feeds_tx(tx, {feed_id: found}, now)
+
+
+async def upsert_feeds_tx(tx: Tx, found: Mapping[FeedId, Iterable[NewItem]], now: Millis) -> list[StoredItem]:
+    """`upsert_items_tx` for several feeds, one statement of a kind for all."""
+    await hold_items_tx(tx, *found)
+    # By the feeds' ids: that is also the order in which the rows of the feeds are shared. Of a key, the last one seen.
+    items = {(feed_id, item.key): item for feed_id in sorted(found) for item in found[feed_id]}
+    rows = [_item_row(feed_id, item) for (feed_id, _), item in items.items()]
+    stored = await tx.bulk(StoredItem, q.upsert_items, rows, now=now)
     if stored:
-        await index_items_tx(tx, stored)
+        await _index_tx(tx, [(item.id, items[item.feed_id, item.key]) for item in stored])
     return stored
 
 
 async def index_items_tx(tx: Tx, items: Iterable[Worded]) -> None:
     """Index the words of items."""
-    words = [document(tx.engine, item.id, tokens(item.title), tokens(text_of(item.content))) for item in items]
+    await _index_tx(tx, [(item.id, item) for item in items])
+
+
+async def _index_tx(tx: Tx, items: Iterable[tuple[ItemId, Text]]) -> None:
+    words = [document(tx.engine, row_id, tokens(text.title), tokens(text_of(text.content))) for row_id, text in items]
     await tx.bulk(int, q.index_items, words)
 
 
@@ -194,9 +208,9 @@ async def index_series_tx(tx: Tx, series_id: SeriesId, *, titles: Sequence[str],
     await tx.bulk(int, q.index_series, [words])
 
 
-async def watch_exists_tx(tx: Tx, watch_id: WatchId) -> bool:
-    """False when nobody follows it any more and it was removed (R58)."""
-    return await tx.maybe(WatchId, q.watch_exists, id=watch_id) is not None
+async def existing_watches_tx(tx: Tx, watches: Iterable[WatchId]) -> set[WatchId]:
+    """Those of these that nobody has removed, as happens when the last one leaves (R58)."""
+    return set(await tx.bulk(WatchId, q.existing_watches, [[watch_id] for watch_id in watches]))
 
 
 async def add_appearances_tx(
@@ -221,27 +235,34 @@ async def save_pages_tx(tx: Tx, release_id: ReleaseId, pages: Sequence[FoundPage
     await tx.run(q.pages_fetched, release_id=release_id, count=len(pages), now=now)
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where a task stands: its queue, its watch and itself."""
+class Release(msgspec.Struct, frozen=True):
+    """A watch that brought something new, and the task that stores it."""
 
-    queue: str
     watch_id: WatchId
     task_id: int
 
-    def others(self) -> dict[str, Any]:
-        """The range of the keys of this watch's tasks, and the one that is not meant."""
-        prefix = f"ingest-{self.watch_id}"
-        return {"queue": self.queue, "low": f"{prefix}-", "high": f"{prefix}.", "task_id": self.task_id}
+
+class _Released(msgspec.Struct, frozen=True):
+    id: WatchId
+    is_awaited: bool
 
 
-async def released_tx(tx: Tx, place: Place, now: Millis) -> bool:
-    """Remember that the watch brought something new; whether `unstored_tx` would find anything."""
-    return await tx.one(bool, q.released, id=place.watch_id, now=now, **place.others())
+class _Unstored(msgspec.Struct, frozen=True):
+    id: WatchId
+    payload: str
 
 
-async def unstored_tx(tx: Tx, place: Place) -> list[str]:
-    """The payloads of this watch's other tasks that are queued, running or given up."""
-    return await tx.many(str, q.unstored, **place.others())
+async def released_tx(tx: Tx, queue: str, releases: Iterable[Release], now: Millis) -> set[WatchId]:
+    """Remember that these watches brought something new; those of which `unstored_tx` would find something."""
+    rows = [(each.watch_id, each.task_id) for each in releases]
+    released = await tx.bulk(_Released, q.released, rows, queue=queue, now=now)
+    return {watch.id for watch in released if watch.is_awaited}
+
+
+async def unstored_tx(tx: Tx, queue: str, releases: Iterable[Release]) -> list[tuple[WatchId, str]]:
+    """The payloads of these watches' other tasks that are queued, running or given up."""
+    rows = [(each.watch_id, each.task_id) for each in releases]
+    return [(each.id, each.payload) for each in await tx.bulk(_Unstored, q.unstored, rows, queue=queue)]
 
 
 async def count_unknown_items_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str]) -> int:
@@ -269,5 +290,5 @@ def _release_row(release: NewRelease) -> dict[str, Any]:
     return row | {"content_hash": release.content_hash.hex(), "is_readable": int(release.is_readable)}
 
 
-def _item_row(item: NewItem) -> dict[str, Any]:
-    return msgspec.structs.asdict(item) | {"content_hash": item.content_hash.hex()}
+def _item_row(feed_id: FeedId, item: NewItem) -> dict[str, Any]:
+    return msgspec.structs.asdict(item) | {"feed_id": feed_id, "content_hash": item.content_hash.hex()}

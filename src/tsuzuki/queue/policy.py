@@ -43,6 +43,8 @@ class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Handlers at the same time in one process."""
     batch: int = 50
     """Most tasks in one call of a batch handler."""
+    gather: Millis = Millis(50)
+    """How long tasks that come one by one wait behind a batch that is being done: together they cost little more."""
 
     @property
     def heartbeat(self) -> Millis:
@@ -55,7 +57,7 @@ class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):
         return max(1, self.most_losses - 1)
 
 
-INGEST: Final = QueueSettings()
+INGEST: Final = QueueSettings(batch=20)
 NOTIFICATIONS: Final = QueueSettings(attempts=5)
 CRAWL: Final = QueueSettings(concurrency=5)
 

@@ -184,10 +184,13 @@ on conflict (queue, key) where replayed_at is null and discarded_at is null do u
   error_code = excluded.error_code, stack = excluded.stack, attempts = dead_letter.attempts + excluded.attempts,
   last_failed_at = excluded.last_failed_at;
 
--- name: settle_letter
--- Its work was done by another task under the same key.
-update dead_letter set replayed_at = :now, replayed_as = :task_id
-where queue = :queue and key = :key and replayed_at is null and discarded_at is null;
+-- name: settle_letters
+-- Their work was done by other tasks under the same keys.
+update dead_letter set replayed_at = :now, replayed_as = done.task_id
+from (
+  select value ->> 0 as task_key, cast(value ->> 1 as bigint) as task_id from json_each(cast(:rows as text))
+) as done
+where queue = :queue and key = done.task_key and replayed_at is null and discarded_at is null;
 
 -- name: list_letters
 select {letter} from dead_letter where {is_open} and id < :before order by id desc limit :most;

@@ -291,9 +291,9 @@ async def replay_tx(tx: Tx, letters: Sequence[DeadLetter], *, now: Millis) -> li
     return [answers[letter.id] for letter in letters]
 
 
-async def settle_letter_tx(tx: Tx, queue: str, task: Task[Any], *, now: Millis) -> bool:
-    """Deal with the open letter under this task's key, whose work the task has done; False when there is none."""
-    return bool(await tx.run(q.settle_letter, queue=queue, key=task.key, task_id=task.id, now=now))
+async def settle_letters_tx(tx: Tx, queue: str, tasks: Iterable[Task[Any]], *, now: Millis) -> int:
+    """Deal with the open letters under these tasks' keys, whose work the tasks have done; how many there were."""
+    return await tx.run(q.settle_letters, queue=queue, rows=[(task.key, task.id) for task in tasks], now=now)
 
 
 async def discard_tx(tx: Tx, letter_id: DeadLetterId, *, now: Millis) -> bool:

@@ -38,6 +38,7 @@ class Worker(Generic[P]):
         self._attempts = Attempts(station, queue, handler, self._keeper)
         self._gate = handler if isinstance(handler, Gated) else None
         self._most = queue.settings.batch if isinstance(handler, BatchHandler) else 1
+        self._has_more = True
         self._running: set[asyncio.Task[None]] = set()
         self._is_stopping = False
         self._ear = Ear()
@@ -77,6 +78,7 @@ class Worker(Generic[P]):
             if not places or self._is_stopping:
                 return False
             rows = await self._claim(places * self._most)
+            self._has_more = len(rows) == places * self._most
         except Unavailable as error:
             _log.warning("queue_unavailable", queue=self._queue.name, reason=str(error))
             return False
@@ -103,6 +105,9 @@ class Worker(Generic[P]):
         most = self._queue.settings.concurrency
         if len(self._running) > most / 2:
             await asyncio.wait(self._running, timeout=_GATHER)
+        elif self._most > 1 and self._running and not self._has_more:
+            patience = self._queue.settings.gather / SECOND
+            await asyncio.wait(self._running, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
         return most - len(self._running)
 
     async def _take_suspects(self, group: asyncio.TaskGroup) -> None:

@@ -1,0 +1,77 @@
+"""Which tasks a batch handler gets at once: what comes while it is busy gathers, and it may say what goes together."""
+
+import asyncio
+
+from tests.queue.builders import BatchEffects, a_queue
+from tests.queue.handlers import no_bell
+from tsuzuki.model.times import MINUTE
+
+
+class Holding(BatchEffects):
+    """Says that it has begun, and goes on when it may."""
+
+    def __init__(self, db):
+        super().__init__(db)
+        self.begun, self.may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def handle_all(self, tasks):
+        self.begun.set()
+        await self.may_go_on.wait()
+        await super().handle_all(tasks)
+
+
+class InPairs(BatchEffects):
+    """Wants two of them at a time, the newest first."""
+
+    def groups(self, tasks):
+        newest_first = list(reversed(tasks))
+        return [newest_first[first : first + 2] for first in range(0, len(tasks), 2)]
+
+    async def handle_all(self, tasks):
+        self.handled.append("".join(task.key for task in tasks))
+        await super().handle_all(tasks)
+
+
+@no_bell
+async def test_tasks_that_come_one_by_one_gather_behind_the_batch_that_is_being_done(world):
+    handler = Holding(world.db)
+    async with world.working(handler, a_queue(gather=MINUTE)):
+        await world.enqueue(0)
+        await handler.begun.wait()
+        for number in range(1, 6):
+            await world.enqueue(number)
+        handler.may_go_on.set()
+        await world.until_all_are("done")
+    assert handler.sizes == [1, 5]
+    assert await world.effects() == [*"012345"]
+
+
+@no_bell
+async def test_they_do_not_wait_longer_than_their_queue_says(world):
+    handler = Holding(world.db)
+    async with world.working(handler, a_queue(gather=1)):
+        await world.enqueue(0)
+        await handler.begun.wait()
+        handler.begun.clear()
+        await world.enqueue(1)
+        await asyncio.wait_for(handler.begun.wait(), 20)
+        handler.may_go_on.set()
+        await world.until_all_are("done")
+    assert handler.sizes == [1, 1]
+
+
+@no_bell
+async def test_a_handler_says_which_go_together_and_what_fails_is_tried_alone_within_its_group(world):
+    handler = InPairs(world.db)
+    await world.enqueue(0, 1, 2)
+    await world.enqueue(3, manner="badly")
+    await world.enqueue(4, 5)
+    async with world.working(handler, a_queue(attempts=1)):
+        await world.until(lambda: over(world))
+    assert handler.handled == ["54", "32", "3", "2", "10"]
+    assert await world.effects() == [*"01245"]
+    assert (await world.statuses())["3"] == "failed"
+
+
+async def over(world):
+    return not {"queued", "running"} & set((await world.statuses()).values())
