@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.app import settings_for
+from tests.scale import scaled
 from tests.servers import free_port
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.tokens import Wish
@@ -25,6 +26,10 @@ CHECKS = (
     "response_headers_conformance",
     "response_schema_conformance",
 )
+
+EXAMPLES = scaled(5, 50)
+PATIENCE_S = scaled(300, 1800)
+"""Half a minute is enough where nothing else runs."""
 
 LEFT_OUT = {
     "/api/v1/events": "a stream does not end",
@@ -74,16 +79,17 @@ async def _token(folder: Path) -> str:
         return (await accounts.tokens.make_for(SYSTEM, admin, Wish(name="x", scopes=("read", "write", "admin")))).key
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(PATIENCE_S + 20)
 @pytest.mark.parametrize("with_token", [False, True])
-def test_every_answer_is_as_described(server, folder, request, with_token):
-    examples = 100 if request.config.getoption("--soak") else 5
+def test_every_answer_is_as_described(server, folder, with_token):
     command = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()", "run"]
-    command += [f"{server}/api/v1/openapi.json", "--checks", ",".join(CHECKS), "--max-examples", str(examples)]
+    command += [f"{server}/api/v1/openapi.json", "--checks", ",".join(CHECKS), "--max-examples", str(EXAMPLES)]
     command += ["--phases", "coverage,fuzzing", "--no-color", "--suppress-health-check", "all"]
     for path in LEFT_OUT:
         command += ["--exclude-path", path]
     if with_token:
         command += ["-H", f"Authorization: Bearer {asyncio.run(_token(folder))}"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=110)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stdout[-5000:]
     assert "Traceback" not in (folder / "log").read_text()
