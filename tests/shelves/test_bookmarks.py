@@ -4,8 +4,14 @@ import asyncio
 import time
 from itertools import pairwise
 
-from tests.delivery.builders import a_reader
+import pytest
+
+from tests.builders import stored_watch
+from tests.delivery.builders import a_followed_feed, a_reader, entries_of, events_of, publish
 from tests.shelves.builders import a_ground
+from tests.shelves.library.builders import a_library_ground
+from tsuzuki.model.errors import Conflict
+from tsuzuki.model.ids import ItemId
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
 from tsuzuki.shelves.bookmarks.service import Bookmarks
 
@@ -23,3 +29,24 @@ async def test_others_are_answered_while_a_hostile_page_is_cleaned(db):
     assert (await adding).content == "<p>Text</p>"
     longest = max(after - before for before, after in pairwise(turns))
     assert longest < (turns[-1] - turns[0]) / 2
+
+
+async def test_saving_and_letting_go_is_told_to_open_pages_and_what_is_refused_is_not(db):
+    """So two browsers of one person stay in step."""
+    feed, [shelf] = await a_followed_feed(db)
+    await stored_watch(db, feed)
+    await publish(db, feed, "a")
+    [entry] = await entries_of(db, shelf)
+    item = ItemId(entry.of_id)
+    bookmarks = Bookmarks(a_library_ground(db))
+
+    async def told() -> int:
+        return [event.kind for event in await events_of(db, shelf)].count("counts")
+
+    before = await told()
+    await bookmarks.add_item(shelf, item)
+    with pytest.raises(Conflict):
+        await bookmarks.add_item(shelf, item)
+    assert await told() == before + 1
+    await bookmarks.delete_of_item(shelf, item)
+    assert await told() == before + 2

@@ -22,7 +22,7 @@ class Above(Protocol):
         ...
 
     async def counts_changed_tx(self, tx: Tx, shelf_id: ShelfId, now: Millis) -> None:
-        """Entries were marked: open pages are told when this transaction is committed."""
+        """Entries were marked or saved: open pages are told when this transaction is committed."""
         ...
 
     def committed(self) -> None:

@@ -29,7 +29,7 @@ class Arrived(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CountsChanged(msgspec.Struct, frozen=True):
-    """`counts`: entries were marked. How many are unread is counted when it is told, so that it is never old."""
+    """`counts`: entries were marked or saved. How many are unread is counted when it is told: it is never old."""
 
 
 class WatchChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -70,10 +70,12 @@ class Bookmarks:
                 item_id=item.id,
                 feed_id=feed.feed_id,
             )
-            await save_entry_tx(tx, shelf_id, item.id, saved=True)
+            await self._save_tx(tx, shelf_id, item.id, saved=True)
             return await self._add_tx(tx, shelf_id, new)
 
-        return await self._ground.db.with_tx(snapshot)
+        made = await self._ground.db.with_tx(snapshot)
+        self._ground.above.committed()
+        return made
 
     async def add(self, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
         """A bookmark of a page, its content sanitised like any other (I7); RefusedAddress for a link that is none."""
@@ -99,9 +101,10 @@ class Bookmarks:
             gone = await _own_tx(tx, shelf_id, public_id)
             await delete_bookmark_tx(tx, gone.id)
             if gone.item_id is not None:
-                await save_entry_tx(tx, shelf_id, gone.item_id, saved=False)
+                await self._save_tx(tx, shelf_id, gone.item_id, saved=False)
 
         await self._ground.db.with_tx(delete)
+        self._ground.above.committed()
 
     async def delete_of_item(self, shelf_id: ShelfId, item_id: ItemId) -> Bookmark | None:
         """Forget the bookmark of an item; the one that went, None when there was none."""
@@ -110,10 +113,17 @@ class Bookmarks:
             found = await find_bookmark_of_item_tx(tx, shelf_id, item_id)
             if found is not None:
                 await delete_bookmark_tx(tx, found.id)
-            await save_entry_tx(tx, shelf_id, item_id, saved=False)
+            await self._save_tx(tx, shelf_id, item_id, saved=False)
             return found
 
-        return await self._ground.db.with_tx(delete)
+        gone = await self._ground.db.with_tx(delete)
+        self._ground.above.committed()
+        return gone
+
+    async def _save_tx(self, tx: Tx, shelf_id: ShelfId, item_id: ItemId, *, saved: bool) -> None:
+        """The entry shows it, and so do pages that are open elsewhere."""
+        await save_entry_tx(tx, shelf_id, item_id, saved=saved)
+        await self._ground.above.counts_changed_tx(tx, shelf_id, self._ground.clock())
 
     async def _add_tx(self, tx: Tx, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
         now, public_id = self._ground.clock(), self._ground.new_id()

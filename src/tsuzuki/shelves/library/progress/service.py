@@ -72,7 +72,7 @@ class ReadingProgress:
             return progress, await self._settle_tx(tx, shelf_id, {series_id})
 
         progress, is_told = await self._ground.db.with_tx(write)
-        if is_told:
+        if is_told or reading.is_bookmarked is not None:
             self._ground.above.committed()
         return progress
 
@@ -86,7 +86,7 @@ class ReadingProgress:
             return answers, await self._settle_tx(tx, shelf_id, touched)
 
         answers, is_told = await self._ground.db.with_tx(write)
-        if is_told:
+        if is_told or any(each.reading.is_bookmarked is not None for each in told):
             self._ground.above.committed()
         return answers
 
@@ -103,6 +103,7 @@ class ReadingProgress:
         is_read, at = decided(reading, chapter), moment(reading.at, now)
         if reading.is_bookmarked is not None:
             await saved_follows_tx(tx, shelf_id, chapter.id, saved=reading.is_bookmarked)
+            await self._ground.above.counts_changed_tx(tx, shelf_id, now)
         return await write_progress_tx(tx, shelf_id, chapter.id, reading, is_read=is_read, at=at, now=now)
 
     async def _settle_tx(self, tx: Tx, shelf_id: ShelfId, series: set[SeriesId]) -> bool:
