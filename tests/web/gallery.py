@@ -7,7 +7,7 @@ import msgspec
 
 from tests.api.people import Town
 from tests.catalogue.images.builders import a_picture
-from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.catalogue.rows import Manga
 from tsuzuki.model.ids import ChapterId, ShelfId, show_id
@@ -79,6 +79,19 @@ async def hang(town: Town, shelf: ShelfId) -> Gallery:
         gallery.draw("The Harbour", f"Chapter {number}")
     gallery.draw("The Tower", "Chapter 1", size=STRIP)
     return gallery
+
+
+async def somebody(town: Town) -> tuple[User, ShelfId]:
+    """Of a tenant that has nobody else, with a shelf on which nothing is: for tests that share a town."""
+    tenant = await town.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
+    user = await town.add(tenant_id=tenant.public_id)
+    return user, (await town.accounts.oneself.shelf_of(user)).id
+
+
+async def a_visitor(town: Town) -> tuple[User, Gallery]:
+    """The same with a gallery of their own."""
+    user, shelf = await somebody(town)
+    return user, await hang(town, shelf)
 
 
 async def exhibit(town: Town, shelf: ShelfId) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """What a browser keeps while there is no network: marks of lists and series, and how far was read."""
 
-import secrets
 from collections.abc import AsyncIterator
 
 import pytest
@@ -9,10 +8,9 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.api.people import Town, a_town
 from tests.web.browsing import browsing
-from tests.web.gallery import Gallery, hang
+from tests.web.gallery import Gallery, a_visitor, somebody
 from tests.web.stage import furnish
-from tsuzuki.accounts.nouns import SYSTEM, User
-from tsuzuki.model.ids import ChapterId, ShelfId, read_id
+from tsuzuki.model.ids import ChapterId, read_id
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -27,12 +25,6 @@ async def town(tmp_path_factory) -> AsyncIterator[Town]:
         yield town
 
 
-async def somebody(town: Town) -> tuple[User, ShelfId]:
-    tenant = await town.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
-    user = await town.add(tenant_id=tenant.public_id)
-    return user, (await town.accounts.oneself.shelf_of(user)).id
-
-
 async def read_chapters(gallery: Gallery, series: str) -> list[str | None]:
     public_id = read_id(series)
     assert public_id is not None
@@ -45,14 +37,20 @@ async def settled(page: Page, path: str) -> None:
     await page.wait_for_selector("#live[data-heard]", state="attached")
 
 
+async def marked_offline(page: Page, town: Town) -> int:
+    """Open the inbox and mark all of it without a network; how much there was."""
+    await settled(page, f"{town.client.base}/")
+    count = await page.locator(".entry.unread").count()
+    await page.context.set_offline(True)
+    await page.get_by_role("button", name="Mark all read").click()
+    return count
+
+
 async def test_a_whole_list_is_marked_offline_taken_back_marked_again_and_sent(browser: Browser, town):
     user, _ = await somebody(town)
     await furnish(town, user, articles=6)
     async with browsing(browser, town, user) as page:
-        await settled(page, f"{town.client.base}/")
-        everything = await page.locator(".entry.unread").count()
-        await page.context.set_offline(True)
-        await page.get_by_role("button", name="Mark all read").click()
+        everything = await marked_offline(page, town)
         await expect(page.get_by_text("Marked read. It is sent when you are back.")).to_be_visible()
         await expect(page.get_by_text("1 mark waits to be sent.")).to_be_visible()
         await expect(page.locator(".entry.unread")).to_have_count(0)
@@ -73,10 +71,7 @@ async def test_a_mass_mark_that_was_sent_meanwhile_can_be_taken_back_all_the_sam
     user, _ = await somebody(town)
     await furnish(town, user, articles=6)
     async with browsing(browser, town, user) as page:
-        await settled(page, f"{town.client.base}/")
-        everything = await page.locator(".entry.unread").count()
-        await page.context.set_offline(True)
-        await page.get_by_role("button", name="Mark all read").click()
+        everything = await marked_offline(page, town)
         undo = page.get_by_role("button", name="Undo")
         await undo.hover()  # the message stays
         await page.context.set_offline(False)
@@ -88,8 +83,7 @@ async def test_a_mass_mark_that_was_sent_meanwhile_can_be_taken_back_all_the_sam
 
 
 async def test_chapters_of_a_series_are_marked_offline_and_sent_in_their_order(browser: Browser, town):
-    user, shelf = await somebody(town)
-    gallery = await hang(town, shelf)
+    user, gallery = await a_visitor(town)
     series = await gallery.follow(HARBOUR)
     async with browsing(browser, town, user) as page:
         await settled(page, f"{town.client.base}/series/{series}")
@@ -107,8 +101,7 @@ async def test_chapters_of_a_series_are_marked_offline_and_sent_in_their_order(b
 
 
 async def test_all_marked_unread_is_taken_back_at_once(browser: Browser, town):
-    user, shelf = await somebody(town)
-    gallery = await hang(town, shelf)
+    user, gallery = await a_visitor(town)
     series = await gallery.follow(HARBOUR)
     async with browsing(browser, town, user) as page:
         await settled(page, f"{town.client.base}/series/{series}")
@@ -122,8 +115,7 @@ async def test_all_marked_unread_is_taken_back_at_once(browser: Browser, town):
 
 
 async def test_what_was_read_and_marked_in_the_reader_is_told_from_any_page(browser: Browser, town):
-    user, shelf = await somebody(town)
-    gallery = await hang(town, shelf)
+    user, gallery = await a_visitor(town)
     series = await gallery.follow(HARBOUR)
     first, second = [await gallery.chapter(HARBOUR, number) for number in ("1", "2")]
     async with browsing(browser, town, user) as page:

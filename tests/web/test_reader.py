@@ -1,6 +1,5 @@
 """Reading in a real browser: every mode by keys alone, kept on reload and elsewhere; images that do not come."""
 
-import secrets
 from collections.abc import AsyncIterator
 
 import pytest
@@ -9,8 +8,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.api.people import Town, a_town
 from tests.web.browsing import PHONE, browsing
-from tests.web.gallery import PAGES, Gallery, hang
-from tsuzuki.accounts.nouns import SYSTEM, User
+from tests.web.gallery import PAGES, Gallery, a_visitor
 from tsuzuki.model.ids import read_id
 from tsuzuki.shelves.library.follows.nouns import Mode
 from tsuzuki.shelves.library.progress.nouns import Progress
@@ -25,12 +23,6 @@ async def town(tmp_path_factory) -> AsyncIterator[Town]:
     """One for all tests of this module; each has a reader and a source of its own."""
     async with a_town(tmp_path_factory.mktemp("reader")) as town:
         yield town
-
-
-async def a_shelf(town: Town) -> tuple[User, Gallery]:
-    tenant = await town.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
-    user = await town.add(tenant_id=tenant.public_id)
-    return user, await hang(town, (await town.accounts.oneself.shelf_of(user)).id)
 
 
 async def progress_of(gallery: Gallery, series: str, number: str) -> Progress:
@@ -64,7 +56,7 @@ async def told(page: Page, key: str) -> None:
 
 
 async def test_a_comic_is_followed_from_discover_and_its_news_are_read_by_keys_alone(browser: Browser, town):
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with browsing(browser, town, user) as page:
         await page.goto(f"{town.client.base}/discover")
         await page.get_by_role("link", name=gallery.name, exact=True).click()
@@ -102,7 +94,7 @@ SEEN: dict[Mode, list[int]] = {
 
 @pytest.mark.parametrize("mode", ["ltr", "rtl", "double", "vertical", "webtoon"])
 async def test_a_chapter_is_read_to_its_end_and_into_the_next_by_keys_in_every_mode(browser: Browser, town, mode):
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with browsing(browser, town, user) as page:
         series = await gallery.follow(HARBOUR)
         await open_chapter(page, gallery, series, "1")
@@ -140,7 +132,7 @@ async def _space_to_the_end(page: Page) -> None:
 
 
 async def test_the_page_is_kept_on_reload_and_in_another_browser_which_offers_the_furthest(browser: Browser, town):
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with (
         browsing(browser, town, user) as one,
         browsing(browser, town, user, viewport=PHONE) as other,
@@ -161,7 +153,7 @@ async def test_the_page_is_kept_on_reload_and_in_another_browser_which_offers_th
 
 
 async def test_what_is_read_without_a_network_is_told_when_there_is_one(browser: Browser, town):
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with browsing(browser, town, user) as page:
         series = await gallery.follow(HARBOUR)
         await open_chapter(page, gallery, series, "1")
@@ -182,7 +174,7 @@ async def test_what_is_read_without_a_network_is_told_when_there_is_one(browser:
 
 async def test_taps_turn_pages_on_a_phone_and_the_middle_hides_what_stands_around(browser: Browser, town):
     options = {"viewport": PHONE, "has_touch": True}
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with browsing(browser, town, user, **options) as page:
         series = await gallery.follow(HARBOUR)
         await open_chapter(page, gallery, series, "1")
@@ -197,7 +189,7 @@ async def test_taps_turn_pages_on_a_phone_and_the_middle_hides_what_stands_aroun
 
 
 async def test_tall_strips_are_taken_for_a_webtoon_until_somebody_says_otherwise(browser: Browser, town):
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with browsing(browser, town, user) as page:
         series = await gallery.follow(TOWER)
         await open_chapter(page, gallery, series, "1", TOWER)
@@ -210,7 +202,7 @@ async def test_tall_strips_are_taken_for_a_webtoon_until_somebody_says_otherwise
 
 
 async def test_what_is_not_followed_remembers_its_mode_in_this_browser(browser: Browser, town):
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with browsing(browser, town, user) as page:
         await page.goto(f"{town.client.base}/discover/series/{(await gallery.manga(HARBOUR)).id}")
         await page.get_by_role("link", name="Chapter 1").click()
@@ -224,7 +216,7 @@ async def test_what_is_not_followed_remembers_its_mode_in_this_browser(browser: 
 
 
 async def test_an_image_that_does_not_come_says_so_and_can_be_tried_again(browser: Browser, town):
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with browsing(browser, town, user) as page:
         series = await gallery.follow(HARBOUR)
         await page.route("**/pages/0/image", lambda route: route.abort())
@@ -238,7 +230,7 @@ async def test_an_image_that_does_not_come_says_so_and_can_be_tried_again(browse
 
 async def test_without_scripts_a_chapter_is_read_from_top_to_bottom_and_marked(browser: Browser, town):
     options = {"java_script_enabled": False, "viewport": PHONE}
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with browsing(browser, town, user, **options) as page:
         series = await gallery.follow(HARBOUR)
         chapter = await gallery.chapter(HARBOUR, "1")
@@ -257,7 +249,7 @@ async def test_without_scripts_a_chapter_is_read_from_top_to_bottom_and_marked(b
 
 
 async def test_the_library_and_a_series_stay_true_while_they_are_open(browser: Browser, town):
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with (
         browsing(browser, town, user) as library,
         browsing(browser, town, user) as page,

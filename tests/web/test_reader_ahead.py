@@ -1,6 +1,5 @@
 """The reader in a real browser: the next chapter fetched ahead, what was chosen handed over, and a phone."""
 
-import secrets
 from collections.abc import AsyncIterator
 
 import pytest
@@ -9,8 +8,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.api.people import Town, a_town
 from tests.web.browsing import PHONE, WIDER, browsing
-from tests.web.gallery import PAGES, Gallery, hang
-from tsuzuki.accounts.nouns import SYSTEM, User
+from tests.web.gallery import PAGES, Gallery, a_visitor
 from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.shelves.library.follows.nouns import Wish
 
@@ -31,12 +29,6 @@ async def town(tmp_path_factory) -> AsyncIterator[Town]:
         yield town
 
 
-async def a_shelf(town: Town) -> tuple[User, Gallery]:
-    tenant = await town.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
-    user = await town.add(tenant_id=tenant.public_id)
-    return user, await hang(town, (await town.accounts.oneself.shelf_of(user)).id)
-
-
 async def opened(page: Page, gallery: Gallery, number: str) -> str:
     """The series, with this chapter of it open and all its pages in."""
     manga = await gallery.manga(HARBOUR)
@@ -54,7 +46,7 @@ def images_asked(page: Page) -> list[str]:
 
 
 async def test_near_the_end_the_first_pages_of_the_next_chapter_come_and_are_not_asked_for_again(browser, town):
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with browsing(browser, town, user) as page:
         asked = images_asked(page)
         await opened(page, gallery, "1")
@@ -76,7 +68,7 @@ async def test_near_the_end_the_first_pages_of_the_next_chapter_come_and_are_not
 
 
 async def test_nothing_is_fetched_ahead_of_the_newest_chapter_or_for_who_pays_for_every_byte(browser, town):
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with browsing(browser, town, user) as page:
         asked = images_asked(page)
         await opened(page, gallery, "6")
@@ -96,7 +88,7 @@ async def test_nothing_is_fetched_ahead_of_the_newest_chapter_or_for_who_pays_fo
 
 
 async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(browser: Browser, town):
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with browsing(browser, town, user) as page:
         series = await opened(page, gallery, "1")
         await page.get_by_label("How it is shown").click()
@@ -118,7 +110,7 @@ async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(bro
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_on_a_phone_every_control_is_whole_and_the_chapter_can_be_read_in_its_field(browser, town, scheme):
-    user, gallery = await a_shelf(town)
+    user, gallery = await a_visitor(town)
     async with browsing(browser, town, user, viewport=PHONE, color_scheme=scheme) as page:
         await opened(page, gallery, "2")
         assert await page.evaluate(WIDER) == 0

@@ -8,10 +8,12 @@ from tsuzuki.edge.routing import Resource
 from tsuzuki.model.ids import show_id
 from tsuzuki.shelves.subscriptions.nouns import Change
 from tsuzuki.shelves.subscriptions.service import Subscriptions
-from tsuzuki.web.feeds.page import PATH, feed_row
+from tsuzuki.web.asking import Asks, ask_first
+from tsuzuki.web.feeds.page import PATH
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
+from tsuzuki.web.messages import say, say_many
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
 
@@ -45,7 +47,19 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
     async def ask_delete(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "feeds")
         feed = await feeds.get(frame.shelf.id, id_of(request, "feed_id"))
-        return framing.show(frame, "feed_delete.html", feed=feed, row=feed_row(feed))
+        number, path = frame.locale.number, f"{PATH}/{show_id(feed.public_id)}"
+        takes = say_many(
+            "feed.delete_takes", feed.item_count, number(feed.item_count), unread=number(feed.unread_count)
+        )
+        asks = Asks(
+            title=say("feed.delete_title", name=feed.shown_name),
+            text=f"{takes} {say('feed.delete_keeps')}",
+            yes=say("feed.delete_yes"),
+            no=say("feed.delete_no"),
+            path=f"{path}/delete",
+            back=path,
+        )
+        return ask_first(framing, frame, asks)
 
     async def delete(request: Request, caller: Caller) -> Response:
         shelf = await site.accounts.oneself.shelf_of(caller)
