@@ -21,7 +21,7 @@ from tsuzuki.web.messages import said
 from tsuzuki.web.site import Site, with_query
 
 PATH = "/admin"
-MOST_SOURCES = 200
+MOST_SOURCES = 2000
 MOST_LISTED = 5
 LONGEST_REASON = 500
 
