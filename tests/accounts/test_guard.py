@@ -11,7 +11,7 @@ from tsuzuki.accounts.invites import Accepted
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.model.errors import TooManyRequests, Unauthorized
-from tsuzuki.model.times import MINUTE, SECOND, Millis
+from tsuzuki.model.times import DAY, MINUTE, SECOND, Millis
 
 LIMITS = Limits()
 
@@ -47,6 +47,16 @@ def test_ten_failures_within_a_minute_block_for_five(moments, now, expected):
 def test_a_block_shorter_than_the_window_does_not_let_more_through():
     limits = Limits(failures=2, window=MINUTE, block=SECOND)
     assert wait(after(0, 0, limits=limits), at(2 * SECOND), limits) == MINUTE - 2 * SECOND
+
+
+@pytest.mark.parametrize("ahead", [MINUTE, 6 * MINUTE, 365 * DAY])
+def test_nobody_waits_for_a_clock_that_was_ahead(ahead):
+    """REL-19g: what failed in that future counts only as long as it could have happened here."""
+    guard = after(*(ahead,) * 10)
+    assert wait(guard, at(0), LIMITS) <= LIMITS.block
+    if ahead > LIMITS.block:
+        assert wait(guard, at(0), LIMITS) == 0
+        assert attempted(guard, at(0), LIMITS) == Guard((at(0),))
 
 
 def test_a_success_takes_back_its_own_attempt_and_no_other():

@@ -28,6 +28,7 @@ from tsuzuki.api import channels, events, inbox
 from tsuzuki.api.build import build_api
 from tsuzuki.api.gate import AccountsGate
 from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.delivery.events import service
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.delivery.notices.service import Channels
@@ -269,3 +270,12 @@ async def test_a_token_that_only_reads_changes_no_channel(house):
 
 async def test_what_is_declared_is_valid_openapi(house):
     OpenAPIV31SpecValidator(house.api.document()).validate()
+
+
+async def test_one_page_too_many_is_told_to_wait(house, monkeypatch):
+    monkeypatch.setattr(service, "MOST_STREAMS", 1)
+    visitor, _ = await house.reader()
+    async with listening(house, visitor) as (_, messages):
+        await anext(messages)
+        refused = await visitor.get("/events")
+        assert (refused.status, refused.json()["code"], refused.headers["retry-after"]) == (429, "RATE_LIMITED", "15")

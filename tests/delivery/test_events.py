@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 
 import asyncpg
 import msgspec
@@ -13,6 +13,7 @@ from tests.delivery.builders import a_followed_feed, a_reader, entry_ids, publis
 from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.delivery.events import service
 from tsuzuki.delivery.events.news import EVENTS_BELL, Arrived, CountsChanged, NewEvent, WatchChanged
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.events.store import (
@@ -25,6 +26,7 @@ from tsuzuki.delivery.events.store import (
     prune_events_tx,
 )
 from tsuzuki.delivery.housekeeping import KEPT_EVENTS, prune
+from tsuzuki.model.errors import TooManyRequests
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.store import mark_entries_tx
 
@@ -344,3 +346,19 @@ async def test_a_shelf_hears_only_its_own(db):
 )
 def test_each_kind_of_news_has_its_name(news, kind):
     assert NewEvent(1, news).kind == kind  # type: ignore[arg-type]  # any shelf
+
+
+async def test_a_shelf_has_so_many_streams_and_no_more(db, monkeypatch):
+    """Whoever opens thousands would use up the connections of everybody."""
+    monkeypatch.setattr(service, "MOST_STREAMS", 2)
+    shelf, other = await a_reader(db), await a_reader(db)
+    events = Events(db, MemoryBell(), lambda: NOON)
+    async with AsyncExitStack() as stack:
+        for _ in range(2):
+            events.refuse_one_too_many(shelf)
+            await some(await stack.enter_async_context(aclosing(events.follow(shelf, None))), 1)
+        with pytest.raises(TooManyRequests):
+            events.refuse_one_too_many(shelf)
+        assert [told async for told in events.follow(shelf, None)] == []
+        events.refuse_one_too_many(other)
+    events.refuse_one_too_many(shelf)

@@ -14,7 +14,7 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.delivery.counts import Counts
 from tsuzuki.delivery.events.service import Events, Told
-from tsuzuki.model.errors import NotFound, Unavailable
+from tsuzuki.model.errors import NotFound, TooManyRequests, Unavailable
 from tsuzuki.model.ids import ShelfId
 
 _LONGEST_S = 600.0
@@ -32,6 +32,7 @@ async def follow_events(
     `Last-Event-ID` resumes without a gap; where that is no longer possible, the first `counts` says `missed`.
     """
     shelf = await query.pick(caller, oneself)
+    events.refuse_one_too_many(shelf.id)
     lines = _lines(events, shelf.id, request.headers.get("last-event-id"))
     return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
@@ -63,6 +64,6 @@ def _message(told: Told) -> bytes:
 _read = declaring("inbox", Access.READ)
 
 ENDPOINTS = (
-    _read("GET", "/events", follow_events, "What happens, as it happens", errors=(NotFound,)),
+    _read("GET", "/events", follow_events, "What happens, as it happens", errors=(NotFound, TooManyRequests)),
     _read("GET", "/counts", show_counts, "How much is unread", errors=(NotFound,)),
 )

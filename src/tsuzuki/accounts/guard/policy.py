@@ -26,8 +26,11 @@ class Guard(msgspec.Struct, frozen=True):
 
 
 def wait(guard: Guard, now: Millis, limits: Limits) -> Millis:
-    """How long until the next attempt may be made; 0 for at once."""
-    if guard.blocked_until is not None and guard.blocked_until > now:
+    """How long until the next attempt may be made; 0 for at once.
+
+    Never longer than a block: one that ends later was begun while the clock was ahead (REL-19g).
+    """
+    if guard.blocked_until is not None and now < guard.blocked_until <= now + limits.block:
         return Millis(guard.blocked_until - now)
     within = _within(guard.recent, now, limits)
     if len(within) >= limits.failures:  # a block that is shorter than the window
@@ -62,7 +65,7 @@ def retry_after(delay: Millis) -> int:
 
 
 def _within(recent: Iterable[Millis], now: Millis, limits: Limits) -> tuple[Millis, ...]:
-    return tuple(at for at in recent if at > now - limits.window)
+    return tuple(at for at in recent if abs(at - now) < limits.window)
 
 
 def neighbourhood(address: str) -> str:

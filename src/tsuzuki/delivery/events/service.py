@@ -1,6 +1,8 @@
 """Events for open streams: one look at the database for all of them, and each reads its own from where it left off."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 import structlog
@@ -21,7 +23,7 @@ from tsuzuki.delivery.events.store import (
     next_events_tx,
     shelves_with_news_tx,
 )
-from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.errors import TooManyRequests, Unavailable
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
 
@@ -30,6 +32,8 @@ _QUIET = 15.0
 """After so many seconds without news a stream says that it is still there."""
 _PAGE = 100
 _SIGHTINGS = 1_000
+MOST_STREAMS = 64
+"""Of one shelf, in one process: more pages than anybody opens, and no way to use up the connections of all others."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.events")
 
@@ -54,6 +58,12 @@ class Events:
         self._clock = clock
         self._streams = MemoryBell()
         self._is_closed = False
+        self._open: Counter[ShelfId] = Counter()
+
+    def refuse_one_too_many(self, shelf_id: ShelfId) -> None:
+        """TooManyRequests when as many streams of this shelf are open as may be."""
+        if self._is_full(shelf_id):
+            raise TooManyRequests("Too many pages of this shelf are open. Close some of them.", int(_QUIET))
 
     async def run(self) -> None:
         """Wake the streams of shelves that have news; ends only by being cancelled."""
@@ -83,7 +93,9 @@ class Events:
         No event is missed and none is repeated; `missed` in the first counts says that the place is no longer known.
         None comes from time to time while nothing happens.
         """
-        with self._streams.listen(_name(shelf_id)) as ear:
+        if self._is_full(shelf_id):
+            return  # several came at the same moment
+        with self._counted(shelf_id), self._streams.listen(_name(shelf_id)) as ear:
             cursor, has_missed = await self._place(shelf_id, last_event_id)
             yield await self._counts(shelf_id, cursor, has_missed=has_missed)
             while not self._is_closed:
@@ -100,6 +112,19 @@ class Events:
     async def count(self, shelf_id: ShelfId) -> Counts:
         """What the shelf has not read, now."""
         return await self._db.read(lambda tx: counts_tx(tx, shelf_id))
+
+    def _is_full(self, shelf_id: ShelfId) -> bool:
+        return self._open.get(shelf_id, 0) >= MOST_STREAMS
+
+    @contextmanager
+    def _counted(self, shelf_id: ShelfId) -> Iterator[None]:
+        self._open[shelf_id] += 1
+        try:
+            yield
+        finally:
+            self._open[shelf_id] -= 1
+            if not self._open[shelf_id]:
+                del self._open[shelf_id]
 
     # -- one look for all
 
