@@ -8,10 +8,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from structlog.testing import capture_logs
 
-from tests.api.people import PASSWORD, Town, a_town
-from tests.net.builders import answer
-from tests.polling.builders import a_feed as a_feed_text
-from tests.polling.builders import a_publisher
+from tests.api.people import Town, a_town
 from tests.web.browsing import PHONE, browsing
 from tests.web.stage import Stage, an_item, furnish, release_chapters, release_items
 from tsuzuki.accounts.nouns import User
@@ -36,33 +33,6 @@ async def settled(page: Page, path: str) -> None:
 
 def count(page: Page, which: str = "unread"):
     return page.locator(f"#side [data-count={which}]")
-
-
-# -- from nothing
-
-
-async def test_from_the_first_run_to_the_first_read_in_under_ten_steps(browser: Browser, tmp_path):
-    """Steps are clicks and fields; the address of the server is the zeroth."""
-    loopback = {"allow_private_networks": "127.0.0.0/8"}
-    async with a_publisher() as publisher, a_town(tmp_path, **loopback) as town:
-        publisher.response = answer(200, a_feed_text("one", "two", title="A Feed of Two"), content_type="text/xml")
-        town.crew.start()
-        context = await browser.new_context()
-        page = await context.new_page()
-        await page.goto(f"{town.client.base}/sign-in")
-        await page.get_by_label("Username").fill("admin")  # 1
-        await page.get_by_label("Password").fill(PASSWORD)  # 2
-        await page.get_by_role("button", name="Sign in", exact=True).click()  # 3
-        await page.get_by_role("link", name="Add a feed").click()  # 4
-        await page.get_by_label("Address").fill(publisher.url)  # 5
-        await page.get_by_role("button", name="Look").click()  # 6
-        await expect(page.get_by_role("heading", name="A Feed of Two")).to_be_visible()
-        await page.get_by_role("button", name="Follow").click()  # 7
-        await page.get_by_role("link", name="Inbox").first.click()  # 8
-        await page.get_by_role("link", name="Item one", exact=True).click(timeout=20_000)  # 9
-        await expect(page.get_by_role("heading", name="Item one")).to_be_visible()
-        await context.close()
-        await town.crew.stop()
 
 
 # -- while it is open
@@ -181,10 +151,9 @@ async def test_keys_go_everywhere_and_the_palette_finds_and_closes(browser: Brow
 async def test_a_list_keeps_its_place_when_one_comes_back_to_it(browser: Browser, tmp_path):
     async with a_home(tmp_path, articles=120) as (town, user, _), browsing(browser, town, user) as page:
         await settled(page, f"{town.client.base}/")
-        for _ in range(3):
+        for shown in (50, 100, 129):
+            await expect(page.get_by_role("article")).to_have_count(shown)
             await page.locator(".older, .end").scroll_into_view_if_needed()
-            await page.wait_for_timeout(400)
-        await expect(page.get_by_role("article")).to_have_count(129)
         wanted = page.get_by_role("article").nth(100)
         await wanted.scroll_into_view_if_needed()
         top = await page.evaluate("scrollY")
@@ -192,7 +161,7 @@ async def test_a_list_keeps_its_place_when_one_comes_back_to_it(browser: Browser
         target = await link.get_attribute("href")
         await link.click()
         await page.wait_for_url("**/items/*")
-        await page.wait_for_timeout(300)
+        await page.wait_for_selector("html.scripted")
         await page.go_back()
         await page.wait_for_selector("html.scripted")
         await expect(page.get_by_role("article")).to_have_count(129)

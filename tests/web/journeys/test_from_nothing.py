@@ -1,4 +1,4 @@
-"""From a server that nobody has used to reading, and two browsers in step, at a desk and on a phone, in both themes."""
+"""From a server that nobody has used to reading, at a desk and on a phone, in both themes."""
 
 import re
 from typing import Any
@@ -10,16 +10,10 @@ from structlog.testing import capture_logs
 from tests.api.people import PASSWORD, a_town
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
-from tests.web.browsing import DESK, PHONE, WIDER, browsing
-from tests.web.gallery import hang
-from tests.web.test_journeys import count, settled
+from tests.web.browsing import WIDER
+from tests.web.journeys.ways import WAYS
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
-
-WAYS: dict[str, dict[str, Any]] = {
-    "desk, light": {"viewport": DESK, "color_scheme": "light"},
-    "phone, dark": {"viewport": PHONE, "color_scheme": "dark", "has_touch": True, "is_mobile": True},
-}
 
 
 class Steps:
@@ -70,29 +64,3 @@ async def test_from_the_first_start_to_the_first_article_in_under_ten_steps(brow
             assert steps.count < 10
             await context.close()
             await town.crew.stop()
-
-
-async def test_a_chapter_that_is_read_in_one_browser_leaves_the_count_of_another(browser: Browser, tmp_path):
-    """It arrives in both without a reload, on a phone in the dark and at a desk; it is read by keys."""
-    async with a_town(tmp_path) as town:
-        reader = await town.add()
-        gallery = await hang(town, (await town.accounts.oneself.shelf_of(reader)).id)
-        await gallery.follow("The Harbour")
-        async with (
-            browsing(browser, town, reader, **WAYS["desk, light"]) as desk,
-            browsing(browser, town, reader, **WAYS["phone, dark"]) as phone,
-        ):
-            for page in (desk, phone):
-                await settled(page, f"{town.client.base}/")
-            gallery.draw("The Harbour", "Chapter 7")
-            await gallery.look_again("The Harbour")
-            for page in (desk, phone):
-                await expect(page.get_by_role("link", name="Chapter 7", exact=True)).to_be_visible()
-                await expect(count(page, "chapters")).to_have_text("1")
-            await desk.keyboard.press("j")
-            await desk.keyboard.press("Enter")
-            await desk.wait_for_selector("[data-reader][data-at='0']")
-            await desk.keyboard.press("End")
-            await desk.keyboard.press("ArrowRight")
-            await expect(count(phone, "chapters")).to_have_text("", timeout=10_000)
-            await expect(phone.locator(".entry.unread")).to_have_count(0)
