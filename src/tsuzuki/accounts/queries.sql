@@ -294,17 +294,3 @@ select {token_columns} from api_token where user_id = :user_id order by id desc;
 -- I8: only one's own; a second time changes nothing.
 update api_token set revoked_at = :now where public_id = :public_id and user_id = :user_id and revoked_at is null
 returning {token_columns};
-
--- OpenID Connect --------------------------------------------------------------------------------------------
-
--- name: add_flow
-insert into oidc_flow (key_hash, state, nonce, verifier, next, user_id, expires_at)
-values (:key_hash, :state, :nonce, :verifier, :next, :user_id, :expires_at);
-
--- name: take_flow
--- A flow ends once: whoever deletes the row has it.
-delete from oidc_flow where key_hash = :key_hash and expires_at > :now
-returning state, nonce, verifier, next, user_id;
-
--- name: delete_old_flows
-delete from oidc_flow where expires_at <= :now;

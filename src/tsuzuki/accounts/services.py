@@ -7,6 +7,7 @@ from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.limiter import Limiter
 from tsuzuki.accounts.guard.policy import Limits
 from tsuzuki.accounts.invites import Invites
+from tsuzuki.accounts.oidc.store import delete_old_flows_tx
 from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.preferences.service import PreferenceService
@@ -17,6 +18,7 @@ from tsuzuki.accounts.store import delete_old_tx
 from tsuzuki.accounts.tenants import Tenants
 from tsuzuki.accounts.tokens import Tokens
 from tsuzuki.accounts.users import Users
+from tsuzuki.db import Tx
 
 
 class Accounts(msgspec.Struct, frozen=True):
@@ -40,9 +42,13 @@ class Accounts(msgspec.Struct, frozen=True):
         return {type(service): service for service in msgspec.structs.astuple(self)}
 
     async def forget_old(self) -> int:
-        """Delete expired sessions, invitations and attempts; how many rows that were. To be done now and then."""
-        gone = await self.ground.db.with_tx(lambda tx: delete_old_tx(tx, self.ground.clock()))
-        return gone + await self.limiter.forget_old()
+        """Delete what has expired: sessions, invitations, attempts, sign-ins elsewhere; how many rows that were."""
+        now = self.ground.clock()
+
+        async def forget(tx: Tx) -> int:
+            return await delete_old_tx(tx, now) + await delete_old_flows_tx(tx, now)
+
+        return await self.ground.db.with_tx(forget) + await self.limiter.forget_old()
 
 
 def build_accounts(

@@ -365,39 +365,9 @@ async def revoke_token_tx(tx: Tx, user_id: UserId, public_id: PublicId, *, now: 
     return await tx.maybe(Token, q.revoke_token, user_id=user_id, public_id=public_id, now=now)
 
 
-# -- OpenID Connect
-
-
-class Flow(msgspec.Struct, frozen=True):
-    """A sign-in that has gone to the provider and has not come back."""
-
-    state: str
-    nonce: str
-    verifier: str
-    next: str
-    user_id: UserId | None
-
-
-async def add_flow_tx(tx: Tx, key_hash: bytes, flow: Flow, *, expires_at: Millis) -> None:
-    """It belongs to the browser that holds the key."""
-    await tx.run(q.add_flow, key_hash=key_hash, expires_at=expires_at, **msgspec.structs.asdict(flow))
-
-
-async def take_flow_tx(tx: Tx, key_hash: bytes, now: Millis) -> Flow | None:
-    """Use it up; None when this browser began none, or too long ago."""
-    return await tx.maybe(Flow, q.take_flow, key_hash=key_hash, now=now)
-
-
-async def delete_old_flows_tx(tx: Tx, now: Millis) -> int:
-    """Those that nobody came back from in time; how many rows that were."""
-    return await tx.run(q.delete_old_flows, now=now)
-
-
 # -- upkeep
 
 
 async def delete_old_tx(tx: Tx, now: Millis) -> int:
     """What has expired and is of no use to anybody; how many rows that were."""
-    gone = await tx.run(q.delete_old_sessions, now=now)
-    gone += await tx.run(q.delete_old_invites, now=now)
-    return gone + await delete_old_flows_tx(tx, now)
+    return await tx.run(q.delete_old_sessions, now=now) + await tx.run(q.delete_old_invites, now=now)

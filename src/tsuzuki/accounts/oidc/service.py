@@ -14,22 +14,19 @@ from tsuzuki.accounts.guard.policy import Limits, neighbourhood
 from tsuzuki.accounts.keys import hash_of, session_key
 from tsuzuki.accounts.nouns import Actor, User
 from tsuzuki.accounts.oidc.policy import Identity, IdentityProvider, ProviderFailed, is_allowed, local_path
+from tsuzuki.accounts.oidc.store import Flow, add_flow_tx, delete_old_flows_tx, take_flow_tx
 from tsuzuki.accounts.people import add_person_tx, on_user, tenant_tx
 from tsuzuki.accounts.policy import FLOW_LIFE, name_from
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.signin import SignedIn, SignIn
 from tsuzuki.accounts.store import (
-    Flow,
     NewUser,
-    add_flow_tx,
-    delete_old_flows_tx,
     find_user_by_identity_tx,
     find_user_by_name_tx,
     get_user_tx,
     has_users_tx,
     lock_people_tx,
     set_identity_tx,
-    take_flow_tx,
 )
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import TsuzukiError
