@@ -266,7 +266,9 @@ class Reader {
     small.addEventListener("change", () => this.placeSteps());
     this.placeSteps();
     root.querySelector("[data-release]")?.addEventListener("change", (event) => event.target.form.requestSubmit());
-    root.querySelector("[data-full]").addEventListener("click", () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen().catch(() => {})));
+    const full = root.querySelector("[data-full]");
+    full.hidden = !document.fullscreenEnabled;  // some phones have none
+    full.addEventListener("click", () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen().catch(() => {})));
     this.box.addEventListener("click", (event) => this.tapped(event));
     let from = null;
     this.box.addEventListener("touchstart", (event) => { from = event.touches.length === 1 ? event.touches[0] : null; }, { passive: true });
