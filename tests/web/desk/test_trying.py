@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.api.people import a_town
 from tests.crawl.builders import DEFINITION, SITE, the_admin, until_over
 from tests.web.desk.stage import Desk, a_desk
-from tests.web.guests import error_of, value_of
+from tests.web.guests import a_guest, error_of, value_of
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.sources.sites.rows import SourceFilter
 
@@ -96,3 +97,10 @@ async def test_a_changed_definition_moves_the_address_along(desk):
     )
     assert saved.status == 303
     assert "localhost" in (await desk.town.crawling.sources.get(int(number))).base_url
+
+
+async def test_where_there_is_no_source_yet_the_operator_is_led_to_adding_one(tmp_path):
+    async with a_town(tmp_path) as town:
+        operator, reader = await a_guest(town, await town.admin()), await a_guest(town, await town.add())
+        assert 'href="/admin/sources/add"' in (await operator.see("/discover")).text
+        assert "/admin/sources/add" not in (await reader.see("/discover")).text
