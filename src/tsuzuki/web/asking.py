@@ -1,4 +1,4 @@
-"""A page that asks before something is done that cannot be taken back."""
+"""A page that asks before something goes, and says what goes along."""
 
 import msgspec
 from starlette.responses import Response

@@ -17,10 +17,11 @@ from tsuzuki.web.messages import say, say_many
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
 
+ONE = f"{PATH}/{{feed_id}}"
+
 
 def feed_acts(site: Site) -> tuple[Resource, ...]:
-    """What they post to; leaving a feed asks first, and says what goes along."""
-    framing = framing_of(site)
+    """What they post to."""
     feeds = site.part(Subscriptions)
 
     async def suspend(request: Request, caller: Caller) -> Response:
@@ -43,6 +44,18 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
         if wants_json(request):
             return data_of({"queued": queued})
         return see(with_query(PATH, done="checking_all"))
+
+    return (
+        Resource(f"{ONE}/suspend", {"POST": site.signed_in(suspend, PATH)}),
+        Resource(f"{ONE}/refresh", {"POST": site.signed_in(refresh, PATH)}),
+        Resource(f"{PATH}/refresh", {"POST": site.signed_in(refresh_all, PATH)}),
+        *_leaving(site),
+    )
+
+
+def _leaving(site: Site) -> tuple[Resource, ...]:
+    """Leaving a feed asks first, and says what goes along; for a while it can be taken back."""
+    framing, feeds = framing_of(site), site.part(Subscriptions)
 
     async def ask_delete(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "feeds")
@@ -72,11 +85,7 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
         await feeds.restore(shelf.id, id_of(request, "feed_id"))
         return see(with_query(PATH, done="restored"))
 
-    one = f"{PATH}/{{feed_id}}"
     return (
-        Resource(f"{one}/suspend", {"POST": site.signed_in(suspend, PATH)}),
-        Resource(f"{one}/refresh", {"POST": site.signed_in(refresh, PATH)}),
-        Resource(f"{one}/delete", {"GET": site.signed_in(ask_delete), "POST": site.signed_in(delete, PATH)}),
-        Resource(f"{one}/restore", {"POST": site.signed_in(restore, PATH)}),
-        Resource(f"{PATH}/refresh", {"POST": site.signed_in(refresh_all, PATH)}),
+        Resource(f"{ONE}/delete", {"GET": site.signed_in(ask_delete), "POST": site.signed_in(delete, PATH)}),
+        Resource(f"{ONE}/restore", {"POST": site.signed_in(restore, PATH)}),
     )
