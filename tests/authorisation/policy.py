@@ -36,6 +36,7 @@ POLICY = {
     "POST /library/look": WRITE,
     "GET /history": READ,
     "POST /history/forget": WRITE,
+    "POST /history/recall": WRITE,
     "GET /history/clear": READ,
     "POST /history/clear": WRITE,
     "GET /discover": READ,

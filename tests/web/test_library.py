@@ -253,6 +253,13 @@ async def test_the_history_has_what_was_opened_and_forgets_it_without_forgetting
     assert "page 2" in page.text
     assert "What you opened last" in (await home.guest.see(f"/series/{series}")).text
     second = await home.gallery.chapter("The Harbour", "2")
+    forgotten = await home.guest.send("/history/forget", {"chapter": str(second)})
+    page = await home.guest.see(forgotten.headers["location"])
+    assert "Chapter 2" not in page.text
+    undo = {"chapter": value_of(page, "chapter"), "at": value_of(page, "at")}
+    back = await home.guest.see((await home.guest.send("/history/recall", undo)).headers["location"])
+    assert re.findall(r'chapters/\d+">([^<]+)<', back.text) == ["Chapter 2", "Chapter 1"]
+    assert (await home.guest.send("/history/recall", {"chapter": "x", "at": "1"})).status == 400
     await home.guest.send("/history/forget", {"chapter": str(second)})
     assert "Chapter 2" not in (await home.guest.see("/history")).text
     assert (await home.guest.send("/history/forget", {"chapter": "x"})).status == 404

@@ -329,9 +329,14 @@ async def test_what_the_history_forgets_is_still_read_as_far_as_it_was(place):
     chapter = await place.chapter(1)
     await place.tell(1, page=7)
     await place.tell(2, page=7)
-    await place.progress.forget(place.shelf, chapter)
+    before = await place.progress.history(place.shelf, after=FROM_THE_TOP, most=2)
+    opened_at = await place.progress.forget(place.shelf, chapter)
     with pytest.raises(NotFound):
         await place.progress.forget(place.shelf, chapter)
+    await place.progress.recall(place.shelf, chapter, opened_at)
+    await place.progress.recall(place.shelf, chapter, Millis(opened_at - HOUR))  # it is there already
+    assert await place.progress.history(place.shelf, after=FROM_THE_TOP, most=2) == before
+    await place.progress.forget(place.shelf, chapter)
     assert (await place.progress.get(place.shelf, place.series.public_id, chapter)).page == 7
     assert await place.progress.forget_all(place.shelf) == 1
     assert (await place.progress.history(place.shelf, after=FROM_THE_TOP, most=2)).rows == []

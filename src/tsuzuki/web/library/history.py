@@ -5,14 +5,16 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource, page
-from tsuzuki.model.errors import NotFound
+from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import ChapterId
 from tsuzuki.model.pages import FROM_THE_TOP, Cursor
+from tsuzuki.model.times import Millis
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_of
+from tsuzuki.web.inbox.notes import Notes, Undo
 from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.messages import said, say, say_many
 from tsuzuki.web.site import Site, with_query
@@ -22,7 +24,7 @@ PAGE = 50
 
 
 def history_pages(site: Site) -> tuple[Resource, ...]:
-    """The list, and what forgets one of it or all of it."""
+    """The list, and what forgets one of it (which can be taken back) or all of it."""
     framing = framing_of(site)
     progress = site.part(ReadingProgress)
 
@@ -37,7 +39,7 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
             total=found.total,
             older=None if found.next_cursor is None else with_query(PATH, before=str(found.next_cursor)),
             chapter_name=chapter_name,
-            done=said("done", request.query_params.get("done")),
+            notes=_notes(request),
         )
 
     async def forget(request: Request, caller: Caller) -> Response:
@@ -46,8 +48,17 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
         chapter = number_of(form.one("chapter"))
         if chapter is None:
             raise NotFound("There is no such chapter in the history.")
-        await progress.forget(shelf.id, ChapterId(chapter))
-        return see(with_query(PATH, done="forgotten"))
+        opened_at = await progress.forget(shelf.id, ChapterId(chapter))
+        return see(with_query(PATH, forgotten=str(chapter), at=str(opened_at)))
+
+    async def recall(request: Request, caller: Caller) -> Response:
+        form = await read_form(request)
+        shelf = await site.accounts.oneself.shelf_of(caller)
+        chapter, opened_at = number_of(form.one("chapter")), number_of(form.one("at"))
+        if chapter is None or opened_at is None:
+            raise Invalid(say("trouble.form"))
+        await progress.recall(shelf.id, ChapterId(chapter), Millis(opened_at))
+        return see(with_query(PATH, done="recalled"))
 
     async def ask_clear(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "history")
@@ -72,5 +83,15 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
     return (
         page(PATH, site.signed_in(show_history)),
         Resource(f"{PATH}/forget", {"POST": site.signed_in(forget, PATH)}),
+        Resource(f"{PATH}/recall", {"POST": site.signed_in(recall, PATH)}),
         Resource(f"{PATH}/clear", {"GET": site.signed_in(ask_clear), "POST": site.signed_in(clear, PATH)}),
     )
+
+
+def _notes(request: Request) -> Notes:
+    """What was just done: numbers and words of ours only."""
+    query = request.query_params
+    chapter, opened_at = number_of(query.get("forgotten")), number_of(query.get("at"))
+    if chapter is None or opened_at is None:
+        return Notes(said("done", query.get("done")))
+    return Notes(say("history.forgotten"), Undo(f"{PATH}/recall", [("chapter", str(chapter)), ("at", str(opened_at))]))

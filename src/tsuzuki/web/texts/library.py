@@ -131,6 +131,7 @@ TEXTS = {
     "history.finished": "read to the end",
     "history.forget": "Forget",
     "history.forget_name": "Forget {name}",
+    "history.forgotten": "It is out of the history. How far you read it stays known.",
     "history.older": "Older",
     "history.none": "Nothing opened yet.",
     "history.none_text": "Chapters that you open are listed here.",
@@ -140,6 +141,6 @@ TEXTS = {
     "history.clear_keeps": "How far you read each of them stays known. This cannot be taken back.",
     "history.clear_yes": "Clear it",
     "history.clear_no": "Leave it",
-    "done.forgotten": "It is out of the history. How far you read it stays known.",
+    "done.recalled": "It is in the history again.",
     "done.history_cleared": "The history is empty.",
 }

@@ -166,6 +166,13 @@ limit :most;
 -- name: count_history
 select count(*) from progress where shelf_id = :shelf_id and opened_at is not null;
 
+-- name: find_opened
+select opened_at from progress where shelf_id = :shelf_id and chapter_id = :chapter_id and opened_at is not null;
+
+-- name: recall_one
+-- The undo of forgetting one; what was opened anew meanwhile stays as it is.
+update progress set opened_at = :at where shelf_id = :shelf_id and chapter_id = :chapter_id and opened_at is null;
+
 -- name: forget_one
 -- The history forgets it; how far it was read stays.
 update progress set opened_at = null where shelf_id = :shelf_id and chapter_id = :chapter_id and opened_at is not null;

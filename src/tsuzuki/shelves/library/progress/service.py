@@ -27,12 +27,14 @@ from tsuzuki.shelves.library.progress.store import (
     entries_follow_tx,
     find_chapter_keyed_tx,
     find_chapter_tx,
+    find_opened_tx,
     find_progress_tx,
     forget_all_tx,
     forget_one_tx,
     history_tx,
     mark_again_tx,
     mark_chapters_tx,
+    recall_one_tx,
     saved_follows_tx,
     write_progress_tx,
 )
@@ -176,10 +178,23 @@ class ReadingProgress:
 
         return await self._ground.db.read(look)
 
-    async def forget(self, shelf_id: ShelfId, chapter_id: ChapterId) -> None:
-        """Take a chapter out of the history; how far it was read stays. NotFound when it is not in it."""
-        if not await self._ground.db.with_tx(lambda tx: forget_one_tx(tx, shelf_id, chapter_id)):
+    async def forget(self, shelf_id: ShelfId, chapter_id: ChapterId) -> Millis:
+        """Take a chapter out of the history; how far it was read stays. Says when it was opened; NotFound."""
+
+        async def forget(tx: Tx) -> Millis | None:
+            opened_at = await find_opened_tx(tx, shelf_id, chapter_id)
+            await forget_one_tx(tx, shelf_id, chapter_id)
+            return opened_at
+
+        opened_at = await self._ground.db.with_tx(forget)
+        if opened_at is None:
             raise NotFound("There is no such chapter in the history.")
+        return opened_at
+
+    async def recall(self, shelf_id: ShelfId, chapter_id: ChapterId, opened_at: Millis) -> None:
+        """Put a chapter back that was forgotten; nothing happens when it is in the history, or was never read here."""
+        at = moment(opened_at, self._ground.clock())
+        await self._ground.db.with_tx(lambda tx: recall_one_tx(tx, shelf_id, chapter_id, at))
 
     async def forget_all(self, shelf_id: ShelfId) -> int:
         """Empty the history; how many went."""

@@ -118,6 +118,16 @@ async def forget_one_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId) -> boo
     return bool(await tx.run(q.forget_one, shelf_id=shelf_id, chapter_id=chapter_id))
 
 
+async def find_opened_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId) -> Millis | None:
+    """When a chapter of the history was opened; None when it is not in it."""
+    return await tx.maybe(Millis, q.find_opened, shelf_id=shelf_id, chapter_id=chapter_id)
+
+
+async def recall_one_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId, at: Millis) -> bool:
+    """Put a chapter back into the history; False when there is nothing to put back."""
+    return bool(await tx.run(q.recall_one, shelf_id=shelf_id, chapter_id=chapter_id, at=at))
+
+
 async def forget_all_tx(tx: Tx, shelf_id: ShelfId) -> int:
     """Empty the history; how many went."""
     return await tx.run(q.forget_all, shelf_id=shelf_id)
