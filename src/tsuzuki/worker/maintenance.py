@@ -110,5 +110,6 @@ class Housekeeper:
             await self._db.with_tx(lambda tx: skip_tx(tx, task, now=self._clock(), why="There is no such chore."))
             return
         done = await chore.work()
-        _log.info("chore_done", chore=chore.name, result=str(done))
+        tell = _log.info if done else _log.debug  # a minute in which there was nothing to do is no news
+        tell("chore_done", chore=chore.name, result=str(done))
         await self._db.with_tx(lambda tx: finish_tx(tx, task, now=self._clock()))
