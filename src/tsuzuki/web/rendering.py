@@ -1,6 +1,7 @@
 """Templates to answers. Everything is escaped, and a name that a template misspells is an error."""
 
 from collections.abc import Callable
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -27,35 +28,7 @@ class Pages:
     """Renders the templates of this package; `version` is in every page's foot."""
 
     def __init__(self, version: str) -> None:
-        self.assets = Assets(files("tsuzuki.web") / "static")
-        self._templates = Environment(
-            loader=PackageLoader("tsuzuki.web", "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,
-        )
-        self._templates.filters["outside"] = outside
-        self._templates.globals.update(
-            asset=self.assets.url,
-            drawn=_drawing(self.assets.url("icons.svg")),
-            version=version,
-            say=say,
-            say_many=say_many,
-            moment=moment,
-            iso=iso,
-            money=money,
-            places={"reading": READING, "managing": MANAGING, "running": RUNNING, "bar": BAR},
-            scripts=[self.assets.url(name) for name in self.assets.names("js/") if name != "js/app.js"],
-            said_by_scripts=_said_by_scripts(),
-            item_path=item_path,
-            chapter_path=chapter_path,
-            series_path=series_path,
-            cover_path=cover_path,
-            show_id=show_id,
-            tile_of=tile_of,
-        )
+        self.assets, self._templates = _package(version)
 
     def render(
         self, template: str, *, status: int = 200, headers: dict[str, str] | None = None, **values: Any
@@ -72,6 +45,41 @@ class Pages:
         """A page with a form, or with what is one person's own: no cache keeps it, not even the browser's."""
         headers = {**sheet.headers, "cache-control": _NOBODY_ELSES}
         return self.render(template, status=sheet.status, headers=headers, sheet=sheet, **values)
+
+
+@cache
+def _package(version: str) -> tuple[Assets, Environment]:
+    """Files and templates, which are constants: a template is compiled once in a process."""
+    assets = Assets(files("tsuzuki.web") / "static")
+    templates = Environment(
+        loader=PackageLoader("tsuzuki.web", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    templates.filters["outside"] = outside
+    templates.globals.update(
+        asset=assets.url,
+        drawn=_drawing(assets.url("icons.svg")),
+        version=version,
+        say=say,
+        say_many=say_many,
+        moment=moment,
+        iso=iso,
+        money=money,
+        places={"reading": READING, "managing": MANAGING, "running": RUNNING, "bar": BAR},
+        scripts=[assets.url(name) for name in assets.names("js/") if name != "js/app.js"],
+        said_by_scripts=_said_by_scripts(),
+        item_path=item_path,
+        chapter_path=chapter_path,
+        series_path=series_path,
+        cover_path=cover_path,
+        show_id=show_id,
+        tile_of=tile_of,
+    )
+    return assets, templates
 
 
 def _drawing(sprite: str) -> Callable[..., Markup]:
