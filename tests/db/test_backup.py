@@ -11,8 +11,10 @@ from click.testing import CliRunner
 
 from tests.db.copying.builders import NOW, filled
 from tsuzuki.cli import main
+from tsuzuki.db import DatabaseOptions
 from tsuzuki.db.backup import back_up
 from tsuzuki.db.errors import SchemaRefused
+from tsuzuki.db.migrate import migrate
 from tsuzuki.db.sqlite_file import connect
 
 
@@ -77,3 +79,19 @@ def test_the_command_backs_up_and_the_copy_serves_in_place_of_the_database(file,
     assert CliRunner().invoke(main, ["migrate"]).output == "Schema 1: nothing to do.\n"
     monkeypatch.setenv("TSUZUKI_DATABASE_URL", "postgresql://127.0.0.1:1/x")
     assert "pg_dump" in CliRunner().invoke(main, ["backup", str(tmp_path / "other.db")]).output
+
+
+def test_a_database_its_wal_and_its_backup_are_their_owners_alone(tmp_path):
+    """Hashes of passwords and keys of channels are in them; the folder may be anybody's."""
+    path, backup = tmp_path / "tsuzuki.db", tmp_path / "backup.db"
+    before = os.umask(0o022)
+    try:
+        asyncio.run(migrate(DatabaseOptions(f"sqlite://{path}"), now=0))
+        with closing(connect(path)) as connection:
+            connection.execute("pragma user_version = 7")
+            files = [path, path.with_name("tsuzuki.db-wal")]
+            assert [file.stat().st_mode & 0o777 for file in files] == [0o600, 0o600]
+        back_up(path, backup)
+    finally:
+        os.umask(before)
+    assert backup.stat().st_mode & 0o777 == 0o600

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 
 from tsuzuki.db.errors import DatabaseError, SchemaRefused
-from tsuzuki.db.sqlite_file import connect, connect_bare, sync, translated
+from tsuzuki.db.sqlite_file import connect, connect_bare, make_private, sync, translated
 
 
 def back_up(source: Path, target: Path) -> int:
@@ -22,6 +22,7 @@ def back_up(source: Path, target: Path) -> int:
         raise SchemaRefused(f"There is no folder {target.parent}.")
     part = target.with_name(f"{target.name}.part")
     part.unlink(missing_ok=True)
+    make_private(part)
     try:
         with closing(connect(source)) as connection:
             connection.execute("vacuum into ?", (str(part),))

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
-from tsuzuki.db.sqlite_file import connect_bare
+from tsuzuki.db.sqlite_file import connect_bare, make_private
 from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, Outcome, outcome, plan
 
 
@@ -17,6 +17,7 @@ def migrate_file(path: Path, known: Sequence[Migration], *, now: int, dry_run: b
     if dry_run and not path.exists():
         return outcome([], known, dry_run=True)
     path.parent.mkdir(parents=True, exist_ok=True)
+    make_private(path)
     try:
         # Bare: a file that is not ours stays as it is, and a step may rebuild a table that others point to.
         with closing(connect_bare(path)) as connection:

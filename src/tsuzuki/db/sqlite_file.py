@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -31,6 +32,15 @@ _UNBINDABLE = (TypeError, ValueError, OverflowError)
 def path_of(url: str) -> Path:
     """The file that `sqlite:///...` names."""
     return Path(url.removeprefix("sqlite://"))
+
+
+def make_private(path: Path) -> None:
+    """An empty file that is its owner's alone, where there is none yet: hashes and keys of people go into it.
+
+    SQLite gives its WAL the rights of its file. What cannot be made is told by whoever opens it.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def has_wal_reset_race(version: str) -> bool:
