@@ -61,12 +61,11 @@ class Ledger:
     async def bill(self, tenant_id: TenantId) -> int:
         """An item for each activity that nobody has billed; how many this call has claimed."""
         found = await self._ground.db.read(lambda tx: list_billable_activity_tx(tx, tenant_id))
-        claimed = 0
-        for activity in found:
-            claimed += await self._ground.db.with_tx(
-                lambda tx, activity=activity: insert_invoice_item_for_activity_tx(tx, activity, self._ground.clock())  # type: ignore[misc]  # mypy sees no default
-            )
-        return claimed
+        return sum([await self._bill_one(activity) for activity in found])
+
+    async def _bill_one(self, activity: Activity) -> bool:
+        now = self._ground.clock()
+        return await self._ground.db.with_tx(lambda tx: insert_invoice_item_for_activity_tx(tx, activity, now))
 
     async def renew(self, tenant_id: TenantId) -> int:
         """Charge every period that has begun since the last one; how many periods."""

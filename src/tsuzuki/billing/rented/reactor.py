@@ -92,7 +92,7 @@ class Reactor:
         """See that the poll floors of all watches are right; how many were not."""
         done, last = 0, await self._ground.db.read(last_watch_tx)
         for after in range(0, last, _CHUNK):
-            done += await self._ground.db.with_tx(lambda tx, after=after: self._mend_tx(tx, after))  # type: ignore[misc]  # mypy sees no default
+            done += await self._mend(after)
         return done
 
     # -- inside
@@ -143,8 +143,11 @@ class Reactor:
         at = NEVER if delay is None else Millis(self._ground.clock() + delay)
         await put_off_sync_tx(tx, shelf_id, at)
 
-    async def _mend_tx(self, tx: Tx, after: int) -> int:
-        return await mend_floors_tx(tx, floors(is_billed=True), after=after, until=after + _CHUNK)
+    async def _mend(self, after: int) -> int:
+        until = after + _CHUNK
+        return await self._ground.db.with_tx(
+            lambda tx: mend_floors_tx(tx, floors(is_billed=True), after=after, until=until)
+        )
 
 
 def room_of(terms: Terms, plan: Plan) -> int:
