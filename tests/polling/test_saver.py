@@ -109,6 +109,16 @@ async def test_i4_whoever_lost_the_lease_writes_nothing_and_keeps_nobody_else_fr
     assert await saved(Saver(db), [taken]) == [True]
 
 
+async def test_i4_of_two_polls_of_one_watch_only_the_one_that_has_the_lease_is_told_that_it_wrote(db):
+    """In one process, after it stood still for longer than the lease."""
+    (late,) = await claimed(db, 1)
+    async with a_poller(db, Clock(Millis(NOON + LEASE))) as poller:
+        taken = await poller.lease(late.id)
+    newer = msgspec.structs.replace(PLAIN, etag='"b"')
+    assert await saved(Saver(db), [late, taken], [PLAIN, newer]) == [False, True]
+    assert (await state(db, late.id)).etag == '"b"'
+
+
 async def test_one_that_cannot_be_written_leaves_the_others_to_be_written_alone(db):
     watches = await claimed(db, 3)
     poison = msgspec.structs.replace(PLAIN, priority=9)

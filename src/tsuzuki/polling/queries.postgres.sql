@@ -9,4 +9,4 @@ returning watch.id;
 -- name: save_answers
 -- SKIP LOCKED: whoever holds some rows and waits for none can be part of no deadlock.
 {answered} and watch.id = any (array(select watch.id from watch where {chosen} for update skip locked))
-returning watch.id;
+returning watch.id, watch.lease_token;

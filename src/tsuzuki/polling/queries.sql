@@ -162,7 +162,7 @@ returning watch.id;
 -- name: save_answers
 -- Many; on PostgreSQL those that somebody holds are passed over.
 {answered}
-returning watch.id;
+returning watch.id, watch.lease_token;
 
 -- name: save_failure
 -- R22, R46: one failure per poll, written with the moment that follows from it. Freshness stays what it was.

@@ -5,7 +5,7 @@ import asyncio
 import structlog
 
 from tsuzuki.db import Database
-from tsuzuki.polling.store import Ended, save_answers_tx
+from tsuzuki.polling.store import Ended, Leased, save_answers_tx
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
@@ -41,14 +41,15 @@ class Saver:
     async def _write_all(self) -> None:
         while self._waiting:
             together, self._waiting = self._waiting, []
-            await self._write([each for each in together if not each.is_written.done()])
+            if wanted := [each for each in together if not each.is_written.done()]:
+                await self._write(wanted)
 
     async def _write(self, together: "list[_Waiting]") -> None:
         """One that cannot be written keeps no other from being: each is then written alone."""
-        written: frozenset[int] = frozenset()
+        written: frozenset[Leased] = frozenset()
         try:
             polls = [each.poll for each in together]
-            written = frozenset(await self._db.with_tx(lambda tx: save_answers_tx(tx, polls)))
+            written = await self._db.with_tx(lambda tx: save_answers_tx(tx, polls))
         except Exception as error:  # noqa: BLE001  whose fault it is shows when each is written alone
             _log.warning("answers_not_saved_together", answers=len(together), reason=str(error))
         finally:
@@ -65,7 +66,7 @@ class _Waiting:
         self.is_written: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
 
-def _tell(waiting: "list[_Waiting]", written: frozenset[int]) -> None:
+def _tell(waiting: "list[_Waiting]", written: frozenset[Leased]) -> None:
     for each in waiting:
         if not each.is_written.done():
-            each.is_written.set_result(each.poll.watch.id in written)
+            each.is_written.set_result(each.poll.lease in written)

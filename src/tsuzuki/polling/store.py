@@ -109,12 +109,24 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     suspended_reason: str | None = None
 
 
+class Leased(msgspec.Struct, frozen=True):
+    """Which watch, and by which lease."""
+
+    id: WatchId
+    lease_token: int
+
+
 class Ended(msgspec.Struct, frozen=True):
     """A poll that went well: of which watch, what came of it, and when."""
 
     watch: ClaimedWatch
     answer: Answer
     now: Millis
+
+    @property
+    def lease(self) -> Leased:
+        """By which it is written."""
+        return Leased(self.watch.id, self.watch.lease_token)
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -236,9 +248,9 @@ async def save_answer_tx(tx: Tx, watch: ClaimedWatch, answer: Answer, now: Milli
     return bool(await tx.bulk(WatchId, q.save_answer, [_row(Ended(watch, answer, now))]))
 
 
-async def save_answers_tx(tx: Tx, polls: Iterable[Ended]) -> list[WatchId]:
+async def save_answers_tx(tx: Tx, polls: Iterable[Ended]) -> frozenset[Leased]:
     """Write the outcomes; whose were written. The others lost their lease, or somebody else holds them just now."""
-    return await tx.bulk(WatchId, q.save_answers, map(_row, polls))
+    return frozenset(await tx.bulk(Leased, q.save_answers, map(_row, polls)))
 
 
 async def save_failure_tx(tx: Tx, watch: ClaimedWatch, failure: Failure, now: Millis) -> int | None:
