@@ -82,7 +82,10 @@ class Planner:
     async def plan(self) -> None:
         """Write what is missing. A moment that was missed is made up for once, by the task that waited for it."""
         for chore in self._chores:
-            await self._db.with_tx(lambda tx, chore=chore: self._plan_tx(tx, chore))  # type: ignore[misc]  # mypy sees no default
+            await self._plan_one(chore)
+
+    async def _plan_one(self, chore: Chore) -> None:
+        await self._db.with_tx(lambda tx: self._plan_tx(tx, chore))
 
     async def _plan_tx(self, tx: Tx, chore: Chore) -> None:
         now = self._clock()
