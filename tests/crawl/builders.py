@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from tsuzuki.crawl.store import begin_job_tx
 from tsuzuki.crawl.tasks import CRAWLS, CrawlTask
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.ingest.tasks import CHAPTERS, ChapterBatch, ReleaseFound
+from tsuzuki.model.harvest import FoundChapter
+from tsuzuki.model.ids import SeriesId, SeriesSourceId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.store import Failure, claim_tx, enqueue_tx, fail_tx
 from tsuzuki.queue.tasks import DeadLetterId, Queue, Task
@@ -50,7 +54,17 @@ pages:
 """
 PER_PAGE = 2
 
-_q = parse_queries("tests", "-- name: letter_of\nselect id from dead_letter where task_id = :task_id;")
+_q = parse_queries(
+    "tests",
+    """
+-- name: letter_of
+select id from dead_letter where task_id = :task_id;
+-- name: watched
+select watch.id as watch_id, series_source.series_id, series_source.id as series_source_id
+from series_source join watch on watch.series_source_id = series_source.id
+where series_source.url = :url;
+""",
+)
 
 
 class Site:
@@ -187,13 +201,37 @@ class _Nothing(msgspec.Struct, frozen=True):
     pass
 
 
+class _Watched(msgspec.Struct, frozen=True):
+    watch_id: WatchId
+    series_id: SeriesId
+    series_source_id: SeriesSourceId
+
+
 async def a_dead_letter(db: Database, now: Millis) -> DeadLetterId:
     """A task that was given up, of a queue that nobody works."""
-    queue = Queue("nobody", _Nothing)
+    return await given_up(db, Queue("nobody", _Nothing), _Nothing(), now)
+
+
+async def a_lost_chapter(db: Database, series_url: str, now: Millis) -> DeadLetterId:
+    """Chapter 99 of a series, found by a poll and given up before it was stored."""
+    batch = await db.read(lambda tx: tx.one(_Watched, _q.watched, url=series_url))
+    found = FoundChapter(url=f"{series_url}/99", title="Chapter 99", number=Decimal(99))
+    chapters = ChapterBatch(
+        watch_id=batch.watch_id,
+        series_id=batch.series_id,
+        series_source_id=batch.series_source_id,
+        releases=(ReleaseFound(found, 99),),
+        is_first_harvest=False,
+    )
+    return await given_up(db, CHAPTERS, chapters, now)
+
+
+async def given_up(db: Database, queue: Queue[Any], payload: Any, now: Millis) -> DeadLetterId:
+    """A dead letter of this queue, made in one step, so that no worker comes between."""
 
     async def give_up(tx: Tx) -> DeadLetterId:
         key = os.urandom(4).hex()
-        await enqueue_tx(tx, queue, key, _Nothing(), now=now)
+        await enqueue_tx(tx, queue, key, payload, now=now)
         [row] = await claim_tx(tx, queue.name, queue.settings, worker="w", now=now, most=1)
         await fail_tx(tx, row, Failure(error="It broke.", code="broken", stack="here"), now=now)
         return DeadLetterId(row.id)

@@ -6,9 +6,13 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.api.people import PASSWORD
-from tests.crawl.builders import a_dead_letter
+from tests.crawl.builders import a_lost_chapter
+from tests.delivery.post import until
 from tests.web.browsing import DESK, PHONE, WIDER, browsing
 from tests.web.desk.stage import Desk, a_desk
+from tsuzuki.db.queries import parse_queries
+
+_q = parse_queries("tests", "-- name: count_releases\nselect count(*) from release where url = :url;")
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -35,7 +39,8 @@ async def test_the_operator_sees_a_source_fail_mends_it_and_replays_what_it_lost
         desk.site.is_down = True
         await crawled(desk, page)
         await expect(page.locator("[data-job=status]")).to_have_text("failed", timeout=20_000)
-        letter = await a_dead_letter(desk.town.db, desk.town.time())
+        lost = f"{desk.site.url}/s/one"
+        letter = await a_lost_chapter(desk.town.db, lost, desk.town.time())
         await page.goto(f"{base}/admin")
         failing = page.get_by_role("region", name="Failing sources")
         await failing.get_by_role("link", name="Site").click()
@@ -67,9 +72,19 @@ async def test_the_operator_sees_a_source_fail_mends_it_and_replays_what_it_lost
         await page.wait_for_url(f"**/admin/dead-letters/{letter}")
         await click(page, "button", "Replay")
         await expect(page.get_by_text("The task is queued again.")).to_be_visible()
+        await stored(desk, f"{lost}/99")
 
         await watch_the_log(desk, page)
         await desk.town.crew.stop()
+
+
+async def stored(desk: Desk, url: str) -> None:
+    """Return once the chapter that was lost is there."""
+
+    async def is_there() -> bool:
+        return bool(await desk.town.db.read(lambda tx: tx.one(int, _q.count_releases, url=url)))
+
+    await until(is_there)
 
 
 async def watch_the_log(desk: Desk, page: Page) -> None:
