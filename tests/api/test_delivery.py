@@ -31,7 +31,7 @@ from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.delivery.events import service
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.inbox.service import Inbox
-from tsuzuki.delivery.notices.service import Channels
+from tsuzuki.delivery.notices.service import MOST_CHANNELS, Channels
 from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.edge.auth import Callers
 from tsuzuki.model.times import Millis
@@ -270,6 +270,14 @@ async def test_a_token_that_only_reads_changes_no_channel(house):
 
 async def test_what_is_declared_is_valid_openapi(house):
     OpenAPIV31SpecValidator(house.api.document()).validate()
+
+
+async def test_a_shelf_has_so_many_channels_and_no_more(house):
+    visitor, _ = await house.reader()
+    for number in range(MOST_CHANNELS):
+        assert (await visitor.post("/channels", HOOK | {"name": str(number)})).status == 201
+    refused = await visitor.post("/channels", HOOK)
+    assert (refused.status, refused.json()["code"]) == (422, "LIMIT_EXCEEDED")
 
 
 async def test_one_page_too_many_is_told_to_wait(house, monkeypatch):

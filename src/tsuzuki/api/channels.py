@@ -14,7 +14,7 @@ from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import Time, shown
 from tsuzuki.delivery.notices.service import Change, Channels, ShownChannel
-from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
 
@@ -126,10 +126,11 @@ def _view(channel: ShownChannel) -> ChannelView:
 
 _read = declaring("channels", Access.READ)
 _write = declaring("channels", Access.WRITE)
+_NEW_ERRORS = (NotFound, Conflict, LimitExceeded)
 
 ENDPOINTS = (
     _read("GET", "/channels", list_channels, "Where notices go", errors=(NotFound,)),
-    _write("POST", "/channels", create_channel, "Add a channel", status=201, errors=(NotFound, Conflict)),
+    _write("POST", "/channels", create_channel, "Add a channel", status=201, errors=_NEW_ERRORS),
     _write("PATCH", "/channels/{channel_id}", change_channel, "Change a channel", errors=(NotFound, Conflict)),
     _write("DELETE", "/channels/{channel_id}", delete_channel, "Remove a channel", errors=(NotFound,)),
     _write("POST", "/channels/{channel_id}/test", try_channel, "Try a channel", status=202, errors=(NotFound,)),

@@ -21,12 +21,15 @@ from tsuzuki.delivery.notices.store import (
 )
 from tsuzuki.delivery.notices.tasks import SENDS, Send, delivery_id
 from tsuzuki.delivery.notices.wording import trial
-from tsuzuki.model.errors import Invalid, NotFound, Problem, SourceError
+from tsuzuki.model.errors import Invalid, LimitExceeded, NotFound, Problem, SourceError
 from tsuzuki.model.ids import PublicId, ShelfId, uuid7
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
 from tsuzuki.queue.store import enqueue_tx
 from tsuzuki.queue.tasks import TaskId
+
+MOST_CHANNELS = 20
+"""Of a shelf: everything new is told on each of them, so each is a request to somebody else's server."""
 
 
 class ShownChannel(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +82,10 @@ class Channels:
         return _shown(await self._db.read(lambda tx: find_channel_tx(tx, shelf_id, public_id)))
 
     async def add(self, shelf_id: ShelfId, kind: str, *, name: str, config: Mapping[str, Any]) -> Added:
-        """A new channel; Invalid for an address that may not be called, Conflict when the name is taken."""
+        """A new channel; Invalid for an address that may not be called, Conflict when the name is taken.
+
+        LimitExceeded when the shelf has as many as it may.
+        """
         how = _kind(kind)
         whole = how.complete(config, secrets.token_bytes(32))
         new = NewChannel(
@@ -89,7 +95,13 @@ class Channels:
             name=_name(name),
             config=await self._vetted(how, whole),
         )
-        channel = await self._db.with_tx(lambda tx: add_channel_tx(tx, new, self._clock()))
+
+        async def add(tx: Tx) -> Channel:
+            if len(await list_channels_tx(tx, shelf_id)) >= MOST_CHANNELS:
+                raise LimitExceeded(f"A shelf has at most {MOST_CHANNELS} channels. Remove one first.")
+            return await add_channel_tx(tx, new, self._clock())
+
+        channel = await self._db.with_tx(add)
         return Added(_shown(channel), {key: value for key, value in whole.items() if config.get(key) != value})
 
     async def change(self, shelf_id: ShelfId, public_id: PublicId, change: Change) -> ShownChannel:
