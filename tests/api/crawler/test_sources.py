@@ -123,6 +123,8 @@ async def test_r9_a_source_is_asked_in_the_language_that_it_says_it_has(world: W
     assert (changed["lang"], changed["uid"]) == ("de", named["uid"])
     changed = (await world.admin.ask("PATCH", where, {"name": "Dex (KO)"})).json()["data"]
     assert (changed["lang"], changed["config"]) == ("de", {"language": "de"})
+    changed = (await world.admin.ask("PATCH", where, {"config": {"maxpages": 2}})).json()["data"]
+    assert (changed["lang"], changed["config"]) == ("ko", {"maxpages": 2, "language": "ko"})
 
 
 async def test_secrets_are_never_shown_and_masks_keep_what_is_stored(world: World):

@@ -181,9 +181,7 @@ class Sources:
         connector = info_of(self._registry, wanted.connector)
         config = self._checked(wanted.base_url, wanted.config, {}, connector)
         info = source_info(self._registry, wanted.connector, config)
-        language = language_of(wanted.name, info, config.get("language"))
-        if _asked_language(connector, config) not in {None, language}:  # the name says another than is asked for unsaid
-            config = {**config, "language": language}
+        config, language = _spoken(wanted.name, info, connector, config)
         return NewSource(
             uid=computed_uid(wanted.name, language) if info is None else source_uid(info, language),
             name=wanted.name,
@@ -215,8 +213,7 @@ class Sources:
             changes["config"] = config = self._checked(base_url, sent, before.config, known)
             info = source_info(self._registry, connector, config)
             if info is not None:
-                name = changes.get("name", before.name)
-                changes["lang"] = language_of(name, info, _asked_language(known, config))
+                changes["config"], changes["lang"] = _spoken(changes.get("name", before.name), info, known, config)
                 changes |= {"is_nsfw": info.is_nsfw, "supports_latest": info.abilities.latest}
         return msgspec.structs.replace(before, **changes)
 
@@ -308,6 +305,15 @@ def proposed_name(registry: Registry, info: ConnectorInfo, config: Mapping[str, 
     asked = _asked_language(info, config)
     told = source_info(registry, info.id, config) or info
     return default_name(told, language_of("", told, asked))
+
+
+def _spoken(
+    name: str, info: ConnectorInfo | None, connector: ConnectorInfo | None, config: dict[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """R9: the config, with the language that the name says where it says none itself; and the language."""
+    language = language_of(name, info, config.get("language"))
+    is_asked_otherwise = _asked_language(connector, config) not in {None, language}
+    return {**config, "language": language} if is_asked_otherwise else config, language
 
 
 def _asked_language(info: ConnectorInfo | None, config: Mapping[str, Any]) -> str | None:
