@@ -1,7 +1,9 @@
 """Messages of the desk whose keys are picked from lists and tables in code."""
 
+from typing import get_args
+
 from tsuzuki.web.desk.charts import EVENTS, LEVELS
-from tsuzuki.web.desk.health import STATES
+from tsuzuki.web.desk.health import State
 from tsuzuki.web.desk.jobs import STATUSES
 
 AMOUNTS = ("database", "images", "items", "chapters", "entries", "watches", "logs")
@@ -14,7 +16,7 @@ def chosen_at_the_desk() -> set[str]:
     used = {f"desk.figure_{name}" for name in (*LEVELS, *EVENTS)}
     used |= {f"desk.amount_{name}" for name in AMOUNTS}
     used |= {"desk.chart_levels", "desk.chart_events"}
-    used |= {f"sources.state_{state}" for state in STATES} | {f"jobs.status_{status}" for status in STATUSES}
+    used |= {f"sources.state_{state}" for state in get_args(State)} | {f"jobs.status_{status}" for status in STATUSES}
     used |= {f"config.about_{key}" for key in KEYS} | {f"config.how_{kind}" for kind in ("list", "pairs", "json")}
     used |= {f"tried.{step}" for step in STEPS} | {f"tried.detail_{name}" for name in DETAILS}
     used |= {f"tenants.{name}" for name in ("charged", "paid", "settled", "written_off", "open")}

@@ -11,7 +11,6 @@ from tsuzuki.sources.sites.rows import Source
 from tsuzuki.web.desk.sparks import Spark, spark_of
 
 State = Literal["ok", "failing", "disabled", "new"]
-STATES: tuple[State, ...] = ("ok", "failing", "disabled", "new")
 
 
 class SourceRow(msgspec.Struct, frozen=True):
