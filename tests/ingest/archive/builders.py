@@ -11,6 +11,7 @@ import msgspec
 from tests.builders import NOON, a_public_id
 from tests.shelves.builders import Above
 from tsuzuki.accounts.nouns import User
+from tsuzuki.connectors.local.connector import LocalFolder
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
@@ -91,7 +92,7 @@ class Reader(msgspec.Struct, frozen=True):
         ground = Ground(self.db, lambda: NOON, a_public_id, GuardedAbove())
         sources = Sources(
             self.db,
-            Registry([]),
+            Registry([("built-in", LocalFolder())]),
             lambda: NOON,
             is_callable=lambda url: url.startswith("https://"),
             changed=_nothing,

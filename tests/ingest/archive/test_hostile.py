@@ -291,6 +291,18 @@ async def test_a_source_that_could_not_be_registered_is_not(db, tmp_path):
     assert [chapter["key"] for chapter in stored["chapters.jsonl"]] == ["1"]
 
 
+async def test_a_folder_of_this_server_is_read_only_when_the_operator_says_so(db, tmp_path):
+    """Whoever wrote the archive would choose which pictures of this disk everybody may look at."""
+    folder = a_source("folder", base_url="local:", connector="tsuzuki.local", config={"folder": str(tmp_path)})
+    reader = await a_reader(db, tmp_path)
+    brought = await reader.bring(
+        an_archive(tmp_path, {"sources.jsonl": [folder], "series.jsonl": [a_series("one", "folder")]})
+    )
+    assert "sources.jsonl:1: folder is not enabled: it reads a folder of this server." in brought.notes[0]
+    [stored] = parts_of(await reader.export())["sources.jsonl"]
+    assert stored["is_enabled"] is False
+
+
 async def test_channels_of_unknown_kinds_and_private_addresses_are_left_out(db, tmp_path):
     channels = [
         Channel(kind="pager", name="a"),

@@ -16,7 +16,7 @@ from tsuzuki.model.numbers import number_key, parse_number
 MAX_KEY = 2_000
 """Bytes: what an index of either engine holds."""
 
-_LOCAL = "local:"
+LOCAL = "local:"
 
 
 L = TypeVar("L", bound=Line)
@@ -118,8 +118,8 @@ def _place(url: str | None) -> str | None:
 
 def _is_place(url: str) -> bool:
     """Whether a connector may have said this: an address of the web, one beside its base, or a folder's inside."""
-    if url.startswith(_LOCAL):
-        return ".." not in unquote(url.removeprefix(_LOCAL)).replace("\\", "/").split("/")
+    if url.startswith(LOCAL):
+        return ".." not in unquote(url.removeprefix(LOCAL)).replace("\\", "/").split("/")
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -5,6 +5,7 @@ from typing import Any
 
 from tsuzuki.accounts.nouns import Actor
 from tsuzuki.db import Tx
+from tsuzuki.ingest.archive.cleaning import LOCAL
 from tsuzuki.ingest.archive.container import Numbered
 from tsuzuki.ingest.archive.format import Chapter, Follow, Release, Series, Source, Wishes
 from tsuzuki.ingest.archive.journal import Counts
@@ -94,7 +95,7 @@ class SeriesIn:
             base_url=source.base_url,
             connector=source.connector,
             config=source.config,
-            is_enabled=source.is_enabled and not source.lacks,
+            is_enabled=source.is_enabled and not source.lacks and not _reads_files(source),
         )
         try:
             made = await self._sources.register(self._actor, wanted)
@@ -105,6 +106,11 @@ class SeriesIn:
         self._landing.journal.one("sources.jsonl", "created")
         if source.lacks:
             why = f"{source.slug} is not enabled: {', '.join(source.lacks)} of its config is not in the archive."
+            self._landing.journal.note(numbered, why)
+        if _reads_files(source):
+            why = (
+                f"{source.slug} is not enabled: it reads a folder of this server. Enable it if that is as it should be."
+            )
             self._landing.journal.note(numbered, why)
 
     # -- series
@@ -286,6 +292,11 @@ class SeriesIn:
                         await mapping_is_harvested_tx(tx, self._shelf_id, row.id, self._ground.clock())
 
         await self._ground.db.with_tx(settle)
+
+
+def _reads_files(source: Source) -> bool:
+    """Whose disk an archive names is not up to whoever wrote it."""
+    return source.base_url.startswith(LOCAL) or "folder" in source.config
 
 
 def _sort_of(chapter: Chapter) -> int | None:
