@@ -12,7 +12,7 @@ import msgspec
 from tests.api.people import Town, a_town
 from tests.authorisation.objects import OBJECTS, Filling
 from tests.net.builders import answer
-from tests.polling.builders import a_publisher
+from tests.polling.builders import Publisher, a_publisher
 from tests.shelves.library.builders import a_published_series, chapter_of
 from tests.web.xss.corpus import addresses, corpus
 from tsuzuki.accounts.nouns import SYSTEM, User
@@ -60,6 +60,9 @@ ADDRESSES = {
 }
 
 
+# What every line of a list repeats has one text for each row; everything else has them all, in each place of each page.
+ONE_EACH = {"item", "feed", "subscription"}
+
 # Nobody changes a line of these, so lines are added.
 LOGS = """
 -- name: add_audit
@@ -73,17 +76,27 @@ from json_each(:texts), crawl_job;
 """
 
 
+CONFIG = """
+-- name: poison_config
+update source set config = json_object('proxy', :text, 'headers', json_object('X', :text), 'note', :text);
+"""
+
+
 def _queries() -> Queries:
     by_text = (
         "(select value from json_each(:texts) where key = (cast({table}.rowid as integer) * {step} + {shift}) % :count)"
     )
+    all_texts = "(select group_concat(value, char(10)) from json_each(:texts) where :count)"
     lines = []
     for tables in (TEXTS, ADDRESSES):
         for table, columns in tables.items():
             for shift, column in enumerate(columns):
                 chosen = by_text.format(table=table, step=1, shift=shift * 37)
+                if tables is TEXTS and table not in ONE_EACH:
+                    chosen = f"{all_texts} || {table}.rowid"
                 lines.append(f"-- name: {_name(table, column)}\nupdate {table} set {column} = {chosen};")
     lines.append(LOGS)
+    lines.append(CONFIG)
     lines.append("-- name: item_ids\nselect item_id from entry where shelf_id = :shelf_id and item_id is not null;")
     lines.append(
         "-- name: fail_watches\nupdate watch set consecutive_failures = 3, last_error_at = 1, last_error = 'x';"
@@ -99,9 +112,10 @@ q = _queries()
 
 
 class Hostile(msgspec.Struct, frozen=True):
-    """The town, who looks, what is in the paths of pages, and the articles."""
+    """The town, its publisher, who looks, what is in the paths of pages, and the articles."""
 
     town: Town
+    publisher: Publisher
     user: User
     ids: dict[str, str]
     items: list[int]
@@ -120,7 +134,8 @@ async def a_hostile_town(folder: Path) -> AsyncIterator[Hostile]:
         ids = await _objects(town, user, shelf)
         await town.accounts.tokens.make_for(SYSTEM, user, Password(name="Tablet", protocols=("opds",)))
         await poison(town, texts)
-        yield Hostile(town, user, ids | {"item_id": str(items[0])}, items, texts)
+        await add_lines(town, texts)
+        yield Hostile(town, publisher, user, ids | {"item_id": str(items[0])}, items, texts)
 
 
 def a_hostile_feed(texts: Sequence[str]) -> bytes:
@@ -178,17 +193,26 @@ def named(name: str, made: Filling) -> dict[str, str]:
     return {name: made if isinstance(made, str) else show_id(made)}
 
 
-async def poison(town: Town, texts: Sequence[str]) -> None:
-    """Every text of every row that somebody else may have written, another one in each."""
+async def poison(town: Town, texts: Sequence[str], links: Sequence[str] = addresses()) -> None:
+    """Every text that somebody else may have written, and every address."""
 
     async def write(tx: Tx) -> None:
         await tx.run(q.fail_watches)
-        await tx.run(q.add_audit, texts=_json(texts), now=town.time())
-        await tx.run(q.add_log, texts=_json(texts[:40]), now=town.time())
-        for tables, chosen in ((TEXTS, texts), (ADDRESSES, addresses())):
+        await tx.run(q.poison_config, text="\n".join(texts))
+        for tables, chosen in ((TEXTS, texts), (ADDRESSES, links)):
             for table, columns in tables.items():
                 for column in columns:
                     await tx.run(getattr(q, _name(table, column)), texts=_json(chosen), count=len(chosen))
+
+    await town.db.with_tx(write)
+
+
+async def add_lines(town: Town, texts: Sequence[str]) -> None:
+    """Lines of the audit log and of every job's log."""
+
+    async def write(tx: Tx) -> None:
+        await tx.run(q.add_audit, texts=_json(texts), now=town.time())
+        await tx.run(q.add_log, texts=_json(texts[:40]), now=town.time())
 
     await town.db.with_tx(write)
 
