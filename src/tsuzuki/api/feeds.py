@@ -15,7 +15,15 @@ from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.edge.errors import failure_of
-from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, RefusedAddress, SourceError
+from tsuzuki.model.errors import (
+    Conflict,
+    Invalid,
+    LimitExceeded,
+    NotFound,
+    RefusedAddress,
+    SourceError,
+    TooManyRequests,
+)
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, SECOND, Millis
@@ -264,7 +272,7 @@ ENDPOINTS = (
     _read("GET", "/feeds", list_feeds, "All feeds", errors=(NotFound,)),
     _write("POST", "/feeds", create_feed, "Follow a feed", status=201, errors=_MAKING),
     _write("POST", "/feeds/batch", create_feeds, "Follow many feeds", errors=(NotFound,)),
-    _write("POST", "/feeds/validate", find_feeds, "Find the feeds of a page"),
+    _write("POST", "/feeds/validate", find_feeds, "Find the feeds of a page", errors=(TooManyRequests,)),
     _write("POST", "/feeds/refresh", refresh_feeds, "Look at all feeds now", status=202, errors=(NotFound,)),
     _read("GET", "/feeds/refresh", show_refreshing, "How far a refresh has come", errors=(NotFound,)),
     _read("GET", "/feeds/{feed_id}", show_feed, "One feed", errors=(NotFound,)),

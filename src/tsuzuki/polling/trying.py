@@ -1,6 +1,7 @@
 """Looks at an address once, for a person: what is there, what it says of waiting, and when we would look again."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -11,7 +12,7 @@ from tsuzuki.connectors.discovery import FoundFeed, discover
 from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
 from tsuzuki.connectors.protocol import Connector
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.model.errors import Invalid, NotAFeed, SourceError
+from tsuzuki.model.errors import Invalid, NotAFeed, SourceError, TooManyRequests
 from tsuzuki.model.harvest import FoundChapter, FoundItem, SeriesDetails
 from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import Millis
@@ -22,6 +23,9 @@ from tsuzuki.polling.policy import Answered, Pace, Watched, next_look
 from tsuzuki.polling.visit import Driver
 
 OK = 200
+MOST_AT_ONCE = 20
+"""In one process: whoever asks for thousands of addresses would use up connections and parsers of everybody."""
+_LATER_S = 10
 
 
 class TriedInstallment(msgspec.Struct, frozen=True):
@@ -68,27 +72,46 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trier:
-    """Tries addresses. A SourceError comes out as it is."""
+    """Tries addresses, so many at a time. A SourceError comes out as it is; TooManyRequests beyond that number."""
 
     def __init__(self, driver: Driver, registry: Registry, pace: Pace) -> None:
         self._driver = driver
         self._registry = registry
         self._pace = pace
+        self._under_way = 0
 
     async def try_url(self, url: str, now: Millis) -> Tried:
         """A series where a connector knows the address, else a feed, else a page with its feeds."""
+        with self._place():
+            return await self._try_url(url, now)
+
+    async def find_feeds(self, url: str) -> tuple[FoundFeed, ...]:
+        """The feeds of a page, best first; the page itself when it is one."""
+        with self._place():
+            return await self._find_feeds(url)
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        if self._under_way >= MOST_AT_ONCE:
+            raise TooManyRequests("Too many addresses are being looked at. Try again in a moment.", _LATER_S)
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+
+    async def _try_url(self, url: str, now: Millis) -> Tried:
         for connector in self._connectors_for(url):
             if (series := await self._try_series(connector, url, now)) is not None:
                 return series
         try:
             return self._feed(await self._driver.run(visit(url), _for(url)), now)
         except NotAFeed:
-            feeds = await self.find_feeds(url)
+            feeds = await self._find_feeds(url)
         found = tuple(TriedInstallment(feed.url, feed.title, feed.url) for feed in feeds)
         return self._tried("page", url, found, now)
 
-    async def find_feeds(self, url: str) -> tuple[FoundFeed, ...]:
-        """The feeds of a page, best first; the page itself when it is one."""
+    async def _find_feeds(self, url: str) -> tuple[FoundFeed, ...]:
         return await self._driver.run(discover(url), _for(url))
 
     def _connectors_for(self, url: str) -> Iterable[Connector]:
