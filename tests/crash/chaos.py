@@ -170,12 +170,16 @@ class Chaos:
         with contextlib.suppress(ProcessLookupError):
             worker.send_signal(signal.SIGCONT)
 
-    async def meet_point(self, spec: str) -> bool:
-        """Whether a worker came to this point; one that froze there goes on after its lease."""
+    async def meet_point(self, spec: str, share: float) -> bool:
+        """Whether a worker came to this point; one that froze there goes on after its lease.
+
+        The script goes on up to this share when the worker is there: a slow machine would have played it before.
+        """
         first = self.fleet.workers[0]
         assert first is not None
         await self.fleet.kill(first)
         worker = await self.fleet.start_worker(0, spec)
+        self.allow(share)
         if spec.endswith("KILL"):
             met = await self.fleet.until_dead(worker, POINT_WITHIN)
         else:

@@ -165,8 +165,7 @@ async def test_the_ledger_finds_a_planted_fault(tmp_path, fault, show):
             if fault == "unique":
                 await chaos.ledger.drop_key()
             for hit in range(HITS):
-                chaos.allow((hit + 1) / HITS)
-                await chaos.meet_point(FAULTS[fault])
+                await chaos.meet_point(FAULTS[fault], (hit + 1) / HITS)
                 if not await is_clean(chaos):
                     return
             await chaos.settle(patience=2.0 * LEASE_S)
