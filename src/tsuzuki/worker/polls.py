@@ -19,7 +19,10 @@ POLL_BELL = "poll-source"
 """Rung when a watch may have become due out of turn: a subscription, a refresh."""
 
 _GATHER = 0.01
-"""How long a busy loop waits, at the most, until half of its places are free, before it claims for the few that are."""
+"""How long after its last claim a busy loop waits, at the most, until half of its places are free.
+
+Where a claim itself takes longer, because the database is far or busy, places would only stand empty meanwhile.
+"""
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
@@ -45,6 +48,7 @@ class PollLoop:
         self._is_stopping = False
         self._ear = Ear()
         self._half_free = asyncio.Event()
+        self._last_claim = 0.0
 
     @property
     def trouble(self) -> str | None:
@@ -90,11 +94,13 @@ class PollLoop:
 
     async def _places(self) -> int:
         """How many more may begin. Under load polls end one after the other, and a moment's wait saves many claims."""
+        loop = asyncio.get_running_loop()
         if not self._is_half_free():
             self._half_free.clear()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_GATHER):
+                async with asyncio.timeout_at(max(self._last_claim + _GATHER, loop.time())):
                     await self._half_free.wait()
+        self._last_claim = loop.time()
         return self._concurrency - len(self._running)
 
     def _is_half_free(self) -> bool:
