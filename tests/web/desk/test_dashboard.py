@@ -41,4 +41,4 @@ async def test_what_waits_what_fails_and_what_is_slow_is_told(tmp_path):
     assert f'href="{desk.source}"' in section(after, "slowest")
     assert cells(after, "nobody")[-1] == "1"
     assert int(cells(after, "crawl")[4]) >= 1  # done in a minute
-    assert re.search(r"<dt>Chapters</dt><dd>[1-9]", section(after, "storage"))
+    assert re.search(r"<dt>Watched</dt><dd>[1-9]", section(after, "storage"))
