@@ -187,6 +187,12 @@ async def test_a_token_signed_with_the_shared_secret_lets_nobody_in(door):
 
 
 @only_sqlite
+async def test_a_provider_whose_keys_are_none_lets_nobody_in(door):
+    door.provider.metadata = {"jwks_uri": f"{door.provider.base}/.well-known/openid-configuration"}
+    assert await door.refusal(allowed_user="subject-1") == "failed"
+
+
+@only_sqlite
 async def test_a_provider_that_changes_its_keys_is_asked_for_them_again(door):
     await door.walk(allowed_user="subject-1")
     door.provider.change_key()

@@ -102,7 +102,7 @@ class Provider:
                 {"nonce": nonce, "client_id": self.options.client_id},
             )
             claims.validate(now=self._clock() // SECOND, leeway=LEEWAY_S)
-        except (JoseError, ValueError, TypeError) as error:
+        except (JoseError, LookupError, ValueError, TypeError) as error:  # LookupError: keys that are none
             raise ProviderFailed(f"The provider's id_token does not hold: {error}") from error
         return dict(claims)
 
