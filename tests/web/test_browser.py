@@ -5,22 +5,18 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, ViewportSize
+from playwright.async_api import Browser, Page
 from structlog.testing import capture_logs
 
 from tests.accounts.provider import strict_provider
 from tests.accounts.wishes import EVIL, KEPT
 from tests.api.people import PASSWORD, Town, a_town
 from tests.app import running_app, settings_for
+from tests.web.browsing import DESK, PHONE, WIDER
 from tests.web.guests import a_guest, oidc_settings
 from tsuzuki.accounts.oidc.policy import local_path
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
-
-PHONE: ViewportSize = {"width": 360, "height": 740}
-DESK: ViewportSize = {"width": 1280, "height": 900}
-
-WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 # WCAG's contrast of each text with what is behind it; the texts that have less than 4.5.
 PALE = """() => {

@@ -11,11 +11,13 @@ from tests.api.people import API, Town, a_town
 from tests.authorisation.policy import routes
 from tests.scale import scaled
 from tests.web.browsing import browsing
+from tests.web.guests import Guest, a_guest
 from tests.web.looks.axe import EACH_ONCE, Wrongs, wrongs_everywhere
 from tests.web.looks.stops import NEWCOMER, REFUSED, SETUP, STOPS, routes_of
 from tests.web.looks.theatre import Theatre, a_theatre, visit
 from tests.web.test_rules import NO_PAGES
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.edge.security import HEADERS
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -42,6 +44,19 @@ async def test_every_page_that_the_router_has_is_among_the_stops(theatre):
     known = {SETUP}.union(*map(routes_of, STOPS.values()))
     named = {re.sub(r"\{\w+\}", "{}", path) for path in known}
     assert {path for path in pages_of(theatre.town) if re.sub(r"\{\w+\}", "{}", path) not in named} == set()
+
+
+@pytest.mark.parametrize("who", STOPS)
+async def test_sec_15_every_page_with_something_on_it_carries_the_policy_and_is_kept_in_no_cache(theatre, who):
+    """`tests/web/test_rules.py` holds the same for what is not there; these are there."""
+    user = theatre.people[who]
+    guest = Guest(theatre.town.client) if user is None else await a_guest(theatre.town, user)
+    for stop in STOPS[who]:
+        answer = await guest.see(stop.format(**theatre.ids.get(who, {})))
+        assert answer.status == 200, stop
+        assert answer.headers["content-security-policy"].startswith(HEADERS["content-security-policy"]), stop
+        assert not re.search(r"<(style|iframe|base)\b|<[^>]*\s(style|on\w+)=", answer.text), stop
+        assert user is None or answer.headers["cache-control"] == "no-store", stop
 
 
 UGLY = """<!doctype html><html lang="en"><head><title>x</title>
