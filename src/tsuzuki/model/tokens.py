@@ -4,11 +4,12 @@ Letters are folded (NFKC, case, Latin accents). Chinese, Japanese and Korean hav
 become overlapping pairs: 続きもの -> 続き きも もの, and any two characters in a row can be found.
 """
 
-import html
 import re
 import unicodedata
 
 import msgspec
+
+from tsuzuki.model.entities import unescaped
 
 LONGEST_TOKEN = 64
 MOST_TOKENS = 10_000
@@ -67,8 +68,9 @@ def _shortened(words: list[str]) -> list[str]:
 
 
 def text_of(markup: str) -> str:
-    """The text of sanitised HTML, for the index only."""
-    return html.unescape(_TAG.sub(" ", markup))
+    """The text of HTML, for the index only. After the last `>` no tag is looked for: that would take quadratic time."""
+    end = markup.rfind(">") + 1
+    return unescaped(_TAG.sub(" ", markup[:end]) + markup[end:])
 
 
 def parse_terms(query: str) -> list[Term]:

@@ -1,9 +1,9 @@
 """Comic-aware: an entry that is mostly images is a strip or a chapter, and its images are its pages."""
 
 import re
-from html import unescape
 
 from tsuzuki.connectors.html.safe import SafeHtml
+from tsuzuki.model.entities import unescaped
 
 WORDS_PER_IMAGE = 140
 """Characters of text that one image carries before the entry counts as an article."""
@@ -33,13 +33,13 @@ def pages_of(content: SafeHtml) -> tuple[str, ...]:
 
 def _length(html: str) -> int:
     """How much there is to read."""
-    return len(" ".join(unescape(_TAG.sub(" ", html)).split()))
+    return len(" ".join(unescaped(_TAG.sub(" ", html)).split()))
 
 
 def _page(image: str) -> str | None:
     """The address of an image large enough to be a page."""
     attributes = dict(_ATTRIBUTE.findall(image))
-    source = unescape(attributes.get("src", ""))
+    source = unescaped(attributes.get("src", ""))
     if not source or _DECORATION.search(source.partition("://")[2]):
         return None
     sizes = (attributes.get("width", ""), attributes.get("height", ""))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import cached_property
-from html import escape, unescape
+from html import escape
 from typing import NewType
 
 import nh3
@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from tsuzuki.connectors.html.addresses import absolute_srcset, http_url
 from tsuzuki.connectors.html.media import reveal
 from tsuzuki.connectors.html.nesting import is_deeper
+from tsuzuki.model.entities import unescaped
 
 SafeHtml = NewType("SafeHtml", str)
 """Markup that went through `sanitise`; a template may show this type unescaped, and no other."""
@@ -183,7 +184,7 @@ def plain_text(html: str) -> str:
 
 def _without_tags(html: str) -> str:
     """What is left of markup that no parser should see."""
-    return unescape(_TAGS.sub(" ", html))
+    return unescaped(_TAGS.sub(" ", html))
 
 
 def one_line(text: str) -> str:

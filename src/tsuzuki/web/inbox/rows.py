@@ -1,13 +1,13 @@
 """Lines as the list shows them."""
 
 import re
-from html import unescape
 from typing import Literal
 from urllib.parse import urlencode
 
 import msgspec
 
 from tsuzuki.delivery.timeline.nouns import Line
+from tsuzuki.model.entities import unescaped
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.titles import beside_number
@@ -169,4 +169,4 @@ def plain_beginning(html: str, most: int = SNIPPET) -> str:
 
 
 def _plain(html: str) -> str:
-    return " ".join(unescape(_TAG.sub(" ", html)).split())
+    return " ".join(unescaped(_TAG.sub(" ", html)).split())

@@ -1,0 +1,8 @@
+"""Character references that nobody writes, in what is cleaned."""
+
+from tsuzuki.connectors.html.safe import sanitise
+
+
+def test_a_number_of_thousands_of_digits_is_cleaned_like_any_other_text():
+    """It was a failure of ours: of a bookmark's content, and of every poll of the feed that had it."""
+    assert sanitise("<div>" * 1_000 + "&#" + "9" * 5_000 + ";x", "https://example.org/") == "\ufffdx"

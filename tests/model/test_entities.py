@@ -1,0 +1,29 @@
+"""Character references, those that nobody writes included."""
+
+import time
+
+import pytest
+
+from tsuzuki.model.entities import unescaped
+from tsuzuki.model.tokens import text_of
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a &amp; b &#38; c &#x26;", "a & b & c &"),
+        ("&#1114112; &#xfffffff;", "\ufffd \ufffd"),
+        ("&#" + "9" * 5_000 + ";x", "\ufffdx"),
+        ("&#x" + "f" * 5_000 + "; x", "\ufffd x"),
+        ("&#; &#x; &nonsense;", "&#; &#x; &nonsense;"),
+    ],
+)
+def test_a_reference_is_read_or_is_no_character(text, expected):
+    assert unescaped(text) == expected
+
+
+def test_a_text_of_nothing_but_beginnings_of_tags_is_read_in_the_time_of_its_length():
+    """SEC-20: what a source says of a series may be anything."""
+    began = time.process_time()
+    assert text_of("a<b>c" + "<" * 300_000) == "a c" + "<" * 300_000
+    assert time.process_time() - began < 1.0
