@@ -60,6 +60,7 @@ class Dialled(StubResolver):
 @example("http://[::1]]/")
 @example("http://a\u00ad.example/")
 @example("http://\ud800.example/")
+@example("http://a.example/x?")
 def test_what_is_parsed_is_canonical_and_read_alike_by_the_library_that_fetches_it(text):
     try:
         url = parse(text)

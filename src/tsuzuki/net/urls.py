@@ -186,7 +186,7 @@ def _label_to_ascii(text: str, label: str) -> str:
 
 def _path(path: str, query: str | None) -> str:
     clean = _escape(_without_dots(path or "/"), _UNSAFE_IN_PATH)
-    return clean if query is None else f"{clean}?{_escape(query, _UNSAFE_IN_QUERY)}"
+    return f"{clean}?{_escape(query, _UNSAFE_IN_QUERY)}" if query else clean  # a lone `?` is not sent either
 
 
 def _escape(text: str, unsafe: re.Pattern[str]) -> str:
