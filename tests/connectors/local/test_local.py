@@ -82,6 +82,13 @@ def test_a_comicinfo_in_the_series_folder_counts_first(read, config, library):
     assert read(LOCAL.details(config, "local:The%20Cat")).title == "Le Chat"
 
 
+def test_a_series_of_folders_alone_shows_the_first_page_of_its_first_chapter(read, config, library):
+    images(library / "Quay" / "Chapter 10", "1.png")
+    images(library / "Quay" / "Chapter 2", "10.png", "9.png")
+    assert read(LOCAL.details(config, "local:Quay")).cover_url == "local:Quay/Chapter%202/9.png"
+    assert read(LOCAL.details(config, "local:empty")).cover_url is None
+
+
 def test_an_archive_in_the_root_is_a_series_of_one_chapter(read, config):
     details = read(LOCAL.details(config, "local:One%20Shot.cbz"))
     assert (details.title, details.cover_url) == ("One Shot", "local:One%20Shot.cbz?entry=1.png")

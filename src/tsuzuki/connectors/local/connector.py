@@ -84,7 +84,7 @@ class LocalFolder(Connector):
         archives = [f"{path}/{entry.name}" for entry in _sorted(inside) if is_archive(entry.name)]
         archives = [path] if is_archive(path) else archives
         info = yield from self._series_info(path, inside, archives)
-        cover = yield from self._cover(path, inside, archives)
+        cover = yield from self._cover(path, inside)
         return SeriesDetails(
             title=info.series or stem(path),
             author=info.writer,
@@ -128,11 +128,11 @@ class LocalFolder(Connector):
 
     def _series(self) -> Visit[list[FileEntry]]:
         inside: tuple[FileEntry, ...] = yield ReadFolder("")
-        return [entry for entry in inside if not is_hidden(entry.name) and (entry.is_folder or is_archive(entry.name))]
+        return [entry for entry in inside if _holds_chapter(entry)]
 
     def _chapter(self, entry: FileEntry, series: str) -> Visit[FoundChapter | None]:
         """None for what is neither an archive nor a folder."""
-        if is_hidden(entry.name) or not (entry.is_folder or is_archive(entry.name)):
+        if not _holds_chapter(entry):
             return None
         try:
             inside: tuple[FileEntry, ...] = yield ReadFolder(entry.name) if entry.is_folder else ReadArchive(entry.name)
@@ -167,19 +167,28 @@ class LocalFolder(Connector):
                 return info
         return info
 
-    def _cover(self, path: str, inside: tuple[FileEntry, ...], archives: list[str]) -> Visit[str | None]:
+    def _cover(self, path: str, inside: tuple[FileEntry, ...]) -> Visit[str | None]:
+        """The one that is named so, else the first image of the series, else that of its first chapter."""
         images = [entry.name for entry in _sorted(inside) if is_image(entry.name) and not entry.is_folder]
         named = next((name for name in images if stem(name).lower() in COVERS), None)
         if named or images:
             return address(f"{path}/{named or images[0]}")
-        if not archives:
+        chapters = [_below(path, entry).name for entry in _sorted(inside) if _holds_chapter(entry)]
+        first = path if is_archive(path) else next(iter(chapters), None)
+        if first is None:
             return None
         try:
-            listed: tuple[FileEntry, ...] = yield ReadArchive(archives[0])
+            listed: tuple[FileEntry, ...] = yield ReadArchive(first) if is_archive(first) else ReadFolder(first)
         except SourceError:
             return None
-        first = next((entry.name for entry in _sorted(listed) if is_image(entry.name)), None)
-        return address(archives[0], first) if first else None
+        page = next((entry.name for entry in _sorted(listed) if is_image(entry.name) and not entry.is_folder), None)
+        if page is None:
+            return None
+        return address(first, page) if is_archive(first) else address(f"{first}/{page}")
+
+
+def _holds_chapter(entry: FileEntry) -> bool:
+    return not is_hidden(entry.name) and (entry.is_folder or is_archive(entry.name))
 
 
 def _page_of(entries: list[FileEntry], page: int) -> SeriesPage:
