@@ -53,7 +53,7 @@ def test_a_podcast_episode_has_number_duration_and_picture():
     assert first("podcast-index-episode.xml").number == Decimal("204.5")
 
 
-@pytest.mark.parametrize("number", ["", "twelve", "NaN", "Infinity", "1e99"])
+@pytest.mark.parametrize("number", ["", "twelve", "NaN", "Infinity", "1e99", "1e999999", "1e-999999", "1" * 5_000])
 def test_a_number_that_is_none_is_none(number: str):
     assert item_of(f"<itunes:episode>{number}</itunes:episode>", use=("itunes",)).number is None
 

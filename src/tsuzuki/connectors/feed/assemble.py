@@ -1,7 +1,7 @@
 """A harvest out of a raw feed: identities, moments, safe markup, pages. Every reader's result goes through here."""
 
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from urllib.parse import urljoin
 
 from tsuzuki.connectors.feed.dates import moment_of
@@ -13,6 +13,7 @@ from tsuzuki.connectors.feed.raw import Media, RawFeed, RawItem, Text
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.safe import SafeHtml, Sanitiser, one_line, plain_text, text_to_html
 from tsuzuki.model.harvest import Enclosure, FeedHarvest, FoundItem
+from tsuzuki.model.numbers import parse_number
 from tsuzuki.model.times import HOUR, MINUTE, Millis
 
 MAX_TITLE = 1000
@@ -141,13 +142,8 @@ def _image(item: RawItem) -> str | None:
 
 
 def _number(text: str | None) -> Decimal | None:
-    if not text:
-        return None
-    try:
-        number = Decimal(text.strip())
-    except InvalidOperation:
-        return None
-    return number if number.is_finite() and abs(number) < 10**6 else None
+    number = parse_number(text)
+    return number if number is not None and number < 10**6 else None
 
 
 def _ttl(feed: RawFeed) -> Millis | None:

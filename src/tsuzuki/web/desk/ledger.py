@@ -1,6 +1,6 @@
 """Money and references as the operator types them."""
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from tsuzuki.accounts.caller import Caller
@@ -18,7 +18,7 @@ def cents_of(form: Form) -> int:
     """`12.50` as 1250; exact, or Invalid."""
     try:
         cents = Decimal(form.one("amount").strip().replace(",", ".")) * 100
-    except InvalidOperation:
+    except ArithmeticError:  # no number, or one whose exponent has no end
         cents = Decimal(-1)
     if not cents.is_finite() or cents != cents.to_integral_value() or not 1 <= cents <= MOST_CENTS:
         raise problem("amount", say("tenants.amount_problem"))
