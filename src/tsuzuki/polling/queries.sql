@@ -41,10 +41,10 @@ where id = :id and (lease_until is null or lease_until <= :now)
 returning id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, body_hash, consecutive_failures;
 
 -- name: claim_gate
--- Both are looked up by a key or the beginning of an index.
+-- Ordered, so that it is the beginning of an index: an EXISTS read a million rows where PostgreSQL had not counted them yet.
 select
   exists (select 1 from crawler_pause where id = 1) as is_paused,
-  exists (select 1 from watch where refresh_at is not null) as is_wanted;
+  (select refresh_at from watch where refresh_at is not null order by refresh_at limit 1) is not null as is_wanted;
 
 -- name: refreshes
 -- What people asked for and nobody polls yet, the oldest wish first.
