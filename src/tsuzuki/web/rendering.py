@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
@@ -14,6 +14,7 @@ from tsuzuki.edge.assets import Assets
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.money import money
 from tsuzuki.model.times import Millis, iso
+from tsuzuki.web.compiling import QuickEnvironment
 from tsuzuki.web.forms import Sheet
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
 from tsuzuki.web.messages import MESSAGES, say, say_many
@@ -48,10 +49,11 @@ class Pages:
 
 
 @cache
-def _package(version: str) -> tuple[Assets, Environment]:
+def _package(version: str) -> tuple[Assets, QuickEnvironment]:
     """Files and templates, which are constants: a template is compiled once in a process."""
     assets = Assets(files("tsuzuki.web") / "static")
-    templates = Environment(
+    templates = QuickEnvironment(
+        {"asset": assets.url, "icon": _drawing(assets.url("icons.svg")), "say": say},
         loader=PackageLoader("tsuzuki.web", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -61,10 +63,7 @@ def _package(version: str) -> tuple[Assets, Environment]:
     )
     templates.filters["outside"] = outside
     templates.globals.update(
-        asset=assets.url,
-        drawn=_drawing(assets.url("icons.svg")),
         version=version,
-        say=say,
         say_many=say_many,
         moment=moment,
         iso=iso,
