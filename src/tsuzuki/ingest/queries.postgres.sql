@@ -13,10 +13,13 @@ cast(value ->> 'is_readable' as boolean)
 
 -- fragment: found_items
 -- A set of records out of plain JSON: quicker than taking each value out of jsonb.
-json_to_recordset(cast(cast(:rows as text) as json)) as found (
+rows from (json_to_recordset(cast(cast(:rows as text) as json)) as (
   feed_id bigint, key text, title text, link text, link_key text, author text, content text, summary text,
   published_at bigint, published_raw text, sort_at bigint, categories jsonb, enclosures jsonb, page_urls jsonb,
   image_url text, comments_url text, content_hash text
+)) with ordinality as found (
+  feed_id, key, title, link, link_key, author, content, summary, published_at, published_raw, sort_at, categories, enclosures,
+  page_urls, image_url, comments_url, content_hash, place
 )
 
 -- name: index_items

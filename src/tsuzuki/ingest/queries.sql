@@ -74,6 +74,7 @@ from {found_items}
 where not exists (
   select 1 from item_tombstone where item_tombstone.feed_id = found.feed_id and item_tombstone.key = found.key
 )
+order by found.place  -- ids in the order of the feed: it is what tells items of the same moment apart
 on conflict (feed_id, key) do update set
   title = excluded.title,
   link = coalesce(excluded.link, item.link),
@@ -99,7 +100,7 @@ returning id, feed_id, key, revision = 0 as is_new;
     cast(value ->> 'published_at' as bigint) as published_at, value ->> 'published_raw' as published_raw,
     cast(value ->> 'sort_at' as bigint) as sort_at, value ->> 'categories' as categories,
     value ->> 'enclosures' as enclosures, value ->> 'page_urls' as page_urls, value ->> 'image_url' as image_url,
-    value ->> 'comments_url' as comments_url, value ->> 'content_hash' as content_hash
+    value ->> 'comments_url' as comments_url, value ->> 'content_hash' as content_hash, json_each.id as place
   from json_each(cast(:rows as text))
 ) as found
 
