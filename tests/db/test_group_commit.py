@@ -231,6 +231,30 @@ async def test_callers_that_are_cancelled_while_they_wait_are_skipped(db):
     assert (await kept(db), ran) == ({1: "x"}, [])
 
 
+async def test_readers_that_are_cancelled_while_all_threads_are_busy_are_closed(db):
+    busy, closed = threading.Event(), []
+
+    async def hold(tx):
+        await tx.many(Pair, ALL)
+        assert busy.wait(10)
+
+    async def wait(tx):
+        try:
+            await tx.many(Pair, ALL)
+        finally:
+            closed.append(1)
+
+    holding = [asyncio.ensure_future(db.read(hold)) for _ in range(4)]
+    waiting = [asyncio.ensure_future(db.read(wait)) for _ in range(3)]
+    await asyncio.sleep(0)
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert len(closed) == 3
+    busy.set()
+    await asyncio.gather(*holding)
+
+
 async def test_a_caller_that_is_cancelled_before_its_function_returns_stores_nothing(db):
     loop = asyncio.get_running_loop()
     cancelled = threading.Event()

@@ -239,6 +239,62 @@ async def test_a_read_refuses_to_write(db):
     assert await links(db) == []
 
 
+async def test_a_read_refuses_to_write_after_its_first_statement_too(db):
+    async def work(tx):
+        await tx.many(str, q.all_links)
+        await add_link_tx(tx, "a")
+
+    with pytest.raises(MisuseError, match="add_link writes; call it in with_tx"):
+        await db.read(work)
+    assert await links(db) == []
+
+
+@pytest.mark.parametrize("before", range(3))
+async def test_a_read_awaits_its_verbs_and_nothing_else(db, before):
+    async def work(tx):
+        for _ in range(before):
+            await tx.many(str, q.all_links)
+        await asyncio.sleep(1)
+
+    with pytest.raises(MisuseError, match="awaits only its own verbs"):
+        await db.read(work)
+    assert await links(db) == []
+
+
+async def test_what_a_reads_function_raises_reaches_its_caller(db):
+    async def work(tx):
+        await tx.many(str, q.all_links)
+        await tx.many(str, q.all_links)
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        await db.read(work)
+
+
+@pytest.mark.parametrize("verbs_before", range(1, 4))
+async def test_a_reader_that_is_cancelled_at_any_await_asks_nothing_more(db, verbs_before):
+    loop = asyncio.get_running_loop()
+    asked: list[int] = []
+    ended = threading.Event()
+
+    async def work(tx):
+        try:
+            for number in range(4):
+                if number == verbs_before:
+                    _cancel(loop, task)
+                await tx.many(str, q.all_links)
+                asked.append(number)
+        finally:
+            ended.set()
+
+    task = asyncio.ensure_future(db.read(work))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await asyncio.to_thread(ended.wait, 10)
+    assert asked == list(range(verbs_before))
+    assert await links(db) == []
+
+
 # -- what goes in and comes out
 
 

@@ -83,7 +83,9 @@ class SqliteDatabase:
         self._inline_reading = self._read_inline  # bound once
         self._local = threading.local()
         self._reader_connections: list[apsw.Connection] = []
-        self._readers = ThreadPoolExecutor(max_workers=readers, thread_name_prefix="tsuzuki-read")
+        self._readers = ThreadPoolExecutor(
+            max_workers=readers, thread_name_prefix="tsuzuki-read", initializer=_stand_without_loop
+        )
         self._writer.start()
 
     async def with_tx(self, work: Work[T]) -> T:
@@ -102,9 +104,8 @@ class SqliteDatabase:
         drive = Drive(work, "sqlite", self._inline_reading)
         statement = drive.start()
         if statement is not None:
-            with closing(drive), self._gate:
-                while statement is not None:
-                    statement = await self._read_one(drive, statement)
+            with self._gate:
+                await self._read_on(drive, statement)
         result: T = drive.result
         return result
 
@@ -127,7 +128,7 @@ class SqliteDatabase:
     def _read_inline(self, query: Query, params: Params) -> Answer | None:
         """None when a thread is to do it: it is not cheap, or the file is busy and the event loop may not wait."""
         if query.writes:
-            raise MisuseError(f"{query.name} writes; call it in with_tx")
+            raise _writing(query)
         if not query.inline:
             return None
         text = query.sqlite
@@ -137,12 +138,17 @@ class SqliteDatabase:
         except apsw.Error:
             return None  # a thread may wait for the file, and says what is wrong if it is not that
 
-    async def _read_one(self, drive: Drive, statement: Statement) -> Statement | None:
+    async def _read_on(self, drive: Drive, statement: Statement) -> None:
+        """Have a thread run the function to its end, from this statement on: one way there and back, however many."""
+        rest = _Rest(drive)
+        running = self._readers.submit(contextvars.copy_context().run, rest.run, statement, self._reader)
+        rest.end = asyncio.wrap_future(running)
         try:
-            answer = await self._on_reader(lambda cursor: fetch(cursor, statement.query, statement.params))
-        except Exception as error:  # noqa: BLE001  handed to the function, which may not swallow it
-            return drive.fail(error)
-        return drive.answer(answer)
+            await rest.end
+        except asyncio.CancelledError:
+            if running.cancel():
+                drive.close()  # no thread has begun with it
+            raise
 
     async def _on_reader(self, use: Callable[[apsw.Cursor], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: use(self._reader()))
@@ -154,6 +160,38 @@ class SqliteDatabase:
             self._reader_connections.append(connection)
             cursor = self._local.cursor = connection.cursor()
         return cursor
+
+
+class _Rest:
+    """What is left of a read's function once it asked for more than the event loop may do; a thread's from then on."""
+
+    def __init__(self, drive: Drive) -> None:
+        self._drive = drive
+        self.end: asyncio.Future[None] | None = None
+        """What the caller waits for, if it does already; once that is cancelled no statement is run for nobody."""
+
+    def run(self, statement: Statement, reader: Callable[[], apsw.Cursor]) -> None:
+        """Answer this statement and all that follow; raises what the function raises."""
+
+        def execute(query: Query, params: Params) -> Answer:
+            if self.end is not None and self.end.cancelled():
+                raise asyncio.CancelledError
+            if query.writes:
+                raise _writing(query)
+            return fetch(reader(), query, params)
+
+        with closing(self._drive):
+            self._drive.answer_by(execute)
+            try:
+                answer = execute(statement.query, statement.params)
+            except Exception as error:  # noqa: BLE001  handed to the function, which may not swallow it
+                self._drive.fail(error)
+            else:
+                self._drive.answer(answer)
+
+
+def _writing(query: Query) -> MisuseError:
+    return MisuseError(f"{query.name} writes; call it in with_tx")
 
 
 class _Writer:
@@ -179,8 +217,7 @@ class _Writer:
         self.connection.close()
 
     def _write_for_ever(self) -> None:
-        # What looks for an event loop in here (sleep, a socket, a task) is told that it stands in a transaction.
-        asyncio._set_running_loop(_NoLoop())  # type: ignore[arg-type]  # noqa: SLF001  only this can stand in for one
+        _stand_without_loop()
         while (job := self.waiting.get()) is not None:
             group = [job]
             while len(group) < LARGEST_GROUP and not self.waiting.empty():
@@ -231,8 +268,13 @@ class _Writer:
             job.drive.close()
 
 
+def _stand_without_loop() -> None:
+    """What looks for an event loop on this thread (sleep, a socket, a task) is told that it stands in a transaction."""
+    asyncio._set_running_loop(_NoLoop())  # type: ignore[arg-type]  # noqa: SLF001  only this can stand in for one
+
+
 class _NoLoop:
-    """Stands where an event loop is looked for while the writer runs a transaction's function."""
+    """Stands where an event loop is looked for while a thread of ours runs a transaction's function."""
 
     def __getattr__(self, name: str) -> Any:
         refuse_inside(f"a transaction awaits only its own verbs (something called {name} on the event loop)")

@@ -155,6 +155,10 @@ class Drive(Tx):
         """The next statement of a function that does not let this error rise."""
         return self._step(self._coroutine.throw, error)
 
+    def answer_by(self, execute: Execute) -> None:
+        """From here on this answers."""
+        self._execute = execute
+
     def refuse(self, message: str) -> MisuseError:
         """The error for what may not be done in here; swallowing it does not save the transaction."""
         self._failure = MisuseError(message)
