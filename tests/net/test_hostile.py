@@ -13,7 +13,7 @@ from tsuzuki.model.fetching import Ask
 from tsuzuki.net.options import Deadlines
 
 HEALTHY = 50
-PATIENT = Deadlines(connect=8.0, idle=8.0, body=8.0, total=8.0)
+PATIENT = Deadlines()
 DEADLINES = {"sent nothing for": "idle", "in all": "total", "did not finish its answer within": "body"}
 
 

@@ -65,7 +65,7 @@ async def test_a_long_task_does_not_keep_the_other_places_empty(world):
         async def others_done() -> bool:
             return len(await world.effects()) == 27
 
-        await world.until(others_done, 5)
+        await world.until(others_done)
         release.set()
         await world.until_all_are("done")
 
