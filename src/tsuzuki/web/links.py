@@ -1,6 +1,7 @@
 """Where things are: every path that more than one page links to."""
 
 import re
+from functools import lru_cache
 from hashlib import blake2b
 from urllib.parse import urlencode
 
@@ -33,6 +34,7 @@ def outside(address: str | None) -> str:
     return address if address is not None and _WEB.match(address) else "#"
 
 
+@lru_cache(4096)
 def tile_of(name: str) -> tuple[str, int]:
     """The letter that stands for something without a picture, and its tint: the same name has always the same."""
     letter = next((char for char in name if char.isalnum()), "・")

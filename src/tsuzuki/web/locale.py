@@ -17,6 +17,20 @@ _TWELVE_LANGUAGES = frozenset({"ar", "hi", "bn", "ur", "ko", "fil", "ms"})
 _COMMA = frozenset({"en", "ja", "zh", "ko", "th", "he", "hi"})
 _DOT = frozenset({"de", "nl", "da", "it", "es", "pt", "id", "tr", "el", "ro"})
 _FAR = 7 * DAY
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 
 
 class Locale(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,9 +103,10 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
 
     def _written(self, day: dt.date, *, with_year: bool = True) -> str:
         year = f" {day.year}" if with_year else ""
+        month = _MONTHS[day.month - 1]
         if self.month_first:
-            return f"{day:%B} {day.day}{',' if year else ''}{year}"
-        return f"{day.day} {day:%B}{year}"
+            return f"{month} {day.day}{',' if year else ''}{year}"
+        return f"{day.day} {month}{year}"
 
     # -- numbers
 

@@ -108,6 +108,7 @@ select id from {by_unread}
 where shelf_id = :shelf_id and unread and (saved or not cast(:only_saved as boolean)) and {is_wanted} and id <= :newest;
 
 -- name: newest_id
+-- inline: the last of an index, at every inbox
 select coalesce(max(id), 0) from entry where shelf_id = :shelf_id;
 
 -- name: states

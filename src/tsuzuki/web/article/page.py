@@ -72,9 +72,9 @@ def article_page(site: Site) -> Resource:
         frame = await framing.frame(request, caller, view.place)
         item = await entries.get(frame.shelf.id, _number(request.path_params["item_id"]))
         feed = await feeds.get(frame.shelf.id, item.feed_id)
+        near = await timeline.neighbours(frame.shelf.id, view.wanted, Cursor(item.sort_at, item.entry_id))
         if view.show == "unread" and view.since is None:
             view = msgspec.structs.replace(view, since=frame.now)  # what is read from here on stays a neighbour
-        near = await timeline.neighbours(frame.shelf.id, view.wanted, Cursor(item.sort_at, item.entry_id))
         query = view.fields | ({} if view.since is None else {"since": str(view.since)})
         shown = framing.show(
             frame,
