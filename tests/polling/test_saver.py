@@ -8,13 +8,15 @@ import pytest
 
 from tests.builders import NOON, a_hash, stored_feed, stored_watch
 from tests.net.builders import answer
-from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, state
+from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, item_batches, state
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.ingest.tasks import ItemBatch
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.saver import Saver
 from tsuzuki.polling.service import Polled
-from tsuzuki.polling.store import Answer, Ended, claim_watch_tx, save_answer_tx
+from tsuzuki.polling.store import Answer, Ended, News, SelfPortrait, claim_watch_tx, save_answer_tx
+from tsuzuki.queue.tasks import NewTask
 
 LEASE = Millis(30 * SECOND)
 LATER = Millis(NOON + SECOND)
@@ -32,12 +34,21 @@ select json_object('lease', lease_until, 'next', next_check_at, 'why', next_chec
   'success', last_success_at, 'error', last_error, 'failures', consecutive_failures, 'first', first_harvest_at,
   'moved', moved_to, 'times', moved_count, 'since', moved_since, 'gone', gone_since, 'suspended', suspended_at,
   'reason', suspended_reason) from watch where id = :id;
+-- name: portrait
+select title, description, has_unstable_keys from feed where id = :id;
 """,
     """
 -- name: whole
 select cast(to_jsonb(watch) - 'id' - 'feed_id' as text) from watch where id = :id;
 """,
 )
+
+
+class Portrait(msgspec.Struct, frozen=True):
+    title: str
+    description: str | None
+    has_unstable_keys: bool
+
 
 PLAIN = Answer(next_check_at=Millis(NOON + HOUR), why="the pull interval", priority=1, status=304, etag='"a"')
 FULL = Answer(
@@ -165,6 +176,83 @@ async def test_one_that_somebody_else_holds_is_not_waited_for(db, database_url):
     finally:
         await stranger.close()
     assert await saved(Saver(db), [held]) == [True]
+
+
+def news_of(watches):
+    """A feed's portrait and one item each, as a poll would hand them on."""
+    return [
+        News(
+            SelfPortrait(
+                id=watch.feed_id,
+                now=LATER,
+                title=f"Title {watch.id}",
+                site_url=None,
+                description="いつか",
+                language=None,
+                icon_url=None,
+                hub_url=None,
+                has_unstable_keys=True,
+            ),
+            (NewTask(f"ingest-{watch.id}-1-0", a_batch(watch), watch.priority),),
+        )
+        for watch in watches
+    ]
+
+
+def a_batch(watch):
+    return ItemBatch(watch_id=watch.id, feed_id=watch.feed_id, items=(), is_first_harvest=False)
+
+
+async def saved_with_news(db, watches, answers):
+    saver, news = Saver(db), news_of(watches)
+    ended = [Ended(watch, answers[place], LATER, news[place]) for place, watch in enumerate(watches)]
+    return await asyncio.gather(*map(saver.save, ended))
+
+
+async def portraits(db, watches):
+    return [await db.read(lambda tx, watch=watch: tx.one(Portrait, q.portrait, id=watch.feed_id)) for watch in watches]
+
+
+async def test_i4_what_polls_bring_is_handed_on_with_their_answers_and_of_one_that_lost_its_lease_nothing(db):
+    watches = await claimed(db, 3)
+    async with a_poller(db, Clock(Millis(NOON + LEASE))) as poller:
+        await poller.lease(watches[1].id)
+    before = (await portraits(db, watches))[1]
+    assert await saved_with_news(db, watches, [PLAIN] * 3) == [True, False, True]
+    first, lost, last = await portraits(db, watches)
+    assert lost == before
+    assert first == Portrait(f"Title {watches[0].id}", "いつか", has_unstable_keys=True)
+    assert last.title == f"Title {watches[2].id}"
+    batches = await item_batches(db)
+    assert sorted(batch.watch_id for batch in batches) == [watches[0].id, watches[2].id]
+
+
+async def test_what_polls_bring_waits_when_one_of_their_answers_cannot_be_written(db):
+    watches = await claimed(db, 2)
+    before = await portraits(db, watches)
+    poison = msgspec.structs.replace(PLAIN, priority=9)
+    assert await saved_with_news(db, watches, [PLAIN, poison]) == [False, False]
+    assert await item_batches(db) == []
+    assert await portraits(db, watches) == before
+
+
+async def test_polls_with_news_that_end_together_share_their_transactions(db):
+    clock, transactions = Clock(), []
+    measured = MeasuredDatabase(db, lambda *_: transactions.append(1))
+    async with a_publisher() as publisher, a_poller(measured, clock, per_host=9) as poller:
+        feeds = [await stored_feed(db, f"{publisher.url}/{number}") for number in range(8)]
+        watches = [await stored_watch(db, feed, host="127.0.0.1") for feed in feeds]
+        publisher.response = answer(200, a_feed("1", "2", title="Harbour"), etag='"a"')
+        publisher.delay = 0.05
+        polls = await poller.claim(8, {})
+        transactions.clear()
+        assert await asyncio.gather(*map(poller.poll, polls)) == [Polled("changed", 2)] * 8
+    compared = 8
+    assert len(transactions) < compared + 8
+    batches = await item_batches(db)
+    assert sorted(batch.watch_id for batch in batches) == sorted(watches)
+    assert {len(batch.items) for batch in batches} == {2}
+    assert {each.title for each in await portraits(db, polls)} == {"Harbour"}
 
 
 async def test_polls_that_end_together_each_say_what_became_of_them(db):

@@ -7,17 +7,17 @@ import msgspec
 from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.tasks import ITEMS, ItemBatch, item_hash
+from tsuzuki.ingest.tasks import ItemBatch, item_hash
 from tsuzuki.model.errors import ShapeChanged
 from tsuzuki.model.fetching import Validators
-from tsuzuki.model.harvest import FoundItem
+from tsuzuki.model.harvest import FeedHarvest, FoundItem
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.moving.service import merge_moved_tx
 from tsuzuki.polling.policy import Answered, Watched, next_look, wants_full_fetch
 from tsuzuki.polling.poll import Poll
-from tsuzuki.polling.saver import Saver
+from tsuzuki.polling.saver import Saver, save_news_tx
 from tsuzuki.polling.saving import (
     Conditions,
     Moved,
@@ -30,15 +30,17 @@ from tsuzuki.polling.store import (
     Answer,
     DueFeed,
     Ended,
-    describe_feed_tx,
+    News,
+    SelfPortrait,
     known_items_tx,
     move_feed_tx,
     see_tombstones_tx,
 )
 from tsuzuki.polling.visit import Driver
-from tsuzuki.queue.store import enqueue_many_tx
 
 NOT_MODIFIED = 304
+MOST_TOGETHER = 50
+"""Items; a poll that brings more keeps others waiting, and has a transaction of its own."""
 SEE_TOMBSTONES_EVERY = Millis(30 * DAY)
 """A tombstone that is still listed is kept; that it was seen is written this seldom."""
 
@@ -115,25 +117,39 @@ class FeedPoll(Poll[int]):
         now = self._clock()
         moved = moved_again(self._moved_before, outcome.moved_to, now)
         answer = self._answer(outcome, moved, now)
-        is_plain = outcome.harvest is None and not is_believed(moved, now) and not self._watch.consecutive_failures
-        if is_plain and await self._saver.save(Ended(self._watch, answer, now)):
+        news = None if outcome.harvest is None else self._news(outcome.harvest, found, now)
+        has_moved = moved.to is not None and is_believed(moved, now)
+        is_plain = not (has_moved or self._tombstones or self._watch.consecutive_failures)
+        if is_plain and len(found) <= MOST_TOGETHER and await self._saver.save(Ended(self._watch, answer, now, news)):
             return
 
         async def save(tx: Tx) -> Delivered:
             told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
-            if outcome.harvest is not None:
-                unstable = outcome.harvest.unstable_keys or self._is_unstable
-                await describe_feed_tx(tx, self._target.feed_id, outcome.harvest, has_unstable_keys=unstable, now=now)
+            if news is not None:
+                await save_news_tx(tx, [news], now=now)
             if self._tombstones:
                 before = Millis(now - SEE_TOMBSTONES_EVERY)
                 await see_tombstones_tx(tx, self._target.feed_id, self._tombstones, before=before, now=now)
-            if moved.to is not None and is_believed(moved, now):
+            if moved.to is not None and has_moved:
                 await move_feed_tx(tx, self._target.feed_id, moved.to, now)
-            # Oldest first, so that ids grow with time, as the search by newest expects.
-            await enqueue_many_tx(tx, ITEMS, self._tasks(found[::-1], self._batch), now=now)
             return told
 
         await self._write(save)
+
+    def _news(self, harvest: FeedHarvest, found: Sequence[FoundItem], now: Millis) -> News:
+        portrait = SelfPortrait(
+            id=self._target.feed_id,
+            now=now,
+            title=harvest.title,
+            site_url=harvest.site_url,
+            description=harvest.description,
+            language=harvest.language,
+            icon_url=harvest.icon_url,
+            hub_url=harvest.hub_url,
+            has_unstable_keys=harvest.unstable_keys or self._is_unstable,
+        )
+        # Oldest first, so that ids grow with time, as the search by newest expects.
+        return News(portrait, tuple(self._tasks(found[::-1], self._batch)))
 
     def _answer(self, outcome: FeedOutcome, moved: Moved, now: Millis) -> Answer:
         cache_control, expires_at = self._freshness(outcome, now)

@@ -10,3 +10,9 @@ returning watch.id;
 -- SKIP LOCKED: whoever holds some rows and waits for none can be part of no deadlock.
 {answered} and watch.id = any (array(select watch.id from watch where {chosen} for update skip locked))
 returning watch.id, watch.lease_token;
+
+-- fragment: as_boolean
+cast(value ->> 'has_unstable_keys' as boolean)
+
+-- fragment: described
+feed.id = any (array(select cast(value ->> 'id' as bigint) from json_each(cast(:rows as text))))

@@ -182,11 +182,24 @@ where id = :feed_id and not exists (
   select 1 from feed as other where other.link = :link and other.proxy = feed.proxy and other.id <> feed.id
 );
 
--- name: describe_feed
--- What the feed says of itself; silence never blanks what is known.
+-- name: describe_feeds
+-- What feeds say of themselves; silence never blanks what is known.
 update feed
-set title = case when :title = '' then title else :title end, site_url = coalesce(:site_url, site_url),
-  description = coalesce(:description, description), language = coalesce(:language, language),
-  icon_url = coalesce(:icon_url, icon_url), hub_url = coalesce(:hub_url, hub_url),
-  has_unstable_keys = :has_unstable_keys, updated_at = :now
-where id = :feed_id;
+set title = case when new.title = '' then feed.title else new.title end, site_url = coalesce(new.site_url, feed.site_url),
+  description = coalesce(new.description, feed.description), language = coalesce(new.language, feed.language),
+  icon_url = coalesce(new.icon_url, feed.icon_url), hub_url = coalesce(new.hub_url, feed.hub_url),
+  has_unstable_keys = new.has_unstable_keys, updated_at = new.now
+from (
+  select
+    cast(value ->> 'id' as bigint) as id, cast(value ->> 'now' as bigint) as now, value ->> 'title' as title,
+    value ->> 'site_url' as site_url, value ->> 'description' as description, value ->> 'language' as language,
+    value ->> 'icon_url' as icon_url, value ->> 'hub_url' as hub_url, {as_boolean} as has_unstable_keys
+  from json_each(cast(:rows as text))
+) as new
+where feed.id = new.id and {described};
+
+-- fragment: as_boolean
+value ->> 'has_unstable_keys'
+
+-- fragment: described
+feed.id in (select cast(value ->> 'id' as bigint) from json_each(cast(:rows as text)))

@@ -1,11 +1,15 @@
 """Writes what polls found that end in the same moment: docs/decisions/0067-answers-are-saved-together.md."""
 
 import asyncio
+from collections.abc import Sequence
 
 import structlog
 
-from tsuzuki.db import Database
-from tsuzuki.polling.store import Ended, Leased, save_answers_tx
+from tsuzuki.db import Database, Tx
+from tsuzuki.ingest.tasks import ITEMS
+from tsuzuki.model.times import Millis
+from tsuzuki.polling.store import Ended, Leased, News, describe_feeds_tx, save_answers_tx
+from tsuzuki.queue.store import enqueue_many_tx
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
@@ -49,11 +53,26 @@ class Saver:
         written: frozenset[Leased] = frozenset()
         try:
             polls = [each.poll for each in together]
-            written = await self._db.with_tx(lambda tx: save_answers_tx(tx, polls))
+            written = await self._db.with_tx(lambda tx: save_together_tx(tx, polls))
         except Exception as error:  # noqa: BLE001  whose fault it is shows when each is written alone
             _log.warning("answers_not_saved_together", answers=len(together), reason=str(error))
         finally:
             _tell(together, written)
+
+
+async def save_together_tx(tx: Tx, polls: Sequence[Ended]) -> frozenset[Leased]:
+    """Write answers and what they bring; whose were written. What comes without its answer is not handed on (I4)."""
+    written = await save_answers_tx(tx, polls)
+    bring = [(poll.news, poll.now) for poll in polls if poll.news is not None and poll.lease in written]
+    if bring:
+        await save_news_tx(tx, [news for news, _ in bring], now=max(now for _, now in bring))
+    return written
+
+
+async def save_news_tx(tx: Tx, news: Sequence[News], *, now: Millis) -> None:
+    """What feeds say of themselves, and the tasks of what is new in them."""
+    await describe_feeds_tx(tx, [each.portrait for each in news])
+    await enqueue_many_tx(tx, ITEMS, [task for each in news for task in each.tasks], now=now)
 
 
 class _Waiting:

@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.harvest import FeedHarvest, FoundItem
+from tsuzuki.ingest.tasks import ItemBatch
+from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.policy import MANY_READERS
+from tsuzuki.queue.tasks import NewTask
 from tsuzuki.sources.store import ClaimedWatch
 
 q = load_queries("tsuzuki.polling")
@@ -116,12 +118,34 @@ class Leased(msgspec.Struct, frozen=True):
     lease_token: int
 
 
+class SelfPortrait(msgspec.Struct, frozen=True, kw_only=True):
+    """What a feed says of itself, and what was seen of it."""
+
+    id: FeedId
+    now: Millis
+    title: str
+    site_url: str | None
+    description: str | None
+    language: str | None
+    icon_url: str | None
+    hub_url: str | None
+    has_unstable_keys: bool
+
+
+class News(msgspec.Struct, frozen=True):
+    """What was read of a feed: itself, and what of it is new or changed."""
+
+    portrait: SelfPortrait
+    tasks: tuple[NewTask[ItemBatch], ...]
+
+
 class Ended(msgspec.Struct, frozen=True):
     """A poll that went well: of which watch, what came of it, and when."""
 
     watch: ClaimedWatch
     answer: Answer
     now: Millis
+    news: News | None = None
 
     @property
     def lease(self) -> Leased:
@@ -264,22 +288,9 @@ async def move_feed_tx(tx: Tx, feed_id: FeedId, link: str, now: Millis) -> bool:
     return bool(await tx.run(q.move_feed, feed_id=feed_id, link=link, now=now))
 
 
-async def describe_feed_tx(
-    tx: Tx, feed_id: FeedId, harvest: FeedHarvest, *, has_unstable_keys: bool, now: Millis
-) -> None:
-    """Keep what the feed says of itself, and what was seen of it."""
-    await tx.run(
-        q.describe_feed,
-        feed_id=feed_id,
-        title=harvest.title,
-        site_url=harvest.site_url,
-        description=harvest.description,
-        language=harvest.language,
-        icon_url=harvest.icon_url,
-        hub_url=harvest.hub_url,
-        has_unstable_keys=has_unstable_keys,
-        now=now,
-    )
+async def describe_feeds_tx(tx: Tx, told: Iterable[SelfPortrait]) -> int:
+    """Keep what feeds say of themselves, and what was seen of them."""
+    return await tx.run(q.describe_feeds, rows=list(told))
 
 
 def _ids(watches: Iterable[WatchId]) -> list[dict[str, WatchId]]:
