@@ -1,8 +1,11 @@
-"""Pages against a bare one of the same size: `python -m bench.web [--small]`.
+"""Pages against a bare one of the same size: `python -m bench.web [--small] [--packed]`.
 
 The inbox, an article, the library and the feeds, over real HTTP from the app, and beside each a bare Starlette route
 that renders a Jinja template of as many bytes: requests per second, the 99th percentile, and the processor's time for
-each. No time makes it fail.
+each; then what ours spend their time on. Client and server share a process. No time makes it fail.
+
+Neither side packs, unless `--packed` has both do it by the same means. The bare page knows nobody, reads nothing, logs
+nothing and puts a hundred values into as many bytes: what lies between is what an application does.
 """
 
 import argparse
@@ -11,26 +14,32 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from jinja2 import DictLoader, Environment
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from bench.harness import say
 from tests.api.people import Town, a_town
 from tests.app import Client, serving
 from tests.web.stage import a_series, furnish
+from tsuzuki.edge import packing
+from tsuzuki.edge.auth import Callers
 from tsuzuki.log import set_up_logging
+from tsuzuki.web.rendering import Pages
 
 ARTICLES = 200
 SERIES = 60
 PLAIN = {"accept": "text/html", "accept-encoding": "identity"}
-"""Packing is measured by itself: the bare page has none."""
+PACKED = {"accept": "text/html", "accept-encoding": "gzip"}
 AT_ONCE = 8
 SLICES = 4
 
@@ -41,10 +50,10 @@ TEMPLATE = "<!doctype html><title>Bare</title>{% for row in rows %}<p>{{ row.tit
 class Measured:
     """One page: how long each answer took, and what all of them cost together."""
 
-    def __init__(self, client: Client, path: str, cookie: str = "") -> None:
+    def __init__(self, client: Client, path: str, headers: dict[str, str]) -> None:
         self._client = client
         self._path = path
-        self._headers = {"cookie": cookie} | PLAIN
+        self._headers = headers
         self._times: list[float] = []
         self._spent = self._cpu = 0.0
 
@@ -89,8 +98,8 @@ class Measured:
         return statistics.quantiles(self._times, n=100)[98]
 
 
-def bare_app(sizes: dict[str, int]) -> Starlette:
-    """A page for each of ours, of as many bytes."""
+def bare_app(sizes: dict[str, int]) -> ASGIApp:
+    """A page for each of ours, of as many bytes; packed as ours are for who asks for it."""
     template = Environment(loader=DictLoader({"page": TEMPLATE}), autoescape=True).get_template("page")
 
     def page_of(size: int) -> Route:
@@ -101,7 +110,7 @@ def bare_app(sizes: dict[str, int]) -> Starlette:
 
         return Route(f"/{size}", show)
 
-    return Starlette(routes=[page_of(size) for size in set(sizes.values())])
+    return packing.Packed(Starlette(routes=[page_of(size) for size in set(sizes.values())]))
 
 
 @asynccontextmanager
@@ -116,12 +125,12 @@ async def a_furnished_town(folder: Path) -> AsyncIterator[tuple[Town, str, dict[
         yield town, f"tsuzuki={await town.session(user)}", paths
 
 
-async def compare(town: Town, cookie: str, paths: dict[str, str], rounds: int) -> None:
+async def compare(town: Town, asked: dict[str, str], paths: dict[str, str], rounds: int) -> None:
     """Each page beside its bare one, slice by slice, so that whatever else the machine does falls on both."""
-    ours = {name: Measured(town.client, path, cookie) for name, path in paths.items()}
+    ours = {name: Measured(town.client, path, asked) for name, path in paths.items()}
     sizes = {name: await one.ask() for name, one in ours.items()}
     async with serving(bare_app(sizes)) as client:
-        bare = {name: Measured(client, f"/{size}") for name, size in sizes.items()}
+        bare = {name: Measured(client, f"/{size}", asked) for name, size in sizes.items()}
         for one in (*ours.values(), *bare.values()):
             await one.go_on(AT_ONCE)
             one.forget()
@@ -143,15 +152,100 @@ async def compare(town: Town, cookie: str, paths: dict[str, str], rounds: int) -
         )
 
 
-async def main(rounds: int) -> None:
+# -- where the time goes
+
+
+class Shares:
+    """Seconds by what they were spent on; what happens within something else counts as that."""
+
+    def __init__(self) -> None:
+        self.spent: dict[str, float] = defaultdict(float)
+        self._is_within = False
+
+    @contextmanager
+    def spending(self, name: str) -> Iterator[None]:
+        if self._is_within:
+            yield
+            return
+        self._is_within, began = True, time.perf_counter()
+        try:
+            yield
+        finally:
+            self._is_within = False
+            self.spent[name] += time.perf_counter() - began
+
+    @contextmanager
+    def of(self, owner: Any, name: str, share: str) -> Iterator[None]:
+        """Within the block, calls of this function count."""
+        usual: Callable[..., Any] = getattr(owner, name)
+
+        def called(*args: Any, **named: Any) -> Any:
+            with self.spending(share):
+                return usual(*args, **named)
+
+        async def awaited(*args: Any, **named: Any) -> Any:
+            with self.spending(share):
+                return await usual(*args, **named)
+
+        setattr(owner, name, awaited if asyncio.iscoroutinefunction(usual) else called)
+        try:
+            yield
+        finally:
+            setattr(owner, name, usual)
+
+
+async def show_shares(town: Town, asked: dict[str, str], paths: dict[str, str], rounds: int) -> None:
+    """One request after the other, without a socket: who it is, the database, rendering, packing, and the rest."""
+    columns = ("who", "database", "rendering", "packing")
+    print(f"\n{'ms':9}{'in all':>9}" + "".join(f"{column:>15}" for column in (*columns, "rest")))
+    for name, path in paths.items():
+        shares = Shares()
+        with ExitStack() as stack:
+            stack.enter_context(shares.of(Callers, "of", "who"))
+            stack.enter_context(shares.of(town.db, "read", "database"))
+            stack.enter_context(shares.of(Pages, "render", "rendering"))
+            stack.enter_context(shares.of(Pages, "part", "rendering"))
+            stack.enter_context(shares.of(packing, "_pack", "packing"))
+            began = time.perf_counter()
+            for _ in range(rounds):
+                await answer(town.app, path, asked | PACKED)
+            spent = time.perf_counter() - began
+        parts = [shares.spent[column] for column in columns]
+        parts.append(spent - sum(parts))
+        shown = "".join(f"{part / rounds * 1e3:>9.2f} {part / spent:>4.0%}" for part in parts)
+        print(f"{name:9}{spent / rounds * 1e3:>9.2f}{shown}")
+
+
+async def answer(app: ASGIApp, path: str, asked: dict[str, str]) -> None:
+    """Ask the application itself."""
+    headers = [(name.encode(), value.encode()) for name, value in asked.items()]
+    scope = {"type": "http", "method": "GET", "scheme": "http", "path": path, "raw_path": path.encode()}
+    scope |= {"query_string": b"", "headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2)}
+    statuses = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        statuses.append(message.get("status", 200))
+
+    await app(scope, receive, send)
+    assert set(statuses) == {200}, (path, statuses)
+
+
+async def main(rounds: int, headers: dict[str, str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with a_furnished_town(Path(folder)) as (town, cookie, paths):
-            await compare(town, cookie, paths, rounds)
+            asked = headers | {"cookie": cookie}
+            await compare(town, asked, paths, rounds)
+            await show_shares(town, asked, paths, rounds // SLICES)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="fewer requests")
+    parser.add_argument("--packed", action="store_true", help="both pack their pages")
+    wish = parser.parse_args()
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         set_up_logging(level="info", style="json", stream=nowhere)  # as when serving, but for nobody
-        asyncio.run(main(160 if parser.parse_args().small else 800))
+        asyncio.run(main(160 if wish.small else 800, PACKED if wish.packed else PLAIN))

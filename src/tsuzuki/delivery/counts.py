@@ -5,7 +5,7 @@ from collections import Counter
 import msgspec
 
 from tsuzuki.db import Tx
-from tsuzuki.delivery.store import UnreadRow, unread_counts_tx
+from tsuzuki.delivery.store import unread_counts_tx
 from tsuzuki.model.ids import PublicId, ShelfId, show_id
 
 
@@ -24,22 +24,20 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 async def counts_tx(tx: Tx, shelf_id: ShelfId) -> Counts:
     """All counts of a shelf, in one statement: they agree with each other."""
     rows = await unread_counts_tx(tx, shelf_id)
-    feeds = [row for row in rows if row.kind == "item"]
-    series = [row for row in rows if row.kind == "chapter"]
-    groups = Counter[str]()
+    groups = Counter[PublicId]()  # by bytes: there are few, and many rows
+    shown: dict[str, dict[str, int]] = {"item": {}, "chapter": {}}
+    sums = {"item": 0, "chapter": 0}
     for row in rows:
+        sums[row.kind] += row.unread
         if row.group_id is not None:
-            groups[show_id(row.group_id)] += row.unread
+            groups[row.group_id] += row.unread
+        if row.shown_id is not None:
+            shown[row.kind][show_id(row.shown_id)] = row.unread
     return Counts(
-        unread=sum(row.unread for row in rows),
-        items=sum(row.unread for row in feeds),
-        chapters=sum(row.unread for row in series),
-        groups=dict(groups),
-        feeds=_by_id(feeds),
-        series=_by_id(series),
+        unread=sums["item"] + sums["chapter"],
+        items=sums["item"],
+        chapters=sums["chapter"],
+        groups={show_id(group): unread for group, unread in groups.items()},
+        feeds=shown["item"],
+        series=shown["chapter"],
     )
-
-
-def _by_id(rows: list[UnreadRow]) -> dict[str, int]:
-    shown: list[tuple[PublicId, int]] = [(row.shown_id, row.unread) for row in rows if row.shown_id is not None]
-    return {show_id(public_id): unread for public_id, unread in shown}

@@ -37,7 +37,7 @@ def uuid7(now: Millis, dice: bytes) -> PublicId:
 def show_id(public_id: PublicId) -> str:
     """`01952ff9-…` as clients see it."""
     text = public_id.hex()
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def read_number(text: str) -> int | None:

@@ -18,11 +18,24 @@ from tsuzuki.web.compiling import QuickEnvironment
 from tsuzuki.web.forms import Sheet
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
 from tsuzuki.web.messages import MESSAGES, say, say_many
-from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING
+from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING, Place
 
 _OURS = "no-cache"
 _NOBODY_ELSES = "no-store"
 _ICON = Markup('<svg class="icon" {}><use href="{}#{}"/></svg>')
+
+
+_PLACES = {"reading": READING, "managing": MANAGING, "running": RUNNING, "bar": BAR}
+
+
+class PlaceLink(msgspec.Struct, frozen=True):
+    """A place as every page shows it: all but whether one is there and what is unread."""
+
+    name: str
+    path: str
+    keys: Markup
+    label: Markup
+    counts: str | None
 
 
 class Pages:
@@ -52,8 +65,9 @@ class Pages:
 def _package(version: str) -> tuple[Assets, QuickEnvironment]:
     """Files and templates, which are constants: a template is compiled once in a process."""
     assets = Assets(files("tsuzuki.web") / "static")
+    icon = _drawing(assets.url("icons.svg"))
     templates = QuickEnvironment(
-        {"asset": assets.url, "icon": _drawing(assets.url("icons.svg")), "say": say},
+        {"asset": assets.url, "icon": icon, "say": say},
         loader=PackageLoader("tsuzuki.web", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -68,7 +82,7 @@ def _package(version: str) -> tuple[Assets, QuickEnvironment]:
         moment=moment,
         iso=iso,
         money=money,
-        places={"reading": READING, "managing": MANAGING, "running": RUNNING, "bar": BAR},
+        places={name: [_link(place, icon) for place in places] for name, places in _PLACES.items()},
         scripts=[assets.url(name) for name in assets.names("js/") if name != "js/app.js"],
         said_by_scripts=_said_by_scripts(),
         item_path=item_path,
@@ -79,6 +93,12 @@ def _package(version: str) -> tuple[Assets, QuickEnvironment]:
         tile_of=tile_of,
     )
     return assets, templates
+
+
+def _link(place: Place, icon: Callable[[str], Markup]) -> PlaceLink:
+    keys = Markup(' data-key="g {}" data-command').format(place.key)
+    label = Markup("{}<span>{}</span>").format(icon(place.icon), say(f"nav.{place.name}"))
+    return PlaceLink(place.name, place.path, keys, label, place.counts)
 
 
 def _drawing(sprite: str) -> Callable[..., Markup]:

@@ -1,6 +1,7 @@
 """Lines as the list shows them."""
 
 import re
+from functools import lru_cache
 from typing import Literal
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from tsuzuki.model.titles import beside_number
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.view import View
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
+from tsuzuki.web.locale import Locale
 from tsuzuki.web.messages import say
 
 SNIPPET = 240
@@ -30,7 +32,22 @@ class Time(msgspec.Struct, frozen=True):
 
 def time_of(at: Millis, frame: Frame) -> Time:
     """As this reader writes it."""
-    return Time(iso(at), frame.locale.moment(at), frame.locale.ago(at, frame.now))
+    said = _said(frame.locale, at)
+    return Time(said.iso, said.words, frame.locale.ago(at, frame.now))
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """What of a moment stays as it is while time passes."""
+
+    iso: str
+    words: str
+    day: str
+
+
+@lru_cache(8192)
+def _said(locale: Locale, at: Millis) -> _Said:
+    """Kept, because an article has one time for all who read it, each time they look."""
+    return _Said(iso(at), locale.moment(at), locale.day_of(at).isoformat())
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +84,7 @@ def rows_of(lines: list[Line], frame: Frame, view: View, last_day: str = "") -> 
     origins = _Origins(urlencode(view.fields))
     for line in lines:
         row = _row(line, origins, time_of(line.sort_at, frame))
-        begun = frame.locale.day_of(line.sort_at).isoformat()
+        begun = _said(frame.locale, line.sort_at).day
         if begun != day:
             day = begun
             row = msgspec.structs.replace(row, day=frame.locale.day(line.sort_at, frame.now), day_id=begun)
@@ -101,7 +118,7 @@ def _origin_path(kind: Literal["feed", "series"], origin_id: str) -> str:
 
 def day_after(rows: list[Row], lines: list[Line], frame: Frame) -> str:
     """The day that the last line is of."""
-    return frame.locale.day_of(lines[-1].sort_at).isoformat() if rows else ""
+    return _said(frame.locale, lines[-1].sort_at).day if rows else ""
 
 
 def _row(line: Line, origins: _Origins, time: Time) -> Row:
@@ -160,8 +177,9 @@ def chapter_name(number: str | None, volume: str | None, title: str) -> str:
     return ": ".join(part for part in (numbered, beside_number(title, number)) if part) or say("inbox.untitled")
 
 
+@lru_cache(1024)
 def plain_beginning(html: str, most: int = SNIPPET) -> str:
-    """The first words of a text that may be HTML, cut anywhere."""
+    """The first words of a text that may be HTML, cut anywhere. The last texts' are kept: lists show the same again."""
     text = _plain(html[: most * 3])  # mostly words: the rest need not be looked at
     if len(text) <= most and len(html) > most * 3:
         text = _plain(html)
