@@ -35,6 +35,13 @@ def for_each(*, sqlite: str, postgres: str) -> Query:
     return Query("made_here", Text(sqlite, ()), Text(postgres, ()), writes=False, returns_rows=True, inline=False)
 
 
+SLOW = for_each(
+    sqlite="with recursive n (i) as (select 1 union all select i + 1 from n where i < 200000) select max(i) from n",
+    postgres="select 200000",
+)
+"""Takes longer than SQLite may hold the event loop."""
+
+
 async def links(db: Database) -> list[str]:
     """What is committed."""
     return await db.read(lambda tx: tx.many(str, q.all_links))

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.db.builders import a_query
+from tests.db.builders import SLOW, a_query
 from tests.db.disks import Note, Sync, Write, watched
 from tests.scale import examples
 from tsuzuki.db.errors import CheckViolation, DatabaseUnavailable, MisuseError, SchemaRefused, UniqueViolation
@@ -235,12 +235,12 @@ async def test_readers_that_are_cancelled_while_all_threads_are_busy_are_closed(
     busy, closed = threading.Event(), []
 
     async def hold(tx):
-        await tx.many(Pair, ALL)
+        await tx.many(int, SLOW)
         assert busy.wait(10)
 
     async def wait(tx):
         try:
-            await tx.many(Pair, ALL)
+            await tx.many(int, SLOW)
         finally:
             closed.append(1)
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tests.db.builders import add_link_tx, for_each, links, q
+from tests.db.builders import SLOW, add_link_tx, for_each, links, q
 from tsuzuki.db.errors import DatabaseError, DatabaseUnavailable, MisuseError, UniqueViolation
 from tsuzuki.model.errors import NotFound
 
@@ -239,9 +239,10 @@ async def test_a_read_refuses_to_write(db):
     assert await links(db) == []
 
 
-async def test_a_read_refuses_to_write_after_its_first_statement_too(db):
+@pytest.mark.parametrize("first", [q.all_links, SLOW])
+async def test_a_read_refuses_to_write_after_its_first_statement_too(db, first):
     async def work(tx):
-        await tx.many(str, q.all_links)
+        await tx.many(str, first)
         await add_link_tx(tx, "a")
 
     with pytest.raises(MisuseError, match="add_link writes; call it in with_tx"):
@@ -249,11 +250,11 @@ async def test_a_read_refuses_to_write_after_its_first_statement_too(db):
     assert await links(db) == []
 
 
-@pytest.mark.parametrize("before", range(3))
+@pytest.mark.parametrize("before", [[], [q.all_links], [SLOW], [q.all_links, SLOW, q.all_links]])
 async def test_a_read_awaits_its_verbs_and_nothing_else(db, before):
     async def work(tx):
-        for _ in range(before):
-            await tx.many(str, q.all_links)
+        for query in before:
+            await tx.many(str, query)
         await asyncio.sleep(1)
 
     with pytest.raises(MisuseError, match="awaits only its own verbs"):
@@ -261,9 +262,10 @@ async def test_a_read_awaits_its_verbs_and_nothing_else(db, before):
     assert await links(db) == []
 
 
-async def test_what_a_reads_function_raises_reaches_its_caller(db):
+@pytest.mark.parametrize("first", [q.all_links, SLOW])
+async def test_what_a_reads_function_raises_reaches_its_caller(db, first):
     async def work(tx):
-        await tx.many(str, q.all_links)
+        await tx.many(str, first)
         await tx.many(str, q.all_links)
         raise KeyError("mine")
 
@@ -282,7 +284,7 @@ async def test_a_reader_that_is_cancelled_at_any_await_asks_nothing_more(db, ver
             for number in range(4):
                 if number == verbs_before:
                     _cancel(loop, task)
-                await tx.many(str, q.all_links)
+                await tx.many(str, SLOW)
                 asked.append(number)
         finally:
             ended.set()

@@ -2,7 +2,7 @@
 
 A file holds `-- name: add_item` sections; `:params` are bound by name. `queries.sql` is portable; a section of the same
 name in `queries.postgres.sql` replaces it there. `-- fragment: item_columns` sections are put in for `{item_columns}`.
-A section with a line `-- inline: why` is so cheap that SQLite may answer it on the event loop.
+A section with a line `-- inline: why` is a lookup by key: SQLite answers it on the event loop, however busy that is.
 """
 
 import re

@@ -17,11 +17,12 @@ from typing import Any, TypeVar
 
 import apsw
 
-from tsuzuki.db.errors import DatabaseUnavailable, MisuseError
+from tsuzuki.db.errors import DatabaseUnavailable
 from tsuzuki.db.gate import CLOSED, Gate
 from tsuzuki.db.queries import Engine, Query
 from tsuzuki.db.sqlite_file import connect, execute, fetch, path_of, translated
-from tsuzuki.db.tx import Answer, Drive, Params, Statement, Work, arguments, refuse_inside, refuse_nesting
+from tsuzuki.db.sqlite_inline import InlineReader, writes
+from tsuzuki.db.tx import Answer, Drive, Params, Statement, Work, refuse_inside, refuse_nesting
 
 __all__ = ["SqliteDatabase", "path_of"]
 
@@ -77,10 +78,8 @@ class SqliteDatabase:
         self._vfs = vfs
         self._gate = Gate()
         self._writer = _Writer(path, vfs)
-        self._inline = connect(path, read_only=True, vfs=vfs)
-        self._inline.set_busy_timeout(0)
-        self._inline_cursor = self._inline.cursor()
-        self._inline_reading = self._read_inline  # bound once
+        self._inline = InlineReader(connect(path, read_only=True, vfs=vfs))
+        self._inline_reading = self._inline.read  # bound once
         self._local = threading.local()
         self._reader_connections: list[apsw.Connection] = []
         self._readers = ThreadPoolExecutor(
@@ -98,7 +97,7 @@ class SqliteDatabase:
         return result
 
     async def read(self, work: Work[T]) -> T:
-        """See `Database`. Queries marked inline are answered here, the others by the reader threads."""
+        """See `Database`. What is quick is answered here, the rest by the reader threads."""
         if self._gate.is_closed:
             raise DatabaseUnavailable(CLOSED)
         drive = Drive(work, "sqlite", self._inline_reading)
@@ -106,6 +105,9 @@ class SqliteDatabase:
         if statement is not None:
             with self._gate:
                 await self._read_on(drive, statement)
+        elif self._inline.has_worked:
+            self._inline.has_worked = False
+            await asyncio.sleep(0)
         result: T = drive.result
         return result
 
@@ -120,23 +122,11 @@ class SqliteDatabase:
             return
         await asyncio.to_thread(self._writer.stop)
         await asyncio.to_thread(self._readers.shutdown)
-        for connection in (*self._reader_connections, self._inline):
+        for connection in self._reader_connections:
             connection.close()
+        self._inline.close()
 
     # -- reading
-
-    def _read_inline(self, query: Query, params: Params) -> Answer | None:
-        """None when a thread is to do it: it is not cheap, or the file is busy and the event loop may not wait."""
-        if query.writes:
-            raise _writing(query)
-        if not query.inline:
-            return None
-        text = query.sqlite
-        values = arguments(query, text, params)
-        try:  # as `fetch` does: in a read of five microseconds every call is felt
-            return self._inline_cursor.execute(text.sql, values).fetchall(), 0
-        except apsw.Error:
-            return None  # a thread may wait for the file, and says what is wrong if it is not that
 
     async def _read_on(self, drive: Drive, statement: Statement) -> None:
         """Have a thread run the function to its end, from this statement on: one way there and back, however many."""
@@ -177,7 +167,7 @@ class _Rest:
             if self.end is not None and self.end.cancelled():
                 raise asyncio.CancelledError
             if query.writes:
-                raise _writing(query)
+                raise writes(query)
             return fetch(reader(), query, params)
 
         with closing(self._drive):
@@ -188,10 +178,6 @@ class _Rest:
                 self._drive.fail(error)
             else:
                 self._drive.answer(answer)
-
-
-def _writing(query: Query) -> MisuseError:
-    return MisuseError(f"{query.name} writes; call it in with_tx")
 
 
 class _Writer:

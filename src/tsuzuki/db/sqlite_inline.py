@@ -1,0 +1,66 @@
+"""Reads on the event loop itself: what is quick is not worth a thread, nor two hand-overs of the interpreter's lock.
+
+Each has `PATIENCE_S`, looked at every `STEPS` of SQLite's machine: whatever the plan, the rows or the disk do, the loop
+waits no longer. What is not ready by then is left to a thread, and goes there at once for a while.
+"""
+
+import time
+
+import apsw
+
+from tsuzuki.db.errors import MisuseError
+from tsuzuki.db.queries import Query
+from tsuzuki.db.tx import Answer, Params, arguments
+
+PATIENCE_S = 0.002
+"""About what it takes to render a page, which holds the loop as well."""
+STEPS = 1000
+"""Some ten microseconds."""
+REMEMBERED_S = 1.0
+"""Short: what was late may only have met a busy machine, and to try a slow one each second costs little."""
+
+
+class InlineReader:
+    """Answers what takes no longer than `PATIENCE_S`. For one event loop."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        connection.set_busy_timeout(0)
+        connection.set_progress_handler(self._is_late, STEPS)
+        self._connection = connection
+        self._cursor = connection.cursor()
+        self.has_worked = False
+        """Set by what is more than a lookup by key: whoever reads on and on gives way to others in between."""
+        self._end = 0.0
+        self._slow: dict[str, float] = {}
+        """Until when these texts are not tried."""
+
+    def read(self, query: Query, params: Params) -> Answer | None:
+        """The rows; None when a thread is to do it: it takes long, or the file is busy and the loop may not wait."""
+        if query.writes:
+            raise writes(query)
+        text = query.sqlite
+        now = time.monotonic()
+        if not query.inline and self._slow.get(text.sql, 0.0) > now:
+            return None
+        values = arguments(query, text, params)
+        self._end = now + PATIENCE_S
+        self.has_worked |= not query.inline
+        try:  # as `fetch` does: in a read of five microseconds every call is felt
+            return self._cursor.execute(text.sql, values).fetchall(), 0
+        except apsw.InterruptError:
+            self._slow[text.sql] = now + REMEMBERED_S
+            return None
+        except apsw.Error:
+            return None  # a thread may wait for the file, and says what is wrong if it is not that
+
+    def close(self) -> None:
+        """Let the file go."""
+        self._connection.close()
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._end
+
+
+def writes(query: Query) -> MisuseError:
+    """What is said of a query that has no place in a read."""
+    return MisuseError(f"{query.name} writes; call it in with_tx")

@@ -1,0 +1,71 @@
+"""Reads on the event loop: quick ones only, whatever was asked."""
+
+import asyncio
+import time
+from contextlib import closing
+
+import pytest
+
+from tests.db.builders import SLOW, a_query
+from tsuzuki.db.sqlite import SqliteDatabase
+from tsuzuki.db.sqlite_file import connect
+from tsuzuki.db.sqlite_inline import PATIENCE_S, InlineReader
+
+QUICK = a_query("select key from kept order by key")
+
+
+@pytest.fixture
+def path(tmp_path):
+    with closing(connect(tmp_path / "store.db")) as connection:
+        connection.execute("create table kept (key integer primary key)")
+        connection.execute("insert into kept values (1), (2)")
+    return tmp_path / "store.db"
+
+
+@pytest.fixture
+def reader(path):
+    with closing(InlineReader(connect(path, read_only=True))) as made:
+        yield made
+
+
+def test_what_is_quick_is_answered(reader):
+    assert reader.read(QUICK, {}) == ([(1,), (2,)], 0)
+
+
+def test_what_takes_long_is_left_to_a_thread_and_not_tried_again_at_once(reader):
+    began = time.thread_time()
+    assert reader.read(SLOW, {}) is None
+    assert time.thread_time() - began < PATIENCE_S * 5
+    began = time.thread_time()
+    assert [reader.read(SLOW, {}) for _ in range(10)] == [None] * 10
+    assert time.thread_time() - began < PATIENCE_S
+    assert reader.read(QUICK, {}) is not None
+
+
+async def test_both_kinds_bring_the_same_rows(path):
+    db = SqliteDatabase(path)
+    try:
+        assert await db.read(lambda tx: tx.many(int, QUICK)) == [1, 2]
+        assert await db.read(lambda tx: tx.one(int, SLOW)) == 200_000
+        assert await db.read(lambda tx: tx.one(int, SLOW)) == 200_000
+    finally:
+        await db.close()
+
+
+async def test_who_reads_on_and_on_lets_others_have_their_turn(path):
+    db = SqliteDatabase(path)
+    turns = []
+
+    async def other() -> None:
+        for number in range(20):
+            turns.append(number)
+            await asyncio.sleep(0)
+
+    try:
+        running = asyncio.ensure_future(other())
+        for _ in range(20):
+            await db.read(lambda tx: tx.many(int, QUICK))
+        assert len(turns) >= 19
+        await running
+    finally:
+        await db.close()
