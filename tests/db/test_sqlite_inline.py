@@ -7,11 +7,13 @@ from contextlib import closing
 import pytest
 
 from tests.db.builders import SLOW, a_query
+from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.sqlite import SqliteDatabase
 from tsuzuki.db.sqlite_file import connect
 from tsuzuki.db.sqlite_inline import PATIENCE_S, InlineReader
 
 QUICK = a_query("select key from kept order by key")
+FIND = a_query("select key from kept where key = :key")
 
 
 @pytest.fixture
@@ -48,6 +50,16 @@ async def test_both_kinds_bring_the_same_rows(path):
         assert await db.read(lambda tx: tx.many(int, QUICK)) == [1, 2]
         assert await db.read(lambda tx: tx.one(int, SLOW)) == 200_000
         assert await db.read(lambda tx: tx.one(int, SLOW)) == 200_000
+    finally:
+        await db.close()
+
+
+@pytest.mark.parametrize("value", [2**70, "\ud800"])
+async def test_a_value_that_sqlite_does_not_take_is_our_error(path, value):
+    db = SqliteDatabase(path)
+    try:
+        with pytest.raises(DatabaseError, match="a value that SQLite does not take"):
+            await db.read(lambda tx: tx.many(int, FIND, key=value))
     finally:
         await db.close()
 

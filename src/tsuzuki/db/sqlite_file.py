@@ -26,7 +26,7 @@ CHECKPOINT_PAGES = 4000
 """SQLite's own 1,000 made every other claim of 500 among a million pay for a checkpoint (27 ms against 12)."""
 
 _LOST = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.LockedError, apsw.ReadOnlyError, apsw.CantOpenError)
-_UNBINDABLE = (TypeError, ValueError, OverflowError)
+UNBINDABLE = (TypeError, ValueError, OverflowError)
 
 
 def path_of(url: str) -> Path:
@@ -126,7 +126,7 @@ def fetch(cursor: apsw.Cursor, query: Query, params: Params) -> Answer:
         return cursor.execute(text.sql, values).fetchall(), 0
     except apsw.Error as error:
         raise translated(error) from error
-    except _UNBINDABLE as error:
+    except UNBINDABLE as error:
         raise DatabaseError(f"{query.name} was given a value that SQLite does not take: {error}") from error
 
 

@@ -10,6 +10,7 @@ import apsw
 
 from tsuzuki.db.errors import MisuseError
 from tsuzuki.db.queries import Query
+from tsuzuki.db.sqlite_file import UNBINDABLE
 from tsuzuki.db.tx import Answer, Params, arguments
 
 PATIENCE_S = 0.002
@@ -50,7 +51,7 @@ class InlineReader:
         except apsw.InterruptError:
             self._slow[text.sql] = now + REMEMBERED_S
             return None
-        except apsw.Error:
+        except (apsw.Error, *UNBINDABLE):
             return None  # a thread may wait for the file, and says what is wrong if it is not that
 
     def close(self) -> None:
