@@ -159,12 +159,15 @@ class Proxy:
             self._pumps.add(asyncio.create_task(self._pump(source, sink, stalled)))
 
     async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, stalled: asyncio.Event) -> None:
-        with contextlib.suppress(ConnectionError):
+        try:
             while data := await source.read(65536):
                 if not stalled.is_set():
                     sink.write(data)
                     await sink.drain()
-        sink.close()
+        except ConnectionError:
+            return
+        finally:  # also of one that is ended while it waits: an open end would be found in a later test
+            sink.close()
 
     async def end(self) -> None:
         for pump in self._pumps:

@@ -21,7 +21,8 @@ from tsuzuki.queue.tasks import Task
 
 BEFORE = ("before commit",)
 """Here nothing is stored yet, and the source is polled again."""
-AFTER = ("after commit", "announcing", "announced", "telling", "told")
+TELLING = ("telling", "told")
+AFTER = ("after commit", "announcing", "announced", *TELLING)
 
 
 class Mortal:

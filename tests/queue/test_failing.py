@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
@@ -81,6 +82,23 @@ async def test_a_fatal_error_stops_the_worker_says_so_and_costs_the_task_nothing
     async with world.working(Effects(world.db)) as healthy:
         await world.until_all_are("done")
         assert healthy.trouble is None
+
+
+async def test_what_waits_behind_a_fatal_error_is_left_to_others(world):
+    """Also when it was just about to be taken."""
+    for turn in range(0, 10, 2):
+        first, second = await world.enqueue(turn, turn + 1)
+        handler = Failing(Effects(world.db), Fatal("no secret"))
+        async with world.working(handler, a_queue(concurrency=1)) as worker:
+            await world.until(partial(_is_in_trouble, worker))
+            await asyncio.sleep(0.05)
+            assert {(await world.tasks.find(each)).status for each in (first, second)} == {"queued"}
+        async with world.working(Effects(world.db)):
+            await world.until_all_are("done")
+
+
+async def _is_in_trouble(worker):
+    return worker.trouble is not None
 
 
 async def test_a_database_that_does_not_answer_costs_a_task_no_attempt(world):

@@ -68,17 +68,20 @@ class Worker(Generic[P]):
 
     async def _take_some(self, group: asyncio.TaskGroup) -> bool:
         """Begin what is due and has a place; False when there is nothing more to begin now."""
-        if self.trouble is not None:
+        if not self._may_take():
             return False
         try:
             if self._gate is not None and not await self._gate.is_open():
                 return False
             await self._take_suspects(group)
             places = await self._places()
-            if not places or self._is_stopping:
+            if not places or not self._may_take():
                 return False
             rows = await self._claim(places * self._most)
             self._has_more = len(rows) == places * self._most
+            if self.trouble is not None:  # it came about while these were claimed
+                await self._attempts.give_back(rows)
+                return False
         except Unavailable as error:
             _log.warning("queue_unavailable", queue=self._queue.name, reason=str(error))
             return False
@@ -88,6 +91,9 @@ class Worker(Generic[P]):
         for first in range(0, len(rows), self._most):
             self._begin(group, rows[first : first + self._most])
         return bool(rows)
+
+    def _may_take(self) -> bool:
+        return self.trouble is None and not self._is_stopping
 
     def _begin(self, group: asyncio.TaskGroup, rows: Sequence[ClaimedRow]) -> None:
         doing = group.create_task(self._attempts.work(rows))
@@ -114,7 +120,7 @@ class Worker(Generic[P]):
         """REL-14: a task that was lost nearly too often runs alone: if it kills us, no other is lost with it."""
         if self._station.steady() < self._next_suspect_look:
             return
-        while not self._is_stopping and self.trouble is None and await self._has_suspect():
+        while self._may_take() and await self._has_suspect():
             await self._left_alone(self._queue.settings.lease / SECOND)
             for row in await self._claim_suspect():
                 self._begin(group, [row])
