@@ -171,6 +171,7 @@ async def test_the_way_to_the_provider_is_open_under_the_policy_and_without_scri
 async def test_the_keyboard_alone_is_enough_and_its_place_is_always_seen(browser, tmp_path):
     async with a_town(tmp_path) as town, a_page(browser) as page:
         await page.goto(f"{town.client.base}/sign-in?next=/account")
+        await page.wait_for_selector("input:focus")  # the cursor is there a moment after the page
         await page.keyboard.type("admin")
         await page.keyboard.press("Tab")
         await page.keyboard.type(PASSWORD)

@@ -85,9 +85,11 @@ async def test_what_is_followed_arrives_live_is_read_by_keys_and_both_browsers_s
 async def follow_a_feed(day: Day) -> None:
     """From the address on by keys: what is to be done next has the cursor."""
     await day.page.goto(f"{day.base}/feeds/add")
+    await day.page.wait_for_selector("input:focus")
     await day.page.keyboard.type(day.publisher.url)
     await day.press("Enter")
     await expect(day.page.get_by_role("heading", name="A Feed of Two")).to_be_visible()
+    await day.page.wait_for_selector("button:focus")
     await day.press("Enter")
     await day.page.wait_for_url("**/feeds?*")
 
