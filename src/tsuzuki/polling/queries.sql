@@ -76,9 +76,12 @@ update watch set lease_until = null, next_check_at = :until, next_check_why = :w
 where id = :id and lease_token = :lease_token;
 
 -- name: extend_lease
--- I4, I5: the lease and the moment it makes the watch due again move together. One that has been saved has none.
-update watch set lease_until = :until, next_check_at = :until
-where id = :id and lease_token = :lease_token and lease_until is not null;
+-- I4, I5: the lease and the moment it makes the watch due again move together. One that was saved just now has no lease to
+-- keep, and has lost none.
+update watch
+set next_check_at = case when lease_until is null then next_check_at else cast(:until as bigint) end,
+  lease_until = case when lease_until is null then null else cast(:until as bigint) end
+where id = :id and lease_token = :lease_token;
 
 -- name: mend_watches
 -- REL-19g, I5: planned or leased by a clock that was ahead. Nothing waits longer than the ceiling, or keeps a lease longer
