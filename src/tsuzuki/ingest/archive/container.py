@@ -30,9 +30,9 @@ Watch = Callable[[str, int, int], None]
 
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 0x1
-# What `zipfile` raises for a file that is cut, damaged or locked, or packed in a way that it does not know: it has no
-# error of its own for those, and takes NotImplementedError for unknown methods and RuntimeError for passwords.
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
+# What `zipfile` raises for a file that is cut or damaged; RuntimeError and its kinds for one that is locked, or packed
+# in a way that it does not know: it has no error of its own for those.
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
 
 
 class Numbered(msgspec.Struct, frozen=True):
