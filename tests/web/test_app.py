@@ -148,6 +148,26 @@ async def test_a_mass_mark_is_told_and_taken_back(home):
     assert len(unread(back)) == 20
 
 
+async def test_mark_all_is_offered_only_where_something_is_unread(home):
+    """Also further down a list whose first page is read; a list without anything unread has nothing to mark."""
+    feed = f"/?feed={await home.feed_id()}&show=all"
+    lists = ("/", "/?show=all", "/?kind=item", feed)
+    assert all([await offers_to_mark(home.guest, path) for path in lists])
+    await home.guest.send("/inbox/mark-all", {"newest": value_of(await home.guest.see("/"), "newest"), "back": "/"})
+    assert not any([await offers_to_mark(home.guest, path) for path in lists])
+    many = [an_item(f"m{n}", at=Millis(home.town.time() - n * MINUTE), title=f"Number {n}") for n in range(60)]
+    await release_items(home.town, home.stage.feeds[0], many)
+    await home.guest.send("/inbox/mark", [("read", each) for each in entries(await home.guest.see("/"))])
+    assert unread(await home.guest.see("/?show=all")) == []
+    assert await offers_to_mark(home.guest, "/?show=all")
+
+
+async def offers_to_mark(guest: Guest, path: str) -> bool:
+    form = re.search(r"<form [^>]*data-mark-all[^>]*>", (await guest.see(path)).text)
+    assert form is not None
+    return "hidden" not in form[0]
+
+
 async def test_what_came_in_after_the_page_was_shown_is_not_marked(home):
     page = await home.guest.see("/")
     late = an_item("late", at=Millis(home.town.time() - 60 * MINUTE), title="Late")

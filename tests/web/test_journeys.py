@@ -52,6 +52,25 @@ async def test_new_installments_appear_by_themselves_and_counts_move(browser: Br
         assert "(31)" in await page.title()
 
 
+async def test_mark_all_comes_with_news_takes_them_along_and_goes(browser: Browser, tmp_path):
+    async with a_home(tmp_path) as (town, user, stage), browsing(browser, town, user) as page:
+        await settled(page, f"{town.client.base}/")
+        all_read = page.get_by_role("button", name="Mark all read")
+        await all_read.click()
+        await expect(count(page)).to_have_text("")
+        await expect(all_read).to_be_hidden()
+        await settled(page, f"{town.client.base}/")
+        await expect(all_read).to_be_hidden()
+        await release_items(town, stage.feeds[0], [an_item("live", at=town.time(), title="Fresh from the press")])
+        await expect(page.get_by_text("Fresh from the press")).to_be_visible()
+        await all_read.click()
+        await expect(count(page)).to_have_text("")
+        await page.get_by_role("button", name="Undo").click()
+        await expect(count(page)).to_have_text("1")
+        await page.get_by_role("button", name="Mark read").click()
+        await expect(all_read).to_be_hidden()
+
+
 async def test_who_reads_further_down_is_told_instead_of_moved(browser: Browser, tmp_path):
     async with a_home(tmp_path) as (town, user, stage), browsing(browser, town, user) as page:
         await settled(page, f"{town.client.base}/")

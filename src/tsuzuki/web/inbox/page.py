@@ -54,6 +54,7 @@ def show_inbox(site: Site) -> Owned:
             "inbox.html",
             title=name,
             newest=newest,
+            has_unread=_has_unread(view, frame, part, is_below=values["is_below"]),
             notes=notes,
             tabs=_tabs(view),
             shows=_shows(view),
@@ -84,6 +85,13 @@ def _listed(request: Request, frame: Frame, view: View, part: Part) -> dict[str,
         older = view.path(before=str(part.next), day=day_after(rows, part.lines, frame))
     is_below = "before" in request.query_params
     return {"rows": rows, "older": older, "view": view, "is_below": is_below}
+
+
+def _has_unread(view: View, frame: Frame, part: Part, *, is_below: bool) -> bool:
+    """Whether there is something to mark: on this page, or elsewhere on a list that has more pages."""
+    if any(line.unread for line in part.lines):
+        return True
+    return (is_below or part.next is not None) and view.unread_of(frame.counts) > 0
 
 
 def _after(request: Request) -> Cursor:

@@ -57,6 +57,7 @@ async function mark(row, unread) {
   paint(row, { unread });
   const done = await send("/inbox/mark", { [unread ? "unread" : "read"]: row.dataset.id });
   if (!done) paint(row, { unread: !unread });
+  offerMarkAll();
 }
 
 async function keep(row, saved, note = "") {
@@ -75,6 +76,15 @@ function onClick(event) {
   else keep(row, button.name === "save");
 }
 
+/** "Mark all" is there while there is something to mark, here or further down, and is about everything that is shown by now. */
+function offerMarkAll() {
+  const form = document.querySelector("[data-mark-all]");
+  if (!form) return;
+  if (rows().some((row) => row.matches(".unread"))) form.hidden = false;
+  else if (!list().querySelector(".older")) form.hidden = true;
+  form.elements.newest.value = Math.max(Number(form.elements.newest.value), ...rows().map((row) => Number(row.dataset.id)));
+}
+
 async function markAll(event) {
   event.preventDefault();
   const form = event.target;
@@ -83,9 +93,11 @@ async function markAll(event) {
   const done = await send(path, new FormData(form));
   if (!done) return;
   for (const row of before) paint(row, { unread: false });
+  form.hidden = true;
   toast(saidOf(false, done.kept), (done.undo || done.kept) && (async () => {
     if (!(await takeBack(path, done))) return;
     for (const row of before) paint(row, { unread: true });
+    form.hidden = false;
     toast(say("js.undone"));
     if (!marksWait()) refresh();
   }));
@@ -107,6 +119,7 @@ function watchScroll() {
       paint(target, { unread: false });
       passed.add(target.dataset.id);
     }
+    offerMarkAll();
     clearTimeout(timer);
     timer = setTimeout(flush, 800);
   });
@@ -137,6 +150,7 @@ export async function refresh() {
       after = put;
     }
   }
+  offerMarkAll();
   await settle();
   waiting = 0;
   document.querySelector(".news").hidden = true;
@@ -151,6 +165,7 @@ async function settle() {
     const row = document.getElementById(`e${state.id}`);
     if (row && (row.matches(".unread") !== state.unread || row.matches(".saved") !== state.saved)) paint(row, state);
   }
+  offerMarkAll();
 }
 
 function onEntry(event) {
@@ -178,6 +193,7 @@ function keepPlace() {
   globalThis.htmx?.process(list());
   scrollTo({ top: kept.top, behavior: "instant" });
   if (kept.current) select(document.getElementById(kept.current));
+  offerMarkAll();
   settle();
 }
 
