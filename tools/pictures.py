@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 from PIL import Image
 from playwright.async_api import Page, ViewportSize, async_playwright
@@ -16,6 +17,7 @@ from tsuzuki.edge.server import Server, listen, url_of
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 DESK: ViewportSize = {"width": 1200, "height": 760}
 PHONE: ViewportSize = {"width": 390, "height": 760}
+LOOKS: dict[Literal["light", "dark"], ViewportSize] = {"light": DESK, "dark": PHONE}
 QUALITY = 82
 
 
@@ -36,18 +38,18 @@ async def take_all(base: str) -> None:
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
-        for name, viewport, theme in (("light", DESK, "light"), ("dark", PHONE, "dark")):
-            context = await browser.new_context(viewport=viewport, color_scheme=theme)  # type: ignore[arg-type]  # a name
+        for theme, viewport in LOOKS.items():
+            context = await browser.new_context(viewport=viewport, color_scheme=theme)
             page = await context.new_page()
             await page.goto(f"{base}/")
-            await show(page, f"inbox-{name}")
+            await show(page, f"inbox-{theme}")
             await page.goto(f"{base}/library")
-            await show(page, f"library-{name}")
+            await show(page, f"library-{theme}")
             await page.locator("main a[href^='/series/']:not([href*='/chapters/'])").last.click()
-            await show(page, f"series-{name}")
+            await show(page, f"series-{theme}")
             await page.goto(f"{base}/?kind=chapter")
             await page.locator("main a[href*='/chapters/']").first.click()
-            await show(page, f"reader-{name}")
+            await show(page, f"reader-{theme}")
             await context.close()
         await browser.close()
 

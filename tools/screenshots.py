@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal, TypeVar
 
 import structlog
 from PIL import Image
@@ -25,9 +26,11 @@ from tests.web.looks.stops import NEWCOMER, REFUSED, SETUP, STOPS  # noqa: E402
 from tests.web.looks.theatre import a_theatre  # noqa: E402
 from tsuzuki.accounts.nouns import User  # noqa: E402
 
+T = TypeVar("T")
+
 FOLDER = ROOT / "screenshots"
 WIDTHS: dict[str, ViewportSize] = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
-THEMES = ("light", "dark")
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 THUMB = 420
 PER_ROW = 8
 ROWS = 9
@@ -69,7 +72,7 @@ async def of_nothing(browser: Browser, folder: Path, wanted: str) -> None:
 async def take_all(browser: Browser, town: Town, user: User | None, *, who: str, paths: dict[str, str]) -> None:
     for width, viewport in WIDTHS.items():
         for theme in THEMES:
-            context = await browser.new_context(viewport=viewport, color_scheme=theme)  # type: ignore[arg-type]  # a name
+            context = await browser.new_context(viewport=viewport, color_scheme=theme)
             if user is not None:
                 key = await town.session(user)
                 await context.add_cookies([{"name": "tsuzuki", "value": key, "url": town.client.base}])
@@ -108,7 +111,7 @@ def _thumb(path: Path) -> Image.Image:
         return picture.convert("RGB").resize((int(picture.width * THUMB / picture.height), THUMB))
 
 
-def _in_parts(things: list, length: int) -> Iterable[list]:  # type: ignore[type-arg]  # of pictures, and of rows of them
+def _in_parts(things: list[T], length: int) -> Iterable[list[T]]:
     return (things[start : start + length] for start in range(0, len(things), length))
 
 

@@ -97,7 +97,8 @@ def _fetch_all() -> list[str]:
 def _pack(spec: str, folder: Path) -> Path:
     """npm checks the registry's own hash while it downloads."""
     done = subprocess.run(["npm", "pack", "--json", spec], cwd=folder, check=True, capture_output=True, text=True)
-    return folder / json.loads(done.stdout)[0]["filename"]
+    name: str = json.loads(done.stdout)[0]["filename"]
+    return folder / name
 
 
 def _read(archive: tarfile.TarFile, inside: str) -> bytes:
