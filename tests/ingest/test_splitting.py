@@ -22,6 +22,10 @@ look = parse_queries(
 select title from item order by title;
 -- name: count_chapters
 select count(*) from chapter;
+-- name: move_chapters
+update chapter set series_id = :into where series_id = :series;
+-- name: move_mappings
+update series_source set series_id = :into where series_id = :series;
 """,
 )
 
@@ -122,6 +126,23 @@ async def test_r8_a_split_batch_with_little_news_tells_each_of_them(db, items, f
     await db.with_tx(lambda tx: tx.run(q.refuse_poison))
     await items.handle(await a_task(db, ITEMS, poisoned(item_batch(watch, feed, *keys, "new", "newer", author="A"))))
     await work_off(db, items)
+    assert len(await task_keys(db, "notifications")) == 2
+
+
+async def test_r8_a_split_batch_of_a_series_that_was_merged_knows_what_the_other_has(db, chapters):
+    """Found before the merge, stored after it: the chapters are known as the other's by then."""
+    series, into = await stored_series(db), await stored_series(db)
+    mapping, watch = await a_mapping(db, series)
+    numbers = [str(number) for number in range(FLOOD + 5)]
+    await chapters.handle(await a_task(db, CHAPTERS, chapter_batch(watch, series, mapping, *numbers, first=True)))
+    shelf = await a_reader(db, series=[into])
+    await a_channel(db, shelf)
+    await db.with_tx(lambda tx: tx.run(q.refuse_poisonous_chapters))
+    batch = chapter_batch(watch, series, mapping, *numbers, "100", "101", "102", group="G", poison="102")
+    await db.with_tx(lambda tx: tx.run(look.move_mappings, series=series, into=into))
+    await db.with_tx(lambda tx: tx.run(look.move_chapters, series=series, into=into))
+    await chapters.handle(await a_task(db, CHAPTERS, batch))
+    await work_off(db, chapters)
     assert len(await task_keys(db, "notifications")) == 2
 
 

@@ -16,7 +16,8 @@ from tests.builders import (
 )
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import raise_latest_tx, upsert_chapters_tx, upsert_items_tx, upsert_releases_tx
-from tsuzuki.model.harvest import Enclosure
+from tsuzuki.ingest.tasks import new_item
+from tsuzuki.model.harvest import Enclosure, FoundItem
 from tsuzuki.model.times import Millis
 
 LATER = Millis(NOON + 60_000)
@@ -32,6 +33,8 @@ select url, first_seen_at, last_seen_at from release where series_source_id = :i
 select latest_number from series where id = :id;
 -- name: item
 select title, categories, enclosures, created_at, updated_at from item where feed_id = :id;
+-- name: comments
+select comments_url from item where feed_id = :id;
 -- name: count_items
 select count(*) from item where feed_id = :id;
 -- name: bury
@@ -142,6 +145,16 @@ async def test_r32_an_item_that_changed_is_updated_in_place_and_is_not_new(db):
     assert [(stored.key, stored.is_new) for stored in changed] == [("1", False)]
     row = await db.read(lambda tx: tx.one(ItemRow, q.item, id=feed))
     assert row == ItemRow("New", (), (), NOON, LATER)
+
+
+async def test_r32_an_item_follows_its_comments_and_keeps_them_where_a_feed_falls_silent(db):
+    feed = await stored_feed(db)
+    kept = []
+    for comments in (None, "https://example.org/1#comments", "https://talk.example.org/1", None):
+        item = new_item(FoundItem(key="1", title="Same", comments_url=comments), NOON)
+        await db.with_tx(lambda tx, item=item: upsert_items_tx(tx, feed, [item], NOON))
+        kept += await db.read(lambda tx: tx.many(str | None, q.comments, id=feed))
+    assert kept == [None, "https://example.org/1#comments", "https://talk.example.org/1", "https://talk.example.org/1"]
 
 
 async def test_rel_39d_what_was_pruned_does_not_come_back(db):

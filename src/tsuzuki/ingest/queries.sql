@@ -86,6 +86,7 @@ on conflict (feed_id, key) do update set
   enclosures = excluded.enclosures,
   page_urls = excluded.page_urls,
   image_url = coalesce(excluded.image_url, item.image_url),
+  comments_url = coalesce(excluded.comments_url, item.comments_url),
   content_hash = excluded.content_hash,
   updated_at = excluded.created_at,
   revision = item.revision + 1

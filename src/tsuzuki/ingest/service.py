@@ -295,8 +295,9 @@ class ChapterIngest(_Ingest[ChapterBatch]):
         return list({chapter_key(release.found): None for release in batch.releases})
 
     async def count_unknown_tx(self, tx: Tx, batch: ChapterBatch) -> int:
-        """Chapters that are not stored."""
-        return await count_unknown_chapters_tx(tx, batch.series_id, self.keys(batch))
+        """Chapters that are not stored, of the series that the source's series is now."""
+        series_id = await series_of_tx(tx, batch.series_source_id) or batch.series_id
+        return await count_unknown_chapters_tx(tx, series_id, self.keys(batch))
 
 
 def _parted(stored: Stored[B, Id], catalogue: Collection[str]) -> Parted[Id]:

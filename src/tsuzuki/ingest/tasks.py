@@ -120,6 +120,7 @@ def item_hash(found: FoundItem) -> bytes:
             found.enclosures,
             found.page_urls,
             found.image_url,
+            found.comments_url,
         )
     )
 

@@ -180,6 +180,7 @@ def _item_row(item: Item, n: int) -> dict[str, Any]:
         categories=item.categories,
         enclosures=item.enclosures,
         image_url=item.image_url,
+        comments_url=item.comments_url,
         page_urls=item.page_urls,
     )
     row = as_row(item, n=n, link_key=link_key(item.link), content_hash=item_hash(found).hex())
