@@ -2,8 +2,11 @@ import os
 import shutil
 from collections.abc import AsyncIterator
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
+
+from tests.web.home import Home, a_home
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -16,3 +19,9 @@ async def browser() -> AsyncIterator[Browser]:
         browser = await playwright.chromium.launch(executable_path=found, args=arguments)
         yield browser
         await browser.close()
+
+
+@pytest.fixture
+async def home(tmp_path) -> AsyncIterator[Home]:
+    async with a_home(tmp_path) as home:
+        yield home

@@ -2,7 +2,9 @@
 
 from tests.api.people import a_town
 from tests.web.guests import Guest, a_guest
+from tsuzuki.db.queries import parse_queries
 
+q = parse_queries("tests", "-- name: hide_counts\nalter table tally rename to hidden;")
 PLACES = 'aria-label="Places"'
 
 
@@ -37,3 +39,21 @@ async def test_sec_42_a_page_of_another_site_learns_nothing_of_who_is_signed_in(
         guest = await a_guest(town, await town.add())
         told = await guest.send("/nothing", origin="https://elsewhere.example", sec_fetch_site="cross-site")
         assert (told.status, PLACES in told.text) == (404, False)
+
+
+async def test_an_error_is_shown_to_somebody_signed_in_with_every_place_one_step_away(home):
+    page = await home.guest.see("/items/0")
+    assert (page.status, PLACES in page.text) == (404, True)
+    assert "There is no such item." in page.text
+    as_json = await home.guest.see("/items/0", accept="application/json")
+    assert as_json.json()["code"] == "NOT_FOUND"
+
+
+async def test_a_frame_that_cannot_be_made_leaves_the_plain_page(home):
+    """The page that says sorry is never the one that fails."""
+    told = await home.guest.send("/feeds/nonsense/suspend")
+    assert (told.status, PLACES in told.text) == (404, True)
+    await home.town.db.with_tx(lambda tx: tx.run(q.hide_counts))
+    told = await home.guest.send("/feeds/nonsense/suspend")
+    assert (told.status, PLACES in told.text) == (404, False)
+    assert "<h1>" in told.text

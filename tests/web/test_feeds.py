@@ -1,0 +1,90 @@
+"""Feeds, groups and lists of them without scripts: how they are, and changing them by links and forms alone."""
+
+import re
+
+from tests.web.guests import error_of, value_of
+from tests.web.home import follow_to, unread
+
+
+async def test_the_feeds_say_how_they_are(home):
+    page = await home.guest.see("/feeds")
+    assert "The server answered 503 (Service Unavailable)." in page.text
+    assert "failed 3 times in a row" in page.text
+    assert "1 feed is failing." in page.text
+    assert "No feeds in this group." in page.text
+
+
+async def test_a_feed_is_changed_and_what_was_wrong_stands_beside_its_field(home):
+    feed = await home.feed_id()
+    page = await home.guest.see(f"/feeds/{feed}")
+    link = value_of(page, "link") or ""
+    fields = {"name": "Lantern", "link": link, "interval": "86400", "retention": "30", "notify": "on"}
+    assert (await follow_to(home.guest, await home.guest.send(f"/feeds/{feed}", fields))).status == 200
+    [changed] = [one for one in await home.town.reading.subscriptions.list(home.stage.shelf) if one.name == "Lantern"]
+    assert (changed.poll_interval, changed.retention, changed.notify) == (86_400_000, 30 * 86_400_000, True)
+    wrong = await home.guest.send(f"/feeds/{feed}", fields | {"link": "ftp://example.org/"})
+    assert wrong.status == 400
+    assert error_of(wrong, "link") is not None
+    assert value_of(wrong, "name") == "Lantern"
+    assert (await home.guest.send(f"/feeds/{feed}", fields | {"interval": "1"})).status == 400
+
+
+async def test_a_feed_is_suspended_resumed_and_asked_for(home):
+    feed = await home.feed_id()
+    assert (
+        "The feed is suspended."
+        in (await follow_to(home.guest, await home.guest.send(f"/feeds/{feed}/suspend", {"suspended": "on"}))).text
+    )
+    assert "you suspended it" in (await home.guest.see("/feeds")).text
+    await home.guest.send(f"/feeds/{feed}/suspend")
+    assert "you suspended it" not in (await home.guest.see("/feeds")).text
+    await home.guest.send(f"/feeds/{feed}/refresh")
+    assert "is being checked" in (await home.guest.see("/feeds")).text
+
+
+async def test_leaving_a_feed_says_what_goes_along_and_it_can_be_followed_again(home):
+    feed = await home.feed_id()
+    assert "4 entries of it leave your inbox, 4 of them unread." in (await home.guest.see(f"/feeds/{feed}/delete")).text
+    after = await follow_to(home.guest, await home.guest.send(f"/feeds/{feed}/delete"))
+    assert "You no longer follow it." in after.text
+    assert len(unread(await home.guest.see("/"))) == 25
+    undo = re.search(r'action="(/feeds/[\w-]+/restore)"', after.text)
+    assert undo is not None
+    back = await follow_to(home.guest, await home.guest.send(undo[1]))
+    assert "You follow it again, as it was." in back.text
+    assert len(unread(await home.guest.see("/"))) == 29
+    assert await home.feed_id(-1) == feed
+    assert (await home.guest.send(undo[1])).status == 404  # it is done
+    assert undo[1] not in (await home.guest.see(f"/feeds?left={feed}")).text
+
+
+async def test_groups_are_added_renamed_moved_and_deleted(home):
+    assert (
+        "The group is there."
+        in (await follow_to(home.guest, await home.guest.send("/groups/new", {"name": " Night   shift "}))).text
+    )
+    group = await home.group_id("Night shift")
+    taken = await home.guest.send("/groups/new", {"name": "Night shift"})
+    assert (taken.status, value_of(taken, "name")) == (409, "Night shift")
+    assert (await home.guest.send("/groups/new", {"name": "  "})).status == 400
+    await home.guest.send(f"/groups/{group}", {"name": "Nights"})
+    await home.guest.send(f"/groups/{group}/move", {"to": "up"})
+    names = [one.name for one in await home.town.reading.groups.list(home.stage.shelf)]
+    assert names == ["Default", "Webcomics", "Craft", "Nights", "News of the world"]
+    craft = await home.group_id("Craft")
+    assert "Its 2 feeds move to the default group." in (await home.guest.see(f"/groups/{craft}")).text
+    await home.guest.send(f"/groups/{craft}/delete")
+    assert ">Craft<" not in (await home.guest.see("/feeds")).text
+
+
+async def test_a_list_is_imported_with_what_became_of_each(home):
+    opml = (
+        '<opml version="2.0"><body><outline text="G"><outline type="rss" xmlUrl="https://example.net/f"/></outline>'
+        '<outline type="rss" xmlUrl="ftp://example.net/g"/></body></opml>'
+    )
+    body = f'--x\r\ncontent-disposition: form-data; name="file"; filename="a.opml"\r\n\r\n{opml}\r\n--x--\r\n'
+    headers = {"content-type": "multipart/form-data; boundary=x", "cookie": f"tsuzuki={home.guest.cookies['tsuzuki']}"}
+    sent = await home.town.client.ask("POST", "/feeds/import", headers=headers, data=body.encode())
+    assert "1 could not be added:" in sent.text
+    wrong = await home.town.client.ask("POST", "/feeds/import", headers=headers, data=body.replace("<", "(").encode())
+    assert (wrong.status, error_of(wrong, "file") is not None) == (400, True)
