@@ -31,7 +31,7 @@ from tsuzuki.model.errors import (
 )
 from tsuzuki.model.fetching import Ask, Hop, Validators
 from tsuzuki.net.guard import AllowList, Guard
-from tsuzuki.net.options import SourceIdentity
+from tsuzuki.net.options import Deadlines, SourceIdentity
 
 PEM = Path(__file__).with_name("self_signed.pem")
 FEED = b"<rss/>"
@@ -138,6 +138,17 @@ async def test_a_connection_that_dies_between_two_requests_does_not_show():
     async with a_server(handle) as server, a_client() as client:
         bodies = [(await client.fetch(Ask(server.url), SOMEONE)).body for _ in range(5)]
     assert bodies == [FEED] * 5
+
+
+async def test_a_connection_that_lay_idle_for_long_is_as_good_as_new():
+    """After a body so large that reading paused, aiohttp's timer of reads ran on, and failed the next request."""
+    deadlines = Deadlines(connect=10, idle=0.5, body=20, total=20)
+    response = answer(200, b"x" * 2_000_000)
+    async with a_server(always(response)) as server, a_client(deadlines=deadlines, repeats=0) as client:
+        for _ in range(3):
+            assert len((await client.fetch(Ask(server.url), SOMEONE)).body) == 2_000_000
+            await asyncio.sleep(2 * deadlines.idle)
+    assert len(server.heads) == 3
 
 
 async def test_redirects_are_followed_and_told():

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
 
 from tsuzuki.model.errors import TooLarge
 from tsuzuki.model.fetching import DEFAULT_CAP, Hop
@@ -95,7 +96,7 @@ class Answer:
 @contextmanager
 def ending_with_connection(response: aiohttp.ClientResponse) -> Iterator[None]:
     """Fail a body whose connection is gone. aiohttp leaves its reader waiting when a chunk cannot be parsed."""
-    protocol = response.connection.protocol if response.connection is not None else None
+    protocol = _protocol_of(response)
     closed = None if protocol is None else protocol.closed
     if closed is None:
         yield
@@ -113,6 +114,23 @@ def ending_with_connection(response: aiohttp.ClientResponse) -> Iterator[None]:
         yield
     finally:
         closed.remove_done_callback(fail)
+
+
+def timing_body_ourselves(response: aiohttp.ClientResponse) -> None:
+    """End aiohttp's own timer of reads, which is for the head alone: a `Budget` times each piece of the body.
+
+    aiohttp begins it anew when it reads on after a pause, even where that was the body's end. It then ran out while the
+    connection lay idle, and the next request there failed at once, as if its host had been silent.
+    """
+    protocol = _protocol_of(response)
+    if protocol is not None:
+        protocol.read_timeout = None
+        protocol.start_timeout()  # of none: this ends the one that runs
+
+
+def _protocol_of(response: aiohttp.ClientResponse) -> ResponseHandler | None:
+    """What speaks on the connection; None when the body is complete and the connection somebody else's."""
+    return None if response.connection is None else response.connection.protocol
 
 
 def _retrieve(closed: "asyncio.Future[None]") -> None:

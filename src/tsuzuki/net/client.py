@@ -78,7 +78,9 @@ class Client:
 
         `deadlines` are for what takes longer than an answer should; `connect` and `idle` stay the client's.
         """
-        async with self._exchange.open(ask, origin, Budget(deadlines or self._options.deadlines)) as answer:
+        own = self._options.deadlines
+        given = msgspec.structs.replace(deadlines or own, connect=own.connect, idle=own.idle)
+        async with self._exchange.open(ask, origin, Budget(given)) as answer:
             await self._judge(answer, ask, origin)
             yield answer
 

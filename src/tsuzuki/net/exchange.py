@@ -10,7 +10,7 @@ from yarl import URL
 
 from tsuzuki.coord.pacer import Pacer
 from tsuzuki.model.fetching import Ask, Pace
-from tsuzuki.net.answer import Answer, ending_with_connection
+from tsuzuki.net.answer import Answer, ending_with_connection, timing_body_ourselves
 from tsuzuki.net.cookies import Jars
 from tsuzuki.net.decoding import ACCEPT_ENCODING
 from tsuzuki.net.dialing import Dialer, Proxy
@@ -83,6 +83,7 @@ class Exchange:
                     proxy=None if route.proxy is None else URL(route.proxy.url.origin, encoded=True),
                     proxy_headers={"User-Agent": self._user_agent, **_login(route.proxy)},
                 )
+            timing_body_ourselves(response)
             async with response:
                 yield response
 

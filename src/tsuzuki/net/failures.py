@@ -28,31 +28,34 @@ class Budget:
     async def spend(self, host: str, *, body_since: float | None = None) -> AsyncIterator[None]:
         """Everything within is over when the time is; each failure leaves it under its name.
 
-        `body_since` is when the headers were complete: a body has a deadline of its own.
+        `body_since` is when the headers were complete: a body has a deadline of its own, and so has each piece of it.
         """
         began = asyncio.get_running_loop().time()
-        body_left = self._left if body_since is None else self._deadlines.body - (began - body_since)
-        timeout = asyncio.timeout(min(self._left, body_left))
+        limits = [(self._left, f"{host} took more than {self._deadlines.total:g} s in all.")]
+        if body_since is not None:
+            body_left = self._deadlines.body - (began - body_since)
+            limits.append((body_left, f"{host} did not finish its answer within {self._deadlines.body:g} s."))
+            limits.append((self._deadlines.idle, self._silent(host)))
+        seconds, too_late = min(limits)
+        timeout = asyncio.timeout(seconds)
         try:
             async with timeout:
                 yield
         except (aiohttp.ClientError, TimeoutError, OSError, UnicodeError) as error:
             if timeout.expired():
-                raise self._too_late(host, is_body=body_left < self._left) from error
+                raise TimedOut(too_late) from error
             raise self._explained(error, host) from error
         finally:
             self._left -= asyncio.get_running_loop().time() - began
 
-    def _too_late(self, host: str, *, is_body: bool) -> TimedOut:
-        if is_body:
-            return TimedOut(f"{host} did not finish its answer within {self._deadlines.body:g} s.")
-        return TimedOut(f"{host} took more than {self._deadlines.total:g} s in all.")
+    def _silent(self, host: str) -> str:
+        return f"{host} sent nothing for {self._deadlines.idle:g} s."
 
     def _explained(self, error: Exception, host: str) -> SourceError:
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             return TimedOut(f"No connection to {host} came about within {self._deadlines.connect:g} s.")
         if isinstance(error, TimeoutError):
-            return TimedOut(f"{host} sent nothing for {self._deadlines.idle:g} s.")
+            return TimedOut(self._silent(host))
         return explained(error, host)
 
 
