@@ -1,0 +1,94 @@
+"""SQLite's writer when the disk fails: exactly those who are not stored are told so, and it goes on."""
+
+from functools import partial
+
+import apsw
+import pytest
+
+from tests.db.disks import Sync, Write
+from tests.db.kept import add_tx, as_one_group, kept, raises_tx, store
+from tsuzuki.db.errors import DatabaseUnavailable
+
+
+@pytest.fixture
+async def db(tmp_path):
+    async with store(tmp_path) as db:
+        yield db
+
+
+def once(error, *, kind, file):
+    """Refuse one event of this kind on this file."""
+    left = [error]
+
+    def refuse(event):
+        if left and isinstance(event, kind) and event.file == file:
+            raise left.pop()
+
+    return refuse
+
+
+@pytest.mark.parametrize("kind", [Write, Sync])
+@pytest.mark.parametrize("error", [apsw.IOError, apsw.FullError])
+async def test_a_commit_that_fails_fails_everyone_in_it_and_the_writer_goes_on(watched_db, kind, error):
+    db, disk = watched_db
+    await db.with_tx(partial(add_tx, key=1))
+    disk.refuse = once(error("planted"), kind=kind, file="store.db-wal")
+    works = [partial(add_tx, key=2), partial(raises_tx, key=3, value="x"), partial(add_tx, key=4)]
+    results = await as_one_group(db, [*works, partial(add_tx, key=5)])
+    # The transaction that held the queue had nothing to write, so the fault met the group behind it.
+    assert [type(result) for result in results] == [
+        DatabaseUnavailable,
+        LookupError,
+        DatabaseUnavailable,
+        DatabaseUnavailable,
+    ]
+    assert await kept(db) == {1: "x"}
+    await db.with_tx(partial(add_tx, key=2))
+    assert await kept(db) == {1: "x", 2: "x"}
+
+
+@pytest.mark.parametrize("error", [apsw.IOError, apsw.FullError])
+async def test_a_transaction_lost_midway_fails_exactly_those_who_are_not_stored(watched_db, error):
+    """A full cache is written out before the commit: there the disk may fail while others of the group still wait."""
+    db, disk = watched_db
+    db._writer.connection.execute("pragma cache_size = 4")
+
+    async def large_tx(tx, key):
+        for more in range(60):
+            await add_tx(tx, key + more, "y" * 3000)
+        return key
+
+    disk.refuse = once(error("planted"), kind=Write, file="store.db-wal")
+    works = [partial(add_tx, key=1), partial(large_tx, key=100), partial(add_tx, key=2), partial(add_tx, key=3)]
+    results = await as_one_group(db, works)
+    assert [type(result) for result in results] == [DatabaseUnavailable, DatabaseUnavailable, int, int]
+    assert set(await kept(db)) == {2, 3}
+    assert await db.with_tx(partial(large_tx, key=100)) == 100
+
+
+async def test_a_full_database_refuses_what_does_not_fit_and_stores_what_does(db):
+    """SQLite undoes the whole transaction then: those before it in the group are told so, those after it go on."""
+    connection = db._writer.connection
+    pages = connection.execute("pragma page_count").get
+    connection.execute(f"pragma max_page_count = {pages + 2}")
+    works = [partial(add_tx, key=1), partial(add_tx, key=2, value="y" * 50_000), partial(add_tx, key=3)]
+    results = await as_one_group(db, works)
+    assert [type(result) for result in results] == [DatabaseUnavailable, DatabaseUnavailable, int]
+    assert "full" in str(results[0])
+    assert set(await kept(db)) == {3}
+    await db.with_tx(partial(add_tx, key=1))
+
+
+async def test_a_file_that_cannot_be_opened_again_fails_callers_until_it_can(watched_db, tmp_path):
+    db, disk = watched_db
+    disk.refuse = once(apsw.IOError("planted"), kind=Sync, file="store.db-wal")
+    with pytest.raises(DatabaseUnavailable):
+        await db.with_tx(partial(add_tx, key=1))
+    hidden = (tmp_path / "store.db").rename(tmp_path / "hidden.db")
+    (tmp_path / "store.db").mkdir()
+    with pytest.raises(DatabaseUnavailable):
+        await db.with_tx(partial(add_tx, key=2))
+    (tmp_path / "store.db").rmdir()
+    hidden.rename(tmp_path / "store.db")
+    await db.with_tx(partial(add_tx, key=3))
+    assert set(await kept(db)) == {3}
