@@ -33,7 +33,7 @@ from tsuzuki.crawl.tasks import CRAWLS
 from tsuzuki.crawl.writes import CrawlerWrites
 from tsuzuki.db import Database
 from tsuzuki.db.log.archive import archive_months
-from tsuzuki.db.log.partitions import ensure_partitions
+from tsuzuki.db.log.partitions import look_after_partitions
 from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.delivery import housekeeping
 from tsuzuki.delivery.fanout import Delivered
@@ -218,7 +218,7 @@ def way_chores(way: Way, settings: Settings, db: Database, clock: Clock) -> list
         Chore(name="uneventful polls", every=HOUR, work=lambda: forget_uneventful(db, clock())),
         Chore(name="events and outages", every=HOUR, work=lambda: housekeeping.prune(db, clock())),
         Chore(name="watches of a wrong clock", every=HOUR, work=way.poller.mend),
-        Chore(name="log partitions", every=HOUR, work=lambda: ensure_partitions(db, clock())),
+        Chore(name="log partitions", every=HOUR, work=lambda: look_after_partitions(db, clock())),
         Chore(name="old logs", every=DAY, at=Millis(2 * HOUR), work=lambda: archive_months(db, archive, now=clock())),
         Chore(name="tombstones", every=DAY, at=Millis(3 * HOUR), work=lambda: forget_tombstones(db, clock())),
         Chore(name="statistics", every=DAY, at=Millis(4 * HOUR), work=lambda: refresh_statistics(db)),

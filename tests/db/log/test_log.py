@@ -6,6 +6,7 @@ import json
 from functools import partial
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.builders import a_public_id
 from tests.db.builders import a_query
@@ -15,7 +16,7 @@ from tsuzuki.db.log import archive
 from tsuzuki.db.log.archive import archive_month, archive_months
 from tsuzuki.db.log.files import read_archive
 from tsuzuki.db.log.months import Month, month_of
-from tsuzuki.db.log.partitions import ensure_partitions, partitions, rows_in_rest
+from tsuzuki.db.log.partitions import ensure_partitions, look_after_partitions, partitions, rows_in_rest
 from tsuzuki.db.log.store import count_logs_tx
 from tsuzuki.model.times import DAY, Millis, from_iso
 
@@ -112,6 +113,18 @@ async def test_rows_that_came_before_their_partition_are_moved_into_it(db):
     assert await how_many(db) == 7
     await stored_logs(db, at=NOW + 1000, count=5)
     assert await rows_in_rest(db) == 2
+
+
+@on_postgres
+async def test_rows_that_lie_in_no_partition_are_told_of_until_they_do(db):
+    await stored_logs(db, at=NOW, count=5)
+    await stored_logs(db, at=Month(2030, 1).start, count=2)
+    with capture_logs() as logs:
+        assert NOVEMBER in await look_after_partitions(db, NOW)
+        assert await look_after_partitions(db, Month(2030, 1).start)
+    assert [(line["log_level"], line["event"], line["rows"]) for line in logs] == [
+        ("warning", "log_rows_without_partition", 2)
+    ]
 
 
 @on_postgres

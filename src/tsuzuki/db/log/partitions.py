@@ -5,6 +5,8 @@ A row that finds no partition of its month lands in `crawl_log_rest`: nothing is
 
 from functools import partial
 
+import structlog
+
 from tsuzuki.db.database import Database
 from tsuzuki.db.log.months import Month, month_of
 from tsuzuki.db.queries import Query, Text
@@ -14,6 +16,16 @@ from tsuzuki.model.times import Millis
 MONTHS_AHEAD = 2
 REST = "crawl_log_rest"
 LOCK_PATIENCE = "10s"
+
+_log = structlog.stdlib.get_logger("tsuzuki.db")
+
+
+async def look_after_partitions(db: Database, now: Millis) -> list[Month]:
+    """`ensure_partitions`, and a warning for as long as rows lie in none of them."""
+    made = await ensure_partitions(db, now)
+    if rows := await rows_in_rest(db):
+        _log.warning("log_rows_without_partition", table=REST, rows=rows, why="a clock was wrong, or no worker ran")
+    return made
 
 
 async def ensure_partitions(db: Database, now: Millis) -> list[Month]:
