@@ -22,6 +22,7 @@ from tsuzuki.model.errors import (
     LimitExceeded,
     NotFound,
     Problem,
+    RateLimited,
     RefusedAddress,
     TimedOut,
     TooManyRequests,
@@ -54,9 +55,14 @@ async def own_policy(_: Request) -> Response:
     return Response("x", headers={"content-security-policy": "sandbox", "cache-control": "public"})
 
 
+async def cannot(_: Request) -> Response:
+    raise RateLimited("example.org asks us to slow down (429), for 90 s.", retry_after=90_000)
+
+
 RESOURCES = [
     page("/hello", hello),
     page("/fail", fail),
+    page("/cannot", cannot),
     Resource("/swallow", {"POST": swallow}),
     page("/break-off", break_off),
     page("/own-policy", own_policy),
@@ -155,6 +161,17 @@ async def test_every_request_is_one_log_line_without_its_query():
     )
     assert line["ms"] > 0
     assert "canary" not in str(logs)
+
+
+async def test_the_log_says_why_something_could_not_be_done_and_the_answer_when_to_try_again():
+    with capture_logs() as logs:
+        async with serving_resources(RESOURCES) as client:
+            answer = await client.get("/cannot")
+            await client.get("/nope")
+    assert (answer.status, answer.headers["retry-after"]) == (503, "90")
+    done, nope = (line for line in logs if line["event"] == "request")
+    assert (done["log_level"], done["code"], done["reason"]) == ("warning", "rate_limited", answer.json()["error"])
+    assert "reason" not in nope
 
 
 async def test_an_answer_that_fails_half_way_is_cut_and_still_logged():

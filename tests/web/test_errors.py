@@ -1,7 +1,11 @@
 """What a browser shows where nothing is: within the frame for who is signed in, plain for everyone else."""
 
+from structlog.testing import capture_logs
+
 from tests.api.people import a_town
-from tests.web.guests import Guest, a_guest
+from tests.net.builders import answer
+from tests.polling.builders import a_publisher
+from tests.web.guests import Guest, a_guest, error_of, value_of
 from tsuzuki.db.queries import parse_queries
 
 q = parse_queries("tests", "-- name: hide_counts\nalter table tally rename to hidden;")
@@ -57,3 +61,17 @@ async def test_a_frame_that_cannot_be_made_leaves_the_plain_page(home):
     told = await home.guest.send("/feeds/nonsense/suspend")
     assert (told.status, PLACES in told.text) == (404, False)
     assert "<h1>" in told.text
+
+
+async def test_an_address_that_cannot_be_looked_at_says_why_and_when_to_try_again(tmp_path):
+    """On the page beside what was typed, in the answer's head and in the log."""
+    async with a_publisher() as publisher, a_town(tmp_path, allow_private_networks="127.0.0.0/8") as town:
+        guest = await a_guest(town, await town.add())
+        publisher.response = answer(429, b"", retry_after="600")
+        with capture_logs() as logs:
+            page = await guest.send("/feeds/find", {"url": publisher.url})
+    assert (page.status, page.headers["retry-after"], value_of(page, "url")) == (503, "600", publisher.url)
+    reason = "127.0.0.1 asks us to slow down (429), for 600 s."
+    assert error_of(page, "url") == f"{reason} Try again in 10 minutes."
+    [line] = [line for line in logs if line["event"] == "request"]
+    assert (line["code"], line["reason"]) == ("rate_limited", reason)

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tsuzuki.edge.errors import Disconnected, Failure, failure_of, json_failure
+from tsuzuki.edge.observing import note_reason
 from tsuzuki.edge.request_ids import request_id_of
 from tsuzuki.model.errors import Unavailable
 
@@ -72,6 +73,8 @@ def _failure(scope: Scope, error: Exception) -> Failure:
     failure = failure_of(error, request_id_of(scope))
     if failure.status == 500:
         _log.error("request_failed", exc_info=error)
+    else:
+        note_reason(scope, error)
     return failure
 
 

@@ -8,8 +8,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.routing import template_of
+from tsuzuki.model.errors import TsuzukiError
 
 CLIENT_LEFT = 499
+_REASON = "tsuzuki.reason"
 _SERVER_ERROR = 500
 # Machines ask these all day; they are counted, and logged for those who debug.
 _QUIET = ("/healthz", "/readyz", "/metrics", "/static/")
@@ -43,6 +45,7 @@ class Observed:
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         self._metrics.answered(scope["method"], template_of(scope), status, seconds)
         path = scope["raw_path"].decode("latin-1")
+        reason = {} if status < _SERVER_ERROR else scope.get(_REASON, {})
         _log.log(
             _level(path, status),
             "request",
@@ -51,7 +54,14 @@ class Observed:
             status=status,
             ms=round(seconds * 1000, 2),
             client=scope["client"][0] if scope["client"] else None,
+            **reason,
         )
+
+
+def note_reason(scope: Scope, error: Exception) -> None:
+    """Have the log say why this request could not be done, where that was not its own fault."""
+    code = error.code if isinstance(error, TsuzukiError) else TsuzukiError.code
+    scope[_REASON] = {"reason": str(error), "code": code}
 
 
 def _level(path: str, status: int) -> int:

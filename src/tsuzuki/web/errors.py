@@ -11,7 +11,7 @@ from tsuzuki.edge.boundary import ErrorPage, FramedPage
 from tsuzuki.edge.errors import Failure
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.messages import said, say, wait_in_words
+from tsuzuki.web.messages import said, say_refused
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import Site
 
@@ -63,12 +63,6 @@ def _shown(pages: Pages, failure: Failure, **around: Any) -> Response:
         headers={"cache-control": "no-store", **failure.headers},
         code=failure.status,
         title=title,
-        message=_message(failure),
+        message=say_refused(failure.status, failure.body.error, failure.headers.get("retry-after")),
         **around,
     )
-
-
-def _message(failure: Failure) -> str:
-    """With how long to wait where that is known."""
-    seconds = failure.headers.get("retry-after")
-    return failure.body.error if seconds is None else say("trouble.wait", wait=wait_in_words(int(seconds)))

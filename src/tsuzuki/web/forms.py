@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from tsuzuki.edge.body import read_body
 from tsuzuki.edge.csrf import refuse_cross_site
 from tsuzuki.edge.errors import failure_of
+from tsuzuki.edge.observing import note_reason
 from tsuzuki.model.errors import (
     Conflict,
     Invalid,
@@ -19,8 +20,9 @@ from tsuzuki.model.errors import (
     TooManyRequests,
     TsuzukiError,
     Unauthorized,
+    Unavailable,
 )
-from tsuzuki.web.messages import say, wait_in_words
+from tsuzuki.web.messages import say, say_refused
 
 MOST_FIELDS = 50
 MEDIA_TYPE = "application/x-www-form-urlencoded"
@@ -78,12 +80,16 @@ Show = Callable[[Sheet], Awaitable[Response]]
 
 
 async def fill(request: Request, act: Act, show: Show, *, rules: Rules) -> Response:
-    """Act on a posted form, or show it again with what is wrong. Forbidden for another site's page (SEC-42)."""
+    """Act on a posted form, or show it again with what is wrong. Forbidden for another site's page (SEC-42).
+
+    What was typed is not lost either when we cannot now, as with a full disk, as long as the page can be made.
+    """
     refuse_cross_site(request)
     form = await read_form(request)
     try:
         return await act(form)
-    except (Conflict, Invalid, LimitExceeded, SourceError, TooManyRequests, Unauthorized) as error:
+    except (Conflict, Invalid, LimitExceeded, SourceError, TooManyRequests, Unauthorized, Unavailable) as error:
+        note_reason(request.scope, error)
         return await show(_sheet_of(error, form, rules))
 
 
@@ -127,14 +133,13 @@ def _sheet_of(error: TsuzukiError, form: Form, rules: Rules) -> Sheet:
     beside = next((rules.beside[kind] for kind in type(error).__mro__ if kind in rules.beside), None)
     errors: dict[str, str] = {}
     trouble = None
-    if isinstance(error, TooManyRequests):
-        trouble = say("trouble.wait", wait=wait_in_words(error.retry_after))
-    elif isinstance(error, Invalid) and error.problems:
+    sentence = say_refused(failure.status, failure.body.error, failure.headers.get("retry-after"))
+    if isinstance(error, Invalid) and error.problems:
         errors = {found.field: found.message for found in error.problems}
-    elif beside is not None:
-        errors = {beside: str(error)}
+    elif beside is not None and not isinstance(error, TooManyRequests):
+        errors = {beside: sentence}
     else:
-        trouble = str(error)
+        trouble = sentence
     return msgspec.structs.replace(
         rules.kept(form), errors=errors, trouble=trouble, status=failure.status, headers=failure.headers
     )

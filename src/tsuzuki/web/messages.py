@@ -42,6 +42,7 @@ MESSAGES: Mapping[str, str] = MappingProxyType(
 )
 
 _MINUTES_FROM_S = 120
+_TOO_MANY = 429
 
 
 def say(key: str, **values: object) -> str:
@@ -57,6 +58,14 @@ def said(kind: str, word: str | None) -> str | None:
 def say_many(key: str, count: int, shown: str | None = None, **values: object) -> str:
     """`key.one` or `key.many`; `shown` is the count as this reader writes numbers."""
     return say(f"{key}.one" if count == 1 else f"{key}.many", count=shown or str(count), **values)
+
+
+def say_refused(status: int, sentence: str, seconds: str | None) -> str:
+    """What is wrong, with how long to wait where that is known (Retry-After)."""
+    if seconds is None:
+        return sentence
+    wait = wait_in_words(int(seconds))
+    return say("trouble.wait", wait=wait) if status == _TOO_MANY else f"{sentence} {say('trouble.again', wait=wait)}"
 
 
 def wait_in_words(seconds: int) -> str:

@@ -3,6 +3,7 @@
 TEXTS = {
     # trouble
     "trouble.wait": "Too many attempts. Try again in {wait}.",
+    "trouble.again": "Try again in {wait}.",
     "trouble.form": "This form cannot be read.",
     "wait.second": "1 second",
     "wait.seconds": "{count} seconds",
