@@ -165,9 +165,9 @@ async def test_a_source_that_is_switched_off_or_paused_is_not_called_and_still_r
     assert (await got(reader, "/sources"))["data"][0]["health"]["status"] == "disabled"
     assert (await reader.get(f"/sources/{site}/latest")).status == 503
     await admin.ask("PATCH", f"/admin/crawler/sources/{site}/enable", {"isenabled": True})
-    await admin.post("/admin/crawler/pause")
+    await admin.post("/admin/crawler/pause", {"reason": "moving"})
     paused = (await got(reader, f"/sources/{site}/popular?refresh=true"))["meta"]
-    assert (paused["stale"], paused["error"]) == (True, "All sources are paused by the operator.")
+    assert (paused["stale"], paused["error"]) == (True, "All sources are paused by the operator: “moving”.")
     assert (await got(reader, "/sources"))["data"][0]["health"]["status"] == "paused"
     assert len(sample.asked) == asked
 

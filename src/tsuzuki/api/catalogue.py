@@ -71,10 +71,10 @@ class NoteBody(Body, frozen=True, kw_only=True):
 async def list_sources(query: SourcesQuery, sources: Sources, registry: Registry) -> Listing[SourceView, PageMeta]:
     """By id, those that are switched off too: what was fetched of them can still be read."""
     rows, total = await sources.list(SourceFilter(text=query.q), query.part)
-    is_paused = await sources.paused_since() is not None
+    pause = await sources.show_pause()
     known = [source_info(registry, row.connector, row.config) for row in rows]
     views = [
-        source_view(row, info.abilities if info is not None else None, is_paused=is_paused)
+        source_view(row, info.abilities if info is not None else None, pause=pause)
         for row, info in zip(rows, known, strict=True)
     ]
     return Listing(views, query.meta(total))

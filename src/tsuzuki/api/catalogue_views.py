@@ -14,9 +14,9 @@ from tsuzuki.catalogue.rows import ListedRelease, Manga
 from tsuzuki.connectors.filters import CheckBox, Filter, Group, GroupedFilter, Select, Sort, Text, TriState
 from tsuzuki.connectors.protocol import Abilities
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.model.times import SECOND, Millis, iso
 from tsuzuki.sources.sites.policy import Standing, standing
-from tsuzuki.sources.sites.rows import Source
+from tsuzuki.sources.sites.rows import Pause, Source
 
 
 class CacheMeta(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,12 +38,14 @@ class ListMeta(CacheMeta, frozen=True, kw_only=True):
 
 
 class HealthView(msgspec.Struct, frozen=True, kw_only=True):
-    """How a source fares."""
+    """How a source fares; while it is `paused`, since when and why, as the operator said."""
 
     status: Standing
     consecutive_fails: int
     last_succeeded_at: Time | None
     last_failed_at: Time | None
+    paused_at: Time | None
+    paused_reason: str | None
 
 
 class SourceView(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,14 +156,16 @@ def _meta(freshness: Freshness) -> dict[str, Any]:
     }
 
 
-def source_view(source: Source, abilities: Abilities | None, *, is_paused: bool) -> SourceView:
+def source_view(source: Source, abilities: Abilities | None, *, pause: Pause | None) -> SourceView:
     """A source; `abilities` are None while its connector is not installed."""
     can = abilities or Abilities(latest=source.supports_latest)
     health = HealthView(
-        status=standing(source, is_installed=abilities is not None, is_paused=is_paused),
+        status=standing(source, is_installed=abilities is not None, is_paused=pause is not None),
         consecutive_fails=source.consecutive_fails,
         last_succeeded_at=shown(source.last_succeeded_at),
         last_failed_at=shown(source.last_failed_at),
+        paused_at=None if pause is None else iso(pause.at),
+        paused_reason=None if pause is None else pause.reason or None,
     )
     return SourceView(
         id=source.id,

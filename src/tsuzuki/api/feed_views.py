@@ -10,7 +10,10 @@ from tsuzuki.shelves.subscriptions.nouns import Subscription
 
 
 class FetchStateView(msgspec.Struct, frozen=True, kw_only=True):
-    """How the last looks went, when the next is, and why then."""
+    """How the last looks went, when the next is, and why then.
+
+    There is none while `paused_at` is not null: the operator lets nothing be called, for `paused_reason` if one was said.
+    """
 
     etag: str | None
     last_modified: str | None
@@ -27,6 +30,8 @@ class FetchStateView(msgspec.Struct, frozen=True, kw_only=True):
     last_error: str | None
     last_error_code: str | None
     consecutive_failures: int
+    paused_at: Time | None
+    paused_reason: str | None
 
 
 class FeedView(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +101,8 @@ def _fetch_state(feed: Subscription) -> FetchStateView:
         last_error=feed.last_error,
         last_error_code=feed.last_error_code,
         consecutive_failures=feed.consecutive_failures,
+        paused_at=shown(feed.paused_at),
+        paused_reason=feed.paused_reason or None,
     )
 
 

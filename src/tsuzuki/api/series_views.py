@@ -8,12 +8,15 @@ from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
 from tsuzuki.shelves.library.follows.nouns import FollowRow, Status
 from tsuzuki.shelves.library.series.nouns import Release, SourceOf
-from tsuzuki.shelves.library.series.policy import Gaps, Health, health
+from tsuzuki.shelves.library.series.policy import Gaps, Health, Stop, health, stop_reason, stopped_by
 from tsuzuki.shelves.library.series.service import Chapter, Series
 
 
 class SeriesSourceView(msgspec.Struct, frozen=True, kw_only=True):
-    """The series as one source has it, and how that source fares with it."""
+    """The series as one source has it, and how that source fares with it.
+
+    `stopped_by` says why it is not called, until somebody changes that; `stopped_reason` what was said about it.
+    """
 
     id: int
     source_id: int
@@ -22,6 +25,9 @@ class SeriesSourceView(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     url: str
     health: Health
+    stopped_by: Stop | None
+    stopped_reason: str | None
+    paused_at: Time | None
     error: str | None
     last_checked_at: Time | None
     last_success_at: Time | None
@@ -168,6 +174,9 @@ def _source(source: SourceOf) -> SeriesSourceView:
         title=source.title,
         url=source.url,
         health=health(source),
+        stopped_by=stopped_by(source),
+        stopped_reason=stop_reason(source),
+        paused_at=shown(source.paused_at),
         error=source.last_error,
         last_checked_at=shown(source.last_checked_at),
         last_success_at=shown(source.last_success_at),

@@ -11,7 +11,7 @@ from tsuzuki.polling.comics import FolderOf
 from tsuzuki.polling.visit import Driver
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.service import source_info
-from tsuzuki.sources.sites.store import paused_since_tx
+from tsuzuki.sources.sites.store import show_pause_tx
 
 
 class NotCalled(Unavailable):
@@ -34,8 +34,10 @@ class Calls(msgspec.Struct, frozen=True):
         """The way to this source; NotCalled says why there is none now."""
         if not source.is_enabled:
             raise NotCalled(f"{source.name} is switched off.")
-        if await self.db.read(paused_since_tx) is not None:
-            raise NotCalled("All sources are paused by the operator.")
+        pause = await self.db.read(show_pause_tx)
+        if pause is not None:
+            because = f": “{pause.reason}”" if pause.reason else ""
+            raise NotCalled(f"All sources are paused by the operator{because}.")
         return self.aside(source)
 
     def aside(self, source: Source) -> SourceCall:

@@ -8,7 +8,7 @@ from tests.builders import NOON
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesSourceId, SourceId
 from tsuzuki.shelves.library.follows.nouns import Preferences
 from tsuzuki.shelves.library.series.nouns import Release, SourceOf
-from tsuzuki.shelves.library.series.policy import Gap, gaps, health, preferred
+from tsuzuki.shelves.library.series.policy import Gap, gaps, health, preferred, stop_reason, stopped_by
 
 
 def a_release(number: int, **over: Any) -> Release:
@@ -124,9 +124,32 @@ def test_a_long_list_of_gaps_is_cut_and_says_so():
         ({"failures": 5}, "broken"),
         ({"is_on": False, "failures": 5}, "off"),
         ({"suspended_reason": "gone"}, "off"),
+        ({"paused_at": NOON, "failures": 1}, "paused"),
+        ({"paused_at": NOON, "is_on": False}, "off"),
     ],
 )
 def test_how_a_source_fares(over, said):
+    assert health(a_source(**over)) == said
+
+
+@pytest.mark.parametrize(
+    ("over", "stop", "reason"),
+    [
+        ({}, None, None),
+        ({"failures": 5}, None, None),
+        ({"is_source_on": False, "is_on": False, "paused_at": NOON, "paused_reason": "moving"}, "source_off", None),
+        ({"is_on": False, "suspended_reason": "gone"}, "series_off", None),
+        ({"suspended_reason": "gone", "paused_at": NOON}, "suspended", "gone"),
+        ({"paused_at": NOON, "paused_reason": ""}, "paused", None),
+        ({"paused_at": NOON, "paused_reason": "moving"}, "paused", "moving"),
+    ],
+)
+def test_why_a_source_is_not_called(over, stop, reason):
+    source = a_source(**over)
+    assert (stopped_by(source), stop_reason(source)) == (stop, reason)
+
+
+def a_source(**over: Any) -> SourceOf:
     values: dict[str, Any] = {
         "id": 1,
         "source_id": 1,
@@ -135,12 +158,16 @@ def test_how_a_source_fares(over, said):
         "title": "",
         "url": "",
         "is_on": True,
+        "is_source_on": True,
+        "source_failures": 0,
         "last_checked_at": NOON,
         "last_success_at": NOON,
         "next_check_at": NOON,
         "suspended_reason": None,
         "last_error": None,
         "failures": 0,
+        "paused_at": None,
+        "paused_reason": None,
         "releases": 1,
     }
-    assert health(SourceOf(**values | over)) == said
+    return SourceOf(**values | over)

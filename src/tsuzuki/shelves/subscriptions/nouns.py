@@ -54,6 +54,9 @@ class Subscription(msgspec.Struct, frozen=True):
     last_error: str | None
     last_error_code: str | None
     consecutive_failures: int
+    paused_at: Millis | None
+    """Since when the operator lets nothing be called."""
+    paused_reason: str | None
 
     @property
     def shown_name(self) -> str:

@@ -8,7 +8,8 @@ coalesce(tally.unread, 0) as unread_count, coalesce(tally.entries, 0) as item_co
 subscription.created_at, subscription.updated_at,
 watch.id as watch_id, watch.etag, watch.last_modified, watch.cache_control, watch.expires_at, watch.retry_after_until,
 watch.last_checked_at, watch.next_check_at, watch.next_check_why, watch.refresh_at, watch.last_http_status,
-watch.last_success_at, watch.last_error_at, watch.last_error, watch.last_error_code, watch.consecutive_failures
+watch.last_success_at, watch.last_error_at, watch.last_error, watch.last_error_code, watch.consecutive_failures,
+(select at from crawler_pause where id = 1) as paused_at, (select reason from crawler_pause where id = 1) as paused_reason
 
 -- fragment: tables
 subscription

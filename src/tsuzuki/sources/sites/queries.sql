@@ -75,6 +75,7 @@ where id = :id
 select at from crawler_pause where id = 1;
 
 -- name: show_pause
+-- inline: one row at most
 select at, reason from crawler_pause where id = 1;
 
 -- name: pause

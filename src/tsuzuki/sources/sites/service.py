@@ -26,7 +26,6 @@ from tsuzuki.sources.sites.store import (
     hold_source_tx,
     list_sources_tx,
     pause_tx,
-    paused_since_tx,
     register_source_tx,
     resume_tx,
     show_pause_tx,
@@ -125,12 +124,8 @@ class Sources:
 
     # -- all of them
 
-    async def paused_since(self) -> Millis | None:
-        """Since when no source is called; None while all is as usual."""
-        return await self._db.read(paused_since_tx)
-
     async def show_pause(self) -> Pause | None:
-        """The same, with its reason."""
+        """Since when no source is called, and why; None while all is as usual."""
         return await self._db.read(show_pause_tx)
 
     async def pause(self, actor: Actor, reason: str | None) -> Pause | None:

@@ -42,10 +42,11 @@ def discover_pages(site: Site) -> tuple[Resource, ...]:
         frame = await framing.frame(request, caller, "discover")
         text, page = word_of(request, "q"), page_of(request)
         found, total = await sources.list(SourceFilter(text=text), Slice.page(page, PAGE))
-        is_paused = await sources.paused_since() is not None
-        cards = [SourceCard(one, standing_of(one, registry, is_paused=is_paused)) for one in found]
+        pause = await sources.show_pause()
+        cards = [SourceCard(one, standing_of(one, registry, is_paused=pause is not None)) for one in found]
         values: dict[str, Any] = {
             "cards": cards,
+            "pause": pause,
             "total": total,
             "text": text or "",
             "page": page,

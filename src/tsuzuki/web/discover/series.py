@@ -43,6 +43,7 @@ def preview_page(site: Site) -> Resource:
             "discover_series.html",
             manga=manga,
             source=await sources.get(manga.source_id),
+            pause=await sources.show_pause(),
             freshness=answered.freshness,
             chapters=[] if chapters is None else chapters.value[:MOST_SHOWN],
             total=0 if chapters is None else len({one.chapter_id for one in chapters.value}),

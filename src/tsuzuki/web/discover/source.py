@@ -71,12 +71,13 @@ def source_page(site: Site) -> Resource:
             filters=values_of(filters, query) if kind == "search" else (),
         )
         is_asked = kind != "search" or "q" in query or bool(wish.filters)
-        is_paused = await sources.paused_since() is not None
+        pause = await sources.show_pause()
         return framing.show(
             frame,
             "discover_source.html",
             source=source,
-            standing=standing_of(source, registry, is_paused=is_paused),
+            standing=standing_of(source, registry, is_paused=pause is not None),
+            pause=pause,
             tabs=_tabs(source.id, kinds, kind),
             kind=kind,
             text=text,

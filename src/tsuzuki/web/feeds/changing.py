@@ -13,6 +13,7 @@ from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.shelves.subscriptions.nouns import Change, Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.feeds.adding import chosen_group
 from tsuzuki.web.feeds.page import PATH, feed_row
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
@@ -38,7 +39,7 @@ class Chosen(msgspec.Struct, frozen=True):
 def changing_page(site: Site) -> Resource:
     """`/feeds/{id}`"""
     framing = framing_of(site)
-    feeds = site.part(Subscriptions)
+    feeds, sources = site.part(Subscriptions), site.part(Sources)
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "feeds")
@@ -49,6 +50,7 @@ def changing_page(site: Site) -> Resource:
             sheet,
             feed=feed,
             row=feed_row(feed),
+            pause=await sources.show_pause(),
             group_id=show_id(feed.group_public_id),
             chosen=_chosen(feed),
             proxy=mask_text(feed.proxy),

@@ -15,6 +15,7 @@ from tsuzuki.shelves.groups.nouns import Group
 from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.subscriptions.nouns import Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site
@@ -61,7 +62,7 @@ class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
 def feeds_page(site: Site) -> Resource:
     """The list; with `part=rows` only its groups."""
     framing = framing_of(site)
-    groups, feeds = site.part(Groups), site.part(Subscriptions)
+    groups, feeds, sources = site.part(Groups), site.part(Subscriptions), site.part(Sources)
 
     async def show_feeds(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "feeds")
@@ -71,6 +72,7 @@ def feeds_page(site: Site) -> Resource:
         values: dict[str, Any] = {
             "groups": rows,
             "total": len(followed),
+            "pause": await sources.show_pause(),
             "failing": sum(feed.status == "error" for feed in followed),
         }
         if asked.get("part") == "rows":
@@ -124,7 +126,7 @@ def feed_row(feed: Subscription) -> FeedRow:
         error=feed.last_error if feed.consecutive_failures else None,
         failures=feed.consecutive_failures,
         checked_at=feed.last_checked_at,
-        next_at=None if feed.is_suspended else feed.next_check_at,
+        next_at=None if feed.is_suspended or feed.paused_at is not None else feed.next_check_at,
         next_why=_why(feed),
         is_asked=feed.refresh_at is not None,
         is_suspended_by_reader=feed.suspended_at is not None,
@@ -136,4 +138,4 @@ def _why(feed: Subscription) -> str:
         return say("feeds.by_you")
     if feed.watch_suspended_at is not None:
         return feed.suspended_reason or ""
-    return feed.next_check_why
+    return feed.next_check_why if feed.paused_at is None else say("feeds.paused")

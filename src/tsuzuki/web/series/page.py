@@ -18,8 +18,9 @@ from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.library.progress.nouns import HistoryRow
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.shelves.library.series.nouns import ChapterName, SourceOf
-from tsuzuki.shelves.library.series.policy import Health, health
+from tsuzuki.shelves.library.series.policy import Health, Stop, health, stopped_by
 from tsuzuki.shelves.library.series.service import Series, SeriesLooks
+from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.forms import BLANK, Sheet
 from tsuzuki.web.frame import Frame, framing_of
 from tsuzuki.web.ids import id_of, number_of, page_of
@@ -42,6 +43,7 @@ class SourceLine(msgspec.Struct, frozen=True):
 
     source: SourceOf
     health: Health
+    stop: Stop | None
 
 
 class Onward(msgspec.Struct, frozen=True):
@@ -60,6 +62,7 @@ class SeriesPages:
         self._progress = site.part(ReadingProgress)
         self._kept = site.part(KeptChapters)
         self._groups = site.part(Groups)
+        self._sources = site.part(Sources)
 
     async def show(self, request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         """The page, or with `part=chapters` only its list of chapters."""
@@ -70,7 +73,8 @@ class SeriesPages:
         if request.query_params.get("part") == "chapters":
             return self._framing.show(frame, "series_chapters.html", **values)
         values |= {
-            "sources": [SourceLine(source, health(source)) for source in series.sources],
+            "sources": [SourceLine(source, health(source), stopped_by(source)) for source in series.sources],
+            "pause": await self._sources.show_pause(),
             "opened": (opened := await self._progress.opened_of(frame.shelf.id, public_id, MOST_OPENED)),
             "onward": _onward(values["id"], await self._looks.order(frame.shelf.id, public_id), opened),
             "group_id": await self._group(frame, series),

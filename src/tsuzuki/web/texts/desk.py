@@ -10,6 +10,7 @@ TEXTS = {
     "desk.lead": "How this server fares.",
     "desk.pause": "Pause all sources",
     "desk.pause_yes": "Pause them",
+    "desk.pause_hint": "Readers are told it too. May stay empty.",
     "desk.reason": "Why",
     "desk.reason_hint": "For those who look here later. May stay empty.",
     "desk.resume": "Call sources again",

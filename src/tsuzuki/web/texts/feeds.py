@@ -21,6 +21,8 @@ TEXTS = {
     "feeds.checked": "checked",
     "feeds.next": "next check",
     "feeds.asked": "is being checked",
+    "feeds.asked_paused": "is checked first when the pause is over",
+    "feeds.paused": "paused",
     "feeds.failed.one": "failed once",
     "feeds.failed.many": "failed {count} times in a row",
     "feeds.count.one": "1 feed",

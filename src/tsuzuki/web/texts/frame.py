@@ -1,6 +1,8 @@
 """What stands around every page."""
 
 TEXTS = {
+    "pause.since": "An administrator has paused all sources",
+    "pause.until": "Nothing new comes until an administrator lets them be called again; what is here can be read.",
     "layout.skip": "Skip to the content",
     "layout.main": "Main",
     "layout.account": "Account",

@@ -38,12 +38,18 @@ class SourceOf(msgspec.Struct, frozen=True):
     url: str
     is_on: bool
     """Whether source and mapping are switched on."""
+    is_source_on: bool
+    source_failures: int
+    """Jobs of the source that failed in a row."""
     last_checked_at: Millis | None
     last_success_at: Millis | None
     next_check_at: Millis | None
     suspended_reason: str | None
     last_error: str | None
     failures: int
+    paused_at: Millis | None
+    """Since when the operator lets nothing be called."""
+    paused_reason: str | None
     releases: int
 
 

@@ -15,7 +15,8 @@ MOST_GAPS: Final = 100
 BROKEN_AT: Final = 5
 """R23: failures in a row that open the breaker."""
 
-Health = Literal["new", "ok", "failing", "broken", "off"]
+Health = Literal["new", "ok", "failing", "broken", "off", "paused"]
+Stop = Literal["source_off", "series_off", "suspended", "paused"]
 
 # -- the preferred release
 
@@ -103,10 +104,30 @@ def _is_whole(number: Decimal) -> bool:
 
 def health(source: SourceOf) -> Health:
     """How a source fares with this series."""
-    if not source.is_on or source.suspended_reason is not None:
-        return "off"
+    stop = stopped_by(source)
+    if stop is not None:
+        return "paused" if stop == "paused" else "off"
     if source.failures >= BROKEN_AT:
         return "broken"
     if source.failures:
         return "failing"
     return "new" if source.last_checked_at is None else "ok"
+
+
+def stopped_by(source: SourceOf) -> Stop | None:
+    """Why this source is not called for this series, until somebody changes that; None when it is."""
+    if not source.is_source_on:
+        return "source_off"
+    if not source.is_on:
+        return "series_off"
+    if source.suspended_reason is not None:
+        return "suspended"
+    return None if source.paused_at is None else "paused"
+
+
+def stop_reason(source: SourceOf) -> str | None:
+    """What was said about it: by whoever paused the sources, or by the publisher's answer; None when nothing was."""
+    stop = stopped_by(source)
+    if stop == "suspended":
+        return source.suspended_reason
+    return (source.paused_reason or None) if stop == "paused" else None

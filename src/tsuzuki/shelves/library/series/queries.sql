@@ -10,8 +10,11 @@ from series where id = :series_id;
 -- name: sources
 select series_source.id, series_source.source_id, source.name as source_name, source.lang as language,
   series_source.title, coalesce(series_source.real_url, series_source.url) as url,
-  (source.is_enabled and series_source.is_active) as is_on, watch.last_checked_at, watch.last_success_at,
+  (source.is_enabled and series_source.is_active) as is_on, source.is_enabled as is_source_on,
+  source.consecutive_fails as source_failures, watch.last_checked_at, watch.last_success_at,
   watch.next_check_at, watch.suspended_reason, watch.last_error, coalesce(watch.consecutive_failures, 0) as failures,
+  (select at from crawler_pause where id = 1) as paused_at,
+  (select reason from crawler_pause where id = 1) as paused_reason,
   (select count(*) from release where release.series_source_id = series_source.id) as releases
 from series_source
 join source on source.id = series_source.source_id

@@ -1,0 +1,113 @@
+"""Why nothing new comes, where a reader would wonder: while all sources are paused, and where one is switched off."""
+
+from collections.abc import AsyncIterator
+from html import unescape
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.api.people import Town, Visitor, a_town
+from tests.delivery.builders import subscribe
+from tests.web.gallery import Gallery, hang
+from tests.web.guests import Guest, a_guest
+from tests.web.stage import a_feed
+from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import iso
+from tsuzuki.sources.sites.rows import Change
+
+SAID = "An administrator has paused all sources"
+UNTIL = "Nothing new comes until an administrator lets them be called again"
+
+
+class Home(msgspec.Struct, frozen=True):
+    """A reader who follows a series and a feed."""
+
+    town: Town
+    guest: Guest
+    visitor: Visitor
+    gallery: Gallery
+    series: str
+    feed: str
+
+    async def data(self, path: str) -> Any:
+        return (await self.visitor.get(path)).json()["data"]
+
+    async def words(self, path: str) -> str:
+        return " ".join(unescape((await self.guest.see(path)).text).split())
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return (
+            "/discover",
+            f"/discover/sources/{self.gallery.site}",
+            f"/series/{self.series}",
+            "/feeds",
+            "/feeds?part=rows",
+            f"/feeds/{self.feed}",
+        )
+
+
+@pytest.fixture
+async def home(tmp_path) -> AsyncIterator[Home]:
+    async with a_town(tmp_path) as town:
+        user = await town.add()
+        shelf = (await town.accounts.oneself.shelf_of(user)).id
+        gallery = await hang(town, shelf)
+        series = await gallery.follow("The Harbour")
+        await subscribe(town.db, shelf, await a_feed(town, "Harbour Log"))
+        [feed] = await town.reading.subscriptions.list(shelf)
+        visitor = await town.with_token(user, "read")
+        yield Home(town, await a_guest(town, user), visitor, gallery, series, show_id(feed.public_id))
+
+
+async def test_a_pause_is_told_with_its_reason_wherever_somebody_waits_for_something(home):
+    for path in home.paths:
+        assert SAID not in await home.words(path), path
+    await home.town.crawling.sources.pause(SYSTEM, "Moving to <a new> machine")
+    for path in home.paths:
+        text = await home.words(path)
+        assert SAID in text, path
+        assert "“Moving to <a new> machine”" in text, path
+        assert UNTIL in text, path
+
+
+async def test_a_pause_without_a_reason_ends_its_sentence_and_goes_when_it_is_over(home):
+    await home.town.crawling.sources.pause(SYSTEM, None)
+    text = await home.words("/feeds")
+    assert SAID in text
+    assert "“" not in text.partition(SAID)[2].partition("</p>")[0]
+    assert "next check" not in text  # nobody knows when
+    await home.town.crawling.sources.resume(SYSTEM, None)
+    for path in home.paths:
+        assert SAID not in await home.words(path), path
+    assert "next check" in await home.words("/feeds")
+
+
+async def test_who_asks_for_a_feed_during_a_pause_learns_when_it_is_checked(home):
+    await home.town.crawling.sources.pause(SYSTEM, None)
+    await home.guest.send("/feeds/refresh")
+    assert "is checked first when the pause is over" in await home.words("/feeds")
+
+
+async def test_clients_are_told_of_a_pause_beside_what_they_read(home):
+    ways = ("/sources", "/feeds", f"/series/{home.series}")
+    sources, feeds, series = [await home.data(path) for path in ways]
+    assert (sources[0]["health"]["paused_at"], feeds[0]["fetch_state"]["paused_at"]) == (None, None)
+    assert series["sources"][0]["stopped_by"] is None
+    pause = await home.town.crawling.sources.pause(SYSTEM, "moving")
+    assert pause is not None
+    sources, feeds, series = [await home.data(path) for path in ways]
+    health, state, source = sources[0]["health"], feeds[0]["fetch_state"], series["sources"][0]
+    assert (health["status"], health["paused_at"], health["paused_reason"]) == ("paused", iso(pause.at), "moving")
+    assert (state["paused_at"], state["paused_reason"]) == (iso(pause.at), "moving")
+    assert (source["health"], source["stopped_by"], source["stopped_reason"]) == ("paused", "paused", "moving")
+
+
+async def test_a_series_says_why_a_source_of_it_is_off(home):
+    path, site = f"/series/{home.series}", home.gallery.site
+    await home.town.crawling.sources.change(SYSTEM, site, Change(is_enabled=False), reason=None)
+    assert "This source is switched off; an administrator can switch it on again." in await home.words(path)
+    [source] = (await home.data(path))["sources"]
+    assert (source["health"], source["stopped_by"]) == ("off", "source_off")
