@@ -12,7 +12,7 @@ from tsuzuki.shelves.subscriptions.nouns import Subscription
 class FetchStateView(msgspec.Struct, frozen=True, kw_only=True):
     """How the last looks went, when the next is, and why then.
 
-    There is none while `paused_at` is not null: the operator lets nothing be called, for `paused_reason` if one was said.
+    None comes while `paused_at` is not null: the operator lets nothing be called, for `paused_reason` if one was said.
     """
 
     etag: str | None
