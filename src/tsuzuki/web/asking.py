@@ -1,5 +1,7 @@
 """A page that asks before something goes, and says what goes along."""
 
+from collections.abc import Mapping
+
 import msgspec
 from starlette.responses import Response
 
@@ -7,7 +9,7 @@ from tsuzuki.web.frame import Frame, Framing
 
 
 class Asks(msgspec.Struct, frozen=True, kw_only=True):
-    """What it asks, what goes along, where yes is posted to, and where no leads."""
+    """What it asks, what goes along, where yes is posted to (with which fields), and where no leads."""
 
     title: str
     text: str
@@ -15,6 +17,7 @@ class Asks(msgspec.Struct, frozen=True, kw_only=True):
     no: str
     path: str
     back: str
+    fields: Mapping[str, str] = {}
 
 
 def ask_first(framing: Framing, frame: Frame, asks: Asks) -> Response:

@@ -1,5 +1,7 @@
 """`/admin/dead-letters`: what was given up; replayed or discarded, one by one or all of a kind."""
 
+from collections.abc import Mapping
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -8,15 +10,18 @@ from tsuzuki.crawl.letters import Letters
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.errors import Conflict
 from tsuzuki.queue.tasks import DeadLetterId, LetterFilter
+from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.desk.pages import PER_PAGE
 from tsuzuki.web.desk.shown import as_json
 from tsuzuki.web.forms import BLANK, Form, Sheet, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_at, number_of, word_of
-from tsuzuki.web.messages import said
+from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site, with_query
 
 PATH = "/admin/dead-letters"
+KIND = ("queue", "code", "key")
+"""What narrows the list, and which letters a button means that means several."""
 LONGEST_WORD = 500
 
 
@@ -26,8 +31,8 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
 
     async def show_letters(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "letters")
-        chosen = {name: word_of(request, name, longest=LONGEST_WORD) for name in ("queue", "code", "key")}
-        which = LetterFilter(chosen["queue"], chosen["code"], chosen["key"])
+        chosen = {name: word_of(request, name, longest=LONGEST_WORD) for name in KIND}
+        which = LetterFilter(*chosen.values())
         before = number_of(request.query_params.get("before"))
         rows = await letters.list(which, most=PER_PAGE + 1, before=None if before is None else DeadLetterId(before))
         kept = {name: value for name, value in chosen.items() if value}
@@ -66,8 +71,13 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
 
     async def show_discard(request: Request, caller: Caller) -> Response:
         letter, _ = await letters.get(_letter(request))
-        frame = await framing.frame(request, caller, "letters")
-        return framing.show(frame, "desk/letters_discard.html", letter=letter, fields={}, action=request.url.path)
+        asks = _asks(
+            say("letters.discard_one", queue=letter.queue, task=letter.key),
+            path=request.url.path,
+            back=f"{PATH}/{letter.id}",
+            fields={},
+        )
+        return ask_first(framing, await framing.frame(request, caller, "letters"), asks)
 
     one = f"{PATH}/{{letter_id}}"
     return (
@@ -88,11 +98,12 @@ def _many(site: Site, letters: Letters) -> tuple[Resource, ...]:
         return see(with_query(PATH, done="letters_replayed"))
 
     async def show_discard(request: Request, caller: Caller) -> Response:
-        frame = await framing.frame(request, caller, "letters")
-        words = {name: word_of(request, name, longest=LONGEST_WORD) for name in ("queue", "code", "key")}
+        words = {name: word_of(request, name, longest=LONGEST_WORD) for name in KIND}
         fields = {name: value for name, value in words.items() if value}
-        action = f"{PATH}/discard"
-        return framing.show(frame, "desk/letters_discard.html", letter=None, fields=fields, action=action)
+        kind = ", ".join(fields.values())
+        what = say("letters.discard_kind", kind=kind) if kind else say("letters.discard_every")
+        asks = _asks(what, path=f"{PATH}/discard", back=PATH, fields=fields)
+        return ask_first(framing, await framing.frame(request, caller, "letters"), asks)
 
     async def discard_all(request: Request, caller: Caller) -> Response:
         await letters.discard_all(caller.actor, _which(await read_form(request)))
@@ -105,7 +116,19 @@ def _many(site: Site, letters: Letters) -> tuple[Resource, ...]:
 
 
 def _which(form: Form) -> LetterFilter:
-    return LetterFilter(*(form.one(name)[:LONGEST_WORD] or None for name in ("queue", "code", "key")))
+    return LetterFilter(*(form.one(name)[:LONGEST_WORD] or None for name in KIND))
+
+
+def _asks(what: str, *, path: str, back: str, fields: Mapping[str, str]) -> Asks:
+    return Asks(
+        title=say("letters.discard_title"),
+        text=f"{what} {say('letters.discard_means')}",
+        yes=say("letters.discard"),
+        no=say("desk.no"),
+        path=path,
+        back=back,
+        fields=fields,
+    )
 
 
 def _letter(request: Request) -> DeadLetterId:

@@ -10,6 +10,7 @@ from tsuzuki.model.errors import Invalid
 from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.sources.comics.rows import MappingChange
 from tsuzuki.sources.comics.service import Comics
+from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.desk.sources import ONE, PATH
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import framing_of
@@ -46,8 +47,15 @@ def mapping_pages(site: Site) -> tuple[Resource, ...]:
 
     async def show_remove(request: Request, caller: Caller) -> Response:
         mapping = await comics.mapping(id_of(request, "comic_id"), number_at(request, "mapping_id"))
-        frame = await framing.frame(request, caller, "sources")
-        return framing.show(frame, "desk/mapping_remove.html", mapping=mapping, action=request.url.path)
+        asks = Asks(
+            title=say("sources.unmap_title"),
+            text=say("sources.unmap_text", source=mapping.source_name, url=mapping.url),
+            yes=say("sources.unmap"),
+            no=say("desk.no"),
+            path=request.url.path,
+            back=f"{PATH}/{mapping.source_id}",
+        )
+        return ask_first(framing, await framing.frame(request, caller, "sources"), asks)
 
     async def remove(request: Request, caller: Caller) -> Response:
         comic, number = id_of(request, "comic_id"), number_at(request, "mapping_id")
