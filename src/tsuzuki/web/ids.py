@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
 from tsuzuki.model.errors import NotFound
@@ -37,9 +38,9 @@ def number_at(request: Request, name: str) -> int:
     return number
 
 
-def page_of(request: Request) -> int:
+def page_of(query: QueryParams) -> int:
     """The page of a list that is asked for; the first for whatever is none."""
-    return min(max(number_of(request.query_params.get("page")) or 1, 1), FARTHEST)
+    return min(max(number_of(query.get("page")) or 1, 1), FARTHEST)
 
 
 def word_of(request: Request, name: str, *, longest: int = 200) -> str | None:

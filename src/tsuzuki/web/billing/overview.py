@@ -58,7 +58,7 @@ def billing_page(site: Site) -> Resource:
         tenant, totals = await desk.books.tenant(who, tenant_id)
         used = await desk.rented.use(who, tenant_id)
         cards = [card_of(shelf, used.get(shelf.public_id)) for shelf in await desk.rented.list(who, tenant_id)]
-        number = page_of(request)
+        number = page_of(request.query_params)
         invoices, count = await desk.books.invoices(who, tenant_id, Slice.page(number, _PER_PAGE))
         return framing.show(
             await framing.frame(request, caller, "billing"),

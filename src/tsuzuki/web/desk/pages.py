@@ -22,12 +22,12 @@ class Pages(msgspec.Struct, frozen=True):
 
 def slice_of(request: Request) -> Slice:
     """The rows of that page."""
-    return Slice.page(page_of(request), PER_PAGE)
+    return Slice.page(page_of(request.query_params), PER_PAGE)
 
 
 def pages_of(request: Request, total: int) -> Pages:
     """The links keep every filter of the address."""
-    number, count = page_of(request), max(1, -(-total // PER_PAGE))
+    number, count = page_of(request.query_params), max(1, -(-total // PER_PAGE))
     kept = {name: value for name, value in request.query_params.items() if name not in ("page", "done")}
 
     def link(page: int) -> str:

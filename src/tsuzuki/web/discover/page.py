@@ -40,7 +40,7 @@ def discover_pages(site: Site) -> tuple[Resource, ...]:
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "discover")
-        text, page = word_of(request, "q"), page_of(request)
+        text, page = word_of(request, "q"), page_of(request.query_params)
         found, total = await sources.list(SourceFilter(text=text), Slice.page(page, PAGE))
         pause = await sources.show_pause()
         cards = [SourceCard(one, standing_of(one, registry, is_paused=pause is not None)) for one in found]

@@ -66,7 +66,7 @@ def source_page(site: Site) -> Resource:
         wish = ListWish(
             kind=kind,
             shelf_id=frame.shelf.id,
-            page=page_of(request),
+            page=page_of(request.query_params),
             text=text,
             filters=values_of(filters, query) if kind == "search" else (),
         )

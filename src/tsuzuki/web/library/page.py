@@ -17,7 +17,7 @@ from tsuzuki.shelves.library.follows.nouns import Next, Sort, Status, Wanted
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import Frame, framing_of
-from tsuzuki.web.ids import FARTHEST, number_of
+from tsuzuki.web.ids import page_of
 from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.links import chapter_path
 from tsuzuki.web.messages import said
@@ -122,7 +122,7 @@ def read_library_view(query: QueryParams) -> LibraryView:
         group=query.get("group") or None,
         unread=query.get("unread") == "on",
         gaps=query.get("gaps") == "on",
-        page=min(max(number_of(query.get("page")) or 1, 1), FARTHEST),
+        page=page_of(query),
     )
 
 

@@ -89,7 +89,7 @@ class SeriesPages:
 
     async def _listed(self, request: Request, frame: Frame, series: Series) -> dict[str, Any]:
         series_id = show_id(series.details.public_id)
-        number = page_of(request)
+        number = page_of(request.query_params)
         part = Slice.page(number, PAGE)
         chapters, total = await self._looks.chapters(frame.shelf.id, series.details.public_id, part)
         kept = await self._kept.among(frame.shelf.id, [one.id for each in chapters for one in each.releases])
