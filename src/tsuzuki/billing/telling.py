@@ -11,7 +11,7 @@ from tsuzuki.billing.nouns import Invoice
 from tsuzuki.billing.policy import CHURN_AFTER, DELINQUENT_AFTER
 from tsuzuki.db import Tx
 from tsuzuki.delivery.notices.store import tenant_tellees_tx
-from tsuzuki.delivery.notices.tasks import Message
+from tsuzuki.delivery.notices.tasks import Message, MessageType
 from tsuzuki.delivery.notices.telling import tell_tx
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.money import money
@@ -34,15 +34,7 @@ def due(invoice: Invoice, reminder: int, now: Millis) -> Message:
     if reminder > 1:
         sleeps = iso(Millis(invoice.created_at + DELINQUENT_AFTER))[:10]
         text = f"{amount} is not paid yet. From {sleeps} on, shelves that cost something sleep until it is."
-    return Message(
-        type="invoice.due",
-        title=_name(invoice),
-        text=text,
-        page=_page(invoice),
-        number=invoice.number,
-        count=reminder,
-        at=now,
-    )
+    return _of("invoice.due", invoice, text, count=reminder, now=now)
 
 
 def asleep(invoice: Invoice, shelves: Sequence[str], now: Millis) -> Message:
@@ -52,15 +44,7 @@ def asleep(invoice: Invoice, shelves: Sequence[str], now: Millis) -> Message:
         f"{amount} has been due for {DELINQUENT_AFTER // DAY} days. Nothing new comes until it is paid to: "
         f"{', '.join(shelves)}. All that is there can be read."
     )
-    return Message(
-        type="account.asleep",
-        title=_name(invoice),
-        text=text,
-        page=_page(invoice),
-        number=invoice.number,
-        count=len(shelves),
-        at=now,
-    )
+    return _of("account.asleep", invoice, text, count=len(shelves), now=now)
 
 
 def closed(tenant: str, now: Millis) -> Message:
@@ -72,9 +56,6 @@ def closed(tenant: str, now: Millis) -> Message:
     return Message(type="account.closed", title=tenant, text=text, at=now)
 
 
-def _page(invoice: Invoice) -> str:
-    return f"/invoices/{show_id(invoice.public_id)}"
-
-
-def _name(invoice: Invoice) -> str:
-    return f"Invoice {invoice.number}"
+def _of(kind: MessageType, invoice: Invoice, text: str, *, count: int, now: Millis) -> Message:
+    title, page = f"Invoice {invoice.number}", f"/invoices/{show_id(invoice.public_id)}"
+    return Message(type=kind, title=title, text=text, page=page, number=invoice.number, count=count, at=now)
