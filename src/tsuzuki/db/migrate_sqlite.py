@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
-from tsuzuki.db.sqlite_file import connect_bare, make_private
+from tsuzuki.db.sqlite_file import connect_bare, make_private, reason_of
 from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, Outcome, outcome, plan
 
 
@@ -31,7 +31,7 @@ def migrate_file(path: Path, known: Sequence[Migration], *, now: int, dry_run: b
     except apsw.NotADBError:
         raise SchemaRefused(f"{path} is not a SQLite database.") from None
     except (apsw.BusyError, apsw.CantOpenError, apsw.FullError, apsw.IOError, apsw.ReadOnlyError) as error:
-        raise DatabaseUnavailable(f"The database file {path} cannot be migrated: {error}") from error
+        raise DatabaseUnavailable(f"The database file {path} cannot be migrated: {reason_of(error)}") from error
 
 
 def _apply(connection: apsw.Connection, steps: Sequence[Migration], now: int) -> None:

@@ -22,7 +22,7 @@ from tsuzuki.db.gate import CLOSED, Gate
 from tsuzuki.db.queries import Engine, Query
 from tsuzuki.db.sqlite_file import connect, execute, fetch, path_of, translated
 from tsuzuki.db.sqlite_inline import InlineReader, writes
-from tsuzuki.db.tx import Answer, Drive, Params, Statement, Work, refuse_inside, refuse_nesting
+from tsuzuki.db.tx import Answer, Drive, Params, Statement, Tx, Work, refuse_inside, refuse_nesting
 
 __all__ = ["SqliteDatabase", "path_of"]
 
@@ -112,9 +112,12 @@ class SqliteDatabase:
         return result
 
     async def ping(self) -> None:
-        """See `Database`."""
+        """See `Database`. What could not be stored, as on a full disk, must be seen to work again first."""
         with self._gate:
             await self._on_reader(lambda cursor: cursor.execute("select 1").get)
+        if self._writer.has_lost:
+            self._writer.has_lost = False  # it says so again if that is still so
+            await self.with_tx(self._writer.prove_tx)
 
     async def close(self) -> None:
         """See `Database`. What waits is still run."""
@@ -188,6 +191,8 @@ class _Writer:
         self.connection = connect(path, vfs=vfs)
         self.cursor = self.connection.cursor()
         self._is_sound = True
+        self.has_lost = False
+        """True when a group was undone by the disk, until somebody sees that one is stored."""
         self._path = path
         self._vfs = vfs
         self._thread = threading.Thread(target=self._write_for_ever, name="tsuzuki-write", daemon=True)
@@ -201,6 +206,10 @@ class _Writer:
         self.waiting.put(None)
         self._thread.join()
         self.connection.close()
+
+    async def prove_tx(self, _: Tx) -> None:
+        """Write a page that says what it said before: nothing else tells whether the disk takes one."""
+        self.connection.execute("pragma user_version = 0")  # which we do not use
 
     def _write_for_ever(self) -> None:
         _stand_without_loop()
@@ -223,12 +232,14 @@ class _Writer:
                 self._write_one(job)
                 if not self.connection.in_transaction:
                     # A full disk or an I/O error undid the whole group so far: nobody in it may be told otherwise.
+                    self.has_lost = True
                     _fail(jobs[:number], job.error)
                     self._begin()
             self.connection.execute("commit")
         except BaseException as error:  # noqa: BLE001  the writer must answer whatever happens
             # Whether SQLite has rolled back, and what it still holds in its cache, differs by error: start afresh.
             self._is_sound = False
+            self.has_lost = True
             _fail(jobs, translated(error))
         _answer(jobs)
 
@@ -280,7 +291,8 @@ def _fail(jobs: Sequence[_Job], cause: BaseException | None) -> None:
     for job in jobs:
         job.drive.close()
         if job.error is None:
-            job.error = DatabaseUnavailable(f"The transaction was undone: {cause}")
+            is_named = isinstance(cause, DatabaseUnavailable)
+            job.error = DatabaseUnavailable(str(cause) if is_named else f"The transaction was undone: {cause}")
             job.error.__cause__ = cause
 
 
