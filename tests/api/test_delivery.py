@@ -236,6 +236,9 @@ async def test_a_channel_is_made_shown_changed_tried_and_removed(db, house):
         "Other",
         False,
     )
+    off = await visitor.post(f"{path}/test")
+    assert (off.status, "Switch it on first" in off.json()["error"]) == (409, True)
+    await visitor.ask("PATCH", path, {"is_enabled": True})
     assert (await visitor.post(f"{path}/test")).status == 202
     assert len(await task_keys(db, SENDS.name)) == 1
     assert (await visitor.ask("DELETE", path)).status == 204
@@ -250,6 +253,20 @@ async def test_a_channel_that_may_not_be_called_or_exists_is_refused(house):
     await visitor.post("/channels", HOOK)
     again = await visitor.post("/channels", HOOK)
     assert (again.status, again.json()["code"]) == (409, "CONFLICT")
+
+
+async def test_a_channel_is_tried_only_so_often(db, house):
+    """Each try is a call to somebody else's server: ten a minute for a shelf, whichever channel it is."""
+    visitor, _ = await house.reader()
+    ids = [(await visitor.post("/channels", HOOK | {"name": n})).json()["data"]["channel"]["id"] for n in ("a", "b")]
+    tried = [await visitor.post(f"/channels/{ids[n % 2]}/test") for n in range(11)]
+    assert [answer.status for answer in tried] == [202] * 10 + [429]
+    assert tried[-1].json()["code"] == "RATE_LIMITED"
+    assert 0 < int(tried[-1].headers["retry-after"]) <= 60
+    assert len(await task_keys(db, SENDS.name)) <= 10
+    other, _ = await house.reader()
+    made = (await other.post("/channels", HOOK)).json()["data"]["channel"]["id"]
+    assert (await other.post(f"/channels/{made}/test")).status == 202
 
 
 async def test_i8_a_channel_of_another_tenant_is_not_there(house):

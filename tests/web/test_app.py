@@ -49,6 +49,21 @@ async def test_a_channel_shows_its_secret_once(home):
     assert secret not in listed.text
 
 
+async def test_who_tries_a_channel_too_often_is_told_how_long_to_wait_and_one_that_is_off_is_not_tried(home):
+    wish = {"kind": "webhook", "name": "Mine", "url": "http://93.184.216.34/hook"}
+    await home.guest.send("/notifications", wish)
+    path = re.findall(r'action="(/notifications/[\w-]+)/test"', (await home.guest.see("/notifications")).text)[0]
+    sent = [await home.guest.send(f"{path}/test") for _ in range(11)]
+    assert [answer.status for answer in sent] == [303] * 10 + [429]
+    assert re.search(r"Too many attempts\. Try again in \d+ seconds\.", sent[-1].text)
+    assert "retry-after" in sent[-1].headers
+    assert "Remove Mine" in sent[-1].text  # it is the page itself that says so
+    await home.guest.send(f"{path}/switch", {"enabled": "off"})
+    assert f"{path}/test" not in (await home.guest.see("/notifications")).text
+    off = await home.guest.send(f"{path}/test")
+    assert (off.status, "Switch it on first." in off.text) == (409, True)
+
+
 async def test_the_app_is_installable_and_its_worker_keeps_only_what_is_nobodys(home):
     manifest = (await home.guest.see("/manifest.webmanifest")).json()
     for icon in manifest["icons"]:

@@ -14,7 +14,7 @@ from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import Time, shown
 from tsuzuki.delivery.notices.service import Change, Channels, ShownChannel
-from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
+from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound, TooManyRequests
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
 
@@ -102,7 +102,7 @@ async def delete_channel(
 async def try_channel(
     channel_id: IdText, *, query: ShelfQuery, caller: Caller, oneself: Oneself, channels: Channels
 ) -> TrialView:
-    """Sends a message that says that the channel works."""
+    """Sends a message that says that the channel works: at most 10 a minute for a shelf, and only while it is on."""
     shelf = await query.pick(caller, oneself)
     return TrialView(str(await channels.try_out(shelf.id, id_in_path(channel_id, "channel"))))
 
@@ -127,11 +127,12 @@ def _view(channel: ShownChannel) -> ChannelView:
 _read = declaring("channels", Access.READ)
 _write = declaring("channels", Access.WRITE)
 _NEW_ERRORS = (NotFound, Conflict, LimitExceeded)
+_TRIAL_ERRORS = (NotFound, Conflict, TooManyRequests)
 
 ENDPOINTS = (
     _read("GET", "/channels", list_channels, "Where notices go", errors=(NotFound,)),
     _write("POST", "/channels", create_channel, "Add a channel", status=201, errors=_NEW_ERRORS),
     _write("PATCH", "/channels/{channel_id}", change_channel, "Change a channel", errors=(NotFound, Conflict)),
     _write("DELETE", "/channels/{channel_id}", delete_channel, "Remove a channel", errors=(NotFound,)),
-    _write("POST", "/channels/{channel_id}/test", try_channel, "Try a channel", status=202, errors=(NotFound,)),
+    _write("POST", "/channels/{channel_id}/test", try_channel, "Try a channel", status=202, errors=_TRIAL_ERRORS),
 )

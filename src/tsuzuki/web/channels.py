@@ -1,5 +1,6 @@
 """`/notifications`: where notices go."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -18,6 +19,7 @@ from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site, with_query
 
 PATH = "/notifications"
+ShowAgain = Callable[[Request, Caller, Sheet], Awaitable[Response]]
 _RULES = Rules(keep=("kind", "name", "url", "topic", "server"), beside={Conflict: "name"})
 
 
@@ -53,11 +55,11 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
 
     return (
         Resource(PATH, {"GET": site.signed_in(show_channels), "POST": site.signed_in(add, PATH)}),
-        *_acts(site, channels),
+        *_acts(site, channels, show),
     )
 
 
-def _acts(site: Site, channels: Channels) -> tuple[Resource, ...]:
+def _acts(site: Site, channels: Channels, show: ShowAgain) -> tuple[Resource, ...]:
     """What the buttons beside a channel post to; removing one is asked first."""
     framing = framing_of(site)
 
@@ -69,9 +71,12 @@ def _acts(site: Site, channels: Channels) -> tuple[Resource, ...]:
         return see(with_query(PATH, done="channel_on") if is_on else with_query(PATH, done="channel_off"))
 
     async def test(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.oneself.shelf_of(caller)
-        await channels.try_out(shelf.id, id_of(request, "channel_id"))
-        return see(with_query(PATH, done="channel_test"))
+        async def act(_: Form) -> Response:
+            shelf = await site.accounts.oneself.shelf_of(caller)
+            await channels.try_out(shelf.id, id_of(request, "channel_id"))
+            return see(with_query(PATH, done="channel_test"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=Rules())
 
     async def ask_remove(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "notifications")

@@ -19,6 +19,8 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import TooManyRequests
 from tsuzuki.model.times import Millis
 
+REFUSAL = "Too many attempts have failed. Try again later."
+
 
 class Attempt(msgspec.Struct, frozen=True):
     """A sign-in that is under way: it counts as failed until it is forgiven."""
@@ -30,10 +32,11 @@ class Attempt(msgspec.Struct, frozen=True):
 class Limiter:
     """Lets an attempt begin, or says how long to wait. Each is counted for its address and for its name."""
 
-    def __init__(self, db: Database, clock: Clock, limits: Limits) -> None:
+    def __init__(self, db: Database, clock: Clock, limits: Limits, refusal: str = REFUSAL) -> None:
         self._db = db
         self._clock = clock
         self._limits = limits
+        self._refusal = refusal
 
     async def begin(self, address: str, name: str) -> Attempt:
         """Count an attempt on `name` from `address`; TooManyRequests when either is blocked."""
@@ -74,10 +77,9 @@ class Limiter:
     async def _save_tx(self, tx: Tx, key: str, guard: Guard, *, now: Millis) -> None:
         await save_guard_tx(tx, key, guard, forget_at=forget_at(guard, now, self._limits))
 
-    @staticmethod
-    def _refuse(delay: Millis) -> None:
+    def _refuse(self, delay: Millis) -> None:
         if delay:
-            raise TooManyRequests("Too many attempts have failed. Try again later.", retry_after(delay))
+            raise TooManyRequests(self._refusal, retry_after(delay))
 
 
 def _keys(address: str, name: str) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from tsuzuki.accounts.guard.limiter import Limiter
+from tsuzuki.accounts.guard.policy import Limits
 from tsuzuki.coord.bell import Bell
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.notices.kinds import ChannelKind, hidden, read_config, restored
@@ -21,13 +23,15 @@ from tsuzuki.delivery.notices.store import (
 )
 from tsuzuki.delivery.notices.tasks import SENDS, Send, delivery_id
 from tsuzuki.delivery.notices.wording import trial
-from tsuzuki.model.errors import Invalid, LimitExceeded, NotFound, Problem, SourceError
+from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, Problem, SourceError
 from tsuzuki.model.ids import PublicId, ShelfId, uuid7
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.queue.store import enqueue_tx
 from tsuzuki.queue.tasks import TaskId
 
+TRIALS = Limits(failures=10, window=MINUTE, block=MINUTE)
+"""Of a shelf: each is a request to somebody else's server, at once and before everything else."""
 MOST_CHANNELS = 20
 """Of a shelf: everything new is told on each of them, so each is a request to somebody else's server."""
 
@@ -72,6 +76,7 @@ class Channels:
         self._client = client
         self._bell = bell
         self._clock = clock
+        self._trials = Limiter(db, clock, TRIALS, "A shelf may send 10 test messages a minute. Wait a little.")
 
     async def list(self, shelf_id: ShelfId) -> list[ShownChannel]:
         """By name."""
@@ -125,7 +130,14 @@ class Channels:
             raise NotFound("There is no such channel.")
 
     async def try_out(self, shelf_id: ShelfId, public_id: PublicId) -> TaskId:
-        """Send a message that says that it works; the task tells how it went."""
+        """Send a message that says that it works; the task tells how it went.
+
+        Conflict while the channel is switched off, TooManyRequests beyond what a shelf may send.
+        """
+        if not (await self.get(shelf_id, public_id)).is_enabled:
+            raise Conflict("This channel is switched off, so nothing is sent to it. Switch it on first.")
+        door = f"channel trials of {shelf_id}"
+        await self._trials.begin(door, door)
         now = self._clock()
 
         async def enqueue(tx: Tx) -> TaskId:
