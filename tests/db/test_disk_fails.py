@@ -8,7 +8,7 @@ import pytest
 from tests.db.disks import Sync, Write
 from tests.db.kept import add_tx, as_one_group, kept, raises_tx, store
 from tsuzuki.db.errors import DatabaseUnavailable
-from tsuzuki.db.sqlite_file import FULL
+from tsuzuki.db.sqlite_file import FULL, reason_of
 
 
 @pytest.fixture
@@ -120,3 +120,18 @@ async def test_a_database_that_cannot_store_does_not_answer_until_it_can_again(w
     await db.ping()
     await db.with_tx(partial(add_tx, key=2))
     assert await kept(db) == {1: "x", 2: "x"}
+
+
+@pytest.mark.parametrize(
+    ("code", "is_full"),
+    [
+        (apsw.SQLITE_FULL, True),
+        (apsw.SQLITE_IOERR_SHMSIZE, True),  # what a start on a full disk meets
+        (apsw.SQLITE_IOERR_READ, False),
+        (apsw.SQLITE_READONLY, False),
+    ],
+)
+def test_a_disk_without_room_is_called_full_wherever_sqlite_meets_that(code, is_full):
+    error = apsw.exception_for(code)
+    assert isinstance(error, apsw.Error)
+    assert (reason_of(error) == FULL) is is_full

@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
-from tsuzuki.db.sqlite_file import check_version, sync
+from tsuzuki.db.sqlite_file import check_version, reason_of, sync
 from tsuzuki.model.times import Millis, from_datetime, from_iso
 
 TABLES = {"groups", "feeds", "items"}
@@ -169,7 +169,7 @@ def _open(path: Path) -> apsw.Connection:
     except apsw.NotADBError:
         raise SchemaRefused(f"{path} is not a SQLite database.") from None
     except (apsw.CantOpenError, apsw.IOError, apsw.BusyError, apsw.CorruptError) as error:
-        raise DatabaseUnavailable(f"The database file {path} cannot be read: {error}") from error
+        raise DatabaseUnavailable(f"The database file {path} cannot be read: {reason_of(error)}") from error
     return connection
 
 

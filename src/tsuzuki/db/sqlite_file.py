@@ -146,7 +146,9 @@ def translated(error: BaseException) -> BaseException:
 
 def reason_of(error: apsw.Error) -> str:
     """What is wrong, for people; SQLite's own words where we have none."""
-    return FULL if isinstance(error, apsw.FullError) else str(error)
+    # Beside the file SQLite needs another of 32 KB, and speaks of I/O when there is no room for that.
+    no_room_beside = getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
+    return FULL if no_room_beside or isinstance(error, apsw.FullError) else str(error)
 
 
 def _constraint(error: apsw.ConstraintError) -> Exception:
