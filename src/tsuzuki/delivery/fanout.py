@@ -23,16 +23,15 @@ from tsuzuki.delivery.store import (
     count_chapters_tx,
     feed_readers_tx,
     hold_feed_tx,
-    hold_series_tx,
     knew_chapters_tx,
     series_readers_tx,
     share_feeds_tx,
-    share_series_tx,
     swell_tx,
 )
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, ShelfId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.store import enqueue_many_tx
+from tsuzuki.sources.store import hold_series_tx
 
 
 class Delivered(msgspec.Struct, frozen=True):
@@ -101,7 +100,7 @@ async def deliver_chapters_tx(
     """
     if not new_chapters:
         return NOTHING
-    await share_series_tx(tx, series_id)
+    await hold_series_tx(tx, series_id)  # as ingest does first: nobody's follow is committed unseen
     lot = Lot("chapter", series_id, tuple(new_chapters), is_first_harvest, came)
     if is_first_harvest:
         return await _show_catalogue_tx(tx, lot, await series_readers_tx(tx, series_id), now)

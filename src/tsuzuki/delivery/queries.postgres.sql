@@ -5,13 +5,6 @@
 select pg_advisory_xact_lock_shared(1, cast(feed_id % 2147483647 as integer))
 from (select cast(value ->> 0 as bigint) as feed_id from json_each(cast(:rows as text)) order by 1 offset 0) as wanted;
 
--- name: share_series
--- The same for chapters and follows.
-select pg_advisory_xact_lock_shared(3, cast(cast(:series_id as bigint) % 2147483647 as integer));
-
--- name: hold_series
-select pg_advisory_xact_lock(3, cast(cast(:series_id as bigint) % 2147483647 as integer));
-
 -- name: hold_feed
 select pg_advisory_xact_lock(1, cast(cast(:feed_id as bigint) % 2147483647 as integer));
 

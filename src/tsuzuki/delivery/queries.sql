@@ -5,12 +5,6 @@ select 1 where cast(:feed_id as bigint) is not null;
 -- name: share_feeds
 select 1 where cast(:rows as text) is not null;
 
--- name: hold_series
-select 1 where cast(:series_id as bigint) is not null;
-
--- name: share_series
-select 1 where cast(:series_id as bigint) is not null;
-
 -- name: count_chapters
 select count(*) from chapter where series_id = :series_id;
 

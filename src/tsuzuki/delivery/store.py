@@ -75,16 +75,6 @@ async def hold_feed_tx(tx: Tx, feed_id: FeedId) -> None:
     await tx.many(str, q.hold_feed, feed_id=feed_id)
 
 
-async def share_series_tx(tx: Tx, series_id: SeriesId) -> None:
-    """From here on, nobody's follow of this series is committed unseen."""
-    await tx.many(str, q.share_series, series_id=series_id)
-
-
-async def hold_series_tx(tx: Tx, series_id: SeriesId) -> None:
-    """From here on, no chapter of this series is delivered unseen."""
-    await tx.many(str, q.hold_series, series_id=series_id)
-
-
 async def count_chapters_tx(tx: Tx, series_id: SeriesId) -> int:
     """How many chapters the series has."""
     return await tx.one(int, q.count_chapters, series_id=series_id)

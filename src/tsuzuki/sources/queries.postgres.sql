@@ -37,5 +37,6 @@ select 1 from pg_advisory_xact_lock_shared(7302061002);
 select 1 from pg_advisory_xact_lock(7302061002);
 
 -- name: hold_series
--- The lock that ingest takes: whoever follows waits for a batch that is being delivered, and the next one for the follow.
+-- The one lock of a series, which ingest takes too (hold_ingest): whoever follows waits for a batch that is being stored
+-- and delivered, and the next one for the follow.
 select 1 from pg_advisory_xact_lock(hashtextextended(cast(:name as text), 0));

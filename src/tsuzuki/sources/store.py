@@ -154,7 +154,7 @@ async def hold_shape_tx(tx: Tx) -> None:
 
 
 async def hold_series_tx(tx: Tx, series_id: SeriesId) -> None:
-    """Until the end of the transaction no chapter of this series is stored or delivered."""
+    """Until the end of the transaction nobody else stores or delivers chapters of this series, follows or leaves it."""
     await tx.run(q.hold_series, name=f"series-{series_id}")
 
 
