@@ -7,8 +7,8 @@ import pytest
 
 from tests.db.disks import Sync, Write
 from tests.db.kept import add_tx, as_one_group, kept, raises_tx, store
-from tsuzuki.db.errors import DatabaseUnavailable
-from tsuzuki.db.sqlite_file import FULL, reason_of
+from tsuzuki.db.errors import FULL, DatabaseUnavailable
+from tsuzuki.db.sqlite_file import reason_of
 
 
 @pytest.fixture

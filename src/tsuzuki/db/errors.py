@@ -16,6 +16,9 @@ TsuzukiError
 from tsuzuki.model.errors import Conflict, TsuzukiError, Unavailable
 
 
+FULL = "The disk is full. Nothing can be stored until there is room on it again; what is stored is safe."
+
+
 class UniqueViolation(Conflict):
     """A row with this key exists. `on` is `table.column` (several: `table.a,b`) or the index's name."""
 

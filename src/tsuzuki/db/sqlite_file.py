@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 
 from tsuzuki.db.errors import (
+    FULL,
     CheckViolation,
     DatabaseError,
     DatabaseUnavailable,
@@ -24,8 +25,6 @@ STATEMENT_CACHE = 500
 KEPT_WAL_BYTES = 64 * 1024 * 1024
 CHECKPOINT_PAGES = 4000
 """SQLite's own 1,000 made every other claim of 500 among a million pay for a checkpoint (27 ms against 12)."""
-
-FULL = "The disk is full. Nothing can be stored until there is room on it again; what is stored is safe."
 
 _LOST = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.LockedError, apsw.ReadOnlyError, apsw.CantOpenError)
 UNBINDABLE = (TypeError, ValueError, OverflowError)
