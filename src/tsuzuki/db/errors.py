@@ -15,7 +15,6 @@ TsuzukiError
 
 from tsuzuki.model.errors import Conflict, TsuzukiError, Unavailable
 
-
 FULL = "The disk is full. Nothing can be stored until there is room on it again; what is stored is safe."
 
 
