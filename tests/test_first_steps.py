@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.connectors.builders import run
-from tests.connectors.selectors.test_trying import from_files
+from tests.connectors.sample_site import from_files
 from tsuzuki.connectors.config import decode_config
 from tsuzuki.connectors.discovery import discover
 from tsuzuki.connectors.feed.visiting import visit

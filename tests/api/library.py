@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from tests.api.people import Town, Visitor, a_town
 from tests.net.builders import a_server, answer
 from tests.polling.builders import a_feed
+from tests.waiting import eventually
 from tsuzuki.accounts.nouns import SYSTEM
 
 LOOPBACK = "127.0.0.0/8"
@@ -88,15 +89,6 @@ class Reader:
             return found if check(found) else None
 
         return await eventually(look, within)
-
-
-async def eventually(look: Callable[[], Awaitable[Any]], within: float = 15.0) -> Any:
-    """What `look` finds as soon as it finds anything."""
-    deadline = asyncio.get_running_loop().time() + within
-    while not (found := await look()):
-        assert asyncio.get_running_loop().time() < deadline, "it does not come"
-        await asyncio.sleep(0.02)
-    return found
 
 
 @asynccontextmanager

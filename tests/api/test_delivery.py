@@ -13,9 +13,9 @@ from tests.api.people import API, Visitor
 from tests.app import serving_resources
 from tests.builders import NOON, stored_feed, stored_series
 from tests.delivery.builders import entry_ids, follow, publish, release, subscribe, task_keys
-from tests.delivery.post import until
 from tests.net.builders import a_client
 from tests.queue.builders import wall
+from tests.waiting import eventually
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.policy import Limits
 from tsuzuki.accounts.nouns import SYSTEM
@@ -204,7 +204,7 @@ async def test_a_reader_who_leaves_is_noticed(db, house):
     async def nobody_listens():
         return not house.events._streams._ears
 
-    await until(nobody_listens)
+    await eventually(nobody_listens)
 
 
 async def test_streams_end_when_the_process_stops(house):

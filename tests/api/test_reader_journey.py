@@ -4,12 +4,13 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.api.library import Library, Reader, a_library, eventually
+from tests.api.library import Library, Reader, a_library
 from tests.api.people import PASSWORD, Visitor
 from tests.app import Client
 from tests.delivery.builders import a_reader, subscribe_tx
 from tests.net.builders import a_server
 from tests.scale import scaled
+from tests.waiting import eventually
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import MINUTE

@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.api.library import Library, Reader, a_library, eventually
+from tests.api.library import Library, Reader, a_library
 from tests.app import settings_for
 from tests.net.builders import a_server, answer
 from tests.polling.builders import a_feed
+from tests.waiting import eventually
 from tsuzuki.bootstrap import wall_clock
 from tsuzuki.model.times import MINUTE, SECOND
 from tsuzuki.polling.policy import SPREAD

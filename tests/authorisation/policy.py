@@ -339,6 +339,15 @@ POLICY = {
 STREAMS = {"GET /api/v1/events", "GET /api/v1/admin/crawler/jobs/{job_id}/events"}
 
 
+# What the router has beside the API and is no page.
+_NO_PAGES = ("/static/", "/healthz", "/readyz", "/metrics", "/sw.js", "/manifest.webmanifest")
+
+
+def is_page(path: str) -> bool:
+    """Whether a person opens it in a browser."""
+    return path == f"{API}/docs" or not path.startswith((API, *_NO_PAGES))
+
+
 def routes(app: Any) -> dict[str, Resource]:
     """Every method and path that the router knows, found by walking down to it."""
     while not isinstance(app, Router):

@@ -10,7 +10,9 @@ import msgspec
 from tests.api.people import Town, Visitor, a_town
 from tests.catalogue.sample import Plan, Sample
 from tests.crawl.builders import made, the_admin
+from tsuzuki.accounts.caller import Caller
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
 
 SMALL = Plan(series=12, chapters=200)
@@ -79,3 +81,12 @@ async def read_chapter(town: Town, shelf_id: int, chapter_id: str, page: int = 2
     now = Millis(town.time())
     values = {"shelf_id": shelf_id, "chapter_id": int(chapter_id), "page": page, "now": now}
     await town.db.with_tx(lambda tx: tx.run(_q.read_chapter, **values))
+
+
+async def a_shelf(town: Town, **over: Any) -> tuple[Visitor, ShelfId]:
+    """A reader and the shelf that it reads from."""
+    user = await town.add(**over)
+    resumed = await town.accounts.sessions.resume(await town.session(user), "")
+    assert resumed is not None
+    caller: Caller = resumed.caller
+    return await town.signed_in(user), (await town.accounts.oneself.pick_shelf(caller, None)).id

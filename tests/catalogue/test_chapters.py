@@ -6,12 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.api.people import Town, Visitor
-from tests.catalogue.builders import a_browsing_town, a_site, counted, got, read_chapter
+from tests.api.people import Town
+from tests.catalogue.builders import a_browsing_town, a_shelf, a_site, counted, got, read_chapter
 from tests.catalogue.sample import Plan, Sample, a_sample
 from tests.crawl.builders import made, the_admin
 from tests.ingest.builders import q, work_off
-from tsuzuki.accounts.caller import Caller
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.service import ChapterIngest
 from tsuzuki.model.errors import Conflict
@@ -30,15 +29,6 @@ select coalesce(suspended_reason, '') from watch where series_source_id = :id;
 select id from watch where series_source_id = :id;
 """,
 )
-
-
-async def a_shelf(town: Town, **over: Any) -> tuple[Visitor, ShelfId]:
-    """A reader and the shelf that it reads from."""
-    user = await town.add(**over)
-    resumed = await town.accounts.sessions.resume(await town.session(user), "")
-    assert resumed is not None
-    caller: Caller = resumed.caller
-    return await town.signed_in(user), (await town.accounts.oneself.pick_shelf(caller, None)).id
 
 
 async def follow(town: Town, shelf: ShelfId, series: str) -> None:

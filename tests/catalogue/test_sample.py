@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from tests.api.people import Town, Visitor
-from tests.catalogue.builders import a_browsing_town, a_site, counted, got, read_chapter
+from tests.catalogue.builders import a_browsing_town, a_shelf, a_site, counted, got, read_chapter
 from tests.catalogue.sample import Plan, Sample, a_sample
-from tests.catalogue.test_chapters import a_shelf
 from tests.crawl.builders import made, the_admin, until_over
 from tests.scale import scaled
 from tsuzuki.model.times import DAY

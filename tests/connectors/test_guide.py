@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.connectors.builders import run
-from tests.connectors.selectors.test_trying import from_files
+from tests.connectors.sample_site import from_files
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.local.connector import LocalConfig
 from tsuzuki.connectors.mangadex.connector import MangaDexConfig

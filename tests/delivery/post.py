@@ -1,8 +1,7 @@
 """Receivers of notices, real ones on loopback, and the two workers that notices pass through."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -13,6 +12,7 @@ from tests.builders import NOON
 from tests.delivery.builders import count_channel_sends
 from tests.net.builders import a_client
 from tests.queue.builders import Clock
+from tests.waiting import eventually
 from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.db import Database
 from tsuzuki.delivery.notices.announcing import Announcer
@@ -28,7 +28,6 @@ from tsuzuki.queue.station import Station
 from tsuzuki.queue.worker import Worker
 
 QUICK = QueueSettings(attempts=5, lease=Millis(900), jitter=0.0, delays=(Millis(20),) * 4, concurrency=4)
-PATIENCE = 20.0
 
 
 class Received(msgspec.Struct, frozen=True):
@@ -130,7 +129,7 @@ class Office:
             stats = await self.tasks.stats()
             return not any(queue.due + queue.running for queue in stats)
 
-        await until(so)
+        await eventually(so)
 
     async def until_idle(self) -> None:
         """Return when nothing is queued at all, not even for later."""
@@ -138,17 +137,10 @@ class Office:
         async def so() -> bool:
             return not any(queue.depth for queue in await self.tasks.stats())
 
-        await until(so)
+        await eventually(so)
 
     async def sends(self) -> int:
         return await count_channel_sends(self.db)
-
-
-async def until(holds: Callable[[], Awaitable[bool]], patience: float = PATIENCE) -> None:
-    deadline = time.monotonic() + patience
-    while not await holds():
-        assert time.monotonic() < deadline, f"still not so after {patience} s"
-        await asyncio.sleep(0.02)
 
 
 @asynccontextmanager

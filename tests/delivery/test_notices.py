@@ -20,7 +20,8 @@ from tests.delivery.builders import (
     subscribe_tx,
     task_keys,
 )
-from tests.delivery.post import Receiver, a_receiver, an_office, until
+from tests.delivery.post import Receiver, a_receiver, an_office
+from tests.waiting import eventually
 from tsuzuki.db import Tx
 from tsuzuki.delivery.fanout import deliver_known_items_tx
 from tsuzuki.delivery.notices.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
@@ -206,7 +207,7 @@ async def test_a_channel_that_is_gone_or_asleep_is_not_told(db, office, receiver
     added = [await office.webhook(reader, receiver.url) for reader in readers]
     await publish(db, feed, "a")
     async with office.open(sending=False):
-        await until(lambda: has_sends(db, 2))
+        await eventually(lambda: has_sends(db, 2))
     await office.channels.remove(readers[0], added[0].channel.id)
     await office.channels.change(readers[1], added[1].channel.id, Change(is_enabled=False))
     async with office.open():

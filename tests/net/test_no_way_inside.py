@@ -9,7 +9,7 @@ import pytest
 
 from tests.net.builders import SOMEONE, a_client, a_server, always, answer
 from tests.net.hostile import CHALLENGE, HTML
-from tests.net.test_solver import WILLING, a_solver
+from tests.net.solver import WILLING, a_solver
 from tests.net.vectors import REFUSED_ADDRESSES, REFUSED_URLS
 from tsuzuki.model.errors import Blocked, RefusedAddress
 from tsuzuki.model.fetching import Ask

@@ -203,3 +203,13 @@ async def poll_one(poller: Poller) -> Polled:
     polled = await poll_due(poller)
     assert len(polled) == 1
     return polled[0]
+
+
+def redirecting(status: int, body: bytes) -> Handler:
+    """A publisher whose `/old` leads to `/new`."""
+
+    async def handler(head, writer):
+        is_old = b" /old" in head.split(b"\r\n")[0]
+        writer.write(answer(status, b"", location="/new") if is_old else answer(200, body))
+
+    return handler

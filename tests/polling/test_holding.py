@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import NOON, stored_feed, stored_watch
 from tests.polling.builders import Clock, state
+from tests.waiting import eventually
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import DatabaseUnavailable
 from tsuzuki.model.times import Millis
@@ -33,12 +34,6 @@ async def lease_of(db, watch):
     return (await state(db, watch.id)).lease_until
 
 
-async def until(true):
-    async with asyncio.timeout(10):
-        while not await true():  # noqa: ASYNC110  a table rings no bell
-            await asyncio.sleep(0.01)
-
-
 async def test_a_lease_is_extended_again_and_again_and_the_watch_with_it(db, watch, clock):
     async def work():
         for _ in range(2):
@@ -48,7 +43,7 @@ async def test_a_lease_is_extended_again_and_again_and_the_watch_with_it(db, wat
             async def is_extended():
                 return await lease_of(db, watch) == now + LEASE  # noqa: B023  at once
 
-            await until(is_extended)
+            await eventually(is_extended)
         return "done"
 
     assert await Hold(db, watch, clock, lease=LEASE).during(work()) == "done"

@@ -7,8 +7,7 @@ import pytest
 
 from tests.builders import NOON, a_new_item, a_public_id, stored_feed, stored_watch
 from tests.delivery.builders import a_reader, events_of, publish, subscribe
-from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, poll_one, state
-from tests.polling.test_scenarios import redirecting
+from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, poll_one, redirecting, state
 from tests.shelves.builders import on_plan
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import upsert_items_tx

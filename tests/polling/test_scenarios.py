@@ -20,6 +20,7 @@ from tests.polling.builders import (
     poll_due,
     poll_one,
     q,
+    redirecting,
     state,
 )
 from tests.scale import SOAK
@@ -198,14 +199,6 @@ async def moving(db, clock, handler, polls, every=12 * HOUR):
             await poll_one(poller)
         link = await db.read(lambda tx: tx.one(str, q.link, id=feed))
         return link.removeprefix(publisher.url)
-
-
-def redirecting(status, body):
-    async def handler(head, writer):
-        is_old = b" /old" in head.split(b"\r\n")[0]
-        writer.write(answer(status, b"", location="/new") if is_old else answer(200, body))
-
-    return handler
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.station import Station
-from tsuzuki.queue.store import finish_tx
+from tsuzuki.queue.store import claim_tx, enqueue_tx, finish_tx
 from tsuzuki.queue.tasks import NewTask, Queue, Task, TaskId
 from tsuzuki.queue.worker import Worker
 
@@ -286,3 +286,26 @@ async def count_by_status(db: Database) -> dict[str, int]:
 class _Count(msgspec.Struct, frozen=True):
     status: str
     tasks: int
+
+
+async def claimed(db, queue=NOTES, *, now=NOON, most=10):
+    """What is due, as a worker takes it."""
+    return await db.with_tx(lambda tx: claim_tx(tx, queue.name, queue.settings, worker="w", now=now, most=most))
+
+
+async def enqueue(db, key="1", *, now=NOON, **over):
+    return await db.with_tx(lambda tx: enqueue_tx(tx, NOTES, key, Note(), now=now, **over))
+
+
+def task_of(row) -> Task[Note]:
+    """A claimed row as its handler gets it."""
+    return Task(
+        id=row.id,
+        lease_token=row.lease_token,
+        key=row.key,
+        payload=Note(),
+        priority=row.priority,
+        attempt=1,
+        losses=0,
+        created_at=row.created_at,
+    )

@@ -5,33 +5,12 @@ import asyncio
 import pytest
 
 from tests.builders import NOON
-from tests.queue.builders import NOTES, Effects, Note, a_queue, wall
+from tests.queue.builders import NOTES, Effects, Note, a_queue, claimed, enqueue, task_of, wall
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import CheckViolation
 from tsuzuki.model.times import HOUR, Millis
-from tsuzuki.queue.store import cancel_tx, claim_tx, enqueue_tx, find_active_tx, finish_tx
-from tsuzuki.queue.tasks import NewTask, Task
-
-
-async def claimed(db, queue=NOTES, *, now=NOON, most=10):
-    return await db.with_tx(lambda tx: claim_tx(tx, queue.name, queue.settings, worker="w", now=now, most=most))
-
-
-async def enqueue(db, key="1", *, now=NOON, **over):
-    return await db.with_tx(lambda tx: enqueue_tx(tx, NOTES, key, Note(), now=now, **over))
-
-
-def task_of(row) -> Task[Note]:
-    return Task(
-        id=row.id,
-        lease_token=row.lease_token,
-        key=row.key,
-        payload=Note(),
-        priority=row.priority,
-        attempt=1,
-        losses=0,
-        created_at=row.created_at,
-    )
+from tsuzuki.queue.store import cancel_tx, enqueue_tx, find_active_tx, finish_tx
+from tsuzuki.queue.tasks import NewTask
 
 
 async def test_a_task_shares_the_fate_of_the_transaction_that_caused_it(db):

@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from tests.builders import NOON
-from tests.queue.builders import NOTES, Effects
-from tests.queue.test_enqueue import claimed, enqueue, task_of
+from tests.queue.builders import NOTES, Effects, claimed, enqueue, task_of
 from tsuzuki.model.errors import NotFound
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.policy import Leased

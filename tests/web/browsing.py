@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from playwright.async_api import Browser, Page, ViewportSize, expect
+from playwright.async_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.api.people import Town
 from tsuzuki.accounts.nouns import User
@@ -40,3 +40,15 @@ async def browsing(browser: Browser, town: Town, user: User | None, **options: A
     await context.close()
     wrong = [text for text in said if not text.startswith(EXPECTED)]
     assert not wrong, wrong
+
+
+async def settled(page: Page, path: str) -> None:
+    """The page is open, its scripts run, and it hears of news."""
+    await page.goto(path)
+    await page.wait_for_selector("html.scripted")
+    await page.wait_for_selector("#live[data-heard]", state="attached")
+
+
+def count(page: Page, which: str = "unread") -> Locator:
+    """Where the frame shows how much is unread of this."""
+    return page.locator(f"#side [data-count={which}]")

@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, expect
 from structlog.testing import capture_logs
 
 from tests.api.people import Town, a_town
-from tests.web.browsing import PHONE, browsing
+from tests.web.browsing import PHONE, browsing, count, settled
 from tests.web.stage import Stage, an_item, furnish, release_chapters, release_items
 from tsuzuki.accounts.nouns import User
 from tsuzuki.model.ids import ItemId
@@ -22,17 +22,6 @@ async def a_home(folder: Path, *, articles: int = 20) -> AsyncIterator[tuple[Tow
     async with a_town(folder) as town:
         user = await town.add()
         yield town, user, await furnish(town, user, articles=articles)
-
-
-async def settled(page: Page, path: str) -> None:
-    """The page is open, its scripts run, and it hears of news."""
-    await page.goto(path)
-    await page.wait_for_selector("html.scripted")
-    await page.wait_for_selector("#live[data-heard]", state="attached")
-
-
-def count(page: Page, which: str = "unread"):
-    return page.locator(f"#side [data-count={which}]")
 
 
 # -- while it is open

@@ -7,7 +7,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
 from tests.api.people import Town, a_town
-from tests.web.browsing import browsing
+from tests.web.browsing import browsing, settled
 from tests.web.gallery import Gallery, a_visitor, somebody
 from tests.web.stage import furnish
 from tsuzuki.model.ids import ChapterId, read_id
@@ -30,11 +30,6 @@ async def read_chapters(gallery: Gallery, series: str) -> list[str | None]:
     assert public_id is not None
     order = await gallery.town.reading.series.order(gallery.shelf, public_id)
     return [chapter.number for chapter in order if chapter.is_read]
-
-
-async def settled(page: Page, path: str) -> None:
-    await page.goto(path)
-    await page.wait_for_selector("#live[data-heard]", state="attached")
 
 
 async def marked_offline(page: Page, town: Town) -> int:

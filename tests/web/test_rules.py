@@ -12,7 +12,7 @@ import tsuzuki.web
 from tests.api.people import API, PASSWORD, Town, a_town
 from tests.authorisation.callers import CALLERS, visitor
 from tests.authorisation.objects import MISSING
-from tests.authorisation.policy import POLICY, PUBLIC, routes
+from tests.authorisation.policy import POLICY, PUBLIC, is_page, routes
 from tests.web.desk.words import chosen_at_the_desk
 from tests.web.guests import BROWSER, FORM, Guest, a_guest
 from tests.web.words import chosen_in_the_library
@@ -35,7 +35,6 @@ CHOSEN = {
 }
 CANARY = "canary-5ecret-value"
 OWN_SCRIPT = r'<script src="/static/[\w./-]+\.js"(?: defer| type="module")>'
-NO_PAGES = ("/static/", "/healthz", "/readyz", "/metrics", "/api/v1/openapi.json", "/sw.js", "/manifest.webmanifest")
 
 
 @pytest.fixture
@@ -49,8 +48,7 @@ def pages(town: Town, method: str) -> dict[str, str]:
     found = {}
     for name in routes(town.app):
         verb, path = name.split()
-        is_page = path == f"{API}/docs" or not path.startswith((API, *NO_PAGES))
-        if verb == method and is_page:
+        if verb == method and is_page(path):
             found[re.sub(r"\{\w+\}", MISSING, path)] = POLICY[name]
     return found
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.app import settings_for
 from tests.builders import NOON, stored_feed
 from tests.polling.builders import Clock
-from tests.worker.test_way import eventually
+from tests.waiting import eventually
 from tsuzuki.bootstrap import open_tsuzuki
 from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.db.queries import parse_queries

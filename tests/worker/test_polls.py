@@ -7,7 +7,7 @@ from collections import Counter
 from tests.builders import NOON, stored_feed, stored_watch
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_poller, a_publisher, state
-from tests.worker.test_way import eventually
+from tests.waiting import eventually
 from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.worker.polls import PollLoop

@@ -1,6 +1,5 @@
 """From a publisher to an inbox, with everything running."""
 
-import asyncio
 from contextlib import asynccontextmanager
 
 from tests.app import settings_for
@@ -8,6 +7,7 @@ from tests.builders import stored_feed, stored_watch
 from tests.delivery.builders import a_reader, entries_of
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
+from tests.waiting import eventually
 from tsuzuki.bootstrap import wall_clock
 from tsuzuki.model.times import Millis
 from tsuzuki.way import crew, open_way
@@ -21,13 +21,6 @@ async def running(db, database_url, tmp_path, **over):
         loops.start()
         yield way
         await loops.stop()
-
-
-async def eventually(check, within=15.0):
-    deadline = asyncio.get_running_loop().time() + within
-    while not await check():
-        assert asyncio.get_running_loop().time() < deadline
-        await asyncio.sleep(0.02)
 
 
 async def test_what_is_published_arrives_in_every_inbox_once(db, database_url, tmp_path):

@@ -1,11 +1,11 @@
 """The guide's sample site and its definition, tried as its author would."""
 
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from tests.connectors.builders import NOON, a_reply, run
+from tests.connectors.sample_site import from_files
 from tests.connectors.selectors.builders import CONFIG, SMALL, a_source
 from tsuzuki.connectors.registry import SAMPLE
 from tsuzuki.connectors.selectors.connector import SelectorsSource
@@ -15,16 +15,6 @@ from tsuzuki.model.errors import Unreachable
 from tsuzuki.model.times import DAY, HOUR, Millis, iso
 
 ROOT = Path(__file__).parents[3]
-SITE = ROOT / "docs" / "sample-site"
-
-
-def from_files(want):
-    """What `python3 -m http.server` would answer."""
-    path = SITE / urlsplit(want.url).path.lstrip("/")
-    file = path / "index.html" if path.is_dir() else path
-    if not file.is_file():
-        raise Unreachable(f"{want.url} is not there.")
-    return a_reply(file.read_bytes(), url=want.url)
 
 
 @pytest.fixture

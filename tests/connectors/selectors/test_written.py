@@ -5,7 +5,7 @@ from importlib import resources
 import pytest
 
 from tests.connectors.builders import run
-from tests.connectors.selectors.test_trying import from_files
+from tests.connectors.sample_site import from_files
 from tsuzuki.connectors.config import config_schema, decode_config
 from tsuzuki.connectors.registry import SAMPLE, Registry, builtin
 from tsuzuki.connectors.selectors.connector import SelectorsSource

@@ -7,7 +7,7 @@ from playwright.async_api import Browser, Page, expect
 
 from tests.api.people import PASSWORD
 from tests.crawl.builders import a_lost_chapter
-from tests.delivery.post import until
+from tests.waiting import eventually
 from tests.web.browsing import DESK, PHONE, WIDER, browsing
 from tests.web.desk.stage import Desk, a_desk
 from tsuzuki.db.queries import parse_queries
@@ -84,7 +84,7 @@ async def stored(desk: Desk, url: str) -> None:
     async def is_there() -> bool:
         return bool(await desk.town.db.read(lambda tx: tx.one(int, _q.count_releases, url=url)))
 
-    await until(is_there)
+    await eventually(is_there)
 
 
 async def watch_the_log(desk: Desk, page: Page) -> None:

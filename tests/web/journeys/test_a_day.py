@@ -1,6 +1,5 @@
 """A day of reading, in each theme at a desk and on a phone, with a second browser that differs in both."""
 
-import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -11,11 +10,9 @@ from playwright.async_api import Browser, Page, expect
 from tests.api.people import Town, a_town
 from tests.net.builders import answer
 from tests.polling.builders import Publisher, a_feed, a_publisher
-from tests.web.browsing import WIDER, browsing
-from tests.web.gallery import PAGES, Gallery, hang
+from tests.web.browsing import WIDER, browsing, count, settled
+from tests.web.gallery import PAGES, Gallery, a_visitor
 from tests.web.journeys.ways import OTHER, PAPER, WAYS
-from tests.web.test_journeys import count, settled
-from tsuzuki.accounts.nouns import SYSTEM
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -54,9 +51,7 @@ async def town(tmp_path_factory) -> AsyncIterator[Town]:
 
 @asynccontextmanager
 async def a_day(browser: Browser, town: Town, way: str) -> AsyncIterator[Day]:
-    tenant = await town.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
-    user = await town.add(tenant_id=tenant.public_id)
-    gallery = await hang(town, (await town.accounts.oneself.shelf_of(user)).id)
+    user, gallery = await a_visitor(town)
     async with (
         a_publisher() as publisher,
         browsing(browser, town, user, **WAYS[way]) as page,

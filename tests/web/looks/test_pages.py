@@ -7,15 +7,14 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
-from tests.api.people import API, Town, a_town
-from tests.authorisation.policy import routes
+from tests.api.people import Town, a_town
+from tests.authorisation.policy import is_page, routes
 from tests.scale import scaled
 from tests.web.browsing import browsing
 from tests.web.guests import Guest, a_guest
 from tests.web.looks.axe import EACH_ONCE, Wrongs, wrongs_everywhere
 from tests.web.looks.stops import NEWCOMER, REFUSED, SETUP, STOPS, routes_of
 from tests.web.looks.theatre import Theatre, a_theatre, visit
-from tests.web.test_rules import NO_PAGES
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.edge.security import HEADERS
 
@@ -36,7 +35,7 @@ async def theatre(tmp_path_factory) -> AsyncIterator[Theatre]:
 def pages_of(town: Town) -> set[str]:
     """The paths of all pages that the router has."""
     asked = (name.removeprefix("GET ") for name in routes(town.app) if name.startswith("GET "))
-    return {path for path in asked if path == f"{API}/docs" or not path.startswith((API, *NO_PAGES))} - PARTS
+    return {path for path in asked if is_page(path)} - PARTS
 
 
 async def test_every_page_that_the_router_has_is_among_the_stops(theatre):

@@ -10,11 +10,10 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.api.people import API
-from tests.authorisation.policy import routes
+from tests.authorisation.policy import is_page, routes
 from tests.net.builders import answer
 from tests.scale import scaled
 from tests.web.stage import an_item, release_items
-from tests.web.test_rules import NO_PAGES
 from tests.web.xss.corpus import ELSEWHERE, OWN, addresses, corpus
 from tests.web.xss.net import casting
 from tests.web.xss.town import Hostile, a_hostile_town, add_lines, poison
@@ -73,8 +72,7 @@ def pages_of(hostile: Hostile) -> dict[str, str]:
     found = {}
     for name in routes(hostile.town.app):
         method, path = name.split()
-        is_page = path == f"{API}/docs" or not path.startswith((API, *NO_PAGES))
-        if method != "GET" or not is_page or path in NO_PAGE:
+        if method != "GET" or not is_page(path) or path in NO_PAGE:
             continue
         parameters = re.findall(r"\{(\w+)\}", path)
         missing = set(parameters) - set(hostile.ids)

@@ -1,0 +1,19 @@
+"""Waiting for what another task or process does: nothing rings a bell for a test."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PATIENCE_S = 20.0
+
+
+async def eventually(look: Callable[[], Awaitable[T]], within: float = PATIENCE_S) -> T:
+    """What `look` finds as soon as it finds anything; it fails when that takes too long."""
+    deadline = time.monotonic() + within
+    while not (found := await look()):
+        assert time.monotonic() < deadline, f"still not so after {within} s"
+        await asyncio.sleep(0.02)
+    return found
