@@ -9,6 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from structlog.testing import capture_logs
 
 from tests.app import Client, serving_resources
+from tsuzuki.db.errors import Contention, DatabaseUnavailable, DiskFull
 from tsuzuki.edge import body as body_module
 from tsuzuki.edge import server as server_module
 from tsuzuki.edge.body import MAX_BODY, MAX_DEPTH, read_body, refuse_deep_json
@@ -172,6 +173,27 @@ async def test_the_log_says_why_something_could_not_be_done_and_the_answer_when_
     done, nope = (line for line in logs if line["event"] == "request")
     assert (done["log_level"], done["code"], done["reason"]) == ("warning", "rate_limited", answer.json()["error"])
     assert "reason" not in nope
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (DatabaseUnavailable("PostgreSQL does not let us in: 10.1.2.3 refused"), "does not answer at the moment"),
+        (Contention("deadlock detected DETAIL: Process 10.1.2.3 waits"), "Somebody else changed the same"),
+        (DiskFull(), "The disk is full."),
+    ],
+)
+async def test_a_database_that_fails_is_told_in_words_for_people_and_in_its_own_in_the_log(error, told):
+    async def lost(_: Request) -> Response:
+        raise error
+
+    with capture_logs() as logs:
+        async with serving_resources([page("/lost", lost)]) as client:
+            answer = await client.get("/lost")
+    assert (answer.status, answer.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
+    assert told in answer.json()["error"]
+    assert "10.1.2.3" not in answer.text
+    assert [line["reason"] for line in logs if line["event"] == "request"] == [str(error)]
 
 
 async def test_an_answer_that_fails_half_way_is_cut_and_still_logged():

@@ -4,7 +4,8 @@ TsuzukiError
 ├── Conflict
 │   └── UniqueViolation        `on` names the table and columns, or the index
 ├── Unavailable
-│   ├── DatabaseUnavailable    gone, full, closed or not answering: try again
+│   ├── DatabaseUnavailable    gone, closed or not answering: try again
+│   │   └── DiskFull           nothing can be stored until somebody makes room
 │   └── Contention             a deadlock was broken by undoing this transaction: try again
 └── DatabaseError              a mistake of ours
     ├── ForeignKeyViolation
@@ -14,8 +15,6 @@ TsuzukiError
 """
 
 from tsuzuki.model.errors import Conflict, TsuzukiError, Unavailable
-
-FULL = "The disk is full. Nothing can be stored until there is room on it again; what is stored is safe."
 
 
 class UniqueViolation(Conflict):
@@ -31,6 +30,15 @@ class DatabaseUnavailable(Unavailable):
 
     The transaction left no trace, save where the server or the disk was lost during its commit: then nobody can know.
     """
+
+
+class DiskFull(DatabaseUnavailable):
+    """The transaction left no trace; what was stored before can still be read."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The disk is full. Nothing can be stored until there is room on it again; what is stored is safe."
+        )
 
 
 class Contention(Unavailable):

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from tsuzuki.db.errors import DatabaseUnavailable
+from tsuzuki.db.errors import DatabaseUnavailable, DiskFull
 from tsuzuki.db.gate import CLOSED, Gate
 from tsuzuki.db.queries import Engine, Query
 from tsuzuki.db.sqlite_file import connect, execute, fetch, path_of, translated
@@ -291,8 +291,8 @@ def _fail(jobs: Sequence[_Job], cause: BaseException | None) -> None:
     for job in jobs:
         job.drive.close()
         if job.error is None:
-            is_named = isinstance(cause, DatabaseUnavailable)
-            job.error = DatabaseUnavailable(str(cause) if is_named else f"The transaction was undone: {cause}")
+            is_full = isinstance(cause, DiskFull)
+            job.error = DiskFull() if is_full else DatabaseUnavailable(f"The transaction was undone: {cause}")
             job.error.__cause__ = cause
 
 

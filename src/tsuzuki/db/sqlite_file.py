@@ -9,10 +9,10 @@ from pathlib import Path
 import apsw
 
 from tsuzuki.db.errors import (
-    FULL,
     CheckViolation,
     DatabaseError,
     DatabaseUnavailable,
+    DiskFull,
     ForeignKeyViolation,
     SchemaRefused,
     UniqueViolation,
@@ -136,8 +136,7 @@ def translated(error: BaseException) -> BaseException:
     if isinstance(error, apsw.ConstraintError):
         return _constraint(error)
     if isinstance(error, _LOST):
-        reason = reason_of(error)
-        return DatabaseUnavailable(reason if reason == FULL else f"The database cannot be used now: {reason}")
+        return DiskFull() if _is_full(error) else DatabaseUnavailable(f"The database cannot be used now: {error}")
     if isinstance(error, apsw.Error):
         return DatabaseError(str(error))
     return error
@@ -145,9 +144,12 @@ def translated(error: BaseException) -> BaseException:
 
 def reason_of(error: apsw.Error) -> str:
     """What is wrong, for people; SQLite's own words where we have none."""
-    # Beside the file SQLite needs another of 32 KB, and speaks of I/O when there is no room for that.
-    no_room_beside = getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
-    return FULL if no_room_beside or isinstance(error, apsw.FullError) else str(error)
+    return str(DiskFull() if _is_full(error) else error)
+
+
+def _is_full(error: apsw.Error) -> bool:
+    """True also where SQLite speaks of I/O: beside the file it needs another of 32 KB."""
+    return isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
 
 
 def _constraint(error: apsw.ConstraintError) -> Exception:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
+from tsuzuki.db.errors import Contention, DatabaseUnavailable
 from tsuzuki.model.errors import (
     Conflict,
     Forbidden,
@@ -73,6 +74,12 @@ STATUSES: Mapping[type[TsuzukiError], int] = {
 # A source's own codes are for the operator's pages; a client of the API is told in R48's words.
 _CODES: Mapping[type[TsuzukiError], str] = {SourceError: Unavailable.code, RefusedAddress: Invalid.code}
 
+# What an engine says of itself, with addresses and file names, is for the log; so is how two transactions met.
+_TOLD: Mapping[type[TsuzukiError], str] = {
+    DatabaseUnavailable: "The database does not answer at the moment. What is stored is safe; try again in a minute.",
+    Contention: "Somebody else changed the same at the same moment, and nothing of this was stored. Try again.",
+}
+
 
 class ErrorBody(msgspec.Struct, frozen=True):
     """What every error answer holds; `details` lists all problems of a request."""
@@ -107,7 +114,7 @@ def status_of(kind: type[TsuzukiError]) -> int:
 def _body(error: Exception, code: str | None) -> ErrorBody:
     assert isinstance(error, TsuzukiError)
     details = error.problems if isinstance(error, Invalid | Conflict | LimitExceeded) and error.problems else UNSET
-    return ErrorBody(str(error), code or error.code, details)
+    return ErrorBody(_TOLD.get(type(error), str(error)), code or error.code, details)
 
 
 def _headers(error: Exception) -> dict[str, str]:
