@@ -3,12 +3,21 @@
 from structlog.testing import capture_logs
 
 from tests.api.people import a_town
+from tests.db.builders import a_query
 from tests.net.builders import answer
 from tests.polling.builders import a_publisher
 from tests.web.guests import Guest, a_guest, error_of, value_of
 from tsuzuki.db.queries import parse_queries
 
-q = parse_queries("tests", "-- name: hide_counts\nalter table tally rename to hidden;")
+q = parse_queries(
+    "tests",
+    """
+-- name: hide_counts
+alter table tally rename to hidden;
+-- name: pages
+select page_count from pragma_page_count;
+""",
+)
 PLACES = 'aria-label="Places"'
 
 
@@ -75,3 +84,23 @@ async def test_an_address_that_cannot_be_looked_at_says_why_and_when_to_try_agai
     assert error_of(page, "url") == f"{reason} Try again in 10 minutes."
     [line] = [line for line in logs if line["event"] == "request"]
     assert (line["code"], line["reason"]) == ("rate_limited", reason)
+
+
+async def test_a_full_disk_is_told_beside_what_was_typed_and_is_over_by_itself(tmp_path):
+    """I3: what was answered is there, what was refused is not, and nothing has to be typed again."""
+    async with a_town(tmp_path) as town:
+        guest = await a_guest(town, await town.add())
+        pages = await town.db.read(lambda tx: tx.one(int, q.pages))
+        await town.db.with_tx(lambda tx: tx.run(a_query(f"pragma max_page_count = {pages}")))
+        made: list[str] = []
+        while (page := await guest.send("/groups/new", {"name": f"Group {len(made)}"})).status == 303:
+            made.append(f"Group {len(made)}")
+            assert len(made) < 200
+        assert (page.status, value_of(page, "name")) == (503, f"Group {len(made)}")
+        assert "The disk is full." in page.text
+        assert (await guest.see("/feeds")).status == 200
+        await town.db.with_tx(lambda tx: tx.run(a_query("pragma max_page_count = 1000000")))
+        assert (await guest.send("/groups/new", {"name": "The last"})).status == 303
+        shown = (await guest.see("/feeds")).text
+        assert [name for name in (*made, "The last") if name not in shown] == []
+        assert f"Group {len(made)}" not in shown
