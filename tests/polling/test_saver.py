@@ -150,20 +150,6 @@ async def test_whoever_is_cancelled_before_it_is_written_is_left_out(db):
     assert (await state(db, one.id)).last_http_status is None
 
 
-@pytest.mark.parametrize("turns", [2, 3])
-async def test_those_who_wait_are_told_when_the_writing_is_ended(db, turns):
-    """As at the end of a process, before it began or in its midst: nobody waits for ever."""
-    saver = Saver(db)
-    watches = await claimed(db, 3)
-    waiting = asyncio.ensure_future(saved(saver, watches[:2]))
-    for _ in range(turns):
-        await asyncio.sleep(0)
-    assert saver._writing is not None
-    saver._writing.cancel()
-    assert await waiting == [False, False]
-    assert await saved(saver, watches[2:]) == [True]
-
-
 @pytest.mark.parametrize("engine", ["postgres"])
 async def test_one_that_somebody_else_holds_is_not_waited_for(db, database_url):
     """So that it can be part of no deadlock: it holds the others meanwhile."""

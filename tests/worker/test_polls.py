@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections import Counter
+from contextlib import asynccontextmanager
 
 from tests.builders import NOON, stored_feed, stored_watch
 from tests.net.builders import answer
@@ -70,6 +71,78 @@ async def test_rel_39b_after_three_days_away_everything_is_polled_once_and_witho
     assert busy.most.pop("all") <= AT_ONCE
     assert max(busy.most.values()) <= 2
     assert min(next_checks) > NOON + 3 * DAY
+
+
+class Slow(Busy):
+    """Answers `quick` calls at once, and the others when it may."""
+
+    def __init__(self, quick: int) -> None:
+        super().__init__()
+        self.quick = quick
+        self.waiting = 0
+        self.may_go = asyncio.Event()
+
+    async def handle(self, head, writer) -> None:
+        self.quick -= 1
+        if self.quick < 0:
+            self.waiting += 1
+            await self.may_go.wait()
+        await super().handle(head, writer)
+
+
+async def leased(db, watches, now):
+    states = [await state(db, each) for each in watches]
+    return len([each for each in states if each.lease_until is not None and each.lease_until > now])
+
+
+@asynccontextmanager
+async def running(loop, slow):
+    """A loop that is told to stop in the end, before those who wait are answered."""
+    running = asyncio.create_task(loop.run())
+    try:
+        yield
+    finally:
+        loop.stop()
+        slow.may_go.set()
+        await running
+
+
+async def a_crowd(db, url, count):
+    return [await stored_watch(db, await stored_feed(db, f"{url}/h/{n}"), host=f"h{n}") for n in range(count)]
+
+
+async def test_where_polls_are_quick_the_next_are_claimed_before_a_place_is_free_and_wait_for_one(db):
+    """They are called when one is, and those whose turn does not come before the end are due again at once."""
+    slow, places, clock = Slow(quick=24), 8, hurried(0)
+    async with a_publisher(slow.handle) as publisher, a_poller(db, clock) as poller:
+        watches = await a_crowd(db, publisher.url, 60)
+        loop = PollLoop(poller, MemoryBell(), concurrency=places, ingest_bells=(), polled=lambda *_: None)
+        async with running(loop, slow):
+
+            async def some_wait():
+                return slow.waiting == places and await leased(db, watches, clock()) > places
+
+            await eventually(some_wait)
+        states = [await state(db, each) for each in watches]
+    polled = [each for each in states if each.last_http_status is not None]
+    assert len(polled) == slow.calls.total() < len(watches)
+    assert slow.waiting <= places
+    assert await leased(db, watches, clock()) == 0
+
+
+async def test_where_polls_are_slow_nothing_is_claimed_that_others_could_have(db):
+    slow, places = Slow(quick=0), 4
+    async with a_publisher(slow.handle) as publisher, a_poller(db, hurried(0)) as poller:
+        watches = await a_crowd(db, publisher.url, 20)
+        loop = PollLoop(poller, MemoryBell(), concurrency=places, ingest_bells=(), polled=lambda *_: None)
+        async with running(loop, slow):
+
+            async def all_call():
+                return slow.waiting == places
+
+            await eventually(all_call)
+            await asyncio.sleep(0.1)
+            assert await leased(db, watches, NOON) == places
 
 
 async def test_a_loop_that_is_told_to_stop_ends_what_it_began_and_begins_nothing(db):

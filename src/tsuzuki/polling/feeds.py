@@ -14,6 +14,7 @@ from tsuzuki.model.harvest import FeedHarvest, FoundItem
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
+from tsuzuki.polling.known import Known
 from tsuzuki.polling.moving.service import merge_moved_tx
 from tsuzuki.polling.policy import Answered, Watched, next_look, wants_full_fetch
 from tsuzuki.polling.poll import Poll
@@ -30,9 +31,10 @@ from tsuzuki.polling.store import (
     Answer,
     DueFeed,
     Ended,
+    KnownItem,
+    Listed,
     News,
     SelfPortrait,
-    known_items_tx,
     move_feed_tx,
     see_tombstones_tx,
 )
@@ -48,8 +50,11 @@ SEE_TOMBSTONES_EVERY = Millis(30 * DAY)
 class FeedPoll(Poll[int]):
     """A feed that is ours to call."""
 
-    def __init__(self, db: Database, driver: Driver, watch: DueFeed, *, saver: Saver, conditions: Conditions) -> None:
+    def __init__(
+        self, db: Database, driver: Driver, watch: DueFeed, *, known: Known, saver: Saver, conditions: Conditions
+    ) -> None:
         super().__init__(db, driver, watch, conditions=conditions)
+        self._known = known
         self._saver = saver
         self._target = target = watch.target
         self._is_unstable = False
@@ -80,11 +85,11 @@ class FeedPoll(Poll[int]):
         if outcome.harvest is None:
             return []
         found = {item.key: item for item in outcome.harvest.items}
-        return await self._db.read(lambda tx: self._compare_tx(tx, found))
+        listed = Listed(self._target.feed_id, list(found.values()))
+        return self._compare(found, await self._known.of(listed))
 
-    async def _compare_tx(self, tx: Tx, found: Mapping[str, FoundItem]) -> list[FoundItem]:
+    def _compare(self, found: Mapping[str, FoundItem], stored: Sequence[KnownItem]) -> list[FoundItem]:
         """REL-27: a new key whose page is stored under a key that the feed no longer has is the same story again."""
-        stored = await known_items_tx(tx, self._target.feed_id, found.values())
         known = {each.key: each.content_hash for each in stored if each.key in found}
         self._tombstones = [key for key, content in known.items() if content is None]
         strangers = {item.link_key: key for key, item in found.items() if key not in known and item.link_key}

@@ -132,19 +132,16 @@ join source on source.id = series_source.source_id
 where watch.id = :id;
 
 -- name: known_items
--- What is stored under these keys, with what content; a tombstone counts as known whatever it holds (REL-39d). And what is
--- stored under these pages, whatever its key (REL-27). One may come twice.
-select item.key, item.link_key, item.content_hash from item
-join json_each(cast(:rows as text)) on item.key = value ->> 0
-where item.feed_id = :feed_id
+-- What is stored under these keys of these feeds, with what content; a tombstone counts as known whatever it holds
+-- (REL-39d). And what is stored under these pages, whatever its key (REL-27). One may come twice.
+select item.feed_id, item.key, item.link_key, item.content_hash from json_each(cast(:rows as text))
+join item on item.feed_id = cast(value ->> 0 as bigint) and item.key = value ->> 1
 union all
-select item.key, item.link_key, item.content_hash from item
-join json_each(cast(:rows as text)) on item.link_key = value ->> 1
-where item.feed_id = :feed_id
+select item.feed_id, item.key, item.link_key, item.content_hash from json_each(cast(:rows as text))
+join item on item.feed_id = cast(value ->> 0 as bigint) and item.link_key = value ->> 2
 union all
-select item_tombstone.key, null, null from item_tombstone
-join json_each(cast(:rows as text)) on item_tombstone.key = value ->> 0
-where item_tombstone.feed_id = :feed_id;
+select item_tombstone.feed_id, item_tombstone.key, null, null from json_each(cast(:rows as text))
+join item_tombstone on item_tombstone.feed_id = cast(value ->> 0 as bigint) and item_tombstone.key = value ->> 1;
 
 -- name: see_tombstones
 -- REL-39d: one that a feed still lists stays; written once a month at most.

@@ -1,63 +1,29 @@
 """Writes what polls found that end in the same moment: docs/decisions/0067-answers-are-saved-together.md."""
 
-import asyncio
 from collections.abc import Sequence
-
-import structlog
 
 from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.tasks import ITEMS
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.store import Ended, Leased, News, describe_feeds_tx, save_answers_tx
+from tsuzuki.polling.together import Together
 from tsuzuki.queue.store import enqueue_many_tx
-
-_log = structlog.stdlib.get_logger("tsuzuki.polling")
 
 
 class Saver:
-    """Answers go together that come while others are written. One per process, used from one event loop."""
+    """Answers go together that come while others are written. One per process."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._waiting: list[_Waiting] = []
-        self._writing: asyncio.Task[None] | None = None
+        self._together = Together("saving answers", self._write)
 
     async def save(self, poll: Ended) -> bool:
         """True when it is written, and safe. False when it is not, for whatever reason: to be written alone."""
-        waiting = _Waiting(poll)
-        self._waiting.append(waiting)
-        if self._writing is None:
-            self._begin()
-        return await waiting.is_written
+        return await self._together.ask(poll) or False
 
-    def _begin(self) -> None:
-        self._writing = asyncio.create_task(self._write_all())
-        self._writing.add_done_callback(self._end)
-
-    def _end(self, writing: asyncio.Task[None]) -> None:
-        self._writing = None
-        if writing.cancelled():
-            waiting, self._waiting = self._waiting, []
-            _tell(waiting, frozenset())
-        elif self._waiting:
-            self._begin()
-
-    async def _write_all(self) -> None:
-        while self._waiting:
-            together, self._waiting = self._waiting, []
-            if wanted := [each for each in together if not each.is_written.done()]:
-                await self._write(wanted)
-
-    async def _write(self, together: "list[_Waiting]") -> None:
-        """One that cannot be written keeps no other from being: each is then written alone."""
-        written: frozenset[Leased] = frozenset()
-        try:
-            polls = [each.poll for each in together]
-            written = await self._db.with_tx(lambda tx: save_together_tx(tx, polls))
-        except Exception as error:  # noqa: BLE001  whose fault it is shows when each is written alone
-            _log.warning("answers_not_saved_together", answers=len(together), reason=str(error))
-        finally:
-            _tell(together, written)
+    async def _write(self, polls: Sequence[Ended]) -> list[bool | None]:
+        written = await self._db.with_tx(lambda tx: save_together_tx(tx, polls))
+        return [poll.lease in written for poll in polls]
 
 
 async def save_together_tx(tx: Tx, polls: Sequence[Ended]) -> frozenset[Leased]:
@@ -73,19 +39,3 @@ async def save_news_tx(tx: Tx, news: Sequence[News], *, now: Millis) -> None:
     """What feeds say of themselves, and the tasks of what is new in them."""
     await describe_feeds_tx(tx, [each.portrait for each in news])
     await enqueue_many_tx(tx, ITEMS, [task for each in news for task in each.tasks], now=now)
-
-
-class _Waiting:
-    """An answer that is to be written, and where it is told whether it was."""
-
-    __slots__ = ("is_written", "poll")
-
-    def __init__(self, poll: Ended) -> None:
-        self.poll = poll
-        self.is_written: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-
-
-def _tell(waiting: "list[_Waiting]", written: frozenset[Leased]) -> None:
-    for each in waiting:
-        if not each.is_written.done():
-            each.is_written.set_result(each.poll.lease in written)

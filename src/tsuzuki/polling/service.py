@@ -8,7 +8,8 @@ the outcomes of many polls share one. Whoever lost the lease writes nothing (I4)
 import asyncio
 from collections import Counter
 from collections.abc import Coroutine, Mapping
-from typing import Any, TypeVar
+from contextlib import nullcontext
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 import structlog
@@ -24,6 +25,7 @@ from tsuzuki.polling.claiming import DEFERRED_FOR, ORDER, over_their_share, shar
 from tsuzuki.polling.comics import FolderOf, SeriesPoll
 from tsuzuki.polling.feeds import FeedPoll
 from tsuzuki.polling.holding import Hold
+from tsuzuki.polling.known import Known
 from tsuzuki.polling.recording import Recorder
 from tsuzuki.polling.saver import Saver
 from tsuzuki.polling.saving import Conditions
@@ -54,6 +56,10 @@ REFRESHES_SEEN = 10
 """For each free place: among so many wishes some are for a host that has its share not yet."""
 
 
+AT_ONCE = nullcontext(enter_result=True)
+"""A turn that never has to be waited for."""
+
+
 class PollOptions(msgspec.Struct, frozen=True):
     """How polls are taken and held."""
 
@@ -68,6 +74,16 @@ class Polled(msgspec.Struct, frozen=True):
     outcome: str
     """changed, unchanged, skipped, lost, or the error's code."""
     found: int = 0
+
+
+class Turn(Protocol):
+    """A place to wait for with a claimed watch, and to leave. Its lease is kept meanwhile."""
+
+    async def __aenter__(self) -> bool:
+        """Whether the poll may begin; otherwise the watch is given back, and is due again at once."""
+        ...
+
+    async def __aexit__(self, *_: object) -> object: ...
 
 
 class Poller:
@@ -92,6 +108,7 @@ class Poller:
         self._folder_of = folder_of
         self._options = options
         self._recorder = recorder
+        self._known = Known(db)
         self._saver = Saver(db)
 
     # -- taking
@@ -157,10 +174,10 @@ class Poller:
 
     # -- polling
 
-    async def poll(self, watch: ClaimedWatch) -> Polled:
-        """Poll a claimed watch. A source's failure is written on its watch and is no error here."""
+    async def poll(self, watch: ClaimedWatch, turn: Turn = AT_ONCE) -> Polled:
+        """Poll a claimed watch when it has its turn. A source's failure is written on it and is no error here."""
         try:
-            found = await self._holding(watch, self._poll(watch))
+            found = await self._holding(watch, self._in_turn(watch, turn))
         except SourceError as error:
             return Polled(error.code)
         except LeaseLost:
@@ -187,13 +204,25 @@ class Poller:
         try:
             return await self._holding(watch, self._crawl(watch, driver))
         except asyncio.CancelledError:
-            now = self._conditions.clock()
-            await asyncio.shield(self._db.with_tx(lambda tx: extend_lease_tx(tx, watch, until=now)))
+            await asyncio.shield(self._give_back(watch))
             raise
+
+    async def _give_back(self, watch: ClaimedWatch) -> None:
+        now = self._conditions.clock()
+        await self._db.with_tx(lambda tx: extend_lease_tx(tx, watch, until=now))
+
+    async def _in_turn(self, watch: ClaimedWatch, turn: Turn) -> int | None:
+        async with turn as may_begin:
+            if may_begin:
+                return await self._poll(watch)
+        await self._give_back(watch)
+        return None
 
     async def _poll(self, watch: ClaimedWatch) -> int | None:
         if isinstance(watch, DueFeed):
-            poll = FeedPoll(self._db, self._driver, watch, saver=self._saver, conditions=self._conditions)
+            poll = FeedPoll(
+                self._db, self._driver, watch, known=self._known, saver=self._saver, conditions=self._conditions
+            )
             return await poll.run()
         if watch.feed_id is not None:
             return None  # it is gone

@@ -168,9 +168,17 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     suspended_reason: str | None = None
 
 
+class Listed(msgspec.Struct, frozen=True):
+    """What a feed lists now."""
+
+    feed_id: FeedId
+    items: Sequence[FoundItem]
+
+
 class KnownItem(msgspec.Struct, frozen=True):
     """A stored item; without a hash it is a tombstone."""
 
+    feed_id: FeedId
     key: str
     link_key: str | None
     content_hash: bytes | None
@@ -250,9 +258,10 @@ async def series_target_tx(tx: Tx, watch_id: WatchId) -> SeriesTarget | None:
     return await tx.maybe(SeriesTarget, q.series_target, id=watch_id)
 
 
-async def known_items_tx(tx: Tx, feed_id: FeedId, found: Iterable[FoundItem]) -> list[KnownItem]:
-    """What is stored under the keys of these, or under their pages; one may come twice."""
-    return await tx.bulk(KnownItem, q.known_items, [[item.key, item.link_key] for item in found], feed_id=feed_id)
+async def known_items_tx(tx: Tx, listed: Iterable[Listed]) -> list[KnownItem]:
+    """What is stored under the keys of what feeds list, or under their pages; one may come twice."""
+    rows = [[feed.feed_id, item.key, item.link_key] for feed in listed for item in feed.items]
+    return await tx.bulk(KnownItem, q.known_items, rows)
 
 
 async def see_tombstones_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str], *, before: Millis, now: Millis) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 
 import structlog
@@ -19,10 +19,11 @@ POLL_BELL = "poll-source"
 """Rung when a watch may have become due out of turn: a subscription, a refresh."""
 
 _GATHER = 0.01
-"""How long after its last claim a busy loop waits, at the most, until half of its places are free.
+"""How long after its last claim a busy loop waits, at the most, until it may begin half as many as it has places."""
 
-Where a claim itself takes longer, because the database is far or busy, places would only stand empty meanwhile.
-"""
+_AHEAD = 0.1
+"""Seconds. What begins within them, as quickly as polls end just now, is claimed though no place is free yet: then no
+place stands empty while a claim is on its way. Where polls are slow that is nothing, and others may have it."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
@@ -45,9 +46,12 @@ class PollLoop:
         self._ingest_bells = ingest_bells
         self._polled = polled
         self._running: dict[asyncio.Task[None], str] = {}
-        self._is_stopping = False
+        self.places = asyncio.Semaphore(concurrency)
+        self._ended: deque[float] = deque(maxlen=concurrency)
+        self.is_stopping = False
         self._ear = Ear()
-        self._half_free = asyncio.Event()
+        self._most = concurrency
+        self._has_room = asyncio.Event()
         self._last_claim = 0.0
 
     @property
@@ -57,7 +61,7 @@ class PollLoop:
 
     def stop(self) -> None:
         """Claim nothing more; `run` returns when the polls that were begun are over."""
-        self._is_stopping = True
+        self.is_stopping = True
         self._ear.hear()
 
     async def run(self, *, patience: float = 20.0) -> None:
@@ -65,7 +69,7 @@ class PollLoop:
         async with asyncio.TaskGroup() as group:
             with self._bell.listen(POLL_BELL) as ear:
                 self._ear = ear
-                while not self._is_stopping:
+                while not self.is_stopping:
                     if not await self._take_some(group):
                         await ear.wait(FLOOR / SECOND * random.uniform(0.75, 1.25))
             if self._running:
@@ -75,11 +79,11 @@ class PollLoop:
 
     async def _take_some(self, group: asyncio.TaskGroup) -> bool:
         """Begin what is due; False when nothing more can be begun now."""
-        places = await self._places()
-        if not places or self._is_stopping:
+        room = await self._room()
+        if room <= 0 or self.is_stopping:
             return False
         try:
-            claimed = await self._poller.claim(places, Counter(self._running.values()))
+            claimed = await self._poller.claim(room, Counter(self._running.values()))
         except Unavailable as error:
             _log.warning("polling_unavailable", reason=str(error))
             return False
@@ -92,36 +96,62 @@ class PollLoop:
             poll.add_done_callback(self._end)
         return bool(claimed)
 
-    async def _places(self) -> int:
-        """How many more may begin. Under load polls end one after the other, and a moment's wait saves many claims."""
-        loop = asyncio.get_running_loop()
-        if not self._is_half_free():
-            self._half_free.clear()
+    async def _room(self) -> int:
+        """How many more may be claimed. Under load polls end one after the other: a moment's wait saves many claims."""
+        now = asyncio.get_running_loop().time
+        self._most = self._concurrency + self._ahead(now())
+        if not self._has_much_room():
+            self._has_room.clear()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(max(self._last_claim + _GATHER, loop.time())):
-                    await self._half_free.wait()
-        self._last_claim = loop.time()
-        return self._concurrency - len(self._running)
+                async with asyncio.timeout_at(max(self._last_claim + _GATHER, now())):
+                    await self._has_room.wait()
+        self._last_claim = now()
+        return self._most - len(self._running)
 
-    def _is_half_free(self) -> bool:
-        return len(self._running) <= self._concurrency / 2
+    def _ahead(self, now: float) -> int:
+        """How many would have begun within `_AHEAD` seconds, by when the last of them ended."""
+        if len(self._ended) < self._concurrency:
+            return 0
+        passed = max(now - self._ended[0], _AHEAD)  # never more than there are places
+        return int(self._concurrency * _AHEAD / passed)
+
+    def _has_much_room(self) -> bool:
+        return self._most - len(self._running) >= self._concurrency / 2
 
     def _end(self, done: asyncio.Task[None]) -> None:
         del self._running[done]
+        self._ended.append(asyncio.get_running_loop().time())
         self._ear.hear()
-        if self._is_half_free():
-            self._half_free.set()
+        if self._has_much_room():
+            self._has_room.set()
 
     async def _poll(self, watch: ClaimedWatch) -> None:
-        begun = asyncio.get_running_loop().time()
+        turn = _Turn(self)
         try:
-            polled = await self._poller.poll(watch)
+            polled = await self._poller.poll(watch, turn)
         except Unavailable as error:
             _log.warning("poll_unavailable", watch=watch.id, reason=str(error))
             return
         except Exception:  # noqa: BLE001  one watch's trouble is not the others'
             _log.exception("poll_failed", watch=watch.id)
             return
-        self._polled(polled, asyncio.get_running_loop().time() - begun)
+        self._polled(polled, asyncio.get_running_loop().time() - turn.begun)
         if polled.found:
             self._bell.ring(*self._ingest_bells)
+
+
+class _Turn:
+    """One poll's wait for a place, and when it began."""
+
+    def __init__(self, loop: PollLoop) -> None:
+        self._loop = loop
+        self.begun = 0.0
+
+    async def __aenter__(self) -> bool:
+        """See `polling.service.Turn`."""
+        await self._loop.places.acquire()
+        self.begun = asyncio.get_running_loop().time()
+        return not self._loop.is_stopping
+
+    async def __aexit__(self, *_: object) -> None:
+        self._loop.places.release()

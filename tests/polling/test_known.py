@@ -1,0 +1,49 @@
+"""What is stored of what feeds list, read for many polls at once."""
+
+import asyncio
+from typing import Any
+
+from tests.builders import NOON, a_new_item, stored_feed
+from tsuzuki.ingest.store import upsert_items_tx
+from tsuzuki.model.harvest import FoundItem
+from tsuzuki.polling.known import MOST_TOGETHER, Known
+from tsuzuki.polling.store import Listed
+
+
+class Counting:
+    """A database that counts its reads."""
+
+    def __init__(self, db) -> None:
+        self.reads = 0
+        self._db = db
+
+    async def read(self, work):
+        self.reads += 1
+        return await self._db.read(work)
+
+
+def found(key):
+    return FoundItem(key=key, title=key, link_key=f"example.org/{key}")
+
+
+async def test_each_of_many_is_told_what_its_own_feed_has_in_two_reads(db):
+    """The first reads alone; the others gather meanwhile. The keys are the same in every feed."""
+    feeds = [await stored_feed(db) for _ in range(10)]
+    for number, feed in enumerate(feeds):
+        items = [a_new_item(str(each), link_key=f"example.org/{each}") for each in range(number)]
+        await db.with_tx(lambda tx, feed=feed, items=items: upsert_items_tx(tx, feed, items, NOON))
+    counting: Any = Counting(db)
+    known = Known(counting)
+    listed = [Listed(feed, [found(str(each)) for each in range(12)]) for feed in feeds]
+    told = await asyncio.gather(*map(known.of, listed))
+    assert [{each.key for each in one} for one in told] == [set(map(str, range(number))) for number in range(10)]
+    assert {each.feed_id for one in told for each in one} == set(feeds[1:])
+    assert counting.reads <= 2
+
+
+async def test_a_long_list_is_read_alone_and_says_the_same(db):
+    feed = await stored_feed(db)
+    await db.with_tx(lambda tx: upsert_items_tx(tx, feed, [a_new_item("7")], NOON))
+    for count in (MOST_TOGETHER, MOST_TOGETHER + 1):
+        told = await Known(db).of(Listed(feed, [found(str(each)) for each in range(count)]))
+        assert {each.key for each in told} == {"7"}

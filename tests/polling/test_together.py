@@ -1,0 +1,75 @@
+"""What many ask for in the same moment is done once, and nobody waits for ever."""
+
+import asyncio
+
+import pytest
+
+from tsuzuki.polling.together import Together
+
+
+class Doubling:
+    """Answers each with its double, when it may; notes who came together."""
+
+    def __init__(self) -> None:
+        self.may_go = asyncio.Event()
+        self.has_begun = asyncio.Event()
+        self.groups: list[list[int]] = []
+
+    async def do(self, asked):
+        self.groups.append(list(asked))
+        self.has_begun.set()
+        await self.may_go.wait()
+        if 13 in asked:
+            raise ValueError("unlucky")
+        return [None if each < 0 else each * 2 for each in asked]
+
+
+async def test_what_is_asked_while_others_are_answered_is_answered_together_and_each_has_its_own():
+    doing = Doubling()
+    together = Together("doubling", doing.do)
+    first = asyncio.ensure_future(asyncio.gather(*map(together.ask, (1, 2))))
+    await doing.has_begun.wait()
+    later = asyncio.ensure_future(asyncio.gather(*map(together.ask, (3, -1, 4))))
+    await asyncio.sleep(0)
+    doing.may_go.set()
+    assert await first == [2, 4]
+    assert await later == [6, None, 8]
+    assert await together.ask(5) == 10
+    assert doing.groups == [[1, 2], [3, -1, 4], [5]]
+
+
+async def test_one_that_cannot_be_done_sends_all_of_its_company_to_do_it_alone_and_nobody_else():
+    doing = Doubling()
+    doing.may_go.set()
+    together = Together("doubling", doing.do)
+    assert await asyncio.gather(*map(together.ask, (1, 13))) == [None, None]
+    assert await together.ask(1) == 2
+
+
+async def test_whoever_no_longer_waits_is_left_out():
+    doing = Doubling()
+    together = Together("doubling", doing.do)
+    first = asyncio.ensure_future(together.ask(1))
+    await doing.has_begun.wait()
+    gone, stays = (asyncio.ensure_future(together.ask(each)) for each in (2, 3))
+    await asyncio.sleep(0)
+    gone.cancel()
+    doing.may_go.set()
+    assert await stays == 6
+    assert await first == 2
+    assert doing.groups == [[1], [3]]
+
+
+@pytest.mark.parametrize("turns", [1, 5])
+async def test_those_who_wait_are_told_when_the_work_is_ended(turns):
+    """As at the end of a process, before it began or in its midst."""
+    doing = Doubling()
+    together = Together("doubling", doing.do)
+    waiting = asyncio.ensure_future(asyncio.gather(*map(together.ask, (1, 2))))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    (work,) = [task for task in asyncio.all_tasks() if task.get_name() == "doubling"]
+    work.cancel()
+    assert await waiting == [None, None]
+    doing.may_go.set()
+    assert await together.ask(3) == 6
