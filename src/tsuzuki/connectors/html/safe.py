@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from tsuzuki.connectors.html.addresses import absolute_srcset, http_url
 from tsuzuki.connectors.html.media import reveal
 from tsuzuki.connectors.html.nesting import is_deeper
+from tsuzuki.connectors.html.plain import plain_markup, plain_words
 from tsuzuki.model.entities import unescaped
 
 SafeHtml = NewType("SafeHtml", str)
@@ -100,6 +101,11 @@ class Sanitiser:
         html = valid_text(html[:MAX_HTML])
         if "<" not in html and "&" not in html:
             return SafeHtml(_escaped(html.strip()))
+        plain = plain_markup(html, base)
+        return self.sanitise_thoroughly(html, base) if plain is None else SafeHtml(plain)
+
+    def sanitise_thoroughly(self, html: str, base: str) -> SafeHtml:
+        """The same for valid text of any kind: two parsers have read it."""
         if is_deeper(html, MAX_NESTING):
             return text_to_html(_without_tags(html))
         self._kept.base = base
@@ -171,15 +177,21 @@ def _escaped(text: str) -> str:
 def plain_text(html: str) -> str:
     """The words of some markup on one line; scripts and styles have none."""
     html = valid_text(html)
-    if is_deeper(html, MAX_NESTING):
-        html = _without_tags(html)
-    elif "<" in html or "&" in html:
-        tree = LexborHTMLParser(_BLOCK.sub(" ", html), is_fragment=True)
-        if _MAYBE_DROPPED.search(html):
-            for node in tree.css(_DROPPED_SELECTOR):
-                node.decompose()
-        html = tree.text()
+    if "<" in html or "&" in html:
+        words = plain_words(html)
+        html = words_thoroughly(html) if words is None else words
     return one_line(html)
+
+
+def words_thoroughly(html: str) -> str:
+    """The words of valid markup of any kind, blanks as they come."""
+    if is_deeper(html, MAX_NESTING):
+        return _without_tags(html)
+    tree = LexborHTMLParser(_BLOCK.sub(" ", html), is_fragment=True)
+    if _MAYBE_DROPPED.search(html):
+        for node in tree.css(_DROPPED_SELECTOR):
+            node.decompose()
+    return tree.text()
 
 
 def _without_tags(html: str) -> str:
