@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.people import API, Visitor, a_town
 from tests.billing.builders import SECRET
-from tests.billing.test_stripe import an_event, signed
+from tests.billing.stripe import a_refund, an_event, signed
 from tests.web.guests import a_guest
 from tsuzuki.accounts.nouns import SYSTEM, Slice
 from tsuzuki.billing.access import OPERATOR
@@ -161,6 +161,26 @@ async def test_what_stripe_signs_is_settled_once_and_what_others_send_is_refused
     assert sorted(heard) == ["known"] * 9 + ["paid"]
     (invoice,) = await renter.get("/invoices")
     assert (invoice["status"], invoice["method"], invoice["reference"]) == ("paid", "stripe", "pi_1")
+
+
+async def test_what_stripe_gave_back_stands_on_the_invoice(town, renter):
+    await put_on(renter, "basic")
+    found, _ = await town.billing.books.invoices(OPERATOR, renter.tenant.public_id, Slice())
+
+    async def heard(body):
+        said = {"content-type": "application/json", "stripe-signature": signed(body, town.time())}
+        return await town.client.ask("POST", f"{API}/webhooks/stripe", headers=said, data=body)
+
+    assert (await heard(a_refund(found[0], 120))).status == 503  # before its payment: Stripe sends it again
+    for body, outcome in ((an_event(found[0]), "paid"), (a_refund(found[0], 120), "refunded")):
+        assert (await heard(body)).json()["data"]["outcome"] == outcome
+    assert (await heard(a_refund(found[0], 120))).json()["data"]["outcome"] == "known"
+    path = f"/invoices/{show_id(found[0].public_id)}"
+    (refund,) = (await renter.visitor.get(path)).json()["data"]["refunds"]
+    assert (refund["amount_cents"], refund["written_off_cents"], refund["reference"]) == (120, 120, "pi_1")
+    assert "USD 1.20 went back to you on" in (await (await a_guest(town, renter.user)).see(path)).text
+    lines = (await renter.get("/statement"))["lines"]
+    assert [line["kind"] for line in lines][-2:] == ["refund", "written_off"]
 
 
 async def test_an_empty_secret_refuses_to_start(tmp_path):

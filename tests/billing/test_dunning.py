@@ -15,11 +15,6 @@ async def pass_days(shop, days):
     await shop.billing.look_after()
 
 
-@pytest.fixture
-async def tenant(shop):
-    return await shop.tenant("basic")
-
-
 async def statuses(shop, tenant):
     return [shelf.status for shelf in await shop.shelves(tenant)]
 

@@ -48,11 +48,6 @@ def wish(number: int) -> Wish:
 
 
 @pytest.fixture
-async def tenant(shop):
-    return await shop.tenant("basic")
-
-
-@pytest.fixture
 async def shelf(shop, tenant):
     return await shop.shelf(tenant)
 

@@ -19,17 +19,6 @@ from tsuzuki.model.times import DAY, HOUR, Millis
 q = parse_queries("tests", "-- name: attempts\nselect status from payment_attempt order by id;")
 
 
-@pytest.fixture
-async def tenant(shop):
-    return await shop.tenant("basic")
-
-
-@pytest.fixture
-async def invoice(shop, tenant):
-    (found,) = await shop.open_invoices(tenant)
-    return found
-
-
 async def receive(shop, invoice, cents, method="manual", currency="USD"):
     payment = Payment(method, "reference", cents, currency)
     return await shop.db.with_tx(lambda tx: receive_payment_tx(tx, invoice.id, payment, shop.time()))

@@ -43,11 +43,6 @@ select count(*) from progress where shelf_id = :shelf_id and is_read;
 
 
 @pytest.fixture
-async def tenant(shop):
-    return await shop.tenant("basic")
-
-
-@pytest.fixture
 async def shelf(shop, tenant):
     return await shop.shelf(tenant)
 

@@ -124,6 +124,15 @@ class ItemView(msgspec.Struct, frozen=True):
     period_end: Time
 
 
+class RefundView(msgspec.Struct, frozen=True):
+    """Money of this invoice's payments that went back; `written_off_cents` of it had paid the invoice."""
+
+    amount_cents: int
+    written_off_cents: int
+    reference: str
+    at: Time
+
+
 class FullInvoiceView(msgspec.Struct, frozen=True):
     """An invoice with its lines: their sum less the credit is its amount."""
 
@@ -131,13 +140,14 @@ class FullInvoiceView(msgspec.Struct, frozen=True):
     tenant: str
     items: list[ItemView]
     credit_cents: int
+    refunds: list[RefundView]
 
 
 class LineView(msgspec.Struct, frozen=True):
     """One movement, and what is owed after it."""
 
     at: Time
-    kind: Literal["charge", "payment", "credit", "written_off"]
+    kind: Literal["charge", "payment", "credit", "written_off", "refund"]
     description: str
     amount_cents: int
     balance_cents: int
@@ -239,7 +249,10 @@ def invoice_view(invoice: Invoice) -> InvoiceView:
 
 def full_invoice_view(full: FullInvoice) -> FullInvoiceView:
     items = [_item(item) for item in full.items]
-    return FullInvoiceView(invoice_view(full.invoice), full.tenant.name, items, full.credit_cents)
+    refunds = [
+        RefundView(one.amount_cents, one.written_off_cents, one.intent_id, iso(one.created_at)) for one in full.refunds
+    ]
+    return FullInvoiceView(invoice_view(full.invoice), full.tenant.name, items, full.credit_cents, refunds)
 
 
 def statement_view(statement: Statement) -> StatementView:

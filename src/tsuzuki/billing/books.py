@@ -11,7 +11,7 @@ from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.nouns import Slice, Tenant
 from tsuzuki.accounts.store import get_tenant_tx
 from tsuzuki.billing.access import Whose, own_tenant_tx
-from tsuzuki.billing.nouns import Credit, Dues, Invoice, Item, Totals
+from tsuzuki.billing.nouns import Credit, Dues, Invoice, Item, Refund, Totals
 from tsuzuki.billing.once import Request, once_tx
 from tsuzuki.billing.policy import DELINQUENT_AFTER, standing
 from tsuzuki.billing.store import (
@@ -24,6 +24,8 @@ from tsuzuki.billing.store import (
     list_items_for_tenant_tx,
     list_items_of_tx,
     list_open_invoices_tx,
+    list_refunds_for_tenant_tx,
+    list_refunds_of_tx,
     totals_tx,
 )
 from tsuzuki.billing.voiding import write_off_tx
@@ -44,13 +46,14 @@ class FullInvoice(msgspec.Struct, frozen=True):
     items: list[Item]
     credit_cents: int
     """What was used of the tenant's credit: the items' sum less this is the amount."""
+    refunds: list[Refund]
 
 
 class Line(msgspec.Struct, frozen=True):
     """One movement; `balance_cents` is what the tenant owes after it."""
 
     at: Millis
-    kind: Literal["charge", "payment", "credit", "written_off"]
+    kind: Literal["charge", "payment", "credit", "written_off", "refund"]
     description: str
     amount_cents: int
     balance_cents: int = 0
@@ -108,6 +111,7 @@ class Books:
                 tenant=await get_tenant_tx(tx, found.tenant_id),
                 items=await list_items_of_tx(tx, found.id),
                 credit_cents=await credit_applied_tx(tx, found.id),
+                refunds=await list_refunds_of_tx(tx, found.id),
             )
 
         return await self._ground.db.read(look)
@@ -215,8 +219,21 @@ async def lines_tx(tx: Tx, tenant_id: TenantId) -> list[Line]:
         elif invoice.voided_at is not None:
             says = f"Invoice {invoice.number} written off"
             moved.append(Line(invoice.voided_at, "written_off", says, -invoice.amount_cents))
+    for refund in await list_refunds_for_tenant_tx(tx, tenant_id):
+        moved += _given_back(refund)
     balance, lines = 0, []
     for line in sorted(moved, key=lambda line: line.at):
         balance += line.amount_cents
         lines.append(msgspec.structs.replace(line, balance_cents=balance))
     return lines
+
+
+def _given_back(refund: Refund) -> list[Line]:
+    """What had paid the invoice goes and is written off; what had become credit is a line among the credits."""
+    cents, number = refund.written_off_cents, f"{refund.invoice_id:06d}"
+    if not cents:
+        return []
+    return [
+        Line(refund.created_at, "refund", f"Payment of invoice {number} given back", cents),
+        Line(refund.created_at, "written_off", f"Invoice {number}: what was given back is written off", -cents),
+    ]

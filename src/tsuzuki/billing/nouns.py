@@ -10,9 +10,10 @@ from tsuzuki.model.times import Millis
 
 InvoiceId = NewType("InvoiceId", int)
 Method = Literal["manual", "stripe", "lightning", "credit"]
-CreditKind = Literal["granted", "payment", "applied", "settled", "returned"]
+CreditKind = Literal["granted", "payment", "applied", "settled", "returned", "refunded"]
 """`payment`: money that found nothing to pay (R87). Negative: `applied` made an invoice smaller when it was made,
-`settled` paid one that was open. `returned`: the invoice that it was applied to was voided."""
+`settled` paid one that was open, `refunded` went back to who paid. `returned`: the invoice that it was applied to was
+voided."""
 
 
 class Invoice(msgspec.Struct, frozen=True):
@@ -118,6 +119,23 @@ class Credit(msgspec.Struct, frozen=True):
     created_at: Millis
 
 
+class Refund(msgspec.Struct, frozen=True):
+    """Money that went back to who paid."""
+
+    intent_id: str
+    invoice_id: InvoiceId
+    total_cents: int
+    """Of this payment, by then."""
+    amount_cents: int
+    credit_cents: int
+    """Of this amount, what had become credit; the rest had paid the invoice, and is written off."""
+    created_at: Millis
+
+    @property
+    def written_off_cents(self) -> int:
+        return self.amount_cents - self.credit_cents
+
+
 class Totals(msgspec.Struct, frozen=True):
     """Sums over a tenant's whole ledger, in cents."""
 
@@ -125,16 +143,16 @@ class Totals(msgspec.Struct, frozen=True):
     """All items."""
     invoiced: int
     paid: int
-    """By money that came for an invoice."""
+    """By money that came for an invoice, and was not given back."""
     settled: int
     """By credit that came later."""
     written_off: int
-    """R86: voided invoices."""
+    """R86: voided invoices, and what was given back of paid ones."""
     open: int
     unbilled: int
     """Items that are on no invoice yet; negative when a change made something cheaper."""
     credited: int
-    """Credit that came in: granted, paid twice, returned."""
+    """Credit that came in: granted, paid twice, returned; less what was given back of it."""
     applied: int
     """Credit that made invoices smaller."""
 

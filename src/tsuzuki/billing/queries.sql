@@ -119,16 +119,30 @@ where coalesce(tenant.renewed_at, tenant.anchor_at) <= :renewed_before
   or exists (select 1 from shelf where shelf.tenant_id = tenant.id and shelf.status = 'delinquent')
 order by tenant.id;
 
+-- fragment: given_back
+(select cast(coalesce(sum(refund.amount_cents - refund.credit_cents), 0) as bigint)
+ from invoice join refund on refund.invoice_id = invoice.id where invoice.tenant_id = :tenant_id)
+
+-- fragment: refund_columns
+refund.intent_id, refund.invoice_id, refund.total_cents, refund.amount_cents, refund.credit_cents, refund.created_at
+
+-- name: list_refunds_for_tenant
+select {refund_columns} from invoice join refund on refund.invoice_id = invoice.id
+where invoice.tenant_id = :tenant_id order by refund.created_at, refund.intent_id, refund.total_cents;
+
+-- name: list_refunds_of
+select {refund_columns} from refund where invoice_id = :invoice_id order by created_at, intent_id, total_cents;
+
 -- name: totals
 select
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice_item where tenant_id = :tenant_id) as charged,
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice where tenant_id = :tenant_id) as invoiced,
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice
-   where tenant_id = :tenant_id and paid_at is not null and method <> 'credit') as paid,
+   where tenant_id = :tenant_id and paid_at is not null and method <> 'credit') - {given_back} as paid,
   (select cast(coalesce(-sum(amount_cents), 0) as bigint) from credit
    where tenant_id = :tenant_id and kind = 'settled') as settled,
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice
-   where tenant_id = :tenant_id and voided_at is not null) as written_off,
+   where tenant_id = :tenant_id and voided_at is not null) + {given_back} as written_off,
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice
    where tenant_id = :tenant_id and paid_at is null and voided_at is null) as open,
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice_item

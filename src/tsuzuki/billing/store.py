@@ -6,7 +6,18 @@ import msgspec
 
 from tsuzuki.accounts.activity.nouns import Account, ShelfStatus
 from tsuzuki.accounts.nouns import Slice
-from tsuzuki.billing.nouns import Credit, CreditKind, Invoice, InvoiceId, Item, Method, NewInvoice, NewItem, Totals
+from tsuzuki.billing.nouns import (
+    Credit,
+    CreditKind,
+    Invoice,
+    InvoiceId,
+    Item,
+    Method,
+    NewInvoice,
+    NewItem,
+    Refund,
+    Totals,
+)
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId
 from tsuzuki.model.times import Millis
@@ -130,6 +141,16 @@ async def credit_left_tx(tx: Tx, tenant_id: TenantId) -> int:
 async def credit_applied_tx(tx: Tx, invoice_id: InvoiceId) -> int:
     """What an invoice used up of it."""
     return await tx.one(int, q.credit_applied, invoice_id=invoice_id)
+
+
+async def list_refunds_of_tx(tx: Tx, invoice_id: InvoiceId) -> list[Refund]:
+    """What was given back of an invoice's payments, oldest first."""
+    return await tx.many(Refund, q.list_refunds_of, invoice_id=invoice_id)
+
+
+async def list_refunds_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[Refund]:
+    """What was given back of any of a tenant's payments, oldest first."""
+    return await tx.many(Refund, q.list_refunds_for_tenant, tenant_id=tenant_id)
 
 
 # -- tenants

@@ -31,6 +31,7 @@ TenantActivity = Literal[
     "invoice.reminded",
     "invoice.paid",
     "invoice.voided",
+    "invoice.refunded",
     "credit.granted",
 ]
 

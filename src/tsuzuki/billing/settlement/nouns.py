@@ -42,6 +42,13 @@ class Intent(msgspec.Struct, frozen=True):
     created_at: Millis
 
 
+class GivenBack(msgspec.Struct, frozen=True):
+    """What went back of a payment so far, and how much of that had been credit."""
+
+    total_cents: int
+    credit_cents: int
+
+
 class Bolt11(msgspec.Struct, frozen=True):
     """A Lightning payment request for an invoice. Settled after it expired is settled: the money is here."""
 

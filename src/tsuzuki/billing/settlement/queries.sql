@@ -7,6 +7,19 @@ on conflict (id) do nothing;
 -- name: set_intent_outcome
 update intent set outcome = :outcome where id = :id;
 
+-- name: find_intent
+select id, invoice_id, amount_cents, currency, outcome, created_at from intent where id = :id;
+
+-- name: given_back
+-- What was given back of a payment so far, and how much of that had been credit.
+select cast(coalesce(max(total_cents), 0) as bigint) as total_cents,
+  cast(coalesce(sum(credit_cents), 0) as bigint) as credit_cents
+from refund where intent_id = :intent_id;
+
+-- name: insert_refund
+insert into refund (intent_id, total_cents, invoice_id, amount_cents, credit_cents, created_at)
+values (:intent_id, :total_cents, :invoice_id, :amount_cents, :credit_cents, :created_at);
+
 -- name: list_intents
 select id, invoice_id, amount_cents, currency, outcome, created_at from intent
 where invoice_id = :invoice_id order by created_at, id;

@@ -4,6 +4,7 @@ from typing import Literal
 
 import structlog
 
+from tsuzuki.accounts.activity.nouns import Activity
 from tsuzuki.accounts.activity.store import hold_account_tx
 from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.ground import Ground
@@ -13,21 +14,23 @@ from tsuzuki.billing.nouns import Invoice
 from tsuzuki.billing.once import Request, once_tx
 from tsuzuki.billing.settlement.nouns import Bolt11, NewBolt11, Payment, Receipt
 from tsuzuki.billing.settlement.receiving import receive_payment_tx
+from tsuzuki.billing.settlement.refunding import give_back_tx
 from tsuzuki.billing.settlement.store import (
     find_bolt11_tx,
+    find_intent_tx,
     insert_bolt11_tx,
     insert_intent_tx,
     mark_bolt11_settled_tx,
     set_intent_outcome_tx,
 )
-from tsuzuki.billing.settlement.stripe import StripePayment, check_signature, read_payment
+from tsuzuki.billing.settlement.stripe import StripePayment, StripeRefund, check_signature, read_event
 from tsuzuki.billing.store import find_invoice_tx, get_invoice_tx
 from tsuzuki.db import Tx
-from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tsuzuki.model.ids import PublicId, show_id
 
-Told = Literal["paid", "credited", "refused", "known", "ignored"]
-"""What became of an event: `known` was settled before, `ignored` is not about our invoices."""
+Told = Literal["paid", "credited", "refused", "refunded", "known", "ignored"]
+"""What became of an event: `known` was settled or given back before, `ignored` is not about our invoices."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.billing")
 
@@ -74,8 +77,10 @@ class Settlement:
     async def hear_stripe(self, header: str | None, body: bytes) -> Told:
         """An event, if its signature is right (R90); Forbidden otherwise. A repeat is answered and does nothing."""
         check_signature(self._stripe_secret, header, body, now=self._ground.clock())
-        told = read_payment(body)
-        return "ignored" if told is None else await self._settle(told)
+        told = read_event(body)
+        if told is None:
+            return "ignored"
+        return await self._refund(told) if isinstance(told, StripeRefund) else await self._settle(told)
 
     async def _settle(self, told: StripePayment) -> Told:
         async def settle(tx: Tx) -> Receipt | Told:
@@ -97,6 +102,24 @@ class Settlement:
             _log.warning("payment_not_as_expected", intent=told.intent_id, outcome=settled.outcome)
         await self._publish(settled)
         return settled.outcome
+
+    async def _refund(self, told: StripeRefund) -> Told:
+        async def refund(tx: Tx) -> Activity | Told:
+            intent = await find_intent_tx(tx, told.intent_id)
+            if intent is None:
+                if told.invoice_id is not None and await find_invoice_tx(tx, told.invoice_id) is not None:
+                    raise Unavailable("The payment that this gives back is not known here yet. Send it again later.")
+                return "ignored"
+            if intent.currency != told.currency:
+                raise Invalid(f"The payment was in {intent.currency}, not in {told.currency}.")
+            return await give_back_tx(tx, intent, told.total_cents, self._ground.clock()) or "known"
+
+        done = await self._ground.db.with_tx(refund)
+        if not isinstance(done, Activity):
+            return done
+        _log.info("payment_given_back", intent=told.intent_id, cents=told.total_cents)
+        await self._ground.publisher.publish(done)
+        return "refunded"
 
     # -- Lightning
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from tsuzuki.billing.nouns import InvoiceId
-from tsuzuki.billing.settlement.nouns import Attempt, Bolt11, Intent, NewBolt11, Outcome, Payment
+from tsuzuki.billing.nouns import InvoiceId, Refund
+from tsuzuki.billing.settlement.nouns import Attempt, Bolt11, GivenBack, Intent, NewBolt11, Outcome, Payment
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.times import Millis
 
@@ -24,6 +24,21 @@ async def insert_intent_tx(tx: Tx, intent_id: str, invoice_id: InvoiceId, paymen
 async def set_intent_outcome_tx(tx: Tx, intent_id: str, outcome: Outcome) -> None:
     """What became of it."""
     await tx.run(q.set_intent_outcome, id=intent_id, outcome=outcome)
+
+
+async def find_intent_tx(tx: Tx, intent_id: str) -> Intent | None:
+    """A payment by the id that Stripe has for it; None when we never heard of it."""
+    return await tx.maybe(Intent, q.find_intent, id=intent_id)
+
+
+async def given_back_tx(tx: Tx, intent_id: str) -> GivenBack:
+    """What of it was given back so far."""
+    return await tx.one(GivenBack, q.given_back, intent_id=intent_id)
+
+
+async def insert_refund_tx(tx: Tx, refund: Refund) -> None:
+    """Some of a payment was given back."""
+    await tx.run(q.insert_refund, **msgspec.structs.asdict(refund))
 
 
 async def list_intents_tx(tx: Tx, invoice_id: InvoiceId) -> list[Intent]:

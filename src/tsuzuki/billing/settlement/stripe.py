@@ -17,6 +17,7 @@ from tsuzuki.model.times import MINUTE, SECOND, Millis
 TOLERANCE = Millis(5 * MINUTE)
 SIGNATURE = "stripe-signature"
 
+_REFUNDED = "charge.refunded"
 _SUCCEEDED = "payment_intent.succeeded"
 _CHECKOUTS = ("checkout.session.completed", "checkout.session.async_payment_succeeded")
 
@@ -29,11 +30,21 @@ class StripePayment(msgspec.Struct, frozen=True):
     payment: Payment
 
 
+class StripeRefund(msgspec.Struct, frozen=True):
+    """How much of a payment was given back in all: Stripe's id of it, and our invoice if the charge names one."""
+
+    intent_id: str
+    total_cents: int
+    currency: str
+    invoice_id: PublicId | None
+
+
 class _Object(msgspec.Struct, frozen=True):
     id: str
     currency: str | None = None
     amount_received: int | None = None
     amount_total: int | None = None
+    amount_refunded: int | None = None
     payment_intent: str | None = None
     payment_status: str | None = None
     client_reference_id: str | None = None
@@ -70,21 +81,33 @@ def check_signature(secret: str, header: str | None, body: bytes, *, now: Millis
         raise Forbidden("The signature is too old, or from a clock that is ahead.")
 
 
-def read_payment(body: bytes) -> StripePayment | None:
-    """The payment that an event tells of; None for events of other kinds, and for what is not about our invoices."""
+def read_event(body: bytes) -> StripePayment | StripeRefund | None:
+    """What an event tells of; None for events of other kinds, and for what is not about our invoices."""
     try:
         kind = msgspec.json.decode(body, type=_Kind).type
-        if kind != _SUCCEEDED and kind not in _CHECKOUTS:
+        if kind not in (_SUCCEEDED, _REFUNDED, *_CHECKOUTS):
             return None
         told = msgspec.json.decode(body, type=_Event).data.object
     except msgspec.DecodeError as error:
         raise Invalid(f"This is no event of Stripe's: {error}.") from error
     invoice = (told.metadata or {}).get("invoice") or told.client_reference_id
+    if kind == _REFUNDED:
+        return _refund(told)
     if kind == _SUCCEEDED:
         return _payment(told.id, invoice, told.amount_received, told.currency)
     if told.payment_status != "paid":
         return None  # the money comes later, and an event of its own with it
     return _payment(told.payment_intent or told.id, invoice, told.amount_total, told.currency)
+
+
+def _refund(told: _Object) -> StripeRefund | None:
+    if not told.payment_intent:
+        return None  # a charge of another kind than those that pay our invoices
+    if not told.amount_refunded or told.amount_refunded < 0 or not told.currency:
+        raise Invalid("This refund lacks its amount or currency.")
+    invoice = (told.metadata or {}).get("invoice")
+    invoice_id = None if invoice is None else read_id(invoice)
+    return StripeRefund(told.payment_intent, told.amount_refunded, told.currency.upper(), invoice_id)
 
 
 def _payment(intent_id: str, invoice: str | None, cents: int | None, currency: str | None) -> StripePayment | None:

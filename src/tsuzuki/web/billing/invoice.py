@@ -27,6 +27,7 @@ def invoice_page(site: Site) -> Resource:
             items=full.items,
             total_cents=sum(item.amount_cents for item in full.items),
             credit_cents=full.credit_cents,
+            refunds=full.refunds,
         )
 
     return page("/invoices/{invoice_id}", site.signed_in(show))

@@ -15,6 +15,8 @@ TEXTS = {
     "invoice.until": "{start} to {end}",
     "invoice.sum": "Sum",
     "invoice.credit": "Your credit",
+    "invoice.refunds": "Given back",
+    "invoice.refunded": "{amount} went back to you on {date}.",
     "invoice.total": "To pay",
     "invoice.print": "Print this page, or save it as a PDF, for your files.",
     "invoice.back": "All invoices",
@@ -138,7 +140,7 @@ TEXTS = {
     "done.shelf_awake": "The shelf is awake.",
     # the statement
     "statement.title": "Statement of account",
-    "statement.lead": "Everything that was charged, paid, credited or written off, oldest first.",
+    "statement.lead": "Everything that was charged, paid, credited, given back or written off, oldest first.",
     "statement.none": "Nothing was charged or paid so far.",
     "statement.at": "Date",
     "statement.what": "What",

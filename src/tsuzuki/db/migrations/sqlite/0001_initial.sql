@@ -933,7 +933,7 @@ create table credit (
   tenant_id integer not null references tenant (id) on delete restrict,
   invoice_id integer references invoice (id) on delete restrict,
   amount_cents integer not null,
-  kind text not null check (kind in ('granted', 'payment', 'applied', 'settled', 'returned')),
+  kind text not null check (kind in ('granted', 'payment', 'applied', 'settled', 'returned', 'refunded')),
   reason text not null,
   created_at integer not null
 ) strict;
@@ -960,6 +960,17 @@ create table intent (
   created_at integer not null
 ) strict, without rowid;
 create index intent_invoice on intent (invoice_id);
+
+create table refund (
+  intent_id text not null references intent (id) on delete restrict,
+  total_cents integer not null check (total_cents > 0),  -- of the payment, by then: it only grows, and a repeat inserts nothing
+  invoice_id integer not null references invoice (id) on delete restrict,
+  amount_cents integer not null check (amount_cents between 1 and total_cents),  -- by this one
+  credit_cents integer not null check (credit_cents between 0 and amount_cents),  -- of it, what had become credit
+  created_at integer not null,
+  primary key (intent_id, total_cents)
+) strict, without rowid;
+create index refund_invoice on refund (invoice_id);
 
 create table payment_attempt (  -- R88: written before a provider is called
   id integer primary key,
