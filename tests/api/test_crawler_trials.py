@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.api.people import Town, Visitor
+from tests.api.people import Visitor
 from tests.crawl.builders import SITE, Site, a_crawling_town, a_mapped_comic, a_site, a_source_body, the_admin
 
 TRY = "/admin/crawler/try"
@@ -18,14 +18,9 @@ async def site() -> AsyncIterator[Site]:
 
 
 @pytest.fixture
-async def town(tmp_path, database_url, site) -> AsyncIterator[Town]:
+async def admin(tmp_path, database_url, site) -> AsyncIterator[Visitor]:
     async with a_crawling_town(tmp_path / "data", database_url, site) as town:
-        yield town
-
-
-@pytest.fixture
-async def admin(town: Town) -> Visitor:
-    return await the_admin(town)
+        yield await the_admin(town)
 
 
 async def test_a_source_is_tried_before_it_is_registered_and_nothing_is_stored(admin, site):

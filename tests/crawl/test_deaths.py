@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.fleet import LEASE_S, Fleet
-from tests.crawl.builders import Site, a_crawling_town, a_mapped_comic, a_site, made, the_admin, until_over
+from tests.crawl.builders import Site, a_crawling_town, a_mapped_comic, made, the_admin, until_over
 from tests.scale import SOAK
 from tsuzuki.model.times import SECOND
 from tsuzuki.queue.policy import FLOOR
@@ -21,10 +21,9 @@ SLACK_S = 2.0 if os.environ.get(SOAK) else 20.0
 
 
 @pytest.fixture
-async def site() -> AsyncIterator[Site]:
-    async with a_site() as site:
-        site.series = {f"s{number}": [1] for number in range(8)}
-        yield site
+def site(site: Site) -> Site:
+    site.series = {f"s{number}": [1] for number in range(8)}
+    return site
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 import os
 import random
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from tests.api.people import Town
-from tests.crawl.builders import Site, a_crawling_town, a_mapped_comic, a_site, claimed, made, the_admin
+from tests.crawl.builders import Site, a_mapped_comic, claimed, made, the_admin
 from tsuzuki.crawl.calling import SourceCalls
 from tsuzuki.crawl.discovery import Discovery
 from tsuzuki.crawl.journal import Journal
@@ -25,16 +24,9 @@ JOBS = "/admin/crawler/jobs"
 
 
 @pytest.fixture
-async def site() -> AsyncIterator[Site]:
-    async with a_site() as site:
-        site.series = {f"s{number}": [1] for number in range(6)}
-        yield site
-
-
-@pytest.fixture
-async def town(tmp_path, database_url, site) -> AsyncIterator[Town]:
-    async with a_crawling_town(tmp_path / "data", database_url, site) as town:
-        yield town
+def site(site: Site) -> Site:
+    site.series = {f"s{number}": [1] for number in range(6)}
+    return site
 
 
 def walker(way: Way, db: Database, town: Town) -> Discovery:

@@ -1,5 +1,7 @@
 """Lists of jobs: their order, their pages, and that a page of rare ones does not look at all the others."""
 
+from functools import partial
+
 import apsw
 import asyncpg
 import pytest
@@ -53,8 +55,7 @@ async def listed(db: Database, wanted: JobFilter, most: int) -> list[Job]:
     """All pages of a list, one after the other."""
     found: list[Job] = []
     while True:
-        part = Slice(most=most, skip=len(found))
-        rows, total = await db.read(lambda tx, part=part: list_jobs_tx(tx, wanted, part))  # type: ignore[misc]  # bound
+        rows, total = await db.read(partial(list_jobs_tx, wanted=wanted, part=Slice(most=most, skip=len(found))))
         found += rows
         if not rows:
             assert len(found) == total
@@ -97,16 +98,17 @@ COUNTS: dict[str, tuple[Query, str]] = {
     "of people": (q.count_jobs_of_people, "crawl_job_manual"),
     "with pages": (q.count_jobs_with_pages, "crawl_job_pages"),
 }
-
-
 ASKED: dict[str, object] = {
     "statuses": None,
     "source_id": None,
     "has_comic": False,
     "comic_id": bytes(16),
     "is_manual": None,
+    "since": None,
+    "most": 50,
+    "skip": 0,
 }
-ASKED |= {"since": None, "most": 50, "skip": 0}
+"""What a query is given that is narrowed by nothing."""
 NARROWED: dict[str, dict[str, object]] = {
     "not done": {"statuses": ",failed,"},
     "of people": {"is_manual": True},

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.api.people import Town, Visitor
-from tests.crawl.builders import a_crawling_town, a_mapped_comic, a_site, made, the_admin, until_over
+from tests.crawl.builders import a_mapped_comic, a_site, made, the_admin, until_over
 from tsuzuki.crawl.tasks import CRAWLS
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import Millis
@@ -48,17 +49,11 @@ class CrawlTask(msgspec.Struct, frozen=True):
 
 
 @pytest.fixture
-async def site():
-    async with a_site() as site:
-        yield site
-
-
-@pytest.fixture
-async def town(tmp_path, database_url, site):
-    async with a_crawling_town(tmp_path / "data", database_url, site) as town:
-        town.crew.start()
-        yield town
-        await town.crew.stop()
+async def town(town: Town) -> AsyncIterator[Town]:
+    """With its workers."""
+    town.crew.start()
+    yield town
+    await town.crew.stop()
 
 
 async def events_of(admin: Visitor, job_id: str) -> list[tuple[str, dict[str, Any]]]:

@@ -1,37 +1,16 @@
 """Scheduled polls of series as jobs that nobody triggered."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
-import pytest
-
 from tests.api.people import Town, Visitor
-from tests.crawl.builders import Site, a_crawling_town, a_mapped_comic, a_site, made, the_admin, until_over
+from tests.crawl.builders import a_mapped_comic, made, until_over
 from tsuzuki.crawl.housekeeping import forget_uneventful
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.polling.service import Polled
 
 JOBS = "/admin/crawler/jobs"
 SOURCES = "/admin/crawler/sources"
-
-
-@pytest.fixture
-async def site() -> AsyncIterator[Site]:
-    async with a_site() as site:
-        yield site
-
-
-@pytest.fixture
-async def town(tmp_path, database_url, site) -> AsyncIterator[Town]:
-    """Nobody polls here but the test."""
-    async with a_crawling_town(tmp_path / "data", database_url, site) as town:
-        yield town
-
-
-@pytest.fixture
-async def admin(town: Town) -> Visitor:
-    return await the_admin(town)
 
 
 async def poll(town: Town) -> list[Polled]:

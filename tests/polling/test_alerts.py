@@ -1,19 +1,11 @@
 """Those who follow a source are told once that it broke, and once that it works again."""
 
-import pytest
-
 from tests.builders import stored_feed, stored_watch
 from tests.delivery.builders import a_reader, events_of
 from tests.net.builders import answer
-from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, poll_one, state
+from tests.polling.builders import Clock, a_feed, a_poller, poll_one, state
 from tsuzuki.delivery.events.news import EVENTS_BELL
 from tsuzuki.polling.policy import BREAKER_AT
-
-
-@pytest.fixture
-async def publisher():
-    async with a_publisher() as publisher:
-        yield publisher
 
 
 async def poll_again(db, poller, clock, watch):

@@ -1,6 +1,5 @@
 """Whose turn it is."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,12 +26,6 @@ async def due(db, count, priority, *, host=None):
         )
         for n in range(count)
     ]
-
-
-@pytest.fixture
-async def poller(db):
-    async with a_poller(db, Clock()) as poller:
-        yield poller
 
 
 async def test_cold_watches_are_not_starved_by_hot_ones(db, poller):

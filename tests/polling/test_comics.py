@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import NOON, stored_series, stored_series_source, stored_source
 from tests.net.builders import answer
-from tests.polling.builders import Clock, a_poller, a_publisher, chapter_batches, poll_due, poll_one, state
+from tests.polling.builders import chapter_batches, poll_due, poll_one, state
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.ingest.tasks import new_chapter, new_release
@@ -23,23 +23,6 @@ update series_source set update_strategy = 'ONLY_FETCH_ONCE' where id = :id;
 update source set is_enabled = false;
 """,
 )
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-async def publisher():
-    async with a_publisher() as publisher:
-        yield publisher
-
-
-@pytest.fixture
-async def poller(db, clock):
-    async with a_poller(db, clock) as poller:
-        yield poller
 
 
 @pytest.fixture

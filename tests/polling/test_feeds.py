@@ -27,23 +27,6 @@ from tsuzuki.polling.store import feed_targets_tx
 
 
 @pytest.fixture
-async def publisher():
-    async with a_publisher() as publisher:
-        yield publisher
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-async def poller(db, clock):
-    async with a_poller(db, clock) as poller:
-        yield poller
-
-
-@pytest.fixture
 async def feed(db, publisher):
     return await stored_feed(db, f"{publisher.url}/feed")
 

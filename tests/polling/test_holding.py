@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.builders import NOON, stored_feed, stored_watch
-from tests.polling.builders import Clock, state
+from tests.polling.builders import state
 from tests.waiting import eventually
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import DatabaseUnavailable
@@ -17,11 +17,6 @@ from tsuzuki.queue.errors import LeaseLost
 LEASE = Millis(90)
 BEAT = LEASE / 1000 / 3
 ANSWER = Answer(next_check_at=Millis(NOON + 1000), why="", priority=1, status=200)
-
-
-@pytest.fixture
-def clock():
-    return Clock()
 
 
 @pytest.fixture

@@ -82,12 +82,6 @@ async def new(db):
 
 
 @pytest.fixture
-async def poller(db):
-    async with a_poller(db, Clock()) as poller:
-        yield poller
-
-
-@pytest.fixture
 async def watch(db, old, poller):
     claimed = await poller.lease(await stored_watch(db, old, host="old.example"))
     assert claimed is not None

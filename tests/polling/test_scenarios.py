@@ -39,12 +39,6 @@ from tsuzuki.queue.store import Failure, claim_tx, fail_tx
 TRIALS = 200 if os.environ.get(SOAK) else 20
 
 
-@pytest.fixture
-async def publisher():
-    async with a_publisher() as publisher:
-        yield publisher
-
-
 async def give_up(db, now):
     """Every task of ingest is given up, as after its last attempt."""
 
