@@ -103,7 +103,7 @@ def _with_hex(row: Any) -> Any:
             return row
         return row | {name: value.hex() for name, value in row.items() if isinstance(value, bytes)}
     if isinstance(row, (list, tuple)):
-        return [_hex(value) for value in row]
+        return [_hex(value) for value in row] if bytes in map(type, row) else row
     return _hex(row)
 
 
