@@ -86,6 +86,21 @@ where crawl_job.series_id = (select id from series where public_id = :comic_id) 
 order by crawl_job.scheduled_at desc, crawl_job.id desc
 limit :most offset :skip;
 
+-- fragment: in_another_order
+-- Of few rows: what is narrowed to them is sorted, where an index of the order would be walked to its end to find them.
+order by case when cast(:is_by_pages as boolean) then crawl_job.pages_count else crawl_job.finished_at end desc nulls last,
+  crawl_job.id desc
+limit :most offset :skip
+
+-- name: sort_jobs_not_done
+{job} where crawl_job.status <> 'done' and {job_filter} {in_another_order};
+
+-- name: sort_jobs_of_people
+{job} where crawl_job.triggered_by is not null and {job_filter} {in_another_order};
+
+-- name: sort_jobs_of_comic
+{job} where crawl_job.series_id = (select id from series where public_id = :comic_id) and {job_filter} {in_another_order};
+
 -- name: list_jobs_finished
 -- R57: what has not finished comes last. By crawl_job_finished.
 {job}

@@ -126,13 +126,16 @@ async def list_jobs_tx(tx: Tx, wanted: JobFilter, part: Slice) -> tuple[list[Job
         "is_manual": wanted.is_manual,
         "since": wanted.since,
     }
-    total = await _count_tx(tx, _narrowest(wanted), filters)
+    narrow = _narrowest(wanted)
+    total = await _count_tx(tx, narrow, filters)
     page = filters | {"most": part.most, "skip": part.skip}
+    if wanted.sort != "scheduledat" and narrow not in ("all", "source"):
+        return await _sorted_tx(tx, narrow, page | {"is_by_pages": wanted.sort == "pagescount"}), total
     if wanted.sort == "finishedat":
         return await tx.many(Job, q.list_jobs_finished, **page), total
     if wanted.sort == "pagescount":
         return await _by_pages_tx(tx, filters, part), total
-    return await _by_schedule_tx(tx, _narrowest(wanted), page), total
+    return await _by_schedule_tx(tx, narrow, page), total
 
 
 def _narrowest(wanted: JobFilter) -> _Narrow:
@@ -170,6 +173,15 @@ async def _by_schedule_tx(tx: Tx, narrow: _Narrow, page: dict[str, Any]) -> list
         case "source":
             return await tx.many(Job, q.list_jobs_of_source, **page)
     return await tx.many(Job, q.list_jobs, **page)
+
+
+async def _sorted_tx(tx: Tx, narrow: _Narrow, page: dict[str, Any]) -> list[Job]:
+    match narrow:
+        case "comic":
+            return await tx.many(Job, q.sort_jobs_of_comic, **page)
+        case "people":
+            return await tx.many(Job, q.sort_jobs_of_people, **page)
+    return await tx.many(Job, q.sort_jobs_not_done, **page)
 
 
 async def _by_pages_tx(tx: Tx, filters: dict[str, Any], part: Slice) -> list[Job]:
