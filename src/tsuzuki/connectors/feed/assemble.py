@@ -30,10 +30,11 @@ def assemble(feed: RawFeed) -> FeedHarvest:
     links = [_link(item, feed.url) for item in feed.items]
     keys, unstable = keys_of(feed.items, links)
     sanitiser = Sanitiser()
+    has_pages = not shows_only_thumbnails(feed.url)
     found: dict[str, FoundItem] = {}
     for item, key, link in zip(feed.items, keys, links, strict=True):
         if key not in found:
-            found[key] = _found(feed, item, key=key, link=link, sanitiser=sanitiser)
+            found[key] = _found(feed, item, key=key, link=link, sanitiser=sanitiser, has_pages=has_pages)
     return FeedHarvest(
         kind=feed.kind,
         title=words_of(feed.title, MAX_TITLE),
@@ -50,7 +51,9 @@ def assemble(feed: RawFeed) -> FeedHarvest:
     )
 
 
-def _found(feed: RawFeed, item: RawItem, *, key: str, link: str | None, sanitiser: Sanitiser) -> FoundItem:
+def _found(
+    feed: RawFeed, item: RawItem, *, key: str, link: str | None, sanitiser: Sanitiser, has_pages: bool
+) -> FoundItem:
     texts = [text for text in (item.content, item.summary, *item.spare_texts) if text is not None]
     content = _markup(texts[0], sanitiser, _base(texts[0], feed, link)) if texts else SafeHtml("")
     published = item.published or item.created or item.updated
@@ -62,15 +65,15 @@ def _found(feed: RawFeed, item: RawItem, *, key: str, link: str | None, sanitise
         link_key=link_key(link),
         content=content,
         summary=_summary(texts),
-        author=_name(", ".join(item.authors)) or None,
+        author=(_name(", ".join(item.authors)) or None) if item.authors else None,
         published_at=published_at,
         published_raw=_name(published) or None,
         updated_at=updated_at if updated_at != published_at else None,
-        categories=tuple(dict.fromkeys(name for word in item.categories[:MAX_LIST] if (name := _name(word)))),
+        categories=_categories(item),
         enclosures=_enclosures(item),
         image_url=_image(item),
         comments_url=http_url(item.comments, feed.url),
-        page_urls=() if shows_only_thumbnails(feed.url) else pages_of(content),
+        page_urls=pages_of(content) if has_pages else (),
         number=_number(item.number) or number_of(link),
     )
 
@@ -89,7 +92,7 @@ def _name(text: str | None) -> str:
 
 def _link(item: RawItem, base: str) -> str | None:
     guid = item.guid if item.guid_is_link else None
-    return next((url for text in (item.link, guid, item.other_link) if (url := http_url(text, base))), None)
+    return http_url(item.link, base) or http_url(guid, base) or http_url(item.other_link, base)
 
 
 def _markup(text: Text, sanitiser: Sanitiser, base: str) -> SafeHtml:
@@ -113,6 +116,10 @@ def _summary(texts: list[Text]) -> str | None:
         return None
     short = words_of(texts[1], MAX_SUMMARY)
     return short if short and texts[1].value != texts[0].value else None
+
+
+def _categories(item: RawItem) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for word in item.categories[:MAX_LIST] if (name := _name(word))))
 
 
 def _enclosures(item: RawItem) -> tuple[Enclosure, ...]:

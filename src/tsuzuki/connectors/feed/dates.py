@@ -63,14 +63,14 @@ _MAX = 120
 
 def moment_of(raw: str | None) -> Millis | None:
     """The moment a date text names, without a zone taken as UTC; None when there is no such moment."""
-    text = " ".join((raw or "")[:_MAX].split())
+    text = " ".join(raw[:_MAX].split()) if raw else ""
     if not text:
         return None
-    if _EPOCH.fullmatch(text):
-        return Millis(int(text) if len(text) == len("1234567890123") else int(text) * 1000)
     try:
         if usual := _USUAL.fullmatch(text):
             return _usual(usual)
+        if _EPOCH.fullmatch(text):
+            return Millis(int(text) if len(text) == len("1234567890123") else int(text) * 1000)
         if _STRICT_ISO.fullmatch(text):
             return from_datetime(datetime.fromisoformat(text))
         return _iso(text) if text[0].isdigit() and _is_year_first(text) else _worded(text)

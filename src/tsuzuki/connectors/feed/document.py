@@ -118,14 +118,15 @@ def check_bytes(body: bytes) -> None:
 
 def parse_tree(text: str) -> Element:
     """The tree of a well-formed document; Unsure when it is not well-formed."""
+    signs = text.count("<")  # as many elements at most, in number and in depth: what cannot be is not looked for
     try:
-        root = _parsed(text)
+        root = _parsed(text, should_count=signs > MAX_NODES)
     except etree.XMLSyntaxError as error:
         legal = without_forbidden(text)
         if len(legal) == len(text):
             raise Unsure from error
         return parse_tree(legal)
-    if _TOO_DEEP(root):
+    if signs > MAX_DEPTH and _TOO_DEEP(root):
         raise _too_deep()
     return root
 
@@ -135,9 +136,9 @@ def without_forbidden(text: str) -> str:
     return _FORBIDDEN.sub("", text)
 
 
-def _parsed(text: str) -> Element:
+def _parsed(text: str, *, should_count: bool) -> Element:
     encoded = text.encode()
-    if text.count("<") > MAX_NODES:  # an upper bound of the nodes; only beyond it they are counted
+    if should_count:
         etree.fromstring(encoded, _hardened(_Counter()))
     return etree.fromstring(encoded, _hardened())
 

@@ -76,13 +76,13 @@ PRESETS = (
     Preset("ComicFury", (".thecomicseries.com",), _comicseries_feed, _path_number(_LAST_NUMBER)),
     Preset("xkcd", ("xkcd.com",), _xkcd_feed, _path_number(_XKCD)),
 )
-_HOSTS = tuple(host for preset in PRESETS for host in preset.hosts)
+_HOST_SOMEWHERE = re.compile("|".join(re.escape(host) for preset in PRESETS for host in preset.hosts))
 
 
 def preset_for(url: str | None) -> Preset | None:
     """The preset of the host at this address."""
     lowered = (url or "").lower()
-    if not any(host in lowered for host in _HOSTS):
+    if not _HOST_SOMEWHERE.search(lowered):
         return None
     try:
         host = (urlsplit(lowered).hostname or "").removeprefix("www.").removeprefix("m.")

@@ -73,10 +73,12 @@ def text_of(element: Element, names: Names, *, default: str, base: str | None, g
 
     `default` is the type it has when it names none; `guess` lets plain text turn out to be markup, as RSS needs.
     """
-    declared = (attribute(element, "type") or default).lower().partition(";")[0].strip()
-    if not _is_text(declared) or (attribute(element, "mode") or "").lower() == "base64":
-        value = _unpacked(element.text or "")
-        return Text(value, is_html=declared in _HTML_TYPES, base=base) if value else None
+    declared = default
+    if element.keys():
+        declared = (attribute(element, "type") or default).lower().partition(";")[0].strip()
+        if not _is_text(declared) or (attribute(element, "mode") or "").lower() == "base64":
+            value = _unpacked(element.text or "")
+            return Text(value, is_html=declared in _HTML_TYPES, base=base) if value else None
     if len(element):
         return Text(mend(inner_html(element, names)), is_html=True, base=base)
     value = mend(element.text or "")
