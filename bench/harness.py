@@ -1,13 +1,17 @@
 """Measuring side by side, and the table that says it."""
 
+import contextlib
 import gc
 import random
+import shutil
 import statistics
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 import msgspec
+
+from tests.servers import Postgres, shared_folder
 
 Case = Callable[[], Awaitable[object]]
 
@@ -49,6 +53,18 @@ async def compare(what: str, ours: Case, bare: Case, *, rounds: int, calls: int,
 
 def median(times: Sequence[float]) -> float:
     return statistics.median(times)
+
+
+@contextlib.contextmanager
+def a_postgres(*, memory: str = "64MB") -> Iterator[Postgres]:
+    """A PostgreSQL of its own that syncs every commit, gone afterwards."""
+    folder = shared_folder()
+    server = Postgres(folder, durable=True, memory=memory).start()
+    try:
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def say(text: str) -> None:

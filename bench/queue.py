@@ -35,8 +35,7 @@ from bench._queues import (
     ours,
     pgqueuer,
 )
-from bench.harness import say
-from tests.servers import Postgres, shared_folder
+from bench.harness import a_postgres, say
 from tsuzuki.db import DatabaseOptions
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.sqlite_file import connect, path_of
@@ -224,15 +223,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the queue.")
     parser.add_argument("--small", action="store_true", help="fewer tasks and rounds: does it still run?")
     options = parser.parse_args()
-    folder = shared_folder()
-    postgres = Postgres(folder, durable=True).start()
-    try:
-        with pgqueuer_installed() as is_there, tempfile.TemporaryDirectory() as place:
-            sqlite_url = f"sqlite://{place}/queue.db"
-            show(asyncio.run(measure(postgres.url, sqlite_url, with_pgqueuer=is_there, small=options.small)))
-    finally:
-        postgres.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+    with a_postgres() as postgres, pgqueuer_installed() as is_there, tempfile.TemporaryDirectory() as place:
+        sqlite_url = f"sqlite://{place}/queue.db"
+        show(asyncio.run(measure(postgres.url, sqlite_url, with_pgqueuer=is_there, small=options.small)))
 
 
 if __name__ == "__main__":

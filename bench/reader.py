@@ -22,10 +22,10 @@ import asyncpg
 import msgspec
 
 from bench._library import build, grow
-from bench.harness import say
+from bench.harness import a_postgres, say
 from bench.store import MEMORY, postgres_database, sqlite_database
 from tests.builders import NOON, a_public_id
-from tests.servers import Postgres, shared_folder
+from tests.servers import Postgres
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.fulltext import match
 from tsuzuki.db.queries import Query
@@ -237,14 +237,9 @@ async def engines(only: str | None = None) -> AsyncIterator[tuple[str, Database,
             yield "sqlite", db, fetch
     if only == "sqlite":
         return
-    folder = shared_folder()
-    server = Postgres(folder, durable=True, memory=MEMORY).start()
-    try:
+    with a_postgres(memory=MEMORY) as server:
         async with on_postgres(server) as (db, fetch):
             yield "postgres", db, fetch
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 async def main() -> None:

@@ -18,9 +18,9 @@ import asyncpg
 import msgspec
 
 from bench._bare import Bare, BarePostgres, BareSqlite, Chapter
-from bench.harness import Line, compare, interleaved, median, say, show
+from bench.harness import Line, a_postgres, compare, interleaved, median, say, show
 from tests.builders import NOON, a_new_chapter, a_new_item, put_on_shelf, stored_feed, stored_series, stored_shelf
-from tests.servers import Postgres, shared_folder
+from tests.servers import Postgres
 from tsuzuki.db import Database, DatabaseOptions, Tx, open_database
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
@@ -297,18 +297,13 @@ async def on_sqlite(sizes: Sizes) -> None:
 
 
 async def on_postgres(sizes: Sizes) -> None:
-    folder = shared_folder()
-    server = Postgres(folder, durable=True, memory=MEMORY).start()
-    try:
+    with a_postgres(memory=MEMORY) as server:
         async with (
             postgres_database(server, "few") as db,
             postgres_database(server, "many") as many,
             BarePostgres.opened(server.url.rpartition("/")[0] + "/few") as bare,
         ):
             await measure(db, bare, many, sizes)
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 async def main() -> None:

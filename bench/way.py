@@ -10,7 +10,6 @@ this fail.
 import argparse
 import gc
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Awaitable
@@ -22,8 +21,7 @@ import uvloop
 
 from bench._publisher import ITEMS, TAG
 from bench._way import AT_ONCE, OnPostgres, OnSqlite, Place, Spent, a_publisher, a_stage, q
-from bench.harness import say
-from tests.servers import Postgres, shared_folder
+from bench.harness import a_postgres, say
 from tsuzuki.bootstrap import wall_clock
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
@@ -231,10 +229,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="two minutes instead of many")
     chosen = SMALL if parser.parse_args().small else FULL
-    folder = shared_folder()
-    server = Postgres(folder, durable=True).start()
-    try:
+    with a_postgres() as server:
         uvloop.run(main(chosen, server.url))
-    finally:
-        server.stop()
-        shutil.rmtree(folder, ignore_errors=True)

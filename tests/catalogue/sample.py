@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
-from tests.net.builders import RawServer, a_server, answer
+from tests.net.builders import Served, a_server, answer
 
 DEFINITION = """
 id: localhost.{name}
@@ -101,7 +101,7 @@ class SampleChapter(msgspec.Struct, frozen=True):
     at: int
 
 
-class Sample:
+class Sample(Served):
     """The site. Change its attributes at any time."""
 
     def __init__(self, plan: Plan, name: str = "sample", *, expires: bool = False) -> None:
@@ -119,7 +119,6 @@ class Sample:
         self.gate: asyncio.Event | None = None
         """Answers wait for it."""
         self.not_modified = 0
-        self.server: RawServer | None = None
 
     # -- what there is
 
@@ -163,16 +162,6 @@ class Sample:
         self.extra.setdefault(index, []).append(new)
 
     # -- being asked
-
-    @property
-    def url(self) -> str:
-        assert self.server is not None
-        return self.server.url
-
-    @property
-    def asked(self) -> list[str]:
-        assert self.server is not None
-        return self.server.paths
 
     @property
     def definition(self) -> str:

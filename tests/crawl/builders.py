@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tests.api.people import Town, Visitor, a_town
-from tests.net.builders import RawServer, a_server, answer
+from tests.net.builders import Served, a_server, answer
 from tsuzuki.crawl.rows import BegunJob
 from tsuzuki.crawl.store import begin_job_tx
 from tsuzuki.crawl.tasks import CRAWLS, CrawlTask
@@ -67,7 +67,7 @@ where series_source.url = :url;
 )
 
 
-class Site:
+class Site(Served):
     """Series by their slug with their chapter numbers; may be slow, and may be down."""
 
     def __init__(self) -> None:
@@ -86,17 +86,6 @@ class Site:
         self.most_at_once = 0
         """Calls that it had to answer at the same time."""
         self._open = 0
-        self.server: RawServer | None = None
-
-    @property
-    def url(self) -> str:
-        assert self.server is not None
-        return self.server.url
-
-    @property
-    def asked(self) -> list[str]:
-        assert self.server is not None
-        return self.server.paths
 
     async def handle(self, head: bytes, writer: asyncio.StreamWriter) -> None:
         path = head.split(b" ", 2)[1].decode()

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.api.people import Town, Visitor
-from tests.crawl.builders import a_crawling_town, a_source_body, claimed, made, the_admin
+from tests.crawl.builders import a_crawling_town, a_source_body, claimed, made
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.crawl.journal import Journal
@@ -36,11 +36,6 @@ async def town(tmp_path, database_url) -> AsyncIterator[Town]:
     """Nobody works here but the test."""
     async with a_crawling_town(tmp_path / "data", database_url) as town:
         yield town
-
-
-@pytest.fixture
-async def admin(town: Town) -> Visitor:
-    return await the_admin(town)
 
 
 @pytest.fixture

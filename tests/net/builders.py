@@ -122,6 +122,23 @@ class RawServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
+class Served:
+    """Anything of a test that a `RawServer` stands before."""
+
+    server: RawServer | None = None
+
+    @property
+    def url(self) -> str:
+        assert self.server is not None
+        return self.server.url
+
+    @property
+    def asked(self) -> list[str]:
+        """The paths of every request that came, in order."""
+        assert self.server is not None
+        return self.server.paths
+
+
 @asynccontextmanager
 async def a_server(handler: Handler, *, host: str = "127.0.0.1", tls: Any = None) -> AsyncIterator[RawServer]:
     server = RawServer(handler, host)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tests.builders import NOON
-from tests.net.builders import Handler, RawServer, a_client, a_server, answer
+from tests.net.builders import Handler, Served, a_client, a_server, answer
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo, Visit
 from tsuzuki.connectors.registry import Registry
@@ -43,22 +43,16 @@ class Clock:
         self.now = Millis(self.now + span)
 
 
-class Publisher:
+class Publisher(Served):
     """Answers every request as it was last told, and remembers what it was asked."""
 
     def __init__(self) -> None:
         self.response = answer(404, b"")
         self.delay = 0.0
-        self.server: RawServer | None = None
 
     async def handle(self, _: bytes, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(self.delay)
         writer.write(self.response)
-
-    @property
-    def url(self) -> str:
-        assert self.server is not None
-        return self.server.url
 
     @property
     def requests(self) -> list[dict[str, str]]:

@@ -1,7 +1,5 @@
 """What came in, newest first."""
 
-from typing import Literal
-
 import msgspec
 
 from tsuzuki.accounts.caller import Caller
@@ -14,13 +12,14 @@ from tsuzuki.delivery.inbox.entries import InboxEntry, Wanted
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
+from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import iso
 
 
 class InboxQuery(CursorQuery, frozen=True, kw_only=True):
     """Which entries."""
 
-    kind: Literal["item", "chapter"] | None = None
+    kind: Kind | None = None
     unread: bool | None = None
 
 
@@ -52,7 +51,7 @@ class EntryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that came in: an item or a chapter."""
 
     id: str
-    kind: Literal["item", "chapter"]
+    kind: Kind
     unread: bool
     saved: bool
     created_at: Time

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Literal
 
 import msgspec
 
@@ -29,6 +28,7 @@ from tsuzuki.delivery.store import (
     swell_tx,
 )
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, ShelfId, show_id
+from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.store import enqueue_many_tx
 from tsuzuki.sources.store import hold_series_tx
@@ -51,7 +51,7 @@ ALWAYS = Millis(0)
 class Lot(msgspec.Struct, frozen=True):
     """What was new at once of one feed or series."""
 
-    kind: Literal["item", "chapter"]
+    kind: Kind
     of_id: int
     installments: tuple[int, ...]
     is_quiet: bool
@@ -162,7 +162,7 @@ async def deliver_missed_chapters_tx(
     return await _announce_tx(tx, [_known("chapter", series_id, placed)], placed, readers, now=now)
 
 
-def _known(kind: Literal["item", "chapter"], of_id: int, placed: Iterable[Placed]) -> Lot:
+def _known(kind: Kind, of_id: int, placed: Iterable[Placed]) -> Lot:
     """What was there already, as a lot of which nobody is told."""
     return Lot(kind, of_id, tuple(entry.installment_id for entry in placed), is_quiet=True)
 

@@ -8,6 +8,7 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.delivery.policy import AT_ONCE, FLOOD
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, PublicId, SeriesId, ShelfId
+from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.delivery")
@@ -57,7 +58,7 @@ class Surge(msgspec.Struct, frozen=True):
 class UnreadRow(msgspec.Struct, frozen=True):
     """How many entries of one feed or series a shelf has not read."""
 
-    kind: Literal["item", "chapter"]
+    kind: Kind
     of_id: int
     shown_id: PublicId | None
     """Of the subscription, or of the series; None where the subscription is gone and its entries are not."""

@@ -1,25 +1,10 @@
 """Dead letters at the desk (R55), and the log of what was done."""
 
 import re
-from collections.abc import AsyncIterator
 
-import pytest
-
-from tests.api.people import Town, a_town
+from tests.api.people import Town
 from tests.crawl.builders import a_dead_letter
-from tests.web.guests import Guest, a_guest
 from tsuzuki.queue.service import ANY
-
-
-@pytest.fixture
-async def town(tmp_path) -> AsyncIterator[Town]:
-    async with a_town(tmp_path) as town:
-        yield town
-
-
-@pytest.fixture
-async def operator(town) -> Guest:
-    return await a_guest(town, await town.admin())
 
 
 async def open_letters(town: Town) -> int:

@@ -1,24 +1,10 @@
 """People and invitations at the desk."""
 
 import re
-from collections.abc import AsyncIterator
-
-import pytest
 
 from tests.api.people import PASSWORD, Town, a_town
 from tests.web.guests import Guest, a_guest, error_of, value_of
 from tsuzuki.model.ids import show_id
-
-
-@pytest.fixture
-async def town(tmp_path) -> AsyncIterator[Town]:
-    async with a_town(tmp_path) as town:
-        yield town
-
-
-@pytest.fixture
-async def operator(town) -> Guest:
-    return await a_guest(town, await town.admin())
 
 
 async def path_of(town: Town, name: str) -> str:

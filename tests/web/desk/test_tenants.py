@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.api.people import Town, a_town
-from tests.web.guests import Guest, a_guest, error_of
+from tests.web.guests import a_guest, error_of
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.billing.access import OPERATOR
 from tsuzuki.billing.nouns import Invoice
@@ -17,11 +17,6 @@ from tsuzuki.model.ids import show_id
 async def town(tmp_path) -> AsyncIterator[Town]:
     async with a_town(tmp_path, billing="on") as town:
         yield town
-
-
-@pytest.fixture
-async def operator(town) -> Guest:
-    return await a_guest(town, await town.admin())
 
 
 async def an_invoice(town: Town) -> Invoice:

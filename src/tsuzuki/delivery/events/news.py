@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.installments import Kind
 
 EVENTS_BELL = "events"
 
@@ -14,7 +15,7 @@ EventKind = Literal["entry", "counts", "feed"]
 class Arrived(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`entry`: something came into the inbox, or (R8) is there to be read without having come into it."""
 
-    kind: Literal["item", "chapter"]
+    kind: Kind
     id: str
     """Of the shelf's subscription, or of the series."""
     name: str
@@ -35,7 +36,7 @@ class CountsChanged(msgspec.Struct, frozen=True):
 class WatchChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`feed`: a source broke or healed."""
 
-    kind: Literal["item", "chapter"]
+    kind: Kind
     id: str
     name: str
     is_broken: bool

@@ -1,13 +1,10 @@
 """What stands in an inbox, and how one asks for it."""
 
-from typing import Literal
-
 import msgspec
 
 from tsuzuki.model.ids import ChapterId, EntryId, ItemId, PublicId
+from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
-
-Kind = Literal["item", "chapter"]
 
 
 class InboxEntry(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ from typing import Final, Literal
 import msgspec
 
 from tsuzuki.model.ids import PublicId
+from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.policy import NOTIFICATIONS
 from tsuzuki.queue.tasks import NewTask, Queue
@@ -27,7 +28,7 @@ MessageType = Literal[
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
     """Something new that readers want to hear of."""
 
-    kind: Literal["item", "chapter"]
+    kind: Kind
     of_id: int
     """The feed or the series."""
     installment_id: int | None

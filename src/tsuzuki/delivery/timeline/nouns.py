@@ -1,14 +1,11 @@
 """What a line says, and which lines one wants."""
 
-from typing import Literal
-
 import msgspec
 
 from tsuzuki.model.ids import ChapterId, EntryId, ItemId, PublicId
+from tsuzuki.model.installments import Kind
 from tsuzuki.model.pages import Cursor
 from tsuzuki.model.times import Millis
-
-Kind = Literal["item", "chapter"]
 
 
 class Line(msgspec.Struct, frozen=True):
