@@ -17,10 +17,6 @@ def problems_of(text, name="site.yaml"):
     return [(problem.field, problem.message) for problem in caught.value.problems]
 
 
-def places_of(text):
-    return [field for field, _ in problems_of(text)]
-
-
 def test_a_small_definition_is_taken():
     definition = a_definition()
     assert definition.id == "example.site"
