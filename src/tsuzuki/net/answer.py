@@ -9,8 +9,8 @@ from aiohttp.client_proto import ResponseHandler
 
 from tsuzuki.model.errors import TooLarge
 from tsuzuki.model.fetching import DEFAULT_CAP, Hop
+from tsuzuki.net.budget import Budget
 from tsuzuki.net.decoding import Decoding
-from tsuzuki.net.failures import Budget
 from tsuzuki.net.headers import is_echoable
 from tsuzuki.net.redirects import Request
 
@@ -81,8 +81,12 @@ class Answer:
         return bytes(body)
 
     async def _receive(self) -> bytes:
+        """The next piece; empty at the end, which most bodies are at after the first."""
+        content = self._response.content
+        if content.at_eof() and content.exception() is None:
+            return b""
         async with self._budget.spend(self.host, body_since=self._since):
-            return await self._response.content.readany()
+            return await content.readany()
 
     def _check_declared_length(self, max_bytes: int) -> None:
         length = self.headers.get("content-length", "")

@@ -15,8 +15,9 @@ from tsuzuki.model.errors import Blocked, HttpStatus, RateLimited, SourceError, 
 from tsuzuki.model.fetching import Ask, Reply, Validators
 from tsuzuki.model.times import Millis
 from tsuzuki.net.answer import Answer
+from tsuzuki.net.budget import Budget
 from tsuzuki.net.exchange import Exchange
-from tsuzuki.net.failures import Budget, is_malformed, is_reset
+from tsuzuki.net.failures import is_malformed, is_reset
 from tsuzuki.net.headers import rate_limit_wait, retry_after
 from tsuzuki.net.options import ClientOptions, Deadlines, SourceIdentity
 from tsuzuki.net.solver import Solution, Solver

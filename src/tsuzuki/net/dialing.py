@@ -7,6 +7,7 @@ judged: the resolver is skipped for IP literals, and a name may resolve differen
 import socket
 import ssl
 from base64 import b64encode
+from functools import lru_cache
 from urllib.parse import unquote
 
 import aiohttp
@@ -96,6 +97,7 @@ class Dialer:
         self._guard = options.guard
         self._resolver = resolver or aiohttp.AsyncResolver(timeout=5.0, tries=2)
         self._tls = tls
+        self._lane_of_literal = lru_cache(maxsize=1024)(self._guard.lane_of_literal)  # pure, and a dozen networks long
         self._sessions: dict[tuple[Lane, Proxy | None], aiohttp.ClientSession] = {}
 
     async def lane_of(self, url: Url, *, hidden: bool = False) -> Lane:
@@ -105,7 +107,7 @@ class Dialer:
         """
         literal = url.literal
         if literal is not None:
-            lane = self._guard.lane_of_literal(literal)
+            lane = self._lane_of_literal(literal)
         elif hidden or self._guard.allow:
             lane = await self._lane_of_name(url)
         else:

@@ -11,10 +11,10 @@ from yarl import URL
 from tsuzuki.coord.pacer import Pacer
 from tsuzuki.model.fetching import Ask, Pace
 from tsuzuki.net.answer import Answer, ending_with_connection, timing_body_ourselves
+from tsuzuki.net.budget import Budget
 from tsuzuki.net.cookies import Jars
 from tsuzuki.net.decoding import ACCEPT_ENCODING
 from tsuzuki.net.dialing import Dialer, Proxy
-from tsuzuki.net.failures import Budget
 from tsuzuki.net.options import ClientOptions, SourceIdentity
 from tsuzuki.net.redirects import REDIRECTS, Request, Trail, first_request
 from tsuzuki.net.turns import Turns, bucket_of

@@ -1,62 +1,16 @@
 """What went wrong on the wire, as one of the named errors with a sentence that an operator understands."""
 
-import asyncio
 import errno
 import os
 import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import aiohttp
 from aiohttp.http_exceptions import LineTooLong
 
-from tsuzuki.model.errors import RefusedAddress, SourceError, TimedOut, TooLarge, Unreachable
+from tsuzuki.model.errors import RefusedAddress, SourceError, TooLarge, Unreachable
 from tsuzuki.net.dialing import RefusedDial
-from tsuzuki.net.options import Deadlines
 
 _RESETS = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
-
-
-class Budget:
-    """The time that one fetch may spend on the network; waiting for our own turn is not counted."""
-
-    def __init__(self, deadlines: Deadlines) -> None:
-        self._deadlines = deadlines
-        self._left = deadlines.total
-
-    @asynccontextmanager
-    async def spend(self, host: str, *, body_since: float | None = None) -> AsyncIterator[None]:
-        """Everything within is over when the time is; each failure leaves it under its name.
-
-        `body_since` is when the headers were complete: a body has a deadline of its own, and so has each piece of it.
-        """
-        began = asyncio.get_running_loop().time()
-        limits = [(self._left, f"{host} took more than {self._deadlines.total:g} s in all.")]
-        if body_since is not None:
-            body_left = self._deadlines.body - (began - body_since)
-            limits.append((body_left, f"{host} did not finish its answer within {self._deadlines.body:g} s."))
-            limits.append((self._deadlines.idle, self._silent(host)))
-        seconds, too_late = min(limits)
-        timeout = asyncio.timeout(seconds)
-        try:
-            async with timeout:
-                yield
-        except (aiohttp.ClientError, TimeoutError, OSError, UnicodeError) as error:
-            if timeout.expired():
-                raise TimedOut(too_late) from error
-            raise self._explained(error, host) from error
-        finally:
-            self._left -= asyncio.get_running_loop().time() - began
-
-    def _silent(self, host: str) -> str:
-        return f"{host} sent nothing for {self._deadlines.idle:g} s."
-
-    def _explained(self, error: Exception, host: str) -> SourceError:
-        if isinstance(error, aiohttp.ConnectionTimeoutError):
-            return TimedOut(f"No connection to {host} came about within {self._deadlines.connect:g} s.")
-        if isinstance(error, TimeoutError):
-            return TimedOut(self._silent(host))
-        return explained(error, host)
 
 
 def explained(error: Exception, host: str) -> SourceError:

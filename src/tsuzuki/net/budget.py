@@ -1,0 +1,81 @@
+"""The time that one fetch may spend on the network."""
+
+import asyncio
+from types import TracebackType
+
+import aiohttp
+
+from tsuzuki.model.errors import SourceError, TimedOut
+from tsuzuki.net.failures import explained
+from tsuzuki.net.options import Deadlines
+
+_OF_THE_WIRE = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
+
+
+class Budget:
+    """What is left of it; waiting for our own turn is not counted."""
+
+    def __init__(self, deadlines: Deadlines) -> None:
+        self.deadlines = deadlines
+        self.left = deadlines.total
+
+    def limits(self, body: float | None) -> tuple[float, ...]:
+        """Seconds: for all, and, where a body has come for so long, for the rest and for the next piece of it."""
+        if body is None:
+            return (self.left,)
+        return self.left, self.deadlines.body - body, self.deadlines.idle
+
+    def spend(self, host: str, *, body_since: float | None = None) -> "Spending":
+        """Everything within is over when the time is; each failure leaves it under its name.
+
+        `body_since` is when the headers were complete: a body has a deadline of its own, and so has each piece of it.
+        """
+        return Spending(self, host, body_since)
+
+
+class Spending:
+    """A stretch of that time, as a context. A class of its own, and no generator: there are several in every poll."""
+
+    __slots__ = ("_began", "_budget", "_host", "_limits", "_timeout")
+
+    def __init__(self, budget: Budget, host: str, body_since: float | None) -> None:
+        self._budget = budget
+        self._host = host
+        self._began = asyncio.get_running_loop().time()
+        self._limits = budget.limits(None if body_since is None else self._began - body_since)
+        self._timeout = asyncio.timeout(min(self._limits))
+
+    async def __aenter__(self) -> None:
+        await self._timeout.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._timeout.__aexit__(kind, error, trace)
+        except TimeoutError:
+            raise self._too_late() from error
+        finally:
+            self._budget.left -= asyncio.get_running_loop().time() - self._began
+        if isinstance(error, _OF_THE_WIRE):
+            raise (self._too_late() if self._timeout.expired() else self._explained(error)) from error
+
+    def _too_late(self) -> TimedOut:
+        """By which of the limits."""
+        deadlines = self._budget.deadlines
+        sentences = (
+            f"{self._host} took more than {deadlines.total:g} s in all.",
+            f"{self._host} did not finish its answer within {deadlines.body:g} s.",
+            self._silent(),
+        )
+        return TimedOut(sentences[self._limits.index(min(self._limits))])
+
+    def _silent(self) -> str:
+        return f"{self._host} sent nothing for {self._budget.deadlines.idle:g} s."
+
+    def _explained(self, error: Exception) -> SourceError:
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
+            return TimedOut(f"No connection to {self._host} came about within {self._budget.deadlines.connect:g} s.")
+        if isinstance(error, TimeoutError):
+            return TimedOut(self._silent())
+        return explained(error, self._host)
