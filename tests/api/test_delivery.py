@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -290,11 +291,13 @@ async def test_what_is_declared_is_valid_openapi(house):
 
 
 async def test_a_shelf_has_so_many_channels_and_no_more(house):
+    """Also not when they are added at once."""
     visitor, _ = await house.reader()
-    for number in range(MOST_CHANNELS):
-        assert (await visitor.post("/channels", HOOK | {"name": str(number)})).status == 201
-    refused = await visitor.post("/channels", HOOK)
-    assert (refused.status, refused.json()["code"]) == (422, "LIMIT_EXCEEDED")
+    asked = [visitor.post("/channels", HOOK | {"name": str(number)}) for number in range(MOST_CHANNELS + 5)]
+    answers = await asyncio.gather(*asked)
+    assert Counter(answer.status for answer in answers) == {201: MOST_CHANNELS, 422: 5}
+    assert {answer.json()["code"] for answer in answers if answer.status == 422} == {"LIMIT_EXCEEDED"}
+    assert len((await visitor.get("/channels")).json()["data"]) == MOST_CHANNELS
 
 
 async def test_one_page_too_many_is_told_to_wait(house, monkeypatch):

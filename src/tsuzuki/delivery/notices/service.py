@@ -29,6 +29,7 @@ from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.queue.store import enqueue_tx
 from tsuzuki.queue.tasks import TaskId
+from tsuzuki.shelves.store import hold_shelf_tx
 
 TRIALS = Limits(failures=10, window=MINUTE, block=MINUTE)
 """Of a shelf: each is a request to somebody else's server, at once and before everything else."""
@@ -102,6 +103,7 @@ class Channels:
         )
 
         async def add(tx: Tx) -> Channel:
+            await hold_shelf_tx(tx, shelf_id)
             if len(await list_channels_tx(tx, shelf_id)) >= MOST_CHANNELS:
                 raise LimitExceeded(f"A shelf has at most {MOST_CHANNELS} channels. Remove one first.")
             return await add_channel_tx(tx, new, self._clock())
