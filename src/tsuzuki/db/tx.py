@@ -63,6 +63,13 @@ def _mismatch(query: Query, names: tuple[str, ...], params: Params) -> MisuseErr
     return MisuseError(f"{query.name} {' and '.join(parts)}")
 
 
+def _nothing(query: Query) -> NotFound:
+    """In words for people, who may have lost a race with whoever removed it; which query it was is in the trace."""
+    error = NotFound("What this is about is not there any more.")
+    error.add_note(f"{query.name} found nothing.")
+    return error
+
+
 class Tx:
     """The verbs inside a transaction. It is handed to a function by `with_tx` and is of no use elsewhere."""
 
@@ -76,7 +83,7 @@ class Tx:
         """The first row, else NotFound."""
         rows, _ = self._answer(query, params) or await self._ask(query, params)
         if not rows:
-            raise NotFound(f"{query.name} found nothing.")
+            raise _nothing(query)
         return reader(row)(rows[0])
 
     async def maybe(self, row: type[T], query: Query, /, **params: Any) -> T | None:

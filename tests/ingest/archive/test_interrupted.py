@@ -15,9 +15,10 @@ from tests.ingest.archive.builders import (
     parts_of,
     told,
 )
+from tsuzuki.accounts.store import delete_tenant_tx, delete_user_tx
 from tsuzuki.db.errors import DatabaseUnavailable
 from tsuzuki.ingest.archive.format import PARTS, Bookmark, Entry, Gone, Group, Person, Progress
-from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.errors import NotFound, Unavailable
 
 FEEDS = [a_feed(f"https://example.org/{n}", group="News") for n in range(2)]
 READ = Progress(is_read=True, updated_at=NOON)
@@ -94,3 +95,47 @@ async def test_it_says_how_far_it_came(db, tmp_path):
     nothing = msgspec.structs.replace(reader, db=Failing(db, 0, is_late=False))
     with pytest.raises(Unavailable, match="Nothing came yet"):
         await nothing.bring(an_archive(tmp_path, SHELF))
+
+
+class Emptying:
+    """A database whose tenant somebody deletes before one of these transactions, or reads."""
+
+    def __init__(self, reader, at):
+        self._reader = reader
+        self._left = at
+        self.engine = reader.db.engine
+
+    async def with_tx(self, work):
+        await self._count()
+        return await self._reader.db.with_tx(work)
+
+    async def read(self, work):
+        await self._count()
+        return await self._reader.db.read(work)
+
+    async def _count(self):
+        self._left -= 1
+        if self._left == -1:
+            user = self._reader.user
+
+            async def delete(tx):
+                await delete_user_tx(tx, user.id)
+                await delete_tenant_tx(tx, user.tenant_id)
+
+            await self._reader.db.with_tx(delete)
+
+
+async def test_a_shelf_that_is_removed_meanwhile_ends_the_import_in_words(db, tmp_path):
+    """I3: before whichever of its transactions; no line is tried in vain, and nobody else loses anything."""
+    said = []
+    for at in range(2 * _TRANSACTIONS):
+        reader = await a_reader(db, tmp_path)
+        path = an_archive(tmp_path, _marked(at))
+        try:
+            brought = await msgspec.structs.replace(reader, db=Emptying(reader, at)).bring(path)
+        except NotFound as error:
+            said.append(str(error))
+        else:
+            assert [counts.left_out for counts in brought.parts.values() if counts.left_out] == [], at
+    assert len(said) > _TRANSACTIONS // 2
+    assert {sentence.partition(". ")[0] for sentence in said} == {"Somebody removed the shelf meanwhile"}

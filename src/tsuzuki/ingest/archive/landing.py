@@ -10,11 +10,12 @@ import msgspec
 
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
-from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.db.errors import ForeignKeyViolation, UniqueViolation
 from tsuzuki.ingest.archive.cleaning import Cleaner
 from tsuzuki.ingest.archive.container import ArchiveReader, Numbered, Watch
 from tsuzuki.ingest.archive.format import FeedKey
 from tsuzuki.ingest.archive.journal import Counts, Journal
+from tsuzuki.ingest.archive.store import has_shelf_tx
 from tsuzuki.ingest.service import OF_ITS_CONTENT
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.ids import FeedId, GroupId, SeriesId, ShelfId, SourceId
@@ -89,17 +90,23 @@ class Landing:
     async def attempt(self, part: str, run: Run, work: Work) -> bool:
         """Write these; where they cannot be written together, each by itself, so that one of them is left out alone.
 
-        False when none was written.
+        False when none was written. ForeignKeyViolation when there is no shelf any more.
         """
         try:
             counts = await with_tx_again(self.ground.db, partial(work, run=run))
         except (*OF_ITS_CONTENT, UniqueViolation) as error:
+            if isinstance(error, ForeignKeyViolation) and not await self.has_shelf():
+                raise  # no line can be stored any more
             if len(run) == 1:
                 self.journal.leave_out(run[0], f"it cannot be stored: {error}")
                 return False
             return any([await self.attempt(part, [each], work) for each in run])
         self.journal.count(part, counts)
         return True
+
+    async def has_shelf(self) -> bool:
+        """Whether there is still a shelf to land on."""
+        return await self.ground.db.read(partial(has_shelf_tx, shelf_id=self.shelf_id))
 
     def _cleaned(self, chunk: Run) -> list[Numbered]:
         kept = []

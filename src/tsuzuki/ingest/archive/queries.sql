@@ -112,6 +112,9 @@ where bookmark.shelf_id = :shelf_id
 order by bookmark.created_at, bookmark.id
 limit :most;
 
+-- name: has_shelf
+select exists (select 1 from shelf where shelf.id = :shelf_id) as has_shelf;
+
 -- name: is_bare
 -- A shelf that nobody has used yet: it takes the name of the default group too.
 select not exists (select 1 from subscription where subscription.shelf_id = :shelf_id)

@@ -17,6 +17,7 @@ from tsuzuki.accounts.nouns import Actor, User
 from tsuzuki.accounts.preferences.service import read_preferences
 from tsuzuki.accounts.preferences.store import get_preferences_tx, set_preferences_tx
 from tsuzuki.db import Tx
+from tsuzuki.db.errors import ForeignKeyViolation
 from tsuzuki.delivery.notices.kinds import ChannelKind
 from tsuzuki.delivery.notices.sending import KINDS
 from tsuzuki.ingest.archive.container import ArchiveReader, Numbered, Watch
@@ -33,7 +34,7 @@ from tsuzuki.ingest.archive.store import (
     proxy_images_tx,
 )
 from tsuzuki.ingest.reedme.store import item_ids_tx
-from tsuzuki.model.errors import LimitExceeded, SourceError, Unavailable
+from tsuzuki.model.errors import LimitExceeded, NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
@@ -57,14 +58,17 @@ class ShelfImport:
         """What the archive has and the shelf has not; Invalid, with nothing written, for one that is not whole."""
         archive = await asyncio.to_thread(ArchiveReader, path)
         journal = Journal()
+        landing = Landing(self._ground, shelf_id, archive, journal=journal, watch=watch)
         try:
             await asyncio.to_thread(archive.check, watch)
             await self._refuse_asleep(shelf_id)
-            landing = Landing(self._ground, shelf_id, archive, journal=journal, watch=watch)
             await self._land(landing, user)
         except Unavailable as error:
-            how_far = f"It came as far as line {journal.line} of {journal.part}" if journal.part else "Nothing came yet"
-            raise Unavailable(f"{error} {how_far}; run it again, nothing comes twice.") from error
+            raise Unavailable(f"{error} {_how_far(journal)}; run it again, nothing comes twice.") from error
+        except (NotFound, ForeignKeyViolation) as error:
+            if await landing.has_shelf():
+                raise
+            raise NotFound(f"Somebody removed the shelf meanwhile. {_how_far(journal)}.") from error
         finally:
             archive.close()
         return journal.result()
@@ -97,6 +101,10 @@ class ShelfImport:
         await self._ground.db.with_tx(tell)
         self._ground.above.committed()
         self._ground.above.due()
+
+
+def _how_far(journal: Journal) -> str:
+    return f"It came as far as line {journal.line} of {journal.part}" if journal.part else "Nothing came yet"
 
 
 class _Rest:

@@ -96,6 +96,11 @@ async def archived_bookmarks_tx(
 # -- in: the shelf and its feeds
 
 
+async def has_shelf_tx(tx: Tx, shelf_id: ShelfId) -> bool:
+    """Whether the shelf is there: somebody may delete its tenant at any time."""
+    return await tx.one(bool, q.has_shelf, shelf_id=shelf_id)
+
+
 async def is_bare_tx(tx: Tx, shelf_id: ShelfId) -> bool:
     """Whether nobody has used the shelf yet."""
     return await tx.one(bool, q.is_bare, shelf_id=shelf_id)
