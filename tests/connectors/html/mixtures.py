@@ -20,7 +20,8 @@ ODDITIES = [
 ]  # fmt: skip
 ATTRIBUTES = [
     'class="a b"', "id='x'", 'style="width:1px"', 'title="t &amp; u"', 'dir="rtl"', "lang='en'", 'rel="me"', "title=''",
-    'target="_blank"', 'title="a\nb"', 'title="&#8217;&lt;&gt;\xa0"', 'loading="lazy"', 'data-id="3"', 'aria-label="x"',
+    "name='x'", 'target="_blank"', 'title="a\nb"', 'title="&#8217;&lt;&gt;\xa0"', 'loading="lazy"', 'data-id="3"',
+    'aria-label="x"',
 ]  # fmt: skip
 ODD_ATTRIBUTES = ['onclick="x"', "title='\"'", "title=x", "title", 'TITLE="x"', 'data-src="/x.png"', 'title="&quot;"']
 ADDRESSES = ["/a", "/x%20y", "/x'y", "https://h.example/x?a=1&amp;b=2", "https://a-b.example", "https://h.example/#a'b"]
@@ -30,10 +31,15 @@ ODD_ADDRESSES = [
     "http://1.2.3.4/", "http://xn--a/", "https://h.example:80/x", "https://u@h.example/", "https://h.example./x", "https://h.0x7f/",
     "https://h.example\\@e.example/", " https://h.example/x ", "https://h.example/x&lt;y", "https://h.example/x&quot;y",
     "https://h.example/x&nbsp;y", "https://h.example/x&#10;y", "https://pixel.wp.com/g.gif", "/1x1.gif", "/track/a.png",
+    "https://h.example/?a=1&copy=2&utm_x=3", "https://h.example/?a&copy_x=2", "/?a=1&amp=2", "/?a=1&lt;2",
+    "/lazy.gif",    "/lazy&#46;gif", "/lazy.gif/../a",
     "javascript:alert(1)", "mailto:a@b.example",
 ]  # fmt: skip
-IMAGE = ["alt=''", 'alt="&#8217;"', "width='640'", 'height="480"']
-ODD_IMAGE = ['height="1"', "width='0480'", "srcset='/a 2x'", 'data-src="/a"', 'width="640px"']
+IMAGE = [
+    "srcset='/a 2x'", 'srcset="https://h.example/a.png 300w, https://h.example/b.png?x=1&amp;y=2 1024w"',
+    "sizes='(max-width: 1024px) 100vw, 1024px'", "alt=''", 'alt="&#8217;"', "width='640'", 'height="480"',
+]  # fmt: skip
+ODD_IMAGE = ['height="1"', "width='0480'", "srcset='a, ,b 2x'", "srcset=''", 'data-src="/a"', 'width="640px"']
 
 
 def mixture(dice: Random) -> str:

@@ -27,10 +27,11 @@ _LAZY_SOURCES = (
     "data-image",
 )
 _LAZY_SETS = ("data-srcset", "data-lazy-srcset", "data-original-set")
-_PLACEHOLDER = re.compile(
+PLACEHOLDER = re.compile(
     r"^(?:data:|about:)|(?:placeholder|spacer|blank|transparent|loading|lazy|grey|gray|1x1|pixel)[^/]*\.(?:gif|png|svg|jpe?g)",
     re.IGNORECASE,
 )
+"""An address that stands where the picture will be."""
 
 
 def reveal(html: str, base: str) -> str:
@@ -72,7 +73,7 @@ def _real_source(attributes: Mapping[str, str | None], current: str, *, srcset: 
         lazy = attributes.get(name)
         if lazy and _looks_like_address(lazy):
             return lazy
-    if srcset and (not current or _PLACEHOLDER.search(current)):
+    if srcset and (not current or PLACEHOLDER.search(current)):
         return largest_of(srcset, base) or current
     return current
 
@@ -104,7 +105,7 @@ def _element_before(node: LexborNode) -> LexborNode | None:
 
 def _is_shown(image: LexborNode) -> bool:
     source = _attribute(image, "src")
-    return bool(source) and not _PLACEHOLDER.search(source)
+    return bool(source) and not PLACEHOLDER.search(source)
 
 
 def _is_tracker(attributes: Mapping[str, str | None], address: str) -> bool:

@@ -6,13 +6,14 @@ of http(s), no `<` or `>` outside a tag, and no `"` inside a value.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from html import unescape
 from html.entities import html5
 
 import msgspec
 
-from tsuzuki.connectors.html.addresses import http_url
+from tsuzuki.connectors.html.addresses import http_url, srcset_of
+from tsuzuki.connectors.html.media import PLACEHOLDER
 from tsuzuki.connectors.html.trackers import may_track
 
 MOST_OPEN = 60
@@ -23,6 +24,9 @@ _START = re.compile(r"""([a-z][a-z0-9]*)(?:[ \n]+[a-z][a-z-]*=(?:"[^"]*"|'[^'"]*
 _ATTRIBUTE = re.compile(r"""([a-z-]+)=(?:"([^"]*)"|'([^']*)')""")
 _ADDRESS = re.compile(r"https?://(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]{2,}(?:[/?#][\w/.%~?&=;,+@:!$'()*#-]*)?", re.ASCII)
 """One of which nobody doubts the host: no number, no port, no sign-in, nothing encoded."""
+_AND = re.compile("&([A-Za-z0-9]+)([=_])")
+"""Between the parameters of an address, where nobody wrote `&amp;`."""
+_LOST_LINE = re.compile(r"<pre[^<>]*>\n")
 _SIZE = re.compile("[1-9][0-9]{1,3}")
 _REFERENCE = re.compile("&(?:#([0-9]{2,6});|#[xX]([0-9A-Fa-f]{2,5});|[A-Za-z][A-Za-z0-9]*;)?")
 _SURE = (range(0x20, 0x7F), range(0xA0, 0xD800), range(0xE000, 0xFDD0), range(0x10000, 0x1FFFE))
@@ -54,7 +58,7 @@ class _Tag(msgspec.Struct, frozen=True):
 _PHRASES = "a abbr b bdi cite code del dfn em i ins kbd mark q s samp small span strong sub sup time u var"
 _SECTIONS = "article aside blockquote div dl figcaption figure footer header ol section ul"
 _INLINE = tuple(_PHRASES.split())
-_LEAVES = ("p", "h1", "h2", "h3", "h4", "h5", "h6")
+_LEAVES = ("p", "h1", "h2", "h3", "h4", "h5", "h6", "pre")
 _BOXES = tuple(_SECTIONS.split())
 _PARTS = {"li": frozenset({"ul", "ol"}), "dt": frozenset({"dl"}), "dd": frozenset({"dl"})}
 _BITS = {name: 1 << place for place, name in enumerate([*_INLINE, *_LEAVES, *_BOXES, *_PARTS])}
@@ -75,12 +79,15 @@ _BARE = {name: _Tag(kind, is_end=False) for name, kind in KINDS.items()} | {
     f"/{name}": _Tag(kind, is_end=True) for name, kind in KINDS.items() if not kind.is_void
 }
 """Tags that are only a name."""
-ATTRIBUTES = {"a": frozenset({"href"}), "img": frozenset({"src", "alt", "width", "height"})}
+ATTRIBUTES = {"a": frozenset({"href"}), "img": frozenset({"src", "srcset", "sizes", "alt", "width", "height"})}
 EVERYWHERE = frozenset({"dir", "lang", "title"})
 _NONE: frozenset[str] = frozenset()
-_NEEDED = {"a": "href", "img": "src"}
 _ADDED = {"a": ' rel="noopener noreferrer"', "img": ' loading="lazy"'}
-_UNHEEDED = frozenset({"align", "class", "decoding", "id", "itemprop", "loading", "rel", "role", "style", "target"})
+_NOTED = """
+align border class clear decoding fetchpriority hspace id imageanchor itemprop itemtype loading name rel role style
+tabindex target valign vspace
+"""
+_UNHEEDED = frozenset(_NOTED.split())
 """Written by many, kept by nobody. Anything beyond is for the thorough way."""
 _SPACED = frozenset({*_LEAVES, "blockquote", "br", "div", "figure", "li", "ol", "section", "ul"})
 """Before which words end."""
@@ -89,46 +96,50 @@ _SPACED = frozenset({*_LEAVES, "blockquote", "br", "div", "figure", "li", "ol", 
 def plain_markup(html: str, base: str) -> str | None:
     """The markup made harmless, on a page at `base`; None where it is not plain."""
     try:
-        pieces = _pieces(html)
-        tags = pieces[1::2]
+        words, tags = _split(html)
         known = {tag: _read(tag) for tag in set(tags)}
         written = {tag: _written(read, base) for tag, read in known.items()}
-        _check_images(known)
+        _check_images(f"<{tag}>{written[tag]}" for tag, read in known.items() if read.kind.name == "img")
         _check_nesting([known[tag] for tag in tags])
-        pieces[::2] = [_REFERENCE.sub(_character, text) if "&" in text else text for text in pieces[::2]]
+        words = _settled(words)
     except _Odd:
         return None
-    pieces[1::2] = [written[tag] for tag in tags]
-    return "".join(pieces).strip()
+    return _joined(words, [written[tag] for tag in tags]).strip()
 
 
 def plain_words(html: str) -> str | None:
     """The words of the markup, with blanks where blocks begin and end; None where it is not plain."""
     try:
-        pieces = _pieces(html)
-        tags = pieces[1::2]
+        words, tags = _split(html)
         known = {tag: _read(tag) for tag in set(tags)}
         _check_nesting([known[tag] for tag in tags])
-        pieces[::2] = [_REFERENCE.sub(_character, text) if "&" in text else text for text in pieces[::2]]
+        words = _settled(words)
     except _Odd:
         return None
-    pieces[1::2] = [" " if known[tag].kind.name in _SPACED else "" for tag in tags]
-    return unescape("".join(pieces))
+    return unescape(_joined(words, [" " if known[tag].kind.name in _SPACED else "" for tag in tags]))
 
 
-def _pieces(html: str) -> list[str]:
-    """Words and tags in turns, words first."""
-    if "\r" in html or "\ufeff" in html:  # what parsers change or leave out
+def _split(html: str) -> tuple[list[str], list[str]]:
+    """What is between the tags, and the tags."""
+    # Parsers change or leave out these; so nothing is plain that has them.
+    if "\r" in html or "\ufeff" in html or ("<pre" in html and _LOST_LINE.search(html)):
         raise _Odd
     pieces = _TAG.split(html.replace("\xa0", "&nbsp;"))
     tags = len(pieces) // 2
     if html.count("<") != tags or html.count(">") != tags:
         raise _Odd
-    return pieces
+    return pieces[::2], pieces[1::2]
 
 
-def _words(text: str) -> str:
-    return _REFERENCE.sub(_character, text) if "&" in text else text
+def _settled(words: list[str]) -> list[str]:
+    return [_REFERENCE.sub(_character, text) if "&" in text else text for text in words]
+
+
+def _joined(words: list[str], tags: list[str]) -> str:
+    pieces = [""] * (len(words) + len(tags))
+    pieces[::2] = words
+    pieces[1::2] = tags
+    return "".join(pieces)
 
 
 def _check_nesting(tags: list[_Tag]) -> None:
@@ -153,9 +164,9 @@ def _check_nesting(tags: list[_Tag]) -> None:
         raise _Odd
 
 
-def _check_images(tags: Mapping[str, _Tag]) -> None:
+def _check_images(tags: Iterable[str]) -> None:
     """None of them is there to count readers."""
-    if may_track("".join([f"<{text}>" for text, tag in tags.items() if tag.kind.name == "img"]).lower()):
+    if may_track("".join(tags).lower()):
         raise _Odd
 
 
@@ -183,28 +194,59 @@ def _written(tag: _Tag, base: str) -> str:
             written += f' {key}="{_value(key, value, base)}"'
         elif key not in _UNHEEDED and (name == "img" or not key.startswith(("data-", "aria-"))):
             raise _Odd
-    keys = [key for key, _ in tag.attributes]
-    if len(set(keys)) < len(keys) or (name in _NEEDED and _NEEDED[name] not in keys):
-        raise _Odd
+    if tag.attributes or name == "img":
+        _check_attributes(name, tag.attributes)
     return written + _ADDED.get(name, "") + ">"
+
+
+def _check_attributes(name: str, attributes: tuple[tuple[str, str], ...]) -> None:
+    """None stands twice, and a picture shows itself."""
+    values = dict(attributes)
+    if len(values) < len(attributes):
+        raise _Odd
+    if name == "img" and (
+        "src" not in values or ("srcset" in values and PLACEHOLDER.search(_read_address(values["src"])))
+    ):
+        raise _Odd
 
 
 def _value(key: str, value: str, base: str) -> str:
     """An attribute's value as it is written between quotes."""
+    if key in {"href", "src", "srcset"}:
+        return _addresses(key, value, base).replace("&", "&amp;")
     if "&" in value:
         value = _REFERENCE.sub(_character, value)
-    if key in {"href", "src"}:
-        return _address(unescape(value), base).replace("&", "&amp;")
     if '"' in value or (key in {"width", "height"} and not _SIZE.fullmatch(value)):
         raise _Odd
     return value
 
 
-def _address(text: str, base: str) -> str:
+def _addresses(key: str, text: str, base: str) -> str:
+    """The address, or those of a srcset."""
+    text = _read_address(text)
+    if key == "srcset":
+        found = srcset_of(text, base)
+        return _sure_addresses(", ".join(each + size for each, size, _ in found), [each for each, _, __ in found])
     address = http_url(text, base)
-    if address is None or not _ADDRESS.fullmatch(address) or (text != address and text[0] != "/"):
+    if address is None or (text != address and ":" in text and text[0] != "/"):
         raise _Odd
-    return address
+    return _sure_addresses(address, [address])
+
+
+def _read_address(text: str) -> str:
+    return unescape(_REFERENCE.sub(_character, _AND.sub(_and, text))) if "&" in text else text
+
+
+def _sure_addresses(written: str, addresses: list[str]) -> str:
+    if not addresses or not all(map(_ADDRESS.fullmatch, addresses)):
+        raise _Odd
+    return written
+
+
+def _and(found: re.Match[str]) -> str:
+    """In an address `&copy=` is no sign, while `&copy_` is one."""
+    name, after = found.groups()
+    return found.group() if after == "_" and name in html5 else f"&amp;{name}{after}"
 
 
 def _character(reference: re.Match[str]) -> str:
