@@ -1,6 +1,7 @@
 """What a browser keeps while there is no network: marks of lists and series, and how far was read."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -133,6 +134,24 @@ async def test_what_was_read_and_marked_in_the_reader_is_told_from_any_page(brow
         await other.wait_for_function(NOTHING_WAITS)
         assert await read_chapters(gallery, series) == ["1"]
         assert (await told(gallery, series, first), await told(gallery, series, second)) == (3, 0)
+
+
+async def test_what_the_server_refuses_of_what_waits_holds_up_nothing_else(browser: Browser, town):
+    user, gallery = await a_visitor(town)
+    series = await gallery.follow(HARBOUR)
+    chapters = [str(await gallery.chapter(HARBOUR, number)) for number in ("1", "2")]
+    said: list[dict[str, Any]] = [{"page": 2, "was": "known once"}, {"page": 1}]
+    async with browsing(browser, town, user) as page:
+        await settled(page, f"{town.client.base}/")
+        who = await page.evaluate("document.body.dataset.who")
+        waits = [
+            {"key": f"{series} {one}", "series_id": series, "chapter_id": one, "who": who, **more}
+            for one, more in zip(chapters, said, strict=True)
+        ]
+        await page.evaluate("kept => localStorage.setItem('progress', JSON.stringify(kept))", waits)
+        await page.reload()
+        await page.wait_for_function(NOTHING_WAITS)
+        assert [await told(gallery, series, ChapterId(int(one))) for one in chapters] == [0, 1]
 
 
 async def told(gallery: Gallery, series: str, chapter: ChapterId) -> int:

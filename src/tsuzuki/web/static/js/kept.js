@@ -52,6 +52,9 @@ export class Waiting {
   #write(kept) { return write(this.name, kept.length ? kept : null); }
 }
 
+/** Whether what was answered so would be answered so again: it waits no longer. */
+export const isOver = (status) => status < 500 && ![401, 403, 408, 429].includes(status);
+
 /** The list of this name; an empty one where there is none. */
 export function list(name) {
   const kept = read(name);

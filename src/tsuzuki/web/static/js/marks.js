@@ -1,5 +1,5 @@
 // Marks that could not be sent: kept in this browser with the moment they were made, and sent in their order when there is a way.
-import { Waiting } from "./kept.js";
+import { Waiting, isOver } from "./kept.js";
 import { say } from "./say.js";
 import { toast } from "./toasts.js";
 
@@ -50,8 +50,6 @@ function nextBatch() {
   const end = others.findIndex((one) => one.at !== first.at || one.path !== first.path || !isSingle(one));
   return [first, ...(end < 0 ? others : others.slice(0, end))].slice(0, AT_ONCE);
 }
-
-const isOver = (status) => status < 500 && ![401, 403, 408, 429].includes(status);
 
 async function sendAll() {
   let refused = false;

@@ -1,6 +1,6 @@
 // How far chapters were read, told to the server. What finds no way is kept in this browser with its moment, and told from whichever page is
 // open when there is one; the newest counts, whatever arrives first.
-import { Waiting } from "./kept.js";
+import { Waiting, isOver } from "./kept.js";
 
 const kept = new Waiting("progress", 200);
 
@@ -10,7 +10,7 @@ export const waitingProgress = () => kept.mine.length;
 async function post(method, path, body) {
   const headers = { accept: "application/json", "content-type": "application/json" };
   const response = await fetch(path, { method, headers, body: JSON.stringify(body), keepalive: true });
-  if (!response.ok) throw new Error(response.statusText);
+  if (!response.ok) throw Object.assign(new Error(response.statusText), { status: response.status });
   return (await response.json()).data;
 }
 
@@ -28,12 +28,19 @@ export async function tellProgress({ series, chapter }, said) {
   }
 }
 
+async function sendSome(some) {
+  try {
+    await post("POST", "/api/v1/progress/batch", { progress: some.map(({ who: _, key: __, ...one }) => one) });
+    kept.drop(some);
+  } catch ({ status }) {
+    if (!isOver(status)) return;  // it waits for another time
+    if (some.length === 1) kept.drop(some);
+    else for (const one of some) await sendSome([one]);  // one that is refused, as after an upgrade, holds up no other
+  }
+}
+
 /** Send what waits; what cannot be sent waits on. */
 export async function sendProgress() {
   const { mine } = kept;
-  if (!mine.length) return;
-  try {
-    await post("POST", "/api/v1/progress/batch", { progress: mine.map(({ who: _, key: __, ...one }) => one) });
-    kept.drop(mine);
-  } catch { /* it waits for another time */ }
+  if (mine.length) await sendSome(mine);
 }
