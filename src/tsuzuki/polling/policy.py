@@ -28,6 +28,10 @@ SPREAD = 0.05
 """A delay is lengthened by up to this share, so that what was polled together is not polled together for ever."""
 
 
+AS_USUAL = "the pull interval"
+"""Why a feed is looked at then, where nothing else says when."""
+
+
 class Pace(msgspec.Struct, frozen=True):
     """The operator's bounds: how often a feed is called, and the longest that anything is left alone."""
 
@@ -109,7 +113,7 @@ def demoted(priority: Priority) -> Priority:
 def interval_of(watched: Watched, priority: Priority, pace: Pace) -> tuple[Millis, str]:
     """The ordinary time between two looks, and why it is that."""
     if watched.kind == "feed":
-        interval, reason = pace.interval, "the pull interval"
+        interval, reason = pace.interval, AS_USUAL
     else:
         interval, reason = CLASS_INTERVAL[priority], f"the series is {CLASS_NAME[priority]}"
     if watched.wished_interval is not None:

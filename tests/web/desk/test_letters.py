@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.api.people import Town
 from tests.crawl.builders import a_dead_letter
 from tsuzuki.queue.service import ANY
@@ -15,7 +17,7 @@ async def test_a_letter_is_listed_with_its_queue_and_shown_with_all_it_carried(t
     number = await a_dead_letter(town.db, town.time())
     for query in ("", "?queue=nobody", "?code=broken", "?before=nonsense"):
         assert f'href="/admin/dead-letters/{number}"' in (await operator.see(f"/admin/dead-letters{query}")).text
-    assert "No dead letters" in (await operator.see("/admin/dead-letters?queue=other")).text
+    assert "Nothing fits." in (await operator.see("/admin/dead-letters?queue=other")).text
     shown = await operator.see(f"/admin/dead-letters/{number}")
     for word in ("It broke.", "broken", "here", "{}"):
         assert word in shown.text
@@ -97,3 +99,22 @@ async def test_pausing_is_said_on_the_desk_and_in_the_log(town, operator):
     assert "moving house" in (await operator.see("/admin/audit?action=crawler")).text
     await operator.send("/admin/crawler")
     assert "No source is called" not in (await operator.see("/admin")).text
+
+
+@pytest.mark.parametrize(
+    ("path", "narrowed", "empty"),
+    [
+        ("/admin/sources", "q=zzz", "A source is a site with comics."),
+        ("/admin/jobs", "status=cancelled", "A crawl begins on the page of a source"),
+        ("/admin/dead-letters", "code=zzz", "Nothing was given up"),
+        ("/admin/audit", "action=zzz", None),
+    ],
+)
+async def test_a_list_that_is_narrowed_to_nothing_says_so_and_leads_back(operator, path, narrowed, empty):
+    """It is no empty list: that one says what to do."""
+    page = await operator.see(f"{path}?{narrowed}")
+    assert "Nothing fits." in page.text
+    assert f'<a class="button quiet" href="{path}">Show all</a>' in page.text
+    whole = await operator.see(path)
+    assert "Nothing fits." not in whole.text
+    assert empty is None or empty in whole.text

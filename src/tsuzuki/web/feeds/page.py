@@ -11,6 +11,7 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.ids import ShelfId, read_id, show_id
 from tsuzuki.model.times import Millis
+from tsuzuki.polling.policy import AS_USUAL
 from tsuzuki.shelves.groups.nouns import Group
 from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.subscriptions.nouns import Subscription
@@ -138,4 +139,6 @@ def _why(feed: Subscription) -> str:
         return say("feeds.by_you")
     if feed.watch_suspended_at is not None:
         return feed.suspended_reason or ""
-    return feed.next_check_why if feed.paused_at is None else say("feeds.paused")
+    if feed.paused_at is not None:
+        return say("feeds.paused")
+    return "" if feed.next_check_why == AS_USUAL else feed.next_check_why  # what goes without saying

@@ -17,6 +17,7 @@ TEXTS = {
     "discover.standing_disabled": "switched off",
     "discover.standing_paused": "paused",
     "discover.standing_not_installed": "not installed",
+    "discover.folder": "a folder of this server",
     "discover.lists": "Lists",
     "discover.popular": "Popular",
     "discover.latest": "Latest",

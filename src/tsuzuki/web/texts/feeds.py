@@ -105,7 +105,7 @@ TEXTS = {
     "groups.delete_title": "Delete group {name}?",
     "groups.delete_takes.one": "Its feed moves to the default group.",
     "groups.delete_takes.many": "Its {count} feeds move to the default group.",
-    "groups.delete_empty": "No feed is in it. Series that are move to the default group.",
+    "groups.delete_empty": "No feed is in it. Series in it move to the default group.",
     "groups.default": "default",
     "groups.back": "Back to the feeds",
     # lists

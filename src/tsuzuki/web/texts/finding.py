@@ -43,6 +43,7 @@ TEXTS = {
     "channels.webhook": "Webhook",
     "channels.ntfy": "ntfy",
     "channels.works": "in order",
+    "channels.untried": "not tried yet",
     "channels.failing": "failing",
     "channels.off": "switched off",
     "channels.rests": "rests until",
