@@ -7,9 +7,10 @@ import msgspec
 from starlette.datastructures import QueryParams
 
 from tsuzuki.delivery.counts import Counts
-from tsuzuki.delivery.timeline.nouns import Kind, Wanted
+from tsuzuki.delivery.timeline.nouns import Wanted
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, read_id
+from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
 from tsuzuki.web.ids import number_of
 
