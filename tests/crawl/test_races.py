@@ -9,17 +9,18 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.api.people import Town, Visitor
+from tests.app import Answer
 from tests.crawl.builders import a_crawling_town, a_source_body, claimed, made
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.crawl.journal import Journal
 from tsuzuki.crawl.outcome import Ending, end_tx, fail_abandoned
-from tsuzuki.crawl.rows import BegunJob, JobId, LogLine, LogPlace
-from tsuzuki.crawl.service import Wish
+from tsuzuki.crawl.rows import BegunJob, Job, JobId, LogLine, LogPlace
+from tsuzuki.crawl.service import JobExists, Wish
 from tsuzuki.crawl.store import append_log_tx, begin_job_tx, move_job_tx
 from tsuzuki.crawl.tasks import CRAWLS, CrawlTask
 from tsuzuki.db import Database
-from tsuzuki.model.errors import Conflict, Invalid, TsuzukiError
+from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.queue.errors import LeaseLost
@@ -253,7 +254,9 @@ async def test_a_source_with_a_running_job_cannot_go(town: Town, admin, caller, 
 async def test_triggers_and_a_deletion_at_once_leave_no_job_without_its_source(town: Town, admin, caller, source):
     deleting = admin.ask("DELETE", f"{SOURCES}/{source}")
     triggering = [town.crawling.jobs.trigger(caller, Wish(source)) for _ in range(5)]
-    outcomes = await asyncio.gather(deleting, *triggering, return_exceptions=True)
-    assert all(isinstance(one, Conflict | TsuzukiError) or one is not None for one in outcomes)
+    deleted, *triggered = await asyncio.gather(deleting, *triggering, return_exceptions=True)
+    assert isinstance(deleted, Answer)
+    assert deleted.status == 204
+    assert {type(one) for one in triggered} <= {Job, JobExists, NotFound}
     open_jobs = (await admin.get(f"{JOBS}?status=queued,running")).json()["meta"]["total"]
     assert open_jobs == 0
