@@ -1,9 +1,14 @@
 """What a text is found by."""
 
+import re
+import unicodedata
+from itertools import pairwise
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.scale import examples
 from tsuzuki.model.tokens import LONGEST_TOKEN, MOST_TOKENS, Term, parse_terms, text_of, tokens
 
 CASES = [
@@ -30,6 +35,50 @@ CASES = [
 @pytest.mark.parametrize(("text", "expected"), CASES)
 def test_a_text_becomes_these_words(text, expected):
     assert tokens(text) == expected
+
+
+MARKS = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
+    "\u0e00-\u0fff\u1000-\u109f\u1780-\u17d3"
+)
+CJK = "\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+
+
+def as_defined(text: str) -> list[str]:
+    """The words, by one expression after the other and no short way."""
+    folded = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
+    folded = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", folded))
+    found: list[str] = []
+    for word in re.findall(rf"(?:[^\W_]|[{MARKS}])+", folded):
+        for run in re.findall(rf"[{CJK}]+|[^{CJK}]+", word):
+            is_pairs = re.match(f"[{CJK}]", run) and len(run) > 1
+            found += [one + other for one, other in pairwise(run)] if is_pairs else [run[:LONGEST_TOKEN]]
+    return found[:MOST_TOKENS]
+
+
+LETTERS = (
+    st.text() | st.text("aZ9_ .-'\n") | st.text("a1 _’“”–—…«»·\xa0\xad€°©®\u200b\u2060\u2017\u203e\ufe0f\U0001f600")
+)
+MIXED = st.lists(
+    LETTERS
+    | st.text("aéÉñßﬁİı\u0301\u0308\u0338 ¨´¸ªº²½™℠Ａ１﹏＿‿")
+    | st.text("続きモノｶﾞガが々〇、。ー 만화책ᄒ\u1161\u3099")
+    | st.text("हिन्दीไทยЙй\u0306עִ")
+).map("".join)
+
+
+@given(MIXED)
+@example("\u2026\u0301a")
+@example("a\u200db")
+@examples(5_000)
+def test_short_ways_to_the_words_lead_to_the_same_words(text):
+    assert tokens(text) == as_defined(text)
+
+
+def test_every_character_parts_or_joins_words_as_defined():
+    every = map(chr, [*range(0x80, 0x3400), *range(0xA600, 0xAC00), *range(0xF900, 0x10000), *range(0x1F000, 0x1FB00)])
+    wrong = [hex(ord(each)) for each in every if tokens(f"a{each}b_{each}") != as_defined(f"a{each}b_{each}")]
+    assert wrong == []
 
 
 @given(st.text())
