@@ -11,7 +11,7 @@ from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.nouns import Slice, Tenant
 from tsuzuki.accounts.store import get_tenant_tx
 from tsuzuki.billing.access import Whose, own_tenant_tx
-from tsuzuki.billing.nouns import Credit, Dues, Invoice, Item, Refund, Totals
+from tsuzuki.billing.nouns import Credit, Dues, Invoice, Item, Refund, Totals, invoice_number
 from tsuzuki.billing.once import Request, once_tx
 from tsuzuki.billing.policy import DELINQUENT_AFTER, standing
 from tsuzuki.billing.store import (
@@ -230,7 +230,7 @@ async def lines_tx(tx: Tx, tenant_id: TenantId) -> list[Line]:
 
 def _given_back(refund: Refund) -> list[Line]:
     """What had paid the invoice goes and is written off; what had become credit is a line among the credits."""
-    cents, number = refund.written_off_cents, f"{refund.invoice_id:06d}"
+    cents, number = refund.written_off_cents, invoice_number(refund.invoice_id)
     if not cents:
         return []
     return [

@@ -16,6 +16,11 @@ CreditKind = Literal["granted", "payment", "applied", "settled", "returned", "re
 voided."""
 
 
+def invoice_number(invoice_id: InvoiceId) -> str:
+    """What people call an invoice."""
+    return f"{invoice_id:06d}"
+
+
 class Invoice(msgspec.Struct, frozen=True):
     """What a tenant owes, or owed."""
 
@@ -43,7 +48,7 @@ class Invoice(msgspec.Struct, frozen=True):
     @property
     def number(self) -> str:
         """What people call it."""
-        return f"{self.id:06d}"
+        return invoice_number(self.id)
 
     def snapshot(self) -> InvoiceSnapshot:
         """As activities remember it."""
