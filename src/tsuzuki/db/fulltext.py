@@ -1,7 +1,7 @@
 """Tokens as each engine's index takes them, and searches as each engine's MATCH understands them."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, islice, repeat
 
 import msgspec
@@ -54,14 +54,17 @@ def _term(engine: Engine, term: Term) -> str:
 
 def _tsvector(title: Sequence[str], body: Sequence[str]) -> str:
     places: defaultdict[str, list[str]] = defaultdict(list)
-    for word, position in zip(title, _positions(1), strict=False):
+    for word, position in zip(title, _positions(1, len(title)), strict=True):
         places[word].append(f"{position}A")
-    for word, position in zip(body, _positions(len(title) + GAP), strict=False):  # without a weight it is a D
+    # Without a weight it is a D.
+    for word, position in zip(body, _positions(len(title) + GAP, len(body)), strict=True):
         places[word].append(position)
     return " ".join([f"'{word}':{','.join(seen[:MOST_POSITIONS])}" for word, seen in places.items()])
 
 
-def _positions(start: int) -> Iterator[str]:
-    """From here on, without end: what is too far away stands at the last one."""
+def _positions(start: int, count: int) -> Iterable[str]:
+    """So many from here on: what is too far away stands at the last one."""
+    if start + count <= len(_NEAR):
+        return _NEAR[start : start + count]
     far = map(str, range(len(_NEAR), LAST_POSITION))
-    return islice(chain(_NEAR, far, repeat(str(LAST_POSITION))), start, None)
+    return islice(chain(_NEAR, far, repeat(str(LAST_POSITION))), start, start + count)
