@@ -31,6 +31,10 @@ def test_a_boundary_may_be_quoted(content_type):
     assert first_file(content_type, a_form(("filename=a", b"x"), boundary="b 0")) == b"x"
 
 
+def test_a_file_may_be_the_last_part_that_a_form_may_have():
+    assert first_file(FORM, a_form(*[("name=a", b"")] * (MOST_PARTS - 1), ("filename=a", b"x"))) == b"x"
+
+
 def test_what_is_no_form_is_the_file_itself():
     assert first_file("text/xml", b"--b0") == b"--b0"
 

@@ -1,4 +1,4 @@
-"""Public ids."""
+"""Ids as clients send and see them."""
 
 import secrets
 import uuid
@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from tests.builders import NOON, a_public_id
-from tsuzuki.model.ids import read_id, show_id, uuid7
+from tsuzuki.model.ids import MOST_DIGITS, read_id, read_number, show_id, uuid7
 from tsuzuki.model.times import Millis
 
 
@@ -36,3 +36,15 @@ def test_what_is_no_id_is_none(text):
 def test_a_uuid_needs_all_its_dice():
     with pytest.raises(ValueError, match="ten"):
         uuid7(NOON, b"short")
+
+
+@pytest.mark.parametrize(("text", "number"), [("0", 0), ("7", 7), ("007", 7), ("9" * MOST_DIGITS, 10**MOST_DIGITS - 1)])
+def test_a_number_is_read(text, number):
+    assert read_number(text) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", " 7", "-1", "+1", "1.5", "1e3", "0x1", "1_0", "x", "٣", "²", "9" * (MOST_DIGITS + 1)]
+)
+def test_what_is_no_number_of_ours_is_none(text):
+    assert read_number(text) is None
