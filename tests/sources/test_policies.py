@@ -1,12 +1,15 @@
-"""Which comic a series is, which language a source speaks, which addresses it may have."""
+"""Which comic a series is, how a source fares, which language it speaks, which addresses it may have."""
 
 import pytest
 
+from tests.builders import NOON
 from tsuzuki.connectors.protocol import ConnectorInfo
+from tsuzuki.model.ids import SourceId
 from tsuzuki.net.guard import AllowList, Guard
 from tsuzuki.sources.comics.policy import is_matchable, match_key
 from tsuzuki.sources.sites.addresses import callable_with
-from tsuzuki.sources.sites.policy import language_of
+from tsuzuki.sources.sites.policy import language_of, standing
+from tsuzuki.sources.sites.rows import Source
 
 
 @pytest.mark.parametrize(
@@ -49,6 +52,38 @@ def test_a_source_speaks_the_language_that_its_name_ends_with(name, languages, l
     assert language_of(name, info) == language
     assert language_of(name, info, "vi") == "vi"
     assert language_of(name, None, "vi") == "all"
+
+
+@pytest.mark.parametrize(
+    ("is_enabled", "is_installed", "is_paused", "fails", "word"),
+    [
+        (True, True, False, 0, "ok"),
+        (True, True, False, 3, "failing"),
+        (True, True, True, 3, "paused"),
+        (True, False, True, 3, "not_installed"),
+        (False, False, True, 3, "disabled"),
+    ],
+)
+def test_how_a_source_fares_is_one_word_the_most_lasting_first(is_enabled, is_installed, is_paused, fails, word):
+    source = Source(
+        id=SourceId(1),
+        uid=1,
+        name="One",
+        slug="one",
+        lang="en",
+        base_url="https://one.example",
+        connector="a.b",
+        config={},
+        is_enabled=is_enabled,
+        is_nsfw=False,
+        supports_latest=False,
+        consecutive_fails=fails,
+        last_succeeded_at=None,
+        last_failed_at=None,
+        created_at=NOON,
+        updated_at=NOON,
+    )
+    assert standing(source, is_installed=is_installed, is_paused=is_paused) == word
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1", "http://localhost:1", "http://[::1]:80/x"])
