@@ -71,6 +71,7 @@ async def test_a_pause_is_told_with_its_reason_wherever_somebody_waits_for_somet
         assert SAID in text, path
         assert "“Moving to <a new> machine”" in text, path
         assert UNTIL in text, path
+        assert "<a new>" not in (await home.guest.see(path)).text, path  # I7
 
 
 async def test_a_pause_without_a_reason_ends_its_sentence_and_goes_when_it_is_over(home):

@@ -77,7 +77,7 @@ TEXTS = {
     "done.channel_removed": "The channel is removed.",
     "done.channel_on": "The channel is on.",
     "done.channel_off": "The channel is off.",
-    "done.channel_test": "A test is on its way.",
+    "done.channel_test": "A test is on its way. Reload the page in a moment to see how it went.",
     "styleguide.title": "Style guide",
     "styleguide.lead": "Every component, in the theme that you have chosen.",
     "styleguide.colours": "Colours",
