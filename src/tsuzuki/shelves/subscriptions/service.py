@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tsuzuki.db import Tx
+from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, NotFound, TsuzukiError
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
@@ -120,7 +121,7 @@ class Subscriptions:
     async def _add_vetted(self, shelf_id: ShelfId, vetted: Wish | TsuzukiError) -> Subscription:
         if isinstance(vetted, TsuzukiError):
             raise vetted
-        return await self._ground.db.with_tx(lambda tx: self.add_tx(tx, shelf_id, vetted))
+        return await with_tx_again(self._ground.db, lambda tx: self.add_tx(tx, shelf_id, vetted))
 
     async def add_tx(self, tx: Tx, shelf_id: ShelfId, wish: Wish) -> Subscription:
         """`add` within a transaction, for an address that was vetted."""
@@ -152,7 +153,7 @@ class Subscriptions:
 
         NotFound when it is followed again already, or was left too long ago.
         """
-        made = await self._ground.db.with_tx(lambda tx: self._restore_tx(tx, shelf_id, public_id))
+        made = await with_tx_again(self._ground.db, lambda tx: self._restore_tx(tx, shelf_id, public_id))
         self._tell()
         return made
 
@@ -196,7 +197,9 @@ class Subscriptions:
     async def change(self, shelf_id: ShelfId, public_id: PublicId, change: Change) -> Subscription:
         """Change what is the reader's own. Another link or proxy is another feed: its state begins anew."""
         target = await self._target(shelf_id, public_id, change)
-        made = await self._ground.db.with_tx(lambda tx: self._change_tx(tx, shelf_id, public_id, change, target=target))
+        made = await with_tx_again(
+            self._ground.db, lambda tx: self._change_tx(tx, shelf_id, public_id, change, target=target)
+        )
         self._tell()
         return made
 
@@ -267,7 +270,7 @@ class Subscriptions:
             await leave_feed_tx(tx, gone.feed_id, now)
             await self._ground.above.counts_changed_tx(tx, shelf_id, now)
 
-        await self._ground.db.with_tx(delete)
+        await with_tx_again(self._ground.db, delete)
         self._ground.above.committed()
 
     async def prune(self) -> int:
@@ -276,7 +279,7 @@ class Subscriptions:
         A feed that was left a month ago cannot be had back any more.
         """
         count, now = 0, self._ground.clock()
-        while await self._ground.db.with_tx(lambda tx: self._forget_former_tx(tx, now)):
+        while await with_tx_again(self._ground.db, lambda tx: self._forget_former_tx(tx, now)):
             pass
         while done := await self._ground.db.with_tx(lambda tx: prune_entries_tx(tx, now=now, most=_CHUNK)):
             count += done
@@ -308,7 +311,7 @@ class Subscriptions:
                 await self._ground.above.subscribed_tx(tx, shelf_id, found.feed_id, now)
             return found
 
-        found = await self._ground.db.with_tx(open_up)
+        found = await with_tx_again(self._ground.db, open_up)
         asked = await self._ground.above.ask_refresh(found.watch_id)
         self._tell()
         return asked

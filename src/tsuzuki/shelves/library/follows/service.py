@@ -7,6 +7,7 @@ from msgspec import UnsetType
 
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx
+from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import GroupId, PublicId, SeriesId, ShelfId
@@ -80,7 +81,7 @@ class Follows:
 
     async def add(self, shelf_id: ShelfId, wish: Wish) -> Followed:
         """Follow a series; Conflict when the shelf does. Who comes back finds everything as it was left (I9)."""
-        followed = await self._ground.db.with_tx(lambda tx: self._add_tx(tx, shelf_id, wish))
+        followed = await with_tx_again(self._ground.db, lambda tx: self._add_tx(tx, shelf_id, wish))
         self._tell()
         return followed
 
@@ -146,7 +147,7 @@ class Follows:
                 await followers_changed_tx(tx, before.series_id, now)
             return await show_follow_tx(tx, shelf_id, before.id)
 
-        changed = await self._ground.db.with_tx(apply)
+        changed = await with_tx_again(self._ground.db, apply)
         self._ground.above.due()
         return changed
 
@@ -164,7 +165,7 @@ class Follows:
             if entries:
                 await self._ground.above.counts_changed_tx(tx, shelf_id, now)
 
-        await self._ground.db.with_tx(leave)
+        await with_tx_again(self._ground.db, leave)
         self._ground.above.committed()
 
     # -- the parts
