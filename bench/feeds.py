@@ -1,8 +1,10 @@
-"""Feeds: our reader against feedparser, in one run. `python bench/feeds.py` prints three tables.
+"""Feeds: our reader against feedparser, and its parts against bare ones, in one run. `python bench/feeds.py [--parts]`.
 
 Parsing is bytes to fields, on both sides without looking into the markup. All of it is what a poll pays: addresses
-resolved and markup sanitised, on our side also identities, moments and a comic's pages. Each case is timed in turns
-and in CPU time, so that a busy machine does not decide; the ratio is of the medians.
+resolved and markup sanitised, on our side also identities, moments and a comic's pages. Parts are what a poll with new
+items spends its computing on, each beside the least that could do something like it: lxml alone, one cleaning by nh3,
+the words at blanks; and our sanitiser beside what it is where it has to parse. Each case is timed in turns and in CPU
+time, so that a busy machine does not decide; the ratio is of the medians.
 """
 
 import io
@@ -12,16 +14,26 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import feedparser  # type: ignore[import-untyped]  # it ships no types
+import nh3
+from lxml import etree
 from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench._publisher import feed
 from tests.data.feeds.make import URL, corpus
 from tests.data.feeds.recipes.shapes import atom, rss
 from tsuzuki.connectors.feed.parsing import parse_fast, read_fast
+from tsuzuki.connectors.html.safe import Sanitiser
+from tsuzuki.db.fulltext import document
+from tsuzuki.model.harvest import FeedHarvest, FoundItem
+from tsuzuki.model.tokens import text_of, tokens
+
+T = TypeVar("T")
 
 ROUNDS = 5
 PARAGRAPH = (
@@ -78,19 +90,27 @@ def our_parse(body: bytes) -> object:
     return raw
 
 
-def our_all(body: bytes) -> object:
+def harvest_of(body: bytes) -> FeedHarvest:
     harvest = parse_fast(body, URL)
     assert harvest is not None, "the fast reader did not take it"
     return harvest
 
 
-def timed(function: Callable[[bytes], object], body: bytes) -> float:
+def timed(function: Callable[[T], object], argument: T, times: int) -> float:
     """CPU milliseconds of one call, over as many as make the clock's grain invisible."""
-    times = max(1, 200_000 // len(body))
     started = time.process_time()
     for _ in range(times):
-        function(body)
+        function(argument)
     return (time.process_time() - started) * 1000 / times
+
+
+def in_turns(
+    ours: Callable[[T], object], theirs: Callable[[T], object], argument: T, times: int
+) -> tuple[float, float]:
+    """Both medians."""
+    turns = [(timed(ours, argument, times), timed(theirs, argument, times)) for _ in range(ROUNDS)]
+    mine, other = zip(*turns, strict=True)
+    return statistics.median(mine), statistics.median(other)
 
 
 def speed(title: str, ours: Callable[[bytes], object], theirs: Callable[[bytes], object]) -> Table:
@@ -98,9 +118,73 @@ def speed(title: str, ours: Callable[[bytes], object], theirs: Callable[[bytes],
     for column in ("feed", "size", "ours", "feedparser", "ratio"):
         table.add_column(column, justify="left" if column == "feed" else "right")
     for name, body in sorted(cases().items(), reverse=True):
-        mine, other = zip(*((timed(ours, body), timed(theirs, body)) for _ in range(ROUNDS)), strict=True)
-        one, two = statistics.median(mine), statistics.median(other)
+        one, two = in_turns(ours, theirs, body, max(1, 200_000 // len(body)))
         table.add_row(name, f"{len(body) / 1024:.0f} KiB", f"{one:.2f} ms", f"{two:.1f} ms", f"{two / one:.1f}x")
+    return table
+
+
+# -- the parts
+
+
+def bare_parse(body: bytes) -> object:
+    """A tree, and every text in it."""
+    return [(element.tag, element.text) for element in etree.fromstring(body).iter()]
+
+
+def bodies(body: bytes) -> list[str]:
+    """The markup of the entries, as it came."""
+    raw = read_fast(body, URL)
+    assert raw is not None
+    texts = [item.content or item.summary for item in raw.items]
+    return [text.value for text in texts if text is not None]
+
+
+def clean(markup: list[str]) -> object:
+    sanitiser = Sanitiser()
+    return [sanitiser.sanitise(each, URL) for each in markup]
+
+
+def clean_thoroughly(markup: list[str]) -> object:
+    sanitiser = Sanitiser()
+    return [sanitiser.sanitise_thoroughly(each, URL) for each in markup]
+
+
+def bare_clean(markup: list[str]) -> object:
+    return [nh3.clean(each) for each in markup]
+
+
+def words(items: tuple[FoundItem, ...]) -> object:
+    """As PostgreSQL takes them, with their places."""
+    return [document("postgres", 1, tokens(each.title), tokens(text_of(each.content))) for each in items]
+
+
+def bare_words(items: tuple[FoundItem, ...]) -> object:
+    """A list of places for each word at a blank, not written out."""
+    found = []
+    for each in items:
+        places: dict[str, list[int]] = {}
+        for place, word in enumerate(each.content.lower().split()):
+            places.setdefault(word, []).append(place)
+        found.append(places)
+    return found
+
+
+def parts() -> Table:
+    table = Table(title="Parts of a poll, each beside a bare one")
+    for column in ("feed", "part", "ours", "bare", "ratio"):
+        table.add_column(column, justify="left" if column in {"feed", "part"} else "right")
+
+    def row(part: str, ours: Callable[[T], object], bare: Callable[[T], object], of: T) -> None:
+        one, two = in_turns(ours, bare, of, 40)
+        table.add_row(name, part, f"{one * 1000:.0f} us", f"{two * 1000:.0f} us", f"{two / one:.2f}x")
+
+    for name, body in ({"Ten short items": feed("5", 7)} | cases()).items():
+        if "large" not in name:
+            markup, items = bodies(body), harvest_of(body).items
+            row("all of it; lxml", harvest_of, bare_parse, body)
+            row("sanitise; nh3", clean, bare_clean, markup)
+            row("sanitise; parsers", clean, clean_thoroughly, markup)
+            row("words; split", words, bare_words, items)
     return table
 
 
@@ -124,8 +208,11 @@ def share() -> Table:
 def main() -> None:
     warnings.simplefilter("ignore", DeprecationWarning)
     console = Console()
+    console.print(parts())
+    if "--parts" in sys.argv:
+        return
     console.print(speed("Parsing: bytes to fields", our_parse, feedparser_parse))
-    console.print(speed("All of it: bytes to a sanitised harvest", our_all, feedparser_all))
+    console.print(speed("All of it: bytes to a sanitised harvest", harvest_of, feedparser_all))
     console.print(share())
 
 

@@ -51,8 +51,10 @@ class Kind(msgspec.Struct, frozen=True):
 
 class _Tag(msgspec.Struct, frozen=True):
     kind: Kind
-    is_end: bool
+    is_end: bool = False
     attributes: tuple[tuple[str, str], ...] = ()
+    written: str = ""
+    """As it is written, where that is always the same."""
 
 
 _PHRASES = "a abbr b bdi cite code del dfn em i ins kbd mark q s samp small span strong sub sup time u var"
@@ -75,14 +77,14 @@ KINDS = {
         Kind("img", 0, 0, is_void=True),
     )
 }
-_BARE = {name: _Tag(kind, is_end=False) for name, kind in KINDS.items()} | {
-    f"/{name}": _Tag(kind, is_end=True) for name, kind in KINDS.items() if not kind.is_void
-}
+_ADDED = {"a": ' rel="noopener noreferrer"', "img": ' loading="lazy"'}
+_BARE = {
+    name: _Tag(kind, written=f"<{name}{_ADDED.get(name, '')}>") for name, kind in KINDS.items() if name != "img"
+} | {f"/{name}": _Tag(kind, is_end=True, written=f"</{name}>") for name, kind in KINDS.items() if not kind.is_void}
 """Tags that are only a name."""
 ATTRIBUTES = {"a": frozenset({"href"}), "img": frozenset({"src", "srcset", "sizes", "alt", "width", "height"})}
 EVERYWHERE = frozenset({"dir", "lang", "title"})
 _NONE: frozenset[str] = frozenset()
-_ADDED = {"a": ' rel="noopener noreferrer"', "img": ' loading="lazy"'}
 _NOTED = """
 align border class clear decoding fetchpriority hspace id imageanchor itemprop itemtype loading name rel role style
 tabindex target valign vspace
@@ -98,7 +100,7 @@ def plain_markup(html: str, base: str) -> str | None:
     try:
         words, tags = _split(html)
         known = {tag: _read(tag) for tag in set(tags)}
-        written = {tag: _written(read, base) for tag, read in known.items()}
+        written = {tag: read.written or _written(read, base) for tag, read in known.items()}
         _check_images(f"<{tag}>{written[tag]}" for tag, read in known.items() if read.kind.name == "img")
         _check_nesting([known[tag] for tag in tags])
         words = _settled(words)
@@ -179,14 +181,12 @@ def _read(text: str) -> _Tag:
     if kind is None or (text[-1] == "/" and not kind.is_void):
         raise _Odd
     attributes = tuple((name, one or other) for name, one, other in _ATTRIBUTE.findall(text))
-    return _Tag(kind, is_end=False, attributes=attributes)
+    return _Tag(kind, attributes=attributes)
 
 
 def _written(tag: _Tag, base: str) -> str:
     """A tag with what is kept of its attributes."""
     name = tag.kind.name
-    if tag.is_end:
-        return f"</{name}>"
     written = f"<{name}"
     own = ATTRIBUTES.get(name, _NONE)
     for key, value in tag.attributes:
@@ -194,8 +194,7 @@ def _written(tag: _Tag, base: str) -> str:
             written += f' {key}="{_value(key, value, base)}"'
         elif key not in _UNHEEDED and (name == "img" or not key.startswith(("data-", "aria-"))):
             raise _Odd
-    if tag.attributes or name == "img":
-        _check_attributes(name, tag.attributes)
+    _check_attributes(name, tag.attributes)
     return written + _ADDED.get(name, "") + ">"
 
 
