@@ -12,6 +12,7 @@ from aiohttp import web
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
+from tests.net.builders import a_web_app
 from tsuzuki.accounts.oidc.provider import Options
 
 CLIENT = "tsuzuki"
@@ -101,20 +102,14 @@ class StrictProvider:
 async def strict_provider() -> AsyncIterator[StrictProvider]:
     """One on a free port, until the end of the block."""
     provider = StrictProvider()
-    app = web.Application()
-    app.router.add_get("/.well-known/openid-configuration", provider.configuration)
-    app.router.add_get("/keys", provider.keys)
-    app.router.add_post("/token", provider.token)
-    app.router.add_get("/user", provider.user_info)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    provider.base = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    routes = (
+        web.get("/.well-known/openid-configuration", provider.configuration),
+        web.get("/keys", provider.keys),
+        web.post("/token", provider.token),
+        web.get("/user", provider.user_info),
+    )
+    async with a_web_app(*routes) as provider.base:
         yield provider
-    finally:
-        await runner.cleanup()
 
 
 def shared_secret() -> OctKey:

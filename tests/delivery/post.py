@@ -10,7 +10,7 @@ from aiohttp import web
 
 from tests.builders import NOON
 from tests.delivery.builders import count_channel_sends
-from tests.net.builders import a_client
+from tests.net.builders import a_client, a_web_app
 from tests.queue.builders import Clock
 from tests.waiting import eventually
 from tsuzuki.coord.bell import MemoryBell
@@ -63,17 +63,8 @@ class Receiver:
 @asynccontextmanager
 async def a_receiver() -> AsyncIterator[Receiver]:
     receiver = Receiver()
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", receiver.take)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    receiver.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    try:
+    async with a_web_app(web.route("*", "/{path:.*}", receiver.take)) as receiver.url:
         yield receiver
-    finally:
-        await runner.cleanup()
 
 
 class Office:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from tsuzuki.coord.pace import Rate
@@ -186,3 +187,17 @@ def by_path(routes: dict[str, bytes]) -> Handler:
         writer.write(routes[head.split(b" ", 2)[1].decode()])
 
     return handle
+
+
+@asynccontextmanager
+async def a_web_app(*routes: web.RouteDef, host: str = "127.0.0.1") -> AsyncIterator[str]:
+    """Where these routes are answered, on a free port, until the end of the block."""
+    app = web.Application()
+    app.add_routes(routes)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, host, 0).start()
+    try:
+        yield f"http://{host}:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()

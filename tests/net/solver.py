@@ -1,11 +1,13 @@
 """A FlareSolverr that does as it is told, on an address of its own."""
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
 from aiohttp import web
 
+from tests.net.builders import a_web_app
 from tsuzuki.net.options import SourceIdentity
 
 BROWSER = "Mozilla/5.0 (a real browser)"
@@ -47,16 +49,8 @@ class FakeSolver:
 
 
 @asynccontextmanager
-async def a_solver():
+async def a_solver() -> AsyncIterator[FakeSolver]:
     fake = FakeSolver()
-    app = web.Application()
-    app.router.add_post("/v1", fake.handle)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.8", 0)
-    await site.start()
-    fake.url = f"http://127.0.0.8:{runner.addresses[0][1]}/v1"
-    try:
+    async with a_web_app(web.post("/v1", fake.handle), host="127.0.0.8") as url:
+        fake.url = f"{url}/v1"
         yield fake
-    finally:
-        await runner.cleanup()

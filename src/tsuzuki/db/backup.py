@@ -5,8 +5,9 @@ from pathlib import Path
 
 import apsw
 
+from tsuzuki.db.disk import sync
 from tsuzuki.db.errors import DatabaseError, SchemaRefused
-from tsuzuki.db.sqlite_file import connect, connect_bare, make_private, sync, translated
+from tsuzuki.db.sqlite_file import connect, connect_bare, make_private, translated
 
 
 def back_up(source: Path, target: Path) -> int:

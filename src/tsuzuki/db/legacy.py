@@ -13,8 +13,9 @@ from typing import Any
 import apsw
 import msgspec
 
+from tsuzuki.db.disk import sync
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
-from tsuzuki.db.sqlite_file import check_version, reason_of, sync
+from tsuzuki.db.sqlite_file import check_version, reason_of
 from tsuzuki.model.times import Millis, from_datetime, from_iso
 
 TABLES = {"groups", "feeds", "items"}

@@ -91,15 +91,6 @@ def _use_wal(connection: apsw.Connection) -> None:
             time.sleep(0.01)
 
 
-def sync(path: Path) -> None:
-    """A file, or the names in a folder, are on the disk when this returns."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def connect_bare(path: Path, *, vfs: str | None = None) -> apsw.Connection:
     """A patient connection that has not touched the file yet; SchemaRefused with a SQLite that may corrupt it."""
     check_version(apsw.sqlite_lib_version())

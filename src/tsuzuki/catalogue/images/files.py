@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from tsuzuki.db.disk import sync
+
 _DRAFTS, _TRASH = "drafts", "trash"
 _NAME_LENGTH = 64
 _NO_WAITING: int | None = getattr(os, "RWF_NOWAIT", None)  # Linux has it
@@ -114,7 +116,7 @@ class ImageFiles:
         path = self.path_of(digest)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft.replace(path)
-        _sync_folder(path.parent)
+        sync(path.parent)
 
     def _made(self, name: str) -> Path:
         folder = self._root / name
@@ -202,11 +204,3 @@ class Drafted:
             self._draft = self._files.draft()
         self._draft.write(data)
         return self._draft
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

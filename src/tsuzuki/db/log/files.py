@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from tsuzuki.db.disk import sync
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.log.store import LogRow
 from tsuzuki.model.times import Millis
@@ -74,7 +75,7 @@ class ArchiveWriter:
             if hashlib.file_digest(content, "sha256").digest() != self._digest.digest():
                 raise DatabaseError(f"{self._part} could not be read back as it was written")
         self._part.replace(self._file)
-        _sync_folder(self._file.parent)
+        sync(self._file.parent)
 
     def close(self) -> None:
         """Let go of everything; an unfinished file vanishes."""
@@ -91,11 +92,3 @@ class ArchiveWriter:
         data = msgspec.json.encode(line) + b"\n"
         self._digest.update(data)
         self._gzip.write(data)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
