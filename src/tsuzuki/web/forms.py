@@ -46,7 +46,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """What of a form is shown again, and beside which field an error stands that names none. Never keep a password."""
 
     keep: tuple[str, ...] = ()
-    beside: Mapping[type[TsuzukiError], str] = {}
+    beside: Mapping[type[TsuzukiError], str | None] = {}
+    """None: with no field, though what it is a kind of stands beside one."""
 
     def kept(self, form: Form) -> "Sheet":
         """The form as it was filled in, with nothing wrong."""

@@ -119,6 +119,32 @@ async def test_r47_a_secret_is_never_shown_and_stays_when_it_comes_back_masked(d
     assert await config_of(desk) == {"headers": {"Cookie": "s3cret-cookie"}, "maxpages": 9}
 
 
+async def test_two_who_change_the_same_source_do_not_undo_each_other_unknowingly(desk):
+    """The second is told, keeps what they typed, and may put it in the place of the first one's all the same."""
+    path = f"{desk.source}/edit"
+    first, second = [value_of(await desk.operator.see(path), "edition") for _ in range(2)]
+    assert first == second
+    ours = {"baseurl": desk.site.url} | FORM
+    mine, theirs = ours | {"config.maxpages": "5", "edition": first}, ours | {"config.maxpages": "7", "edition": second}
+    assert (await desk.operator.send(path, mine)).status == 303
+    wrong = await desk.operator.send(path, {**theirs, "slug": "No Slug"})  # what is told first is about the form
+    assert (wrong.status, value_of(wrong, "edition")) == (400, second)
+    told = await desk.operator.send(path, theirs)
+    assert (told.status, error_of(told, "name"), value_of(told, "config.maxpages")) == (409, None, "7")
+    assert "Somebody else changed this source since you opened it." in told.text
+    assert (await config_of(desk))["maxpages"] == 5
+    again = theirs | {"edition": value_of(told, "edition") or ""}
+    assert (await desk.operator.send(path, again)).status == 303
+    assert (await config_of(desk))["maxpages"] == 7
+
+
+async def test_what_a_job_or_a_switch_says_of_a_source_is_no_change_of_its_form(desk):
+    path = f"{desk.source}/edit"
+    before = value_of(await desk.operator.see(path), "edition")
+    await desk.operator.send(f"{desk.source}/switch", {"reason": "for a while"})
+    assert value_of(await desk.operator.see(path), "edition") == before
+
+
 async def test_a_source_is_switched_off_and_on(desk):
     await desk.operator.send(f"{desk.source}/switch")
     assert "disabled" in (await desk.operator.see("/admin/sources")).text

@@ -1,5 +1,6 @@
 """What the operator does with sources. Every deed is in the audit log, without its secrets (R47)."""
 
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -41,6 +42,16 @@ _TAKEN = {
 
 Release = Callable[[Tx, SourceId, Millis], Any]
 """Ends what still hangs on a source that is about to go, or refuses (Conflict)."""
+
+
+_CHANGED = (
+    "Somebody else changed this source since you opened it. What you typed is here still: save it again to put it in "
+    "the place of theirs, or leave to see what they did."
+)
+
+
+class ChangedMeanwhile(Conflict):
+    """What is to be changed is not what it was when somebody began to."""
 
 
 class Sources:
@@ -91,12 +102,19 @@ class Sources:
 
         return await self._unique(add)
 
-    async def change(self, actor: Actor, source_id: int, change: Change, *, reason: str | None = None) -> Source:
-        """The source as it is afterwards. R46: enabling it resets the count of failures."""
+    async def change(
+        self, actor: Actor, source_id: int, change: Change, *, reason: str | None = None, edition: str | None = None
+    ) -> Source:
+        """The source as it is afterwards. R46: enabling it resets the count of failures.
+
+        `edition` is what the change was made for; ChangedMeanwhile when somebody made another of it since.
+        """
         now = self._clock()
 
         async def apply(tx: Tx) -> Source:
             before = _there(await hold_source_tx(tx, source_id))
+            if edition is not None and edition != edition_of(before):
+                raise ChangedMeanwhile(_CHANGED)
             after = await change_source_tx(tx, self._after(before, change), now)
             if after.is_enabled and not before.is_enabled:
                 await wake_source_tx(tx, after.id, now)
@@ -254,6 +272,12 @@ def _there(source: Source | None) -> Source:
     if source is None:
         raise NotFound(NO_SOURCE)
     return source
+
+
+def edition_of(source: Source) -> str:
+    """Stands for all that a form of this source shows. What is masked there is not part of it: such a form keeps it."""
+    shown = {name: value for name, value in _told(source).items() if name != "isenabled"}
+    return hashlib.blake2b(msgspec.json.encode(shown, order="sorted"), digest_size=8).hexdigest()
 
 
 def _told(source: Source) -> dict[str, Any]:

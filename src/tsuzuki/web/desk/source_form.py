@@ -19,7 +19,14 @@ from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, Problem
 from tsuzuki.sources.sites.policy import MOST_NAME, MOST_SLUG, SLUG
 from tsuzuki.sources.sites.rows import Change, Source, Wanted
-from tsuzuki.sources.sites.service import Sources, info_of, proposed_name, source_info
+from tsuzuki.sources.sites.service import (
+    ChangedMeanwhile,
+    Sources,
+    edition_of,
+    info_of,
+    proposed_name,
+    source_info,
+)
 from tsuzuki.web.desk.config_form import ConfigField, beside_fields, config_fields, read_config
 from tsuzuki.web.desk.sources import ONE, PATH
 from tsuzuki.web.desk.trial import TRIAL_SHOWN
@@ -32,6 +39,7 @@ from tsuzuki.web.site import Site, with_query
 ADD = f"{PATH}/add"
 LONGEST_URL = 2000
 DEFINITION = "config.definition"
+_CONFLICT = 409
 
 
 class Filled(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,11 +120,14 @@ def _changing(site: Site) -> Resource:
     ) -> Response:
         frame = await framing.frame(request, caller, "sources")
         info = info_of(registry, source.connector)
+        was_told = sheet.status == _CONFLICT and sheet.trouble is not None  # that it changed: now they know
+        edition = edition_of(source) if was_told else sheet.value("edition", edition_of(source))
         return framing.show(
             frame,
             "desk/source_form.html",
             sheet,
             source=source,
+            edition=edition,
             info=info,
             is_written=source.connector == WRITTEN,
             fields=config_fields(info, source.config, sheet.values),
@@ -140,7 +151,7 @@ def _changing(site: Site) -> Resource:
                 if _is_trial(form):
                     tried = await trials.run(await sources.draft_change(source.id, wanted))
                     return await show(request, caller, source, rules.kept(form), tried=tried)
-                await sources.change(caller.actor, source.id, wanted)
+                await sources.change(caller.actor, source.id, wanted, edition=form.one("edition") or None)
             return see(with_query(f"{PATH}/{source.id}", done="source_saved"))
 
         return await fill(request, act, lambda sheet: show(request, caller, source, sheet), rules=rules)
@@ -154,8 +165,8 @@ def _is_trial(form: Form) -> bool:
 
 
 def _rules(fields: Sequence[ConfigField]) -> Rules:
-    kept = ("name", "slug", "baseurl", "enabled", *(field.name for field in fields))
-    return Rules(keep=kept, beside={Conflict: "name"})
+    kept = ("name", "slug", "baseurl", "enabled", "edition", *(field.name for field in fields))
+    return Rules(keep=kept, beside={Conflict: "name", ChangedMeanwhile: None})
 
 
 @contextmanager
