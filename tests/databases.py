@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import os
 from collections.abc import AsyncIterator
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -69,7 +70,7 @@ async def migrated(server_url: str) -> AsyncIterator[str]:
     name = _idle.pop() if _idle else await make(server_url)
     url = named(server_url, name)
     if server_url not in _schemas:
-        _schemas[server_url] = await _schema_of(url)
+        _schemas[server_url] = await ask(url, _SCHEMA)
     try:
         yield url
     finally:
@@ -79,11 +80,11 @@ async def migrated(server_url: str) -> AsyncIterator[str]:
             await drop(server_url, name)
 
 
-async def _schema_of(url: str) -> str:
+async def ask(url: str, question: str) -> Any:
+    """The one value that a statement gives."""
     connection = await asyncpg.connect(url)
     try:
-        schema: str = await connection.fetchval(_SCHEMA)
-        return schema
+        return await connection.fetchval(question)
     finally:
         await connection.close()
 

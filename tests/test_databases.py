@@ -2,31 +2,21 @@
 
 from urllib.parse import urlsplit
 
-import asyncpg
 import pytest
 
-from tests.databases import migrated
+from tests.databases import ask, migrated, on_server
 
 ADD = """
 insert into tenant (public_id, name, anchor_at, created_at, updated_at)
 values (decode(repeat('01', 16), 'hex'), 'A', 0, 0, 0) returning id"""
 
 
-async def first_id(url: str) -> int:
-    connection = await asyncpg.connect(url)
-    try:
-        added: int = await connection.fetchval(ADD)
-        return added
-    finally:
-        await connection.close()
-
-
 async def test_one_that_was_filled_is_handed_on_empty_and_counts_from_the_start(postgres_url):
     async with migrated(postgres_url) as url:
-        assert await first_id(url) == 1
+        assert await ask(url, ADD) == 1
     async with migrated(postgres_url) as again:
         assert again == url
-        assert await first_id(again) == 1
+        assert await ask(again, ADD) == 1
 
 
 @pytest.mark.parametrize(
@@ -43,10 +33,5 @@ async def test_one_that_was_filled_is_handed_on_empty_and_counts_from_the_start(
 )
 async def test_one_that_was_changed_is_handed_to_nobody(postgres_url, change):
     async with migrated(postgres_url) as url:
-        connection = await asyncpg.connect(url)
-        await connection.execute(change)
-        await connection.close()
-    server = await asyncpg.connect(postgres_url)
-    known = "select count(*) from pg_database where datname = $1"
-    assert await server.fetchval(known, urlsplit(url).path[1:]) == 0
-    await server.close()
+        await on_server(url, change)
+    assert await ask(postgres_url, f"select count(*) from pg_database where datname = '{urlsplit(url).path[1:]}'") == 0
