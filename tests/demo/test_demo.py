@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.app import Answer, Client, serving
+from tests.waiting import eventually
 from tsuzuki.demo import running
 from tsuzuki.demo.running import demo_settings, open_demo
 from tsuzuki.demo.stories import COMICS, JOURNALS
@@ -44,6 +45,33 @@ async def test_a_guest_gets_something_new_of_everything_within_seconds(tmp_path,
                 is_comic = entry["kind"] == "chapter"
                 seen.add(entry["chapter"]["series_title"] if is_comic else feeds[entry["item"]["feed_id"]])
         assert seen == wanted
+
+
+async def test_a_feed_that_the_guest_suspends_falls_silent_and_the_other_goes_on(tmp_path, hurried):
+    async with open_demo({}, tmp_path) as demo, serving(demo.app) as guest:
+        own = cookie(await guest.get("/"))
+        quiet, loud = [feed["id"] for feed in await told(guest, "/feeds", own)]
+        changed = await guest.ask("PATCH", f"/api/v1/feeds/{quiet}", headers=own, json={"suspended": True})
+        assert changed.status == 200
+        await grown(guest, loud, own)  # what was under way has come
+        before = await count(guest, quiet, own)
+        for _ in range(2):
+            await grown(guest, loud, own)
+        assert await count(guest, quiet, own) == before
+
+
+async def count(guest: Client, feed: str, headers: dict[str, str]) -> int:
+    return int((await told(guest, f"/feeds/{feed}", headers))["item_count"])
+
+
+async def grown(guest: Client, feed: str, headers: dict[str, str]) -> None:
+    """Wait until this feed has something more."""
+    before = await count(guest, feed, headers)
+
+    async def more() -> bool:
+        return await count(guest, feed, headers) > before
+
+    await eventually(more)
 
 
 async def test_who_has_a_session_is_not_signed_in_again(tmp_path):

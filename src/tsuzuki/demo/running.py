@@ -121,7 +121,10 @@ async def _publish(opened: Tsuzuki, publisher: Publisher, followed: Followed) ->
 
 
 async def _look(opened: Tsuzuki, followed: Followed, slug: str) -> None:
-    if slug in followed.feeds:
-        await opened.reading.subscriptions.refresh(followed.shelf_id, followed.feeds[slug])
-    else:
+    """A feed that the guest has left or suspended is left alone: a wish of theirs is no wish to have it checked."""
+    if slug not in followed.feeds:
         await opened.catalogue.chapter_lists.list(followed.manga[slug], followed.shelf_id, refresh=True)
+        return
+    feeds = await opened.reading.subscriptions.list(followed.shelf_id)
+    if any(feed.public_id == followed.feeds[slug] and not feed.is_suspended for feed in feeds):
+        await opened.reading.subscriptions.refresh(followed.shelf_id, followed.feeds[slug])
