@@ -209,3 +209,14 @@ def test_every_message_is_used_and_every_use_has_one():
 def test_no_two_places_have_the_same_key():
     places = (*READING, *MANAGING, *RUNNING)
     assert len({place.key for place in places}) == len(places)
+
+
+def test_templates_use_what_they_import():
+    unused: dict[tuple[str, str], str] = {}
+    for file in Path(tsuzuki.web.__file__).parent.rglob("*.html"):
+        text = file.read_text("utf-8")
+        for line, names in re.findall(r'(\{% from "[^"]+" import ([^%]+?) (?:with context )?%\})', text):
+            own = {name.rpartition(" as ")[2].strip() for name in names.split(",")}
+            rest = text.replace(line, "")
+            unused |= {(file.name, name): line for name in own if not re.search(rf"\b{name}\(", rest)}
+    assert unused == {}
