@@ -21,6 +21,9 @@ TEMPLATES = {
     "{{ name|upper }}|{{ number + 1 }}",
     "kept": "{% set shown %}{{ name }}{{ told('<') }}{% endset %}{{ shown }}{{ shown|length }}",
     "named": "{% set told = other %}{{ told('mine') }}{% for drawn in many %}{{ drawn }}{% endfor %}",
+    "own": "{% macro told(key) %}<i>{{ key }}</i>{% endmacro %}",
+    "imported": '{% from "own" import told %}{{ told("<") }}{{ drawn("x") }}',
+    "renamed": '{% from "parts" import row as told %}{{ told("<") }}{{ drawn("x") }}',
     "spread": "{{ told(*['<'], **{}) }}{{ drawn('x', **{'label': '&'}) }}",
 }
 VALUES: dict[str, Any] = {
@@ -41,7 +44,7 @@ def drawn(name: str, label: str = "") -> Markup:
     return Markup('<svg id="{}" title="{}">').format(name, label)
 
 
-@pytest.mark.parametrize("name", ["child", "values", "kept", "named", "spread"])
+@pytest.mark.parametrize("name", ["child", "values", "kept", "named", "imported", "renamed", "own", "spread"])
 def test_a_page_is_what_jinja_makes_of_it(name):
     usual = Environment(loader=DictLoader(TEMPLATES), **OPTIONS)
     usual.globals.update(told=told, drawn=drawn)
