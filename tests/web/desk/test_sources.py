@@ -95,7 +95,7 @@ async def test_what_is_wrong_stands_beside_its_field_and_nothing_that_was_typed_
     path = f"/admin/sources/add?connector={SITE}"
     answer = await desk.operator.send(path, said)
     assert answer.status == 400
-    assert "HTTPS" in (error_of(answer, "baseurl") or "")
+    assert "begins with https://" in (error_of(answer, "baseurl") or "")
     assert "Expected `int`" in (error_of(answer, "config.maxpages") or "")
     assert value_of(answer, "config.maxpages") == "many"
     assert "Host: x" in answer.text

@@ -6,7 +6,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.edge.routing import Resource
-from tsuzuki.model.errors import Conflict, Invalid
+from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId
 from tsuzuki.sources.comics.rows import NewMapping
 from tsuzuki.sources.comics.service import Comics
@@ -41,8 +41,8 @@ def mapping_add_page(site: Site) -> Resource:
 
         async def act(form: Form) -> Response:
             title, url = _text(form, "title"), _text(form, "sourceurl", longest=LONGEST_URL)
-            if problems := await comics.url_problems(url, source_id=source.id):
-                raise Invalid(problems[0].message, tuple(problems))
+            if await comics.url_problems(url, source_id=source.id):
+                raise problem("sourceurl", say("sources.address_problem"))
             key = form.one("key").strip()[:LONGEST] or url[:LONGEST]
             comic = await _known(comics, title) or (await _made(comics, caller, title, form))
             await comics.link(caller.actor, comic, NewMapping(source_id=source.id, source_key=key, url=url))

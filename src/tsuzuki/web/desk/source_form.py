@@ -17,7 +17,7 @@ from tsuzuki.connectors.selectors.written import WRITTEN
 from tsuzuki.crawl.trials import Trials, Tried
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, Problem
-from tsuzuki.sources.sites.policy import MOST_NAME, MOST_SLUG, SLUG
+from tsuzuki.sources.sites.policy import BAD_BASE_URL, MOST_NAME, MOST_SLUG, SLUG
 from tsuzuki.sources.sites.rows import Change, Source, Wanted
 from tsuzuki.sources.sites.service import (
     ChangedMeanwhile,
@@ -178,9 +178,14 @@ def _told_beside(fields: Sequence[ConfigField]) -> Iterator[None]:
         is_written = any(field.name == DEFINITION for field in fields)
         moved = tuple(
             Problem(DEFINITION, f"base_url: {one.message}") if is_written and one.field == "baseurl" else one
-            for one in error.problems
+            for one in map(_in_words_of_the_page, error.problems)
         )
         raise beside_fields(Invalid(str(error), moved), fields) from error
+
+
+def _in_words_of_the_page(one: Problem) -> Problem:
+    """The API's sentence names its own field."""
+    return Problem(one.field, say("sources.address_problem")) if one.message == BAD_BASE_URL else one
 
 
 def _filled(form: Form, fields: Sequence[ConfigField], info: ConnectorInfo | None, registry: Registry) -> Filled:

@@ -18,6 +18,7 @@ TEXTS = {
     "sources.succeeded": "Last success",
     "sources.failed": "Last failure",
     "sources.no_extension": "no connector",
+    "sources.address_problem": "This must be a web address that begins with https://, or local: for a folder.",
     "sources.none": "No sources",
     "sources.none_text": "A source is a site with comics. Add one, and readers can browse it and follow what it has.",
     "sources.try": "Try it now",
