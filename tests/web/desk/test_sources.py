@@ -213,7 +213,7 @@ async def test_a_comic_is_crawled_switched_off_and_removed(desk):
 async def test_a_comic_is_mapped_by_hand_and_its_title_makes_no_second_one(desk):
     path = f"{desk.source}/map"
     wrong = await desk.operator.send(path, {"title": "Two", "sourceurl": "ftp://x"})
-    assert "HTTPS" in (error_of(wrong, "sourceurl") or "")
+    assert "begins with https://" in (error_of(wrong, "sourceurl") or "")
     assert value_of(wrong, "title") == "Two"
     assert error_of(await desk.operator.send(path, {"sourceurl": desk.site.url}), "title")
     taken = await desk.operator.send(path, {"title": "one", "sourceurl": f"{desk.site.url}/s/one", "key": "one"})
