@@ -17,6 +17,8 @@ import pytest
 
 from tests.servers import free_port
 
+PATIENCE_S = 60
+"""For what a busy machine takes its time for; how long things take is not what these tests are about."""
 SLOW = str(Path(__file__).parent / "edge" / "slow_server.py")
 
 
@@ -43,13 +45,13 @@ def serve(folder: Path, *options: str, **variables: object):
 
 async def line_of(child: Process) -> str:
     assert child.stdout is not None
-    return (await asyncio.wait_for(child.stdout.readline(), 30)).decode().strip()
+    return (await asyncio.wait_for(child.stdout.readline(), PATIENCE_S)).decode().strip()
 
 
 async def refusal(folder: Path, *options: str, **variables: object) -> tuple[int, str]:
     """The exit status and stderr of a start that fails."""
     async with serve(folder, *options, **variables) as child:
-        out, err = await asyncio.wait_for(child.communicate(), 60)
+        out, err = await asyncio.wait_for(child.communicate(), PATIENCE_S)
         assert out == b""
         assert child.returncode is not None
         return child.returncode, err.decode()
@@ -65,7 +67,7 @@ async def test_serve_says_in_one_line_where_it_is_answers_and_stops_with_status_
         async with aiohttp.ClientSession() as session, session.get(found[1] + "/api/v1/about") as response:
             assert response.status == 200
             child.send_signal(number)
-            out, err = await asyncio.wait_for(child.communicate(), 10)
+            out, err = await asyncio.wait_for(child.communicate(), PATIENCE_S)
     assert child.returncode == 0
     assert out == b""
     assert all(line.startswith(b"{") for line in err.splitlines())
@@ -111,7 +113,7 @@ async def test_an_unknown_variable_is_a_warning_and_no_more(tmp_path):
     async with serve(tmp_path, PORT=0, PROT=1) as child:
         await line_of(child)
         child.terminate()
-        _, err = await asyncio.wait_for(child.communicate(), 10)
+        _, err = await asyncio.wait_for(child.communicate(), PATIENCE_S)
     assert child.returncode == 0
     assert b"TSUZUKI_PROT is no setting of ours; did you mean TSUZUKI_PORT?" in err
 
@@ -138,7 +140,7 @@ async def test_sec_39_no_secret_of_settings_or_requests_is_in_the_log(tmp_path):
             assert (await _get(session, f"{url}/api/v1/about?token=canary-4&x=1"))[0] == 200
             assert (await _get(session, f"{url}/nope?password=canary-5"))[0] == 404
         child.terminate()
-        _, err = await asyncio.wait_for(child.communicate(), 10)
+        _, err = await asyncio.wait_for(child.communicate(), PATIENCE_S)
     assert err.count(b'"event":"request"') == 2
     assert b"canary" not in err
 
@@ -161,32 +163,30 @@ async def test_an_open_request_is_finished_before_the_server_stops():
     async with asked_to_wait(grace_s=10, takes_s=0.5) as (child, asked):
         child.terminate()
         assert await asked == (200, "done")
-        out, _ = await asyncio.wait_for(child.communicate(), 10)
-    assert (child.returncode, out) == (0, b"closed\n")
+        out, _ = await asyncio.wait_for(child.communicate(), PATIENCE_S)
+    assert (child.returncode, out) == (0, b"stopping\nclosed\n")
 
 
 async def test_a_request_that_never_ends_is_cut_when_the_grace_is_over():
     async with asked_to_wait(grace_s=1, takes_s=60) as (child, asked):
         began = time.monotonic()
         child.terminate()
-        status, said = await asked
-        out, err = await asyncio.wait_for(child.communicate(), 10)
+        status, said = await asked  # not the answer, which would take a minute
+        out, err = await asyncio.wait_for(child.communicate(), PATIENCE_S)
     assert (status, "The server is stopping" in said) == (503, True)
     assert b"Traceback" not in err
-    assert 0.9 < time.monotonic() - began < 5
-    assert (child.returncode, out) == (0, b"closed\n")
+    assert time.monotonic() - began > 0.9
+    assert (child.returncode, out) == (0, b"stopping\nclosed\n")
 
 
 async def test_a_second_signal_ends_at_once():
-    async with asked_to_wait(grace_s=60, takes_s=60) as (child, asked):
-        began = time.monotonic()
+    async with asked_to_wait(grace_s=3600, takes_s=3600) as (child, asked):
         child.terminate()
-        await asyncio.sleep(0.2)
+        assert await line_of(child) == "stopping"  # two that came before anybody looked would be one
         child.terminate()
         with pytest.raises(aiohttp.ClientError):
             await asked
-        await asyncio.wait_for(child.wait(), 10)
-    assert time.monotonic() - began < 5
+        await asyncio.wait_for(child.wait(), PATIENCE_S)
     assert child.returncode == 128 + signal.SIGTERM
 
 
@@ -205,13 +205,13 @@ async def test_an_open_stream_of_events_does_not_hold_up_the_stop(tmp_path):
                 assert response.status == 200
             async with session.get(f"{api}/events") as stream:
                 assert (await stream.content.readline()).strip()
-                began = time.monotonic()
                 child.send_signal(signal.SIGTERM)
-                await asyncio.wait_for(stream.content.read(), 10)
-            _, err = await asyncio.wait_for(child.communicate(), 10)
+                await asyncio.wait_for(stream.content.read(), PATIENCE_S)
+            _, err = await asyncio.wait_for(child.communicate(), PATIENCE_S)
     assert child.returncode == 0
-    assert time.monotonic() - began < 6  # the grace would be ten
+    # Whoever is still there when the grace is over is cancelled, which the log says, and the stream would be cut.
     assert b'"level":"error"' not in err
+    assert b"graceful shutdown exceeded" not in err
 
 
 async def test_at_a_terminal_a_new_server_says_where_to_begin_and_with_which_code(tmp_path):
@@ -222,11 +222,11 @@ async def test_at_a_terminal_a_new_server_says_where_to_begin_and_with_which_cod
     )
     os.close(theirs)
     try:
-        said = await asyncio.wait_for(asyncio.to_thread(_until, ours, rb"the code is (\w+)"), 30)
+        said = await asyncio.wait_for(asyncio.to_thread(_until, ours, rb"the code is (\w+)"), PATIENCE_S)
         assert re.search(rb"open (http://127\.0\.0\.1:\d+)/setup, the code is \w{20,}", said)
     finally:
         child.terminate()
-        await asyncio.wait_for(child.wait(), 20)
+        await asyncio.wait_for(child.wait(), PATIENCE_S)
         os.close(ours)
 
 

@@ -29,8 +29,13 @@ async def main(grace_s: int) -> None:
     )
     sys.stdout.write(url_of(bound) + "\n")
     sys.stdout.flush()
-    await Server(app, grace_s=grace_s).serve(sockets=[bound])
+    await Server(app, grace_s=grace_s, on_stopping=stopping).serve(sockets=[bound])
     sys.stdout.write("closed\n")
+
+
+def stopping() -> None:
+    sys.stdout.write("stopping\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -46,9 +46,9 @@ async def test_rel_14_a_task_that_kills_its_workers_is_given_up_and_takes_no_oth
     await world.enqueue(0, queue=queue, manner="kill")
     await world.enqueue(*range(1, 20), queue=queue, manner="briskly")
     async with restarting(world, queue):
-        await world.until(lambda: is_settled(world))
+        await world.until(lambda: is_settled(world), 60)
         await world.enqueue(99, queue=queue)
-        await world.until(lambda: is_settled(world))
+        await world.until(lambda: is_settled(world), 60)
     statuses = await world.statuses()
     assert [key for key, status in statuses.items() if status != "done"] == ["0"]
     assert statuses["0"] == "failed"
