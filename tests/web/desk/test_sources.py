@@ -96,7 +96,7 @@ async def test_what_is_wrong_stands_beside_its_field_and_nothing_that_was_typed_
     answer = await desk.operator.send(path, said)
     assert answer.status == 400
     assert "begins with https://" in (error_of(answer, "baseurl") or "")
-    assert "Expected `int`" in (error_of(answer, "config.maxpages") or "")
+    assert error_of(answer, "config.maxpages") == "This must be a whole number."
     assert value_of(answer, "config.maxpages") == "many"
     assert "Host: x" in answer.text
     answer = await desk.operator.send(path, said | {"config.maxpages": "5", "baseurl": desk.site.url})

@@ -18,6 +18,7 @@ def chosen_at_the_desk() -> set[str]:
     used |= {"desk.chart_levels", "desk.chart_events"}
     used |= {f"sources.state_{state}" for state in get_args(State)} | {f"jobs.status_{status}" for status in STATUSES}
     used |= {f"config.about_{key}" for key in KEYS} | {f"config.how_{kind}" for kind in ("list", "pairs", "json")}
+    used |= {"config.no_int", "config.no_float"}
     used |= {f"tried.{step}" for step in STEPS} | {f"tried.detail_{name}" for name in DETAILS}
     used |= {f"tenants.{name}" for name in ("charged", "paid", "settled", "written_off", "open")}
     used |= {f"tenants.invoice_{status}" for status in ("open", "paid", "voided")}

@@ -1,5 +1,6 @@
 """A source's config as fields of a form, made from its connector's schema, and read back."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from tsuzuki.web.messages import said, say
 Kind = Literal["number", "flag", "text", "document", "choice", "choices", "list", "pairs", "json"]
 WHOLE = "config"
 """The one field of a source whose connector is not installed: nobody knows its keys."""
+_NO_NUMBER = re.compile(r"Expected `(int|float)( \| null)?`, got `(str|float)`")
 
 
 class ConfigField(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,6 +209,8 @@ def beside_fields(error: Invalid, fields: Sequence[ConfigField]) -> Invalid:
             name = name[: max(name.rfind("."), name.rfind("["))]
         place = name if name in names else next(iter(names), one.field) if name == WHOLE else name
         inside = one.field.removeprefix(place).lstrip(".")
-        words = f"{inside}: {one.message}" if inside and place != one.field else one.message
+        no_number = _NO_NUMBER.match(one.message)
+        message = say(f"config.no_{no_number[1]}") if no_number else one.message
+        words = f"{inside}: {message}" if inside and place != one.field else message
         found[place] = f"{found[place]}\n{words}" if place in found else words
     return Invalid(str(error), tuple(Problem(name, words) for name, words in found.items()))

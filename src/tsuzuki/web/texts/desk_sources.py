@@ -105,6 +105,8 @@ TEXTS = {
     "config.about_fetchpages": "A crawl asks for the page lists of new chapters too.",
     "config.about_definition": "As docs/connectors.md says. Try it as often as you like before you save it.",
     "config.about_folder": "The folder on this server's disk; nothing outside of it is read.",
+    "config.no_int": "This must be a whole number.",
+    "config.no_float": "This must be a number.",
     "config.no_pair": "“{line}” is not of the form Name: value.",
     "config.no_object": "This must be a JSON object, as in {{}}.",
     "config.no_json": "This is no JSON: {reason}.",
