@@ -142,7 +142,7 @@ def test_killed_at_any_moment_the_file_is_the_old_one_whole_or_the_new_one_whole
         folder.mkdir()
         file = a_legacy_file(folder / "tsuzuki.db", feeds=8, items=100)
         kind, count = counts(file)
-        patience = 0.9
+        patience = 0.3
         while kind == "before":
             killed = start_and_kill(file, dice.uniform(0.0, patience))
             patience *= 1.2  # a slow machine takes longer
