@@ -70,6 +70,7 @@ MIXED = st.lists(
 @given(MIXED)
 @example("\u2026\u0301a")
 @example("a\u200db")
+@example("x" * LONGEST_TOKEN + " " + "y" * (LONGEST_TOKEN + 1) + "’")
 @examples(5_000)
 def test_short_ways_to_the_words_lead_to_the_same_words(text):
     assert tokens(text) == as_defined(text)
