@@ -208,6 +208,24 @@ async def test_a_theme_is_chosen_by_the_palette_and_stays(browser: Browser, tmp_
         assert await page.evaluate(background) == "rgb(22, 21, 26)"
 
 
+async def test_what_the_palette_finds_late_takes_nobodys_choice_away(browser: Browser, tmp_path):
+    async with a_home(tmp_path) as (town, user, _), browsing(browser, town, user) as page:
+        await settled(page, f"{town.client.base}/")
+        await page.keyboard.press("Control+k")
+        await page.keyboard.type("ink")
+        await page.keyboard.press("ArrowUp")  # the last one, before anything is found
+        chosen = page.locator("#palette-list [aria-selected=true]")
+        await expect(chosen).to_contain_text("Search for")
+        await expect(page.get_by_role("option", name="Ink & Iron")).to_be_visible()
+        await expect(chosen).to_contain_text("Search for")
+        await page.keyboard.press("Control+a")
+        await page.keyboard.type("tin")  # the middle of a word is no beginning of one
+        await expect(page.get_by_role("option", name="Settings")).to_have_count(0)
+        await page.keyboard.press("Control+a")
+        await page.keyboard.type("set")
+        await expect(page.get_by_role("option", name="Settings")).to_be_visible()
+
+
 async def test_a_phone_has_a_bar_a_drawer_and_articles_that_fit(browser: Browser, tmp_path):
     options = {"viewport": PHONE, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}
     async with a_home(tmp_path) as (town, user, _), browsing(browser, town, user, **options) as page:

@@ -7,6 +7,7 @@ import { setTheme } from "./looks.js";
 const WAIT = 180;
 const MOST = 6;
 let chosen = 0;
+let hasMoved = false;
 let asked = 0;
 
 const dialog = () => document.getElementById("palette");
@@ -70,8 +71,9 @@ function show(parts) {
     none.textContent = say("js.nothing");
     nodes.push(none);
   }
+  const kept = hasMoved && options()[chosen]?.textContent;  // what is found late takes nobody's choice away
   list().replaceChildren(...nodes);
-  choose(0);
+  choose(Math.max(0, options().findIndex((node) => node.textContent === kept)));
 }
 
 const options = () => [...list().querySelectorAll("[role=option]")];
@@ -86,11 +88,17 @@ function choose(number) {
   } else field().removeAttribute("aria-activedescendant");
 }
 
+function move(by) {
+  hasMoved = true;
+  choose(chosen + by);
+}
+
 async function look() {
   const text = field().value.trim();
   const mine = ++asked;
+  hasMoved = false;
   const words = text.toLowerCase().split(/\s+/);
-  const fitting = commands().filter((one) => words.every((word) => one.name.toLowerCase().includes(word)));
+  const fitting = commands().filter((one) => words.every((word) => ` ${one.name.toLowerCase()}`.includes(` ${word}`)));
   const searching = text ? [["", [{ name: say("js.search_for", { text }), icon: "search", run: go(`/search?q=${encodeURIComponent(text)}`) }]]] : [];
   show([[say("js.commands"), fitting.slice(0, text ? MOST : 40)], ...searching]);
   if (text.length < 2) return;
@@ -108,8 +116,8 @@ function openPalette() {
 }
 
 function onKey(event) {
-  if (event.key === "ArrowDown") choose(chosen + 1);
-  else if (event.key === "ArrowUp") choose(chosen - 1);
+  if (event.key === "ArrowDown") move(1);
+  else if (event.key === "ArrowUp") move(-1);
   else if (event.key === "Enter") options()[chosen]?.click();
   else return;
   event.preventDefault();
