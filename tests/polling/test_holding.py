@@ -53,6 +53,24 @@ async def test_work_that_is_over_extends_nothing(db, watch, clock):
     assert await lease_of(db, watch) == NOON + LEASE
 
 
+async def test_work_that_ends_during_a_beat_sets_no_other(db, watch, clock, monkeypatch):
+    beats = 0
+    is_asked, may_answer = asyncio.Event(), asyncio.Event()
+
+    async def slowly(_work):
+        nonlocal beats
+        beats += 1
+        is_asked.set()
+        await may_answer.wait()
+        return True
+
+    monkeypatch.setattr(db, "with_tx", slowly)
+    await Hold(db, watch, clock, lease=LEASE).during(is_asked.wait())
+    may_answer.set()
+    await asyncio.sleep(3 * BEAT)
+    assert beats == 1
+
+
 async def test_i4_whoever_lost_the_lease_is_stopped(db, watch, clock):
     await db.with_tx(lambda tx: claim_watch_tx(tx, watch.id, now=Millis(NOON + LEASE), lease=LEASE))
     is_over = False
