@@ -73,6 +73,7 @@ def feeds_page(site: Site) -> Resource:
         values: dict[str, Any] = {
             "groups": rows,
             "total": len(followed),
+            "can_check": not all(feed.is_suspended for feed in followed),
             "pause": await sources.show_pause(),
             "failing": sum(feed.status == "error" for feed in followed),
         }

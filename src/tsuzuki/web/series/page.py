@@ -72,8 +72,10 @@ class SeriesPages:
         values = await self._listed(request, frame, series)
         if request.query_params.get("part") == "chapters":
             return self._framing.show(frame, "series_chapters.html", **values)
+        lines = [SourceLine(source, health(source), stopped_by(source)) for source in series.sources]
         values |= {
-            "sources": [SourceLine(source, health(source), stopped_by(source)) for source in series.sources],
+            "sources": lines,
+            "can_look": any(line.stop not in ("source_off", "paused") for line in lines),
             "pause": await self._sources.show_pause(),
             "opened": (opened := await self._progress.opened_of(frame.shelf.id, public_id, MOST_OPENED)),
             "onward": _onward(values["id"], await self._looks.order(frame.shelf.id, public_id), opened),

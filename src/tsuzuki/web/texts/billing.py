@@ -15,6 +15,7 @@ TEXTS = {
     "invoice.until": "{start} to {end}",
     "invoice.sum": "Sum",
     "invoice.credit": "Your credit",
+    "invoice.owed": "Credit that was used and then given back",
     "invoice.refunds": "Given back",
     "invoice.refunded": "{amount} went back to you on {date}.",
     "invoice.total": "To pay",
