@@ -67,6 +67,11 @@ def settings_for(folder: Path, **variables: object) -> Settings:
     return read_settings({f"{PREFIX}DATA_DIR": str(folder), **said})
 
 
+def in_settings(url: str) -> str:
+    """A database's URL as settings say it: there, three slashes begin a path within the data folder."""
+    return url.replace("sqlite:///", "sqlite:////")
+
+
 @asynccontextmanager
 async def serving(
     app: ASGIApp, *, trusted_proxies: Sequence[str] = (), on_stopping: Callable[[], None] | None = None

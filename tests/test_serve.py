@@ -15,6 +15,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.app import in_settings
 from tests.servers import free_port
 
 PATIENCE_S = 60
@@ -125,7 +126,7 @@ async def test_two_that_start_at_once_on_one_new_database_both_serve(tmp_path):
 
 
 async def test_migrate_brings_either_engine_up_to_the_schema(empty_database_url, tmp_path):
-    url = empty_database_url.replace("sqlite:///", "sqlite:////")
+    url = in_settings(empty_database_url)
     for said in ("Schema 0 -> 1: applied 0001_initial.", "Schema 1: nothing to do."):
         async with process("-m", "tsuzuki", "migrate", env=environment(tmp_path, DATABASE_URL=url)) as child:
             assert await line_of(child) == said

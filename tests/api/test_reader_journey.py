@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.library import Library, Reader, a_library
 from tests.api.people import PASSWORD, Visitor
-from tests.app import Client
+from tests.app import Client, in_settings
 from tests.delivery.builders import a_reader, subscribe_tx
 from tests.net.builders import a_server
 from tests.scale import scaled
@@ -29,7 +29,7 @@ async def signed_in(client: Client) -> Reader:
 
 async def test_the_release_checklist(empty_database_url, tmp_path):
     """The schema bootstraps on an empty database; sign in, create feed, refresh, search, bookmark and delete it."""
-    url = empty_database_url.replace("sqlite://", "sqlite:///")
+    url = in_settings(empty_database_url)
     async with a_library(tmp_path, url) as library:
         assert (await library.town.client.get("/readyz")).status == 200
         wrong = await library.town.client.post("/api/v1/sessions", {"password": "wrong"})
@@ -59,7 +59,7 @@ async def test_the_release_checklist(empty_database_url, tmp_path):
 async def test_however_many_follow_a_feed_it_is_fetched_once_a_round(database_url, tmp_path):
     """R70: 1,000 shelves and 200 feeds make 200 fetches, and every shelf has its entries."""
     shelves, feeds, rounds = scaled(20, 1000), scaled(10, 200), 2
-    url = database_url.replace("sqlite://", "sqlite:///")
+    url = in_settings(database_url)
     async with a_library(tmp_path, url, is_working=False) as library, AsyncExitStack() as stack:
         links = []
         for number in range(feeds):  # a host of its own for each: no host is called by more than two at a time

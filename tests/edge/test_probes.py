@@ -5,7 +5,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
-from tests.app import Client, running_app, serving, serving_resources, settings_for
+from tests.app import Client, in_settings, running_app, serving, serving_resources, settings_for
 from tests.servers import free_port
 from tsuzuki.bootstrap import open_tsuzuki
 from tsuzuki.db import Tx
@@ -61,7 +61,7 @@ async def test_a_part_that_fails_or_hangs_is_named_and_why_is_for_the_log(monkey
 
 
 async def test_the_whole_server_is_ready_on_each_engine(empty_database_url, tmp_path):
-    url = empty_database_url.replace("sqlite:///", "sqlite:////")
+    url = in_settings(empty_database_url)
     async with running_app(settings_for(tmp_path, database_url=url)) as client:
         answer = await client.get("/readyz")
         about = await client.get("/api/v1/about")
@@ -70,7 +70,7 @@ async def test_the_whole_server_is_ready_on_each_engine(empty_database_url, tmp_
 
 
 async def test_a_server_whose_database_is_gone_is_alive_but_not_ready(empty_database_url, tmp_path):
-    url = empty_database_url.replace("sqlite:///", "sqlite:////")
+    url = in_settings(empty_database_url)
     async with open_tsuzuki(settings_for(tmp_path, database_url=url)) as opened, serving(opened.app) as client:
         await opened.db.close()
         ready = await client.get("/readyz")

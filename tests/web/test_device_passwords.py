@@ -7,6 +7,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from tests.api.people import a_town
+from tests.app import in_settings
 from tests.web.browsing import PHONE, WIDER, browsing
 from tests.web.guests import a_guest, error_of, focus_of, value_of
 from tsuzuki.model.errors import Unauthorized
@@ -16,7 +17,7 @@ WANTED = [("name", "Kitchen <b>"), ("protocols", "opds"), ("protocols", "koreade
 
 
 async def test_one_is_made_used_listed_and_revoked_after_a_question(empty_database_url, tmp_path):
-    async with a_town(tmp_path, database_url=empty_database_url.replace("sqlite:///", "sqlite:////")) as town:
+    async with a_town(tmp_path, database_url=in_settings(empty_database_url)) as town:
         user = await town.add()
         guest, stranger = await a_guest(town, user), await a_guest(town, await town.add())
         assert "No device passwords." in (await guest.see(PATH)).text

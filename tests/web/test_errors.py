@@ -3,6 +3,7 @@
 from structlog.testing import capture_logs
 
 from tests.api.people import a_town
+from tests.app import in_settings
 from tests.db.builders import a_query
 from tests.net.builders import answer
 from tests.polling.builders import a_publisher
@@ -22,7 +23,7 @@ PLACES = 'aria-label="Places"'
 
 
 async def test_an_address_that_no_page_has_is_told_within_the_frame_and_leads_home(empty_database_url, tmp_path):
-    async with a_town(tmp_path, database_url=empty_database_url.replace("sqlite:///", "sqlite:////")) as town:
+    async with a_town(tmp_path, database_url=in_settings(empty_database_url)) as town:
         guest, stranger = await a_guest(town, await town.add()), Guest(town.client)
         for path in ("/nothing", "/nothing/at/all", "/series", "/admin/nothing", "/items/1/2/3/4/5/6/7/8"):
             mine, theirs = await guest.see(path), await stranger.see(path)

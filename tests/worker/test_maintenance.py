@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.app import settings_for
+from tests.app import in_settings, settings_for
 from tests.builders import NOON, stored_feed
 from tests.polling.builders import Clock
 from tests.waiting import eventually
@@ -180,7 +180,7 @@ async def test_rel_19g_a_clock_that_steps_neither_repeats_a_chore_nor_keeps_it_w
 
 
 async def test_every_chore_of_the_way_can_be_done_at_any_time_on_either_engine(db, database_url, tmp_path):
-    settings = settings_for(tmp_path, database_url=database_url.replace("sqlite:///", "sqlite:////"))
+    settings = settings_for(tmp_path, database_url=in_settings(database_url))
     async with open_tsuzuki(settings) as opened:
         for chore in way_chores(opened.way, settings, opened.db, opened.clock):
             await chore.work()
