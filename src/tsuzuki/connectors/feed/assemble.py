@@ -144,6 +144,8 @@ def _enclosure(media: Media, duration: int | None) -> Enclosure:
 
 
 def _image(item: RawItem) -> str | None:
+    if not item.media and not item.thumbnails:
+        return item.image or None
     pictures = (media.url for media in item.media if is_image(media))
     return next((url for url in (*item.thumbnails, item.image, *pictures) if url), None)
 

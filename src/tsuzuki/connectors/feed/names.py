@@ -28,8 +28,19 @@ XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 RDF_ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
 
 
+_ATOM = "{http://www.w3.org/2005/Atom}"
+_OFTEN = """
+author category channel comments content description entry feed generator guid id item language lastBuildDate link name
+pubDate published rss subtitle summary title ttl updated uri
+"""
+_USUAL = {f"{namespace}{name}": name.lower() for namespace in ("", _ATOM) for name in _OFTEN.split()}
+
+
 class Names(dict[str, str]):
     """`{namespace}Local` -> our short name in lower case; what we do not know is `?:local`. One per document."""
+
+    def __init__(self) -> None:
+        super().__init__(_USUAL)
 
     def __missing__(self, tag: str) -> str:
         namespace, _, local = tag.rpartition("}")

@@ -24,6 +24,9 @@ MAX_HTML = 2_000_000
 MAX_NESTING = 400
 """Elements within elements; parsers take time by the square of it, and no text needs so many."""
 
+LONGEST_PAUSE = 31
+"""Bodies that are not tried for being plain, after one that was not."""
+
 _SHOWN = """
 a abbr article aside audio b bdi bdo blockquote br caption center cite code col colgroup data dd del details dfn div dl
 dt em figcaption figure footer h1 h2 h3 h4 h5 h6 header hgroup hr i img ins kbd li main mark nav ol p picture pre q rp
@@ -86,10 +89,14 @@ def sanitise(html: str, base: str) -> SafeHtml:
 
 
 class Sanitiser:
-    """`sanitise` for many bodies: what it is made of costs more than a short body does. For one thread at a time."""
+    """`sanitise` for many bodies: what it is made of costs more than a short body does. For one thread at a time.
+
+    Whether markup is plain is tried ever less often while it is not: the bodies of a feed are written alike.
+    """
 
     def __init__(self) -> None:
         self._kept = _Kept()
+        self._pause = self._paused = 0
 
     @cached_property
     def _cleaner(self) -> nh3.Cleaner:
@@ -101,8 +108,17 @@ class Sanitiser:
         html = valid_text(html[:MAX_HTML])
         if "<" not in html and "&" not in html:
             return SafeHtml(_escaped(html.strip()))
-        plain = plain_markup(html, base)
+        plain = self._plain(html, base)
         return self.sanitise_thoroughly(html, base) if plain is None else SafeHtml(plain)
+
+    def _plain(self, html: str, base: str) -> str | None:
+        if self._paused:
+            self._paused -= 1
+            return None
+        plain = plain_markup(html, base)
+        self._pause = min(2 * self._pause + 1, LONGEST_PAUSE) if plain is None else 0
+        self._paused = self._pause
+        return plain
 
     def sanitise_thoroughly(self, html: str, base: str) -> SafeHtml:
         """The same for valid text of any kind: two parsers have read it."""
