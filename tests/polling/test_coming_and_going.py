@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.api.people import Town, a_town
+from tests.app import in_settings
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
 from tests.waiting import eventually
@@ -89,7 +90,7 @@ async def come_and_go(town: Town, shelf: ShelfId, base: str, seed: int) -> None:
 async def test_whoever_comes_and_goes_while_feeds_are_polled_loses_nothing_and_keeps_nothing(database_url, tmp_path):
     """I2, I5, R70: nobody is refused, nothing is given up, and in the end every follower has what came last, once."""
     presses = Presses()
-    url = database_url.replace("sqlite:///", "sqlite:////")
+    url = in_settings(database_url)
     async with (
         a_publisher(presses.handle) as publisher,
         a_town(tmp_path, database_url=url, allow_private_networks="127.0.0.0/8") as town,
