@@ -4,8 +4,10 @@ import asyncio
 import sys
 from pathlib import Path
 
+from tests.scale import scaled
+
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 60
+PATIENCE_S = scaled(60, 900)
 
 
 async def child(*arguments: str) -> asyncio.subprocess.Process:
