@@ -4,6 +4,7 @@ Making one copies a thousand files and takes longer than most tests; emptying on
 schema a test has changed is dropped instead.
 """
 
+import asyncio
 import contextlib
 import itertools
 import os
@@ -137,3 +138,18 @@ async def on_server(server_url: str, statement: str) -> None:
 
 def named(server_url: str, database: str) -> str:
     return urlunsplit(urlsplit(server_url)._replace(path=f"/{database}"))
+
+
+_BLOCKED = """
+select exists (
+  select 1 from pg_locks join pg_stat_activity using (pid)
+  where pg_stat_activity.datname = current_database() and not granted and pid <> pg_backend_pid()
+)
+"""
+
+
+async def until_blocked(onlooker: "asyncpg.Connection[asyncpg.Record]", doing: "asyncio.Task[Any]") -> None:
+    """Return when somebody in this PostgreSQL database waits for a lock, as what is being done is expected to."""
+    while not await onlooker.fetchval(_BLOCKED):
+        assert not doing.done(), "it is over, and met no lock"
+        await asyncio.sleep(0.01)

@@ -6,11 +6,13 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator
 
+import asyncpg
 import pytest
 
 from tests.api.people import Town, Visitor
 from tests.app import Answer
 from tests.crawl.builders import a_crawling_town, a_source_body, claimed, made
+from tests.databases import until_blocked
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.crawl.journal import Journal
@@ -110,6 +112,24 @@ async def test_a_job_that_is_cancelled_as_it_ends_has_one_end(town: Town, caller
         ends[status] += 1
     assert ends.keys() == {"done", "cancelled"}
     assert (await town.crawling.sources.get(source)).consecutive_fails == 0
+
+
+@pytest.mark.parametrize("engine", ["postgres"])  # SQLite has one writer
+async def test_a_job_that_ends_takes_its_source_first_as_one_that_is_asked_for_does(town, caller, source, database_url):
+    """Else the one would hold the job and wait for the source, the other hold the source and wait for the job."""
+    await town.crawling.jobs.trigger(caller, Wish(source))
+    task, begun = await claimed(db_of(town), town.time())
+    asking, onlooker = [await asyncpg.connect(database_url) for _ in range(2)]
+    try:
+        async with asking.transaction():
+            await asking.execute("select id from source where id = $1 for update", source)
+            ending = asyncio.create_task(end(town, task, begun))
+            await until_blocked(onlooker, ending)
+            await onlooker.execute("select id from crawl_job where id = $1 for update nowait", begun.id)
+        await ending
+    finally:
+        await asking.close()
+        await onlooker.close()
 
 
 async def test_fifty_failures_at_once_count_fifty_and_disable_once(town: Town, admin, caller, source):

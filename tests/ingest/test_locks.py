@@ -6,15 +6,10 @@ import asyncpg
 import pytest
 
 from tests.builders import stored_feed
+from tests.databases import until_blocked
 from tsuzuki.delivery.store import share_feeds_tx
 from tsuzuki.ingest.store import hold_items_tx
 
-WAITS = """
-select exists (
-  select 1 from pg_locks join pg_database on pg_database.oid = pg_locks.database
-  where datname = current_database() and locktype = 'advisory' and not granted
-)
-"""
 LOCKS = {
     "ingest": (lambda tx, feeds: hold_items_tx(tx, *feeds), "hashtextextended('feed-' || cast($1 as bigint), 0)"),
     "delivery": (share_feeds_tx, "1, cast($1 as integer)"),
@@ -29,8 +24,7 @@ async def test_feeds_are_locked_by_their_ids_whatever_the_order_they_are_named_i
     holder, stranger = [await asyncpg.connect(database_url) for _ in range(2)]
     await holder.execute(f"select pg_advisory_lock({key})", feeds[0])
     waiting = asyncio.create_task(db.with_tx(lambda tx: take(tx, feeds[::-1])))
-    while not await stranger.fetchval(WAITS):  # noqa: ASYNC110  a server rings no bell
-        await asyncio.sleep(0.01)
+    await until_blocked(stranger, waiting)
     free = [await stranger.fetchval(f"select pg_try_advisory_lock({key})", feed) for feed in feeds]
     await stranger.close()
     await holder.close()

@@ -5,6 +5,7 @@ import asyncio
 import asyncpg
 import pytest
 
+from tests.databases import until_blocked
 from tests.delivery.builders import a_reader
 from tests.shelves.builders import a_ground
 from tsuzuki.model.errors import NotFound
@@ -12,12 +13,6 @@ from tsuzuki.shelves.subscriptions.nouns import Change, Wish
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 LINK = "https://example.org/feed"
-WAITS = """
-select exists (
-  select 1 from pg_locks join pg_stat_activity using (pid)
-  where datname = current_database() and not granted and pid <> pg_backend_pid()
-)
-"""
 
 
 async def _leave(feeds: Subscriptions, shelf, made):
@@ -43,9 +38,7 @@ async def test_whoever_meets_a_deadlock_is_not_told_but_done(db, database_url, a
             await poll.execute("set local deadlock_timeout = '5s'")  # the reader notices first, and is undone
             await poll.execute("select id from watch where feed_id = $1 for update", made.feed_id)
             acting = asyncio.create_task(act(feeds, shelf, made))
-            while not await onlooker.fetchval(WAITS):
-                assert not acting.done()
-                await asyncio.sleep(0.01)
+            await until_blocked(onlooker, acting)
             await poll.execute("update feed set title = 'Told by a poll' where id = $1", made.feed_id)
         await acting
         assert await onlooker.fetchval("select title from feed where id = $1", made.feed_id) == "Told by a poll"

@@ -12,6 +12,7 @@ from tsuzuki.crawl.journal import Journal
 from tsuzuki.crawl.rows import BegunJob, JobId, Status
 from tsuzuki.crawl.store import end_job_tx, fail_abandoned_tx
 from tsuzuki.db import Database, Tx
+from tsuzuki.db.again import with_tx_again
 from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.delivery.outages.alerts import alert_operators_tx
 from tsuzuki.model.ids import SourceId
@@ -19,7 +20,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.store import LOST, finish_tx
 from tsuzuki.queue.tasks import Task
-from tsuzuki.sources.sites.store import source_failed_tx, source_succeeded_tx
+from tsuzuki.sources.sites.store import hold_source_tx, source_failed_tx, source_succeeded_tx
 
 _log = structlog.stdlib.get_logger("tsuzuki.crawl")
 
@@ -39,6 +40,7 @@ async def end_tx(
     What comes back says what to ring after the commit.
     """
     status: Status = "done" if ending.error is None else "failed"
+    await hold_source_tx(tx, job.source_id)  # before its job, like whoever asks for another one
     await journal.write_rest_tx(tx)
     if not await end_job_tx(tx, job, status, last_error=ending.error, now=now):
         raise LeaseLost([task.id])
@@ -83,7 +85,7 @@ async def fail_abandoned(
             await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
         return len(ended)
 
-    count = await db.with_tx(end)
+    count = await with_tx_again(db, end)  # jobs of many sources, in no order
     if count:
         await changed()
     return count
