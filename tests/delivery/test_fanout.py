@@ -226,7 +226,7 @@ async def test_a_chapter_that_comes_out_while_someone_follows_comes_by_inbox_or_
 
 
 async def test_r8_whoever_follows_a_known_series_hears_how_much_there_is(db):
-    (series, _), stored = await a_followed_series(db), await stored_series(db)
+    series, _ = await a_followed_series(db)
     await release(db, series, range(1, 8), first=True)
     late = await a_reader(db)
     await follow(db, late, series)
@@ -234,7 +234,16 @@ async def test_r8_whoever_follows_a_known_series_hears_how_much_there_is(db):
     assert told == Delivered(0, (EVENTS_BELL,))
     [event] = await events_of(db, late)
     assert (event.payload["available"], event.payload["is_quiet"]) == (7, True)
-    assert await db.with_tx(lambda tx: deliver_known_chapters_tx(tx, late, stored, now=LATER)) == NOTHING
+
+
+async def test_nobody_is_told_how_much_there_is_of_nothing_or_of_what_others_follow(db):
+    reader, bare, (others, _) = await a_reader(db), await stored_series(db), await a_followed_series(db)
+    await follow(db, reader, bare)
+    await release(db, others, range(1, 8), first=True)
+    for series in (bare, others):
+        told = await db.with_tx(lambda tx, series=series: deliver_known_chapters_tx(tx, reader, series, now=LATER))
+        assert told == NOTHING
+    assert await events_of(db, reader) == []
 
 
 # -- what is said of it
