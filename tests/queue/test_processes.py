@@ -138,7 +138,7 @@ async def test_every_effect_happens_exactly_once_however_often_workers_are_kille
             workers[victim].kill()
             workers[victim].wait()
             workers[victim] = world.spawn(queue)
-        await world.until_all_are("done", 60)
+        await world.until_all_are("done", 60 + tasks / 10)
     finally:
         for worker in workers:
             worker.kill()
