@@ -124,16 +124,18 @@ def plain_words(html: str) -> str | None:
 def _split(html: str) -> tuple[list[str], list[str]]:
     """What is between the tags, and the tags."""
     # Parsers change or leave out these; so nothing is plain that has them.
-    if "\r" in html or "\ufeff" in html or "& " in html or ("<pre" in html and _LOST_LINE.search(html)):
+    if "\r" in html or "\ufeff" in html or ("&" in html and "& " in html):
         raise _Odd
-    starts = html.count("<")
-    if starts != 2 * html.count("</") + html.count("<br") + html.count("<img") + html.count("<hr"):
-        raise _Odd  # what is often left open is seen here, and costs next to nothing
     pieces = _TAG.split(html.replace("\xa0", "&nbsp;"))
-    tags = len(pieces) // 2
-    if starts != tags or html.count(">") != tags:
+    tags = pieces[1::2]
+    if html.count("<") != len(tags) or html.count(">") != len(tags):
         raise _Odd
-    return pieces[::2], pieces[1::2]
+    starts = "<" + "<".join(tags)
+    if len(tags) != 2 * starts.count("</") + starts.count("<br") + starts.count("<img") + starts.count("<hr"):
+        raise _Odd  # as wherever something was left open; seen here, it has cost next to nothing
+    if "<pre" in starts and _LOST_LINE.search(html):
+        raise _Odd
+    return pieces[::2], tags
 
 
 def _settled(words: list[str]) -> list[str]:
