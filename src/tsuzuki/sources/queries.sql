@@ -51,7 +51,11 @@ where id in (
 returning id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, body_hash, consecutive_failures;
 
 -- name: hold_feed
--- One writer at a time: nothing to hold, but it may be gone.
+-- One writer at a time: nothing to hold.
+select 1 where cast(:id as bigint) is not null;
+
+-- name: has_feed
+-- inline: by primary key
 select id from feed where id = :id;
 
 -- name: hold_known_feeds

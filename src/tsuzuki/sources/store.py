@@ -63,7 +63,8 @@ async def find_feed_tx(tx: Tx, link: str, proxy: str = "") -> FeedId | None:
 
 async def hold_feed_tx(tx: Tx, feed_id: FeedId) -> bool:
     """Hold a feed to the end of the transaction; False when it is gone."""
-    return await tx.maybe(FeedId, q.hold_feed, id=feed_id) is not None
+    await tx.run(q.hold_feed, id=feed_id)
+    return await tx.maybe(FeedId, q.has_feed, id=feed_id) is not None  # whoever was waited for may have dropped it
 
 
 async def hold_known_feeds_tx(tx: Tx, wanted: Sequence[tuple[str, str]]) -> None:
