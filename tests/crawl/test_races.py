@@ -114,6 +114,16 @@ async def test_a_job_that_is_cancelled_as_it_ends_has_one_end(town: Town, caller
     assert (await town.crawling.sources.get(source)).consecutive_fails == 0
 
 
+async def test_a_job_for_a_comic_that_was_merged_meanwhile_is_one_for_the_comic_that_stays(admin, source):
+    """Whoever looks at an old page knows it by its former id."""
+    gone, stays = [await mapped(admin, source, key) for key in ("one", "two")]
+    assert (await admin.post(f"/admin/series/{gone}/merge", {"into": stays})).status == 200
+    job = await made(admin, JOBS, {"sourceid": source, "comicid": gone})
+    assert job["comicid"] == stays
+    again = await admin.post(JOBS, {"sourceid": source, "comicid": stays})
+    assert (again.status, again.json()["details"][0]["message"]) == (409, job["id"])
+
+
 @pytest.mark.parametrize("engine", ["postgres"])  # SQLite has one writer
 async def test_a_job_that_ends_takes_its_source_first_as_one_that_is_asked_for_does(town, caller, source, database_url):
     """Else the one would hold the job and wait for the source, the other hold the source and wait for the job."""

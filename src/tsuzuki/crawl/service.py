@@ -31,10 +31,10 @@ from tsuzuki.model.times import Millis
 from tsuzuki.queue.station import cancel_bell
 from tsuzuki.queue.store import cancel_tx, enqueue_tx
 from tsuzuki.queue.tasks import TaskId
-from tsuzuki.sources.comics.store import find_comic_tx
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.service import NO_SOURCE
 from tsuzuki.sources.sites.store import find_source_tx, hold_source_tx
+from tsuzuki.sources.store import find_series_tx
 
 ENTITY = "crawljob"
 NO_JOB = "Job not found"
@@ -194,10 +194,10 @@ async def _fitting_tx(tx: Tx, source: Source | None, wish: Wish) -> tuple[Series
     problems = [] if source.is_enabled else [Problem("sourceid", _DISABLED)]
     if wish.comic_id is None:
         return None, problems
-    comic = await find_comic_tx(tx, wish.comic_id)
-    if comic is None or not await job_targets_tx(tx, comic.id, source.id):
+    comic_id = await find_series_tx(tx, wish.comic_id)  # or what it was merged into
+    if comic_id is None or not await job_targets_tx(tx, comic_id, source.id):
         return None, [*problems, Problem("comicid", _NOT_LINKED)]
-    return comic.id, problems
+    return comic_id, problems
 
 
 def _triggered(job: Job) -> Deed:
