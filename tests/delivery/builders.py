@@ -46,7 +46,7 @@ select id from entry where shelf_id = :shelf_id order by id;
 -- name: events
 select kind, payload from event where shelf_id = :shelf_id order by txid, id;
 -- name: task_keys
-select key from task where queue = :queue order by id;
+select key from task where queue = :queue and run_at <= :now order by id;
 -- name: count_sends
 select count(*) from task where queue = 'channel-sends' and status = 'done';
 -- name: truth
@@ -174,8 +174,9 @@ async def events_of(db: Database, shelf: ShelfId) -> list[EventRow]:
     return await db.read(lambda tx: tx.many(EventRow, q.events, shelf_id=shelf))
 
 
-async def task_keys(db: Database, queue: str) -> list[str]:
-    return await db.read(lambda tx: tx.many(str, q.task_keys, queue=queue))
+async def task_keys(db: Database, queue: str, *, now: int = 2**62) -> list[str]:
+    """Of those that are due by now, else of all."""
+    return await db.read(lambda tx: tx.many(str, q.task_keys, queue=queue, now=now))
 
 
 async def unread_truth(db: Database, shelf: ShelfId) -> int:

@@ -32,7 +32,7 @@ from tsuzuki.delivery.fanout import (
     deliver_known_chapters_tx,
     deliver_known_items_tx,
 )
-from tsuzuki.delivery.policy import FLOOD, KNOWN_ITEMS
+from tsuzuki.delivery.policy import FLOOD, KNOWN_ITEMS, SETTLING
 from tsuzuki.ingest.store import upsert_chapters_tx
 from tsuzuki.model.times import Millis
 
@@ -280,6 +280,14 @@ async def test_r8_a_part_of_a_flood_is_told_as_one_also_after_some_that_were_tol
         await publish(db, feed, [number], came=FLOOD + 1)
     keys = await task_keys(db, "notifications")
     assert [("flood" in key) for key in keys] == [False, False, True]
+
+
+async def test_rel_29_a_flood_is_left_to_come_in_before_it_is_told(db):
+    feed, [reader] = await a_followed_feed(db)
+    await a_channel(db, reader)
+    await publish(db, feed, range(FLOOD + 1))
+    assert await task_keys(db, "notifications", now=NOON + SETTLING - 1) == []
+    assert len(await task_keys(db, "notifications", now=NOON + SETTLING)) == 1
 
 
 async def test_a_back_catalogue_that_comes_in_batches_tells_how_much_is_there(db):
