@@ -64,10 +64,10 @@ def test_digits_of_the_series_own_title_are_not_the_chapters(name, series, numbe
     ],
 )
 def test_sec_21_a_hostile_name_is_read_in_no_time(hostile):
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(10):
         read_name(hostile, hostile[:300])
-    assert time.perf_counter() - began < 0.5
+    assert time.process_time() - began < 0.5
 
 
 @given(st.one_of(st.text(), st.from_regex(r"(vol|ch|season|第|#|\[)?[ .]?\d{0,12}[.,-]?\d{0,6}(話|v2|a)? ?\w{0,9}")))

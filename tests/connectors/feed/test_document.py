@@ -33,11 +33,11 @@ DTDS = {
 
 @pytest.mark.parametrize("name", DTDS)
 def test_a_dtd_with_entities_is_refused_at_once(name: str):
-    started = time.perf_counter()
+    started = time.process_time()
     for reader in (parse_fast, parse_leniently):
         with pytest.raises(NotAFeed, match="DTD"):
             reader(DTDS[name], URL)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_a_doctype_that_declares_nothing_is_dropped():
@@ -140,10 +140,10 @@ def test_what_is_no_feed_is_named(body: bytes, sentence: str):
 )
 def test_no_document_makes_a_pattern_run_away(body: bytes):
     """SEC-21: seconds, not minutes, whatever stands in it."""
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         parse_fast(body, URL)
         check_shape(body.decode())
     except SourceError:
         pass
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

@@ -170,11 +170,11 @@ def test_paths_are_checked_where_json_is_read():
     ],
 )
 def test_sec_26_a_document_that_is_no_form_is_refused_before_it_is_read(text, place, words):
-    began = time.perf_counter()
+    began = time.process_time()
     field, message = problems_of(text)[0]
     assert field == place
     assert words in message
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_sec_26_a_bomb_of_aliases_is_refused():
