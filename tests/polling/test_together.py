@@ -73,3 +73,11 @@ async def test_those_who_wait_are_told_when_the_work_is_ended(turns):
     assert await waiting == [None, None]
     doing.may_go.set()
     assert await together.ask(3) == 6
+
+
+async def test_whoever_is_left_without_an_answer_is_told_so():
+    async def only_the_first(asked):
+        return list(asked)[:1]
+
+    together = Together("answering one", only_the_first)
+    assert await asyncio.gather(*map(together.ask, (1, 2))) == [1, None]

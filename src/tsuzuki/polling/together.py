@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import chain, repeat
 from typing import Generic, TypeVar
 
 import structlog
@@ -71,6 +72,7 @@ class _Waiting(Generic[A, R]):
 
 
 def _tell(waiting: "list[_Waiting[A, R]]", answers: Sequence[R | None]) -> None:
-    for each, answer in zip(waiting, answers or [None] * len(waiting), strict=True):
+    """Nobody waits for ever: whoever has no answer is told so."""
+    for each, answer in zip(waiting, chain(answers, repeat(None)), strict=False):
         if not each.answer.done():
             each.answer.set_result(answer)
