@@ -144,7 +144,7 @@ def test_only_what_the_sanitiser_shows_is_ever_plain():
 
 
 @given(st.integers(0, 2**48))
-@examples(50_000, share=50)
+@examples(20_000, share=20)
 def test_any_mixture_is_left_to_the_parsers_or_becomes_what_they_make_of_it(number: int):
     must_agree(mixture(Random(number)))
 
