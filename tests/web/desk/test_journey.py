@@ -56,7 +56,7 @@ async def test_the_operator_sees_a_source_fail_mends_it_and_replays_what_it_lost
         await click(page, "link", "Edit")
         await page.get_by_label("ratelimit").fill("fast")
         await click(page, "button", "Try it now")
-        await expect(page.get_by_text("Expected `float | null`")).to_be_visible()
+        await expect(page.get_by_text("This must be a number.")).to_be_visible()
         await page.get_by_label("ratelimit").fill("20")
         await click(page, "button", "Try it now")
         await expect(page.get_by_text("Nothing is saved yet.")).to_be_visible()
