@@ -15,7 +15,7 @@ import pytest
 from tests.db.builders import a_query, add_link_tx, for_each, links
 from tests.servers import Postgres, free_port, shared_folder
 from tsuzuki.db import DatabaseOptions, open_database
-from tsuzuki.db.errors import Contention, DatabaseUnavailable
+from tsuzuki.db.errors import Contention, DatabaseUnavailable, DiskFull
 from tsuzuki.db.migrate import migrate
 
 NAP = for_each(sqlite="", postgres="select cast(pg_sleep(0.3) as text)")
@@ -296,6 +296,27 @@ async def test_two_that_wait_for_each_other_are_parted(db):
     )
     assert sorted(type(result).__name__ for result in results) == ["Contention", "NoneType"]
     assert Contention.code == "SERVICE_UNAVAILABLE"
+
+
+async def test_a_full_disk_is_told_in_plain_words_and_readiness_waits_for_room(db, admin):
+    """As the server tells of it; its disk is not really full."""
+    await admin.execute(
+        "create function is_full() returns event_trigger language plpgsql as"
+        " $$ begin raise 'could not extend file' using errcode = 'disk_full'; end $$"
+    )
+    await admin.execute("create event trigger full_disk on ddl_command_start execute function is_full()")
+    try:
+        await db.ping()
+        with pytest.raises(DiskFull, match="disk is full"):
+            await db.with_tx(lambda tx: tx.run(a_query("create table more (id bigint)")))
+        assert await links(db) == []
+        for _ in range(2):
+            with pytest.raises(DiskFull):
+                await db.ping()
+    finally:
+        await admin.execute("drop event trigger full_disk")
+        await admin.execute("drop function is_full")
+    await db.ping()
 
 
 # -- the check at the start

@@ -15,7 +15,7 @@ from tsuzuki.ingest.tasks import ItemBatch
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.saver import Saver
 from tsuzuki.polling.service import Polled
-from tsuzuki.polling.store import Answer, Ended, News, SelfPortrait, claim_watch_tx, save_answer_tx
+from tsuzuki.polling.store import Answer, Ended, News, SelfPortrait, claim_watch_tx, describe_feeds_tx, save_answer_tx
 from tsuzuki.queue.tasks import NewTask
 
 LEASE = Millis(30 * SECOND)
@@ -264,3 +264,21 @@ async def test_polls_that_end_together_each_say_what_became_of_them(db):
         publisher.delay = 0
         assert await poller.poll(taken) == Polled("unchanged")
     assert {(await state(db, watch)).last_http_status for watch in watches} == {304}
+
+
+async def test_what_a_feed_said_of_itself_before_is_not_written_again_and_what_is_new_is(db):
+    (watch,) = await claimed(db, 1)
+    (news,) = news_of([watch])
+    portrait = msgspec.structs.replace(news.portrait, title="Title")
+
+    async def written(**over):
+        told = msgspec.structs.replace(portrait, **over)
+        return await db.with_tx(lambda tx: describe_feeds_tx(tx, [told]))
+
+    assert [await written(), await written()] == [1, 0]
+    for over in ({"title": "Other"}, {"site_url": "https://example.org/"}, {"description": "x"}, {"language": "en"}):
+        assert await written(**over) == 1, over
+    for over in ({"icon_url": "https://example.org/i"}, {"hub_url": "https://example.org/h"}):
+        assert await written(**over) == 1, over
+    assert await written(title="", description=None, has_unstable_keys=False) == 1
+    assert await written(title="", description=None, has_unstable_keys=False) == 0

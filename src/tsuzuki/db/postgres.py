@@ -14,6 +14,7 @@ from tsuzuki.db.errors import (
     Contention,
     DatabaseError,
     DatabaseUnavailable,
+    DiskFull,
     ForeignKeyViolation,
     MisuseError,
     UniqueViolation,
@@ -40,6 +41,8 @@ _LOST = (
 )
 _TOO_MUCH = (TimeoutError, asyncpg.QueryCanceledError, asyncpg.InsufficientResourcesError)
 _REFUSED = (*_LOST, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError)
+_PROOF = "create temporary table proof on commit drop as select repeat('x', 8000) from generate_series(1, 100)"
+"""Takes room on the server's disk and gives it back."""
 _KEY = re.compile(r'\(([\w, "]+)\)=\(')
 
 
@@ -60,6 +63,7 @@ class PostgresDatabase:
         self._pool = pool
         self._options = options
         self._gate = Gate()
+        self._is_full = False
 
     @classmethod
     async def connect(cls, options: DatabaseOptions) -> "PostgresDatabase":
@@ -90,10 +94,14 @@ class PostgresDatabase:
     async def with_tx(self, work: Work[T]) -> T:
         """See `Database`."""
         with closing(Drive(work, self.engine)) as drive, self._gate:
-            async with self._transaction() as connection:
-                statement = drive.start()
-                while statement is not None:
-                    statement = await _next(drive, _ask(connection, statement))
+            try:
+                async with self._transaction() as connection:
+                    statement = drive.start()
+                    while statement is not None:
+                        statement = await _next(drive, _ask(connection, statement))
+            except DiskFull:
+                self._is_full = True
+                raise
             result: T = drive.result
         return result
 
@@ -112,10 +120,12 @@ class PostgresDatabase:
         return result
 
     async def ping(self) -> None:
-        """See `Database`."""
+        """See `Database`. After a full disk it must be seen that there is room again."""
         with self._gate:
-            async with self._transaction():
-                pass
+            async with self._transaction() as connection:
+                if self._is_full:
+                    await _ours(connection.execute(_PROOF))
+            self._is_full = False
 
     async def close(self) -> None:
         """See `Database`."""
@@ -276,6 +286,8 @@ async def _ours(call: Awaitable[T]) -> T:
         raise CheckViolation(str(error)) from error
     except (asyncpg.DeadlockDetectedError, asyncpg.SerializationError, asyncpg.LockNotAvailableError) as error:
         raise Contention(str(error)) from error
+    except asyncpg.DiskFullError as error:
+        raise DiskFull from error
     except _LOST as error:
         raise DatabaseUnavailable(f"PostgreSQL was lost: {_reason(error)}") from error
     except (asyncpg.PostgresError, ValueError) as error:  # asyncpg says ValueError of a parameter it cannot send

@@ -183,7 +183,7 @@ where id = :feed_id and not exists (
 );
 
 -- name: describe_feeds
--- What feeds say of themselves; silence never blanks what is known.
+-- What feeds say of themselves; silence never blanks what is known, and what is known already is not written.
 update feed
 set title = case when new.title = '' then feed.title else new.title end, site_url = coalesce(new.site_url, feed.site_url),
   description = coalesce(new.description, feed.description), language = coalesce(new.language, feed.language),
@@ -196,7 +196,12 @@ from (
     value ->> 'icon_url' as icon_url, value ->> 'hub_url' as hub_url, {as_boolean} as has_unstable_keys
   from json_each(cast(:rows as text))
 ) as new
-where feed.id = new.id and {described};
+where feed.id = new.id and {described} and (
+  (new.title <> '' and new.title <> feed.title) or new.site_url <> coalesce(feed.site_url, '')
+  or new.description <> coalesce(feed.description, '') or new.language <> coalesce(feed.language, '')
+  or new.icon_url <> coalesce(feed.icon_url, '') or new.hub_url <> coalesce(feed.hub_url, '')
+  or new.has_unstable_keys <> feed.has_unstable_keys
+);
 
 -- fragment: as_boolean
 value ->> 'has_unstable_keys'
