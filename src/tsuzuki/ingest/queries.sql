@@ -40,8 +40,8 @@ select
   cast(value ->> 'published_at' as bigint), cast(value ->> 'source_order' as bigint),
   cast(value ->> 'page_count' as bigint), {as_boolean}, unhex(value ->> 'content_hash'), cast(:now as bigint), cast(:now as bigint)
 from json_each(cast(:rows as text))
-join chapter on chapter.series_id = :series_id and chapter.key = value ->> 'chapter_key'
-where true
+cross join chapter
+where chapter.series_id = :series_id and chapter.key = value ->> 'chapter_key'
 on conflict (series_source_id, key) do update set
   chapter_id = excluded.chapter_id,
   url = excluded.url,
@@ -131,8 +131,8 @@ join watch on watch.id = cast(wanted.value ->> 0 as bigint);
 insert into appearance (series_source_id, chapter_id, at)
 select cast(:series_source_id as bigint), chapter.id, cast(:now as bigint)
 from json_each(cast(:rows as text))
-join chapter on chapter.series_id = :series_id and chapter.key = value ->> 'key'
-where true
+cross join chapter
+where chapter.series_id = :series_id and chapter.key = value ->> 'key'
 on conflict (series_source_id, chapter_id) do nothing
 returning chapter_id;
 

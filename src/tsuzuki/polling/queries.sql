@@ -150,9 +150,9 @@ where feed_id = :feed_id and at < :before
   and key in (select value ->> 0 from json_each(cast(:rows as text)));
 
 -- name: known_releases
-select release.key, release.content_hash from release
-join json_each(cast(:rows as text)) on release.key = value ->> 'key'
-where release.series_source_id = :series_source_id;
+select release.key, release.content_hash from json_each(cast(:rows as text))
+cross join release
+where release.series_source_id = :series_source_id and release.key = value ->> 'key';
 
 -- name: save_answer
 -- One row; it waits for whoever holds it.

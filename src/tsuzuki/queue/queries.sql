@@ -38,7 +38,8 @@ returning id, key;
 -- name: find_active
 select task.id, task.key
 from json_each(cast(:rows as text)) as wanted
-join task on task.queue = :queue and task.key = wanted.value ->> 0 and task.status in ('queued', 'running');
+cross join task
+where task.queue = :queue and task.key = wanted.value ->> 0 and task.status in ('queued', 'running');
 
 -- name: claim_tasks
 -- One arm for each priority: each is a range of task_due, so neither a backlog nor tasks of next week are sorted or

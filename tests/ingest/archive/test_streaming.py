@@ -10,7 +10,7 @@ from tests.scale import scaled
 
 pytestmark = pytest.mark.soak
 FEW = 400
-MANY = scaled(1_400, 30_000)
+MANY = scaled(1_400, 100_000)
 ROOM = 2_500_000
 """Bytes: far less than all the lines of even the smaller of the large shelves."""
 LENGTH = 4_200

@@ -190,22 +190,23 @@ value ->> 'categories', value ->> 'enclosures', value ->> 'page_urls'
 insert into item_full_text (item_id, content, error, fetched_at)
 select item.id, value ->> 'content', value ->> 'error', cast(value ->> 'fetched_at' as bigint)
 from json_each(cast(:rows as text))
-join item on item.feed_id = :feed_id and item.key = value ->> 'key'
-where true
+cross join item
+where item.feed_id = :feed_id and item.key = value ->> 'key'
 on conflict (item_id) do nothing;
 
 -- name: keys_in_inbox
 select item.key from json_each(cast(:rows as text))
-join item on item.feed_id = :feed_id and item.key = value ->> 0
-join entry on entry.shelf_id = :shelf_id and entry.item_id = item.id;
+cross join item
+join entry on entry.shelf_id = :shelf_id and entry.item_id = item.id
+where item.feed_id = :feed_id and item.key = value ->> 0;
 
 -- name: put_item_entries
 -- I2. What is read or saved on either side stays so.
 insert into entry (shelf_id, feed_id, item_id, unread, saved, sort_at, read_at, created_at)
 select cast(:shelf_id as bigint), item.feed_id, item.id, {entry_values}
 from json_each(cast(:rows as text))
-join item on item.feed_id = :feed_id and item.key = value ->> 'key'
-where true
+cross join item
+where item.feed_id = :feed_id and item.key = value ->> 'key'
 order by cast(value ->> 'n' as bigint)
 on conflict (shelf_id, item_id) where item_id is not null do update set {both_entries};
 
@@ -334,16 +335,16 @@ select
   cast(value ->> 'is_readable' as boolean), unhex(value ->> 'content_hash'),
   cast(value ->> 'first_seen_at' as bigint), cast(value ->> 'last_seen_at' as bigint)
 from json_each(cast(:rows as text))
-join chapter on chapter.series_id = :series_id and chapter.key = value ->> 'chapter_key'
-where true
+cross join chapter
+where chapter.series_id = :series_id and chapter.key = value ->> 'chapter_key'
 on conflict (series_source_id, key) do nothing;
 
 -- name: put_chapter_entries
 insert into entry (shelf_id, series_id, chapter_id, unread, saved, sort_at, read_at, created_at)
 select cast(:shelf_id as bigint), chapter.series_id, chapter.id, {entry_values}
 from json_each(cast(:rows as text))
-join chapter on chapter.series_id = :series_id and chapter.key = value ->> 'key'
-where true
+cross join chapter
+where chapter.series_id = :series_id and chapter.key = value ->> 'key'
 order by chapter.id
 on conflict (shelf_id, chapter_id) where chapter_id is not null do update set {both_entries};
 
@@ -358,8 +359,8 @@ select
   cast(value ->> 'paged_at' as bigint), cast(value ->> 'marked_at' as bigint), cast(value ->> 'opened_at' as bigint),
   cast(value ->> 'updated_at' as bigint)
 from json_each(cast(:rows as text))
-join chapter on chapter.series_id = :series_id and chapter.key = value ->> 'key'
-where true
+cross join chapter
+where chapter.series_id = :series_id and chapter.key = value ->> 'key'
 order by chapter.id
 on conflict (shelf_id, chapter_id) do update set
   page = case when {is_later} then excluded.page else progress.page end,

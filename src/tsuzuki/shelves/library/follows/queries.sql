@@ -144,9 +144,9 @@ select cast(:shelf_id as bigint), chapter.series_id, chapter.id, not coalesce(pr
   end,
   case when progress.is_read then progress.marked_at end, cast(:now as bigint)
 from json_each(cast(:keys as text)) as former
-join chapter on chapter.series_id = :series_id and chapter.key = former.value ->> 0
+cross join chapter
 left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
-where true
+where chapter.series_id = :series_id and chapter.key = former.value ->> 0
 order by chapter.id
 on conflict (shelf_id, chapter_id) where chapter_id is not null do nothing;
 
