@@ -163,7 +163,7 @@ LISTS_WITHIN = {"settle_letters"}
 
 @each_area
 def test_a_list_of_rows_leads_to_the_table_and_not_the_table_to_the_list(area, sqlite_template):
-    """SQLite would rather walk through all items of a feed and look for each in a list of ten; CROSS JOIN forbids it."""
+    """SQLite would rather walk through all items of a feed and look each up in a list; CROSS JOIN forbids it."""
     wrong = {}
     with apsw.Connection(str(sqlite_template)) as connection:
         for query in queries(area):
