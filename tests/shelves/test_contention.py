@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 import asyncpg
 import pytest
 
+from tests.builders import NOON
 from tests.databases import until_blocked
 from tests.delivery.builders import a_reader
 from tests.shelves.builders import a_ground
@@ -72,3 +73,27 @@ async def test_whoever_meets_a_deadlock_is_not_told_but_done(db, database_url):
             await poll.execute("update feed set title = 'Told by a poll' where id = $1", made.feed_id)
     assert (await acting).link == OTHER
     await onlooker.close()
+
+
+async def test_whoever_comes_back_while_something_is_delivered_has_it_too(db, database_url):
+    """It is stored for those who followed when it began, and they are not among them."""
+    feeds, shelf = Subscriptions(a_ground(db)), await a_reader(db)
+    made = await feeds.add(shelf, Wish(link=LINK))
+    await feeds.add(await a_reader(db), Wish(link=LINK))  # so that it stays when the first leaves
+    await feeds.delete(shelf, made.public_id)
+    onlooker, delivering = await asyncpg.connect(database_url), await asyncpg.connect(database_url)
+    async with delivering.transaction():
+        await delivering.execute("select pg_advisory_xact_lock_shared(1, $1)", made.feed_id)
+        item = await delivering.fetchval(
+            "insert into item (feed_id, key, title, sort_at, content_hash, created_at)"
+            " values ($1, 'k', 't', $2, '', $2) returning id",
+            made.feed_id,
+            NOON + 1,
+        )
+        coming = asyncio.create_task(feeds.add(shelf, Wish(link=LINK)))
+        await until_blocked(onlooker, coming)
+    await coming
+    entries = await onlooker.fetch("select shelf_id from entry where item_id = $1", item)
+    assert [entry["shelf_id"] for entry in entries] == [shelf]
+    await onlooker.close()
+    await delivering.close()

@@ -148,7 +148,7 @@ async def test_what_forms_of_the_desk_answer_is_accessible(browser: Browser, the
         await start(page, theatre, "/admin/sources/{source_id}/edit")
         await page.get_by_label("ratelimit").fill("fast")
         await press(page, "Save")
-        await page.get_by_text("Expected `float | null`").wait_for()
+        await page.get_by_text("This must be a number.").wait_for()
         wrong |= await wrongs_everywhere(page, "a wrong config", ways=EACH_ONCE)
         await start(page, theatre, "/admin/users")
         await press(page, "Make an invitation")

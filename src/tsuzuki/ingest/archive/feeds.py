@@ -8,6 +8,7 @@ import msgspec
 from tsuzuki.connectors.feed.identity import link_key
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
+from tsuzuki.delivery.store import hold_feed_tx
 from tsuzuki.ingest.archive.container import Numbered
 from tsuzuki.ingest.archive.format import Feed, Gone, Item
 from tsuzuki.ingest.archive.journal import Counts
@@ -112,6 +113,7 @@ class FeedsIn:
         await add_subscription_tx(tx, self._shelf_id, feed_id, feed, group_id=group_id, public_id=public_id, now=now)
         await suspension_changed_tx(tx, feed_id, by_person=False, now=now)
         if former is not None:
+            await hold_feed_tx(tx, feed_id)
             await restore_tx(tx, self._shelf_id, former, now)
         return feed_id, how
 
@@ -151,6 +153,7 @@ class FeedsIn:
 
         async def settle(tx: Tx) -> None:
             now = self._ground.clock()
+            await hold_items_tx(tx, *self._joined)  # what is on its way is stored, and delivered, before or after this
             for feed_id in self._harvested:
                 await feed_is_harvested_tx(tx, self._shelf_id, feed_id, now)
             for feed_id in self._joined:

@@ -180,6 +180,7 @@ class Subscriptions:
     async def _return_tx(self, tx: Tx, row: NewRow, former: Former) -> Subscription:
         now = self._ground.clock()
         await self._put_tx(tx, row)
+        await self._ground.above.hold_deliveries_tx(tx, row.feed_id)  # what is on its way would come to neither of us
         await restore_tx(tx, row.shelf_id, former, now)
         await self._ground.above.counts_changed_tx(tx, row.shelf_id, now)
         return await own_subscription_tx(tx, row.shelf_id, row.public_id)
