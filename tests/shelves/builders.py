@@ -4,7 +4,6 @@ from tests.builders import NOON, a_public_id
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import deliver_known_chapters_tx, deliver_known_items_tx
-from tsuzuki.delivery.store import hold_feed_tx
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.ground import Ground
@@ -38,9 +37,6 @@ class Above:
 
     async def subscribed_tx(self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None:
         await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
-
-    async def hold_deliveries_tx(self, tx: Tx, feed_id: FeedId) -> None:
-        await hold_feed_tx(tx, feed_id)
 
     async def followed_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, available: int, now: Millis) -> None:
         await deliver_known_chapters_tx(tx, shelf_id, series_id, now=now, available=available)

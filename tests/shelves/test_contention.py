@@ -75,25 +75,46 @@ async def test_whoever_meets_a_deadlock_is_not_told_but_done(db, database_url):
     await onlooker.close()
 
 
-async def test_whoever_comes_back_while_something_is_delivered_has_it_too(db, database_url):
-    """It is stored for those who followed when it began, and they are not among them."""
+@asynccontextmanager
+async def delivering(database_url: str, feed_id: int, *shelves: int) -> AsyncIterator[None]:
+    """An item that is being stored and delivered to these, who followed when that began."""
+    ingest = await asyncpg.connect(database_url)
+    try:
+        async with ingest.transaction():
+            await ingest.execute("select pg_advisory_xact_lock_shared(1, $1)", feed_id)
+            item = await ingest.fetchval(
+                "insert into item (feed_id, key, title, sort_at, content_hash, created_at)"
+                " values ($1, 'k', 't', $2, '', $2) returning id",
+                feed_id,
+                NOON + 1,
+            )
+            for shelf in shelves:
+                await ingest.execute(
+                    "insert into entry (shelf_id, feed_id, item_id, sort_at, created_at) values ($1, $2, $3, $4, $4)",
+                    shelf,
+                    feed_id,
+                    item,
+                    NOON + 1,
+                )
+            yield
+    finally:
+        await ingest.close()
+
+
+@pytest.mark.parametrize("act", [_return, _leave])
+async def test_whoever_comes_or_goes_while_something_is_delivered_has_it_or_leaves_nothing_behind(
+    db, database_url, act
+):
     feeds, shelf = Subscriptions(a_ground(db)), await a_reader(db)
     made = await feeds.add(shelf, Wish(link=LINK))
     await feeds.add(await a_reader(db), Wish(link=LINK))  # so that it stays when the first leaves
-    await feeds.delete(shelf, made.public_id)
-    onlooker, delivering = await asyncpg.connect(database_url), await asyncpg.connect(database_url)
-    async with delivering.transaction():
-        await delivering.execute("select pg_advisory_xact_lock_shared(1, $1)", made.feed_id)
-        item = await delivering.fetchval(
-            "insert into item (feed_id, key, title, sort_at, content_hash, created_at)"
-            " values ($1, 'k', 't', $2, '', $2) returning id",
-            made.feed_id,
-            NOON + 1,
-        )
-        coming = asyncio.create_task(feeds.add(shelf, Wish(link=LINK)))
-        await until_blocked(onlooker, coming)
-    await coming
-    entries = await onlooker.fetch("select shelf_id from entry where item_id = $1", item)
-    assert [entry["shelf_id"] for entry in entries] == [shelf]
+    if act is _return:
+        await feeds.delete(shelf, made.public_id)
+    onlooker = await asyncpg.connect(database_url)
+    async with delivering(database_url, made.feed_id, *([shelf] if act is _leave else [])):
+        acting = asyncio.create_task(act(feeds, shelf, made))
+        await until_blocked(onlooker, acting)
+    await acting
+    entries = await onlooker.fetch("select shelf_id from entry")
+    assert [entry["shelf_id"] for entry in entries] == ([shelf] if act is _return else [])
     await onlooker.close()
-    await delivering.close()

@@ -21,7 +21,6 @@ from tsuzuki.delivery.store import (
     add_missed_chapters_tx,
     count_chapters_tx,
     feed_readers_tx,
-    hold_feed_tx,
     knew_chapters_tx,
     series_readers_tx,
     share_feeds_tx,
@@ -31,7 +30,7 @@ from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, Shel
 from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.store import enqueue_many_tx
-from tsuzuki.sources.store import hold_series_tx
+from tsuzuki.sources.store import hold_feed_tx, hold_series_tx
 
 
 class Delivered(msgspec.Struct, frozen=True):

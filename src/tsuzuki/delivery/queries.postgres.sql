@@ -1,12 +1,10 @@
 -- name: share_feeds
 -- Held to the end of the transaction, together with others who deliver, apart from those who subscribe: an item that is
 -- not yet committed and a subscription that is not yet committed cannot see each other, and the entry would be lost.
--- By their ids, as everyone who locks several; OFFSET keeps the sorting before the locking.
+-- The one lock of a feed (sources: hold_feed). By their ids, as everyone who locks several; OFFSET keeps the sorting before
+-- the locking.
 select pg_advisory_xact_lock_shared(1, cast(feed_id % 2147483647 as integer))
 from (select cast(value ->> 0 as bigint) as feed_id from json_each(cast(:rows as text)) order by 1 offset 0) as wanted;
-
--- name: hold_feed
-select pg_advisory_xact_lock(1, cast(cast(:feed_id as bigint) % 2147483647 as integer));
 
 -- name: add_item_entries
 -- Counted here for each shelf and lot: a thousand entries need not travel to be added up.

@@ -1,7 +1,3 @@
--- name: hold_feed
--- One writer at a time: nothing to hold.
-select 1 where cast(:feed_id as bigint) is not null;
-
 -- name: share_feeds
 select 1 where cast(:rows as text) is not null;
 

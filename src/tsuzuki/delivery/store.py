@@ -71,11 +71,6 @@ async def share_feeds_tx(tx: Tx, feeds: Iterable[FeedId]) -> None:
     await tx.bulk(str, q.share_feeds, [[feed_id] for feed_id in feeds])
 
 
-async def hold_feed_tx(tx: Tx, feed_id: FeedId) -> None:
-    """From here on, no item of this feed is delivered unseen."""
-    await tx.many(str, q.hold_feed, feed_id=feed_id)
-
-
 async def count_chapters_tx(tx: Tx, series_id: SeriesId) -> int:
     """How many chapters the series has."""
     return await tx.one(int, q.count_chapters, series_id=series_id)

@@ -15,6 +15,7 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.delivery.fanout import NOTHING, Delivered, Lot, deliver_chapters_tx, deliver_feeds_tx
+from tsuzuki.delivery.store import share_feeds_tx
 from tsuzuki.ingest.policy import in_rounds
 from tsuzuki.ingest.store import (
     Release,
@@ -23,6 +24,7 @@ from tsuzuki.ingest.store import (
     count_unknown_chapters_tx,
     count_unknown_items_tx,
     existing_watches_tx,
+    hold_items_tx,
     raise_latest_tx,
     released_tx,
     unstored_tx,
@@ -208,6 +210,9 @@ class ItemIngest(_Ingest[ItemBatch]):
     async def store_all_tx(self, tx: Tx, batches: Sequence[tuple[ItemBatch, int]], now: Millis) -> Delivered:
         """Items and their words in the index: a few statements, however many feeds."""
         found = {batch.feed_id: [new_item(each, now) for each in batch.items] for batch, _ in batches}
+        # Before any row of theirs: whoever comes, goes or drops a feed holds it, then its watch and its items.
+        await hold_items_tx(tx, *found)
+        await share_feeds_tx(tx, sorted(found))
         new: dict[FeedId, dict[str, ItemId]] = defaultdict(dict)
         for item in await upsert_feeds_tx(tx, found, now):
             if item.is_new:

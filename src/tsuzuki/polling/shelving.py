@@ -5,7 +5,6 @@ from tsuzuki.db import Tx
 from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, NewEvent
 from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.fanout import deliver_known_chapters_tx, deliver_known_items_tx
-from tsuzuki.delivery.store import hold_feed_tx
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
@@ -24,10 +23,6 @@ class ForShelves:
     async def subscribed_tx(self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None:
         """See `Above`."""
         await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
-
-    async def hold_deliveries_tx(self, tx: Tx, feed_id: FeedId) -> None:
-        """See `Above`."""
-        await hold_feed_tx(tx, feed_id)
 
     async def followed_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, available: int, now: Millis) -> None:
         """See `Above`."""

@@ -17,10 +17,6 @@ class Above(Protocol):
         """A shelf follows a feed from this transaction on: R8, its newest known items become entries."""
         ...
 
-    async def hold_deliveries_tx(self, tx: Tx, feed_id: FeedId) -> None:
-        """Nothing of this feed is delivered until the end of this transaction; what was on its way is stored."""
-        ...
-
     async def followed_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, available: int, now: Millis) -> None:
         """A shelf follows a series from this transaction on: R8, what it has already is told in one line."""
         ...

@@ -20,9 +20,10 @@ where id = any (
 returning id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, body_hash, consecutive_failures;
 
 -- name: hold_feed
--- Held to the end of the transaction: who subscribes and who drops the last subscription wait for each other. Not its
--- row: a poll that is saved holds the watch and then writes what the feed says of itself, while these go on to the watch.
-select 1 from pg_advisory_xact_lock(3, cast(cast(:id as bigint) % 2147483647 as integer));
+-- Held to the end of the transaction: who subscribes, who leaves and who drops the feed wait for each other, and for what
+-- is being stored and delivered (delivery: share_feeds, the same lock). Not its row: a poll that is saved holds the watch
+-- and then writes what the feed says of itself, while these go on to the watch.
+select 1 from pg_advisory_xact_lock(1, cast(cast(:id as bigint) % 2147483647 as integer));
 
 -- name: hold_known_feeds
 -- By id: whoever else locks several feeds does it in this order.
@@ -31,7 +32,7 @@ from (
   select id from feed
   where (link, proxy) in (select value ->> 0, value ->> 1 from json_each(cast(:rows as text)))
   order by id offset 0
-) as known, pg_advisory_xact_lock(3, cast(known.id % 2147483647 as integer));
+) as known, pg_advisory_xact_lock(1, cast(known.id % 2147483647 as integer));
 
 -- name: share_shape
 -- Whoever writes on chapters shares this, as the first lock of the transaction; a merge or split holds it alone.

@@ -8,7 +8,6 @@ import msgspec
 from tsuzuki.connectors.feed.identity import link_key
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
-from tsuzuki.delivery.store import hold_feed_tx
 from tsuzuki.ingest.archive.container import Numbered
 from tsuzuki.ingest.archive.format import Feed, Gone, Item
 from tsuzuki.ingest.archive.journal import Counts
@@ -113,7 +112,6 @@ class FeedsIn:
         await add_subscription_tx(tx, self._shelf_id, feed_id, feed, group_id=group_id, public_id=public_id, now=now)
         await suspension_changed_tx(tx, feed_id, by_person=False, now=now)
         if former is not None:
-            await hold_feed_tx(tx, feed_id)
             await restore_tx(tx, self._shelf_id, former, now)
         return feed_id, how
 

@@ -4,7 +4,6 @@ from tsuzuki.db import Tx
 from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, NewEvent
 from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.delivery.store import hold_feed_tx as hold_delivery_tx
 from tsuzuki.ingest.store import hold_items_tx
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis
@@ -33,8 +32,6 @@ async def merge_moved_tx(
         return None  # somebody left it in this very moment
     if not await is_leased_tx(tx, watch):
         raise LeaseLost([watch.id])
-    for each in pair:
-        await hold_delivery_tx(tx, each)
     shelves = await followers_tx(tx, feed_id)
     await move_items_tx(tx, feed_id, target, now)
     await move_subscriptions_tx(tx, feed_id, target, now)

@@ -180,7 +180,6 @@ class Subscriptions:
     async def _return_tx(self, tx: Tx, row: NewRow, former: Former) -> Subscription:
         now = self._ground.clock()
         await self._put_tx(tx, row)
-        await self._ground.above.hold_deliveries_tx(tx, row.feed_id)  # what is on its way would come to neither of us
         await restore_tx(tx, row.shelf_id, former, now)
         await self._ground.above.counts_changed_tx(tx, row.shelf_id, now)
         return await own_subscription_tx(tx, row.shelf_id, row.public_id)
@@ -218,6 +217,8 @@ class Subscriptions:
     ) -> Subscription:
         now = self._ground.clock()
         before = await own_subscription_tx(tx, shelf_id, public_id)
+        if not isinstance(change.is_suspended, UnsetType):
+            await hold_feed_tx(tx, before.feed_id)  # before its watch, as everyone
         if change.is_suspended is False and before.suspended_at is not None:
             await allow_waking_tx(tx, shelf_id, before.id)
         group_id = before.group_id
