@@ -217,7 +217,8 @@ async def states(page: Page, town: Town) -> AsyncIterator[str]:
     await page.goto(base + "/account")
     yield "account"
     await page.get_by_label("What is it for?").fill("w" * 100)
-    await page.get_by_role("button", name="Make token").click()
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="Make token").click()
     yield "token"
     await page.goto(base + "/account?done=device")
     await page.get_by_label("What is it for?").fill("x")
@@ -238,7 +239,7 @@ async def test_i7_every_page_fits_and_is_readable_without_any_exception_from_the
         seen = 0
         async for state in states(page, town):
             seen += 1
-            assert await page.locator("h1").is_visible(), state
+            await page.locator("h1").wait_for()
             assert await page.evaluate(WIDER) == 0, state
             assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == background, state
             assert await page.evaluate(PALE) == [], state
