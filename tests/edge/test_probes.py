@@ -7,11 +7,14 @@ from structlog.testing import capture_logs
 
 from tests.app import Client, in_settings, running_app, serving, serving_resources, settings_for
 from tests.servers import free_port
-from tsuzuki.bootstrap import open_tsuzuki
+from tests.waiting import eventually
+from tsuzuki.bootstrap import open_tsuzuki, wall_clock
 from tsuzuki.db import Tx
 from tsuzuki.edge import probes as probes_module
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.probes import probes
+from tsuzuki.queue.store import enqueue_tx
+from tsuzuki.worker.maintenance import MAINTENANCE, Due
 
 
 async def fine() -> None:
@@ -114,6 +117,22 @@ async def test_metrics_count_requests_by_template_and_not_by_what_callers_make_u
     assert "nope" not in answer.text
     assert any(name[0] == "tsuzuki_build_info" for name in samples)
     assert samples["process_resident_memory_bytes",] > 0
+
+
+async def test_r58_metrics_have_a_histogram_of_how_long_the_tasks_of_each_queue_take(tmp_path):
+    """A chore that is due at the start is a task like any other."""
+
+    async def done() -> bool:
+        text = (await client.get("/metrics")).text
+        return 'tsuzuki_task_duration_seconds_bucket{le="+Inf",outcome="done",queue="maintenance"}' in text
+
+    async with open_tsuzuki(settings_for(tmp_path)) as opened, serving(opened.app) as client:
+        assert not await done()
+        due = Due("statistics")
+        await opened.db.with_tx(lambda tx: enqueue_tx(tx, MAINTENANCE, "now", due, now=wall_clock()))
+        opened.crew.start()
+        await eventually(done)
+        await opened.crew.stop()
 
 
 async def test_metrics_count_transactions_by_how_they_ended(tmp_path):

@@ -49,7 +49,7 @@ class Metrics:
 
         self._poll_seconds = Histogram(
             "tsuzuki_poll_duration_seconds",
-            "From claiming a watch to its written outcome",
+            "From beginning a poll to its written outcome",
             ("outcome",),
             buckets=_WORK_BUCKETS,
             registry=self.registry,
