@@ -59,7 +59,11 @@ class FeedHarvest(msgspec.Struct, frozen=True):
     icon_url: str | None = None
     author: str | None = None
     ttl: Millis | None = None
-    """The publisher's own wish for the time between two calls (`ttl`, `sy:updatePeriod`)."""
+    """The publisher's own wish for the time between two calls: the longer of `ttl` and `sy:updatePeriod` (R94)."""
+    skip_hours: tuple[int, ...] = ()
+    """Hours of the day, 0 to 23 in UTC, in which the publisher wishes no call."""
+    skip_days: tuple[int, ...] = ()
+    """Days of the week in UTC, Monday is 0, on which the publisher wishes no call."""
     hub_url: str | None = None
     self_url: str | None = None
     unstable_keys: bool = False

@@ -19,6 +19,8 @@ from tsuzuki.model.harvest import FeedHarvest
 
 DELIBERATE = {
     ("rss10-image.xml", "icon_url"): "an RDF image stands beside the channel, where feedparser drops its address",
+    ("rss20-channel-skip.xml", "skip_hours"): "feedparser does not read when a publisher wishes no call",
+    ("rss20-channel-skip.xml", "skip_days"): "feedparser does not read when a publisher wishes no call",
     ("atom10-content-xhtml-prefixed.xml", "content"): "feedparser writes an empty prefixed element as two",
     ("atom03-xml.xml", "content"): "the lone div is an envelope in Atom 0.3 as it is in 1.0",
     ("media-description-beside.xml", "content"): "the entry's own description outranks that of its picture",

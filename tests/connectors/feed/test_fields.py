@@ -119,6 +119,16 @@ def test_what_a_publisher_wishes_between_two_calls():
     assert harvest_of(channel=period.format(4), use=("sy",)).ttl == 6 * HOUR
     assert harvest_of(channel=period.format("often"), use=("sy",)).ttl == 24 * HOUR
     assert harvest_of().ttl is None
+    both = "<ttl>60</ttl>" + period.format(1)
+    assert harvest_of(channel=both, use=("sy",)).ttl == 24 * HOUR, "R94: no sooner than either"
+
+
+def test_the_hours_and_days_a_publisher_wishes_to_be_left_alone():
+    hours = "<skipHours><hour>23</hour><hour>24</hour><hour> 7 </hour><hour>99</hour><hour>x</hour></skipHours>"
+    days = "<skipDays><day>Sunday</day><day>monday</day><day>Someday</day></skipDays>"
+    harvest = harvest_of(channel=hours + days)
+    assert (harvest.skip_hours, harvest.skip_days) == ((0, 7, 23), (0, 6))
+    assert (harvest_of().skip_hours, harvest_of().skip_days) == ((), ())
 
 
 def test_what_a_feed_says_of_itself():

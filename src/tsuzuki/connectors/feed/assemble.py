@@ -10,18 +10,17 @@ from tsuzuki.connectors.feed.media import is_image, is_player, seconds_of
 from tsuzuki.connectors.feed.pages import pages_of
 from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
 from tsuzuki.connectors.feed.raw import Media, RawFeed, RawItem, Text
+from tsuzuki.connectors.feed.wishes import interval_of, skipped_days, skipped_hours
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.safe import SafeHtml, Sanitiser, one_line, plain_text, text_to_html
 from tsuzuki.model.harvest import Enclosure, FeedHarvest, FoundItem
 from tsuzuki.model.numbers import parse_number
-from tsuzuki.model.times import HOUR, MINUTE, Millis
 
 MAX_TITLE = 1000
 MAX_NAME = 300
 MAX_SUMMARY = 5000
 MAX_LIST = 100
 _MARKUP = re.compile(r"[<&]")
-_PERIODS = {"hourly": 1, "daily": 24, "weekly": 168, "monthly": 720, "yearly": 8760}
 
 
 def assemble(feed: RawFeed) -> FeedHarvest:
@@ -44,7 +43,9 @@ def assemble(feed: RawFeed) -> FeedHarvest:
         language=_name(feed.language).replace("_", "-") or None,
         icon_url=feed.icon or feed.logo or feed.image,
         author=_name(", ".join(feed.authors) or feed.owner) or None,
-        ttl=_ttl(feed),
+        ttl=interval_of(feed),
+        skip_hours=skipped_hours(feed.skip_hours),
+        skip_days=skipped_days(feed.skip_days),
         hub_url=feed.hub,
         self_url=feed.self_url,
         unstable_keys=unstable,
@@ -153,15 +154,3 @@ def _image(item: RawItem) -> str | None:
 def _number(text: str | None) -> Decimal | None:
     number = parse_number(text)
     return number if number is not None and number < 10**6 else None
-
-
-def _ttl(feed: RawFeed) -> Millis | None:
-    minutes = (feed.ttl_minutes or "").strip()
-    if minutes.isascii() and minutes.isdigit() and int(minutes[:8]) > 0:
-        return Millis(int(minutes[:8]) * MINUTE)
-    hours = _PERIODS.get((feed.update_period or "").strip().lower())
-    if hours is None:
-        return None
-    frequency = (feed.update_frequency or "1").strip()
-    times = int(frequency[:6]) if frequency.isascii() and frequency.isdigit() else 1
-    return Millis(hours * HOUR // max(times, 1))

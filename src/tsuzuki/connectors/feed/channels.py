@@ -1,6 +1,7 @@
 """The feed around the entries: a table from element names to what they say of it; and where the entries are."""
 
 from collections.abc import Callable
+from itertools import islice
 
 from lxml.etree import _Element as Element
 
@@ -14,6 +15,9 @@ from tsuzuki.connectors.feed.text import attribute, words
 from tsuzuki.connectors.html.addresses import http_url
 
 Handler = Callable[[Scope, RawFeed, Element], None]
+
+MAX_SKIPPED = 50
+"""Hours or days that are looked at; there are 24 and 7."""
 
 _ROOTS: dict[str, Kind] = {"rss": "rss", "rdf:rdf": "rdf", "feed": "atom"}
 
@@ -120,6 +124,14 @@ def _frequency(_scope: Scope, feed: RawFeed, element: Element) -> None:
     feed.update_frequency = words(element)
 
 
+def _skip_hours(_scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.skip_hours = [words(child) for child in islice(element, MAX_SKIPPED)]
+
+
+def _skip_days(_scope: Scope, feed: RawFeed, element: Element) -> None:
+    feed.skip_days = [words(child) for child in islice(element, MAX_SKIPPED)]
+
+
 _HANDLERS: dict[str, Handler] = {
     "channel": _channel,
     "item": _item,
@@ -148,4 +160,6 @@ _HANDLERS: dict[str, Handler] = {
     "ttl": _ttl,
     "sy:updateperiod": _period,
     "sy:updatefrequency": _frequency,
+    "skiphours": _skip_hours,
+    "skipdays": _skip_days,
 }

@@ -76,5 +76,7 @@ class RawFeed:
     ttl_minutes: str | None = None
     update_period: str | None = None
     update_frequency: str | None = None
+    skip_hours: list[str] = field(default_factory=list)
+    skip_days: list[str] = field(default_factory=list)
     hub: str | None = None
     self_url: str | None = None
