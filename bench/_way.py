@@ -21,7 +21,6 @@ from tests import databases
 from tests.builders import stored_feed, stored_watch
 from tests.delivery.builders import a_reader
 from tsuzuki.bootstrap import wall_clock
-from tsuzuki.connectors.feed import visiting
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.coord.pace import Rate
@@ -36,8 +35,8 @@ from tsuzuki.model.times import HOUR, MINUTE, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.net.guard import AllowList, Guard
 from tsuzuki.net.options import ClientOptions
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.policy import Pace
-from tsuzuki.polling.pool import ParsePool, PoolOptions
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Polled, Poller, PollOptions
 from tsuzuki.polling.visit import Driver
@@ -69,11 +68,11 @@ class Ours:
     def __init__(self, db: Database, client: Client, pool: ParsePool) -> None:
         self.db = db
         self.client = Timing(client, "fetch")
-        self.parsing = Parsing()
+        self.parsing = Timing(pool, "run")
         self.timed_db = TimedDatabase(db)
         self.bell = MemoryBell()
         conditions = Conditions(Pace(Millis(30 * MINUTE), Millis(48 * HOUR)), wall_clock, lambda: 0.5, self.bell.ring)
-        driver = Driver(self.client, pool)  # type: ignore[arg-type]  # it times what it wraps
+        driver = Driver(self.client, self.parsing)  # type: ignore[arg-type]  # they time what they wrap
         options = PollOptions(per_host=10_000)
         self.poller = Poller(self.timed_db, driver, Registry([]), conditions, folder_of=lambda _: None, options=options)
 
@@ -116,24 +115,6 @@ class Timing:
             return await self._call(*arguments, **options)
         finally:
             self.seconds += time.perf_counter() - began
-
-
-class Parsing:
-    """How long the reader of feeds took; it is called in the middle of a visit."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        module: Any = visiting
-        original = module.parse_fast
-
-        def timed(*arguments: Any) -> Any:
-            began = time.perf_counter()
-            try:
-                return original(*arguments)
-            finally:
-                self.seconds += time.perf_counter() - began
-
-        module.parse_fast = timed
 
 
 class Spent(Protocol):

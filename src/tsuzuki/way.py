@@ -50,8 +50,8 @@ from tsuzuki.net.guard import AllowList, Guard
 from tsuzuki.net.headers import user_agent
 from tsuzuki.net.localfiles import LocalFiles
 from tsuzuki.net.options import ClientOptions, Deadlines
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.policy import Pace
-from tsuzuki.polling.pool import ParsePool, PoolOptions
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Poller, PollOptions
 from tsuzuki.polling.trying import Trier
@@ -90,6 +90,11 @@ class Outside(msgspec.Struct, frozen=True, kw_only=True):
 
     client: Client
     driver: Driver
+    """For what people ask for."""
+    poll_driver: Driver
+    """For polls: a document that is slow to read keeps no reader waiting."""
+    parsers: ParsePool
+    poll_parsers: ParsePool
     registry: Registry
     trier: Trier
 
@@ -111,11 +116,19 @@ async def open_outside(settings: Settings, *, clock: Clock, redis: "Redis | None
     async with AsyncExitStack() as parts:
         registry = read_registry(settings.data_dir / "sources")
         client = await parts.enter_async_context(Client(client_options(settings), pacer(redis), now=clock))
-        pool = ParsePool(PoolOptions())
-        parts.push_async_callback(pool.close)
-        driver = Driver(client, pool)
-        trier = Trier(driver, registry, pace_of(settings))
-        yield Outside(client=client, driver=driver, registry=registry, trier=trier)
+        parsers, poll_parsers = ParsePool(PoolOptions(processes=1)), ParsePool(PoolOptions())
+        parts.push_async_callback(parsers.close)
+        parts.push_async_callback(poll_parsers.close)
+        driver = Driver(client, parsers)
+        yield Outside(
+            client=client,
+            driver=driver,
+            poll_driver=Driver(client, poll_parsers),
+            parsers=parsers,
+            poll_parsers=poll_parsers,
+            registry=registry,
+            trier=Trier(driver, registry, pace_of(settings)),
+        )
 
 
 @asynccontextmanager
@@ -131,7 +144,7 @@ async def open_way(
         cache = _cache(db, redis)
         poller = Poller(
             db,
-            outside.driver,
+            outside.poll_driver,
             outside.registry,
             conditions,
             folder_of=folder_of,
@@ -164,7 +177,7 @@ def _crawler(
     cache: Cache,
 ) -> Crawler:
     """What does crawl jobs."""
-    calls = SourceCalls(outside.registry, outside.driver, folder_of)
+    calls = SourceCalls(outside.registry, outside.poll_driver, folder_of)
     discovery = Discovery(db, calls, clock, new_id=ids_of(clock), dice=random.random)
     return Crawler(
         db,

@@ -17,7 +17,7 @@ from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDe
 from tsuzuki.model.ids import SeriesSourceId, ShelfId, SourceId
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.polling.pool import ParsePool, PoolOptions
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.visit import Driver
 
 NAME = "net.example.fixed"

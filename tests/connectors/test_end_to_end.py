@@ -25,7 +25,7 @@ from tsuzuki.model.errors import HttpStatus, RateLimited
 from tsuzuki.net.client import Client
 from tsuzuki.net.localfiles import LocalFiles
 from tsuzuki.net.options import Deadlines, SourceIdentity
-from tsuzuki.polling.pool import ParsePool, PoolOptions
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.visit import Driver
 
 ROOT = Path(__file__).parents[2]

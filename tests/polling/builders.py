@@ -20,8 +20,8 @@ from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.policy import Pace
-from tsuzuki.polling.pool import ParsePool, PoolOptions
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Polled, Poller, PollOptions
 from tsuzuki.polling.visit import Driver

@@ -1,11 +1,13 @@
 """What a connector asks of the outside world, and what comes back. Values only; `net` does the work."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
 from tsuzuki.model.times import Millis
+
+T = TypeVar("T")
 
 DEFAULT_CAP = 10 * 1024 * 1024
 
@@ -117,6 +119,14 @@ class Parse(msgspec.Struct, frozen=True):
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
+
+
+class Parsers(Protocol):
+    """Runs module-level functions in other processes, each call within bounds of computing time and memory."""
+
+    async def run(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        """What the function returns. A SourceError when it raises one, or when it had to be ended."""
+        ...
 
 
 Want = Ask | ReadFolder | ReadFile | ReadArchive | Parse

@@ -6,9 +6,8 @@ from typing import Any, Protocol, TypeVar
 
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.model.errors import RefusedAddress, ShapeChanged, SourceError
-from tsuzuki.model.fetching import Ask, FileEntry, Parse, ReadArchive, ReadFile, ReadFolder, Reply, Want
+from tsuzuki.model.fetching import Ask, FileEntry, Parse, Parsers, ReadArchive, ReadFile, ReadFolder, Reply, Want
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.polling.pool import ParsePool
 
 T = TypeVar("T")
 
@@ -56,9 +55,9 @@ class LocalReader(Protocol):
 class Driver:
     """Runs visits. One for all sources; the identity and the folder come with each visit."""
 
-    def __init__(self, fetcher: Fetcher, pool: ParsePool) -> None:
+    def __init__(self, fetcher: Fetcher, parsers: Parsers) -> None:
         self._fetcher = fetcher
-        self._pool = pool
+        self._parsers = parsers
 
     def overheard(self, listener: Listener) -> "Driver":
         """The same driver, with somebody who is told of every call."""
@@ -66,7 +65,7 @@ class Driver:
 
     def through(self, wrap: Callable[[Fetcher], Fetcher]) -> "Driver":
         """The same driver, whose calls go through what is wrapped around its client."""
-        return Driver(wrap(self._fetcher), self._pool)
+        return Driver(wrap(self._fetcher), self._parsers)
 
     async def run(self, visit: Visit[T], origin: SourceIdentity, *, folder: LocalReader | None = None) -> T:
         """What the visit returns. A SourceError is thrown into it first, so that a connector may go on without."""
@@ -93,7 +92,7 @@ class Driver:
         if isinstance(want, Ask):
             return await self._fetcher.fetch(want, origin)
         if isinstance(want, Parse):
-            return await self._pool.run(want.function, want.arguments)
+            return await self._parsers.run(want.function, want.arguments)
         if folder is None:
             raise RefusedAddress(f"{origin.source} has no folder, so {want.path!r} cannot be read.")
         return await folder.read(want)

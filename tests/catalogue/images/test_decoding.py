@@ -11,7 +11,7 @@ from tsuzuki.catalogue.images.decoding import MOST_FRAMES, Seen, Small, examine,
 from tsuzuki.catalogue.images.services import DECODING
 from tsuzuki.catalogue.images.sniffing import sniff
 from tsuzuki.model.errors import NotAnImage, TooLarge
-from tsuzuki.polling.pool import ParsePool
+from tsuzuki.parsing.pool import ParsePool
 
 KINDS = ["JPEG", "PNG", "WEBP", "GIF", "AVIF"]
 

@@ -10,7 +10,7 @@ from tests.connectors.feed.builders import URL, Outside, a_reply
 from tests.data.feeds.make import corpus
 from tests.data.feeds.recipes.shapes import item, rss
 from tsuzuki.connectors.feed import FeedOutcome, parse_anyhow, parse_leniently, visit
-from tsuzuki.connectors.feed.visiting import INLINE_BYTES, body_hash, moved_to
+from tsuzuki.connectors.feed.visiting import body_hash, moved_to
 from tsuzuki.model.errors import NotAFeed, TooLarge
 from tsuzuki.model.fetching import Hop, Reply, Validators
 from tsuzuki.model.times import DAY, SECOND, Millis
@@ -45,13 +45,12 @@ def test_the_headers_of_the_caller_go_along():
 
 
 def test_a_first_visit_brings_the_harvest_its_validators_and_its_hash():
-    outcome, outside = visited(a_reply(SOUND, etag='"1"', last_modified="yesterday", cache_control="max-age=60"))
+    outcome, _ = visited(a_reply(SOUND, etag='"1"', last_modified="yesterday", cache_control="max-age=60"))
     assert outcome.harvest is not None
     assert outcome.validators == Validators('"1"', "yesterday")
     assert outcome.body_hash == body_hash(SOUND)
     assert (outcome.status, outcome.moved_to, outcome.retry_after) == (200, None, None)
     assert outcome.headers["cache-control"] == "max-age=60"
-    assert outside.parsed == []
 
 
 def test_rel_21_every_wish_to_be_left_alone_on_the_way_is_kept():
@@ -84,18 +83,11 @@ def test_a_changed_body_is_parsed():
     assert outcome.harvest is not None
 
 
-def test_what_is_not_sound_goes_to_the_process_pool():
-    outcome, outside = visited(a_reply(BROKEN))
+@pytest.mark.parametrize(("body", "items"), [(SOUND, 1), (BROKEN, 2), (LARGE, 200)])
+def test_every_document_is_read_in_the_process_pool(body: bytes, items: int):
+    outcome, outside = visited(a_reply(body))
     assert outcome.harvest is not None
-    assert [found.title for found in outcome.harvest.items] == ["Part 1", "Part 2"]
-    assert outside.parsed == [parse_leniently]
-
-
-def test_what_is_large_goes_to_the_process_pool_at_once():
-    assert len(LARGE) > INLINE_BYTES
-    outcome, outside = visited(a_reply(LARGE))
-    assert outcome.harvest is not None
-    assert len(outcome.harvest.items) == 200
+    assert len(outcome.harvest.items) == items
     assert outside.parsed == [parse_anyhow]
 
 

@@ -24,9 +24,9 @@ from tsuzuki.catalogue.images.store import (
 )
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import NotAnImage, NotFound, NotOurTurn, SourceError, Unavailable
+from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import TenantId
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.polling.pool import ParsePool
 from tsuzuki.queue.policy import storable
 
 SMALL = 1024 * 1024
@@ -67,7 +67,7 @@ class Images:
         db: Database,
         files: ImageFiles,
         fetcher: Fetcher,
-        pool: ParsePool,
+        pool: Parsers,
         *,
         clock: Callable[[], Millis],
         stored: Callable[[int], None],

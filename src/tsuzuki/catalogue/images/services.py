@@ -19,7 +19,7 @@ from tsuzuki.catalogue.images.prefetching import Prefetch
 from tsuzuki.catalogue.images.service import Images
 from tsuzuki.db import Database
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.pool import ParsePool, PoolOptions
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
 
 DECODING = PoolOptions(processes=2, cpu_seconds=10, wall_seconds=30, memory_bytes=1024 * 1024 * 1024)
 """The largest image that we accept takes a third of a gigabyte while it is decoded."""

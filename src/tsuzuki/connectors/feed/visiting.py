@@ -6,18 +6,17 @@ from collections.abc import Mapping
 import msgspec
 
 from tsuzuki.connectors.feed.encodings import charset_of
-from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_fast, parse_leniently
+from tsuzuki.connectors.feed.parsing import parse_anyhow
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.model.errors import NotAFeed
 from tsuzuki.model.fetching import Ask, Hop, Parse, Reply, Validators
 from tsuzuki.model.harvest import FeedHarvest
 
-INLINE_BYTES = 128 * 1024
-"""Up to here a body is parsed where it arrived; a larger one would hold up everything else, and goes to the pool."""
 ACCEPT = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, "
     "application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, */*;q=0.1"
 )
+MAX_CONTENT_TYPE = 1000
 _PERMANENT = frozenset({301, 308})
 
 
@@ -54,16 +53,11 @@ def visit(
 
 
 def read_reply(reply: Reply) -> Visit[FeedHarvest]:
-    """The harvest in an answer, parsed here when it is small and sound, in the process pool when it is not."""
+    """The harvest in an answer; NotAFeed where there is none."""
     if not reply.body.strip(b"\x00 \t\r\n"):
         raise NotAFeed("The answer is empty.", status=reply.status)
-    arguments = (reply.body, reply.url, charset_of(reply.headers.get("content-type", "")))
-    if len(reply.body) > INLINE_BYTES:
-        large: FeedHarvest = yield Parse(parse_anyhow, arguments)
-        return large
-    harvest = parse_fast(*arguments)
-    if harvest is None:
-        harvest = yield Parse(parse_leniently, arguments)
+    charset = charset_of(reply.headers.get("content-type", "")[:MAX_CONTENT_TYPE])
+    harvest: FeedHarvest = yield Parse(parse_anyhow, (reply.body, reply.url, charset))
     return harvest
 
 

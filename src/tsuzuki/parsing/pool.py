@@ -20,8 +20,8 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 
 from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge, Unavailable
-from tsuzuki.polling import parser_child
-from tsuzuki.polling.parser_child import LENGTH, Answer, Order
+from tsuzuki.parsing import child as child_process
+from tsuzuki.parsing.child import LENGTH, Answer, Order
 
 T = TypeVar("T")
 
@@ -29,6 +29,7 @@ _CALLS_PER_CHILD = 1000  # a parser that leaks does not leak for ever
 _START_WITHIN = 30.0
 _GRACE = 1.0
 _BUFFER = 64 * 1024
+_MEGABYTE = 1024 * 1024
 _ERRORS = {kind.code: kind for kind in SourceError.__subclasses__()}
 
 
@@ -36,8 +37,11 @@ class PoolOptions(msgspec.Struct, frozen=True):
     """How many children, and what each call may cost."""
 
     processes: int = 2
-    cpu_seconds: float = 5.0
-    wall_seconds: float = 15.0
+    cpu_seconds: float = 3.0
+    cpu_seconds_per_megabyte: float = 3.0
+    """Of what the call is given: large documents may take longer, small ones may not."""
+    wall_seconds: float = 60.0
+    """Beyond computing: a child waits for a processor while others work."""
     memory_bytes: int = 512 * 1024 * 1024
     """Of address space, interpreter and libraries included."""
     answer_bytes: int = 64 * 1024 * 1024
@@ -55,9 +59,9 @@ class ParsePool:
         for _ in range(options.processes):
             self._idle.put_nowait(None)
 
-    async def run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    async def run(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         """What the function returns, or the SourceError it raises; NotAFeed or TooLarge when its process had to end."""
-        order = _order(function, arguments)
+        order = _order(function, arguments, self._options)
         child = await self._idle.get()
         try:
             child = await self._fresh(child)
@@ -73,7 +77,8 @@ class ParsePool:
             self._idle.put_nowait(child)
         if answer.code is not None:
             raise _ERRORS.get(answer.code, NotAFeed)(answer.message)
-        return msgspec.msgpack.decode(answer.value, type=get_type_hints(function).get("return", Any))
+        result: T = msgspec.msgpack.decode(answer.value, type=get_type_hints(function).get("return", Any))
+        return result
 
     async def close(self) -> None:
         """End all children; calls under way end as Unavailable, which is no failure of their documents."""
@@ -150,9 +155,8 @@ class _Child:
             sys.executable,
             "-B",
             "-m",
-            parser_child.__name__,
+            child_process.__name__,
             str(options.memory_bytes),
-            str(options.cpu_seconds),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -161,7 +165,7 @@ class _Child:
         child = cls(asyncio.subprocess.Process(transport, protocol, loop), transport)
         try:
             async with asyncio.timeout(_START_WITHIN):
-                await child._frame(len(parser_child.READY))
+                await child._frame(len(child_process.READY))
         except BaseException as error:
             await child.stop()
             if isinstance(error, TimeoutError | EOFError):
@@ -169,18 +173,19 @@ class _Child:
             raise
         return child
 
-    async def call(self, order: bytes, options: PoolOptions) -> Answer:
+    async def call(self, order: Order, options: PoolOptions) -> Answer:
         """The child's answer; NotAFeed or TooLarge when there is none."""
         self.calls += 1
+        frame = msgspec.msgpack.encode(order)
         try:
             async with asyncio.timeout(options.wall_seconds):
-                self._stdin.write(LENGTH.pack(len(order)) + order)
+                self._stdin.write(LENGTH.pack(len(frame)) + frame)
                 await self._stdin.drain()
                 return msgspec.msgpack.decode(await self._frame(options.answer_bytes), type=Answer)
         except TimeoutError as error:
             raise NotAFeed(f"The document could not be read within {options.wall_seconds:g} s.") from error
         except (EOFError, OSError, RuntimeError, msgspec.DecodeError) as error:  # RuntimeError: uvloop's closed pipe
-            raise _obituary(await self.stop(_GRACE), options) from error
+            raise _obituary(await self.stop(_GRACE), order) from error
 
     async def stop(self, grace: float = 0.0) -> int:
         """The exit status of a child that was told to go, and made to when it did not within `grace` seconds."""
@@ -208,16 +213,17 @@ def _shut_down() -> Unavailable:
     return Unavailable("The parsers have been shut down.")
 
 
-def _order(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
+def _order(function: Callable[..., Any], arguments: tuple[Any, ...], options: PoolOptions) -> Order:
     if "<" in function.__qualname__:
         raise TypeError(f"{function.__qualname__} is not a module-level function, so no other process can find it")
-    order = Order(module=function.__module__, name=function.__qualname__, arguments=msgspec.msgpack.encode(arguments))
-    return msgspec.msgpack.encode(order)
+    encoded = msgspec.msgpack.encode(arguments)
+    cpu_seconds = options.cpu_seconds + options.cpu_seconds_per_megabyte * len(encoded) / _MEGABYTE
+    return Order(function.__module__, function.__qualname__, encoded, cpu_seconds)
 
 
-def _obituary(status: int, options: PoolOptions) -> SourceError:
+def _obituary(status: int, order: Order) -> SourceError:
     if status == -signal.SIGPROF:
-        return NotAFeed(f"The document could not be read within {options.cpu_seconds:g} s of computing.")
+        return NotAFeed(f"The document could not be read within {order.cpu_seconds:.2g} s of computing.")
     if status == -signal.SIGKILL:
         return TooLarge("The document needs more memory than we give it.")
     return NotAFeed(f"The document brought its parser down (exit status {status}).")

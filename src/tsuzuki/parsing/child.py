@@ -20,14 +20,17 @@ from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge
 
 LENGTH = struct.Struct(">Q")
 READY = b"ready"
+NICENESS = 5
+"""A document that is slow to read must not slow down the answers to readers."""
 
 
 class Order(msgspec.Struct, frozen=True, array_like=True):
-    """A function by its name, and its arguments as msgpack."""
+    """A function by its name, its arguments as msgpack, and how long it may compute."""
 
     module: str
     name: str
     arguments: bytes
+    cpu_seconds: float
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
@@ -40,9 +43,10 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
 
 def main() -> None:
     """Serve until the parent goes."""
-    memory, cpu_seconds = int(sys.argv[1]), float(sys.argv[2])
+    memory = int(sys.argv[1])
     orders, answers = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a parser that prints must not print into our answers
+    os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -50,14 +54,14 @@ def main() -> None:
     _write(answers, READY)
     while head := orders.read(LENGTH.size):
         order = msgspec.msgpack.decode(orders.read(*LENGTH.unpack(head)), type=Order)
-        _write(answers, msgspec.msgpack.encode(_carried_out(order, cpu_seconds)))
+        _write(answers, msgspec.msgpack.encode(_carried_out(order)))
 
 
-def _carried_out(order: Order, cpu_seconds: float) -> Answer:
+def _carried_out(order: Order) -> Answer:
     try:
         function = _found(order)
         arguments = _arguments(function, order.arguments)
-        signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
+        signal.setitimer(signal.ITIMER_PROF, order.cpu_seconds)
         try:
             return Answer(value=msgspec.msgpack.encode(function(*arguments)))
         finally:

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import uvloop
 
-from tests.polling import parsers
+from tests.parsing import parsers
 from tsuzuki.model.errors import NotAFeed, ShapeChanged, TooLarge, Unavailable
-from tsuzuki.polling.pool import ParsePool, PoolOptions
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
 
 
 @asynccontextmanager
