@@ -3,7 +3,7 @@
 Parsing is bytes to fields, on both sides without looking into the markup. All of it is what a poll pays: addresses
 resolved and markup sanitised, on our side also identities, moments and a comic's pages. Parts are what a poll with new
 items spends its computing on, each beside the least that could do something like it: lxml alone, one cleaning by nh3,
-the words at blanks; and our sanitiser beside what it is where it has to parse. Each case is timed in turns and in CPU
+the words at blanks. Each case is timed in turns and in CPU
 time, so that a busy machine does not decide; the ratio is of the medians.
 """
 
@@ -144,11 +144,6 @@ def clean(markup: list[str]) -> object:
     return [sanitiser.sanitise(each, URL) for each in markup]
 
 
-def clean_thoroughly(markup: list[str]) -> object:
-    sanitiser = Sanitiser()
-    return [sanitiser.sanitise_thoroughly(each, URL) for each in markup]
-
-
 def bare_clean(markup: list[str]) -> object:
     return [nh3.clean(each) for each in markup]
 
@@ -183,7 +178,6 @@ def parts() -> Table:
             markup, items = bodies(body), harvest_of(body).items
             row("all of it; lxml", harvest_of, bare_parse, body)
             row("sanitise; nh3", clean, bare_clean, markup)
-            row("sanitise; parsers", clean, clean_thoroughly, markup)
             row("words; split", words, bare_words, items)
     return table
 

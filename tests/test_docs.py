@@ -65,7 +65,7 @@ def test_no_invariant_is_named_that_is_not_in_the_architecture():
     assert named - set(INVARIANTS) <= {"I18"}  # of the words, only internationalisation looks like one
 
 
-RULING = re.compile(r"\bR(\d{1,2})\b(?!\+)|_r(\d{1,2})(?=_)")
+RULING = re.compile(r"\bR(\d{1,3})\b(?!\+)|_r(\d{1,3})(?=_)")
 SCENARIO = re.compile(r"(?<![A-Za-z])(REL|SEC|rel|sec)[-_](\d{2}[a-i]?)(?![0-9a-z])")
 
 

@@ -1,12 +1,11 @@
-"""Markup as people write it and as nobody should, by the dice: mostly plain and well nested, now and then not."""
+"""Markup as people write it and as nobody should, by the dice: mostly well nested, now and then not."""
 
 from random import Random
 
 from tests.connectors.html.payloads import payloads
-from tsuzuki.connectors.html.plain import KINDS
 
-INLINE = sorted(name for name, kind in KINDS.items() if kind.bit and kind.not_within == kind.bit)
-BLOCKS = sorted(name for name, kind in KINDS.items() if kind.bit and kind.not_within != kind.bit)
+INLINE = ["abbr", "b", "bdi", "cite", "code", "em", "i", "math", "q", "ruby", "span", "sub", "sup", "u", "x-own"]
+BLOCKS = ["article", "blockquote", "div", "dl", "figure", "h1", "h3", "ol", "p", "pre", "section", "table", "ul"]
 PARTS = {"ul": ["li"], "ol": ["li"], "dl": ["dt", "dd"]}
 WORDS = [
     "words", "a b", " ", "\n", "\t ", "é", "日本", "\xa0", '"', "'", "=", "/", "data-x", "srcset", "\u2028", "\x7f",
@@ -28,7 +27,7 @@ ADDRESSES = ["/a", "/x%20y", "/x'y", "https://h.example/x?a=1&amp;b=2", "https:/
 ODD_ADDRESSES = [
     "", "x", "#f", "?q", "/", "/a/../b", "/a/./b", "/x y", "/\\x", "//h.example/x", "https:", "https:x",
     "data:image/png,x", "https://h.example/?a=1&b=2", "https://H.example/", "https://a--b.example/", "https://h.example/é",
-    "http://1.2.3.4/", "http://xn--a/", "https://h.example:80/x", "https://u@h.example/", "https://h.example./x", "https://h.0x7f/",
+    "http://1.2.3.4/", "https://h.example:80/x", "https://u@h.example/", "https://h.example./x",
     "https://h.example\\@e.example/", " https://h.example/x ", "https://h.example/x&lt;y", "https://h.example/x&quot;y",
     "https://h.example/x&nbsp;y", "https://h.example/x&#10;y", "https://pixel.wp.com/g.gif", "/1x1.gif", "/track/a.png",
     "https://h.example/?a=1&copy=2&utm_x=3", "https://h.example/?a&copy_x=2", "/?a=1&amp=2", "/?a=1&lt;2",

@@ -4,6 +4,7 @@ import gc
 import time
 import weakref
 from html.parser import HTMLParser
+from random import Random
 from typing import get_type_hints
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from lxml import html as second_parser
 
 from tests.cases import hold
+from tests.connectors.html.mixtures import mixture
 from tests.connectors.html.payloads import payloads
 from tests.scale import examples
 from tsuzuki.connectors.feed.pages import pages_of
@@ -114,6 +116,12 @@ def test_any_mixture_comes_out_harmless_and_as_a_fixed_point(parts: list[str]):
     must_be_harmless_and_fixed("".join(parts))
 
 
+@given(st.integers(0, 2**48))
+@examples(20_000, share=20)
+def test_markup_as_people_write_it_comes_out_harmless_and_fixed(number: int):
+    must_be_harmless_and_fixed(mixture(Random(number)))
+
+
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
@@ -186,6 +194,33 @@ def test_only_the_sanitiser_makes_safe_html():
     """SEC-17: what shows markup takes this type, so that a path around the sanitiser does not type-check."""
     assert get_type_hints(sanitise)["return"] is SafeHtml
     assert get_type_hints(pages_of)["content"] is SafeHtml
+
+
+@pytest.mark.parametrize("html", ["<p>words</p>", "a &amp; b", "<a href='/x'>x</a><br/>", "<ul><li>one</li></ul>"])
+def test_nothing_bypasses_the_parser_however_plain(html: str):
+    """R106."""
+    sanitiser, seen = Sanitiser(), []
+    cleaner = sanitiser._cleaner
+
+    class Watched:
+        def clean(self, markup: str) -> str:
+            seen.append(markup)
+            return cleaner.clean(markup)
+
+    vars(sanitiser)["_cleaner"] = Watched()
+    assert [sanitiser.sanitise(html, BASE) for _ in range(3)] == [sanitise(html, BASE)] * 3
+    assert seen == [html] * 3
+
+
+def test_characters_that_a_reference_means_are_judged_too():
+    """REL-37."""
+    assert sanitise("<p>a&#1;b&#xfffe;c</p>", BASE) == "<p>abc</p>"
+
+
+def test_a_dropped_address_leaves_attributes_in_their_order():
+    safe = sanitise('<img srcset="" alt="x" src="/a">', BASE)
+    assert safe == '<img alt="x" src="https://blog.example/a" loading="lazy">'
+    assert sanitise(safe, BASE) == safe
 
 
 def test_a_sanitiser_is_forgotten_with_all_that_it_was_made_of():

@@ -36,7 +36,7 @@ def http_url(text: str | None, base: str = "") -> str | None:
     except ValueError:
         return None
     parts = parts_of(joined) if len(joined) <= MAX_ADDRESS else None
-    if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
+    if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or "%" in parts.hostname:
         return None
     return joined
 

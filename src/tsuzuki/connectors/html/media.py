@@ -10,10 +10,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.connectors.html.addresses import http_url, largest_of
 from tsuzuki.connectors.html.embeds import link_for
-from tsuzuki.connectors.html.trackers import is_tracker, may_track
+from tsuzuki.connectors.html.trackers import is_tracker
 
-_WORTH_A_LOOK = ("<iframe", "<noscript", "<embed", "<object", "srcset", "data-")
-_IMAGES = re.compile(r"<img[^>]*>?")
+_WORTH_A_LOOK = ("<img", "<iframe", "<noscript", "<embed", "<object", "srcset", "data-")
 _LAZY_SOURCES = (
     "data-src",
     "data-lazy-src",
@@ -37,7 +36,7 @@ PLACEHOLDER = re.compile(
 def reveal(html: str, base: str) -> str:
     """The same markup with its real images in place, without trackers, and video frames as links."""
     lowered = html.lower()
-    if not any(word in lowered for word in _WORTH_A_LOOK) and not may_track("".join(_IMAGES.findall(lowered))):
+    if not any(word in lowered for word in _WORTH_A_LOOK):
         return html
     tree = LexborHTMLParser(html, is_fragment=True)
     for node in tree.css("img, source, video, audio"):
@@ -73,7 +72,8 @@ def _real_source(attributes: Mapping[str, str | None], current: str, *, srcset: 
         lazy = attributes.get(name)
         if lazy and _looks_like_address(lazy):
             return lazy
-    if srcset and (not current or PLACEHOLDER.search(current)):
+    address = http_url(current, base)
+    if srcset and (address is None or PLACEHOLDER.search(address)):
         return largest_of(srcset, base) or current
     return current
 

@@ -12,7 +12,6 @@ from selectolax.lexbor import LexborHTMLParser
 from tsuzuki.connectors.html.addresses import absolute_srcset, http_url
 from tsuzuki.connectors.html.media import reveal
 from tsuzuki.connectors.html.nesting import is_deeper
-from tsuzuki.connectors.html.plain import plain_markup, plain_words
 from tsuzuki.model.entities import unescaped
 
 SafeHtml = NewType("SafeHtml", str)
@@ -23,9 +22,6 @@ MAX_HTML = 2_000_000
 
 MAX_NESTING = 400
 """Elements within elements; parsers take time by the square of it, and no text needs so many."""
-
-LONGEST_PAUSE = 31
-"""Bodies that are not tried for being plain, after one that was not."""
 
 _SHOWN = """
 a abbr article aside audio b bdi bdo blockquote br caption center cite code col colgroup data dd del details dfn div dl
@@ -103,14 +99,10 @@ def sanitise(html: str, base: str) -> SafeHtml:
 
 
 class Sanitiser:
-    """`sanitise` for many bodies: what it is made of costs more than a short body does. For one thread at a time.
-
-    Whether markup is plain is tried ever less often while it is not: the bodies of a feed are written alike.
-    """
+    """`sanitise` for many bodies: what it is made of costs more than a short body does. For one thread at a time."""
 
     def __init__(self) -> None:
         self._kept = _Kept()
-        self._pause = self._paused = 0
 
     @cached_property
     def _cleaner(self) -> nh3.Cleaner:
@@ -118,28 +110,18 @@ class Sanitiser:
         return _cleaner(self._kept.value)
 
     def sanitise(self, html: str, base: str) -> SafeHtml:
-        """As the function of the same name."""
+        """As the function of the same name; two parsers have read what comes out."""
         html = valid_text(html[:MAX_HTML])
         if "<" not in html and "&" not in html:
             return SafeHtml(_escaped(html.strip()))
-        plain = self._plain(html, base)
-        return self.sanitise_thoroughly(html, base) if plain is None else SafeHtml(plain)
-
-    def _plain(self, html: str, base: str) -> str | None:
-        if self._paused:
-            self._paused -= 1
-            return None
-        plain = plain_markup(html, base)
-        self._pause = min(2 * self._pause + 1, LONGEST_PAUSE) if plain is None else 0
-        self._paused = self._pause
-        return plain
-
-    def sanitise_thoroughly(self, html: str, base: str) -> SafeHtml:
-        """The same for valid text of any kind: two parsers have read it."""
         if is_deeper(html, MAX_NESTING):
             return text_to_html(_without_tags(html))
-        self._kept.base = base
-        safe = self._cleaner.clean(reveal(html, base)).strip()
+        self._kept.base, self._kept.has_dropped = base, False
+        safe = valid_text(
+            self._cleaner.clean(reveal(html, base))
+        ).strip()  # a reference may have meant such a character
+        if self._kept.has_dropped:  # the cleaner then leaves attributes in another order than it would write itself
+            safe = _PROOF.clean(safe).strip()
         # Nesting that a second parser reads differently is where filters are passed. Where another parser writes the
         # same again, nothing is left to argue about; where it does not, repeat until the sanitiser agrees with itself.
         if LexborHTMLParser(safe, is_fragment=True).html == safe:
@@ -156,8 +138,15 @@ class _Kept:
     """What is kept of attributes, on a page at `base`."""
 
     base = ""
+    has_dropped = False
 
     def value(self, tag: str, name: str, value: str) -> str | None:
+        """The value as it is written; None where the attribute goes."""
+        kept = self._value(tag, name, value)
+        self.has_dropped |= kept is None
+        return kept
+
+    def _value(self, tag: str, name: str, value: str) -> str | None:
         if name in _ADDRESSES:
             return _link(value, self.base) if tag == "a" else http_url(value, self.base)
         if name == "srcset":
@@ -208,13 +197,12 @@ def plain_text(html: str) -> str:
     """The words of some markup on one line; scripts and styles have none."""
     html = valid_text(html)
     if "<" in html or "&" in html:
-        words = plain_words(html)
-        html = words_thoroughly(html) if words is None else words
+        html = _words(html)
     return one_line(html)
 
 
-def words_thoroughly(html: str) -> str:
-    """The words of valid markup of any kind, blanks as they come."""
+def _words(html: str) -> str:
+    """The words of valid markup, blanks as they come."""
     if is_deeper(html, MAX_NESTING):
         return _without_tags(html)
     tree = LexborHTMLParser(_BLOCK.sub(" ", html), is_fragment=True)

@@ -50,19 +50,6 @@ _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGN
 _TINY = frozenset({"0", "1", "0px", "1px"})
 
 
-_HINTS = re.compile(r"(?:width|height)\s*=\s*[\"']?\s*[01](?:px)?\s*(?:[\"'/>]|\s\w)|style\s*=")
-_NAMES = ("pixel", "beacon", "track", "1x1", "spacer")
-
-
-def may_track(images: str) -> bool:
-    """Whether one of these tags, in lower case, could be a tracker: a cheap look that saves most the thorough one."""
-    if not images:
-        return False
-    if _HINTS.search(images) or any(name in images for name in _NAMES):
-        return True
-    return "//" in images and any(map(images.__contains__, HOSTS))
-
-
 def is_tracker(address: str, *, width: str, height: str, style: str) -> bool:
     """True for a picture nobody is meant to see: one pixel, hidden, or from a host that only counts."""
     if width.strip() in _TINY or height.strip() in _TINY:
