@@ -19,6 +19,7 @@ from tsuzuki.net.options import ClientOptions, Deadlines, SourceIdentity
 
 LOOPBACK = Guard(allow=AllowList.read(["127.0.0.0/8"]))
 SOMEONE = SourceIdentity(source="someone")
+A_COMIC = SourceIdentity(source="a comic", keeps_cookies=True)
 FAST = Rate(per_second=100_000, burst=1000)
 SHORT = Deadlines(connect=0.8, idle=0.8, body=1.2, total=1.8)
 """For tests about deadlines; all others have time to spare, also on a busy machine."""

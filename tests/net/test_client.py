@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.net.builders import (
+    A_COMIC,
     SHORT,
     SOMEONE,
     StubResolver,
@@ -52,7 +53,7 @@ async def test_an_answer_comes_back_whole_with_plain_headers():
     async with a_server(always(response)) as server, a_client() as client:
         reply = await client.fetch(Ask(f"{server.url}/feed?ids[]=1"), SOMEONE)
     assert (reply.status, reply.body, reply.url) == (200, FEED, f"{server.url}/feed?ids[]=1")
-    assert reply.validators == Validators('W/"1"', None)
+    assert reply.validators == Validators('W/"1"', None, reply.url)
     assert reply.headers["x-two"] == "a, b"
     head = server.heads[0].decode().lower()
     assert "user-agent: tsuzuki/" in head
@@ -191,7 +192,7 @@ async def test_a_source_with_credentials_is_not_led_from_https_to_http():
     ):
         url = f"https://127.0.0.1:{secure.port}/"
         for _ in range(2):
-            assert (await client.fetch(Ask(url), SOMEONE)).body == FEED
+            assert (await client.fetch(Ask(url), A_COMIC)).body == FEED
         with pytest.raises(RefusedAddress, match="from https to plain http"):
             await client.fetch(Ask(url, headers={"Authorization": "s"}), SOMEONE)
     assert b"canary" in secure.heads[1]
@@ -229,7 +230,7 @@ async def test_https_to_a_plain_port_and_a_closed_port_are_told_apart():
 
 async def test_each_source_has_its_own_cookies():
     """SEC-10."""
-    one, two = SourceIdentity(source="one"), SourceIdentity(source="two")
+    one, two = (SourceIdentity(source=name, keeps_cookies=True) for name in ("one", "two"))
     async with a_server(always(answer(200, FEED, Set_Cookie="who=me; Path=/"))) as server, a_client() as client:
         for origin in (one, one, two):
             await client.fetch(Ask(server.url), origin)
@@ -244,7 +245,70 @@ async def test_a_site_that_sets_a_cookie_and_asks_to_come_again_is_followed():
             writer.write(answer(302, b"", Location="/", Set_Cookie="seen=1"))
 
     async with a_server(handle) as server, a_client() as client:
-        assert (await client.fetch(Ask(f"{server.url}/"), SOMEONE)).body == FEED
+        assert (await client.fetch(Ask(f"{server.url}/"), A_COMIC)).body == FEED
+
+
+async def test_whoever_keeps_no_cookies_sends_none_and_takes_none():
+    """R95: not even from one redirect to the next."""
+    routes = {"/": answer(302, b"", Location="/feed", Set_Cookie="who=me; Path=/"), "/feed": answer(200, FEED)}
+    async with a_server(by_path(routes)) as server, a_client() as client:
+        for origin in (SOMEONE, SOMEONE, A_COMIC):
+            await client.fetch(Ask(f"{server.url}/"), origin)
+    assert [b"cookie: who=me" in head.lower() for head in server.heads] == [False] * 5 + [True]
+
+
+async def test_validators_go_to_the_address_that_they_came_from_alone():
+    """A redirect whose target changed does not get the old ETag."""
+    target = ["/a"]
+
+    async def handle(head, writer):
+        path = head.split(b" ")[1].decode()
+        if path == "/":
+            writer.write(answer(302, b"", Location=target[0]))
+        elif b"if-none-match" in head.lower():
+            writer.write(answer(304, b""))
+        else:
+            writer.write(answer(200, FEED, ETag=f'"{path}"'))
+
+    async with a_server(handle) as server, a_client() as client:
+        first = await client.fetch(Ask(f"{server.url}/"), SOMEONE)
+        again = await client.fetch(Ask(f"{server.url}/", validators=first.validators), SOMEONE)
+        target[0] = "/b"
+        other = await client.fetch(Ask(f"{server.url}/", validators=first.validators), SOMEONE)
+    assert (first.status, again.status, other.status) == (200, 304, 200)
+    assert other.validators == Validators('"/b"', None, f"{server.url}/b")
+    sent = [b'if-none-match: "/a"' in head.lower() for head in server.heads]
+    assert sent == [False, False, False, True, False, False]
+
+
+async def test_a_head_that_drips_in_byte_by_byte_ends_in_time():
+    """Each byte is within `idle`; all of them are not within `head`."""
+
+    async def drip(_, writer):
+        for byte in answer(200, FEED):
+            writer.write(bytes([byte]))
+            await asyncio.sleep(0.05)
+
+    deadlines = Deadlines(connect=10, head=0.6, idle=10, body=20, total=20)
+    async with a_server(drip) as server, a_client(deadlines=deadlines) as client:
+        with pytest.raises(TimedOut, match="did not begin its answer"):
+            await client.fetch(Ask(server.url), SOMEONE)
+
+
+async def test_a_body_below_the_slowest_pace_ends_and_one_above_it_does_not():
+    async def drip(head, writer):
+        piece = 5 if b" /slow" in head else 2_000
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nConnection: close\r\n\r\n")
+        for _ in range(16):
+            writer.write(b"x" * piece)
+            await asyncio.sleep(0.1)
+        writer.close()
+
+    deadlines = Deadlines(connect=10, head=10, idle=10, body=20, total=20, grace=0.5, slowest=1000)
+    async with a_server(drip) as server, a_client(deadlines=deadlines) as client:
+        with pytest.raises(TimedOut, match="less than 1000 bytes a second"):
+            await client.fetch(Ask(f"{server.url}/slow"), SOMEONE)
+        assert len((await client.fetch(Ask(f"{server.url}/quick"), SOMEONE)).body) == 32_000
 
 
 async def test_a_connector_may_read_a_status_itself():

@@ -5,11 +5,13 @@ from ipaddress import ip_address
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 
 from tests.net.builders import LOOPBACK, SOMEONE, StubResolver, a_client, a_server, always, answer, some_options
 from tsuzuki.model.errors import RefusedAddress, Unreachable
 from tsuzuki.model.fetching import Ask
 from tsuzuki.net.dialing import Dialer, RefusedDial, Route, VettingResolver, is_own_address, make_socket_factory
+from tsuzuki.net.failures import explained
 from tsuzuki.net.guard import AllowList, Guard, Lane
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import parse
@@ -25,7 +27,7 @@ async def test_a_name_that_resolves_elsewhere_the_second_time_is_refused_and_nev
         a_server(always(answer(200))) as inside,
         a_client(names, guard=ONLY_TWO) as client,
     ):
-        with pytest.raises(RefusedAddress, match=r"127\.0\.0\.1"):
+        with pytest.raises(RefusedAddress, match="is refused"):
             await client.fetch(Ask(f"http://rebind.example:{inside.port}/"), SOMEONE)
     assert inside.heads == []
 
@@ -52,6 +54,29 @@ async def test_without_an_allow_list_the_connection_itself_is_judged():
             with pytest.raises(RefusedAddress):
                 await client.fetch(Ask(f"http://{host}/"), SOMEONE)
     assert resolver.asked == ["a.example", "b.example"]
+
+
+@pytest.mark.parametrize("guard", [Guard(), ONLY_TWO], ids=["open", "with an allow-list"])
+async def test_a_refusal_names_no_resolved_address_but_the_log_does(guard):
+    """Else a reader could map the network that the server stands in, name by name."""
+    with capture_logs() as log:
+        async with a_client({"nas.example": ["10.1.2.3"]}, guard=guard) as client:
+            for ask in (client.check, client.vet, lambda url: client.fetch(Ask(url), SOMEONE)):
+                with pytest.raises(RefusedAddress) as refused:
+                    await ask("http://nas.example/")
+                assert "10.1.2.3" not in str(refused.value)
+                assert "nas.example" in str(refused.value)
+    assert [("10.1.2.3" in line["reason"], line["host"]) for line in log] == [(True, "nas.example")] * 3
+
+
+async def test_a_refused_dial_names_no_address_either():
+    """Past the resolver: an address that is this machine's own."""
+    error = aiohttp.ClientConnectorError(a_connection_key(), RefusedDial("The address 10.1.2.3 is refused."))
+    assert "10.1.2.3" not in str(explained(error, "nas.example"))
+
+
+def a_connection_key():
+    return aiohttp.client_reqrep.ConnectionKey("nas.example", 80, False, True, None, None, None)
 
 
 async def test_the_socket_is_judged_too_since_literals_meet_no_resolver():

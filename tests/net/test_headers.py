@@ -7,6 +7,7 @@ from tsuzuki.model.fetching import RateHeaders, Validators
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
 from tsuzuki.net.headers import (
     LONGEST_FRESHNESS,
+    PROJECT_URL,
     echo,
     freshness,
     harmless,
@@ -176,4 +177,4 @@ def test_an_http_date_far_off_or_broken_is_none_or_right():
 
 def test_the_user_agent_is_honest():
     assert user_agent("https://example.org/about") == f"Tsuzuki/{__version__} (+https://example.org/about)"
-    assert user_agent(None) == f"Tsuzuki/{__version__}"
+    assert user_agent(None) == f"Tsuzuki/{__version__} (+{PROJECT_URL})"

@@ -109,5 +109,5 @@ def test_a_connector_cannot_hide_who_we_are():
     ask = Ask(
         "https://a.example/", headers={"User-Agent": "Mozilla", "Accept": "text/html"}, validators=Validators('"1"')
     )
-    headers = first_request(ask, origin, user_agent="Tsuzuki/1").headers
+    headers = Trail(first_request(ask, origin, user_agent="Tsuzuki/1"), ask.validators).request.headers
     assert headers == {"user-agent": "Tsuzuki/1", "accept": "text/html", "if-none-match": '"1"'}

@@ -86,7 +86,12 @@ async def _try_source(
     info = connector.info
     config = decode_config(info.config, {})
     async with open_outside(settings, clock=wall_clock) as outside:
-        origin = SourceIdentity(source=info.id, home_url=info.api_url or info.base_url, ratelimit=info.ratelimit)
+        origin = SourceIdentity(
+            source=info.id,
+            home_url=info.api_url or info.base_url,
+            ratelimit=info.ratelimit,
+            keeps_cookies=True,
+        )
         trial = await outside.driver.run(trial_of(connector, config, text=text, series_url=series_url), origin)
     return describe_try(connector, trial), trial.is_good
 

@@ -17,6 +17,8 @@ class Validators(msgspec.Struct, frozen=True):
 
     etag: str | None = None
     last_modified: str | None = None
+    url: str | None = None
+    """Whose they are, which is who is asked at the end of all redirects; None is the address that is asked first."""
 
 
 class RateHeaders(msgspec.Struct, frozen=True):
@@ -77,7 +79,8 @@ class Reply(msgspec.Struct, frozen=True):
     @property
     def validators(self) -> Validators:
         """As received; None where the answer had none."""
-        return Validators(self.headers.get("etag"), self.headers.get("last-modified"))
+        etag, last_modified = self.headers.get("etag"), self.headers.get("last-modified")
+        return Validators() if etag is None and last_modified is None else Validators(etag, last_modified, self.url)
 
     @property
     def content_type(self) -> str:

@@ -39,6 +39,7 @@ class Answer:
         self._response = response
         self._budget = budget
         self._since = asyncio.get_running_loop().time()
+        self._received = 0
 
     @property
     def host(self) -> str:
@@ -51,10 +52,9 @@ class Answer:
             return
         self._check_declared_length(max_bytes)
         decoding = Decoding(self.headers.get("content-encoding", ""), max_bytes)
-        received = pieces = 0
+        pieces = 0
         while data := await self._receive():
-            received += len(data)
-            if received > max_bytes:
+            if self._received > max_bytes:
                 raise self._too_large(max_bytes)
             for piece in decoding.feed(data):
                 yield piece
@@ -85,8 +85,10 @@ class Answer:
         content = self._response.content
         if content.at_eof() and content.exception() is None:
             return b""
-        async with self._budget.spend(self.host, body_since=self._since):
-            return await content.readany()
+        async with self._budget.spend_on_body(self.host, since=self._since, received=self._received):
+            piece = await content.readany()
+        self._received += len(piece)
+        return piece
 
     def _check_declared_length(self, max_bytes: int) -> None:
         length = self.headers.get("content-length", "")

@@ -19,18 +19,19 @@ class Budget:
         self.deadlines = deadlines
         self.left = deadlines.total
 
-    def limits(self, body: float | None) -> tuple[float, ...]:
-        """Seconds: for all, and, where a body has come for so long, for the rest and for the next piece of it."""
-        if body is None:
-            return (self.left,)
-        return self.left, self.deadlines.body - body, self.deadlines.idle
+    def body_limits(self, since: float, received: int) -> tuple[float, ...]:
+        """Seconds: for all, for the rest of a body that has come so far, for its next piece, and for its pace."""
+        deadlines, so_far = self.deadlines, asyncio.get_running_loop().time() - since
+        by_pace = deadlines.grace + received / deadlines.slowest - so_far if deadlines.slowest else self.left
+        return self.left, deadlines.body - so_far, deadlines.idle, by_pace
 
-    def spend(self, host: str, *, body_since: float | None = None) -> "Spending":
-        """Everything within is over when the time is; each failure leaves it under its name.
+    def spend(self, host: str, *, is_head: bool = False) -> "Spending":
+        """Everything within is over when the time is; each failure leaves it under its name."""
+        return Spending(self, host, (self.left, self.deadlines.head) if is_head else (self.left,))
 
-        `body_since` is when the headers were complete: a body has a deadline of its own, and so has each piece of it.
-        """
-        return Spending(self, host, body_since)
+    def spend_on_body(self, host: str, *, since: float, received: int) -> "Spending":
+        """As `spend`: a body has a deadline of its own, and so has each piece of it. Its headers were complete then."""
+        return Spending(self, host, self.body_limits(since, received))
 
 
 class Spending:
@@ -38,11 +39,11 @@ class Spending:
 
     __slots__ = ("_began", "_budget", "_host", "_limits", "_timeout")
 
-    def __init__(self, budget: Budget, host: str, body_since: float | None) -> None:
+    def __init__(self, budget: Budget, host: str, limits: tuple[float, ...]) -> None:
         self._budget = budget
         self._host = host
         self._began = asyncio.get_running_loop().time()
-        self._limits = budget.limits(None if body_since is None else self._began - body_since)
+        self._limits = limits
         self._timeout = asyncio.timeout(min(self._limits))
 
     async def __aenter__(self) -> None:
@@ -62,12 +63,13 @@ class Spending:
 
     def _too_late(self) -> TimedOut:
         """By which of the limits."""
-        deadlines = self._budget.deadlines
-        sentences = (
-            f"{self._host} took more than {deadlines.total:g} s in all.",
-            f"{self._host} did not finish its answer within {deadlines.body:g} s.",
-            self._silent(),
-        )
+        deadlines, host = self._budget.deadlines, self._host
+        sentences = [f"{host} took more than {deadlines.total:g} s in all."]
+        if len(self._limits) == len((deadlines.total, deadlines.head)):
+            sentences.append(f"{host} did not begin its answer within {deadlines.head:g} s.")
+        else:
+            sentences.append(f"{host} did not finish its answer within {deadlines.body:g} s.")
+            sentences += [self._silent(), f"{host} sends less than {deadlines.slowest:g} bytes a second."]
         return TimedOut(sentences[self._limits.index(min(self._limits))])
 
     def _silent(self) -> str:

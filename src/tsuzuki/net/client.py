@@ -80,7 +80,8 @@ class Client:
         `deadlines` are for what takes longer than an answer should; `connect` and `idle` stay the client's.
         """
         own = self._options.deadlines
-        given = msgspec.structs.replace(deadlines or own, connect=own.connect, idle=own.idle)
+        # Whoever takes the pieces may be slow too, so no pace is asked for.
+        given = msgspec.structs.replace(deadlines or own, connect=own.connect, idle=own.idle, slowest=0)
         async with self._exchange.open(ask, origin, Budget(given)) as answer:
             await self._judge(answer, ask, origin)
             yield answer

@@ -1,4 +1,4 @@
-"""Cookies, one jar for each source and way out: nobody's cookies serve anybody else (SEC-10)."""
+"""Cookies, one jar for each source that keeps any (R95) and way out: nobody's serve anybody else (SEC-10)."""
 
 from collections import OrderedDict
 from collections.abc import Iterable

@@ -7,11 +7,14 @@ judged: the resolver is skipped for IP literals, and a name may resolve differen
 import socket
 import ssl
 from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from urllib.parse import unquote
 
 import aiohttp
 import msgspec
+import structlog
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from tsuzuki.model.errors import RefusedAddress, Unreachable
@@ -21,6 +24,8 @@ from tsuzuki.net.urls import Url, parse
 
 _PROXY_PORTS_FROM = 1024
 _BUFFER = 64 * 1024
+
+_log = structlog.stdlib.get_logger("tsuzuki.net")
 
 
 class Proxy(msgspec.Struct, frozen=True):
@@ -64,6 +69,21 @@ class RefusedDial(OSError):
     """A socket was about to be opened to an address that the lane forbids. An OSError, as the dialler expects."""
 
 
+@contextmanager
+def naming_no_address(host: str) -> Iterator[None]:
+    """What a name leads to is nobody's business but the operator's: a refusal names it in the log alone."""
+    try:
+        yield
+    except RefusedAddress as error:
+        _log.warning("address_refused", host=host, reason=str(error))
+        raise refused_name(host) from error
+
+
+def refused_name(host: str) -> RefusedAddress:
+    """The refusal of a name for what it leads to."""
+    return RefusedAddress(f"{host} is refused: it does not lead to an address that may be called.")
+
+
 class VettingResolver(AbstractResolver):
     """Answers only with addresses that the lane allows; a single bad answer refuses the whole name."""
 
@@ -79,8 +99,9 @@ class VettingResolver(AbstractResolver):
         if self._lane is Lane.HOST and host not in self._guard.allow.hosts:
             raise RefusedAddress(f"{host} is not among the allow-listed hosts.")
         answers = await self._inner.resolve(host, port, family)
-        for answer in answers:
-            self._guard.check(read_address(answer["host"]), self._lane)
+        with naming_no_address(host):
+            for answer in answers:
+                self._guard.check(read_address(answer["host"]), self._lane)
         return answers
 
     async def close(self) -> None:
@@ -156,7 +177,8 @@ class Dialer:
             answers = await self._resolver.resolve(url.host, url.port, socket.AF_UNSPEC)
         except OSError as error:
             raise Unreachable(f"The name {url.host} cannot be resolved ({error.strerror or error}).") from error
-        return self._guard.lane_of_answers(url.host, (read_address(answer["host"]) for answer in answers))
+        with naming_no_address(url.host):
+            return self._guard.lane_of_answers(url.host, (read_address(answer["host"]) for answer in answers))
 
     def _open(self, lane: Lane) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
@@ -187,12 +209,17 @@ def make_socket_factory(guard: Guard, lane: Lane) -> aiohttp.SocketFactoryType:
             address = read_address(str(target[0]))
             guard.check(address, lane)
         except RefusedAddress as error:
-            raise RefusedDial(str(error)) from error
+            raise _refused_dial(str(error)) from error
         if lane is Lane.PUBLIC and is_own_address(address):
-            raise RefusedDial(f"The address {address} is refused: it is this machine's own.")
+            raise _refused_dial(f"The address {address} is refused: it is this machine's own.")
         return socket.socket(family=family, type=kind, proto=protocol)
 
     return make
+
+
+def _refused_dial(reason: str) -> RefusedDial:
+    _log.warning("dial_refused", reason=reason)
+    return RefusedDial(reason)
 
 
 def is_own_address(address: Address) -> bool:

@@ -42,15 +42,17 @@ class Exchange:
     @asynccontextmanager
     async def open(self, ask: Ask, origin: SourceIdentity, budget: Budget) -> AsyncIterator[Answer]:
         """The answer at the end of the redirects, whatever its status."""
-        jar = self.jars.of(origin)
-        trail = Trail(first_request(ask, origin, user_agent=jar.user_agent or self._user_agent))
+        jar = self.jars.of(origin) if origin.has_jar else None
+        named = jar.user_agent if jar is not None else None
+        trail = Trail(first_request(ask, origin, user_agent=named or self._user_agent), ask.validators)
         while True:
             request = trail.request
-            cookies = jar.header(request.url) if trail.takes_cookies else ""
+            cookies = jar.header(request.url) if jar is not None and trail.takes_cookies else ""
             trail.visit(cookies)
             pace = None if trail.hops else ask.pace
             async with self._sent(request, cookies, origin, budget=budget, pace=pace) as response:
-                jar.store(request.url, response.headers.getall("set-cookie", ()))
+                if jar is not None:
+                    jar.store(request.url, response.headers.getall("set-cookie", ()))
                 if response.status not in REDIRECTS or response.status in ask.accept_statuses:
                     bucket = bucket_of(request.url, origin)
                     with ending_with_connection(response):
@@ -71,7 +73,7 @@ class Exchange:
         async with budget.spend(url.host):
             route = await self.dialer.route_to(url, origin.proxy)
         async with self.turns.at(url, origin, route.lane, pace=pace):
-            async with budget.spend(url.host):
+            async with budget.spend(url.host, is_head=True):
                 response = await self.dialer.session(route).request(
                     request.method,
                     URL(str(url), encoded=True),

@@ -7,8 +7,8 @@ import ssl
 import aiohttp
 from aiohttp.http_exceptions import LineTooLong
 
-from tsuzuki.model.errors import RefusedAddress, SourceError, TooLarge, Unreachable
-from tsuzuki.net.dialing import RefusedDial
+from tsuzuki.model.errors import SourceError, TooLarge, Unreachable
+from tsuzuki.net.dialing import RefusedDial, refused_name
 
 _RESETS = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
 
@@ -18,8 +18,8 @@ def explained(error: Exception, host: str) -> SourceError:
     match error:
         case aiohttp.ClientResponseError():
             return _not_http(error, host)
-        case aiohttp.ClientConnectorError(os_error=RefusedDial() as refused):
-            return RefusedAddress(str(refused))
+        case aiohttp.ClientConnectorError(os_error=RefusedDial()):
+            return refused_name(host)
         case aiohttp.ClientProxyConnectionError():
             return Unreachable(f"The proxy cannot be reached ({_reason(error.os_error)}).")
         case aiohttp.ClientConnectorDNSError():

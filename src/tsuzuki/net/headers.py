@@ -8,6 +8,7 @@ from tsuzuki import __version__
 from tsuzuki.model.fetching import RateHeaders, Validators
 from tsuzuki.model.times import DAY, SECOND, Millis, from_datetime
 
+PROJECT_URL = "https://github.com/tsuzuki-server/tsuzuki"
 LONGEST_FRESHNESS = Millis(365 * DAY)
 LONGEST_VALIDATOR = 8192
 
@@ -57,8 +58,8 @@ _HARMLESS = frozenset(
 
 
 def user_agent(contact_url: str | None) -> str:
-    """An honest name, with a way to reach whoever runs this installation."""
-    return f"Tsuzuki/{__version__}" + (f" (+{contact_url})" if contact_url else "")
+    """An honest name, with a way to reach whoever runs this installation, or else whoever made it."""
+    return f"Tsuzuki/{__version__} (+{contact_url or PROJECT_URL})"
 
 
 def sendable(headers: Mapping[str, str]) -> dict[str, str]:

@@ -14,10 +14,16 @@ class Deadlines(msgspec.Struct, frozen=True):
     """Seconds. Waiting for our own turn (pace, slots) does not count."""
 
     connect: float = 10.0
+    head: float = 10.0
+    """From the request to the end of the headers, however many bytes of them come meanwhile."""
     idle: float = 10.0
     """Without a single byte."""
     body: float = 20.0
     """From the end of the headers to the end of the body."""
+    grace: float = 5.0
+    """From the end of the headers; from then on a body must have come at `slowest` at least, all in all."""
+    slowest: float = 1024.0
+    """Bytes a second; 0 for what is passed on as slowly as somebody else takes it."""
     total: float = 30.0
     """From the first request to the last byte, redirects and repeats included."""
 
@@ -52,7 +58,7 @@ class SourceIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """On whose behalf a request is made: whose cookies, pace, proxy and headers."""
 
     source: str
-    """Owns the cookie jar."""
+    """Owns the cookie jar, where it keeps cookies."""
     watch: str | None = None
     """Owns the penalties (R21); the source when None."""
     home_url: str | None = None
@@ -61,12 +67,19 @@ class SourceIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """Requests a second to one host; the client's default when None."""
     proxy: str | None = None
     headers: Mapping[str, str] = {}
+    keeps_cookies: bool = False
+    """R95: sources of comics have a jar of their own; whoever else asks is sent no cookie, and none is taken."""
     apart: str | None = None
     """Its own places and pace at every host, under this name: what lasts for hours must not keep polls waiting."""
     places: int | None = None
     """How many of its requests a host may have at the same time; the client's default when None."""
     solve_challenges: bool = False
     """True lets FlareSolverr pass a browser check; not for sources that demand an honest User-Agent."""
+
+    @property
+    def has_jar(self) -> bool:
+        """A solved browser check is a cookie."""
+        return self.keeps_cookies or self.solve_challenges
 
     @property
     def who(self) -> str:

@@ -3,13 +3,14 @@
 import msgspec
 
 from tsuzuki.model.errors import HttpStatus, RedirectLoop, RefusedAddress
-from tsuzuki.model.fetching import Ask, Hop
+from tsuzuki.model.fetching import Ask, Hop, Validators
 from tsuzuki.net.headers import echo, harmless, has_credentials, sendable
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import Url, join, parse
 
 MAX_HOPS = 5
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+CONDITIONS = ("if-none-match", "if-modified-since")
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -23,7 +24,7 @@ class Request(msgspec.Struct, frozen=True):
     @property
     def is_conditional(self) -> bool:
         """True when a 304 would be an answer to it."""
-        return not self.headers.keys().isdisjoint(("if-none-match", "if-modified-since"))
+        return not self.headers.keys().isdisjoint(CONDITIONS)
 
 
 def first_request(ask: Ask, origin: SourceIdentity, *, user_agent: str) -> Request:
@@ -36,7 +37,7 @@ def first_request(ask: Ask, origin: SourceIdentity, *, user_agent: str) -> Reque
     if not is_home(url, origin):
         configured = harmless(configured)
     wanted = {name: value for name, value in sendable(ask.headers).items() if name != "user-agent"}
-    headers = {"user-agent": user_agent, "accept": "*/*", **configured, **wanted, **echo(ask.validators)}
+    headers = {"user-agent": user_agent, "accept": "*/*", **configured, **wanted}
     return Request(method=ask.method.upper(), url=url, headers=headers, body=ask.body)
 
 
@@ -50,10 +51,11 @@ def is_home(url: Url, origin: SourceIdentity) -> bool:
 
 
 class Trail:
-    """The way of one request through its redirects."""
+    """The way of one request through its redirects. Validators go to the address that they came from, and no other."""
 
-    def __init__(self, first: Request) -> None:
-        self.request = first
+    def __init__(self, first: Request, validators: Validators = Validators()) -> None:  # noqa: B008  frozen
+        self._validators = msgspec.structs.replace(validators, url=validators.url or str(first.url))
+        self.request = self._conditional(first)
         self.hops: tuple[Hop, ...] = ()
         self.takes_cookies = True
         """False once the way led from https to http: what was given in secret is not said aloud."""
@@ -72,12 +74,18 @@ class Trail:
     def follow(self, status: int, location: str | None, *, retry_after: str | None = None) -> None:
         """Turn to where the answer points."""
         came_from = self.request.url
-        self.request = following(self.request, status, location)
+        self.request = self._conditional(following(self.request, status, location))
         if is_downgrade(came_from, self.request.url):
             self.takes_cookies = False
         self.hops = (*self.hops, Hop(status=status, url=str(self.request.url), retry_after=retry_after))
         if len(self.hops) > MAX_HOPS:
             raise RedirectLoop(f"More than {MAX_HOPS} redirects: {self._names()}.")
+
+    def _conditional(self, request: Request) -> Request:
+        headers = {name: value for name, value in request.headers.items() if name not in CONDITIONS}
+        if self._validators.url == str(request.url):
+            headers |= echo(self._validators)
+        return msgspec.structs.replace(request, headers=headers)
 
     def _names(self) -> str:
         return " -> ".join(hop.url for hop in self.hops[-MAX_HOPS - 1 :])

@@ -152,4 +152,5 @@ def source_identity(
         ratelimit=config.ratelimit or info.ratelimit,
         proxy=config.proxy,
         headers=config.headers,
+        keeps_cookies=True,
     )

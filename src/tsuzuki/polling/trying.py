@@ -125,7 +125,12 @@ class Trier:
         info = connector.info
         try:
             config = decode_config(info.config, {})
-            origin = SourceIdentity(source=info.id, home_url=info.api_url or info.base_url, ratelimit=info.ratelimit)
+            origin = SourceIdentity(
+                source=info.id,
+                home_url=info.api_url or info.base_url,
+                ratelimit=info.ratelimit,
+                keeps_cookies=True,
+            )
             chapters = await self._driver.run(connector.chapters(config, url), origin)
             details: SeriesDetails | None = None
             if info.abilities.details:

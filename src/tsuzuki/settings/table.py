@@ -173,7 +173,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ]
 
     contact_url: Annotated[
-        str | None, _pull(kinds.CONTACT, "", "Who runs this server; sent to sources in the User-Agent.")
+        str | None,
+        _pull(
+            kinds.CONTACT, "", "Who runs this server; sent to sources in the User-Agent. The project's page when empty."
+        ),
     ]
     allow_private_networks: Annotated[
         tuple[Network, ...],

@@ -47,7 +47,7 @@ def test_the_headers_of_the_caller_go_along():
 def test_a_first_visit_brings_the_harvest_its_validators_and_its_hash():
     outcome, _ = visited(a_reply(SOUND, etag='"1"', last_modified="yesterday", cache_control="max-age=60"))
     assert outcome.harvest is not None
-    assert outcome.validators == Validators('"1"', "yesterday")
+    assert outcome.validators == Validators('"1"', "yesterday", URL)
     assert outcome.body_hash == body_hash(SOUND)
     assert (outcome.status, outcome.moved_to, outcome.retry_after) == (200, None, None)
     assert outcome.headers["cache-control"] == "max-age=60"
@@ -65,7 +65,7 @@ def test_a_304_is_unchanged_and_keeps_what_it_omits():
     """R26."""
     outcome, _ = visited(a_reply(status=304, etag='"2"'), Validators('"1"', "yesterday"), b"hash")
     assert outcome.harvest is None
-    assert outcome.validators == Validators('"2"', "yesterday")
+    assert outcome.validators == Validators('"2"', "yesterday", URL)
     assert outcome.body_hash == b"hash"
 
 
@@ -74,7 +74,7 @@ def test_the_same_body_again_is_unchanged_and_not_parsed():
     junk = b"not a feed at all"
     outcome, outside = visited(a_reply(junk, etag='"2"'), Validators('"1"'), body_hash(junk))
     assert outcome.harvest is None
-    assert outcome.validators == Validators('"2"')
+    assert outcome.validators == Validators('"2"', None, URL)
     assert outside.parsed == []
 
 

@@ -78,7 +78,7 @@ def moved_to(hops: tuple[Hop, ...]) -> str | None:
 
 def _kept(reply: Reply, stored: Validators) -> Validators:
     new = reply.validators
-    return Validators(new.etag or stored.etag, new.last_modified or stored.last_modified)
+    return Validators(new.etag or stored.etag, new.last_modified or stored.last_modified, reply.url)
 
 
 def _outcome(

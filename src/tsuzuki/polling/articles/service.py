@@ -42,7 +42,7 @@ class Articles:
         if link is None:
             return FullText("", "The item has no link.", self._clock())
         try:
-            origin = SourceIdentity(source=f"article:{parse(link).host}")
+            origin = SourceIdentity(source=f"article:{parse(link).host}", keeps_cookies=True)
             content = await self._driver.run(visit_article(link), origin)
         except SourceError as error:
             return FullText("", str(error), self._clock())
