@@ -361,4 +361,5 @@ def _build_app(parts: Parts, asked_by_machines: Sequence[Resource], services: Ma
         error_page=web.error_page,
         framed_page=web.framed_page,
         allowed_origins=parts.settings.cors_allowed_origins,
+        is_https=(parts.settings.public_url or "").startswith("https:"),
     )

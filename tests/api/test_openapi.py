@@ -80,3 +80,32 @@ def test_every_endpoint_says_what_it_is_for():
     for endpoint in REAL:
         assert endpoint.summary, endpoint.path
         assert endpoint.tags, endpoint.path
+
+
+def test_every_integer_in_a_request_fits_64_bits():
+    """What the databases could not store is refused where it comes in, not a failure inside."""
+    described = document(REAL, "1.2.3")
+    asked = [
+        (f"{method} {path}", part)
+        for path, methods in described["paths"].items()
+        for method, one in methods.items()
+        for part in (one.get("parameters"), one.get("requestBody"))
+    ]
+    loose = {place for place, part in asked for one in _integers(part, described) if not _fits(one)}
+    assert loose == set()
+    assert any(_integers(part, described) for _, part in asked)
+
+
+def _integers(part: object, described: Json) -> list[Json]:
+    if isinstance(part, list):
+        return [found for one in part for found in _integers(one, described)]
+    if not isinstance(part, dict):
+        return []
+    if "$ref" in part:
+        return _integers(described["components"]["schemas"][part["$ref"].rpartition("/")[2]], described)
+    inside = [found for one in part.values() for found in _integers(one, described)]
+    return [part, *inside] if part.get("type") == "integer" else inside
+
+
+def _fits(schema: Json) -> bool:
+    return bool(schema.get("minimum", -(2**64)) >= -(2**63) and schema.get("maximum", 2**64) < 2**63)

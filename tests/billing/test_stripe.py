@@ -5,8 +5,11 @@ import asyncio
 import pytest
 
 from tests.billing.builders import Shop, a_request
-from tests.billing.stripe import a_checkout, an_event, send, signed
+from tests.billing.stripe import a_checkout, a_refund, an_event, send, signed
 from tests.builders import a_public_id
+from tsuzuki.accounts.audit.reading import AuditLog
+from tsuzuki.accounts.audit.rows import AuditFilter
+from tsuzuki.accounts.nouns import Slice
 from tsuzuki.billing.access import OPERATOR
 from tsuzuki.billing.settlement.store import list_intents_tx
 from tsuzuki.billing.settlement.stripe import check_signature, read_event
@@ -42,6 +45,22 @@ async def test_a_claim_whose_effect_failed_is_not_kept(shop, tenant, invoice):
     with pytest.raises(Invalid):
         await send(shop, an_event(invoice, amount_received=-5))
     assert await send(shop, an_event(invoice)) == "paid"
+
+
+@pytest.mark.parametrize("cents", [10**25, 2**63, -(10**25)])
+async def test_an_impossible_amount_is_refused_and_recorded(shop, tenant, invoice, cents):
+    """A clean 400 before anything is stored; the payment itself still settles when it is told right."""
+    for body in (
+        an_event(invoice, amount_received=cents),
+        a_checkout(invoice, amount_total=cents),
+        a_refund(invoice, cents),
+    ):
+        with pytest.raises(Invalid):
+            await send(shop, body)
+    told = await AuditLog(shop.db).list(AuditFilter(), Slice())
+    assert [(row.action, row.entity_type) for row in told[0]].count(("stripe.refuse", "stripe_event")) == 3
+    assert await send(shop, an_event(invoice)) == "paid"
+    assert (await shop.statement(tenant)).totals.credit == 0
 
 
 async def test_a_second_payment_is_credit(shop, tenant, invoice):

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from structlog.testing import capture_logs
 
-from tests.app import Client, serving_resources
+from tests.app import Client, running_app, serving_resources, settings_for
 from tsuzuki.db.errors import Contention, DatabaseUnavailable, DiskFull
 from tsuzuki.edge import body as body_module
 from tsuzuki.edge import server as server_module
@@ -85,6 +85,20 @@ async def test_sec_15_every_answer_carries_the_strict_policy_errors_included():
             assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS, (method, path)
             assert "server" not in answer.headers
     assert "unsafe" not in CONTENT_SECURITY_POLICY
+
+
+async def test_hsts_is_sent_where_the_public_address_is_https(tmp_path):
+    """One year; nothing for subdomains, which may be somebody else's."""
+    for public, expected in (
+        ("https://reader.example.org", "max-age=31536000"),
+        ("http://reader.lan", None),
+        ("", None),
+    ):
+        async with running_app(settings_for(tmp_path, public_url=public)) as client:
+            told = [
+                (await client.get(path)).headers.get("strict-transport-security") for path in ("/healthz", "/nowhere")
+            ]
+        assert told == [expected, expected]
 
 
 async def test_an_answer_may_be_stricter_than_the_rule():

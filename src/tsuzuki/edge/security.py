@@ -21,14 +21,20 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "cache-control": "no-store",
 }
-_ENCODED = tuple((name.encode(), value.encode()) for name, value in HEADERS.items())
+
+STRICT_TRANSPORT = {"strict-transport-security": f"max-age={365 * 24 * 3600}"}
+"""For a server whose public address is https. Nothing is said of its subdomains, which may be somebody else's. Browsers
+ignore this where it comes over plain HTTP (RFC 6797, 8.1)."""
 
 
 class SecurityHeaders:
     """Adds to an answer each of `HEADERS` that it does not set itself: a stricter policy, a longer life in caches."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, is_https: bool = False) -> None:
+        """`is_https` says that people reach this server over HTTPS, whatever lies between."""
         self._app = app
+        headers = HEADERS | (STRICT_TRANSPORT if is_https else {})
+        self._encoded = tuple((name.encode(), value.encode()) for name, value in headers.items())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI)."""
@@ -37,7 +43,7 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 headers = message["headers"]
                 present = {name for name, _ in headers}
-                message["headers"] = [*headers, *(pair for pair in _ENCODED if pair[0] not in present)]
+                message["headers"] = [*headers, *(pair for pair in self._encoded if pair[0] not in present)]
             await send(message)
 
         await self._app(scope, receive, send_safely)

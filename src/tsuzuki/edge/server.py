@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -92,15 +93,22 @@ class _Protocol(HttpToolsProtocol):
     _unheard = 0
     _is_in_head = True
     _waiting: asyncio.TimerHandle | None = None
+    _unanswered: deque[RequestResponseCycle]
+    """In the order of the requests: of several that were sent at once, uvicorn knows the last."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """See uvicorn; from now on a head is waited for."""
         super().connection_made(transport)
+        self._unanswered = deque()
         self._wait_for_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See uvicorn."""
+        """See uvicorn; nobody is left to be answered, and to write all the same is an error to uvloop."""
         self._stop_waiting()
+        self.pipeline.clear()
+        for cycle in self._unanswered:
+            cycle.disconnected = True
+            cycle.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -124,6 +132,7 @@ class _Protocol(HttpToolsProtocol):
         self._is_in_head = False
         self._unheard = 0
         super().on_headers_complete()
+        self._unanswered.append(self.cycle)
         self.cycle.transport = _Late(self, self.cycle)  # type: ignore[assignment]  # all that it has
 
     def send_400_response(self, msg: str) -> None:
@@ -136,10 +145,11 @@ class _Protocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """See uvicorn; a body that has not ended by now is given `LINGER_S` to end."""
+        answered = self._unanswered.popleft()
         super().on_response_complete()
-        if self.cycle.more_body:
+        if answered.more_body:
             self._unread = LINGER_BYTES
-            self.loop.call_later(LINGER_S, self._stop_lingering, self.cycle)
+            self.loop.call_later(LINGER_S, self._stop_lingering, answered)
 
     def on_body(self, body: bytes) -> None:
         """See uvicorn; what is thrown away is counted."""

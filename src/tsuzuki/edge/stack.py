@@ -22,8 +22,9 @@ def build_app(
     error_page: ErrorPage,
     framed_page: FramedPage | None = None,
     allowed_origins: Sequence[str] = (),
+    is_https: bool = False,
 ) -> ASGIApp:
-    """The whole ASGI application over these resources."""
+    """The whole ASGI application over these resources; `is_https` when its public address is."""
     app: ASGIApp = Packed(Cookies(ErrorBoundary(build_router(resources), error_page, framed_page)))
     if allowed_origins:
         app = CORSMiddleware(
@@ -33,4 +34,4 @@ def build_app(
             allow_headers=("authorization", "content-type", "x-request-id"),
             expose_headers=("x-request-id", "retry-after"),
         )
-    return RequestIds(SecurityHeaders(Observed(app, metrics)))
+    return RequestIds(SecurityHeaders(Observed(app, metrics), is_https=is_https))

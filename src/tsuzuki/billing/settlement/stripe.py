@@ -6,8 +6,10 @@ The header is `t=UNIX,v1=HEX[,v1=HEX]`; the signature is HMAC-SHA256 of `t.body`
 import hashlib
 import hmac
 from collections.abc import Mapping
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from tsuzuki.billing.settlement.nouns import Payment
 from tsuzuki.model.errors import Forbidden, Invalid
@@ -15,6 +17,8 @@ from tsuzuki.model.ids import PublicId, read_id
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 
 TOLERANCE = Millis(5 * MINUTE)
+MOST_CENTS = 10**12
+"""Of one payment: Stripe itself takes no more in any currency, and a million of them still add up within 64 bits."""
 SIGNATURE = "stripe-signature"
 
 _REFUNDED = "charge.refunded"
@@ -39,12 +43,15 @@ class StripeRefund(msgspec.Struct, frozen=True):
     invoice_id: PublicId | None
 
 
+_Cents = Annotated[int, Meta(ge=-MOST_CENTS, le=MOST_CENTS)]
+
+
 class _Object(msgspec.Struct, frozen=True):
     id: str
     currency: str | None = None
-    amount_received: int | None = None
-    amount_total: int | None = None
-    amount_refunded: int | None = None
+    amount_received: _Cents | None = None
+    amount_total: _Cents | None = None
+    amount_refunded: _Cents | None = None
     payment_intent: str | None = None
     payment_status: str | None = None
     client_reference_id: str | None = None
@@ -65,6 +72,7 @@ class _Kind(msgspec.Struct, frozen=True):
     """What is read of every event, so that those of other kinds may look as they like."""
 
     type: str
+    id: str = ""
 
 
 def check_signature(secret: str, header: str | None, body: bytes, *, now: Millis) -> None:
@@ -98,6 +106,14 @@ def read_event(body: bytes) -> StripePayment | StripeRefund | None:
     if told.payment_status != "paid":
         return None  # the money comes later, and an event of its own with it
     return _payment(told.payment_intent or told.id, invoice, told.amount_total, told.currency)
+
+
+def event_id(body: bytes) -> str:
+    """Stripe's own id of an event, however wrong the rest of it is; empty when it has none."""
+    try:
+        return msgspec.json.decode(body, type=_Kind).id
+    except msgspec.DecodeError:
+        return ""
 
 
 def _refund(told: _Object) -> StripeRefund | None:

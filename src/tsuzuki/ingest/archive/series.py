@@ -98,7 +98,7 @@ class SeriesIn:
             is_enabled=source.is_enabled and not source.lacks and not _reads_files(source),
         )
         try:
-            made = await self._sources.register(self._actor, wanted)
+            made = await self._sources.register(self._actor, wanted, is_restored=True)
         except (Invalid, Conflict) as error:
             self._landing.journal.leave_out(numbered, f"{source.slug}: {error}")
             return

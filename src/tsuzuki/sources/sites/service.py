@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.nouns import Actor, Slice
@@ -90,9 +90,12 @@ class Sources:
 
     # -- doing
 
-    async def register(self, actor: Actor, wanted: Wanted) -> Source:
-        """A new source; Invalid with all that is wrong, Conflict when its name or slug is taken."""
-        new, now = self._new(wanted), self._clock()
+    async def register(self, actor: Actor, wanted: Wanted, *, is_restored: bool = False) -> Source:
+        """A new source; Invalid with all that is wrong, Conflict when its name or slug is taken.
+
+        One that `is_restored` from an archive comes whether its connector is installed or not.
+        """
+        new, now = self._new(wanted, is_restored=is_restored), self._clock()
 
         async def add(tx: Tx) -> Source:
             source = await register_source_tx(tx, new, is_enabled=wanted.is_enabled, now=now)
@@ -190,9 +193,10 @@ class Sources:
         """What `change` would make of the source, without doing so."""
         return self._after(await self.get(source_id), change)
 
-    def _new(self, wanted: Wanted) -> NewSource:
+    def _new(self, wanted: Wanted, *, is_restored: bool = False) -> NewSource:
         connector = info_of(self._registry, wanted.connector)
-        config = self._checked(wanted.base_url, wanted.config, {}, connector)
+        unknown = () if is_restored else self._connector_problems(wanted.connector)
+        config = self._checked(wanted.base_url, wanted.config, {}, connector, more=unknown)
         info = source_info(self._registry, wanted.connector, config)
         config, language = _spoken(wanted.name, info, connector, config)
         return NewSource(
@@ -214,7 +218,7 @@ class Sources:
         sent = stored if change.config is UNSET else change.config
         known = None if before is None else before.connector
         info = info_of(self._registry, known if change.connector is UNSET else change.connector)
-        found = self._config_problems(sent, stored, info)[1]
+        found = self._connector_problems(change.connector, known) + self._config_problems(sent, stored, info)[1]
         return found if change.base_url is UNSET else self._address_problems(change.base_url, info) + found
 
     def _after(self, before: Source, change: Change) -> Source:
@@ -223,7 +227,8 @@ class Sources:
         touched = {"base_url", "config", "connector"} & changes.keys()
         if touched:
             base_url, known = changes.get("base_url", before.base_url), info_of(self._registry, connector)
-            changes["config"] = config = self._checked(base_url, sent, before.config, known)
+            unknown = self._connector_problems(connector, before.connector)
+            changes["config"] = config = self._checked(base_url, sent, before.config, known, more=unknown)
             info = source_info(self._registry, connector, config)
             if info is not None:
                 changes["config"], changes["lang"] = _spoken(changes.get("name", before.name), info, known, config)
@@ -231,14 +236,26 @@ class Sources:
         return msgspec.structs.replace(before, **changes)
 
     def _checked(
-        self, base_url: str, sent: Mapping[str, Any], stored: Mapping[str, Any], info: ConnectorInfo | None
+        self,
+        base_url: str,
+        sent: Mapping[str, Any],
+        stored: Mapping[str, Any],
+        info: ConnectorInfo | None,
+        *,
+        more: tuple[Problem, ...],
     ) -> dict[str, Any]:
-        """The config to be stored; Invalid with every problem of it and of the address (SEC-27)."""
+        """The config to be stored; Invalid with every problem of it and of the address (SEC-27), and `more`."""
         config, problems = self._config_problems(sent, stored, info)
-        problems = self._address_problems(base_url, info) + problems
+        problems = self._address_problems(base_url, info) + more + problems
         if problems:
             raise Invalid(problems[0].message, problems)
         return config
+
+    def _connector_problems(self, connector: str | UnsetType | None, stored: str | None = None) -> tuple[Problem, ...]:
+        """A source keeps a connector that is not installed any more, but none is given one."""
+        if not isinstance(connector, str) or connector == stored or info_of(self._registry, connector) is not None:
+            return ()
+        return (Problem("extensionid", f"There is no extension {connector} on this server."),)
 
     def _address_problems(self, base_url: str, info: ConnectorInfo | None) -> tuple[Problem, ...]:
         problem = address_problem(
@@ -310,7 +327,7 @@ def _difference(before: Source, after: Source, reason: str | None) -> Deed:
 
 
 def info_of(registry: Registry, connector: str | None) -> ConnectorInfo | None:
-    """What is known of a connector; a source may be registered before its connector is installed."""
+    """What is known of a connector; None for one that is not installed (any more)."""
     if connector is None:
         return None
     try:
