@@ -11,7 +11,7 @@ import msgspec
 from tests.builders import NOON, stored_feed, stored_watch
 from tests.delivery.builders import a_reader
 from tsuzuki.db import Database, Tx
-from tsuzuki.db.fulltext import document
+from tsuzuki.db.fulltext import words_of
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.model.ids import FeedId, ShelfId
@@ -120,7 +120,7 @@ async def _add_bodies_tx(tx: Tx) -> None:
     for number in range(BODIES):
         title = dice.choices(COMMON, k=2) + dice.choices(RARE, k=2)
         body = dice.choices(COMMON, k=10) + dice.choices(RARE, k=30)
-        indexed = document(tx.engine, number, title, body)
+        indexed = words_of(tx.engine, title, body)
         rows.append(
             {
                 "id": number,

@@ -68,6 +68,7 @@ class Ours:
     def __init__(self, db: Database, client: Client, pool: ParsePool) -> None:
         self.db = db
         self.client = Timing(client, "fetch")
+        self.pool = pool
         self.parsing = Timing(pool, "run")
         self.timed_db = TimedDatabase(db)
         self.bell = MemoryBell()
@@ -87,7 +88,7 @@ class Ours:
                 all_polled.set()
 
         station = Station(db=self.timed_db, bell=self.bell, clock=wall_clock, name="bench")
-        ingest = ItemIngest(self.timed_db, clock=wall_clock, after_commit=lambda _: None)
+        ingest = ItemIngest(self.timed_db, self.pool, clock=wall_clock, after_commit=lambda _: None)
         poll = PollLoop(self.poller, self.bell, concurrency=AT_ONCE, ingest_bells=(ITEM_QUEUE.name,), polled=count)
         crew = Crew([poll, Worker(station, ITEM_QUEUE, ingest)])
         await self.db.with_tx(lambda tx: tx.run(q.make_due))

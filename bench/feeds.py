@@ -29,7 +29,7 @@ from tests.data.feeds.make import URL, corpus
 from tests.data.feeds.recipes.shapes import atom, rss
 from tsuzuki.connectors.feed.parsing import parse_fast, read_fast
 from tsuzuki.connectors.html.safe import Sanitiser
-from tsuzuki.db.fulltext import document
+from tsuzuki.db.fulltext import words_of
 from tsuzuki.model.harvest import FeedHarvest, FoundItem
 from tsuzuki.model.tokens import text_of, tokens
 
@@ -150,7 +150,7 @@ def bare_clean(markup: list[str]) -> object:
 
 def words(items: tuple[FoundItem, ...]) -> object:
     """As PostgreSQL takes them, with their places."""
-    return [document("postgres", 1, tokens(each.title), tokens(text_of(each.content))) for each in items]
+    return [words_of("postgres", tokens(each.title), tokens(text_of(each.content))) for each in items]
 
 
 def bare_words(items: tuple[FoundItem, ...]) -> object:

@@ -19,12 +19,21 @@ import msgspec
 
 from bench._bare import Bare, BarePostgres, BareSqlite, Chapter
 from bench.harness import Line, a_postgres, compare, interleaved, median, say, show
-from tests.builders import NOON, a_new_chapter, a_new_item, put_on_shelf, stored_feed, stored_series, stored_shelf
+from tests.builders import (
+    NOON,
+    a_new_chapter,
+    a_new_item,
+    put_on_shelf,
+    store_items_tx,
+    stored_feed,
+    stored_series,
+    stored_shelf,
+)
 from tests.servers import Postgres
 from tsuzuki.db import Database, DatabaseOptions, Tx, open_database
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import NewItem, upsert_chapters_tx, upsert_items_tx
+from tsuzuki.ingest.store import NewItem, upsert_chapters_tx
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.store import search_items_tx
@@ -236,7 +245,7 @@ async def _fill_items(db: Database, count: int) -> ShelfId:
 
 
 async def _add_items_tx(tx: Tx, feed_id: FeedId, batch: list[NewItem]) -> None:
-    await upsert_items_tx(tx, feed_id, batch, NOON)
+    await store_items_tx(tx, feed_id, batch, NOON)
 
 
 def _an_item(number: int, dice: random.Random) -> NewItem:

@@ -3,11 +3,13 @@
 import hashlib
 import itertools
 import secrets
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import NewChapter, NewItem, NewRelease
+from tsuzuki.ingest.store import NewChapter, NewItem, NewRelease, StoredItem, upsert_items_tx
+from tsuzuki.ingest.words import split_words
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId, uuid7
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.sites.rows import NewSource
@@ -24,6 +26,17 @@ NOON = Millis(1_771_761_600_000)
 """2026-02-22T12:00:00Z."""
 
 _count = itertools.count(1)
+T = TypeVar("T")
+
+
+class ParsersHere:
+    """Does what parser processes do, without a process: for tests that are about something else."""
+
+    async def run(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        return function(*arguments)
+
+
+HERE = ParsersHere()
 
 
 def a_public_id(now: Millis = NOON) -> PublicId:
@@ -49,6 +62,14 @@ def a_new_release(number: int | str = 1, **over: Any) -> NewRelease:
 def a_new_item(key: str = "1", **over: Any) -> NewItem:
     values: dict[str, Any] = {"key": key, "title": f"Item {key}", "sort_at": NOON} | over
     return NewItem(content_hash=a_hash(sorted(values.items())), **values)
+
+
+async def store_items_tx(tx: Tx, feed_id: FeedId, items: Iterable[NewItem], now: Millis) -> list[StoredItem]:
+    """Store items of one feed, and their words."""
+    items = list(items)
+    words = split_words(tx.engine, [(item.title, item.content) for item in items])
+    by_key = {(feed_id, item.key): each for item, each in zip(items, words, strict=True)}
+    return await upsert_items_tx(tx, {feed_id: items}, by_key, now)
 
 
 async def stored_feed(db: Database, link: str | None = None) -> FeedId:

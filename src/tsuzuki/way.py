@@ -116,9 +116,8 @@ async def open_outside(settings: Settings, *, clock: Clock, redis: "Redis | None
     async with AsyncExitStack() as parts:
         registry = read_registry(settings.data_dir / "sources")
         client = await parts.enter_async_context(Client(client_options(settings), pacer(redis), now=clock))
-        parsers, poll_parsers = ParsePool(PoolOptions(processes=1)), ParsePool(PoolOptions())
-        parts.push_async_callback(parsers.close)
-        parts.push_async_callback(poll_parsers.close)
+        parsers = await parts.enter_async_context(ParsePool(PoolOptions(processes=1)))
+        poll_parsers = await parts.enter_async_context(ParsePool(PoolOptions()))
         driver = Driver(client, parsers)
         yield Outside(
             client=client,
@@ -271,7 +270,7 @@ def _handlers(way: Way, station: Station, public_url: str | None) -> Iterator[Wo
     def ring(delivered: Delivered) -> None:
         bell.ring(*delivered.bells)
 
-    yield ITEMS, ItemIngest(db, clock=clock, after_commit=ring)
+    yield ITEMS, ItemIngest(db, way.outside.poll_parsers, clock=clock, after_commit=ring)
     yield CHAPTERS, ChapterIngest(db, clock=clock, after_commit=ring)
     yield NOTICES, Announcer(db, bell, clock)
     yield SENDS, Sender(db, way.outside.client, clock, dice=station.dice, public_url=public_url)

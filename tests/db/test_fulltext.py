@@ -2,12 +2,12 @@
 
 import pytest
 
-from tsuzuki.db.fulltext import GAP, LAST_POSITION, MOST_POSITIONS, document
+from tsuzuki.db.fulltext import GAP, LAST_POSITION, MOST_POSITIONS, words_of
 
 
 def places(title: list[str], body: list[str]) -> dict[str, list[str]]:
     """What a tsvector says of each word."""
-    pairs = (entry.rpartition(":") for entry in document("postgres", 1, title, body).vector.split(" ") if entry)
+    pairs = (entry.rpartition(":") for entry in words_of("postgres", title, body).vector.split(" ") if entry)
     return {word.strip("'"): seen.split(",") for word, _, seen in pairs}
 
 
@@ -16,7 +16,7 @@ def test_a_title_stands_before_its_body_and_no_phrase_reaches_across():
 
 
 def test_a_row_without_words_has_none():
-    assert document("postgres", 1, [], []).vector == ""
+    assert words_of("postgres", [], []).vector == ""
 
 
 @pytest.mark.parametrize("length", [1, 1_996, 1_997, 1_998, 1_999, 2_000, 2_500, 16_379, 16_380, 16_381, 20_000])
@@ -32,5 +32,5 @@ def test_a_word_has_no_more_places_than_the_index_keeps():
 
 
 def test_sqlite_takes_the_words_as_they_are():
-    found = document("sqlite", 1, ["a", "b"], ["c", "d"])
+    found = words_of("sqlite", ["a", "b"], ["c", "d"])
     assert (found.title, found.body, found.vector) == ("a b", "c d", "")

@@ -10,6 +10,7 @@ from tests.builders import (
     a_new_chapter,
     a_new_item,
     a_public_id,
+    store_items_tx,
     stored_feed,
     stored_series,
     stored_shelf,
@@ -17,7 +18,7 @@ from tests.builders import (
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx, deliver_items_tx
-from tsuzuki.ingest.store import upsert_chapters_tx, upsert_items_tx
+from tsuzuki.ingest.store import upsert_chapters_tx
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
 
@@ -119,7 +120,7 @@ async def a_channel(db: Database, shelf: ShelfId) -> None:
 
 async def items_tx(tx: Tx, feed: FeedId, keys: Iterable[object], now: Millis = NOON) -> list[ItemId]:
     """Store items; the ids of the new ones."""
-    stored = await upsert_items_tx(tx, feed, [a_new_item(str(key)) for key in keys], now)
+    stored = await store_items_tx(tx, feed, [a_new_item(str(key)) for key in keys], now)
     return [item.id for item in stored if item.is_new]
 
 

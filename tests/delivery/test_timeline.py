@@ -2,13 +2,12 @@
 
 import pytest
 
-from tests.builders import NOON, a_new_item, stored_feed, stored_series
+from tests.builders import NOON, a_new_item, store_items_tx, stored_feed, stored_series
 from tests.delivery.builders import a_reader, add_group, follow, publish, release, subscribe
 from tsuzuki.db import Database
 from tsuzuki.delivery.fanout import deliver_items_tx
 from tsuzuki.delivery.timeline.nouns import Line, Wanted
 from tsuzuki.delivery.timeline.service import Timeline
-from tsuzuki.ingest.store import upsert_items_tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, FeedId, PublicId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, Cursor
@@ -34,7 +33,7 @@ async def a_shelf_with_days(db: Database, count: int = 7) -> tuple[ShelfId, Feed
     new = [a_new_item(str(n), sort_at=Millis(NOON + n * MINUTE), content=f"<p>Text {n}</p>") for n in range(count)]
 
     async def store(tx):
-        stored = await upsert_items_tx(tx, feed, new, NOON)
+        stored = await store_items_tx(tx, feed, new, NOON)
         await deliver_items_tx(tx, feed, [one.id for one in stored], is_first_harvest=False, now=NOON)
 
     await db.with_tx(store)

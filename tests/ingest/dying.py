@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from tests.ingest.together import working
 from tsuzuki.db import DatabaseOptions, Tx, open_database
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.service import ItemIngest
+from tsuzuki.ingest.service import ItemIngest, WordsByKey
 from tsuzuki.ingest.tasks import ItemBatch
 from tsuzuki.queue.tasks import Task
 
 
 class Dying(ItemIngest):
-    async def _ingest_tx(self, tx: Tx, tasks: Sequence[Task[ItemBatch]]) -> Delivered:
-        await super()._ingest_tx(tx, tasks)
+    async def _ingest_tx(self, tx: Tx, tasks: Sequence[Task[ItemBatch]], words: WordsByKey) -> Delivered:
+        await super()._ingest_tx(tx, tasks, words)
         print(len(tasks), flush=True)  # noqa: T201  whoever watches it die wants to know with how many
         os.kill(os.getpid(), signal.SIGKILL)
         return Delivered()

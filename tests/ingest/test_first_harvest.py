@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.builders import NOON, stored_feed, stored_series, stored_watch
+from tests.builders import HERE, NOON, stored_feed, stored_series, stored_watch
 from tests.delivery.builders import a_channel, a_reader, entries_of, events_of, task_keys
 from tests.ingest.builders import a_mapping, chapter_batch, claimed_all, item_batch
 from tests.net.builders import answer
@@ -20,7 +20,7 @@ def quiet(_):
 
 @pytest.fixture
 def items(db):
-    return ItemIngest(db, clock=lambda: NOON, after_commit=quiet)
+    return ItemIngest(db, HERE, clock=lambda: NOON, after_commit=quiet)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from tests.builders import NOON, stored_feed, stored_series, stored_watch
+from tests.builders import HERE, NOON, stored_feed, stored_series, stored_watch
 from tests.delivery.builders import a_channel, a_reader, entries_of, task_keys
 from tests.ingest.builders import a_mapping, a_task, chapter_batch, item_batch, q, work_off
 from tsuzuki.coord.bell import MemoryBell
@@ -34,7 +34,7 @@ POISON = FoundItem(key="poison", title="Poison")
 
 @pytest.fixture
 def items(db):
-    return ItemIngest(db, clock=lambda: NOON, after_commit=lambda _: None)
+    return ItemIngest(db, HERE, clock=lambda: NOON, after_commit=lambda _: None)
 
 
 @pytest.fixture

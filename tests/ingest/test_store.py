@@ -9,13 +9,14 @@ from tests.builders import (
     a_new_chapter,
     a_new_item,
     a_new_release,
+    store_items_tx,
     stored_feed,
     stored_series,
     stored_series_source,
     stored_source,
 )
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import raise_latest_tx, upsert_chapters_tx, upsert_items_tx, upsert_releases_tx
+from tsuzuki.ingest.store import raise_latest_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.ingest.tasks import new_item
 from tsuzuki.model.harvest import Enclosure, FoundItem
 from tsuzuki.model.times import Millis
@@ -138,10 +139,10 @@ async def test_r32_an_item_that_changed_is_updated_in_place_and_is_not_new(db):
     feed = await stored_feed(db)
     enclosure = Enclosure("https://example.org/a.mp3", "audio/mpeg", 5)
     item = a_new_item("1", title="Old", categories=("a", "b"), enclosures=(enclosure,))
-    await db.with_tx(lambda tx: upsert_items_tx(tx, feed, [item], NOON))
+    await db.with_tx(lambda tx: store_items_tx(tx, feed, [item], NOON))
     row = await db.read(lambda tx: tx.one(ItemRow, q.item, id=feed))
     assert row == ItemRow("Old", ("a", "b"), (enclosure,), NOON, None)
-    changed = await db.with_tx(lambda tx: upsert_items_tx(tx, feed, [a_new_item("1", title="New")], LATER))
+    changed = await db.with_tx(lambda tx: store_items_tx(tx, feed, [a_new_item("1", title="New")], LATER))
     assert [(stored.key, stored.is_new) for stored in changed] == [("1", False)]
     row = await db.read(lambda tx: tx.one(ItemRow, q.item, id=feed))
     assert row == ItemRow("New", (), (), NOON, LATER)
@@ -152,7 +153,7 @@ async def test_r32_an_item_follows_its_comments_and_keeps_them_where_a_feed_fall
     kept = []
     for comments in (None, "https://example.org/1#comments", "https://talk.example.org/1", None):
         item = new_item(FoundItem(key="1", title="Same", comments_url=comments), NOON)
-        await db.with_tx(lambda tx, item=item: upsert_items_tx(tx, feed, [item], NOON))
+        await db.with_tx(lambda tx, item=item: store_items_tx(tx, feed, [item], NOON))
         kept += await db.read(lambda tx: tx.many(str | None, q.comments, id=feed))
     assert kept == [None, "https://example.org/1#comments", "https://talk.example.org/1", "https://talk.example.org/1"]
 
@@ -160,6 +161,6 @@ async def test_r32_an_item_follows_its_comments_and_keeps_them_where_a_feed_fall
 async def test_rel_39d_what_was_pruned_does_not_come_back(db):
     feed = await stored_feed(db)
     await db.with_tx(lambda tx: tx.run(q.bury, id=feed, key="1", now=NOON))
-    stored = await db.with_tx(lambda tx: upsert_items_tx(tx, feed, [a_new_item("1"), a_new_item("2")], LATER))
+    stored = await db.with_tx(lambda tx: store_items_tx(tx, feed, [a_new_item("1"), a_new_item("2")], LATER))
     assert [item.key for item in stored] == ["2"]
     assert await db.read(lambda tx: tx.one(int, q.count_items, id=feed)) == 1

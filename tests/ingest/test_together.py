@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.builders import HERE
 from tests.delivery.builders import events_of, task_keys
 from tests.ingest.builders import claimed_all
 from tests.ingest.builders import q as poison
@@ -108,7 +109,7 @@ async def test_i4_nothing_of_a_batch_stays_when_one_of_it_is_no_longer_ours(db):
     tasks = await claimed_all(db, ITEMS, now=wall_clock())
     tasks[-1].lease_token -= 1
     with pytest.raises(LeaseLost):
-        await ItemIngest(db, clock=wall_clock, after_commit=lambda _: None).handle_all(tasks)
+        await ItemIngest(db, HERE, clock=wall_clock, after_commit=lambda _: None).handle_all(tasks)
     assert await town.items() == await town.inbox() == []
     assert await town.statuses() == ["running"] * FEEDS
 
@@ -184,7 +185,7 @@ async def test_rel_19d_workers_whose_feeds_overlap_never_lock_each_other_out(db)
                 raise
 
     town = await a_town(db, FEEDS)
-    one, other = (ItemIngest(Watched(), clock=wall_clock, after_commit=lambda _: None) for _ in range(2))
+    one, other = (ItemIngest(Watched(), HERE, clock=wall_clock, after_commit=lambda _: None) for _ in range(2))
     for number in range(ROUNDS):
         await town.hand_on(*(town.batch(feed, f"a{number}", "same") for feed in range(FEEDS)), poll=100 * number)
         await town.hand_on(*(town.batch(feed, "same", f"b{number}") for feed in range(FEEDS)), poll=100 * number + 50)

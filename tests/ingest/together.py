@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from tests.builders import stored_feed, stored_watch
+from tests.builders import HERE, stored_feed, stored_watch
 from tests.delivery.builders import a_channel, a_reader
 from tests.ingest.builders import item_batch
 from tsuzuki.bootstrap import wall_clock
@@ -105,7 +105,7 @@ async def a_town(db: Database, feeds: int) -> Town:
 @contextlib.asynccontextmanager
 async def working(db: Database, kind: type[ItemIngest] = ItemIngest) -> AsyncIterator[ItemIngest]:
     """A worker in this process, stopped at the end of the block."""
-    ingest = kind(db, clock=wall_clock, after_commit=lambda _: None)
+    ingest = kind(db, HERE, clock=wall_clock, after_commit=lambda _: None)
     worker = Worker(Station(db=db, bell=MemoryBell(), clock=wall_clock, name="w"), QUEUE, ingest)
     running = asyncio.create_task(worker.run())
     try:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.builders import NOON, stored_feed, stored_watch
+from tests.builders import NOON, store_items_tx, stored_feed, stored_watch
 from tests.delivery.builders import a_reader
 from tests.net.builders import answer
 from tests.polling.builders import (
@@ -18,7 +18,6 @@ from tests.polling.builders import (
     q,
     state,
 )
-from tsuzuki.ingest.store import upsert_items_tx
 from tsuzuki.ingest.tasks import LARGEST_BATCH, new_item
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.policy import MANY_READERS
@@ -40,7 +39,7 @@ async def ingest(db, feed):
     """Store what was handed on, as ingest would."""
     batches = await item_batches(db)
     found = [item for batch in batches for item in batch.items]
-    await db.with_tx(lambda tx: upsert_items_tx(tx, feed, [new_item(item, NOON) for item in found], NOON))
+    await db.with_tx(lambda tx: store_items_tx(tx, feed, [new_item(item, NOON) for item in found], NOON))
     return [item.key for item in found]
 
 

@@ -3,8 +3,7 @@
 import asyncio
 from typing import Any
 
-from tests.builders import NOON, a_new_item, stored_feed
-from tsuzuki.ingest.store import upsert_items_tx
+from tests.builders import NOON, a_new_item, store_items_tx, stored_feed
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.polling.known import MOST_TOGETHER, Known
 from tsuzuki.polling.store import Listed
@@ -31,7 +30,7 @@ async def test_each_of_many_is_told_what_its_own_feed_has_in_two_reads(db):
     feeds = [await stored_feed(db) for _ in range(10)]
     for number, feed in enumerate(feeds):
         items = [a_new_item(str(each), link_key=f"example.org/{each}") for each in range(number)]
-        await db.with_tx(lambda tx, feed=feed, items=items: upsert_items_tx(tx, feed, items, NOON))
+        await db.with_tx(lambda tx, feed=feed, items=items: store_items_tx(tx, feed, items, NOON))
     counting: Any = Counting(db)
     known = Known(counting)
     listed = [Listed(feed, [found(str(each)) for each in range(12)]) for feed in feeds]
@@ -43,7 +42,7 @@ async def test_each_of_many_is_told_what_its_own_feed_has_in_two_reads(db):
 
 async def test_a_long_list_is_read_alone_and_says_the_same(db):
     feed = await stored_feed(db)
-    await db.with_tx(lambda tx: upsert_items_tx(tx, feed, [a_new_item("7")], NOON))
+    await db.with_tx(lambda tx: store_items_tx(tx, feed, [a_new_item("7")], NOON))
     for count in (MOST_TOGETHER, MOST_TOGETHER + 1):
         told = await Known(db).of(Listed(feed, [found(str(each)) for each in range(count)]))
         assert {each.key for each in told} == {"7"}

@@ -5,12 +5,11 @@ import asyncio
 import msgspec
 import pytest
 
-from tests.builders import NOON, a_new_item, a_public_id, stored_feed, stored_watch
+from tests.builders import NOON, a_new_item, a_public_id, store_items_tx, stored_feed, stored_watch
 from tests.delivery.builders import a_reader, events_of, publish, subscribe
 from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, poll_one, redirecting, state
 from tests.shelves.builders import on_plan
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import upsert_items_tx
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.polling.moving.service import merge_moved_tx
 from tsuzuki.queue.errors import LeaseLost
@@ -94,7 +93,7 @@ async def merge(db, watch, old):
 
 async def store(db, feed, *keys, now=NOON):
     """Items that nobody gets."""
-    await db.with_tx(lambda tx: upsert_items_tx(tx, feed, [a_new_item(key) for key in keys], now))
+    await db.with_tx(lambda tx: store_items_tx(tx, feed, [a_new_item(key) for key in keys], now))
 
 
 async def entries(db, shelf):

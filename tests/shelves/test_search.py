@@ -3,10 +3,19 @@
 import apsw
 import pytest
 
-from tests.builders import NOON, a_new_chapter, a_new_item, put_on_shelf, stored_feed, stored_series, stored_shelf
+from tests.builders import (
+    NOON,
+    a_new_chapter,
+    a_new_item,
+    put_on_shelf,
+    store_items_tx,
+    stored_feed,
+    stored_series,
+    stored_shelf,
+)
 from tests.delivery.builders import a_reader
 from tsuzuki.db.queries import load_queries, parse_queries
-from tsuzuki.ingest.store import index_series_tx, upsert_chapters_tx, upsert_items_tx
+from tsuzuki.ingest.store import index_series_tx, upsert_chapters_tx
 from tsuzuki.model.ids import EntryId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.search.service import Search
@@ -58,7 +67,7 @@ SEARCHES = [
 async def shelf(db):
     feed = await stored_feed(db)
     items = [a_new_item(key, title=title, content=content) for key, (title, content) in ITEMS.items()]
-    await db.with_tx(lambda tx: upsert_items_tx(tx, feed, items, NOON))
+    await db.with_tx(lambda tx: store_items_tx(tx, feed, items, NOON))
     shelf_id = await stored_shelf(db)
     await put_on_shelf(db, shelf_id, feed)
     return shelf_id
@@ -84,7 +93,7 @@ async def test_i8_a_shelf_finds_only_its_own(db, shelf):
 async def test_an_item_that_changed_is_found_by_its_new_words_only(db, shelf):
     feed = await stored_feed(db)
     for title in ("Elephant", "Giraffe"):
-        await db.with_tx(lambda tx, title=title: upsert_items_tx(tx, feed, [a_new_item("z", title=title)], NOON))
+        await db.with_tx(lambda tx, title=title: store_items_tx(tx, feed, [a_new_item("z", title=title)], NOON))
     await put_on_shelf(db, shelf, feed)
     assert await db.read(lambda tx: search_items_tx(tx, shelf, "elephant")) == []
     assert len(await db.read(lambda tx: search_items_tx(tx, shelf, "giraffe"))) == 1

@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 
 from tests.api.people import Town
-from tests.builders import a_hash, stored_feed, stored_series, stored_watch
+from tests.builders import a_hash, store_items_tx, stored_feed, stored_series, stored_watch
 from tests.delivery.builders import follow, subscribe
 from tsuzuki.accounts.nouns import User
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import deliver_chapters_tx, deliver_items_tx
-from tsuzuki.ingest.store import NewChapter, NewItem, upsert_chapters_tx, upsert_items_tx
+from tsuzuki.ingest.store import NewChapter, NewItem, upsert_chapters_tx
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 
@@ -119,7 +119,7 @@ async def release_items(town: Town, feed: FeedId, items: list[NewItem], *, first
     now = town.time()
 
     async def ingest(tx: Tx) -> None:
-        stored = await upsert_items_tx(tx, feed, items, now)
+        stored = await store_items_tx(tx, feed, items, now)
         new = [item.id for item in stored if item.is_new]
         await deliver_items_tx(tx, feed, new, is_first_harvest=first, now=now)
 

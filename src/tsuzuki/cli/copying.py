@@ -37,6 +37,7 @@ def copy_database(target: str) -> None:
 async def _copy(source: "DatabaseOptions", target: "DatabaseOptions", now: "Millis") -> "Copied":
     from tsuzuki.db.copying import service
     from tsuzuki.ingest.indexing.service import index_items
+    from tsuzuki.parsing.pool import ParsePool, PoolOptions
 
     with shown_progress(in_logs=True) as show:
 
@@ -45,6 +46,7 @@ async def _copy(source: "DatabaseOptions", target: "DatabaseOptions", now: "Mill
                 show(f"{step.verb} {step.table}", step.rows, step.of)
 
         async def index(db: "Database") -> None:
-            await index_items(db, lambda done, total: show("index items", done, total))
+            async with ParsePool(PoolOptions()) as parsers:
+                await index_items(db, parsers, lambda done, total: show("index items", done, total))
 
         return await service.copy_database(source, target, now=now, index=index, watch=watch)

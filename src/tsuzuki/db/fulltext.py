@@ -17,20 +17,30 @@ _NEAR = tuple(map(str, range(2_000)))
 """The positions of most texts, written once."""
 
 
-class Document(msgspec.Struct, frozen=True):
-    """A row of a search table: FTS5 takes title and body, PostgreSQL the finished tsvector."""
+class Words(msgspec.Struct, frozen=True):
+    """What a search table takes: FTS5 title and body, PostgreSQL the finished tsvector."""
 
-    id: int
     title: str
     body: str
     vector: str
 
 
-def document(engine: Engine, row_id: int, title: Sequence[str], body: Sequence[str]) -> Document:
-    """What to write for a row whose title and body have these tokens."""
+class Document(Words, frozen=True):
+    """A row of a search table."""
+
+    id: int
+
+
+def words_of(engine: Engine, title: Sequence[str], body: Sequence[str]) -> Words:
+    """What to write for a title and a body that have these tokens."""
     if engine == "sqlite":
-        return Document(row_id, " ".join(title), " ".join(body), "")
-    return Document(row_id, "", "", _tsvector(title, body))
+        return Words(" ".join(title), " ".join(body), "")
+    return Words("", "", _tsvector(title, body))
+
+
+def document(row_id: int, words: Words) -> Document:
+    """The words as those of this row."""
+    return Document(words.title, words.body, words.vector, row_id)
 
 
 def match(engine: Engine, terms: Sequence[Term]) -> str | None:

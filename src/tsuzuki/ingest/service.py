@@ -14,6 +14,7 @@ import msgspec
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import DatabaseError
+from tsuzuki.db.fulltext import Words
 from tsuzuki.delivery.fanout import NOTHING, Delivered, Lot, deliver_chapters_tx, deliver_feeds_tx
 from tsuzuki.delivery.store import share_feeds_tx
 from tsuzuki.ingest.policy import in_rounds
@@ -29,10 +30,13 @@ from tsuzuki.ingest.store import (
     released_tx,
     unstored_tx,
     upsert_chapters_tx,
-    upsert_feeds_tx,
+    upsert_items_tx,
     upsert_releases_tx,
 )
 from tsuzuki.ingest.tasks import CHAPTERS, ITEMS, ChapterBatch, ItemBatch, new_chapter, new_item, new_release
+from tsuzuki.ingest.words import split_words
+from tsuzuki.model.errors import SourceError
+from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, ItemId, SeriesId, WatchId
 from tsuzuki.model.numbers import chapter_key, release_key
 from tsuzuki.model.times import Millis
@@ -43,8 +47,10 @@ from tsuzuki.sources.store import series_of_tx, share_shape_tx
 
 B = TypeVar("B", ItemBatch, ChapterBatch)
 Id = TypeVar("Id")
+WordsByKey = Mapping[tuple[FeedId, str], Words]
+"""For the index, by feed and key."""
 
-OF_ITS_CONTENT = (DatabaseError, ValueError, TypeError, LookupError, ArithmeticError, msgspec.MsgspecError)
+OF_ITS_CONTENT = (DatabaseError, SourceError, ValueError, TypeError, LookupError, ArithmeticError, msgspec.MsgspecError)
 """What an installment can do to a batch; whatever else goes wrong is no fault of one of them."""
 
 
@@ -93,7 +99,8 @@ class _Ingest(ABC, Generic[B]):
             await self._split(first, "its worker died with it, more than once")  # R42: one of them may be what kills
             return
         try:
-            delivered = await with_tx_again(self._db, lambda tx: self._ingest_tx(tx, tasks))
+            words = await self.words_of([task.payload for task in tasks])
+            delivered = await with_tx_again(self._db, lambda tx: self._ingest_tx(tx, tasks, words))
         except OF_ITS_CONTENT:
             if not can_split:
                 raise
@@ -108,7 +115,7 @@ class _Ingest(ABC, Generic[B]):
         rounds = in_rounds(fresh, of=lambda task: self.of_id(task.payload), size=lambda task: self.size(task.payload))
         return rounds + tried
 
-    async def _ingest_tx(self, tx: Tx, tasks: Sequence[Task[B]]) -> Delivered:
+    async def _ingest_tx(self, tx: Tx, tasks: Sequence[Task[B]], words: WordsByKey) -> Delivered:
         now = self._clock()
         watches = await existing_watches_tx(tx, {task.payload.watch_id for task in tasks})
         if pointless := [task for task in tasks if task.payload.watch_id not in watches]:
@@ -116,7 +123,7 @@ class _Ingest(ABC, Generic[B]):
         wanted = [task for task in tasks if task.payload.watch_id in watches]
         if not wanted:
             return NOTHING
-        delivered = await self.store_all_tx(tx, [(task.payload, task.id) for task in wanted], now)
+        delivered = await self.store_all_tx(tx, [(task.payload, task.id) for task in wanted], words, now=now)
         await finish_tx(tx, *wanted, now=now)
         if alone := [task for task in wanted if self._is_alone(task)]:
             await settle_letters_tx(tx, self.queue.name, alone, now=now)
@@ -177,8 +184,14 @@ class _Ingest(ABC, Generic[B]):
 
     # -- what the two differ in
 
+    async def words_of(self, _batches: Sequence[B]) -> WordsByKey:
+        """The words of what can be long, by what they belong to; made before the transaction begins."""
+        return {}
+
     @abstractmethod
-    async def store_all_tx(self, tx: Tx, batches: Sequence[tuple[B, int]], now: Millis) -> Delivered:
+    async def store_all_tx(
+        self, tx: Tx, batches: Sequence[tuple[B, int]], words: WordsByKey, *, now: Millis
+    ) -> Delivered:
         """The rows of batches with their tasks, each of another feed or series, and the entries of what is new."""
 
     @abstractmethod
@@ -207,14 +220,28 @@ class ItemIngest(_Ingest[ItemBatch]):
 
     queue = ITEMS
 
-    async def store_all_tx(self, tx: Tx, batches: Sequence[tuple[ItemBatch, int]], now: Millis) -> Delivered:
+    def __init__(
+        self, db: Database, parsers: Parsers, *, clock: Callable[[], Millis], after_commit: Callable[[Delivered], None]
+    ) -> None:
+        super().__init__(db, clock=clock, after_commit=after_commit)
+        self._parsers = parsers
+
+    async def words_of(self, batches: Sequence[ItemBatch]) -> WordsByKey:
+        """Of titles and articles."""
+        found = {(batch.feed_id, item.key): (item.title, item.content) for batch in batches for item in batch.items}
+        words = await self._parsers.run(split_words, (self._db.engine, list(found.values())))
+        return dict(zip(found, words, strict=True))
+
+    async def store_all_tx(
+        self, tx: Tx, batches: Sequence[tuple[ItemBatch, int]], words: WordsByKey, *, now: Millis
+    ) -> Delivered:
         """Items and their words in the index: a few statements, however many feeds."""
         found = {batch.feed_id: [new_item(each, now) for each in batch.items] for batch, _ in batches}
         # Before any row of theirs: whoever comes, goes or drops a feed holds it, then its watch and its items.
         await hold_items_tx(tx, *found)
         await share_feeds_tx(tx, sorted(found))
         new: dict[FeedId, dict[str, ItemId]] = defaultdict(dict)
-        for item in await upsert_feeds_tx(tx, found, now):
+        for item in await upsert_items_tx(tx, found, words, now):
             if item.is_new:
                 new[item.feed_id][item.key] = item.id
         stored = [Stored(batch, task_id, new[batch.feed_id]) for batch, task_id in batches]
@@ -252,7 +279,9 @@ class ChapterIngest(_Ingest[ChapterBatch]):
 
     queue = CHAPTERS
 
-    async def store_all_tx(self, tx: Tx, batches: Sequence[tuple[ChapterBatch, int]], now: Millis) -> Delivered:
+    async def store_all_tx(
+        self, tx: Tx, batches: Sequence[tuple[ChapterBatch, int]], _words: WordsByKey, *, now: Millis
+    ) -> Delivered:
         """One after the other, by their series: whoever locks several does it in this order."""
         delivered = NOTHING
         for batch, task_id in sorted(batches, key=lambda each: each[0].series_id):

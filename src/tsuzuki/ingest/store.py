@@ -6,11 +6,11 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.db.fulltext import document
+from tsuzuki.db.fulltext import Document, Words, document
+from tsuzuki.ingest.words import chapter_words, series_words
 from tsuzuki.model.harvest import Enclosure, FoundPage
 from tsuzuki.model.ids import ChapterId, FeedId, ItemId, ReleaseId, SeriesId, SeriesSourceId, WatchId
 from tsuzuki.model.times import Millis
-from tsuzuki.model.tokens import text_of, tokens
 
 q = load_queries("tsuzuki.ingest")
 
@@ -33,22 +33,6 @@ class Titled(Protocol):
 
 
 K = TypeVar("K", bound=Keyed)
-
-
-class Text(Protocol):
-    """Anything whose title and content can be indexed."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def content(self) -> str: ...
-
-
-class Worded(Text, Protocol):
-    """Anything whose title and content are indexed under an item's number."""
-
-    @property
-    def id(self) -> ItemId: ...
 
 
 class NewChapter(msgspec.Struct, frozen=True):
@@ -150,7 +134,7 @@ async def upsert_chapters_tx(
 
 async def index_chapters_tx(tx: Tx, chapters: Iterable[Titled]) -> None:
     """Index the words of those that have a title."""
-    titled = [document(tx.engine, chapter.id, tokens(chapter.title), ()) for chapter in chapters if chapter.title]
+    titled = [document(each.id, chapter_words(tx.engine, each.title)) for each in chapters if each.title]
     if titled:
         await tx.bulk(int, q.index_chapters, titled)
 
@@ -175,37 +159,31 @@ async def hold_items_tx(tx: Tx, *feeds: FeedId) -> None:
     await tx.run(q.hold_ingest, rows=[("feed", feed_id) for feed_id in feeds])
 
 
-async def upsert_items_tx(tx: Tx, feed_id: FeedId, found: Iterable[NewItem], now: Millis) -> list[StoredItem]:
-    """Store items and index their words; what comes back is what was inserted or changed."""
-    return await upsert_feeds_tx(tx, {feed_id: found}, now)
+async def upsert_items_tx(
+    tx: Tx, found: Mapping[FeedId, Iterable[NewItem]], words: Mapping[tuple[FeedId, str], Words], now: Millis
+) -> list[StoredItem]:
+    """Store items of feeds and index their words, by feed and key; what comes back is what was inserted or changed.
 
-
-async def upsert_feeds_tx(tx: Tx, found: Mapping[FeedId, Iterable[NewItem]], now: Millis) -> list[StoredItem]:
-    """`upsert_items_tx` for several feeds, one statement of a kind for all."""
+    One statement of a kind for all.
+    """
     await hold_items_tx(tx, *found)
     # By the feeds' ids: that is also the order in which the rows of the feeds are shared. Of a key, the last one seen.
     items = {(feed_id, item.key): item for feed_id in sorted(found) for item in found[feed_id]}
     rows = [_item_row(feed_id, item) for (feed_id, _), item in items.items()]
     stored = await tx.bulk(StoredItem, q.upsert_items, rows, now=now)
     if stored:
-        await _index_tx(tx, [(item.id, items[item.feed_id, item.key]) for item in stored])
+        await index_items_tx(tx, [document(item.id, words[item.feed_id, item.key]) for item in stored])
     return stored
 
 
-async def index_items_tx(tx: Tx, items: Iterable[Worded]) -> None:
+async def index_items_tx(tx: Tx, documents: Sequence[Document]) -> None:
     """Index the words of items."""
-    await _index_tx(tx, [(item.id, item) for item in items])
-
-
-async def _index_tx(tx: Tx, items: Iterable[tuple[ItemId, Text]]) -> None:
-    words = [document(tx.engine, row_id, tokens(text.title), tokens(text_of(text.content))) for row_id, text in items]
-    await tx.bulk(int, q.index_items, words)
+    await tx.bulk(int, q.index_items, documents)
 
 
 async def index_series_tx(tx: Tx, series_id: SeriesId, *, titles: Sequence[str], description: str) -> None:
     """Index a series by all its titles and its description."""
-    words = document(tx.engine, series_id, tokens(" ".join(titles)), tokens(text_of(description)))
-    await tx.bulk(int, q.index_series, [words])
+    await tx.bulk(int, q.index_series, [document(series_id, series_words(tx.engine, titles, description))])
 
 
 async def existing_watches_tx(tx: Tx, watches: Iterable[WatchId]) -> set[WatchId]:

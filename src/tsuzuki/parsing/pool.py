@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, Self, TypeVar, get_type_hints
 
 import msgspec
 
@@ -79,6 +79,12 @@ class ParsePool:
             raise _ERRORS.get(answer.code, NotAFeed)(answer.message)
         result: T = msgspec.msgpack.decode(answer.value, type=get_type_hints(function).get("return", Any))
         return result
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def close(self) -> None:
         """End all children; calls under way end as Unavailable, which is no failure of their documents."""

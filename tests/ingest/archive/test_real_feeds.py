@@ -2,14 +2,13 @@
 
 import shutil
 
-from tests.builders import NOON, a_public_id
+from tests.builders import NOON, a_public_id, store_items_tx
 from tests.data.feeds.make import corpus
 from tests.ingest.archive.builders import a_reader, parts_of
 from tsuzuki.connectors.feed.parsing import parse_anyhow
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.delivery.fanout import ALWAYS
 from tsuzuki.delivery.store import add_known_entries_tx
-from tsuzuki.ingest.store import upsert_items_tx
 from tsuzuki.ingest.tasks import new_item
 from tsuzuki.model.errors import SourceError
 from tsuzuki.shelves.groups.store import default_group_tx
@@ -37,7 +36,7 @@ async def stored(db, reader):
             feed = await follow_feed_tx(tx, link, proxy="", now=NOON)
             row = NewRow(public_id=a_public_id(), shelf_id=reader.shelf_id, feed_id=feed, group_id=group)
             await add_subscription_tx(tx, row, NOON)
-            await upsert_items_tx(tx, feed, [new_item(item, NOON) for item in items], NOON)
+            await store_items_tx(tx, feed, [new_item(item, NOON) for item in items], NOON)
             await add_known_entries_tx(tx, reader.shelf_id, feed, since=ALWAYS, most=50, now=NOON)
 
     await db.with_tx(fill)

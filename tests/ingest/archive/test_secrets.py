@@ -1,9 +1,18 @@
 """R47: no secret is in an archive, and nothing that is only this server's."""
 
-from tests.builders import NOON, a_new_chapter, a_new_item, a_new_release, a_public_id, stored_series, stored_source
+from tests.builders import (
+    NOON,
+    a_new_chapter,
+    a_new_item,
+    a_new_release,
+    a_public_id,
+    store_items_tx,
+    stored_series,
+    stored_source,
+)
 from tests.ingest.archive.builders import a_reader, parts_of
 from tsuzuki.delivery.notices.store import NewChannel, add_channel_tx
-from tsuzuki.ingest.store import upsert_chapters_tx, upsert_items_tx, upsert_releases_tx
+from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.shelves.groups.store import default_group_tx
 from tsuzuki.shelves.library.follows.nouns import FollowRow, Preferences
 from tsuzuki.shelves.library.follows.store import add_follow_tx
@@ -39,7 +48,7 @@ async def a_shelf_full_of_secrets(db, reader):
         )
         row = NewRow(public_id=a_public_id(), shelf_id=reader.shelf_id, feed_id=feed, group_id=group)
         await add_subscription_tx(tx, row, NOON)
-        await upsert_items_tx(tx, feed, [a_new_item("kept off the shelf")], NOON)
+        await store_items_tx(tx, feed, [a_new_item("kept off the shelf")], NOON)
         mapping = await add_series_source_tx(
             tx, series, source, source_key="one", url="https://example.org/1", now=NOON
         )

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import apsw
 import asyncpg
 
-from tsuzuki.db.fulltext import Document, document
+from tsuzuki.db.fulltext import Document, document, words_of
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
@@ -36,4 +36,4 @@ def read_words(source: apsw.Connection, index: str) -> Iterator[Document]:
         places: dict[Any, list[str]] = {"title": [], "body": []}
         for _, column, term in words:
             places[column].append(term)
-        yield document("postgres", row_id, places["title"], places["body"])
+        yield document(row_id, words_of("postgres", places["title"], places["body"]))

@@ -8,6 +8,7 @@ import msgspec
 from tsuzuki.connectors.feed.identity import link_key
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
+from tsuzuki.db.fulltext import document
 from tsuzuki.ingest.archive.container import Numbered
 from tsuzuki.ingest.archive.format import Feed, Gone, Item
 from tsuzuki.ingest.archive.journal import Counts
@@ -27,6 +28,7 @@ from tsuzuki.ingest.archive.store import (
 )
 from tsuzuki.ingest.store import hold_items_tx, index_items_tx
 from tsuzuki.ingest.tasks import item_hash
+from tsuzuki.ingest.words import split_words
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId
@@ -163,7 +165,8 @@ class FeedsIn:
 async def _add_items_tx(tx: Tx, feed_id: FeedId, items: list[Item]) -> None:
     added = await add_items_tx(tx, feed_id, [_item_row(item, n) for n, item in enumerate(items)])
     if added:
-        await index_items_tx(tx, added)
+        words = split_words(tx.engine, [(item.title, item.content) for item in added])
+        await index_items_tx(tx, [document(item.id, each) for item, each in zip(added, words, strict=True)])
     texts = [as_row(item.full_text, key=item.key) for item in items if item.full_text is not None]
     if texts:
         await add_full_texts_tx(tx, feed_id, texts)

@@ -22,6 +22,7 @@ from tsuzuki.delivery.store import add_known_entries_tx
 from tsuzuki.ingest.reedme.store import has_loose_bookmark_tx, item_ids_tx
 from tsuzuki.ingest.store import upsert_items_tx
 from tsuzuki.ingest.tasks import new_item
+from tsuzuki.ingest.words import split_words
 from tsuzuki.model.errors import RefusedAddress
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
@@ -126,7 +127,9 @@ class Reedme:
         known = await item_ids_tx(tx, feed_id, [item.found.key for item in items])
         now = self._clock()
         new = [new_item(item.found, now) for item in items if item.found.key not in known]
-        await upsert_items_tx(tx, feed_id, new, now)
+        words = split_words(tx.engine, [(item.title, item.content) for item in new])
+        by_key = {(feed_id, item.key): each for item, each in zip(new, words, strict=True)}
+        await upsert_items_tx(tx, {feed_id: new}, by_key, now)
 
     async def _place_tx(self, tx: Tx, *, shelf_id: ShelfId, feed_id: FeedId, items: Sequence[_Item]) -> None:
         """R8: nothing of this is news."""
