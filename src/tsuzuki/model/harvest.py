@@ -45,6 +45,8 @@ class FoundItem(msgspec.Struct, frozen=True):
     """The link without what changes while the page stays: a known link under a new key is no new item (REL-27)."""
     number: Decimal | None = None
     """The installment's number, where the feed says one (podcast episode, comic host)."""
+    other_keys: tuple[str, ...] = ()
+    """Keys that it may be stored under, in a feed that gives several items the same (R93)."""
 
 
 class FeedHarvest(msgspec.Struct, frozen=True):
@@ -67,7 +69,7 @@ class FeedHarvest(msgspec.Struct, frozen=True):
     hub_url: str | None = None
     self_url: str | None = None
     unstable_keys: bool = False
-    """True when the guids could not be trusted and links were used instead (R31)."""
+    """True when the guids could not be trusted (R31), or several items had the same key (R93)."""
 
 
 class FoundSeries(msgspec.Struct, frozen=True):

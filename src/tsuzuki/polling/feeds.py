@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from tsuzuki.connectors.feed.identity import with_other_keys
 from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import Delivered
@@ -18,6 +19,7 @@ from tsuzuki.polling.known import Known
 from tsuzuki.polling.moving.service import merge_moved_tx
 from tsuzuki.polling.policy import Answered, Watched, next_look, wants_full_fetch
 from tsuzuki.polling.poll import Poll
+from tsuzuki.polling.recognising import Recognised, recognise, shared_keys
 from tsuzuki.polling.saver import Saver, save_news_tx
 from tsuzuki.polling.saving import (
     Conditions,
@@ -31,11 +33,12 @@ from tsuzuki.polling.store import (
     Answer,
     DueFeed,
     Ended,
-    KnownItem,
     Listed,
     News,
     SelfPortrait,
     move_feed_tx,
+    rekey_items_tx,
+    said_items_tx,
     see_tombstones_tx,
 )
 from tsuzuki.polling.visit import Driver
@@ -59,6 +62,7 @@ class FeedPoll(Poll[int]):
         self._target = target = watch.target
         self._is_unstable = False
         self._tombstones: list[str] = []
+        self._rekeyed: dict[str, str] = {}
         is_time = wants_full_fetch(target.last_full_at, conditions.clock(), conditions.dice())
         self._is_full = is_time or target.has_letters
 
@@ -84,24 +88,25 @@ class FeedPoll(Poll[int]):
     async def _new_or_changed(self, outcome: FeedOutcome) -> list[FoundItem]:
         if outcome.harvest is None:
             return []
-        found = {item.key: item for item in outcome.harvest.items}
-        listed = Listed(self._target.feed_id, list(found.values()))
-        return self._compare(found, await self._known.of(listed))
+        items = outcome.harvest.items
+        if self._target.has_unstable_keys:
+            items = tuple(map(with_other_keys, items))
+        found = {item.key: item for item in items}
+        stored = await self._known.of(Listed(self._target.feed_id, items))
+        shared = shared_keys(found, stored)
+        said = await self._db.read(lambda tx: said_items_tx(tx, self._target.feed_id, shared)) if shared else {}
+        return self._compare(found, recognise(found, stored, said))
 
-    def _compare(self, found: Mapping[str, FoundItem], stored: Sequence[KnownItem]) -> list[FoundItem]:
-        """REL-27: a new key whose page is stored under a key that the feed no longer has is the same story again."""
-        known = {each.key: each.content_hash for each in stored if each.key in found}
-        self._tombstones = [key for key, content in known.items() if content is None]
-        strangers = {item.link_key: key for key, item in found.items() if key not in known and item.link_key}
-        renamed = {strangers[old.link_key]: old for old in stored if old.link_key in strangers and old.key not in found}
-        self._is_unstable = bool(renamed)
+    def _compare(self, found: Mapping[str, FoundItem], recognised: Recognised) -> list[FoundItem]:
+        self._is_unstable = recognised.is_unstable
+        self._rekeyed = recognised.rekeyed
+        self._tombstones = [row.key for row in recognised.known.values() if row.content_hash is None]
         changed = []
         for key, item in found.items():
-            if (old := renamed.get(key)) is not None:
-                same = msgspec.structs.replace(item, key=old.key)
-                changed += [same] if _differs(same, old.content_hash) else []
-            elif key not in known or _differs(item, known[key]):
-                changed.append(item)
+            row = recognised.known.get(key)
+            if row is None or _differs(item, row.content_hash):
+                stays = key if row is None else self._rekeyed.get(row.key, row.key)
+                changed.append(msgspec.structs.replace(item, key=stays, other_keys=()))
         return changed
 
     async def _is_merged(self, outcome: FeedOutcome) -> bool:
@@ -124,12 +129,14 @@ class FeedPoll(Poll[int]):
         answer = self._answer(outcome, moved, now)
         news = None if outcome.harvest is None else self._news(outcome.harvest, found, now)
         has_moved = moved.to is not None and is_believed(moved, now)
-        is_plain = not (has_moved or self._tombstones or self._watch.consecutive_failures)
+        is_plain = not (has_moved or self._tombstones or self._rekeyed or self._watch.consecutive_failures)
         if is_plain and len(found) <= MOST_TOGETHER and await self._saver.save(Ended(self._watch, answer, now, news)):
             return
 
         async def save(tx: Tx) -> Delivered:
             told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
+            if self._rekeyed:
+                await rekey_items_tx(tx, self._target.feed_id, self._rekeyed)
             if news is not None:
                 await save_news_tx(tx, [news], now=now)
             if self._tombstones:
@@ -151,7 +158,7 @@ class FeedPoll(Poll[int]):
             language=harvest.language,
             icon_url=harvest.icon_url,
             hub_url=harvest.hub_url,
-            has_unstable_keys=harvest.unstable_keys or self._is_unstable,
+            has_unstable_keys=harvest.unstable_keys or self._is_unstable or self._target.has_unstable_keys,
         )
         # Oldest first, so that ids grow with time, as the search by newest expects.
         return News(portrait, tuple(self._tasks(found[::-1], self._batch)))

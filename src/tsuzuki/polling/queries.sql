@@ -106,7 +106,7 @@ select
     select min(poll_interval) from subscription
     where subscription.feed_id = feed.id and subscription.poll_interval is not null
   ) as wished_interval,
-  exists (select 1 from item where item.feed_id = feed.id) as has_content,
+  exists (select 1 from item where item.feed_id = feed.id) as has_content, feed.has_unstable_keys,
   -- REL-08: what was found last time could not be stored, and no validator or hash may keep us from finding it again;
   -- nor may a poll that failed since, or one that began before it was given up.
   exists (
@@ -142,6 +142,17 @@ join item on item.feed_id = cast(value ->> 0 as bigint) and item.link_key = valu
 union all
 select item_tombstone.feed_id, item_tombstone.key, null, null from json_each(cast(:rows as text))
 join item_tombstone on item_tombstone.feed_id = cast(value ->> 0 as bigint) and item_tombstone.key = value ->> 1;
+
+-- name: said_items
+select item.key, item.title, item.published_at from json_each(cast(:rows as text))
+cross join item
+where item.feed_id = :feed_id and item.key = value ->> 0;
+
+-- name: rekey_item
+-- R93, I1: never onto a key that is stored.
+update item set key = :key
+where feed_id = :feed_id and key = :old
+  and not exists (select 1 from item as other where other.feed_id = :feed_id and other.key = :key);
 
 -- name: see_tombstones
 -- REL-39d: one that a feed still lists stays; written once a month at most.

@@ -1,6 +1,6 @@
 """Watches as a poll sees them: what to call, what is known, and what came of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -39,6 +39,8 @@ class FeedTarget(msgspec.Struct, frozen=True):
     """One, or more than many: nothing else matters."""
     wished_interval: Millis | None
     has_content: bool
+    has_unstable_keys: bool
+    """Once it gave several items the same key (R93), or the same item another."""
     has_letters: bool
     """Something of the last poll was given up by ingest."""
 
@@ -184,6 +186,12 @@ class KnownItem(msgspec.Struct, frozen=True):
     content_hash: bytes | None
 
 
+class _Said(msgspec.Struct, frozen=True):
+    key: str
+    title: str
+    published_at: Millis | None
+
+
 class _Known(msgspec.Struct, frozen=True):
     key: str
     content_hash: bytes | None
@@ -260,8 +268,26 @@ async def series_target_tx(tx: Tx, watch_id: WatchId) -> SeriesTarget | None:
 
 async def known_items_tx(tx: Tx, listed: Iterable[Listed]) -> list[KnownItem]:
     """What is stored under the keys of what feeds list, or under their pages; one may come twice."""
-    rows = [[feed.feed_id, item.key, item.link_key] for feed in listed for item in feed.items]
+    rows = []
+    for feed in listed:
+        pages: set[str | None] = set()
+        for item in feed.items:  # a page that all items have is looked for once
+            rows.append([feed.feed_id, item.key, None if item.link_key in pages else item.link_key])
+            rows.extend([feed.feed_id, key, None] for key in item.other_keys)
+            pages.add(item.link_key)
     return await tx.bulk(KnownItem, q.known_items, rows)
+
+
+async def said_items_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str]) -> dict[str, tuple[str, Millis | None]]:
+    """Title and date of what is stored under these keys."""
+    rows = await tx.bulk(_Said, q.said_items, [[key] for key in keys], feed_id=feed_id)
+    return {row.key: (row.title, row.published_at) for row in rows}
+
+
+async def rekey_items_tx(tx: Tx, feed_id: FeedId, keys: Mapping[str, str]) -> None:
+    """R93: give stored items the keys that they have from now on."""
+    for old, key in keys.items():
+        await tx.run(q.rekey_item, feed_id=feed_id, old=old, key=key)
 
 
 async def see_tombstones_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str], *, before: Millis, now: Millis) -> int:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.connectors.feed.builders import harvest_of, item_of
-from tsuzuki.connectors.feed.identity import MAX_KEY, stable_url
+from tsuzuki.connectors.feed.identity import MAX_KEY, stable_url, with_other_keys
 from tsuzuki.model.harvest import FeedHarvest
 
 
@@ -119,3 +119,81 @@ def test_blanks_around_and_in_a_guid_do_not_count():
 @pytest.mark.parametrize("address", ["https://[broken/", "https://x.example:port/", "not an address", ""])
 def test_any_text_has_a_stable_form(address: str):
     assert isinstance(stable_url(address), str)
+
+
+# -- R93: equal keys in one document
+
+
+def podcast(name: str, *, day: int = 1) -> str:
+    return (
+        f"<title>{name}</title><pubDate>0{day} Mar 2024 10:00:00 GMT</pubDate><link>https://x.example/</link>"
+        f'<enclosure url="https://cdn.example/{name}.mp3" type="audio/mpeg"/>'
+    )
+
+
+CONSTANT = "<link>https://x.example/</link>"
+
+
+@pytest.mark.parametrize("shared", [CONSTANT, f"{CONSTANT}{guid('0')}", guid("0")])
+@pytest.mark.parametrize(
+    "told",
+    [
+        '<enclosure url="/{n}.mp3"/><pubDate>2024-03-01</pubDate>',
+        "<title>same</title><pubDate>2024-03-0{n}</pubDate>",
+        "<title>Part {n}</title><pubDate>2024-03-01</pubDate>",
+        "<title>same</title><description>Part {n}</description>",
+    ],
+)
+def test_equal_keys_are_told_apart_whatever_their_order(shared: str, told: str):
+    inside = [shared + told.format(n=n) for n in range(1, 5)]
+    harvest = harvest_of(*inside)
+    assert len(set(keys(harvest))) == 4
+    assert keys(harvest_of(*reversed(inside))) == keys(harvest)[::-1]
+    assert harvest.unstable_keys
+
+
+def test_an_enclosure_tells_before_a_date_and_a_date_before_words():
+    one, two = harvest_of(podcast("a"), podcast("b", day=2)).items
+    assert (one.key, two.key) == (
+        "https://x.example/ file https://cdn.example/a.mp3",
+        "https://x.example/ file https://cdn.example/b.mp3",
+    )
+    dated = harvest_of(*(f"{guid('0')}<title>{n}</title><pubDate>2024-03-0{n}</pubDate>" for n in (1, 2))).items
+    assert all(" date " in item.key or item.key.startswith("hash:") for item in dated)
+
+
+def test_a_key_stays_when_others_of_its_name_come_and_go():
+    parts = [podcast(name, day=day) for day, name in enumerate("abc", start=1)]
+    everyone = dict(zip("abc", keys(harvest_of(*parts)), strict=True))
+    assert keys(harvest_of(*parts[1:])) == [everyone["b"], everyone["c"]]
+    assert keys(harvest_of(podcast("d", day=4), *parts))[1:] == list(everyone.values())
+
+
+def test_a_lone_entry_knows_what_it_was_called_among_others():
+    among = harvest_of(podcast("a"), podcast("b")).items[1]
+    alone = harvest_of(podcast("b")).items[0]
+    assert alone.key == "https://x.example/"
+    assert not alone.other_keys
+    assert among.key in with_other_keys(alone).other_keys
+    assert alone.key in among.other_keys
+
+
+def test_a_guid_shared_by_pages_and_files_keeps_its_names():
+    """Another page of the same guid does not rename those that share one."""
+    files = [f"{guid('0')}{podcast(name)}" for name in "ab"]
+    other = f"{guid('0')}<link>https://x.example/other</link>"
+    assert keys(harvest_of(*files, other))[:2] == keys(harvest_of(*files))
+
+
+def test_facts_that_tell_only_together_still_tell():
+    inside = [
+        f'{CONSTANT}<title>{word}</title><pubDate>2024-03-0{day}</pubDate><enclosure url="/x.mp3"/>'
+        for word in "uv"
+        for day in (1, 2)
+    ]
+    assert len(set(keys(harvest_of(*inside)))) == 4
+
+
+def test_what_says_the_same_under_the_same_key_is_one():
+    harvest = harvest_of(podcast("a"), podcast("a"), podcast("b"))
+    assert len(harvest.items) == 2

@@ -5,7 +5,7 @@ from decimal import Decimal
 from urllib.parse import urljoin
 
 from tsuzuki.connectors.feed.dates import moment_of
-from tsuzuki.connectors.feed.identity import keys_of, link_key
+from tsuzuki.connectors.feed.identity import keys_of, link_key, told_apart
 from tsuzuki.connectors.feed.media import is_image, is_player, seconds_of
 from tsuzuki.connectors.feed.pages import pages_of
 from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
@@ -27,17 +27,18 @@ def assemble(feed: RawFeed) -> FeedHarvest:
     """The harvest of a feed, entries in document order, each once."""
     site_url = http_url(feed.site_url, feed.url)
     links = [_link(item, feed.url) for item in feed.items]
-    keys, unstable = keys_of(feed.items, links)
+    keys, own_keys = keys_of(feed.items, links)
     sanitiser = Sanitiser()
     has_pages = not shows_only_thumbnails(feed.url)
-    found: dict[str, FoundItem] = {}
-    for item, key, link in zip(feed.items, keys, links, strict=True):
-        if key not in found:
-            found[key] = _found(feed, item, key=key, link=link, sanitiser=sanitiser, has_pages=has_pages)
+    found = [
+        _found(feed, item, key=key, link=link, sanitiser=sanitiser, has_pages=has_pages)
+        for item, key, link in zip(feed.items, keys, links, strict=True)
+    ]
+    items = told_apart(found, own_keys)
     return FeedHarvest(
         kind=feed.kind,
         title=words_of(feed.title, MAX_TITLE),
-        items=tuple(found.values()),
+        items=tuple(items),
         site_url=site_url,
         description=words_of(feed.description or feed.spare_description, MAX_SUMMARY) or None,
         language=_name(feed.language).replace("_", "-") or None,
@@ -48,7 +49,7 @@ def assemble(feed: RawFeed) -> FeedHarvest:
         skip_days=skipped_days(feed.skip_days),
         hub_url=feed.hub,
         self_url=feed.self_url,
-        unstable_keys=unstable,
+        unstable_keys=any(item.other_keys for item in items),
     )
 
 

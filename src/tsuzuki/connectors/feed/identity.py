@@ -1,12 +1,16 @@
-"""Which entry is which, from one poll to the next (R31, REL-27, REL-28)."""
+"""Which entry is which, from one poll to the next (R31, R93, REL-27, REL-28)."""
 
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
+import msgspec
+
 from tsuzuki.connectors.feed.raw import RawItem, Text
+from tsuzuki.model.harvest import FoundItem
+from tsuzuki.model.tokens import text_of
 
 MAX_KEY = 500
 
@@ -65,28 +69,31 @@ def content_key(item: RawItem) -> str:
     texts = (item.title, item.content, item.summary, *item.spare_texts)
     words = [text.value if isinstance(text, Text) else "" for text in texts]
     seen = "\x00".join([*words, item.published or item.updated or "", *(media.url for media in item.media)])
-    return "hash:" + hashlib.blake2b(seen.encode(errors="replace"), digest_size=16).hexdigest()
+    return f"hash:{_hash(seen)}"
 
 
 def bounded(key: str) -> str:
     """The key itself, or a hash of one too long to index."""
-    if len(key) <= MAX_KEY:
-        return key
-    return "hash:" + hashlib.blake2b(key.encode(errors="replace"), digest_size=16).hexdigest()
+    return key if len(key) <= MAX_KEY else f"hash:{_hash(key)}"
 
 
-def keys_of(items: Sequence[RawItem], links: Sequence[str | None]) -> tuple[list[str], bool]:
-    """Each entry's key, and whether guids could not be trusted. Entries with equal keys are the same entry twice.
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
+
+
+def keys_of(items: Sequence[RawItem], links: Sequence[str | None]) -> tuple[list[str], list[str]]:
+    """Each entry's key, and the one it would have had by itself: another where its guid could not be trusted.
 
     A guid that different pages share names none of them: those entries fall back to their links.
     """
     guids = [bounded(stable_guid(item.guid)) if item.guid else None for item in items]
     shared = _shared_guids(guids, links)
-    keys = []
+    keys, own = [], []
     for item, guid, link in zip(items, guids, links, strict=True):
         usable = guid if guid is not None and guid not in shared else None
         keys.append(usable or link_key(link) or content_key(item))
-    return keys, bool(shared)
+        own.append(guid or keys[-1])
+    return keys, own
 
 
 def _shared_guids(guids: Sequence[str | None], links: Sequence[str | None]) -> set[str]:
@@ -100,3 +107,75 @@ def _shared_guids(guids: Sequence[str | None], links: Sequence[str | None]) -> s
         if guid in pages:
             pages[guid].append(link_key(link))
     return {guid for guid, found in pages.items() if len(set(found)) > 1 or None in found}
+
+
+# -- R93: entries of one document that have the same key
+
+
+def told_apart(items: Sequence[FoundItem], own: Sequence[str]) -> list[FoundItem]:
+    """The entries with a key for each, whatever their order; what says the same under the same key is the same twice.
+
+    `own` are the keys that they would have by themselves. One that has another notes what else it may be stored as.
+    """
+    counts = Counter(item.key for item in items)
+    groups: dict[str, dict[_Facts, str]] = {}
+    for item, key in zip(items, own, strict=True):
+        if counts[item.key] > 1:
+            group, facts = groups.setdefault(item.key, {}), _facts(item)
+            group[facts] = min(key, group.get(facts, key))
+    names = {key: _names(group) for key, group in groups.items() if len(group) > 1}
+    found: dict[str, FoundItem] = {}
+    for item, key in zip(items, own, strict=True):
+        name = names[item.key][_facts(item)] if item.key in names else item.key
+        if name not in found:
+            found[name] = item if name == key else _renamed(item, name, key)
+    return list(found.values())
+
+
+def with_other_keys(item: FoundItem) -> FoundItem:
+    """The entry with the keys that it would have among others of the same key."""
+    return item if item.other_keys else _renamed(item, item.key, item.key)
+
+
+class _Facts(msgspec.Struct, frozen=True):
+    """By what entries are told apart, the best first."""
+
+    enclosure: str | None
+    date: str | None
+    words: str
+
+
+def _facts(item: FoundItem) -> _Facts:
+    date = item.published_raw if item.published_at is None else str(item.published_at)
+    words = f"{item.title}\x00{' '.join(text_of(item.content).split())}"
+    return _Facts(stable_url(item.enclosures[0].url) if item.enclosures else None, date, _hash(words))
+
+
+_TELLS: tuple[Callable[[_Facts], str | None], ...] = (
+    lambda facts: facts.enclosure and f"file {facts.enclosure}",
+    lambda facts: facts.date and f"date {facts.date}",
+    lambda facts: f"words {facts.words}",
+    lambda facts: "all " + _hash(f"{facts.enclosure} {facts.date} {facts.words}"),
+)
+
+
+def _names(group: dict[_Facts, str]) -> dict[_Facts, str]:
+    """A key for each of a group: by the first fact that it shares with none of those still to be told apart."""
+    names: dict[_Facts, str] = {}
+    for tell in _TELLS:
+        left = [facts for facts in group if facts not in names]
+        counts = Counter(map(tell, left))
+        names |= {facts: _name(group[facts], said) for facts in left if (said := tell(facts)) and counts[said] == 1}
+    return names
+
+
+def _name(own: str, said: str) -> str:
+    return bounded(f"{own} {said}")
+
+
+def _renamed(item: FoundItem, key: str, own: str) -> FoundItem:
+    facts = _facts(item)
+    others = (item.key, own, *(_name(own, said) for tell in _TELLS if (said := tell(facts))))
+    return msgspec.structs.replace(
+        item, key=key, other_keys=tuple(dict.fromkeys(each for each in others if each != key))
+    )
