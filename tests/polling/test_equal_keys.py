@@ -3,14 +3,16 @@
 import msgspec
 import pytest
 
-from tests.builders import NOON, stored_feed, stored_watch
+from tests.builders import NOON, store_items_tx, stored_feed, stored_watch
 from tests.net.builders import answer
-from tests.polling.builders import item_batches, poll_one, q
+from tests.polling.builders import Clock, Publisher, item_batches, poll_one, q
 from tsuzuki.connectors.feed import parse_anyhow
+from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import upsert_items_tx
 from tsuzuki.ingest.tasks import new_item
+from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import MINUTE
+from tsuzuki.polling.service import Poller
 
 CONSTANT = "https://example.org/"
 mine = parse_queries(
@@ -43,18 +45,15 @@ GUIDS = {"no guid": "", "one guid": "<guid isPermaLink='false'>0</guid>"}
 class Reader:
     """Polls a feed again and again, and stores what is handed on."""
 
-    def __init__(self, db, poller, publisher, clock) -> None:
-        self._db, self._poller, self._publisher, self._clock = db, poller, publisher, clock
-        self.feed = None
+    def __init__(self, db: Database, feed: FeedId, poller: Poller, publisher: Publisher, clock: Clock) -> None:
+        self._db, self.feed, self._poller, self._publisher, self._clock = db, feed, poller, publisher, clock
 
     async def read(self, body: bytes) -> list[str]:
         """The titles of what a poll hands on."""
         self._publisher.response = answer(200, body)
         await poll_one(self._poller)
         found = [item for batch in await item_batches(self._db) for item in batch.items]
-        await self._db.with_tx(
-            lambda tx: upsert_items_tx(tx, self.feed, [new_item(item, NOON) for item in found], NOON)
-        )
+        await self._db.with_tx(lambda tx: store_items_tx(tx, self.feed, [new_item(item, NOON) for item in found], NOON))
         self._clock.turn(30 * MINUTE)
         return [item.title for item in found]
 
@@ -69,15 +68,14 @@ class Reader:
         (found,) = parse_anyhow(body, f"{CONSTANT}feed").items
         over = {"content_hash": b"?" * 16} if is_read_otherwise else {}
         row = msgspec.structs.replace(new_item(found, NOON), key=key, **over)
-        await self._db.with_tx(lambda tx: upsert_items_tx(tx, self.feed, [row], NOON))
+        await self._db.with_tx(lambda tx: store_items_tx(tx, self.feed, [row], NOON))
 
 
 @pytest.fixture
 async def reader(db, poller, publisher, clock):
-    reader = Reader(db, poller, publisher, clock)
-    reader.feed = await stored_feed(db, f"{publisher.url}/feed")
-    await stored_watch(db, reader.feed, host="127.0.0.1")
-    return reader
+    feed = await stored_feed(db, f"{publisher.url}/feed")
+    await stored_watch(db, feed, host="127.0.0.1")
+    return Reader(db, feed, poller, publisher, clock)
 
 
 @pytest.mark.parametrize("guid", GUIDS.values(), ids=GUIDS.keys())
