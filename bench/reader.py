@@ -24,7 +24,7 @@ import msgspec
 from bench._library import build, grow
 from bench.harness import a_postgres, say
 from bench.store import MEMORY, postgres_database, sqlite_database
-from tests.builders import NOON, a_public_id
+from tests.builders import HERE, NOON, a_public_id
 from tests.servers import Postgres
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.fulltext import match
@@ -131,8 +131,8 @@ async def measured(ours: Call, bare: Call, calls: int) -> Measured:
 
 async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[str, Measured]:
     """Each verb as the API calls it, beside the one statement that it cannot do without."""
-    ground = Ground(db, lambda: NOON, a_public_id, Quiet())
-    service, search, inbox = Entries(ground), Search(db), Inbox(db)
+    ground = Ground(db, lambda: NOON, a_public_id, Quiet(), HERE)
+    service, search, inbox = Entries(ground), Search(db, HERE), Inbox(db)
     dice = random.Random(2)
     ids = [row.id for row in (await service.list(shelf, Filter(), after=FROM_THE_TOP, most=100)).rows]
     top = {"shelf_id": shelf, "at": FROM_THE_TOP.at, "id": FROM_THE_TOP.id, "most": PAGE + 1}

@@ -60,7 +60,7 @@ def oidc_door(settings: Settings, accounts: Accounts) -> OidcDoor:
 def reading_of(way: Way, db: Database, clock: Clock) -> Reading:
     """The services of shelves, joined to what lies above them."""
     above = ForShelves(way.poller, way.outside.client, way.bell, poll_bell=POLL_BELL)
-    return build_reading(ShelvesGround(db, clock, ids_of(clock), above))
+    return build_reading(ShelvesGround(db, clock, ids_of(clock), above, way.outside.parsers))
 
 
 def billing_of(settings: Settings, accounts: Accounts, way: Way) -> Billing:

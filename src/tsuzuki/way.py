@@ -116,7 +116,7 @@ async def open_outside(settings: Settings, *, clock: Clock, redis: "Redis | None
     async with AsyncExitStack() as parts:
         registry = read_registry(settings.data_dir / "sources")
         client = await parts.enter_async_context(Client(client_options(settings), pacer(redis), now=clock))
-        parsers = await parts.enter_async_context(ParsePool(PoolOptions(processes=1)))
+        parsers = await parts.enter_async_context(ParsePool(PoolOptions()))
         poll_parsers = await parts.enter_async_context(ParsePool(PoolOptions()))
         driver = Driver(client, parsers)
         yield Outside(

@@ -1,6 +1,6 @@
 """Shelves on a plan, with billing on, and services over them."""
 
-from tests.builders import NOON, a_public_id
+from tests.builders import HERE, NOON, a_public_id
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import deliver_known_chapters_tx, deliver_known_items_tx
@@ -61,4 +61,4 @@ class Above:
 
 
 def a_ground(db: Database, now: Millis = NOON) -> Ground:
-    return Ground(db, lambda: now, a_public_id, Above())
+    return Ground(db, lambda: now, a_public_id, Above(), HERE)

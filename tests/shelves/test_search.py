@@ -4,6 +4,7 @@ import apsw
 import pytest
 
 from tests.builders import (
+    HERE,
     NOON,
     a_new_chapter,
     a_new_item,
@@ -153,7 +154,7 @@ async def a_series(db, title, chapters):
 
 
 async def found_chapters(db, shelf, text):
-    results = await Search(db).find(shelf, text, 10)
+    results = await Search(db, HERE).find(shelf, text, 10)
     return [(found.hit.series_title, found.hit.number) for found in results.chapters]
 
 
@@ -186,9 +187,9 @@ async def test_chapters_of_followed_series_are_found_by_their_titles_and_their_n
 async def test_a_chapters_snippet_names_its_series_and_marks_what_was_sought(db):
     series = await a_series(db, "Tom & Jerry", {7: "A <b>mouse</b> trap"})
     shelf = await a_reader(db, series=[series])
-    [found] = (await Search(db).find(shelf, "mouse", 5)).chapters
+    [found] = (await Search(db, HERE).find(shelf, "mouse", 5)).chapters
     assert found.snippet == "Tom &amp; Jerry · 7 · A &lt;b&gt;<mark>mouse</mark>&lt;/b&gt; trap"
-    [found] = (await Search(db).find(shelf, "jerry 7", 5)).chapters
+    [found] = (await Search(db, HERE).find(shelf, "jerry 7", 5)).chapters
     assert found.snippet.startswith("Tom &amp; <mark>Jerry</mark> · <mark>7</mark> · A")
 
 

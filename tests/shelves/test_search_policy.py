@@ -3,7 +3,12 @@
 import pytest
 
 from tsuzuki.model.times import from_iso
-from tsuzuki.shelves.search.policy import best_snippet, is_named, parse_search, snippet
+from tsuzuki.shelves.search.policy import Named, Passage, parse_search, snippets
+
+
+def snippet(search: str, markup: str, plain: str = "") -> str:
+    [shown] = snippets(parse_search(search).terms, [], [Passage(markup, plain)]).passages
+    return shown
 
 
 @pytest.mark.parametrize(
@@ -50,7 +55,7 @@ def test_a_search_is_read_as_people_mean_it(text, words, rest):
     ],
 )
 def test_a_snippet_shows_the_hits(markup, search, expected):
-    assert snippet(markup, parse_search(search)) == expected
+    assert snippet(search, markup) == expected
 
 
 @pytest.mark.parametrize(
@@ -81,16 +86,16 @@ def test_r2_a_number_is_a_chapters(text, number, words):
 
 
 @pytest.mark.parametrize(
-    ("texts", "expected"),
+    ("markup", "plain", "expected"),
     [
-        (("Nothing", "A fish & chips"), "A <mark>fish</mark> &amp; chips"),
-        (("<b>fish</b>",), "&lt;b&gt;<mark>fish</mark>&lt;/b&gt;"),
-        (("", "Nothing", "of it"), "Nothing"),
-        ((), ""),
+        ("Nothing", "A fish & chips", "A <mark>fish</mark> &amp; chips"),
+        ("", "<b>fish</b>", "&lt;b&gt;<mark>fish</mark>&lt;/b&gt;"),
+        ("Nothing", "of it", "Nothing"),
+        ("", "", ""),
     ],
 )
-def test_the_text_with_a_hit_is_shown_and_plain_text_stays_plain(texts, expected):
-    assert best_snippet(parse_search("fish"), *texts) == expected
+def test_the_text_with_a_hit_is_shown_and_plain_text_stays_plain(markup, plain, expected):
+    assert snippet("fish", markup, plain) == expected
 
 
 HOSTILE = [
@@ -107,14 +112,14 @@ HOSTILE = [
 @pytest.mark.parametrize("search", ["fish", "script", "mark", "lt amp quot", "onclick"])
 def test_nothing_in_a_snippet_is_markup_but_the_marks(markup, search):
     """I7: whatever the text holds, escaped or not."""
-    shown = snippet(markup, parse_search(search)).replace("<mark>", "").replace("</mark>", "")
+    shown = snippet(search, markup).replace("<mark>", "").replace("</mark>", "")
     assert "<" not in shown
     assert ">" not in shown
     assert len(shown) < 2000
 
 
 def test_a_long_text_is_cut_around_its_first_hit():
-    shown = snippet("word " * 1000 + "fish " + "word " * 1000, parse_search("fish"))
+    shown = snippet("fish", "word " * 1000 + "fish " + "word " * 1000)
     assert shown.startswith("…")
     assert shown.endswith("…")
     assert "<mark>fish</mark>" in shown
@@ -126,4 +131,17 @@ def test_a_long_text_is_cut_around_its_first_hit():
     [("daily", True), ("dai*", True), ("dai", False), ('"daily news"', True), ("news -daily", False), ("sport", False)],
 )
 def test_a_feed_is_found_by_its_names(search, found):
-    assert is_named(parse_search(search), "The Daily News", "https://example.org/rss") is found
+    feed = Named(("The Daily News", ""), "https://example.org/rss")
+    assert bool(snippets(parse_search(search).terms, [feed], []).named) is found
+
+
+def test_a_feed_found_by_its_name_comes_before_its_address():
+    by_address, by_name = Named(("Sport", ""), "https://daily.example.org/"), Named(("Daily", ""), "https://x.org/")
+    named = snippets(parse_search("daily").terms, [by_address, by_name], []).named
+    assert [place for place, _ in named] == [1, 0]
+    assert named[0][1] == "<mark>Daily</mark>"
+
+
+def test_a_search_counts_its_first_forty_words():
+    sought = parse_search(" ".join(f"w{number}" for number in range(100)) + ' "and a phrase"')
+    assert [token for term in sought.terms for token in term.tokens] == [f"w{number}" for number in range(40)]

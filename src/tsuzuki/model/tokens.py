@@ -13,6 +13,8 @@ import msgspec
 from tsuzuki.model.entities import unescaped
 
 LONGEST_TOKEN = 64
+MOST_SOUGHT = 40
+"""Words of a search; what is typed after them is not looked for."""
 MOST_TOKENS = 10_000
 """Per text; an article beyond that is found by its first 10,000 words."""
 
@@ -91,9 +93,11 @@ def text_of(markup: str) -> str:
 
 def parse_terms(query: str) -> list[Term]:
     """What a person typed: words, "phrases", prefix*, -excluded. A lone CJK character finds every word it begins."""
-    terms = []
+    terms: list[Term] = []
+    left = MOST_SOUGHT
     for minus, phrase, word in _PIECE.findall(query):
-        words = tuple(tokens(phrase or word))
+        words = tuple(tokens(phrase or word)[:left])
+        left -= len(words)
         if words:
             lone = len(words) == 1 and len(words[0]) == 1 and bool(_IS_CJK.match(words[0]))
             terms.append(Term(words, prefix=lone or word.endswith("*"), excluded=bool(minus)))

@@ -12,8 +12,8 @@ from tsuzuki.net.options import SourceIdentity
 T = TypeVar("T")
 
 MOST_WANTS = 1000
-MOST_READS = 20_000
-"""Of local files, which cost little: a folder of thousands of archives takes two for each."""
+MOST_READS = 30_000
+"""Of local files, which cost little: a folder of thousands of archives takes three for each, with what is parsed."""
 
 
 class Fetcher(Protocol):
@@ -75,8 +75,8 @@ class Driver:
             wants = reads = 0
             while wants < MOST_WANTS and reads < MOST_READS:
                 want = visit.send(answer) if failure is None else visit.throw(failure)
-                is_read = isinstance(want, ReadFolder | ReadFile | ReadArchive)
-                wants, reads = wants + (not is_read), reads + is_read
+                is_ask = isinstance(want, Ask)
+                wants, reads = wants + is_ask, reads + (not is_ask)
                 try:
                     answer, failure = await self._do(want, origin, folder), None
                 except SourceError as error:

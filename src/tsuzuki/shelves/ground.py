@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from tsuzuki.db import Database, Tx
+from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
 
@@ -47,9 +48,10 @@ class Above(Protocol):
 
 
 class Ground(msgspec.Struct, frozen=True):
-    """The database, the clock, new ids, and what lies above."""
+    """The database, the clock, new ids, what lies above, and parsers of foreign text."""
 
     db: Database
     clock: Callable[[], Millis]
     new_id: Callable[[], PublicId]
     above: Above
+    parsers: Parsers

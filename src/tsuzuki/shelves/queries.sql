@@ -26,7 +26,8 @@ and (cast(:feeds as text) is null or entry.feed_id in (
 
 -- name: item_texts
 -- What a hit is shown by: only for those that are shown.
-select id, case when content = '' then coalesce(summary, '') else content end as text, published_at
+select id, substr(case when content = '' then coalesce(summary, '') else content end, 1, cast(:longest as integer)) as text,
+  published_at
 from item where id in (select cast(value as bigint) from json_each(cast(:ids as text)));
 
 -- name: search_series

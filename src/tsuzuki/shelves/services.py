@@ -40,7 +40,7 @@ def build_reading(ground: Ground) -> Reading:
         subscriptions=subscriptions,
         entries=Entries(ground),
         bookmarks=Bookmarks(ground),
-        search=Search(ground.db),
+        search=Search(ground.db, ground.parsers),
         lists=Lists(ground, subscriptions),
         follows=Follows(ground),
         progress=ReadingProgress(ground),

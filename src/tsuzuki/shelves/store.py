@@ -73,9 +73,9 @@ async def search_items_tx(
     return await tx.many(ItemHit, q.search_items, match=wanted, shelf_id=shelf_id, most=most, **where)
 
 
-async def item_texts_tx(tx: Tx, ids: Sequence[ItemId]) -> dict[ItemId, ItemText]:
-    """The texts of these items."""
-    return {text.id: text for text in await tx.many(ItemText, q.item_texts, ids=ids)}
+async def item_texts_tx(tx: Tx, ids: Sequence[ItemId], *, longest: int) -> dict[ItemId, ItemText]:
+    """The first `longest` characters of these items."""
+    return {text.id: text for text in await tx.many(ItemText, q.item_texts, ids=ids, longest=longest)}
 
 
 async def search_series_tx(tx: Tx, query: str | Sequence[Term], most: int = 50) -> list[SeriesHit]:

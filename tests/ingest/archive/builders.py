@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tests.builders import NOON, a_public_id
+from tests.builders import HERE, NOON, a_public_id
 from tests.shelves.builders import Above
 from tsuzuki.accounts.nouns import User
 from tsuzuki.connectors.local.connector import LocalFolder
@@ -89,7 +89,7 @@ class Reader(msgspec.Struct, frozen=True):
 
     async def bring(self, path: Path) -> Brought:
         """All that this archive has."""
-        ground = Ground(self.db, lambda: NOON, a_public_id, GuardedAbove())
+        ground = Ground(self.db, lambda: NOON, a_public_id, GuardedAbove(), HERE)
         sources = Sources(
             self.db,
             Registry([("built-in", LocalFolder())]),

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from tests.builders import (
+    HERE,
     NOON,
     a_new_chapter,
     a_new_release,
@@ -107,7 +108,7 @@ class Telling(Above):
 
 
 def a_library_ground(db: Database, clock: Clock | None = None) -> Ground:
-    return Ground(db, clock or Clock(), a_public_id, Telling())
+    return Ground(db, clock or Clock(), a_public_id, Telling(), HERE)
 
 
 class Published(msgspec.Struct, frozen=True):

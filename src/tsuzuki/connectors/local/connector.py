@@ -30,7 +30,7 @@ from tsuzuki.connectors.local.names import (
 )
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, Visit
 from tsuzuki.model.errors import ShapeChanged, SourceError
-from tsuzuki.model.fetching import FileEntry, ReadArchive, ReadFile, ReadFolder
+from tsuzuki.model.fetching import FileEntry, Parse, ReadArchive, ReadFile, ReadFolder
 from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.times import Millis, from_datetime
 
@@ -155,7 +155,8 @@ class LocalFolder(Connector):
             else ReadFile(f"{path}/{found.name}", None, MAX_BYTES)
         )
         data: bytes = yield read
-        return read_comic_info(data)
+        info: ComicInfo = yield Parse(read_comic_info, (data,))
+        return info
 
     def _series_info(self, path: str, inside: tuple[FileEntry, ...], archives: list[str]) -> Visit[ComicInfo]:
         info = (yield from self._info(path, inside)) if inside else ComicInfo()

@@ -17,10 +17,21 @@ from tsuzuki.connectors.filters import Filter, FilterValue
 from tsuzuki.connectors.mangadex import searching
 from tsuzuki.connectors.mangadex.reading import SITE, details_of, releases_of, series_of
 from tsuzuki.connectors.mangadex.searching import Query
-from tsuzuki.connectors.mangadex.shapes import AtHome, Chapter, ChapterList, MangaAnswer, MangaList, error_detail, read
+from tsuzuki.connectors.mangadex.shapes import (
+    AtHome,
+    Chapter,
+    ChapterList,
+    MangaAnswer,
+    MangaList,
+    read_at_home,
+    read_chapter_list,
+    read_error,
+    read_manga,
+    read_manga_list,
+)
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, ImageOutcome, SeriesAt, Visit
 from tsuzuki.model.errors import HttpStatus, Invalid, Problem, ShapeChanged
-from tsuzuki.model.fetching import Ask, Pace, RateHeaders, Reply
+from tsuzuki.model.fetching import Ask, Pace, Parse, RateHeaders, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundPage, SeriesDetails, SeriesPage
 
 API = "https://api.mangadex.org"
@@ -115,7 +126,8 @@ class MangaDex(Connector):
             *_ratings(config),
             *_unwanted(config),
         ]
-        found = read((yield self._ask("/chapter", query)), ChapterList)
+        reply: Reply = yield self._ask("/chapter", query)
+        found: ChapterList = yield Parse(read_chapter_list, (reply.body,))
         links = [link for chapter in found.data for link in chapter.relationships]
         ids = list(dict.fromkeys(link.id for link in links if link.type == "manga"))
         has_next = _has_next(offset, LATEST_SIZE, found.total)
@@ -123,7 +135,9 @@ class MangaDex(Connector):
             return SeriesPage((), has_next)
         wanted = [("limit", str(len(ids))), ("includes[]", "cover_art"), *(("ids[]", id_) for id_ in ids)]
         wanted += _ratings(config)
-        listed = {manga.id: manga for manga in read((yield self._ask("/manga", wanted)), MangaList).data}
+        reply = yield self._ask("/manga", wanted)
+        answer: MangaList = yield Parse(read_manga_list, (reply.body,))
+        listed = {manga.id: manga for manga in answer.data}
         return SeriesPage(tuple(series_of(listed[id_], config.language) for id_ in ids if id_ in listed), has_next)
 
     def search(
@@ -145,16 +159,18 @@ class MangaDex(Connector):
             return SeriesPage(())
         language = [] if any_language else [("availableTranslatedLanguage[]", config.language)]
         paging = [("limit", str(LIST_SIZE)), ("offset", str(offset)), ("includes[]", "cover_art")]
-        found = read((yield self._ask("/manga", [*paging, *language, *query])), MangaList)
+        reply: Reply = yield self._ask("/manga", [*paging, *language, *query])
+        found: MangaList = yield Parse(read_manga_list, (reply.body,))
         series = tuple(series_of(manga, config.language) for manga in found.data)
         return SeriesPage(series, bool(series) and _has_next(offset, LIST_SIZE, found.total))
 
     def details(self, config: MangaDexConfig, series_url: str) -> Visit[SeriesDetails]:
         """All that MangaDex tells of a series."""
         includes = [("includes[]", kind) for kind in ("cover_art", "author", "artist")]
-        reply = yield self._ask(f"/manga/{_id_in(series_url)}", includes, accept={404})
-        _refuse_missing(reply, "this series")
-        return details_of(read(reply, MangaAnswer).data, config.language)
+        reply: Reply = yield self._ask(f"/manga/{_id_in(series_url)}", includes, accept={404})
+        yield from _refuse_missing(reply, "this series")
+        answer: MangaAnswer = yield Parse(read_manga, (reply.body,))
+        return details_of(answer.data, config.language)
 
     def chapters(self, config: MangaDexConfig, series_url: str) -> Visit[tuple[FoundChapter, ...]]:
         """Every release in the language, with its group. Walked from the oldest, in windows below the offset cap."""
@@ -163,9 +179,9 @@ class MangaDex(Connector):
         since: str | None = None
         offset = 0
         for _ in range(MAX_REQUESTS):
-            reply = yield self._ask(path, _feed_query(config, offset, since), accept={404})
-            _refuse_missing(reply, "this series")
-            page = read(reply, ChapterList)
+            reply: Reply = yield self._ask(path, _feed_query(config, offset, since), accept={404})
+            yield from _refuse_missing(reply, "this series")
+            page: ChapterList = yield Parse(read_chapter_list, (reply.body,))
             found.update((chapter.id, chapter) for chapter in page.data)
             offset += FEED_SIZE
             if offset >= page.total:
@@ -179,9 +195,9 @@ class MangaDex(Connector):
     def pages(self, config: MangaDexConfig, chapter_url: str) -> Visit[tuple[FoundPage, ...]]:
         """The images on the MangaDex@Home node of the moment: good for minutes, never stored (R66)."""
         path = f"/at-home/server/{_id_in(chapter_url)}"
-        reply = yield self._ask(path, [("forcePort443", "true")], accept={404}, pace=AT_HOME_PACE)
-        _refuse_missing(reply, "this chapter's pages")
-        home = read(reply, AtHome)
+        reply: Reply = yield self._ask(path, [("forcePort443", "true")], accept={404}, pace=AT_HOME_PACE)
+        yield from _refuse_missing(reply, "this chapter's pages")
+        home: AtHome = yield Parse(read_at_home, (reply.body,))
         folder, names = ("data-saver", home.chapter.data_saver) if config.datasaver else ("data", home.chapter.data)
         if not names:
             raise ShapeChanged("MangaDex sent no pages for this chapter.")
@@ -225,9 +241,10 @@ def _id_in(url: str) -> str:
     return found[0]
 
 
-def _refuse_missing(reply: Reply, what: str) -> None:
+def _refuse_missing(reply: Reply, what: str) -> Visit[None]:
     if reply.status == 404:
-        raise HttpStatus(f"MangaDex does not have {what}, or not any more: {error_detail(reply)}.", status=404)
+        reason: str = yield Parse(read_error, (reply.body,))
+        raise HttpStatus(f"MangaDex does not have {what}, or not any more: {reason}.", status=404)
 
 
 def _has_next(offset: int, size: int, total: int) -> bool:

@@ -1,11 +1,13 @@
-"""What the MangaDex API sends. Only what we read is named; anything else may come and go."""
+"""What the MangaDex API sends. Only what we read is named; anything else may come and go.
+
+Each answer has a function that reads it in a parser process, or raises `ShapeChanged` with the place that did not fit.
+"""
 
 from typing import Any, TypeVar
 
 import msgspec
 
 from tsuzuki.model.errors import ShapeChanged
-from tsuzuki.model.fetching import Reply
 
 Translated = dict[str, str] | list[Any]
 """Text by language. An empty map comes as an empty list."""
@@ -109,21 +111,40 @@ class ErrorAnswer(msgspec.Struct, frozen=True):
 T = TypeVar("T")
 
 
-def read(reply: Reply, shape: type[T]) -> T:
-    """The answer as one of the shapes above, or `ShapeChanged` with the place that did not fit."""
-    try:
-        return msgspec.json.decode(reply.body, type=shape)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ShapeChanged(f"MangaDex sent something else than expected: {error}") from error
+def read_manga(body: bytes) -> MangaAnswer:
+    """One series."""
+    return _read(body, MangaAnswer)
 
 
-def error_detail(reply: Reply) -> str:
+def read_manga_list(body: bytes) -> MangaList:
+    """A page of series."""
+    return _read(body, MangaList)
+
+
+def read_chapter_list(body: bytes) -> ChapterList:
+    """A page of chapters."""
+    return _read(body, ChapterList)
+
+
+def read_at_home(body: bytes) -> AtHome:
+    """Where the images of a chapter are."""
+    return _read(body, AtHome)
+
+
+def read_error(body: bytes) -> str:
     """What an error answer says, as far as it says anything."""
     try:
-        errors = msgspec.json.decode(reply.body, type=ErrorAnswer).errors
+        errors = msgspec.json.decode(body, type=ErrorAnswer).errors
     except (msgspec.DecodeError, RecursionError):
         return "no reason given"
     return next((text for error in errors if (text := error.detail or error.title)), "no reason given")
+
+
+def _read(body: bytes, shape: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ShapeChanged(f"MangaDex sent something else than expected: {error}") from error
 
 
 def text_in(text: Translated, *languages: str | None) -> str | None:

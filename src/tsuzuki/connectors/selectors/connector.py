@@ -2,21 +2,17 @@
 
 # ruff: noqa: ARG002  # the protocol's signatures; what a definition says needs no config
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-import msgspec
-
-from tsuzuki.connectors.chapter_names import read_name, without_restarts
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.feed.encodings import charset_of
 from tsuzuki.connectors.filters import Filter, FilterValue, Select, Text, with_values
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, SeriesAt, Visit
 from tsuzuki.connectors.selectors import values
-from tsuzuki.connectors.selectors.addresses import address_to_call, own_address, own_hosts, series_values, with_query
+from tsuzuki.connectors.selectors.addresses import address_to_call, own_address, series_values, with_query
 from tsuzuki.connectors.selectors.definition import (
     STATUS_CODES,
-    ChaptersStep,
     Definition,
     FixedSeries,
     Pick,
@@ -24,23 +20,13 @@ from tsuzuki.connectors.selectors.definition import (
     Step,
 )
 from tsuzuki.connectors.selectors.extracting import MAX_BYTES, Extract, Plan, extract_html, extract_json
-from tsuzuki.connectors.selectors.values import Row
+from tsuzuki.connectors.selectors.rows import Answer, hosts_of, key_of, read_chapters, read_series
 from tsuzuki.model.errors import ShapeChanged
 from tsuzuki.model.fetching import Ask, Parse, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
-from tsuzuki.model.numbers import parse_number
-from tsuzuki.model.times import Millis
 
 ANY = "Any"
 IMAGE_CAP = 32 * 1024 * 1024
-
-
-class Answer(msgspec.Struct, frozen=True):
-    """What a step found, where, and when."""
-
-    found: Extract
-    url: str
-    received_at: Millis
 
 
 class SelectorsSource(Connector):
@@ -53,7 +39,7 @@ class SelectorsSource(Connector):
     def series_at(self, config: SourceConfig, url: str) -> SeriesAt | None:
         """Whatever is on a host of this source; whether it is a series, its details tell."""
         own = self._own(url)
-        return None if own is None else SeriesAt(_key(own), own)
+        return None if own is None else SeriesAt(key_of(own), own)
 
     def filters(self, config: SourceConfig) -> tuple[Filter, ...]:
         """Those of the definition's search."""
@@ -108,10 +94,11 @@ class SelectorsSource(Connector):
         }
         address = address_to_call(self.definition, step.url, variables)
         answer = yield from self._ask(step, with_query(address, _parameters(step, chosen)))
-        series = tuple(self._series(answer, step))
+        series: tuple[FoundSeries, ...] = yield Parse(read_series, (self.definition, step, answer))
         if not series and page == 1 and text is None:
             raise ShapeChanged(
-                f"{answer.url}: nothing was found by each: {step.each!r} with a title and a link to {self._hosts()}."
+                f"{answer.url}: nothing was found by each: {step.each!r} with a title and a link to "
+                f"{hosts_of(self.definition)}."
             )
         return SeriesPage(series, bool(series) and values.is_there(answer.found.whole, "next", step.next))
 
@@ -146,15 +133,9 @@ class SelectorsSource(Connector):
     def chapters(self, config: SourceConfig, series_url: str) -> Visit[tuple[FoundChapter, ...]]:
         """All pages of the list; `ShapeChanged` when it goes on after `maxpages`, rather than a part of it."""
         step = self.definition.chapters
-        found: dict[str, FoundChapter] = {}
         answers = yield from self._follow(step, series_url, step.next, limit=config.maxpages)
-        for answer in answers:
-            rows = list(self._chapters(answer, step))
-            if answer.found.rows and not rows:
-                raise ShapeChanged(f"{answer.url}: {step.each!r} was found, but no link in it to {self._hosts()}.")
-            found.update((chapter.url, chapter) for chapter in rows if chapter.url not in found)
-        listed = tuple(found.values())
-        return without_restarts(listed if step.order == "newest_first" else listed[::-1])
+        found: tuple[FoundChapter, ...] = yield Parse(read_chapters, (self.definition, answers))
+        return found
 
     def pages(self, config: SourceConfig, chapter_url: str) -> Visit[tuple[FoundPage, ...]]:
         """The images in their order, each once."""
@@ -206,59 +187,19 @@ class SelectorsSource(Connector):
         reply: Reply = yield Ask(address, headers=self.definition.headers, max_bytes=MAX_BYTES)
         plan = _plan(step)
         if step.reads == "json":
-            return Answer(extract_json(reply.body, plan), reply.url, reply.received_at)
-        charset = charset_of(reply.headers.get("content-type", ""))
-        found: Extract = yield Parse(extract_html, (reply.body, charset, plan))
+            found: Extract = yield Parse(extract_json, (reply.body, plan))
+        else:
+            charset = charset_of(reply.headers.get("content-type", ""))
+            found = yield Parse(extract_html, (reply.body, charset, plan))
         return Answer(found, reply.url, reply.received_at)
-
-    def _series(self, answer: Answer, step: SeriesStep) -> Iterator[FoundSeries]:
-        """Rows without a title, or that lead away from the source, are no series."""
-        seen: set[str] = set()
-        for row in answer.found.rows:
-            link, title = values.one(row, "link", step.link), values.one(row, "title", step.title)
-            url = own_address(self.definition, link, answer.url) if link else None
-            if url is None or title is None or url in seen:
-                continue
-            seen.add(url)
-            cover = http_url(values.one(row, "cover", step.cover), answer.url)
-            key = values.one(row, "key", step.key) or _key(url)
-            yield FoundSeries(key=key, url=url, title=title, cover_url=cover)
-
-    def _chapters(self, answer: Answer, step: ChaptersStep) -> Iterator[FoundChapter]:
-        for row in answer.found.rows:
-            link = values.one(row, "link", step.link)
-            url = own_address(self.definition, link, answer.url) if link else None
-            if url is not None:
-                yield self._chapter(row, step, url, now=answer.received_at)
-
-    def _chapter(self, row: Row, step: ChaptersStep, url: str, *, now: Millis) -> FoundChapter:
-        title = values.one(row, "title", step.title) or ""
-        read = read_name(title)
-        number = parse_number(values.one(row, "number", step.number)) if step.number else read.number
-        volume = parse_number(values.one(row, "volume", step.volume)) if step.volume else read.volume
-        language = None if self.definition.language == "all" else self.definition.language
-        return FoundChapter(
-            url=url,
-            title=title,
-            source_key=values.one(row, "key", step.key),
-            number=number,
-            volume=volume,
-            language=values.one(row, "language", step.language) or language,
-            group=values.one(row, "group", step.group),
-            published_at=values.date(row, "date", step.date, now=now),
-            is_readable=self.definition.pages is not None,
-        )
 
     def _fixed(self) -> tuple[FoundSeries, ...]:
         found = []
         for series in self.definition.series:
             url = self._address(series)
             cover = http_url(series.cover, self.definition.base_url)
-            found.append(FoundSeries(key=_key(url), url=url, title=series.title, cover_url=cover))
+            found.append(FoundSeries(key=key_of(url), url=url, title=series.title, cover_url=cover))
         return tuple(found)
-
-    def _hosts(self) -> str:
-        return " or ".join(sorted(own_hosts(self.definition)))
 
     def _address(self, series: FixedSeries) -> str:
         return self._own(series.url) or series.url
@@ -327,8 +268,3 @@ def _fixed_details(series: FixedSeries, definition: Definition) -> SeriesDetails
         is_nsfw=definition.nsfw,
         real_url=own_address(definition, series.url),
     )
-
-
-def _key(url: str) -> str:
-    """The address without scheme and host, so that a site may move."""
-    return "/" + url.partition("://")[2].partition("/")[2]

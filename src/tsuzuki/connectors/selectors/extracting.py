@@ -1,4 +1,4 @@
-"""What the expressions of a step find in an answer, as plain texts. Runs in the bounded process pool for HTML.
+"""What the expressions of a step find in an answer, as plain texts. Runs in the parser processes.
 
 An answer is written by strangers: its size, its tags and what is found in it are bounded before anything reads it
 (SEC-20).

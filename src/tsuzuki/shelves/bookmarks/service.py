@@ -1,13 +1,11 @@
 """The verbs about bookmarks."""
 
-import asyncio
-
 import msgspec
 
 from tsuzuki.connectors.html.safe import sanitise
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
-from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.model.errors import Conflict, Invalid, NotFound, SourceError
 from tsuzuki.model.ids import ItemId, PublicId, ShelfId
 from tsuzuki.model.pages import Cursor, Page
 from tsuzuki.net.urls import parse
@@ -80,8 +78,10 @@ class Bookmarks:
     async def add(self, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
         """A bookmark of a page, its content sanitised like any other (I7); RefusedAddress for a link that is none."""
         link = str(parse(new.link))
-        # Half a megabyte of attributes takes seconds: others are answered meanwhile.
-        content = await asyncio.to_thread(sanitise, new.content, link)
+        try:
+            content = await self._ground.parsers.run(sanitise, (new.content, link))
+        except SourceError as error:
+            raise Invalid(f"The content cannot be kept. {error}") from error
         clean = msgspec.structs.replace(new, link=link, content=content)
         return await self._ground.db.with_tx(lambda tx: self._add_tx(tx, shelf_id, clean))
 

@@ -1,6 +1,7 @@
 """What a person typed into the search field, and how a hit is shown. Pure."""
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from html import escape
@@ -12,7 +13,7 @@ from tsuzuki.model.numbers import number_key, parse_number
 from tsuzuki.model.times import Millis, from_datetime
 from tsuzuki.model.tokens import Term, parse_terms, text_of, tokens
 
-LONGEST_TEXT = 100_000
+LONGEST_TEXT = 20_000
 """Characters of an item that are looked at for a snippet."""
 AROUND = 80
 LONGEST_SNIPPET = 240
@@ -23,7 +24,6 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _DAY = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")
-_SPACES = re.compile(r"\s+")
 
 
 class Numbered(msgspec.Struct, frozen=True):
@@ -45,9 +45,14 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
     chapter: Numbered | None = None
 
     @property
-    def wanted(self) -> list[Term]:
-        """The terms that must be there."""
-        return [term for term in self.terms if not term.excluded]
+    def is_worded(self) -> bool:
+        """Whether a word must be there."""
+        return any(not term.excluded for term in self.terms)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Only items have a feed, a time and a state."""
+        return any(each is not None for each in (self.feed, self.unread, self.saved, self.before))
 
 
 def parse_search(text: str) -> Sought:
@@ -98,10 +103,43 @@ def _moment(text: str) -> Millis | None:
         return None
 
 
-def is_named(sought: Sought, *names: str) -> bool:
+class Named(msgspec.Struct, frozen=True):
+    """Something that is found by what it is called: `names` by people, `address` by machines."""
+
+    names: tuple[str, ...]
+    address: str
+
+
+class Passage(msgspec.Struct, frozen=True):
+    """What a hit is shown by: the first of its texts that holds what is sought."""
+
+    markup: str
+    plain: str = ""
+
+
+class Snippets(msgspec.Struct, frozen=True):
+    """What `snippets` makes of names and passages."""
+
+    named: list[tuple[int, str]]
+    """Which of the named hold what is sought, best first, each with its snippet."""
+    passages: list[str]
+
+
+def snippets(terms: tuple[Term, ...], named: list[Named], passages: list[Passage]) -> Snippets:
+    """How hits are shown, as HTML in which nothing but our own `<mark>` is markup (I7). For the parser processes."""
+    pattern = _pattern(terms)
+    found = [(place, each) for place, each in enumerate(named) if _holds(terms, *each.names, each.address)]
+    found.sort(key=lambda pair: not _holds(terms, *pair[1].names))
+    return Snippets(
+        named=[(place, _best(pattern, (*each.names, each.address))) for place, each in found],
+        passages=[_best(pattern, (text_of(each.markup[:LONGEST_TEXT]), each.plain)) for each in passages],
+    )
+
+
+def _holds(terms: tuple[Term, ...], *names: str) -> bool:
     """Whether these names hold every word that is wanted, and none that is not."""
-    words = tokens(" ".join(names))
-    return all(_stands(term, words) is not term.excluded for term in sought.terms)
+    words = tokens(" ".join(names)[:LONGEST_TEXT])
+    return all(_stands(term, words) is not term.excluded for term in terms)
 
 
 def _stands(term: Term, words: list[str]) -> bool:
@@ -115,55 +153,55 @@ def _stands(term: Term, words: list[str]) -> bool:
     return False
 
 
-def best_snippet(sought: Sought, *texts: str) -> str:
-    """The snippet of the first text, plain and not markup, that holds a hit; else of the first that is not empty."""
-    shown = [snippet(escape(text), sought) for text in texts if text]
-    return next((each for each in shown if "<mark>" in each), shown[0] if shown else "")
+def _best(pattern: re.Pattern[str] | None, texts: Iterable[str]) -> str:
+    """The snippet of the first text that holds a hit; else of the first that is not empty."""
+    first = ""
+    for text in texts:
+        shown = _snippet(" ".join(text[:LONGEST_TEXT].split()), pattern)
+        if "<mark>" in shown:
+            return shown
+        first = first or shown
+    return first
 
 
-def snippet(markup: str, sought: Sought) -> str:
-    """Some text around the first hit as HTML in which nothing but our own `<mark>` is markup (I7)."""
-    text = _SPACES.sub(" ", text_of(markup[:LONGEST_TEXT])).strip()
-    hits = _hits(text, sought.wanted)
-    start = max(0, hits[0][0] - AROUND) if hits else 0
-    if start:
-        start = text.find(" ", start, hits[0][0]) + 1 or start
+def _snippet(text: str, pattern: re.Pattern[str] | None) -> str:
+    """Some text around the first hit."""
+    folded = text.lower() if text.isascii() else "".join(map(_folded, text))
+    hit = pattern.search(folded) if pattern is not None else None
+    start = max(0, hit.start() - AROUND) if hit else 0
+    if hit and start:
+        start = text.find(" ", start, hit.start()) + 1 or start
     end = min(len(text), start + LONGEST_SNIPPET)
     parts, place = ["…" if start else ""], start
-    for begin, stop in hits:
-        if stop > end:
-            break
+    for begin, stop in _hits(folded, pattern, hit, end):
         parts += [escape(text[place:begin]), "<mark>", escape(text[begin:stop]), "</mark>"]
         place = stop
     parts += [escape(text[place:end]), "…" if end < len(text) else ""]
     return "".join(parts)
 
 
-def _hits(text: str, terms: list[Term]) -> list[tuple[int, int]]:
-    """Where the words stand, without overlaps: pairs of CJK characters that follow one another become one hit."""
-    pattern = _pattern(tuple(terms))
-    if pattern is None:
-        return []
-    folded = text.lower() if text.isascii() else "".join(map(_folded, text))
+def _hits(
+    folded: str, pattern: re.Pattern[str] | None, hit: re.Match[str] | None, end: int
+) -> Iterable[tuple[int, int]]:
+    """Where the words stand before `end`: pairs of CJK characters that follow one another become one hit."""
     merged: list[tuple[int, int]] = []
-    for match in pattern.finditer(folded):
-        begin, stop = match.start(), match.start() + len(match[1])
-        if merged and begin <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(stop, merged[-1][1]))
+    while pattern is not None and hit is not None and hit.end() <= end:
+        if merged and hit.start() <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(hit.end(), merged[-1][1]))
         else:
-            merged.append((begin, stop))
+            merged.append(hit.span())
+        hit = pattern.search(folded, hit.start() + 1, end + 1)
     return merged
 
 
-@lru_cache(64)
 def _pattern(terms: tuple[Term, ...]) -> re.Pattern[str] | None:
-    """A lookahead, so that pairs that share a character are all found."""
+    """Any of the words that are wanted, the longest first."""
     words = []
     for term in terms:
-        for place, token in enumerate(term.tokens):
+        for place, token in enumerate(() if term.excluded else term.tokens):
             is_open = not token.isascii() or (term.prefix and place == len(term.tokens) - 1)
             words.append(re.escape(token) if is_open else rf"\b{re.escape(token)}\b")
-    return re.compile(f"(?=({'|'.join(sorted(words, key=len, reverse=True))}))") if words else None
+    return re.compile("|".join(sorted(words, key=len, reverse=True))) if words else None
 
 
 @lru_cache(4096)

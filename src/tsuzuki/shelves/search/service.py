@@ -1,20 +1,26 @@
 """The verb of searching."""
 
+from collections import Counter
+
 import msgspec
 
 from tsuzuki.db import Database, Tx
+from tsuzuki.model.errors import SourceError, TooManyRequests
+from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, ItemId, PublicId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, Cursor
 from tsuzuki.model.times import Millis
-from tsuzuki.model.tokens import text_of
 from tsuzuki.shelves.entries.nouns import ShelfItem, Wanted
 from tsuzuki.shelves.entries.store import list_items_tx
-from tsuzuki.shelves.search.policy import Sought, best_snippet, is_named, parse_search, snippet
+from tsuzuki.shelves.search.policy import LONGEST_TEXT, Named, Passage, Snippets, Sought, parse_search, snippets
 from tsuzuki.shelves.search.store import ChapterHit, numbered_chapters_tx, search_chapters_tx
 from tsuzuki.shelves.store import FAR, Narrowed, SeriesHit, item_texts_tx, search_items_tx, search_series_tx
 from tsuzuki.shelves.subscriptions.nouns import FeedName, Subscription
 from tsuzuki.shelves.subscriptions.service import own_subscription_tx
 from tsuzuki.shelves.subscriptions.store import feed_names_tx
+
+MOST_AT_ONCE = 2
+"""Searches of one shelf: whoever types quickly has one answer under way and one coming."""
 
 
 class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +31,7 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     published_at: Millis | None
     unread: bool
-    snippet: str
+    snippet: str = ""
     """HTML in which nothing but `<mark>` is markup."""
 
 
@@ -64,58 +70,115 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     chapters: list[FoundChapter] = []
 
 
+class _ItemHit(msgspec.Struct, frozen=True):
+    """An item before its snippet is made."""
+
+    item: FoundItem
+    text: str
+
+
+class _Hits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the database found."""
+
+    feeds: list[FeedName] = []
+    """All that the shelf has: which of them are meant is told by their names."""
+    items: list[_ItemHit] = []
+    series: list[SeriesHit] = []
+    chapters: list[ChapterHit] = []
+
+
 class Search:
     """Finds what the shelf has, and series that anyone could follow (R74).
 
-    Chapters are found in the series that the shelf follows: those of all others would bury them.
+    Chapters are found in the series that the shelf follows: those of all others would bury them. Snippets are made
+    in a parser process, from what the publishers wrote: no text holds up another reader.
     """
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, parsers: Parsers) -> None:
         self._db = db
+        self._parsers = parsers
+        self._running: Counter[ShelfId] = Counter()
 
     async def find(self, shelf_id: ShelfId, text: str, most: int) -> Results:
-        """Up to `most` of each kind; the newest items where only what narrows was said, nothing where nothing was."""
-        sought = parse_search(text)
-        if not sought.wanted and not _is_narrowed(sought):
-            return Results()
-        return await self._db.read(lambda tx: self._find_tx(tx, shelf_id, sought, most))
+        """Up to `most` of each kind; the newest items where only what narrows was said, nothing where nothing was.
 
-    async def _find_tx(self, tx: Tx, shelf_id: ShelfId, sought: Sought, most: int) -> Results:
+        TooManyRequests while the shelf has as many searches under way as it may.
+        """
+        sought = parse_search(text)
+        if not sought.is_worded and not sought.is_narrowed:
+            return Results()
+        if self._running[shelf_id] >= MOST_AT_ONCE:
+            raise TooManyRequests("Other searches of this shelf are still under way.", 1)
+        self._running[shelf_id] += 1
+        try:
+            return await self._find(shelf_id, sought, most)
+        finally:
+            self._running[shelf_id] -= 1
+            if not self._running[shelf_id]:
+                del self._running[shelf_id]
+
+    async def _find(self, shelf_id: ShelfId, sought: Sought, most: int) -> Results:
+        hits = await self._db.read(lambda tx: self._hits_tx(tx, shelf_id, sought, most))
+        shown = await self._snippets(sought, hits)
+        items, series, chapters = _parted(shown.passages, len(hits.items), len(hits.series))
+        return Results(
+            feeds=await self._feeds(shelf_id, [(hits.feeds[place], said) for place, said in shown.named[:most]]),
+            items=[
+                msgspec.structs.replace(hit.item, snippet=said) for hit, said in zip(hits.items, items, strict=True)
+            ],
+            series=[
+                FoundSeries(hit.public_id, hit.title, hit.author, hit.cover_url, said, hit.cover_id)
+                for hit, said in zip(hits.series, series, strict=True)
+            ],
+            chapters=[FoundChapter(hit, said) for hit, said in zip(hits.chapters, chapters, strict=True)],
+        )
+
+    async def _snippets(self, sought: Sought, hits: _Hits) -> Snippets:
+        """None of them where a text cannot be read: what was found is shown all the same."""
+        feeds = [Named((feed.name, feed.title), feed.link) for feed in hits.feeds]
+        passages = [Passage(hit.text) for hit in hits.items]
+        passages += [Passage((hit.description or "")[:LONGEST_TEXT], hit.title) for hit in hits.series]
+        passages += [Passage("", _said(hit)) for hit in hits.chapters]
+        if not feeds and not passages:
+            return Snippets([], [])
+        try:
+            return await self._parsers.run(snippets, (sought.terms, feeds, passages))
+        except SourceError:
+            return Snippets([], [""] * len(passages))
+
+    async def _feeds(self, shelf_id: ShelfId, found: list[tuple[FeedName, str]]) -> list[FoundFeed]:
+        async def collect(tx: Tx) -> list[FoundFeed]:
+            return [FoundFeed(await own_subscription_tx(tx, shelf_id, feed.public_id), said) for feed, said in found]
+
+        return await self._db.read(collect) if found else []
+
+    async def _hits_tx(self, tx: Tx, shelf_id: ShelfId, sought: Sought, most: int) -> _Hits:
         feeds = await feed_names_tx(tx, shelf_id)
         items = await self._items_tx(tx, shelf_id, sought, feeds, most=most)
-        if _is_narrowed(sought):
-            return Results(items=items)
-        return Results(
-            feeds=await self._feeds_tx(tx, shelf_id, sought, feeds, most=most),
+        if sought.is_narrowed:
+            return _Hits(items=items)
+        return _Hits(
+            feeds=feeds,
             items=items,
-            series=[_series(hit, sought) for hit in await search_series_tx(tx, sought.terms, most)],
+            series=await search_series_tx(tx, sought.terms, most),
             chapters=await self._chapters_tx(tx, shelf_id, sought, most),
         )
 
-    async def _feeds_tx(
-        self, tx: Tx, shelf_id: ShelfId, sought: Sought, feeds: list[FeedName], *, most: int
-    ) -> list[FoundFeed]:
-        """Those whose names hold the words come before those that have them only in their address."""
-        named = [feed for feed in feeds if is_named(sought, feed.name, feed.title, feed.link)]
-        named.sort(key=lambda feed: not is_named(sought, feed.name, feed.title))
-        found = [await own_subscription_tx(tx, shelf_id, feed.public_id) for feed in named[:most]]
-        return [FoundFeed(feed, best_snippet(sought, feed.name, feed.title, feed.link)) for feed in found]
-
-    async def _chapters_tx(self, tx: Tx, shelf_id: ShelfId, sought: Sought, most: int) -> list[FoundChapter]:
+    async def _chapters_tx(self, tx: Tx, shelf_id: ShelfId, sought: Sought, most: int) -> list[ChapterHit]:
         """The chapter of the number that was said comes first, then those with the words in their titles."""
         wanted = sought.chapter
         hits = []
         if wanted is not None:
             hits = await numbered_chapters_tx(tx, shelf_id, wanted.number, wanted.terms, most=most)
         hits += await search_chapters_tx(tx, shelf_id, sought.terms, most)
-        return [_chapter(hit, sought) for hit in list({hit.id: hit for hit in hits}.values())[:most]]
+        return list({hit.id: hit for hit in hits}.values())[:most]
 
     async def _items_tx(
         self, tx: Tx, shelf_id: ShelfId, sought: Sought, feeds: list[FeedName], *, most: int
-    ) -> list[FoundItem]:
+    ) -> list[_ItemHit]:
         shown = {feed.feed_id: feed.public_id for feed in feeds}
         meant = None if sought.feed is None else [feed.feed_id for feed in feeds if _is_meant(feed, sought.feed)]
-        if not sought.wanted:
+        if not sought.is_worded:
             return await self._newest_tx(tx, shelf_id, sought, meant, most=most)
         narrowed = Narrowed(
             feeds=meant,
@@ -124,22 +187,24 @@ class Search:
             before=FAR if sought.before is None else sought.before,
         )
         hits = await search_items_tx(tx, shelf_id, sought.terms, most, narrowed=narrowed)
-        texts = await item_texts_tx(tx, [hit.id for hit in hits])
+        texts = await item_texts_tx(tx, [hit.id for hit in hits], longest=LONGEST_TEXT)
         return [
-            FoundItem(
-                id=hit.id,
-                feed_id=shown[hit.feed_id],
-                title=hit.title,
-                published_at=texts[hit.id].published_at,
-                unread=hit.unread,
-                snippet=snippet(texts[hit.id].text, sought),
+            _ItemHit(
+                FoundItem(
+                    id=hit.id,
+                    feed_id=shown[hit.feed_id],
+                    title=hit.title,
+                    published_at=texts[hit.id].published_at,
+                    unread=hit.unread,
+                ),
+                texts[hit.id].text,
             )
             for hit in hits
         ]
 
     async def _newest_tx(
         self, tx: Tx, shelf_id: ShelfId, sought: Sought, meant: list[FeedId] | None, *, most: int
-    ) -> list[FoundItem]:
+    ) -> list[_ItemHit]:
         """`is:unread feed:daily` without a word: a list like any other."""
         after = FROM_THE_TOP if sought.before is None else Cursor(sought.before, 0)
         rows: list[ShelfItem] = []
@@ -147,18 +212,16 @@ class Search:
             wanted = Wanted(feed_id=feed_id, unread=sought.unread, saved=sought.saved, with_content=True)
             rows += await list_items_tx(tx, shelf_id, wanted, after=after, most=most)
         newest = sorted(rows, key=lambda row: (row.sort_at, row.entry_id), reverse=True)
-        return [_listed(row, sought) for row in newest[:most]]
+        return [_listed(row) for row in newest[:most]]
 
 
-def _listed(row: ShelfItem, sought: Sought) -> FoundItem:
-    return FoundItem(
-        id=row.id,
-        feed_id=row.feed_id,
-        title=row.title,
-        published_at=row.published_at,
-        unread=row.unread,
-        snippet=snippet(row.content or row.summary or "", sought),
-    )
+def _listed(row: ShelfItem) -> _ItemHit:
+    item = FoundItem(id=row.id, feed_id=row.feed_id, title=row.title, published_at=row.published_at, unread=row.unread)
+    return _ItemHit(item, (row.content or row.summary or "")[:LONGEST_TEXT])
+
+
+def _parted(texts: list[str], first: int, second: int) -> tuple[list[str], list[str], list[str]]:
+    return texts[:first], texts[first : first + second], texts[first + second :]
 
 
 def _is_meant(feed: FeedName, name: str) -> bool:
@@ -166,16 +229,5 @@ def _is_meant(feed: FeedName, name: str) -> bool:
     return any(name.casefold() in known.casefold() for known in (feed.name, feed.title, feed.link))
 
 
-def _is_narrowed(sought: Sought) -> bool:
-    """Only items have a feed, a time and a state."""
-    return any(each is not None for each in (sought.feed, sought.unread, sought.saved, sought.before))
-
-
-def _series(hit: SeriesHit, sought: Sought) -> FoundSeries:
-    shown = best_snippet(sought, text_of(hit.description or ""), hit.title)
-    return FoundSeries(hit.public_id, hit.title, hit.author, hit.cover_url, shown, hit.cover_id)
-
-
-def _chapter(hit: ChapterHit, sought: Sought) -> FoundChapter:
-    said = " · ".join(part for part in (hit.series_title, hit.number, hit.title) if part)
-    return FoundChapter(hit, best_snippet(sought, said))
+def _said(hit: ChapterHit) -> str:
+    return " · ".join(part for part in (hit.series_title, hit.number, hit.title) if part)
