@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import msgspec
@@ -89,10 +90,21 @@ async def test_poll_prints_a_table_that_markup_in_titles_cannot_disturb(run):
         ("http://10.0.0.1/feed", "refused_address"),
         ("file:///etc/passwd", "refused_address"),
         ("SITE/none", "http_status"),
+        ("SITE/later", "rate_limited"),
+        ("SITE/gone", "gone"),
+        ("SITE/page", "not_a_feed"),
+        ("http://127.0.0.1:1/", "unreachable"),
+        ("no host at all", "refused_address"),
     ],
 )
 async def test_poll_says_what_went_wrong_and_exits_with_1(run, address, code):
-    async with a_server(by_path({"/none": answer(500, b"")})) as site:
+    answers = {
+        "/none": answer(500, b""),
+        "/later": answer(429, b"", retry_after="60"),
+        "/gone": answer(410, b""),
+        "/page": answer(200, b"<html>Nothing here.</html>", content_type="text/html"),
+    }
+    async with a_server(by_path(defaultdict(lambda: answer(404, b""), answers))) as site:
         address = address.replace("SITE", site.url)
         status, out, _ = await run("poll", address, "--json")
         assert status == 1
@@ -100,6 +112,8 @@ async def test_poll_says_what_went_wrong_and_exits_with_1(run, address, code):
         status, out, err = await run("poll", address)
     assert (status, out) == (1, "")
     assert err.startswith(f"{code}: ")
+    assert len(err.splitlines()) == 1
+    assert err.rstrip().endswith(".")
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def test_what_is_to_be_pressed_has_these_words(page):
 
 
 def test_the_page_of_the_sample_site_leads_to_its_feed_and_the_feed_is_read():
-    [found] = run(discover(f"{SITE}/notes.html"), from_files)
+    [found] = run(discover(f"{SITE}/notes.html"), from_files).feeds
     assert found.url == f"{SITE}/feed.xml"
     harvest = run(visit(found.url), from_files).harvest
     assert harvest is not None

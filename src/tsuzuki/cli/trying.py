@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tsuzuki.cli.start import start
-from tsuzuki.model.errors import SourceError
+from tsuzuki.model.errors import NotAFeed, TsuzukiError
 from tsuzuki.settings import Settings
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ SHOWN = 20
 def poll(url: str, *, as_json: bool) -> None:
     """Call URL once and show what it is: what was found, validators, freshness, and when it would be called next.
 
-    Nothing is stored. Exits with 1 when the call fails.
+    A page shows the feeds that it has. Nothing is stored. Exits with 1 when the call fails or no feed is found.
     """
     settings = start()
     try:
         tried = asyncio.run(_try(settings, url))
-    except SourceError as error:
+    except TsuzukiError as error:
         if as_json:
             _print_json({"error": {"code": error.code, "message": str(error)}})
         else:
@@ -45,7 +45,10 @@ async def _try(settings: Settings, url: str) -> "Tried":
     from tsuzuki.way import open_outside
 
     async with open_outside(settings, clock=wall_clock) as outside:
-        return await outside.trier.try_url(url, wall_clock())
+        tried = await outside.trier.try_url(url, wall_clock())
+    if tried.kind == "page" and not tried.found:
+        raise NotAFeed("This is a page, and no feed was found on it or at the usual places of its site.")
+    return tried
 
 
 @click.group()

@@ -1,165 +1,104 @@
-"""From a page's address to its feeds: the address itself, its link tags, hosts we know, and a few common paths."""
+"""From an address to its feeds: the address itself, what its page says, hosts we know, and a few common paths."""
 
 import itertools
-import re
-from collections.abc import Collection, Iterable, Iterator
-from urllib.parse import urljoin
+from collections.abc import Iterable
 
 import msgspec
-from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from tsuzuki.connectors.feed.encodings import charset_of, decode
-from tsuzuki.connectors.feed.presets import feed_url_in
-from tsuzuki.connectors.feed.visiting import ACCEPT, read_reply
-from tsuzuki.connectors.html.addresses import http_url
-from tsuzuki.connectors.html.nesting import is_deeper
-from tsuzuki.connectors.html.safe import one_line
+from tsuzuki.connectors.feed.encodings import charset_of
+from tsuzuki.connectors.feed.visiting import ACCEPT, FeedOutcome, read_outcome, read_reply
+from tsuzuki.connectors.feed_addresses import web_address
+from tsuzuki.connectors.page_feeds import MAX_FEEDS, FoundFeed, PageFeeds, guesses_for, read_page
 from tsuzuki.connectors.protocol import Visit
-from tsuzuki.connectors.wellknown import known_feeds
-from tsuzuki.model.errors import NotAFeed, SourceError
-from tsuzuki.model.fetching import Ask, Reply
-from tsuzuki.model.harvest import FeedHarvest
+from tsuzuki.connectors.wellknown import directory_lookup, known_feeds, read_lookup
+from tsuzuki.model.errors import Blocked, HttpStatus, NotAFeed, SourceError
+from tsuzuki.model.fetching import Ask, Parse, Reply
 
-MAX_PROBES = 6
+MAX_PROBES = 10
 """Requests beyond the page itself."""
-MAX_FEEDS = 20
-MAX_PAGE = 1024 * 1024
-"""Bytes of a page that are looked at: link tags stand at its beginning."""
-MAX_NESTING = 2000
-"""A page that nests deeper is made to be slow, and is not looked at."""
-COMMON_PATHS = ("/feed", "/rss.xml", "/atom.xml", "/index.xml", "/feed.xml", "/rss")
+MAX_HEADER = 4096
 
-_TYPES = frozenset(
-    {
-        "application/rss+xml",
-        "application/atom+xml",
-        "application/feed+json",
-        "application/rdf+xml",
-        "application/rss",
-        "application/atom",
-        "text/rss+xml",
-        "text/atom+xml",
-        "text/rss",
-    }
-)
-_MAYBE_TYPES = frozenset({"application/json", "application/xml", "text/xml"})
-_FEED_LIKE = re.compile(r"(?:^|[/._?=-])(?:feeds?|rss2?|atom)(?:[/._?&=-]|$)", re.IGNORECASE)
-_COMMENTS = re.compile(r"comments?|kommentar|commentaires|コメント", re.IGNORECASE)
-_LINK_HEADER = re.compile(r"<([^<>]{1,2000})>([^<]*)")
 _FAILURES = frozenset(range(400, 600))
 
 
-class FoundFeed(msgspec.Struct, frozen=True):
-    """A feed that a page has."""
+class DiscoveredFeeds(msgspec.Struct, frozen=True):
+    """What an address is: a feed, with what it holds, or a page with these feeds, best first."""
 
-    url: str
     title: str
+    feeds: tuple[FoundFeed, ...]
+    outcome: FeedOutcome | None = None
 
 
-def discover(url: str) -> Visit[tuple[FoundFeed, ...]]:
-    """The feeds of a page, best first; the page itself when it is a feed. None found is an empty tuple.
+def discover(url: str) -> Visit[DiscoveredFeeds]:
+    """The feeds at an address, whoever asks: a page without any is no error, one that cannot be had is.
 
-    A page that cannot be had is an error, unless its address alone gives its feeds away.
+    A page that may not be read is passed over where feeds are found without it.
     """
-    known = known_feeds(url)
+    url = web_address(url)
+    known = (*known_feeds(url), *(yield from _looked_up(url)))
+    problem: SourceError | None = None
     try:
         reply: Reply = yield Ask(url, headers={"Accept": f"{ACCEPT}, text/html;q=0.5"})
-    except SourceError:
-        if not known:
-            raise
-        return (yield from _probe(known, known=known))
+        try:
+            outcome = yield from read_outcome(reply)
+        except NotAFeed:
+            page: PageFeeds = yield Parse(read_page, _arguments(reply))
+        else:
+            return _feed_itself(reply, outcome)
+    except SourceError as error:
+        problem, page = error, _unseen(url, error)
+    found = yield from _probe(known, page)
+    if problem is not None and not found:
+        raise problem
+    feeds = {feed.url: feed for feed in (*found, *page.listed)}
+    ordered = sorted(feeds.values(), key=lambda feed: feed.is_of_comments)
+    return DiscoveredFeeds(page.title or url, tuple(ordered[:MAX_FEEDS]))
+
+
+def _arguments(reply: Reply) -> tuple[bytes, str, str | None, str]:
+    content_type = reply.headers.get("content-type", "")[:MAX_HEADER]
+    return reply.body, reply.url, charset_of(content_type), reply.headers.get("link", "")[:MAX_HEADER]
+
+
+def _feed_itself(reply: Reply, outcome: FeedOutcome) -> DiscoveredFeeds:
+    assert outcome.harvest is not None
+    title = outcome.harvest.title or reply.url
+    return DiscoveredFeeds(title, (FoundFeed(reply.url, title),), outcome)
+
+
+def _unseen(url: str, problem: SourceError) -> PageFeeds:
+    """A page that we may not see, though its site answers, has its feeds where others have them."""
+    return PageFeeds(guesses=guesses_for(url) if isinstance(problem, Blocked | HttpStatus) else ())
+
+
+def _looked_up(url: str) -> Visit[tuple[str, ...]]:
+    """The feed that a directory of podcasts knows for its page; none when it does not answer."""
+    address = directory_lookup(url)
+    if address is None:
+        return ()
     try:
-        harvest = yield from read_reply(reply)
-    except NotAFeed:
-        page = _Page(reply)
-    else:
-        return (_confirmed(reply.url, harvest),)
-    listed = tuple(page.feeds())
-    if listed:
-        return listed[:MAX_FEEDS]
-    candidates = dict.fromkeys((*known, *page.candidates()))
-    return (yield from _probe(candidates, known=known))
+        reply: Reply = yield Ask(address, headers={"Accept": "application/json"})
+        feeds: tuple[str, ...] = yield Parse(read_lookup, (reply.body,))
+    except SourceError:
+        return ()
+    return feeds
 
 
-class _Page:
-    """What a page says of its feeds."""
-
-    def __init__(self, reply: Reply) -> None:
-        self.url = reply.url
-        text = decode(reply.body[:MAX_PAGE], charset_of(reply.headers.get("content-type", ""))).replace("\x00", "")
-        self.text = "" if is_deeper(text, MAX_NESTING) else text
-        self._link_header = reply.headers.get("link", "")
-        self._tree = LexborHTMLParser(self.text)
-        base = self._tree.css_first("base[href]")
-        self._base = http_url(_attribute(base, "href"), reply.url) if base else None
-
-    @property
-    def base(self) -> str:
-        return self._base or self.url
-
-    @property
-    def title(self) -> str:
-        node = self._tree.css_first("title")
-        return one_line(node.text())[:200] if node else ""
-
-    def feeds(self) -> Iterator[FoundFeed]:
-        """The feeds its link tags and Link header name, those of comments last."""
-        found = {feed.url: feed for feed in (*self._from_tags(), *self._from_header())}
-        yield from sorted(found.values(), key=lambda feed: bool(_COMMENTS.search(feed.title + feed.url)))
-
-    def _from_tags(self) -> Iterator[FoundFeed]:
-        for node in self._tree.css("link[href]"):
-            rels = _attribute(node, "rel").lower().split()
-            media_type = _attribute(node, "type").lower().partition(";")[0].strip()
-            address = http_url(_attribute(node, "href"), self.base)
-            if address and _names_feed(rels, media_type, address):
-                yield FoundFeed(address, one_line(_attribute(node, "title"))[:200] or self.title or address)
-
-    def _from_header(self) -> Iterator[FoundFeed]:
-        for target, parameters in _LINK_HEADER.findall(self._link_header):
-            address = http_url(target, self.url)
-            if address and "alternate" in parameters and any(kind in parameters.lower() for kind in _TYPES):
-                yield FoundFeed(address, self.title or address)
-
-    def candidates(self) -> Iterator[str]:
-        """Addresses worth a probe, best first."""
-        if (told := feed_url_in(self.text)) is not None:
-            yield told
-        yield from known_feeds(self.url)
-        for node in self._tree.css("a[href]"):
-            address = http_url(_attribute(node, "href"), self.base)
-            if address and _FEED_LIKE.search(_after_host(address)):
-                yield address.partition("#")[0]
-        for path in COMMON_PATHS:
-            yield urljoin(self.url, path)
-
-
-def _attribute(node: LexborNode, name: str) -> str:
-    return (node.attributes.get(name) or "").strip()
-
-
-def _names_feed(rels: list[str], media_type: str, address: str) -> bool:
-    if "feed" in rels:
-        return True
-    if "alternate" not in rels:
-        return False
-    return media_type in _TYPES or (media_type in _MAYBE_TYPES and bool(_FEED_LIKE.search(_after_host(address))))
-
-
-def _after_host(address: str) -> str:
-    return address.partition("://")[2].partition("/")[2]
-
-
-def _probe(candidates: Iterable[str], *, known: Collection[str]) -> Visit[tuple[FoundFeed, ...]]:
-    """The first candidates that really are feeds. Hosts we know may have several; a guess is enough when it hits."""
+def _probe(known: Iterable[str], page: PageFeeds) -> Visit[list[FoundFeed]]:
+    """The addresses that really are feeds: all that are known or named, then guesses until one hits."""
+    listed = {feed.url for feed in page.listed}
+    has_enough = any(not feed.is_of_comments for feed in page.listed)
+    certain = dict.fromkeys((*known, *page.known, *(() if has_enough else page.named)))
+    guesses = () if has_enough else page.guesses
     found: dict[str, FoundFeed] = {}
-    for address in itertools.islice(candidates, MAX_PROBES):
-        if found and address not in known:
+    untried = (address for address in dict.fromkeys((*certain, *guesses)) if address not in listed)
+    for address in itertools.islice(untried, MAX_PROBES):
+        if address not in certain and any(not feed.is_of_comments for feed in found.values()):
             break
         feed = yield from _probe_one(address)
         if feed is not None:
             found.setdefault(feed.url, feed)
-    return tuple(found.values())
+    return list(found.values())
 
 
 def _probe_one(address: str) -> Visit[FoundFeed | None]:
@@ -171,8 +110,4 @@ def _probe_one(address: str) -> Visit[FoundFeed | None]:
         harvest = yield from read_reply(reply)
     except SourceError:
         return None
-    return _confirmed(reply.url, harvest)
-
-
-def _confirmed(url: str, harvest: FeedHarvest) -> FoundFeed:
-    return FoundFeed(url, harvest.title or url)
+    return FoundFeed(reply.url, harvest.title or reply.url)

@@ -1,16 +1,32 @@
-"""Hosts whose feeds follow from the address of a page, without looking at it. Pure."""
+"""Hosts whose feeds follow from the address of a page or from a word in it, without understanding the page. Pure."""
 
 import re
 from collections.abc import Callable
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
-from tsuzuki.connectors.feed.presets import feed_url_for
+import msgspec
+
+from tsuzuki.connectors.feed.presets import feed_url_for, feed_url_in
+from tsuzuki.connectors.html.addresses import http_url
+from tsuzuki.model.errors import NotAFeed
 
 Guess = Callable[[SplitResult], tuple[str, ...]]
 
 _YOUTUBE = "https://www.youtube.com/feeds/videos.xml"
 _YOUTUBE_CHANNEL = re.compile(r"/channel/(UC[\w-]{10,40})")
 _YOUTUBE_USER = re.compile(r"/user/([\w-]{1,60})")
+_YOUTUBE_LIST = re.compile(r"[\w-]{2,60}")
+_YOUTUBE_IN_PAGE = (
+    re.compile(r'"external(?:Channel)?Id":"(UC[\w-]{10,40})"'),
+    re.compile(r'<link rel="canonical" href="https://www\.youtube\.com/channel/(UC[\w-]{10,40})"'),
+    re.compile(r'itemprop="(?:channelId|identifier)" content="(UC[\w-]{10,40})"'),
+    re.compile(r'"channelId":"(UC[\w-]{10,40})"'),
+)
+"""Where its pages name their channel, the surest first: a page of a video names other people's channels, too."""
+_YOUTUBE_HOSTS = frozenset({"youtube.com", "music.youtube.com", "youtu.be"})
+_APPLE_PODCAST = re.compile(r"/(?:[\w-]{1,20}/)?podcast/(?:[^/]{1,500}/)?id(\d{1,15})(?:/|$)")
+_SUBSTACK_SHARE = re.compile(r"/pub/([\w-]{1,100})")
+_BLUESKY = re.compile(r"/profile/([\w.:-]{1,300})")
 _REPOSITORY = re.compile(r"/([\w.-]+)/([\w.-]+?)(?:\.git)?(?:/|$)")
 _PERSON = re.compile(r"/([\w.-]+)/?$")
 _REDDIT = re.compile(r"/(?:r|user|u)/[\w.-]+(?:/(?:new|top|hot|rising))?")
@@ -19,13 +35,20 @@ _MASTODON = re.compile(r"/@(\w[\w.-]*)/?$")
 _NOT_OWNERS = frozenset({"about", "explore", "features", "login", "marketplace", "settings", "sponsors", "topics"})
 
 
+MOST_LOOKED_UP = 3
+
+
+class _LookedUp(msgspec.Struct, frozen=True):
+    feed_url: str = msgspec.field(default="", name="feedUrl")
+
+
+class _Lookup(msgspec.Struct, frozen=True):
+    results: list[_LookedUp] = []
+
+
 def known_feeds(page_url: str) -> tuple[str, ...]:
     """The feeds that a page's address gives away, best first; none for a host we do not know."""
-    try:
-        parts = urlsplit(page_url)
-        host = (parts.hostname or "").removeprefix("www.").removeprefix("m.")
-    except ValueError:
-        return ()
+    parts, host = _split(page_url)
     preset = feed_url_for(page_url)
     if preset is not None:
         return (preset,)
@@ -35,13 +58,53 @@ def known_feeds(page_url: str) -> tuple[str, ...]:
     return _mastodon(parts)
 
 
+def feeds_told(page_url: str, text: str) -> tuple[str, ...]:
+    """The feeds that a word in a page gives away, on hosts whose addresses do not."""
+    if _split(page_url)[1] in _YOUTUBE_HOSTS:
+        for pattern in _YOUTUBE_IN_PAGE:
+            if found := pattern.search(text):
+                return (f"{_YOUTUBE}?channel_id={found.group(1)}",)
+    told = feed_url_in(text)
+    return () if told is None else (told,)
+
+
+def generator_paths(text: str) -> tuple[str, ...]:
+    """Where the software that made a page has its feeds; on whatever domain it runs."""
+    return tuple(path for mark, path in _GENERATORS if mark in text)
+
+
+def directory_lookup(page_url: str) -> str | None:
+    """Where a directory of podcasts tells the feed of this page of it."""
+    parts, host = _split(page_url)
+    found = _APPLE_PODCAST.match(parts.path) if host in {"podcasts.apple.com", "itunes.apple.com"} else None
+    return f"https://itunes.apple.com/lookup?id={found.group(1)}&entity=podcast" if found else None
+
+
+def read_lookup(body: bytes) -> tuple[str, ...]:
+    """The feeds in a directory's answer; NotAFeed when it cannot be read."""
+    try:
+        answer = msgspec.json.decode(body, type=_Lookup)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NotAFeed("The directory's answer cannot be read.") from error
+    return tuple(url for one in answer.results if (url := http_url(one.feed_url)))[:MOST_LOOKED_UP]
+
+
+def _split(page_url: str) -> tuple[SplitResult, str]:
+    """The parts of an address, and its host without `www.` and `m.`; empty ones when it cannot be read."""
+    try:
+        parts = urlsplit(page_url)
+        return parts, (parts.hostname or "").removeprefix("www.").removeprefix("m.")
+    except ValueError:
+        return urlsplit(""), ""
+
+
 def _youtube(parts: SplitResult) -> tuple[str, ...]:
     if found := _YOUTUBE_CHANNEL.match(parts.path):
         return (f"{_YOUTUBE}?channel_id={found.group(1)}",)
     if found := _YOUTUBE_USER.match(parts.path):
         return (f"{_YOUTUBE}?user={found.group(1)}",)
     lists = parse_qs(parts.query).get("list", [])
-    if lists and re.fullmatch(r"[\w-]{2,60}", lists[0]):
+    if lists and _YOUTUBE_LIST.fullmatch(lists[0]):
         return (f"{_YOUTUBE}?playlist_id={lists[0]}",)
     return ()
 
@@ -94,12 +157,17 @@ def _at_root(path: str) -> Guess:
 
 
 def _bluesky(parts: SplitResult) -> tuple[str, ...]:
-    found = re.match(r"/profile/([\w.:-]+)", parts.path)
+    found = _BLUESKY.match(parts.path)
     return (f"https://bsky.app/profile/{found.group(1)}/rss",) if found else ()
 
 
+def _substack_share(parts: SplitResult) -> tuple[str, ...]:
+    found = _SUBSTACK_SHARE.match(parts.path)
+    return (f"https://{found.group(1)}.substack.com/feed",) if found else ()
+
+
 _HOSTS: dict[str, Guess] = {
-    "youtube.com": _youtube,
+    **dict.fromkeys(_YOUTUBE_HOSTS, _youtube),
     "github.com": _github,
     "gitlab.com": _gitlab,
     "codeberg.org": _gitea,
@@ -107,6 +175,7 @@ _HOSTS: dict[str, Guess] = {
     "old.reddit.com": _reddit,
     "medium.com": _medium,
     "bsky.app": _bluesky,
+    "open.substack.com": _substack_share,
     "letterboxd.com": _below_page("/rss/"),
     "news.ycombinator.com": _at_root("/rss"),
     "lobste.rs": _at_root("/rss"),
@@ -121,3 +190,12 @@ _SUFFIXES: tuple[tuple[str, Guess], ...] = (
     (".bearblog.dev", _at_root("/feed/")),
     (".itch.io", _at_root("/devlog.rss")),
 )
+_GENERATORS = (
+    ("substackcdn.com", "/feed"),
+    ("squarespace.com", "?format=rss"),
+    ("/wp-content/", "/feed/"),
+    ('content="Ghost ', "/rss/"),
+    ("static.parastorage.com", "/blog-feed.xml"),
+    ('content="blogger"', "/feeds/posts/default"),
+)
+"""A mark in a page, and where that software has its feed."""

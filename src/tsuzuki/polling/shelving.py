@@ -1,5 +1,6 @@
 """What shelves ask of the parts above them, answered."""
 
+from tsuzuki.connectors.feed_addresses import web_address
 from tsuzuki.coord.bell import Bell
 from tsuzuki.db import Tx
 from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, NewEvent
@@ -50,4 +51,4 @@ class ForShelves:
 
     async def vet(self, url: str, proxy: str | None) -> str:
         """See `Above`."""
-        return await self._client.vet(url, proxy)
+        return await self._client.vet(web_address(url), proxy)

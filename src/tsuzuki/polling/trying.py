@@ -8,11 +8,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from tsuzuki.connectors.config import decode_config
-from tsuzuki.connectors.discovery import FoundFeed, discover
-from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
+from tsuzuki.connectors.discovery import DiscoveredFeeds, discover
+from tsuzuki.connectors.feed.visiting import FeedOutcome
+from tsuzuki.connectors.feed_addresses import typed_address
+from tsuzuki.connectors.page_feeds import FoundFeed
 from tsuzuki.connectors.protocol import Connector
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.model.errors import Invalid, NotAFeed, SourceError, TooManyRequests
+from tsuzuki.model.errors import Invalid, SourceError, TooManyRequests
 from tsuzuki.model.harvest import FoundChapter, FoundItem, SeriesDetails
 from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import Millis
@@ -83,12 +85,12 @@ class Trier:
     async def try_url(self, url: str, now: Millis) -> Tried:
         """A series where a connector knows the address, else a feed, else a page with its feeds."""
         with self._place():
-            return await self._try_url(url, now)
+            return await self._try_url(typed_address(url), now)
 
     async def find_feeds(self, url: str) -> tuple[FoundFeed, ...]:
         """The feeds of a page, best first; the page itself when it is one."""
         with self._place():
-            return await self._find_feeds(url)
+            return (await self._discover(typed_address(url))).feeds
 
     @contextmanager
     def _place(self) -> Iterator[None]:
@@ -104,15 +106,15 @@ class Trier:
         for connector in self._connectors_for(url):
             if (series := await self._try_series(connector, url, now)) is not None:
                 return series
-        try:
-            return self._feed(await self._driver.run(visit(url), _for(url)), now)
-        except NotAFeed:
-            feeds = await self._find_feeds(url)
-        found = tuple(TriedInstallment(feed.url, feed.title, feed.url) for feed in feeds)
-        return self._tried("page", url, found, now)
+        discovered = await self._discover(url)
+        if discovered.outcome is not None:
+            return self._feed(discovered.outcome, now)
+        found = tuple(TriedInstallment(feed.url, feed.title, feed.url) for feed in discovered.feeds)
+        return self._tried("page", discovered.title, found, now)
 
-    async def _find_feeds(self, url: str) -> tuple[FoundFeed, ...]:
-        return await self._driver.run(discover(url), _for(url))
+    async def _discover(self, url: str) -> DiscoveredFeeds:
+        """Everybody who asks for the feeds at an address gets them from here, and so the same."""
+        return await self._driver.run(discover(url), SourceIdentity(source=url))
 
     def _connectors_for(self, url: str) -> Iterable[Connector]:
         host = parse(url).host
@@ -173,10 +175,6 @@ class Trier:
             last_success_at=now,
         )
         return Tried(kind=kind, title=title, found=found, fetch_state=state, next_check=NextCheck(at, look.why))
-
-
-def _for(url: str) -> SourceIdentity:
-    return SourceIdentity(source=url)
 
 
 def _item(item: FoundItem) -> TriedInstallment:

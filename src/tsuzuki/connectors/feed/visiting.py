@@ -45,6 +45,15 @@ def visit(
 ) -> Visit[FeedOutcome]:
     """Call a feed once. Raises NotAFeed for an answer that is none, such as a captive portal's page."""
     reply: Reply = yield Ask(url, headers={"Accept": ACCEPT, **(headers or {})}, validators=validators)
+    return (yield from read_outcome(reply, validators, previous_body_hash))
+
+
+def read_outcome(
+    reply: Reply,
+    validators: Validators = Validators(),  # noqa: B008 - frozen
+    previous_body_hash: bytes | None = None,
+) -> Visit[FeedOutcome]:
+    """What an answer says of the feed that was asked for; NotAFeed where it is none."""
     if reply.status == 304:
         return _outcome(reply, None, validators=_kept(reply, validators), body_hash=previous_body_hash)
     digest = body_hash(reply.body)

@@ -5,6 +5,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.connectors.feed_addresses import typed_address
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, RefusedAddress, SourceError
 from tsuzuki.model.ids import PublicId, read_id
@@ -80,7 +81,7 @@ def read_url(form: Form) -> str:
     url = form.one("url").strip()
     if not url:
         raise problem("url", say("add.url_missing"))
-    return url if "://" in url else f"https://{url}"
+    return typed_address(url)
 
 
 def _wish(form: Form) -> Wish:

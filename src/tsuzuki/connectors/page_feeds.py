@@ -1,0 +1,212 @@
+"""What a page says of its feeds. Pure; runs in a parser process, for the page is foreign text."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from urllib.parse import urljoin, urlsplit
+
+import msgspec
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from tsuzuki.connectors.feed.encodings import decode
+from tsuzuki.connectors.feed_addresses import names_feed_scheme, web_address
+from tsuzuki.connectors.html.addresses import http_url
+from tsuzuki.connectors.html.bombs import is_bomb
+from tsuzuki.connectors.html.nesting import is_deeper
+from tsuzuki.connectors.html.safe import one_line
+from tsuzuki.connectors.wellknown import feeds_told, generator_paths, known_feeds
+from tsuzuki.model.errors import TooLarge
+
+MAX_FEEDS = 20
+MAX_NAMED = 10
+MAX_NESTING = 500
+MAX_ATTRIBUTES = 200
+"""Of one tag: a parser compares each with all the others."""
+MAX_LINKS = 5000
+LONGEST_TITLE = 200
+LONGEST_LABEL = 60
+"""What is longer is a sentence that mentions a feed, and not the name of a link."""
+COMMON_PATHS = ("feed", "rss.xml", "atom.xml", "index.xml", "feed.xml", "rss")
+FOLDER_PATHS = COMMON_PATHS[:3]
+"""Of the page's own folder; fewer, for they are asked for before those of the site."""
+
+_TYPES = frozenset(
+    {
+        "application/rss+xml",
+        "application/atom+xml",
+        "application/feed+json",
+        "application/rdf+xml",
+        "application/rss",
+        "application/atom",
+        "text/rss+xml",
+        "text/atom+xml",
+        "text/rss",
+    }
+)
+_MAYBE_TYPES = frozenset({"application/json", "application/xml", "text/xml"})
+_FEED_LIKE = re.compile(r"(?:^|[/._?=-])(?:feeds?|rss2?|atom)(?:[/._?&=-]|$)", re.IGNORECASE)
+_SAYS_FEED = re.compile(r"\b(?:rss|atom|feeds?)\b|フィード", re.IGNORECASE)
+_COMMENTS = re.compile(r"comment|kommentar|コメント", re.IGNORECASE)
+_LINK_HEADER = re.compile(r"<([^<>]{1,2000})>([^<]*)")
+_VALUE = r"""\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+)"""
+_ATTRIBUTE = re.compile(rf"[^\s/>][^\s/>=]*+(?:{_VALUE})?+")
+_TAG = re.compile(rf"<(!--|([A-Za-z][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE.pattern})*+)")
+_ENDS = {name: re.compile(f"</{name}", re.IGNORECASE) for name in ("script", "style", "textarea", "title")}
+
+
+class FoundFeed(msgspec.Struct, frozen=True):
+    """A feed that a page has."""
+
+    url: str
+    title: str
+
+    @property
+    def is_of_comments(self) -> bool:
+        """Whether it is a feed of what readers say, which few people look for."""
+        return _COMMENTS.search(self.title + self.url) is not None
+
+
+class PageFeeds(msgspec.Struct, frozen=True):
+    """What a page says of its feeds."""
+
+    title: str = ""
+    listed: tuple[FoundFeed, ...] = ()
+    """Said to be feeds by their tags, and taken at their word."""
+    known: tuple[str, ...] = ()
+    """Follow from the host and its page; to be tried whatever is listed."""
+    named: tuple[str, ...] = ()
+    """Links that look like feeds; to be tried when none is listed."""
+    guesses: tuple[str, ...] = ()
+    """Common addresses, best first; one that is a feed is enough."""
+
+
+def read_page(body: bytes, url: str, charset: str | None, link_header: str) -> PageFeeds:
+    """What a page says of its feeds; TooLarge for a page that is made to be slow (SEC-20)."""
+    text = decode(body, charset).replace("\x00", "")
+    if is_bomb(text) or is_deeper(text, MAX_NESTING) or _has_crowded_tag(text):
+        raise TooLarge("The page nests too many elements to be read.")
+    page = _Page(text, url, link_header)
+    listed = {feed.url: feed for feed in reversed([*page.from_tags(), *page.from_header(), *page.from_anchors()])}
+    return PageFeeds(
+        title=page.title,
+        listed=tuple(reversed(listed.values()))[:MAX_FEEDS],
+        known=tuple(dict.fromkeys((*feeds_told(url, text), *known_feeds(url)))),
+        named=tuple(page.feed_like_anchors()),
+        guesses=guesses_for(url, generator_paths(text)),
+    )
+
+
+def guesses_for(url: str, first: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Addresses where the feed of a page often is: what its software uses, its own folder, Squarespace, the site."""
+    page = url.partition("#")[0].partition("?")[0]
+    path = urlsplit(page).path
+    if path.count("/") == 1 and "." not in path:  # `/blog` is written for `/blog/`
+        page = page.rstrip("/") + "/"
+    places = (*first, *FOLDER_PATHS, "?format=rss", *(f"/{path}" for path in COMMON_PATHS))
+    return tuple(dict.fromkeys(urljoin(page, place) for place in places))
+
+
+def _has_crowded_tag(text: str) -> bool:
+    """Whether a tag has too many attributes. Each step begins where the one before ended, and no pattern goes back."""
+    at = 0
+    while (tag := _TAG.search(text, at)) is not None:
+        at = tag.end()
+        if tag[1] == "!--":
+            at = text.find("-->", at)
+        elif (end := _ENDS.get(tag[2].lower())) is not None:
+            found = end.search(text, at)
+            at = -1 if found is None else found.end()
+        elif len(tag[1]) > 2 * MAX_ATTRIBUTES and len(_ATTRIBUTE.findall(tag[1])) > MAX_ATTRIBUTES:
+            return True
+        if at < 0:
+            break
+    return False
+
+
+class _Page:
+    """A parsed page."""
+
+    def __init__(self, text: str, url: str, link_header: str) -> None:
+        self._url = url
+        self._link_header = link_header
+        self._tree = LexborHTMLParser(text)
+        base = self._tree.css_first("base[href]")
+        self._base = (http_url(_attribute(base, "href"), url) if base else None) or url
+        node = self._tree.css_first("title")
+        self.title = one_line(node.text()[: 10 * LONGEST_TITLE])[:LONGEST_TITLE] if node else ""
+
+    def from_tags(self) -> Iterator[FoundFeed]:
+        """The feeds that its link tags name."""
+        for node in islice(self._tree.css("link[href]"), MAX_LINKS):
+            rels = _attribute(node, "rel").lower().split()
+            address = self._address(node)
+            if address and _names_feed(rels, _media_type(node), address):
+                yield self._feed(address, _attribute(node, "title"))
+
+    def from_header(self) -> Iterator[FoundFeed]:
+        """The feeds that its Link header names."""
+        for target, parameters in _LINK_HEADER.findall(self._link_header):
+            address = http_url(target, self._url)
+            if address and "alternate" in parameters and any(kind in parameters.lower() for kind in _TYPES):
+                yield self._feed(address, "")
+
+    def from_anchors(self) -> Iterator[FoundFeed]:
+        """The feeds that links in its text name, by their type or their scheme."""
+        for node in islice(self._tree.css("a[href]"), MAX_LINKS):
+            if (_media_type(node) in _TYPES or names_feed_scheme(_attribute(node, "href"))) and (
+                address := self._address(node)
+            ):
+                yield self._feed(address, _label(node))
+
+    def feed_like_anchors(self) -> list[str]:
+        """Links of its text that call themselves a feed, then those whose address looks like one; best first."""
+        said: dict[str, None] = {}
+        looks: dict[str, None] = {}
+        for node in islice(self._tree.css("a[href]"), MAX_LINKS):
+            if len(said) >= MAX_NAMED:
+                break
+            address = self._address(node)
+            if address is None or address == self._url:
+                continue
+            if _SAYS_FEED.search(_label(node)):
+                said[address] = None
+            elif len(looks) < MAX_NAMED and _FEED_LIKE.search(_after_host(address)):
+                looks[address] = None
+        return list(said | looks)[:MAX_NAMED]
+
+    def _address(self, node: LexborNode) -> str | None:
+        address = http_url(web_address(_attribute(node, "href")), self._base)
+        return address.partition("#")[0] if address else None
+
+    def _feed(self, address: str, title: str) -> FoundFeed:
+        return FoundFeed(address, one_line(title[: 10 * LONGEST_TITLE])[:LONGEST_TITLE] or self.title or address)
+
+
+def _attribute(node: LexborNode, name: str) -> str:
+    return (node.attributes.get(name) or "").strip()
+
+
+def _media_type(node: LexborNode) -> str:
+    return _attribute(node, "type").lower().partition(";")[0].strip()
+
+
+def _label(node: LexborNode) -> str:
+    """What a link calls itself, in words or on its picture; empty where that is a whole sentence."""
+    image = node.css_first("img[alt]")
+    words = (node.text(), _attribute(node, "title"), _attribute(node, "aria-label"))
+    for label in (*words, _attribute(image, "alt") if image else ""):
+        if label.strip() and len(label) <= LONGEST_LABEL:
+            return one_line(label)
+    return ""
+
+
+def _names_feed(rels: list[str], media_type: str, address: str) -> bool:
+    if "feed" in rels:
+        return True
+    if "alternate" not in rels:
+        return False
+    return media_type in _TYPES or (media_type in _MAYBE_TYPES and bool(_FEED_LIKE.search(_after_host(address))))
+
+
+def _after_host(address: str) -> str:
+    return address.partition("://")[2].partition("/")[2]
