@@ -2,8 +2,8 @@
 
 from tsuzuki.connectors.feed.encodings import charset_of, decode
 from tsuzuki.connectors.html.bombs import is_bomb
-from tsuzuki.connectors.html.nesting import is_deeper
 from tsuzuki.connectors.html.safe import sanitise
+from tsuzuki.connectors.html.tags import is_deeper
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.model.errors import NotAFeed, TooLarge
 from tsuzuki.model.fetching import Ask, Parse, Reply

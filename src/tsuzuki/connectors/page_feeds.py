@@ -12,8 +12,8 @@ from tsuzuki.connectors.feed.encodings import decode
 from tsuzuki.connectors.feed_addresses import names_feed_scheme, web_address
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.bombs import is_bomb
-from tsuzuki.connectors.html.nesting import is_deeper
 from tsuzuki.connectors.html.safe import one_line
+from tsuzuki.connectors.html.tags import is_deeper
 from tsuzuki.connectors.wellknown import feeds_told, generator_paths, known_feeds
 from tsuzuki.model.errors import TooLarge
 

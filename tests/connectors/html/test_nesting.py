@@ -2,7 +2,8 @@
 
 import pytest
 
-from tsuzuki.connectors.html.nesting import is_deeper, shape_of
+from tsuzuki.connectors.html.nesting import shape_of
+from tsuzuki.connectors.html.tags import is_deeper
 
 
 @pytest.mark.parametrize(
@@ -14,6 +15,7 @@ from tsuzuki.connectors.html.nesting import is_deeper, shape_of
         ("<a/><b/><c/>", 0, 3),
         ("<a></a>" * 9, 1, 18),
         ("<br><img src=x><p><p><li>", 0, 0),
+        ("<a b='x'/><a b='x'>", 1, 2),
         ("<A><a></A></a>", 2, 4),
         ("<a></x><a></x><a></x>", 3, 6),
         ("</a></a><a>", 1, 3),

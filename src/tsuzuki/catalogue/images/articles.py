@@ -11,6 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from tsuzuki.catalogue.images.store import secret_tx
 from tsuzuki.catalogue.signing import KEY_SIZE, Signer, read_written, written
 from tsuzuki.connectors.html.addresses import http_url, srcset_of
+from tsuzuki.connectors.html.safe import SafeHtml, flattened
 from tsuzuki.db import Database
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import Millis
@@ -47,7 +48,7 @@ class ArticleImages:
         """Sanitised markup with its images coming through us. Nothing else of it is touched."""
         if not any(tag in html for tag in _SHOWING):
             return html
-        tree = LexborHTMLParser(html, is_fragment=True)
+        tree = LexborHTMLParser(flattened(SafeHtml(html)), is_fragment=True)
         for node in tree.css("img, source, video"):
             self._through_us(node)
         return tree.html or ""

@@ -1,6 +1,7 @@
 """Addresses as documents write them, made absolute; whatever is not http or https is no address to us (SEC-08)."""
 
 import re
+from collections.abc import Iterator
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 MAX_ADDRESS = 4096
@@ -10,7 +11,8 @@ _PLAIN = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,4})?(?:[/?#][\w/.%~?&=;,+@
 _ROOTED = re.compile(r"/(?!/)[\w/.%~?&=;,+@:!$'()*#-]*", re.ASCII)
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(?=/|$)", re.ASCII)
 _QUOTED = str.maketrans({'"': "%22", "<": "%3C", ">": "%3E", "`": "%60", "\\": "/"})
-_CANDIDATE = re.compile(r"\s*([^\s,]\S*[^\s,]|[^\s,])(?:\s+([\d.]+)([wxh]))?\s*(?:,|$)")
+_SIZE = re.compile(r"([0-9.]{1,20})([wxh])")
+MAX_SRCSET = 20_000
 
 
 def parts_of(address: str) -> SplitResult | None:
@@ -52,13 +54,35 @@ def spaceless(text: str) -> str:
 def srcset_of(text: str, base: str = "") -> list[tuple[str, str, float]]:
     """The usable candidates of a srcset: address, descriptor, and how large the descriptor says it is."""
     found = []
-    for match in _CANDIDATE.finditer(text[:20_000]):
-        address, size, unit = match.groups()
+    for address, size, unit in _candidates(text[:MAX_SRCSET]):
         absolute = http_url(address, base)
         if absolute is not None and "," not in absolute:
-            descriptor = f" {size}{unit}" if size else ""
-            found.append((absolute, descriptor, _number(size)))
+            found.append((absolute, f" {size}{unit}" if size else "", _number(size)))
     return found
+
+
+def _candidates(text: str) -> Iterator[tuple[str, str, str]]:
+    """Address, number and unit of each. An address ends at a blank or with a comma at its end, sizes end at a comma."""
+    address, sizes = "", list[str]()
+    for word in text.split():
+        if address:
+            size, comma, word = word.partition(",")
+            sizes.append(size)
+            if not comma:
+                continue
+            yield from _candidate(address, sizes)
+        address, sizes = word.strip(","), []
+        if word.endswith(","):
+            yield from _candidate(address, sizes)
+            address = ""
+    yield from _candidate(address, sizes)
+
+
+def _candidate(address: str, sizes: list[str]) -> Iterator[tuple[str, str, str]]:
+    """None where there is no address, or where its size cannot be read."""
+    known = [found for size in sizes if (found := _SIZE.fullmatch(size))]
+    if address and (known or not any(sizes)):
+        yield address, known[0][1] if known else "", known[0][2] if known else ""
 
 
 def absolute_srcset(text: str, base: str) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from tsuzuki.connectors.html.addresses import http_url, largest_of
+from tsuzuki.connectors.html.addresses import MAX_ADDRESS, http_url, largest_of
 from tsuzuki.connectors.html.embeds import link_for
 from tsuzuki.connectors.html.trackers import is_tracker
 
@@ -26,11 +26,8 @@ _LAZY_SOURCES = (
     "data-image",
 )
 _LAZY_SETS = ("data-srcset", "data-lazy-srcset", "data-original-set")
-PLACEHOLDER = re.compile(
-    r"^(?:data:|about:)|(?:placeholder|spacer|blank|transparent|loading|lazy|grey|gray|1x1|pixel)[^/]*\.(?:gif|png|svg|jpe?g)",
-    re.IGNORECASE,
-)
-"""An address that stands where the picture will be."""
+_STAND_INS = ("placeholder", "spacer", "blank", "transparent", "loading", "lazy", "grey", "gray", "1x1", "pixel")
+_PICTURE_FILE = re.compile(r"\.(?:gif|png|svg|jpe?g)")
 
 
 def reveal(html: str, base: str) -> str:
@@ -73,9 +70,21 @@ def _real_source(attributes: Mapping[str, str | None], current: str, *, srcset: 
         if lazy and _looks_like_address(lazy):
             return lazy
     address = http_url(current, base)
-    if srcset and (address is None or PLACEHOLDER.search(address)):
+    if srcset and (address is None or is_placeholder(address)):
         return largest_of(srcset, base) or current
     return current
+
+
+def is_placeholder(address: str) -> bool:
+    """Whether an address stands where the picture will be."""
+    address = address[:MAX_ADDRESS].lower()
+    return address.startswith(("data:", "about:")) or any(map(_is_stand_in, address.split("/")))
+
+
+def _is_stand_in(name: str) -> bool:
+    """One part of an address: a word of those that say so, and after it the end of a picture's name."""
+    places = [place for word in _STAND_INS if (place := name.find(word)) >= 0]
+    return bool(places) and _PICTURE_FILE.search(name, min(places)) is not None
 
 
 def _looks_like_address(text: str) -> bool:
@@ -105,7 +114,7 @@ def _element_before(node: LexborNode) -> LexborNode | None:
 
 def _is_shown(image: LexborNode) -> bool:
     source = _attribute(image, "src")
-    return bool(source) and not PLACEHOLDER.search(source)
+    return bool(source) and not is_placeholder(source)
 
 
 def _is_tracker(attributes: Mapping[str, str | None], address: str) -> bool:

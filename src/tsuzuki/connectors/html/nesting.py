@@ -1,19 +1,11 @@
-"""How deep and how large some markup is, told without parsing it: parsers take time by the square of the depth."""
+"""How deep and how large some XML is, told without parsing it: parsers take time by the square of the depth."""
 
 import re
 from collections import Counter
 
-_TAG = re.compile(r"<(?:!(\[CDATA\[|--)|(/?)([A-Za-z_][\w.:-]*)[^<>]*?(/?)>)")
+_TAG = re.compile(r"<(?:!(\[CDATA\[|--)|(/?)([A-Za-z_][\w.:-]*+)[^<>]*+>)")
 _OFTEN_OPEN = "area base br col dd dt embed hr img input li link meta option p source td th tr wbr"
 _UNCLOSED = frozenset(_OFTEN_OPEN.split())
-
-
-def is_deeper(text: str, limit: int) -> bool:
-    """Whether tags nest deeper than `limit`. Those that people often leave open do not count."""
-    if text.count("<") <= limit:
-        return False
-    depth, _ = shape_of(text, max_depth=limit, max_tags=len(text))
-    return depth > limit
 
 
 def shape_of(text: str, *, max_depth: int, max_tags: int) -> tuple[int, int]:
@@ -22,7 +14,7 @@ def shape_of(text: str, *, max_depth: int, max_tags: int) -> tuple[int, int]:
     depth = tags = deepest = position = 0
     while deepest <= max_depth and tags <= max_tags and (tag := _TAG.search(text, position)):
         position = tag.end()
-        aside, closing, name, empty = tag.groups()
+        aside, closing, name = tag.groups()
         if aside:
             position = text.find("]]>" if aside == "[CDATA[" else "-->", position)
             if position < 0:
@@ -30,7 +22,7 @@ def shape_of(text: str, *, max_depth: int, max_tags: int) -> tuple[int, int]:
             continue
         name = name.lower()
         tags += name not in _UNCLOSED
-        depth += _step(opened, name, is_closing=bool(closing), is_empty=bool(empty))
+        depth += _step(opened, name, is_closing=bool(closing), is_empty=text[position - 2] == "/")
         deepest = max(deepest, depth)
     return deepest, tags
 

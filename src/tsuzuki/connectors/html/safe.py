@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from tsuzuki.connectors.html.addresses import absolute_srcset, http_url
 from tsuzuki.connectors.html.media import reveal
-from tsuzuki.connectors.html.nesting import is_deeper
+from tsuzuki.connectors.html.tags import settle
 from tsuzuki.model.entities import unescaped
 
 SafeHtml = NewType("SafeHtml", str)
@@ -72,6 +72,8 @@ _BLOCK = re.compile(
     r"(?=</?(?:p|div|br|li|ul|ol|tr|td|th|h[1-6]|blockquote|table|pre|figure|section)\b)", re.IGNORECASE
 )
 _TAGS = re.compile(r"<[^<>]*>")
+_SAFE_TAG = re.compile(r'<(/?)([a-z0-9]+)[^">]*+(?:"[^"]*+"[^">]*+)*+>')
+_SINGLE = frozenset({"br", "col", "hr", "img", "source", "wbr"})
 _PARAGRAPHS = re.compile(r"\n\s*\n+")
 
 
@@ -114,14 +116,17 @@ class Sanitiser:
         html = valid_text(html[:MAX_HTML])
         if "<" not in html and "&" not in html:
             return SafeHtml(_escaped(html.strip()))
-        if is_deeper(html, MAX_NESTING):
+        settled = settle(html, MAX_NESTING)
+        if settled.is_too_deep:
             return text_to_html(_without_tags(html))
         self._kept.base, self._kept.has_dropped = base, False
         safe = valid_text(
-            self._cleaner.clean(reveal(html, base))
+            self._cleaner.clean(reveal(settled.html, base))
         ).strip()  # a reference may have meant such a character
         if self._kept.has_dropped:  # the cleaner then leaves attributes in another order than it would write itself
             safe = _PROOF.clean(safe).strip()
+        if is_deep(safe):
+            return flattened(SafeHtml(safe))
         # Nesting that a second parser reads differently is where filters are passed. Where another parser writes the
         # same again, nothing is left to argue about; where it does not, repeat until the sanitiser agrees with itself.
         if LexborHTMLParser(safe, is_fragment=True).html == safe:
@@ -132,6 +137,24 @@ class Sanitiser:
                 return SafeHtml(safe)
             safe = again
         return text_to_html(plain_text(safe))
+
+
+def is_deep(safe: str) -> bool:
+    """Whether what a sanitiser wrote nests too deep to be parsed for a page: exact, and linear in its length."""
+    if safe.count("</") <= MAX_NESTING:
+        return False
+    depth = 0
+    for tag in _SAFE_TAG.finditer(safe):
+        if tag[2] not in _SINGLE:
+            depth += -1 if tag[1] else 1
+            if depth > MAX_NESTING:
+                return True
+    return False
+
+
+def flattened(safe: SafeHtml) -> SafeHtml:
+    """The same, or its text where it nests too deep: what an earlier version stored may do so."""
+    return text_to_html(_without_tags(safe)) if is_deep(safe) else safe
 
 
 class _Kept:
@@ -203,8 +226,10 @@ def plain_text(html: str) -> str:
 
 def _words(html: str) -> str:
     """The words of valid markup, blanks as they come."""
-    if is_deeper(html, MAX_NESTING):
+    settled = settle(html, MAX_NESTING)
+    if settled.is_too_deep:
         return _without_tags(html)
+    html = settled.html
     tree = LexborHTMLParser(_BLOCK.sub(" ", html), is_fragment=True)
     if _MAYBE_DROPPED.search(html):
         for node in tree.css(_DROPPED_SELECTOR):

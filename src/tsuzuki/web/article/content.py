@@ -12,7 +12,7 @@ from markupsafe import Markup
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.catalogue.images.articles import ArticleImages
-from tsuzuki.connectors.html.safe import SafeHtml
+from tsuzuki.connectors.html.safe import SafeHtml, flattened
 from tsuzuki.web.article.players import Players
 from tsuzuki.web.messages import say
 from tsuzuki.web.site import Site
@@ -36,7 +36,7 @@ def pictures_of(site: Site) -> Picture:
 
 def prepare(content: SafeHtml, picture: Picture, players: Players | None = None) -> Markup:
     """The markup as the page shows it: links open elsewhere, headings stand below the page's, nothing is fetched."""
-    tree = LexborHTMLParser(content, is_fragment=True)
+    tree = LexborHTMLParser(flattened(content), is_fragment=True)
     for node in tree.css("picture > source"):
         node.decompose()
     for node in tree.css("img"):

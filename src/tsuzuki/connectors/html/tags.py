@@ -1,0 +1,257 @@
+"""Tags as a text has them, read without building a tree: which `<` begin one, and how deep they can nest.
+
+Nothing here makes anything safe: the sanitiser reads what is written here. It keeps parsers from what costs them more
+time or memory than the text is long, and keeps text that only looks like a tag (R105). Linear: every step of the scan
+begins where the one before ended, and no pattern goes back.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from html import escape
+
+import msgspec
+
+from tsuzuki.connectors.html.formulas import formula_text
+
+_BLANK = r"\t\n\f\r "
+_TAG = re.compile(rf"<(/?)([A-Za-z][^{_BLANK}/><]*+)")
+_NAMES = re.compile(rf"<([A-Za-z][^{_BLANK}/>]*+)")
+_VALUE = rf"""[{_BLANK}]*+=[{_BLANK}]*+(?:"[^"]*+"|'[^']*+'|[^{_BLANK}>"'%s][^{_BLANK}>%s]*+)?+"""
+_ATTRIBUTES_OF = rf"(?:[{_BLANK}/]++|(?:=[^{_BLANK}/>=%s]*+|[^{_BLANK}/>=%s]++)(?:{_VALUE})?+)*+"
+_ATTRIBUTES = re.compile(_ATTRIBUTES_OF % ("<", "<", "<", "<"))
+"""What stands between a tag's name and its `>`, as HTML reads it; ends at a `<` that is not within quotes."""
+_ALL_ATTRIBUTES = re.compile(_ATTRIBUTES_OF % ("", "", "", ""))
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-:_][a-z0-9]+)*")
+_OWN_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-:][a-z0-9]+)+")
+_WORD = re.compile(r"[A-Za-z]\w*")
+_ODD = re.compile(
+    rf"<[!?]|</[^A-Za-z]|<[A-Za-z][^<>]*+(?!>)|<[a-z]++[{_BLANK}]++[\w{_BLANK}]++>", re.ASCII | re.IGNORECASE
+)
+"""What has to be looked at closely: a comment, a tag without its end, attributes that are only words."""
+
+
+def _set(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_KNOWN = """
+a abbr acronym address applet area article aside audio b base basefont bdi bdo bgsound big blink blockquote body br
+button canvas caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed
+fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe image
+img input ins kbd label legend li link main map mark marquee math menu meta meter nav nobr noembed noframes noscript
+object ol optgroup option output p param picture plaintext pre progress q rb rp rt rtc ruby s samp script search section
+select slot small source span strike strong style sub summary sup svg table tbody td template textarea tfoot th thead
+time title tr track tt u ul var video wbr xmp
+"""
+NAMES = _set(_KNOWN)
+_LEFT_OUT = _set("canvas noembed noframes plaintext script select style svg template textarea title xmp")
+"""Elements that are never shown: they go with what is in them, and no parser sees how they change its rules."""
+_WITH_TAGS = _set("canvas select svg template")
+_ORDINARY = NAMES - _LEFT_OUT - {"math", "iframe"}
+_SINGLE = _set("area base basefont bgsound br col embed frame hr image img input link meta param source track wbr")
+_OFTEN_OPEN = _set("dd dt li option p tbody td tfoot th thead tr")
+_UNCOUNTED = _SINGLE | _OFTEN_OPEN
+_FORMATS = _set("a b big code em font i nobr s small strike strong tt u")
+"""Elements that HTML opens again after what was around them ended, as often as that happens."""
+_WALLS = _set("applet caption marquee object table td th")
+"""An end tag does not reach through these,"""
+_BLOCKS = _set(
+    "address article aside blockquote button center details dialog dir div dl fieldset figcaption figure footer form "
+    "h1 h2 h3 h4 h5 h6 header hgroup main menu nav ol pre search section summary ul"
+)
+_STEPS = _BLOCKS | _WALLS | _set("iframe noscript select template")
+"""and one of a phrase not through these."""
+_BARE_ATTRIBUTES = """
+allowfullscreen async autofocus autoplay checked compact controls default defer disabled download hidden inert ismap
+itemscope loop multiple muted nohref noshade novalidate nowrap open playsinline readonly required reversed selected
+align alt border class dir height href id itemprop lang name rel role src style target title type valign value width
+"""
+_NAMES_OF_ATTRIBUTES = _set(_BARE_ATTRIBUTES)
+_MOST_REOPENED = 500_000
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """Markup that a parser reads as it stands, and whether it is more than one should have to read."""
+
+    html: str
+    is_too_deep: bool
+
+
+def settle(html: str, limit: int) -> Settled:
+    """The markup without what is never shown, its stray `<` as text. Too deep where it may nest beyond `limit`."""
+    if _is_ordinary(html) and html.count("<") <= limit:
+        return Settled(html, is_too_deep=False)
+    depth = _Depth(limit)
+    written = "".join(_Scan(html, depth).pieces())
+    return Settled(written, depth.is_passed)
+
+
+def is_deeper(html: str, limit: int) -> bool:
+    """Whether a page may nest deeper than `limit`, drawings and all; only scripts and the like do not count."""
+    if html.count("<") <= limit:
+        return False
+    depth = _Depth(limit)
+    for _ in _Scan(html, depth, is_whole=True).pieces():
+        pass
+    return depth.is_passed
+
+
+def _is_ordinary(html: str) -> bool:
+    return not _ODD.search(html) and all(name in _ORDINARY for name in map(str.lower, set(_NAMES.findall(html))))
+
+
+class _Scan:
+    """One reading of a text, from its beginning to its end."""
+
+    def __init__(self, html: str, depth: "_Depth", *, is_whole: bool = False) -> None:
+        self._html = html
+        self._left_out = _LEFT_OUT | {"math"} if not is_whole else _LEFT_OUT - _WITH_TAGS
+        self._lowered = html.lower() if len(html.lower()) == len(html) else html
+        self._depth = depth
+        self._ended: frozenset[str] = frozenset(re.findall(r"</([a-z][a-z0-9]*)", self._lowered))
+        self._at = 0
+
+    def pieces(self) -> Iterator[str]:
+        """What is written, in order."""
+        while not self._depth.is_passed:
+            start = self._html.find("<", self._at)
+            if start < 0:
+                yield self._html[self._at :]
+                return
+            yield self._html[self._at : start]
+            self._at = start
+            tag = _TAG.match(self._html, start)
+            yield self._other() if tag is None else self._tag(tag)
+
+    def _other(self) -> str:
+        """A `<` that no name follows: a comment, which goes, or text."""
+        start = self._at
+        if self._html.startswith("<!--", start):
+            self._at = _end_of_comment(self._html, start)
+            return ""
+        if self._html[start + 1 : start + 2] in {"!", "?", "/"}:
+            end = self._html.find(">", start)
+            self._at = len(self._html) if end < 0 else end + 1
+            return ""
+        return self._text()
+
+    def _text(self) -> str:
+        self._at += 1
+        return "&lt;"
+
+    def _tag(self, tag: re.Match[str]) -> str:
+        name = tag[2].lower()
+        inside = _ATTRIBUTES.match(self._html, tag.end())
+        assert inside is not None  # it may be empty
+        after = self._html[inside.end() : inside.end() + 1]
+        if not tag[1] and not self._is_meant(name, inside[0], after):
+            return self._text()
+        if after != ">":
+            inside = _ALL_ATTRIBUTES.match(self._html, inside.end())
+            assert inside is not None
+        start, self._at = self._at, inside.end() + 1
+        if self._at > len(self._html):
+            return ""  # it was cut off, and so is what it would have been
+        written = self._html[start : self._at]
+        return self._end(name, written) if tag[1] else self._beginning(name, written)
+
+    def _is_meant(self, name: str, inside: str, after: str) -> bool:
+        """Whether somebody meant a tag: HTML sees one in `x<y and z` and in `List<Word>`."""
+        has_values = '="' in inside or "='" in inside
+        if has_values and _NAME.fullmatch(name):
+            return True
+        if after != ">":
+            return False
+        if name not in NAMES:
+            is_single = inside.endswith("/") and bool(_NAME.fullmatch(name))
+            return is_single or name in self._ended or bool(_OWN_NAME.fullmatch(name))
+        words = inside.split()
+        return not words or not all(map(_WORD.fullmatch, words)) or not _NAMES_OF_ATTRIBUTES.isdisjoint(words)
+
+    def _end(self, name: str, written: str) -> str:
+        if name in self._left_out:
+            return ""
+        self._depth.end(name)
+        return written
+
+    def _beginning(self, name: str, written: str) -> str:
+        if name not in self._left_out and name != "iframe":
+            if name in NAMES or not written.endswith("/>"):
+                self._depth.begin(name)
+            return written
+        start = self._at
+        end = -1 if written.endswith("/>") or name not in self._ended else self._lowered.find(f"</{name}", start)
+        if end < 0:
+            return self._endless(name, written)
+        self._at = end
+        if name == "math":
+            return escape(formula_text(self._html[start:end]), quote=False)
+        return written if name == "iframe" else ""
+
+    def _endless(self, name: str, written: str) -> str:
+        """Elements that are left out, without an end: what follows is text, after a script or a style nothing is."""
+        if not written.endswith("/>"):
+            self._ended -= {name}
+            if name in {"script", "style"}:
+                self._at = len(self._html)
+        return f"{written}</iframe>" if name == "iframe" else ""
+
+
+def _end_of_comment(html: str, start: int) -> int:
+    for empty in ("<!-->", "<!--->"):
+        if html.startswith(empty, start):
+            return start + len(empty)
+    found = _COMMENT_END.search(html, start + 4)
+    return found.end() if found else len(html)
+
+
+_COMMENT_END = re.compile("--!?>")
+
+
+class _Depth:
+    """How deep elements are at most, whatever a parser makes of tags that do not fit: ends in doubt do not count."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._open: list[str] = []
+        self._known: Counter[str] = Counter()
+        self._formats = self._reopened = 0
+        self.is_passed = False
+
+    def begin(self, name: str) -> None:
+        """A start tag."""
+        self._reopened += self._formats
+        if self._reopened > _MOST_REOPENED:
+            self.is_passed = True
+        if name in _UNCOUNTED:
+            return
+        self._open.append(name)
+        self._known[name] += 1
+        self._formats += name in _FORMATS
+        self.is_passed |= len(self._open) > self._limit
+
+    def end(self, name: str) -> None:
+        """An end tag. A format that is torn apart stays open: HTML opens it again."""
+        if not self._known[name]:
+            return
+        if self._open[-1] == name or name in _FORMATS:
+            place = len(self._open) - 1 - self._open[::-1].index(name)
+            self._close(name)
+            del self._open[place]
+            return
+        place = len(self._open) - 1
+        held_by = _WALLS if name in _BLOCKS or name in _WALLS else _STEPS
+        while self._open[place] != name:
+            if self._open[place] in held_by:
+                return
+            place -= 1
+        above = self._open[place:]
+        self._open[place:] = [each for each in above if each in _FORMATS]
+        for each in above:
+            if each not in _FORMATS:
+                self._close(each)
+
+    def _close(self, name: str) -> None:
+        self._known[name] -= 1
+        self._formats -= name in _FORMATS

@@ -1,0 +1,144 @@
+"""SEC-20: text that is made to be slow takes time by its length, and memory too; what comes out is never deep."""
+
+import gc
+import time
+from collections.abc import Callable
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from tests.connectors.html.test_safe import BASE, offences_in
+from tsuzuki.connectors.html.addresses import srcset_of
+from tsuzuki.connectors.html.media import is_placeholder
+from tsuzuki.connectors.html.nesting import shape_of
+from tsuzuki.connectors.html.safe import MAX_NESTING, SafeHtml, flattened, is_deep, plain_text, sanitise
+from tsuzuki.connectors.html.tags import is_deeper, settle
+from tsuzuki.connectors.html.trackers import is_tracker
+
+TENFOLD = 20
+"""Ten times the text may take this many times as long; what grows by the square takes a hundred."""
+
+
+def seconds(work: Callable[[], object]) -> float:
+    gc.collect()
+    turns = []
+    for _ in range(2):
+        started = time.process_time()
+        work()
+        turns.append(time.process_time() - started)
+    return min(turns)
+
+
+def must_be_linear(work: Callable[[str], object], text: Callable[[int], str], size: int = 5_000) -> None:
+    """The bare tenth is measured with a floor, below which no clock can tell one time from another."""
+    small = seconds(lambda: work(text(size)))
+    large = seconds(lambda: work(text(10 * size)))
+    assert large < TENFOLD * max(small, 0.002)
+
+
+def repeated(piece: str) -> Callable[[int], str]:
+    return lambda size: piece * (size // len(piece))
+
+
+@pytest.mark.parametrize("piece", ["a", ",", " ", "a,", "a ,", "1 ", ", 1x", "a 1x,", "a 1.1.1.", "x\t"])
+def test_a_srcset_is_read_in_time_by_its_length(piece: str):
+    must_be_linear(lambda text: srcset_of(text, BASE), repeated(piece), 2000)
+    started = time.process_time()
+    srcset_of(repeated(piece)(20_000), BASE)
+    assert time.process_time() - started < 0.5
+
+
+@pytest.mark.parametrize("piece", ["pixel", "lazy.", "1x1/", "a", ".gif", "blank.pn"])
+def test_a_placeholder_is_known_in_time_by_its_length(piece: str):
+    must_be_linear(is_placeholder, repeated(piece))
+
+
+@pytest.mark.parametrize("piece", ["width", "; width :  ", "style ", "display", " ", "; ", "width:1p"])
+def test_a_tracker_is_known_in_time_by_its_length(piece: str):
+    must_be_linear(lambda text: is_tracker(text, width=text, height=text, style=text), repeated(piece))
+
+
+PIECES = [
+    "<", "<a", "<a ", "<a b", "<a b=", '<a b="', "<a b='", '<a b="c" ', "<a =", '="<a ', '<a ="" ="', "<x", "<x y",
+    "</a", "</", "<!--", "<!-", "<!", "<?", "-->", "<svg>", "<svg", "</svg>", "<math>", "<math><mi>", "</math",
+    "<script>", "<style ", "<textarea>", "<title>", "<select>", "<template>", "<iframe>", "<iframe/>", "<b>", "<p>",
+    "<p><b>x</p>", "<div>", '<div title="<">', "<div/>", "<div><object></div></object>",
+    "<select><style></select><div>", "<svg><style><g>", "<b><div></b>", "<div><b></div>", "<table><tr><td>",
+    "<ul><li>", "<p><a href=x>", "<img src=x>", "<noscript><div>", "&", "&amp;", "&#", "&#1", "a", " ", "\n",
+    "<a href='/x'>x</a>", "<details><summary>", "<h1><h2>", "<x-y>", "</p>", "<br>", "<li><b>", "<video><source>",
+    "<img srcset='a 1x, ", "<noscript>", "<object data=x>", "<embed src=/x>", "<a id=x href=#x>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_markup_is_read_in_time_by_its_length(piece: str):
+    must_be_linear(lambda html: sanitise(html, BASE), repeated(piece))
+    must_be_linear(plain_text, repeated(piece))
+
+
+@pytest.mark.parametrize("piece", ["<a", "<a-b.c", "<a x='", "<!--", "<![CDATA[", "</a", "<a>", "<a/>"])
+def test_the_shape_of_xml_is_told_in_time_by_its_length(piece: str):
+    must_be_linear(lambda text: shape_of(text, max_depth=10**6, max_tags=10**6), repeated(piece))
+    must_be_linear(lambda text: is_deeper(text, 10**6), repeated(piece))
+
+
+def depth_of(html: str) -> int:
+    """Of a parsed tree, on its own count."""
+    deepest, level = 0, [(LexborHTMLParser(html, is_fragment=True).root, 0)]
+    while level:
+        node, depth = level.pop()
+        deepest = max(deepest, depth)
+        if node is not None:
+            level.extend((child, depth + 1) for child in node.iter())
+    return deepest
+
+
+HIDDEN_DEPTH = [
+    '<div title="<">', "<div title='</div>'>", "<div title=a/>", "<div/>", "<div a=b=c>", '<div ="><div>',
+    "<div a = '>'>", "<div><object></div></object>", "<select><style></select><div>", "<b><div></b>",
+    "<div><b title={n}></div>", "<svg><foreignObject><div>", "<math><mi><div>", "<div><!--></div>-->",
+    "<div><![CDATA[></div>]]>", "<ul><li><p>", "<table><tr><td>", "<noscript><div></noscript>", "<div\u00a0x></div>",
+    "<span><p></span>", "<font size={n}>", "<blockquote><p><b title={n}></p>", "<q></div>",
+    "<div><template></div></template>", "<marquee><div></marquee>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HIDDEN_DEPTH)
+def test_what_comes_out_is_never_deeper_than_the_limit(piece: str):
+    html = "".join(piece.replace("{n}", str(n)) for n in range(15_000)) + "the end"
+    started = time.process_time()
+    safe = sanitise(html, BASE)
+    words = plain_text(html)
+    assert time.process_time() - started < 3
+    assert not is_deep(safe)
+    assert depth_of(safe) <= MAX_NESTING + 1
+    assert offences_in(safe) == []
+    assert sanitise(safe, BASE) == safe
+    assert "the end" in safe
+    assert "the end" in words
+
+
+def test_formats_that_are_opened_again_and_again_do_not_fill_the_memory():
+    html = "<p>" + "".join(f"<b title={n}>" for n in range(390)) + "</p>" + "<p>x</p>" * 20_000
+    assert len(sanitise(html, BASE)) < 10 * len(html)
+
+
+def test_the_depth_of_what_is_safe_is_exact():
+    deep = "<div>" * MAX_NESTING + 'x<img alt="<div>">' + "</div>" * MAX_NESTING
+    assert not is_deep(deep + "<p></p>" * 500)
+    assert is_deep(f"<div>{deep}</div>")
+
+
+def test_what_people_write_is_not_taken_for_deep():
+    article = "<div><p>one <b>two</b><i>three</b></i><li>four<br/><img src=x>" * 30 + "</div>" * 30
+    table = "<table>" + "<tr><td>x<td><b>y</b>" * 5000 + "</table>"
+    sloppy = "<p><font size=2>x</font><b>y<p>z</b>" * 2000
+    for html in (article, table, sloppy):
+        assert not settle(html, MAX_NESTING).is_too_deep
+
+
+def test_what_was_stored_too_deep_is_shown_as_text():
+    stored = SafeHtml("<div>" * 27_000 + "a &lt; b" + "</div>" * 27_000)
+    started = time.process_time()
+    assert flattened(stored) == "a &lt; b"
+    assert time.process_time() - started < 1
