@@ -1,7 +1,10 @@
 """Lists of feeds over HTTP: in, out, and in again."""
 
+import asyncio
 import io
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import aiohttp
 import pytest
@@ -9,6 +12,8 @@ from lxml import etree
 
 from tests.api.library import Library, a_library
 from tests.api.people import API, Visitor
+from tsuzuki.connectors.opml import read_opml, write_opml
+from tsuzuki.parsing.pool import ParsePool
 
 BODY = """<opml version="1.0"><body>
 <outline text="News">
@@ -70,6 +75,40 @@ async def test_what_is_no_list_is_refused_and_follows_nothing(library):
         assert (await send(me.visitor, body)).json()["code"] == "VALIDATION_ERROR"
     assert (await send(me.visitor, io.BytesIO(b" " * (11 * 1024 * 1024)))).status == 413
     assert await me.get("/feeds") == []
+
+
+async def test_a_list_of_ampersands_is_refused_and_holds_nobody_up(library):
+    """SEC-20: it is read in a parser process, within its bounds of computing."""
+    me = await library.reader()
+    sending = asyncio.create_task(send(me.visitor, io.BytesIO(b"<opml>" + b"&" * 10_000_000 + b"</opml>")))
+    longest = await longest_pause(sending)
+    refused = (await sending).json()
+    assert (refused["code"], refused["error"]) == ("VALIDATION_ERROR", "This is no OPML: its XML is damaged.")
+    assert longest < 0.5
+
+
+async def longest_pause(task: asyncio.Task[Any]) -> float:
+    """How long this loop, which is also the server's, did nothing else while the task ran."""
+    longest, last = 0.0, time.monotonic()
+    while not task.done():
+        await asyncio.sleep(0.005)
+        longest, last = max(longest, time.monotonic() - last), time.monotonic()
+    return longest
+
+
+async def test_lists_are_read_and_written_by_the_parsers(library, monkeypatch):
+    """Foreign text is never parsed where it would stop everybody else."""
+    me, asked = await library.reader(), []
+    run = ParsePool.run
+
+    async def recorded(pool: ParsePool, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        asked.append(function)
+        return await run(pool, function, arguments)
+
+    monkeypatch.setattr(ParsePool, "run", recorded)
+    await send(me.visitor, BODY.format(library.press.url))
+    await me.visitor.get("/opml")
+    assert asked == [read_opml, write_opml]
 
 
 async def test_a_list_goes_out_as_it_came_in(library):

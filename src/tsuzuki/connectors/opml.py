@@ -1,11 +1,12 @@
-"""OPML, the format in which readers hand lists of feeds to one another. Pure.
+"""OPML, the format in which readers hand lists of feeds to one another. Pure; runs in a parser process.
 
 Read by the hardened parser of feeds: the prolog with any DTD is cut off before a parser sees it, so that no entity can
 grow (SEC-19), and depth and size are bounded (SEC-20). Written by a serializer, never by joining strings (SEC-18).
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 from lxml import etree
@@ -14,13 +15,15 @@ from lxml.etree import _Element as Element
 from tsuzuki.connectors.feed.document import Unsure, parse_tree, without_forbidden
 from tsuzuki.connectors.feed.encodings import decode
 from tsuzuki.connectors.html.safe import one_line
-from tsuzuki.model.errors import Invalid, TooLarge
+from tsuzuki.model.errors import NotAFeed, TooLarge
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_FEEDS = 10_000
 LONGEST_NAME = 200
 MAX_ATTRIBUTES = 100
 """Of one outline: to read them all takes the time of their number squared."""
+MAX_REPAIRS = 100_000
+"""Of a list's bare ampersands; what has more is no list."""
 BETWEEN_GROUPS = " / "
 
 _ROOT = re.compile(r"<(?:opml)(?=[\s>])", re.IGNORECASE)
@@ -41,31 +44,31 @@ class Outline(msgspec.Struct, frozen=True):
 
 
 def read_opml(body: bytes) -> list[Outline]:
-    """The feeds of a list in their order; Invalid for what is none."""
+    """The feeds of a list in their order; NotAFeed for what is none, TooLarge for one that nobody has."""
     if len(body) > MAX_BYTES:
-        raise Invalid(f"The list has more than {MAX_BYTES:,} bytes.")
+        raise TooLarge(f"The list has more than {MAX_BYTES:,} bytes.")
     text = decode(body)
     root = _ROOT.search(text)
     if root is None:
-        raise Invalid("This is no OPML: it has no <opml> element.")
+        raise NotAFeed("This is no OPML: it has no <opml> element.")
     if _OWN_ENTITIES.search(text, 0, root.start()):
-        raise Invalid("The list declares entities of its own (a DTD); such lists are refused.")
+        raise NotAFeed("The list declares entities of its own (a DTD); such lists are refused.")
     lines_before = text.count("\n", 0, root.start())
     outlines = list(_outlines(_tree(text[root.start() :]), lines_before))
     if len(outlines) > MAX_FEEDS:
-        raise Invalid(f"The list has more than {MAX_FEEDS:,} feeds.")
+        raise TooLarge(f"The list has more than {MAX_FEEDS:,} feeds.")
     return outlines
 
 
 def _tree(text: str) -> Element:
-    for attempt in (text, _BARE_AMPERSAND.sub("&amp;", text)):
-        try:
-            return parse_tree(attempt)
-        except Unsure:
-            continue
-        except TooLarge as error:
-            raise Invalid(str(error)) from error
-    raise Invalid("This is no OPML: its XML is damaged.")
+    try:
+        return parse_tree(text)
+    except Unsure:
+        text, repairs = _BARE_AMPERSAND.subn("&amp;", text, count=MAX_REPAIRS + 1)
+    if repairs <= MAX_REPAIRS:
+        with suppress(Unsure):
+            return parse_tree(text)
+    raise NotAFeed("This is no OPML: its XML is damaged.")
 
 
 def _outlines(root: Element, lines_before: int) -> Iterator[Outline]:
@@ -74,18 +77,19 @@ def _outlines(root: Element, lines_before: int) -> Iterator[Outline]:
         while groups and groups[-1][0] is not element.getparent():
             groups.pop()
         if len(element.attrib) > MAX_ATTRIBUTES:
-            raise Invalid(f"An outline of the list has more than {MAX_ATTRIBUTES} attributes.")
+            raise TooLarge(f"An outline of the list has more than {MAX_ATTRIBUTES} attributes.")
         said = {str(name).lower(): str(value).strip() for name, value in element.attrib.items()}
         title = one_line(said.get("title") or said.get("text") or "")[:LONGEST_NAME]
         link = said.get("xmlurl")
         if not link:
-            groups.append((element, BETWEEN_GROUPS.join(part for part in (_path(groups), title) if part)))
+            path = BETWEEN_GROUPS.join(part for part in (_path(groups), title) if part)
+            groups.append((element, path[:LONGEST_NAME]))
             continue
         yield Outline(
             link=link,
             title=title,
             site_url=said.get("htmlurl") or None,
-            group=_path(groups)[:LONGEST_NAME].strip(),
+            group=_path(groups).strip(),
             line=lines_before + int(getattr(element, "sourceline", None) or 0),
         )
 
@@ -94,7 +98,7 @@ def _path(groups: Sequence[tuple[Element, str]]) -> str:
     return groups[-1][1] if groups else ""
 
 
-def write_opml(title: str, feeds: Mapping[str, Iterable[Outline]]) -> bytes:
+def write_opml(title: str, feeds: dict[str, list[Outline]]) -> bytes:
     """OPML 2.0 of feeds by their groups; those of the group '' stand at the top."""
     root = etree.Element("opml", version="2.0")
     etree.SubElement(etree.SubElement(root, "head"), "title").text = without_forbidden(title)

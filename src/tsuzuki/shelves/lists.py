@@ -1,6 +1,5 @@
 """Lists of feeds, in and out."""
 
-import asyncio
 from functools import partial
 from typing import Literal
 
@@ -9,7 +8,7 @@ import msgspec
 from tsuzuki.connectors.opml import Outline, read_opml, write_opml
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
-from tsuzuki.model.errors import LimitExceeded, TsuzukiError
+from tsuzuki.model.errors import Invalid, LimitExceeded, SourceError, TsuzukiError
 from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.store import add_group_tx, find_group_named_tx, list_groups_tx
@@ -42,7 +41,10 @@ class Lists:
 
     async def read(self, shelf_id: ShelfId, body: bytes) -> list[Line]:
         """Follow the feeds of an OPML document, in groups as it has them; a repeat makes nothing twice (REL-39c)."""
-        outlines = await asyncio.to_thread(read_opml, body)
+        try:
+            outlines = await self._ground.parsers.run(read_opml, (body,))
+        except SourceError as error:  # a list is what somebody sent us, and no source
+            raise Invalid(str(error)) from error
         vetted = await self._subscriptions.vet_all(Wish(link=outline.link) for outline in outlines)
         report: list[Line] = []
         pairs = list(zip(outlines, vetted, strict=True))
@@ -101,4 +103,5 @@ class Lists:
                 found[names[feed.group_id]].append(outline)
             return found
 
-        return write_opml("Tsuzuki", await self._ground.db.read(collect))
+        feeds = await self._ground.db.read(collect)
+        return await self._ground.parsers.run(write_opml, ("Tsuzuki", feeds))
