@@ -1,10 +1,13 @@
 """R77, SEC-35: tokens and device passwords."""
 
+import asyncio
+
 import msgspec
 import pytest
 
-from tests.accounts.builders import House, a_caller
-from tsuzuki.accounts.nouns import SYSTEM, User
+from tests.accounts.builders import PASSWORD, House, a_caller
+from tsuzuki.accounts.audit.rows import AuditFilter
+from tsuzuki.accounts.nouns import SYSTEM, Slice, User
 from tsuzuki.accounts.tokens import Made, Wish, read_scopes
 from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Unauthorized
 from tsuzuki.model.times import DAY, MINUTE, Millis
@@ -127,3 +130,110 @@ def test_scopes_are_read_from_words():
     for words in ([], ["root"], ["read", ""]):
         with pytest.raises(Invalid, match="A scope is one of read, write, admin"):
             read_scopes(words)
+
+
+# -- families
+
+
+async def child_of(house: House, key: str, **over) -> Made:
+    """A token that the token with this key makes."""
+    caller = await house.tokens.resume(key, HERE)
+    assert caller is not None
+    return await house.tokens.make(caller, Wish(**{"name": "child", "scopes": ("read",)} | over))
+
+
+async def open_of(house: House, *made: Made) -> list[bool]:
+    return [await house.tokens.resume(one.key, HERE) is not None for one in made]
+
+
+async def test_what_was_made_with_a_token_is_revoked_with_it(house):
+    user = await house.add()
+    root, other = await made(house, user), await made(house, user)
+    child = await child_of(house, root.key)
+    grandchild, cousin = await child_of(house, child.key), await child_of(house, other.key)
+    await house.tokens.revoke(await house.caller(user), root.token.public_id)
+    assert await open_of(house, root, child, grandchild, other, cousin) == [False, False, False, True, True]
+    rows, _ = await house.all.audit_log.list(AuditFilter(), Slice())
+    assert sorted(row.reason or "" for row in rows if row.action == "token.revoke") == [
+        "",
+        *["made with a token that was revoked"] * 2,
+    ]
+
+
+async def test_revoking_in_the_middle_leaves_the_parent(house):
+    user = await house.add()
+    root = await made(house, user)
+    child = await child_of(house, root.key)
+    grandchild = await child_of(house, child.key)
+    await house.tokens.revoke(await house.caller(user), child.token.public_id)
+    assert await open_of(house, root, child, grandchild) == [True, False, False]
+
+
+async def test_a_changed_password_revokes_what_other_hands_made(house):
+    """All but what the session that changed it made itself: not what a token made, nor another session."""
+    user = await house.add()
+    elsewhere, outside = (
+        await made(house, user),
+        await house.tokens.make_for(SYSTEM, user, Wish(name="x", scopes=("read",))),
+    )
+    device = await made(house, user, scopes=(), protocols=("opds",))
+    caller = await house.caller(user)
+    own = await house.tokens.make(caller, Wish(name="own", scopes=("read",)))
+    child, nephew = await child_of(house, own.key), await child_of(house, elsewhere.key)
+    await house.oneself.change_own_password(caller, PASSWORD, "another password")
+    assert await open_of(house, own, child, nephew, elsewhere, outside) == [True, False, False, False, False]
+    assert await house.tokens.resume_device(device.key, "opds", HERE) is None
+
+
+async def test_tokens_are_kept_where_their_owner_says_so(house):
+    user = await house.add()
+    elsewhere = await made(house, user)
+    caller = await house.caller(user)
+    await house.oneself.change_own_password(caller, PASSWORD, "another password", keep_tokens=True)
+    assert await open_of(house, elsewhere) == [True]
+
+
+async def test_a_reset_password_revokes_every_token(house):
+    user, other = await house.add(), await house.add()
+    mine, theirs = await made(house, user), await made(house, other)
+    child = await child_of(house, mine.key)
+    await house.users.reset_password(SYSTEM, user.public_id, "another password")
+    assert await open_of(house, mine, child, theirs) == [False, False, True]
+
+
+async def test_a_password_changed_with_a_token_spares_that_token(house):
+    user = await house.add()
+    root = await made(house, user, scopes=("read", "write"))
+    child = await child_of(house, root.key, scopes=("read", "write"))
+    caller = await house.tokens.resume(child.key, HERE)
+    assert caller is not None
+    await house.oneself.change_own_password(caller, PASSWORD, "another password")
+    assert await open_of(house, root, child) == [False, True]
+
+
+async def test_a_key_that_has_ended_makes_no_other(house):
+    """Its request was let in just before: nothing that it makes may live on."""
+    user = await house.add()
+    root, session = await made(house, user), await house.caller(user)
+    token = await house.tokens.resume(root.key, HERE)
+    assert token is not None
+    await house.users.reset_password(SYSTEM, user.public_id, "another password")
+    for caller in (token, session):
+        with pytest.raises(Unauthorized):
+            await house.tokens.make(caller, Wish(name="late", scopes=("read",)))
+
+
+async def test_children_made_while_a_parent_is_revoked_do_not_live(house):
+    user = await house.add()
+    root = await made(house, user)
+    owner, token = await house.caller(user), await house.tokens.resume(root.key, HERE)
+    assert token is not None
+    wish = Wish(name="child", scopes=("read",))
+    born = await asyncio.gather(
+        *(house.tokens.make(token, wish) for _ in range(5)),
+        house.tokens.revoke(owner, root.token.public_id),
+        *(house.tokens.make(token, wish) for _ in range(5)),
+        return_exceptions=True,
+    )
+    children = [one for one in born if isinstance(one, Made)]
+    assert not any(await open_of(house, *children))

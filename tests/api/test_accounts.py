@@ -2,6 +2,7 @@
 
 import re
 
+import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
@@ -54,6 +55,21 @@ async def test_the_eleventh_failure_is_429_with_retry_after(town):
     assert 295 <= int(answers[-1].headers["retry-after"]) <= 300
     assert answers[-1].json()["code"] == "RATE_LIMITED"
     assert (await town.anyone.post("/sessions", {"password": PASSWORD})).status == 429
+
+
+async def test_a_browser_that_signed_in_before_is_let_in_during_an_attack(town):
+    """Its second cookie opens nothing and stays when it signs out."""
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(town.client.base, cookie_jar=jar) as browser:
+        await browser.post("/api/v1/sessions", json={"password": PASSWORD})
+        device = {cookie.key: cookie for cookie in jar}["tsuzuki_device"]
+        assert (device["max-age"], device["httponly"], device["samesite"]) == ("31536000", True, "Lax")
+        await browser.delete("/api/v1/sessions")
+        assert [cookie.key for cookie in jar] == ["tsuzuki_device"]
+        assert (await browser.get("/api/v1/me")).status == 401
+        answers = [await town.anyone.post("/sessions", {"password": "wrong"}) for _ in range(11)]
+        assert answers[-1].status == 429
+        assert (await browser.post("/api/v1/sessions", json={"password": PASSWORD})).status == 200
 
 
 async def test_signing_out_ends_the_session_and_takes_the_cookie_back(town):

@@ -13,6 +13,7 @@ from tests.db.builders import a_query, add_link_tx, links
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import DatabaseError, DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.migrate import migrate, recreate
+from tsuzuki.db.queries import Engine
 from tsuzuki.db.sqlite_file import path_of
 from tsuzuki.db.steps import Applied, Migration, available, plan
 
@@ -45,6 +46,10 @@ async def run_on(url, sql):
     await server.close()
 
 
+ALL = [step.version for step in available("sqlite")]
+NEWEST = ALL[-1]
+
+
 def steps_of(outcome):
     return [step.version for step in outcome.steps]
 
@@ -52,9 +57,9 @@ def steps_of(outcome):
 async def test_an_empty_database_is_migrated_and_a_migrated_one_is_left_alone(empty_database_url):
     options = DatabaseOptions(empty_database_url)
     first = await migrate(options, now=0)
-    assert (first.before, first.after, steps_of(first)) == (0, 1, [1])
+    assert (first.before, first.after, steps_of(first)) == (0, NEWEST, ALL)
     again = await migrate(options, now=0)
-    assert (again.before, again.after, steps_of(again)) == (1, 1, [])
+    assert (again.before, again.after, steps_of(again)) == (NEWEST, NEWEST, [])
     db = await open_database(options)
     await db.with_tx(lambda tx: add_link_tx(tx, "a"))
     assert await links(db) == ["a"]
@@ -64,7 +69,7 @@ async def test_an_empty_database_is_migrated_and_a_migrated_one_is_left_alone(em
 async def test_a_dry_run_says_what_it_would_do_and_does_nothing(empty_database_url):
     options = DatabaseOptions(empty_database_url)
     outcome = await migrate(options, now=0, dry_run=True)
-    assert (outcome.before, outcome.after, steps_of(outcome)) == (0, 0, [1])
+    assert (outcome.before, outcome.after, steps_of(outcome)) == (0, 0, ALL)
     assert await tables(empty_database_url) == set()
     await migrate(options, now=0, known=[ONE])
     outcome = await migrate(options, now=0, known=[ONE, TWO], dry_run=True)
@@ -96,7 +101,7 @@ async def test_a_first_step_that_fails_leaves_an_empty_database(empty_database_u
     with pytest.raises(DatabaseError, match="failed and changed nothing"):
         await migrate(DatabaseOptions(empty_database_url), now=0, known=[BROKEN])
     assert await tables(empty_database_url) == set()
-    assert (await migrate(DatabaseOptions(empty_database_url), now=0)).after == 1
+    assert (await migrate(DatabaseOptions(empty_database_url), now=0)).after == NEWEST
 
 
 async def test_the_rest_of_a_step_is_run_after_a_statement_that_gives_rows(empty_database_url):
@@ -153,6 +158,30 @@ def test_steps_are_numbered_without_gaps(engine):
     assert [step.version for step in steps] == list(range(1, len(steps) + 1))
 
 
+async def test_tokens_from_before_their_makers_were_recorded_stay(empty_database_url):
+    options = DatabaseOptions(empty_database_url)
+    engine: Engine = "sqlite" if empty_database_url.startswith("sqlite:") else "postgres"
+    await migrate(options, now=0, known=[step for step in available(engine) if step.version < 4])
+    id16, hash32 = ("x'" + "00" * size + "'" for size in (16, 32))
+    if engine == "postgres":
+        id16, hash32 = (f"decode('{'00' * size}', 'hex')" for size in (16, 32))
+    await run_on(
+        empty_database_url,
+        f"""
+        insert into tenant (id, public_id, name, anchor_at, created_at, updated_at) values (1, {id16}, 'Home', 0, 0, 0);
+        insert into user_account (id, public_id, tenant_id, username, role, created_at, updated_at)
+        values (1, {id16}, 1, 'admin', 'admin', 0, 0);
+        insert into api_token (id, public_id, user_id, name, key_hash, scopes, created_at)
+        values (7, {id16}, 1, 'script', {hash32}, 'read', 5)
+        """,
+    )
+    await migrate(options, now=0)
+    db = await open_database(options)
+    kept = a_query("select id from api_token where parent_id is null and made_in is null and created_at = 5")
+    assert await db.read(lambda tx: tx.many(int, kept)) == [7]
+    await db.close()
+
+
 # -- beginning anew
 
 
@@ -161,7 +190,7 @@ async def test_recreate_makes_an_old_database_new_and_says_where_the_old_one_is(
     await migrate(options, now=0, known=[ONE])
     said = await recreate(options, now=1234)
     assert "one" not in await tables(empty_database_url)
-    assert (await migrate(options, now=0)).before == 1
+    assert (await migrate(options, now=0)).before == NEWEST
     if empty_database_url.startswith("sqlite:"):
         kept = path_of(empty_database_url).with_name("empty.db.1234.bak")
         assert said == f"the old file is {kept}"

@@ -119,6 +119,17 @@ async def test_a_token_ends_when_the_form_said(town, guest):
         assert (token.expires_at and round((token.expires_at - token.created_at) / DAY)) == days
 
 
+async def test_tokens_end_with_the_password_unless_they_are_kept(town, guest):
+    fields = {"current_password": PASSWORD, "new_password": NEW, "repeat": NEW}
+    assert "Keep my tokens" not in (await guest.see("/account")).text
+    for keep, status in (("yes", 200), (None, 401)):
+        program = await town.with_token(await town.admin(), "read")
+        assert "Keep my tokens and device passwords (" in (await guest.see("/account")).text
+        await guest.send("/account/password", fields | ({"keep_tokens": keep} if keep else {}))
+        assert (await program.get("/me")).status == status
+        fields |= {"current_password": NEW}
+
+
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [

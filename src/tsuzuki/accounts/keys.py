@@ -18,6 +18,11 @@ def session_key(dice: Dice) -> str:
     return _dense(dice)
 
 
+def device_key(dice: Dice) -> str:
+    """The value of the cookie that a browser is known again by."""
+    return _dense(dice)
+
+
 def token_key(dice: Dice) -> str:
     """A token; the prefix lets people and scanners recognise one that leaked."""
     return TOKEN_PREFIX + _dense(dice)

@@ -8,7 +8,7 @@ from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.limiter import Limiter
 from tsuzuki.accounts.nouns import Shelf, Tenant, User, Ways
 from tsuzuki.accounts.passwords import Passwords
-from tsuzuki.accounts.people import found, on_user, set_password_tx
+from tsuzuki.accounts.people import Spared, found, on_user, set_password_tx
 from tsuzuki.accounts.policy import password_problems
 from tsuzuki.accounts.store import (
     change_user_tx,
@@ -54,8 +54,11 @@ class Oneself:
 
         return await self._ground.db.read(look)
 
-    async def change_own_password(self, caller: Caller, current: str, new: str) -> None:
-        """Replace the password; every session but the caller's ends. Invalid when `current` is not it."""
+    async def change_own_password(self, caller: Caller, current: str, new: str, *, keep_tokens: bool = False) -> None:
+        """Replace the password; every session but the caller's ends, and so do tokens unless they are kept.
+
+        Invalid when `current` is not it.
+        """
         if problems := password_problems(new, "new_password"):
             raise Invalid(problems[0].message, problems)
         known = await self._ground.db.read(lambda tx: get_credential_tx(tx, caller.user_id))
@@ -75,7 +78,7 @@ class Oneself:
                 user,
                 password_hash=password_hash,
                 now=self._ground.clock(),
-                but=caller.session_id,
+                spared=Spared(caller, tokens=keep_tokens),
             )
 
         await self._ground.db.with_tx(change)
@@ -131,7 +134,8 @@ class Oneself:
 
     async def _prove(self, caller: Caller, password: str, stored: str) -> None:
         """A session that somebody else got hold of guesses no more often than a stranger (SEC-37)."""
-        attempt = await self._limiter.begin(caller.address, caller.username)
+        own = caller.session_id or "tokens"  # a token could make others, each with guesses of its own
+        attempt = await self._limiter.begin_alone(f"own password {caller.user_id} {own}")
         if not (await self._passwords.check(password, stored)).right:
             wrong = Problem("current_password", "This is not the current password.")
             raise Invalid(wrong.message, (wrong,))

@@ -3,9 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+import msgspec
+
 from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.guard.store import forget_devices_tx
 from tsuzuki.accounts.limits import hold_members_tx
-from tsuzuki.accounts.nouns import Actor, SessionId, Tenant, User
+from tsuzuki.accounts.nouns import Actor, Tenant, User
 from tsuzuki.accounts.store import (
     NewUser,
     add_user_tx,
@@ -15,6 +19,7 @@ from tsuzuki.accounts.store import (
     find_user_by_name_tx,
     find_user_tx,
     first_tenant_tx,
+    revoke_tokens_tx,
     set_password_hash_tx,
 )
 from tsuzuki.db import Tx
@@ -60,13 +65,33 @@ async def add_person_tx(tx: Tx, new: NewUser, actor: Actor | None, *, now: Milli
     return user
 
 
+class Spared(msgspec.Struct, frozen=True):
+    """What a changed password leaves alone: the key that changed it, what that session made, and tokens if wanted."""
+
+    caller: Caller | None = None
+    tokens: bool = False
+
+
+NOTHING = Spared()
+
+
 async def set_password_tx(
-    tx: Tx, actor: Actor, user: User, *, password_hash: str, now: Millis, but: SessionId | None = None
+    tx: Tx, actor: Actor, user: User, *, password_hash: str, now: Millis, spared: Spared = NOTHING
 ) -> None:
-    """From now on this password; the sessions from before end (SEC-34), all but one where the owner asks."""
+    """From now on this password. What is from before ends: sessions (SEC-34), tokens, and devices that were known."""
     await set_password_hash_tx(tx, user.id, password_hash, now=now)
-    ended = await end_sessions_tx(tx, user.id, but=but)
-    await record_tx(tx, actor, on_user("user.password", user, after={"ended": ended}), now=now)
+    caller = spared.caller
+    ended = await end_sessions_tx(tx, user.id, but=caller.session_id if caller else None)
+    await forget_devices_tx(tx, user.id)
+    revoked = 0
+    if not spared.tokens:
+        made_in = caller.key_public_id if caller and caller.session_id else None
+        tokens = await revoke_tokens_tx(
+            tx, user.id, but=caller.token_id if caller else None, but_made_in=made_in, now=now
+        )
+        revoked = len(tokens)
+    after = {"ended": ended, "revoked": revoked}
+    await record_tx(tx, actor, on_user("user.password", user, after=after), now=now)
 
 
 def shown_user(user: User) -> dict[str, Any]:

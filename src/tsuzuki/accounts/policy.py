@@ -11,6 +11,10 @@ SESSION_TOUCH = Millis(5 * MINUTE)
 TOKEN_TOUCH = MINUTE
 INVITE_LIFE = Millis(7 * DAY)
 SETUP_LIFE = Millis(365 * DAY)
+DEVICE_LIFE = Millis(365 * DAY)
+"""From its last sign-in a device is known for so long."""
+MOST_DEVICES = 50
+"""That are known of one person."""
 FLOW_LIFE = Millis(10 * MINUTE)
 
 SHORTEST_PASSWORD = 8

@@ -165,6 +165,11 @@ returning {user_columns};
 update user_account set disabled_at = :disabled_at, updated_at = :now where id = :id
 returning {user_columns};
 
+-- name: lock_user
+-- Keys are made and revoked one after the other: a child made at that moment would survive its parent.
+update user_account set updated_at = updated_at where id = :id
+returning {user_columns};
+
 -- name: set_password_hash
 update user_account set password_hash = :password_hash, updated_at = :now where id = :id;
 
@@ -239,6 +244,9 @@ from session
 join user_account on user_account.id = session.user_id
 where session.key_hash = :key_hash and session.expires_at > :now and user_account.disabled_at is null;
 
+-- name: has_session
+select count(*) as total from session where id = :id and public_id = :public_id;
+
 -- name: touch_session
 update session set last_used_at = :now, expires_at = :expires_at, address = :address where id = :id;
 
@@ -267,8 +275,8 @@ delete from session where expires_at <= :now;
 id, public_id, name, kind, scopes, created_at, last_used_at, expires_at, revoked_at
 
 -- name: add_token
-insert into api_token (public_id, user_id, name, kind, key_hash, scopes, created_at, expires_at)
-values (:public_id, :user_id, :name, :kind, :key_hash, :scopes, :now, :expires_at)
+insert into api_token (public_id, user_id, name, kind, key_hash, scopes, created_at, expires_at, parent_id, made_in)
+values (:public_id, :user_id, :name, :kind, :key_hash, :scopes, :now, :expires_at, :parent_id, :made_in)
 returning {token_columns};
 
 -- name: find_token
@@ -291,6 +299,18 @@ select {token_columns} from api_token where id = :id;
 select {token_columns} from api_token where user_id = :user_id order by id desc;
 
 -- name: revoke_token
--- I8: only one's own; a second time changes nothing.
-update api_token set revoked_at = :now where public_id = :public_id and user_id = :user_id and revoked_at is null
+-- I8: only one's own, and all that came out of it; a second time changes nothing.
+with recursive family (id) as (
+  select api_token.id from api_token where api_token.public_id = :public_id and api_token.user_id = :user_id
+  union
+  select api_token.id from api_token join family on api_token.parent_id = family.id
+)
+update api_token set revoked_at = :now where revoked_at is null and id in (select family.id from family)
+returning {token_columns};
+
+-- name: revoke_tokens
+-- All of a person's but the one with this id, and those that this session made itself.
+update api_token set revoked_at = :now
+where user_id = :user_id and revoked_at is null and id <> :but_id
+  and (made_in is null or made_in <> :but_made_in)
 returning {token_columns};

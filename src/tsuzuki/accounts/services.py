@@ -6,10 +6,12 @@ from tsuzuki.accounts.audit.reading import AuditLog
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.limiter import Limiter
 from tsuzuki.accounts.guard.policy import Limits
+from tsuzuki.accounts.guard.store import delete_old_devices_tx
 from tsuzuki.accounts.invites import Invites
 from tsuzuki.accounts.oidc.store import delete_old_flows_tx
 from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.accounts.passwords import Passwords
+from tsuzuki.accounts.policy import DEVICE_LIFE
 from tsuzuki.accounts.preferences.service import PreferenceService
 from tsuzuki.accounts.sessions import Sessions
 from tsuzuki.accounts.setup import Setup
@@ -19,6 +21,7 @@ from tsuzuki.accounts.tenants import Tenants
 from tsuzuki.accounts.tokens import Tokens
 from tsuzuki.accounts.users import Users
 from tsuzuki.db import Tx
+from tsuzuki.model.times import Millis
 
 
 class Accounts(msgspec.Struct, frozen=True):
@@ -46,7 +49,8 @@ class Accounts(msgspec.Struct, frozen=True):
         now = self.ground.clock()
 
         async def forget(tx: Tx) -> int:
-            return await delete_old_tx(tx, now) + await delete_old_flows_tx(tx, now)
+            devices = await delete_old_devices_tx(tx, Millis(now - DEVICE_LIFE))
+            return devices + await delete_old_tx(tx, now) + await delete_old_flows_tx(tx, now)
 
         return await self.ground.db.with_tx(forget) + await self.limiter.forget_old()
 

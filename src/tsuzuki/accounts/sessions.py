@@ -27,11 +27,15 @@ LONGEST_USER_AGENT = 300
 
 
 class Device(msgspec.Struct, frozen=True):
-    """Where a request comes from, as far as it says so; `key` is the session's it came with."""
+    """Where a request comes from, as far as it says so; `key` is the session's it came with.
+
+    By `known_key` it is known again after it was signed out.
+    """
 
     address: str
     user_agent: str = ""
     key: str | None = None
+    known_key: str | None = None
 
 
 class Resumed(msgspec.Struct, frozen=True):

@@ -7,11 +7,12 @@ from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.limiter import Limiter
-from tsuzuki.accounts.keys import hash_of
+from tsuzuki.accounts.guard.store import is_known_device_tx, remember_device_tx
+from tsuzuki.accounts.keys import device_key, hash_of
 from tsuzuki.accounts.nouns import Actor, Credential, Protocol, User
 from tsuzuki.accounts.passwords import Checked, Passwords
 from tsuzuki.accounts.people import on_user
-from tsuzuki.accounts.policy import plain_name
+from tsuzuki.accounts.policy import DEVICE_LIFE, MOST_DEVICES, plain_name
 from tsuzuki.accounts.sessions import Device, Sessions
 from tsuzuki.accounts.store import (
     end_session_by_key_tx,
@@ -25,6 +26,7 @@ from tsuzuki.accounts.tokens import Tokens
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import Millis
 
 _log = structlog.stdlib.get_logger("tsuzuki.accounts")
 
@@ -32,10 +34,14 @@ WRONG_PAIR = "This name and password do not belong together."
 
 
 class SignedIn(msgspec.Struct, frozen=True):
-    """A person with a new session; its key goes into a cookie and nowhere else."""
+    """A person with a new session; its key goes into a cookie and nowhere else.
+
+    So does the device's, by which it is known again.
+    """
 
     user: User
     key: str
+    device_key: str
 
 
 class SignIn:
@@ -52,7 +58,7 @@ class SignIn:
     async def sign_in(self, username: str, password: str, device: Device) -> SignedIn:
         """A new session; Unauthorized alike for a wrong name, a wrong password and a disabled account (SEC-38)."""
         name = plain_name(username)
-        attempt = await self._limiter.begin(device.address, name)
+        attempt = await self._limiter.begin(device.address, name, device=await self._known(device, name))
         signed_in = await self._try(name, password, device) or await self._try(name, password, device)
         if signed_in is None:
             raise self._refusal(device.address)
@@ -85,10 +91,21 @@ class SignIn:
         """A session for someone who has proved who they are, by whatever means `reason` says."""
         now = self._ground.clock()
         key = await self._sessions.open_tx(tx, user, device, now=now)
+        known_by = device_key(self._ground.dice)
+        old_hash = hash_of(device.known_key) if device.known_key else None
+        await remember_device_tx(tx, user.id, hash_of(known_by), old_hash=old_hash, most=MOST_DEVICES, now=now)
         actor = Actor(user.public_id, user.username, device.address)
         deed = on_user("session.create", user, reason=reason)
         await record_tx(tx, actor, deed, now=now)
-        return SignedIn(user, key)
+        return SignedIn(user, key, known_by)
+
+    async def _known(self, device: Device, name: str) -> bytes | None:
+        """The hash of the device's key if this person has signed in with it before."""
+        if device.known_key is None:
+            return None
+        key_hash, since = hash_of(device.known_key), Millis(self._ground.clock() - DEVICE_LIFE)
+        is_known = await self._ground.db.read(lambda tx: is_known_device_tx(tx, key_hash, name, since=since))
+        return key_hash if is_known else None
 
     @staticmethod
     def _refusal(address: str) -> Unauthorized:

@@ -151,6 +151,11 @@ async def get_user_tx(tx: Tx, user_id: UserId) -> User:
     return await tx.one(User, q.get_user, id=user_id)
 
 
+async def lock_user_tx(tx: Tx, user_id: UserId) -> User:
+    """The same; nobody else makes or revokes this person's keys until this transaction ends."""
+    return await tx.one(User, q.lock_user, id=user_id)
+
+
 async def find_user_by_name_tx(tx: Tx, username: str) -> User | None:
     """By the name as it is stored."""
     return await tx.maybe(User, q.find_user_by_name, username=username)
@@ -295,6 +300,11 @@ async def find_session_tx(tx: Tx, key_hash: bytes, now: Millis) -> KeyHolder | N
     return await tx.maybe(KeyHolder, q.find_session, key_hash=key_hash, now=now)
 
 
+async def has_session_tx(tx: Tx, session_id: SessionId, public_id: PublicId) -> bool:
+    """Whether it is there still."""
+    return await tx.one(int, q.has_session, id=session_id, public_id=public_id) > 0
+
+
 async def touch_session_tx(tx: Tx, session_id: SessionId, *, address: str, expires_at: Millis, now: Millis) -> None:
     """It was used just now and lives on."""
     await tx.run(q.touch_session, id=session_id, address=address, expires_at=expires_at, now=now)
@@ -333,6 +343,9 @@ class NewToken(msgspec.Struct, frozen=True, kw_only=True):
     key_hash: bytes
     scopes: str
     expires_at: Millis | None
+    parent_id: TokenId | None = None
+    made_in: PublicId | None = None
+    """The session that made it."""
 
 
 async def add_token_tx(tx: Tx, new: NewToken, now: Millis) -> Token:
@@ -360,9 +373,17 @@ async def list_tokens_tx(tx: Tx, user_id: UserId) -> list[Token]:
     return await tx.many(Token, q.list_tokens, user_id=user_id)
 
 
-async def revoke_token_tx(tx: Tx, user_id: UserId, public_id: PublicId, *, now: Millis) -> Token | None:
-    """Revoke one of this person's; None when it is none, or was revoked before."""
-    return await tx.maybe(Token, q.revoke_token, user_id=user_id, public_id=public_id, now=now)
+async def revoke_token_tx(tx: Tx, user_id: UserId, public_id: PublicId, *, now: Millis) -> list[Token]:
+    """Revoke one of this person's with all that came out of it; those that were not revoked before."""
+    return await tx.many(Token, q.revoke_token, user_id=user_id, public_id=public_id, now=now)
+
+
+async def revoke_tokens_tx(
+    tx: Tx, user_id: UserId, *, but: TokenId | None, but_made_in: PublicId | None, now: Millis
+) -> list[Token]:
+    """Revoke this person's, all but one, and but those that a session made itself; those that were not before."""
+    kept = {"but_id": but or 0, "but_made_in": but_made_in or b""}
+    return await tx.many(Token, q.revoke_tokens, user_id=user_id, now=now, **kept)
 
 
 # -- upkeep

@@ -15,13 +15,14 @@ from tsuzuki.accounts.store import (
     add_token_tx,
     find_token_tx,
     get_token_tx,
-    get_user_tx,
+    has_session_tx,
     list_tokens_tx,
+    lock_user_tx,
     revoke_token_tx,
     touch_token_tx,
 )
 from tsuzuki.db import Tx
-from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Problem
+from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Problem, Unauthorized
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis
 
@@ -57,9 +58,9 @@ class Tokens:
         """A token of the caller's own. A token makes none that may do more, or lives longer, than itself."""
 
         async def make(tx: Tx) -> Made:
-            user = await get_user_tx(tx, caller.user_id)
+            user = await lock_user_tx(tx, caller.user_id)
             await self._check_reach_tx(tx, caller, wish)
-            return await self._make_tx(tx, user, wish, actor=caller.actor)
+            return await self._make_tx(tx, user, wish, actor=caller.actor, maker=caller)
 
         return await self._ground.db.with_tx(make)
 
@@ -67,7 +68,7 @@ class Tokens:
         """A token of this person's, made by somebody who may."""
         return await self._ground.db.with_tx(lambda tx: self._make_tx(tx, user, wish, actor=actor))
 
-    async def _make_tx(self, tx: Tx, user: User, wish: Wish, *, actor: Actor) -> Made:
+    async def _make_tx(self, tx: Tx, user: User, wish: Wish, *, actor: Actor, maker: Caller | None = None) -> Made:
         now = self._ground.clock()
         _check(wish, user, now)
         key = (device_password if wish.kind == "device" else token_key)(self._ground.dice)
@@ -79,9 +80,13 @@ class Tokens:
             key_hash=hash_of(key),
             scopes=" ".join(wish.protocols or [scope for scope in SCOPES if scope in wish.scopes]),
             expires_at=wish.expires_at,
+            parent_id=maker.token_id if maker else None,
+            made_in=maker.key_public_id if maker and maker.session_id else None,
         )
         token = await add_token_tx(tx, new, now)
         after = {"name": token.name, "kind": token.kind, "scopes": token.scopes, "user": user.username}
+        if maker is not None:
+            after["made_by"] = f"{maker.by} {show_id(maker.key_public_id)}"
         await record_tx(tx, actor, Deed("token.create", "token", show_id(token.public_id), after=after), now=now)
         return Made(token, key)
 
@@ -104,15 +109,18 @@ class Tokens:
         return await self._ground.db.read(lambda tx: list_tokens_tx(tx, caller.user_id))
 
     async def revoke(self, caller: Caller, public_id: PublicId) -> None:
-        """Revoke one of the caller's own; one that is revoked already stays so."""
+        """Revoke one of the caller's own with all that were made with it; one that is revoked already stays so."""
 
         async def revoke(tx: Tx) -> None:
             now = self._ground.clock()
-            token = await revoke_token_tx(tx, caller.user_id, public_id, now=now)
-            if token is not None:
-                deed = Deed("token.revoke", "token", show_id(public_id), before={"name": token.name})
+            await lock_user_tx(tx, caller.user_id)
+            revoked = await revoke_token_tx(tx, caller.user_id, public_id, now=now)
+            for token in revoked:
+                reason = None if token.public_id == public_id else "made with a token that was revoked"
+                name = {"name": token.name}
+                deed = Deed("token.revoke", "token", show_id(token.public_id), before=name, reason=reason)
                 await record_tx(tx, caller.actor, deed, now=now)
-            elif public_id not in {known.public_id for known in await list_tokens_tx(tx, caller.user_id)}:
+            if not revoked and public_id not in {known.public_id for known in await list_tokens_tx(tx, caller.user_id)}:
                 raise NotFound("There is no such token.")
 
         await self._ground.db.with_tx(revoke)
@@ -126,11 +134,18 @@ class Tokens:
         return holder
 
     async def _check_reach_tx(self, tx: Tx, caller: Caller, wish: Wish) -> None:
-        if caller.token_id is None:
+        """A key that was ended since the request came in makes no other."""
+        if caller.session_id is not None:
+            if not await has_session_tx(tx, caller.session_id, caller.key_public_id):
+                raise Unauthorized("You were signed out. Sign in again.")
             return
+        assert caller.token_id is not None
+        own = await get_token_tx(tx, caller.token_id)
+        if own.revoked_at is not None:
+            raise Unauthorized("This token is unknown, expired or revoked.")
         if not set(wish.scopes) <= caller.scopes or wish.protocols:
             raise Forbidden("A token cannot make one that may do more than itself.")
-        if outlives(wish.expires_at, (await get_token_tx(tx, caller.token_id)).expires_at):
+        if outlives(wish.expires_at, own.expires_at):
             raise Forbidden("A token cannot make one that lives longer than itself.")
 
 

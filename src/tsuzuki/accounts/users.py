@@ -164,7 +164,7 @@ class Users:
         return await self._ground.db.with_tx(enable)
 
     async def reset_password(self, actor: Actor, public_id: PublicId, password: str, *, is_strict: bool = True) -> None:
-        """Give someone another password; their sessions end."""
+        """Give someone another password; their sessions, tokens and device passwords end."""
         if is_strict and (problems := password_problems(password)):
             raise Invalid(problems[0].message, problems)
         password_hash = await self._passwords.hash(password)

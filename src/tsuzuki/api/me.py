@@ -96,10 +96,11 @@ class MeBody(Body, frozen=True, kw_only=True):
 
 
 class PasswordBody(Body, frozen=True, kw_only=True):
-    """The password as it is, empty when there is none, and as it shall be."""
+    """The password as it is, empty when there is none, and as it shall be. Tokens are revoked unless they are kept."""
 
     current_password: str = ""
     new_password: NewPassword
+    keep_tokens: bool = False
 
 
 class TokenBody(Body, frozen=True, kw_only=True):
@@ -136,8 +137,8 @@ async def change_me(caller: Caller, body: MeBody, oneself: Oneself) -> MeView:
 
 
 async def change_password(caller: Caller, body: PasswordBody, oneself: Oneself) -> None:
-    """Every other session ends; tokens stay."""
-    await oneself.change_own_password(caller, body.current_password, body.new_password)
+    """Every other session ends, and every token and device password but what this session made itself."""
+    await oneself.change_own_password(caller, body.current_password, body.new_password, keep_tokens=body.keep_tokens)
 
 
 async def unlink_identity(caller: Caller, oneself: Oneself) -> None:
@@ -180,7 +181,7 @@ async def create_token(caller: Caller, body: TokenBody, tokens: Tokens) -> NewTo
 
 
 async def revoke_token(token_id: IdText, caller: Caller, tokens: Tokens) -> None:
-    """The token opens nothing from now on."""
+    """The token, and every token that was made with it, opens nothing from now on."""
     await tokens.revoke(caller, id_in_path(token_id, "token"))
 
 

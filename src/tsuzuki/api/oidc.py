@@ -12,7 +12,7 @@ from tsuzuki.accounts.oidc.service import Refused, Returned
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Query
-from tsuzuki.edge.auth import SESSION, Callers, device_of
+from tsuzuki.edge.auth import Callers, begin_session, device_of
 from tsuzuki.edge.oidc import FLOW, OidcDoor
 from tsuzuki.model.errors import NotFound, TooManyRequests, Unauthorized, Unavailable
 
@@ -67,7 +67,7 @@ async def _finish(request: Request, door: OidcDoor, callers: Callers) -> str:
     returned = Returned(sent.get("state", ""), sent.get("code", ""), sent.get("error", ""))
     caller = await callers.of(request)
     finished = await door.oidc.finish(key, returned, caller, device=device_of(request))
-    SESSION.set(request, finished.signed_in.key)
+    begin_session(request, finished.signed_in)
     return finished.next
 
 

@@ -148,7 +148,7 @@ async def enable_user(user_id: IdText, caller: Caller, users: Users) -> AccountV
 
 
 async def reset_user_password(user_id: IdText, caller: Caller, body: NewPasswordBody, users: Users) -> None:
-    """Gives someone another password; their sessions end."""
+    """Gives someone another password; their sessions, tokens and device passwords end."""
     await users.reset_password(caller.actor, id_in_path(user_id, "user"), body.password)
 
 

@@ -107,7 +107,7 @@ def disable_user(name: str) -> None:
     "--password-stdin", is_flag=True, help="Take the first line of stdin; otherwise one is made up and shown."
 )
 def reset_password(name: str, *, password_stdin: bool) -> None:
-    """Give someone another password; their sessions end."""
+    """Give someone another password; their sessions, tokens and device passwords end."""
     password, made_up = _password(from_stdin=password_stdin)
 
     async def reset(accounts: "Accounts") -> None:

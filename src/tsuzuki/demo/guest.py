@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.demo.seeding import GUEST
-from tsuzuki.edge.auth import SESSION, device_of, is_addressed_locally
+from tsuzuki.edge.auth import SESSION, begin_session, device_of, is_addressed_locally
 from tsuzuki.edge.cookies import Cookies
 
 
@@ -31,7 +31,7 @@ class Welcome:
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
         signed_in = await self._sign_in.sign_in(GUEST, self._password, device_of(request))
-        SESSION.set(request, signed_in.key)
+        begin_session(request, signed_in)
         await RedirectResponse("/", 303)(scope, receive, send)
 
     async def _is_stranger(self, request: Request) -> bool:

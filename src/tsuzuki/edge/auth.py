@@ -5,8 +5,9 @@ from ipaddress import ip_address
 from starlette.requests import Request
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.policy import SESSION_LIFE
+from tsuzuki.accounts.policy import DEVICE_LIFE, SESSION_LIFE
 from tsuzuki.accounts.sessions import Device, Sessions
+from tsuzuki.accounts.signin import SignedIn
 from tsuzuki.accounts.tokens import Tokens
 from tsuzuki.edge.cookies import Cookie
 from tsuzuki.edge.csrf import refuse_cross_site
@@ -15,6 +16,8 @@ from tsuzuki.model.times import SECOND
 
 KEY = "tsuzuki.caller"
 SESSION = Cookie("tsuzuki", SESSION_LIFE // SECOND)
+DEVICE = Cookie("tsuzuki_device", DEVICE_LIFE // SECOND)
+"""Stays when somebody signs out: it opens nothing, and strangers' guesses do not lock out whoever has it."""
 
 
 class Callers:
@@ -76,4 +79,12 @@ def is_addressed_locally(request: Request) -> bool:
 
 def device_of(request: Request) -> Device:
     """What is known of the device, and the session it came with."""
-    return Device(address_of(request), request.headers.get("user-agent", ""), SESSION.read(request))
+    user_agent = request.headers.get("user-agent", "")
+    return Device(address_of(request), user_agent, SESSION.read(request), DEVICE.read(request))
+
+
+def begin_session(request: Request, signed_in: SignedIn) -> SignedIn:
+    """Send the cookies of a new session with the answer."""
+    DEVICE.set(request, signed_in.device_key)
+    SESSION.set(request, signed_in.key)
+    return signed_in

@@ -4,7 +4,7 @@ from starlette.requests import Request
 
 from tsuzuki.accounts.invites import Accepted, Invites
 from tsuzuki.accounts.signin import WRONG_PAIR, SignedIn, SignIn
-from tsuzuki.edge.auth import SESSION, address_of, device_of, is_addressed_locally
+from tsuzuki.edge.auth import SESSION, address_of, begin_session, device_of, is_addressed_locally
 from tsuzuki.model.errors import Unauthorized
 
 
@@ -12,12 +12,12 @@ async def enter(request: Request, service: SignIn, *, username: str, password: s
     """Begin a session; the one that the browser had ends. Unauthorized for a pair that does not belong together."""
     if not password and not is_addressed_locally(request):
         raise Unauthorized(WRONG_PAIR)  # R76: where no password is needed, another site could still be rebound to us
-    return _begin(request, await service.sign_in(username, password, device_of(request)))
+    return begin_session(request, await service.sign_in(username, password, device_of(request)))
 
 
 async def join(request: Request, invites: Invites, accepted: Accepted, *, is_setup: bool) -> SignedIn:
     """Begin the session of someone who was not there before: see `Invites.accept`."""
-    return _begin(request, await invites.accept(accepted, device_of(request), is_setup=is_setup))
+    return begin_session(request, await invites.accept(accepted, device_of(request), is_setup=is_setup))
 
 
 async def leave(request: Request, service: SignIn) -> None:
@@ -26,9 +26,3 @@ async def leave(request: Request, service: SignIn) -> None:
     if key is not None:
         await service.sign_out(key, address_of(request))
         SESSION.clear(request)
-
-
-def _begin(request: Request, signed_in: SignedIn) -> SignedIn:
-    """Send the new session's cookie with the answer."""
-    SESSION.set(request, signed_in.key)
-    return signed_in

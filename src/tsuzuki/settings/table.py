@@ -148,7 +148,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ]
     login_limit: Annotated[
-        int, _account(kinds.number(1, 100_000), "10", "Failed sign-ins allowed within the window, by address and name.")
+        int,
+        _account(
+            kinds.number(1, 100_000),
+            "10",
+            "Failed sign-ins allowed within the window, from one address for one name. An address has three times as "
+            "many for all names, and a name ten times as many from all strangers; a browser that its owner has signed "
+            "in with before has its own, whatever strangers do.",
+        ),
     ]
     login_window: Annotated[Millis, _account(kinds.duration(SECOND), "60s", "The window that they are counted in.")]
     login_block: Annotated[

@@ -1,8 +1,12 @@
 """The sign-in limit: kept in the database, so that it holds across processes and without Redis (SEC-37)."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from tsuzuki.accounts.guard.policy import (
+    OF_ADDRESS,
+    OF_NAME,
     Guard,
     Limits,
     attempted,
@@ -25,12 +29,17 @@ REFUSAL = "Too many attempts have failed. Try again later."
 class Attempt(msgspec.Struct, frozen=True):
     """A sign-in that is under way: it counts as failed until it is forgiven."""
 
-    keys: tuple[str, ...]
+    budgets: Mapping[str, Limits]
+    """What it is counted under, each with how much that has."""
     at: Millis
 
 
 class Limiter:
-    """Lets an attempt begin, or says how long to wait. Each is counted for its address and for its name."""
+    """Lets an attempt begin, or says how long to wait.
+
+    A stranger's is counted for the address at that name, for the address, and for the name. A device that its owner has
+    signed in with before has guesses of its own, whatever strangers do.
+    """
 
     def __init__(self, db: Database, clock: Clock, limits: Limits, refusal: str = REFUSAL) -> None:
         self._db = db
@@ -38,13 +47,22 @@ class Limiter:
         self._limits = limits
         self._refusal = refusal
 
-    async def begin(self, address: str, name: str) -> Attempt:
-        """Count an attempt on `name` from `address`; TooManyRequests when either is blocked."""
+    async def begin(self, address: str, name: str, *, device: bytes | None = None) -> Attempt:
+        """Count an attempt on `name` from `address`; TooManyRequests when one of its budgets is used up.
+
+        `device` is the hash of a device's key that is known to be this name's.
+        """
+        return await self._begin(self._budgets(address, name, device))
+
+    async def begin_alone(self, what: str) -> Attempt:
+        """Count an attempt for this and nothing else."""
+        return await self._begin({f"alone:{hash_of(what).hex()}": self._limits})
+
+    async def _begin(self, budgets: Mapping[str, Limits]) -> Attempt:
         now = self._clock()
-        keys = _keys(address, name)
-        self._refuse(await self._db.read(lambda tx: self._look_tx(tx, keys, now)))  # the blocked cost no write
-        self._refuse(await self._db.with_tx(lambda tx: self._begin_tx(tx, keys, now)))
-        return Attempt(keys, now)
+        self._refuse(await self._db.read(lambda tx: self._look_tx(tx, budgets, now)))  # the blocked cost no write
+        self._refuse(await self._db.with_tx(lambda tx: self._begin_tx(tx, budgets, now)))
+        return Attempt(budgets, now)
 
     async def forgive(self, attempt: Attempt) -> None:
         """The attempt was right."""
@@ -54,25 +72,25 @@ class Limiter:
         """Delete what is of no more use; how many rows that were."""
         return await self._db.with_tx(lambda tx: delete_old_guards_tx(tx, self._clock()))
 
-    async def _look_tx(self, tx: Tx, keys: tuple[str, ...], now: Millis) -> Millis:
-        return max([wait(await look_at_guard_tx(tx, key), now, self._limits) for key in keys])
+    async def _look_tx(self, tx: Tx, budgets: Mapping[str, Limits], now: Millis) -> Millis:
+        return max([wait(await look_at_guard_tx(tx, key), now, limits) for key, limits in budgets.items()])
 
-    async def _begin_tx(self, tx: Tx, keys: tuple[str, ...], now: Millis) -> Millis:
-        guards = await self._hold_tx(tx, keys, now)
-        delay = max(wait(guard, now, self._limits) for guard in guards.values())
+    async def _begin_tx(self, tx: Tx, budgets: Mapping[str, Limits], now: Millis) -> Millis:
+        guards = await self._hold_tx(tx, budgets, now)
+        delay = max(wait(guard, now, budgets[key]) for key, guard in guards.items())
         if not delay:
             for key, guard in guards.items():
-                await self._save_tx(tx, key, attempted(guard, now, self._limits), now=now)
+                await self._save_tx(tx, key, attempted(guard, now, budgets[key]), now=now)
         return delay
 
     async def _forgive_tx(self, tx: Tx, attempt: Attempt) -> None:
         now = self._clock()
-        for key, guard in (await self._hold_tx(tx, attempt.keys, now)).items():
-            await self._save_tx(tx, key, forgiven(guard, attempt.at, self._limits), now=now)
+        for key, guard in (await self._hold_tx(tx, attempt.budgets, now)).items():
+            await self._save_tx(tx, key, forgiven(guard, attempt.at, attempt.budgets[key]), now=now)
 
-    async def _hold_tx(self, tx: Tx, keys: tuple[str, ...], now: Millis) -> dict[str, Guard]:
+    async def _hold_tx(self, tx: Tx, budgets: Mapping[str, Limits], now: Millis) -> dict[str, Guard]:
         """Always in the same order, or two attempts could wait for each other."""
-        return {key: await hold_guard_tx(tx, key, Millis(now + self._limits.window)) for key in sorted(keys)}
+        return {key: await hold_guard_tx(tx, key, Millis(now + self._limits.window)) for key in sorted(budgets)}
 
     async def _save_tx(self, tx: Tx, key: str, guard: Guard, *, now: Millis) -> None:
         await save_guard_tx(tx, key, guard, forget_at=forget_at(guard, now, self._limits))
@@ -81,6 +99,12 @@ class Limiter:
         if delay:
             raise TooManyRequests(self._refusal, retry_after(delay))
 
-
-def _keys(address: str, name: str) -> tuple[str, ...]:
-    return f"address:{hash_of(neighbourhood(address)).hex()}", f"name:{hash_of(name).hex()}"
+    def _budgets(self, address: str, name: str, device: bytes | None) -> dict[str, Limits]:
+        if device is not None:
+            return {f"device:{device.hex()}": self._limits}
+        place = neighbourhood(address)
+        return {
+            f"pair:{hash_of(f'{place} {name}').hex()}": self._limits,
+            f"address:{hash_of(place).hex()}": self._limits.times(OF_ADDRESS),
+            f"name:{hash_of(name).hex()}": self._limits.times(OF_NAME),
+        }

@@ -9,6 +9,12 @@ from tsuzuki.model.times import MINUTE, SECOND, Millis
 
 IPV6_CUSTOMER = 64
 
+OF_ADDRESS = 3
+"""As many times what one address may guess at one name, it may guess in all: a household has several people."""
+OF_NAME = 10
+"""As many times that, all strangers together may guess at a name: few enough to be hopeless, and so many that whoever
+wants to lock its owner out needs many addresses."""
+
 
 class Limits(msgspec.Struct, frozen=True):
     """So many failures within the window, then nothing for the length of the block."""
@@ -17,9 +23,13 @@ class Limits(msgspec.Struct, frozen=True):
     window: Millis = MINUTE
     block: Millis = Millis(5 * MINUTE)
 
+    def times(self, factor: int) -> "Limits":
+        """The same with so many times the failures."""
+        return msgspec.structs.replace(self, failures=self.failures * factor)
+
 
 class Guard(msgspec.Struct, frozen=True):
-    """What is remembered of an address or a name: when it failed lately, and until when it is blocked."""
+    """What is remembered of one key: when it failed lately, and until when it is blocked."""
 
     recent: tuple[Millis, ...] = ()
     blocked_until: Millis | None = None

@@ -88,7 +88,7 @@ class Oidc:
         TooManyRequests for an address that has begun too many of late.
         """
         door = f"provider {neighbourhood(address)}"  # a count of its own: no failed password adds to it, nor it to them
-        await self._limiter.begin(door, door)
+        await self._limiter.begin_alone(door)
         owner = caller.user_id if caller is not None and caller.by == "session" else None
         state, nonce, verifier, key = (session_key(self._ground.dice) for _ in range(4))
         flow = Flow(state, nonce, verifier, local_path(wish), owner)

@@ -64,6 +64,7 @@ async def show_account(site: Site, request: Request, caller: Caller, notes: Note
     """The whole page, with these notes on it."""
     accounts = site.accounts
     now = accounts.ground.clock()
+    every = [token_row(one, now) for one in await accounts.tokens.list(caller)]
     wrong = notes.password if notes.password != BLANK else notes.token
     framing = framing_of(site)
     return framing.show(
@@ -72,7 +73,8 @@ async def show_account(site: Site, request: Request, caller: Caller, notes: Note
         wrong,
         me=await accounts.oneself.look(caller),
         devices=[_device(one, caller) for one in await accounts.sessions.list(caller)],
-        tokens=[token_row(one, now) for one in await accounts.tokens.list(caller) if one.kind == "token"],
+        tokens=[row for row in every if row.token.kind == "token"],
+        apps=sum(row.is_open for row in every),
         lives=LIVES,
         provider=site.oidc.name,
         notes=notes,

@@ -19,7 +19,8 @@ def password_page(site: Site) -> Resource:
 
         async def act(form: Form) -> Response:
             new = must_match(form, "new_password", "repeat")
-            await site.accounts.oneself.change_own_password(caller, form.one("current_password"), new)
+            keep = bool(form.one("keep_tokens"))
+            await site.accounts.oneself.change_own_password(caller, form.one("current_password"), new, keep_tokens=keep)
             return see(with_query(ACCOUNT, done="password"))
 
         return await fill(request, act, show, rules=Rules())

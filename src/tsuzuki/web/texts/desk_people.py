@@ -36,7 +36,7 @@ TEXTS = {
     "people.about": "Role and address",
     "people.save": "Save",
     "people.reset": "Set another password",
-    "people.reset_lead": "Every device is signed out. Tokens go on working.",
+    "people.reset_lead": "Every device is signed out, and all tokens and device passwords end.",
     "people.done_to": "What was done to them",
     "people.done_by": "What they did",
     "people.delete": "Delete",
