@@ -57,7 +57,7 @@ def _found(
     feed: RawFeed, item: RawItem, *, key: str, link: str | None, sanitiser: Sanitiser, has_pages: bool
 ) -> FoundItem:
     texts = [text for text in (item.content, item.summary, *item.spare_texts) if text is not None]
-    content = _markup(texts[0], sanitiser, _base(texts[0], feed, link)) if texts else SafeHtml("")
+    content = _markup(texts[0], sanitiser, _base(texts[0], feed, link), link or "") if texts else SafeHtml("")
     published = item.published or item.created or item.updated
     published_at, updated_at = moment_of(published), moment_of(item.updated)
     return FoundItem(
@@ -97,10 +97,10 @@ def _link(item: RawItem, base: str) -> str | None:
     return http_url(item.link, base) or http_url(guid, base) or http_url(item.other_link, base)
 
 
-def _markup(text: Text, sanitiser: Sanitiser, base: str) -> SafeHtml:
+def _markup(text: Text, sanitiser: Sanitiser, base: str, page: str) -> SafeHtml:
     if not text.is_html or not _MARKUP.search(text.value):
         return text_to_html(text.value)
-    return sanitiser.sanitise(text.value, base)
+    return sanitiser.sanitise(text.value, base, page)
 
 
 def _base(text: Text, feed: RawFeed, link: str | None) -> str:
