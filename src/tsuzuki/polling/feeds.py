@@ -17,7 +17,7 @@ from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.known import Known
 from tsuzuki.polling.moving.service import merge_moved_tx
-from tsuzuki.polling.policy import Answered, Watched, mask_of, next_look, numbers_of, wants_full_fetch
+from tsuzuki.polling.policy import Answered, Watched, next_look, wants_full_fetch
 from tsuzuki.polling.poll import Poll
 from tsuzuki.polling.recognising import Recognised, recognise, shared_keys
 from tsuzuki.polling.saver import Saver, save_news_tx
@@ -76,8 +76,7 @@ class FeedPoll(Poll[int]):
 
     async def _visit(self) -> FeedOutcome:
         watch, target = self._watch, self._target
-        known = Validators(watch.etag, watch.last_modified, watch.validators_url)
-        validators = Validators() if self._is_full else known
+        validators = Validators() if self._is_full else Validators(watch.etag, watch.last_modified)
         origin = SourceIdentity(source=f"feed:{target.feed_id}", watch=f"watch:{watch.id}", proxy=target.proxy or None)
         known_body = None if target.has_letters else watch.body_hash
         outcome = await visited(self._driver, visit(target.link, validators, known_body), origin)
@@ -168,8 +167,7 @@ class FeedPoll(Poll[int]):
         cache_control, expires_at = self._freshness(outcome, now)
         wait = retry_after(outcome.retry_after, now, ceiling=self._pace.ceiling)
         fresh_for = None if expires_at is None else Millis(max(0, expires_at - now))
-        watched = self._watched if outcome.harvest is None else wishing(self._watched, outcome.harvest)
-        look = next_look(watched, Answered(wait, fresh_for), self._pace, now, dice=self._dice())
+        look = next_look(self._watched, Answered(wait, fresh_for), self._pace, now, dice=self._dice())
         assert look.at is not None
         return Answer(
             next_check_at=look.at,
@@ -178,12 +176,8 @@ class FeedPoll(Poll[int]):
             status=outcome.status,
             etag=outcome.validators.etag,
             last_modified=outcome.validators.last_modified,
-            validators_url=outcome.validators.url,
             cache_control=cache_control,
             expires_at=expires_at,
-            ttl=watched.ttl,
-            skip_hours=mask_of(watched.skip_hours),
-            skip_days=mask_of(watched.skip_days),
             retry_after_until=None if wait is None else Millis(now + wait),
             body_hash=outcome.body_hash,
             last_full_at=now if self._is_full else None,
@@ -195,12 +189,10 @@ class FeedPoll(Poll[int]):
         )
 
     def _freshness(self, outcome: FeedOutcome, now: Millis) -> tuple[str | None, Millis | None]:
-        """R26, R94: a 304 keeps what it does not tell: what was good for an hour is so for another."""
+        """R26: a 304 keeps the freshness that it does not tell."""
         told = freshness(outcome.headers, now)
         if told is None and outcome.status == NOT_MODIFIED and "cache-control" not in outcome.headers:
-            kept = self._target.cache_control
-            again = freshness({"cache-control": kept}, now) if kept is not None else None
-            return kept, self._target.expires_at if again is None else Millis(now + again)
+            return self._target.cache_control, self._target.expires_at
         return outcome.headers.get("cache-control"), None if told is None else Millis(now + told)
 
     def _batch(self, items: tuple[FoundItem, ...]) -> ItemBatch:
@@ -224,20 +216,11 @@ class FeedPoll(Poll[int]):
             followers=target.followers,
             poll_floor=target.poll_floor,
             wished_interval=target.wished_interval,
-            has_usual=target.has_usual,
-            ttl=target.ttl,
-            skip_hours=numbers_of(target.skip_hours),
-            skip_days=numbers_of(target.skip_days),
         )
 
     @property
     def _moved_before(self) -> Moved:
         return Moved(self._target.moved_to, self._target.moved_count, self._target.moved_since)
-
-
-def wishing(watched: Watched, harvest: FeedHarvest) -> Watched:
-    """With what the publisher wishes now."""
-    return msgspec.structs.replace(watched, ttl=harvest.ttl, skip_hours=harvest.skip_hours, skip_days=harvest.skip_days)
 
 
 def _differs(item: FoundItem, known: bytes | None) -> bool:

@@ -9,15 +9,12 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.ingest.tasks import ItemBatch
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId
-from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.polling.policy import LONGEST_SKIP, MANY_READERS
+from tsuzuki.model.times import Millis
+from tsuzuki.polling.policy import MANY_READERS
 from tsuzuki.queue.tasks import NewTask
 from tsuzuki.sources.store import ClaimedWatch
 
 q = load_queries("tsuzuki.polling")
-
-CLOCKS_DIFFER = MINUTE
-"""Of the machines that share a database: by so much none of them is wrong."""
 
 
 class FeedTarget(msgspec.Struct, frozen=True):
@@ -33,10 +30,6 @@ class FeedTarget(msgspec.Struct, frozen=True):
     last_release_at: Millis | None
     cache_control: str | None
     expires_at: Millis | None
-    ttl: Millis | None
-    skip_hours: int
-    skip_days: int
-    """As bits."""
     poll_floor: Millis | None
     moved_to: str | None
     moved_count: int
@@ -45,9 +38,6 @@ class FeedTarget(msgspec.Struct, frozen=True):
     followers: int
     """One, or more than many: nothing else matters."""
     wished_interval: Millis | None
-    has_usual: bool
-    shelf_id: ShelfId | None
-    """Whose alone it is: nobody else wants it."""
     has_content: bool
     has_unstable_keys: bool
     """Once it gave several items the same key (R93), or the same item another."""
@@ -59,11 +49,6 @@ class DueFeed(ClaimedWatch, frozen=True):
     """A claimed watch of a feed, with what was known of it at that moment."""
 
     target: FeedTarget
-
-    @property
-    def shelf_id(self) -> ShelfId | None:
-        """Whose alone it is."""
-        return self.target.shelf_id
 
 
 class SeriesTarget(msgspec.Struct, frozen=True):
@@ -93,10 +78,6 @@ class Gate(msgspec.Struct, frozen=True):
 
     is_paused: bool
     is_wanted: bool
-    is_new: bool
-    """Whether something was never looked at."""
-    is_shared: bool
-    """By more than one shelf."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -104,7 +85,6 @@ class Wanted(msgspec.Struct, frozen=True):
 
     id: WatchId
     host: str
-    shelf_id: ShelfId | None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,12 +96,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     status: int
     etag: str | None = None
     last_modified: str | None = None
-    validators_url: str | None = None
     cache_control: str | None = None
     expires_at: Millis | None = None
-    ttl: Millis | None = None
-    skip_hours: int = 0
-    skip_days: int = 0
     retry_after_until: Millis | None = None
     body_hash: bytes | None = None
     last_full_at: Millis | None = None
@@ -226,14 +202,9 @@ async def claim_watch_tx(tx: Tx, watch_id: WatchId, *, now: Millis, lease: Milli
     return await tx.maybe(ClaimedWatch, q.claim_watch, id=watch_id, now=now, until=Millis(now + lease))
 
 
-async def claim_gate_tx(tx: Tx, now: Millis) -> Gate:
+async def claim_gate_tx(tx: Tx) -> Gate:
     """What is to be known before a claim."""
-    return await tx.one(Gate, q.claim_gate, now=now)
-
-
-async def demand_tx(tx: Tx, *, usual: Millis) -> float:
-    """How many polls fall due a second in the ordinary way."""
-    return await tx.one(float, q.demand, usual=usual, shortest=min(usual, MINUTE))
+    return await tx.one(Gate, q.claim_gate)
 
 
 async def refreshes_tx(tx: Tx, *, now: Millis, most: int) -> list[Wanted]:
@@ -251,16 +222,14 @@ async def ask_refresh_all_tx(tx: Tx, shelf_id: ShelfId, now: Millis) -> int:
     return await tx.run(q.ask_refresh_all, shelf_id=shelf_id, now=now)
 
 
-async def give_back_tx(tx: Tx, watches: Iterable[ClaimedWatch]) -> list[WatchId]:
-    """Give claimed watches back unpolled, due as they were; those that were still ours."""
-    rows = [{"id": watch.id, "lease_token": watch.lease_token} for watch in watches]
-    return await tx.bulk(WatchId, q.give_back, rows)
+async def defer_watches_tx(tx: Tx, watches: Iterable[WatchId], *, until: Millis) -> list[WatchId]:
+    """Give claimed watches back, due again at that moment."""
+    return await tx.bulk(WatchId, q.defer_watches, _ids(watches), until=until)
 
 
-async def put_off_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis, why: str, keeps_place: bool = False) -> bool:
-    """Give a claimed watch back unpolled, with or without its place in the line; False when it is no longer ours."""
-    lease = {"id": watch.id, "lease_token": watch.lease_token}
-    return bool(await tx.run(q.put_off, **lease, until=until, why=why, keeps_place=keeps_place))
+async def put_off_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis, why: str) -> bool:
+    """Give a claimed watch back unpolled; False when it is no longer ours."""
+    return bool(await tx.run(q.put_off, id=watch.id, lease_token=watch.lease_token, until=until, why=why))
 
 
 async def extend_lease_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool:
@@ -268,18 +237,9 @@ async def extend_lease_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool
     return bool(await tx.run(q.extend_lease, id=watch.id, lease_token=watch.lease_token, until=until))
 
 
-async def mend_watches_tx(tx: Tx, *, now: Millis, longest: Millis, lease: Millis) -> int:
-    """Have no watch wait longer than `longest` (and what its publisher skips), nor leased for longer than `lease`, nor
-    go by what a clock wrote that was ahead; how many were.
-    """
-    return await tx.run(
-        q.mend_watches,
-        now=now,
-        soon=Millis(now + CLOCKS_DIFFER),
-        latest=Millis(now + longest),
-        latest_of_skipping=Millis(now + longest + LONGEST_SKIP),
-        lease_end=Millis(now + lease),
-    )
+async def mend_watches_tx(tx: Tx, *, latest: Millis, lease_end: Millis) -> int:
+    """Have no watch wait beyond `latest`, nor leased beyond `lease_end`; how many were."""
+    return await tx.run(q.mend_watches, latest=latest, lease_end=lease_end)
 
 
 async def feed_targets_tx(tx: Tx, watches: Iterable[WatchId], now: Millis) -> list[FeedTarget]:

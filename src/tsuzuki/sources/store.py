@@ -1,12 +1,11 @@
 """Sources, series, feeds and watches, remembered."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId
+from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, SourceId, WatchId
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.sources")
@@ -33,34 +32,8 @@ class ClaimedWatch(msgspec.Struct, frozen=True):
     priority: int
     etag: str | None
     last_modified: str | None
-    validators_url: str | None
-    """Whose the two are; the address that is asked when None."""
     body_hash: bytes | None
     consecutive_failures: int
-    last_checked_at: Millis | None
-    waits_since: Millis
-    """R97: its place."""
-    unended: int
-    """Polls before this one that were begun and never ended, in a row."""
-
-    @property
-    def shelf_id(self) -> ShelfId | None:
-        """Whose alone it is, where that is known."""
-        return None
-
-
-class Busy(msgspec.Struct, frozen=True):
-    """Who has enough for now."""
-
-    hosts: Collection[str] = ()
-    shelves: Collection[ShelfId] = ()
-
-    def as_rows(self) -> dict[str, list[list[Any]]]:
-        """For a claim."""
-        return {"hosts": [[host] for host in self.hosts], "shelves": [[shelf] for shelf in self.shelves]}
-
-
-NOBODY = Busy()
 
 
 class Unwatched(msgspec.Struct, frozen=True):
@@ -164,23 +137,11 @@ async def add_watch_tx(tx: Tx, new: NewWatch, now: Millis) -> WatchId:
     return await tx.one(WatchId, q.add_watch, **msgspec.structs.asdict(new), now=now)
 
 
-async def claim_due_watches_tx(
-    tx: Tx, most: Mapping[int, int], *, now: Millis, lease: Millis, busy: Busy = NOBODY
-) -> list[ClaimedWatch]:
+async def claim_due_watches_tx(tx: Tx, most: Mapping[int, int], *, now: Millis, lease: Millis) -> list[ClaimedWatch]:
     """Lease up to so many due watches of each priority, the longest overdue first; in any order."""
     hot, warm, cold = (most.get(priority, 0) for priority in (1, 2, 3))
-    until, apart = Millis(now + lease), busy.as_rows()
-    return await tx.many(
-        ClaimedWatch, q.claim_due_watches, hot=hot, warm=warm, cold=cold, now=now, until=until, **apart
-    )
-
-
-async def claim_new_watches_tx(
-    tx: Tx, most: int, *, now: Millis, lease: Millis, busy: Busy = NOBODY
-) -> list[ClaimedWatch]:
-    """Lease up to so many watches that were never looked at, the longest waiting first; in any order."""
     until = Millis(now + lease)
-    return await tx.many(ClaimedWatch, q.claim_new_watches, most=most, now=now, until=until, **busy.as_rows())
+    return await tx.many(ClaimedWatch, q.claim_due_watches, hot=hot, warm=warm, cold=cold, now=now, until=until)
 
 
 async def share_shape_tx(tx: Tx) -> None:
