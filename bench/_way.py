@@ -89,7 +89,8 @@ class Ours:
 
         station = Station(db=self.timed_db, bell=self.bell, clock=wall_clock, name="bench")
         ingest = ItemIngest(self.timed_db, self.pool, clock=wall_clock, after_commit=lambda _: None)
-        poll = PollLoop(self.poller, self.bell, concurrency=AT_ONCE, ingest_bells=(ITEM_QUEUE.name,), polled=count)
+        bells = (ITEM_QUEUE.name,)
+        poll = PollLoop(self.poller, self.bell, concurrency=AT_ONCE, ingest_bells=bells, polled=count, is_spread=False)
         crew = Crew([poll, Worker(station, ITEM_QUEUE, ingest)])
         await self.db.with_tx(lambda tx: tx.run(q.make_due))
         began = time.perf_counter()

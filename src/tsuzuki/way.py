@@ -40,7 +40,7 @@ from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.delivery.notices.announcing import Announcer
 from tsuzuki.delivery.notices.sending import Sender
 from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
-from tsuzuki.ingest.housekeeping import forget_tombstones
+from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
 from tsuzuki.ingest.service import ChapterIngest, ItemIngest
 from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
 from tsuzuki.model.ids import PublicId, uuid7
@@ -233,6 +233,7 @@ def way_chores(way: Way, settings: Settings, db: Database, clock: Clock) -> list
         Chore(name="log partitions", every=HOUR, work=lambda: look_after_partitions(db, clock())),
         Chore(name="old logs", every=DAY, at=Millis(2 * HOUR), work=lambda: archive_months(db, archive, now=clock())),
         Chore(name="tombstones", every=DAY, at=Millis(3 * HOUR), work=lambda: forget_tombstones(db, clock())),
+        Chore(name="unheld items", every=DAY, at=Millis(3 * HOUR), work=lambda: forget_unheld(db)),
         Chore(name="statistics", every=DAY, at=Millis(4 * HOUR), work=lambda: refresh_statistics(db)),
     ]
 

@@ -76,7 +76,7 @@ def test_the_command_backs_up_and_the_copy_serves_in_place_of_the_database(file,
     assert done.exit_code == 0, done.output
     assert "bytes, checked" in done.output
     monkeypatch.setenv("TSUZUKI_DATABASE_URL", f"sqlite:///{tmp_path}/backup.db")
-    assert CliRunner().invoke(main, ["migrate"]).output == "Schema 1: nothing to do.\n"
+    assert CliRunner().invoke(main, ["migrate"]).output.endswith(": nothing to do.\n")
     monkeypatch.setenv("TSUZUKI_DATABASE_URL", "postgresql://127.0.0.1:1/x")
     assert "pg_dump" in CliRunner().invoke(main, ["backup", str(tmp_path / "other.db")]).output
 

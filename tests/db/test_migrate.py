@@ -16,6 +16,8 @@ from tsuzuki.db.migrate import migrate, recreate
 from tsuzuki.db.queries import Engine
 from tsuzuki.db.sqlite_file import path_of
 from tsuzuki.db.steps import Applied, Migration, available, plan
+from tsuzuki.model.times import Millis
+from tsuzuki.sources.store import claim_due_watches_tx
 
 ONE = Migration(1, "one", "create table one (id integer primary key)", "a")
 TWO = Migration(2, "two", "create table two (id integer primary key); insert into two values (1)", "b")
@@ -265,3 +267,31 @@ async def test_a_step_that_leaves_a_row_pointing_to_nothing_is_refused(tmp_path)
     await migrate(options, now=0, known=[parents])
     with pytest.raises(DatabaseError, match="it leaves b pointing to nothing in a"):
         await migrate(options, now=0, known=[parents, orphaning])
+
+
+async def test_the_step_of_conduct_keeps_watches_and_plans_them_as_before(empty_database_url):
+    """R94, R97: what was due is due, in its order, and no wish is made up."""
+    options, steps = DatabaseOptions(empty_database_url), available(engine_of(empty_database_url))
+    await migrate(options, now=0, known=[step for step in steps if step.version < CONDUCT])
+    for number in (1, 2):
+        await run_on(
+            empty_database_url,
+            f"insert into feed (id, link, created_at, updated_at) values ({number}, 'https://a/{number}', 1, 1)",
+        )
+        await run_on(
+            empty_database_url,
+            "insert into watch (feed_id, host, priority, next_check_at, etag, last_checked_at, created_at)"
+            f" values ({number}, 'a.example', 2, {9 - number}, '\"{number}\"', 1, 1)",
+        )
+    await migrate(options, now=0)
+    db = await open_database(options)
+    claimed = await db.with_tx(lambda tx: claim_due_watches_tx(tx, {2: 10}, now=Millis(9), lease=Millis(1)))
+    assert sorted((watch.waits_since, watch.etag, watch.unended) for watch in claimed) == [(7, '"2"', 0), (8, '"1"', 0)]
+    await db.close()
+
+
+CONDUCT = 5
+
+
+def engine_of(url):
+    return "sqlite" if url.startswith("sqlite:") else "postgres"

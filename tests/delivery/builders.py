@@ -18,6 +18,7 @@ from tests.builders import (
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx, deliver_items_tx
+from tsuzuki.ingest.detached.store import adopt_items_tx
 from tsuzuki.ingest.store import upsert_chapters_tx
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
@@ -137,6 +138,7 @@ async def publish(
 
     async def ingest(tx: Tx) -> Delivered:
         new = await items_tx(tx, feed, keys, now)
+        await adopt_items_tx(tx, new)
         return await deliver_items_tx(tx, feed, new, is_first_harvest=first, now=now, came=came)
 
     return await db.with_tx(ingest)

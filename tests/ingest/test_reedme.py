@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from tests.app import settings_for
-from tests.builders import NOON, a_public_id
+from tests.builders import HERE, NOON, a_public_id
 from tests.delivery.builders import a_reader
 from tests.ingest.reedme_files import a_legacy_file, a_newer_file, counts
 from tests.scale import scaled
@@ -34,7 +34,7 @@ from tsuzuki.shelves.subscriptions.store import list_subscriptions_tx
 async def test_groups_feeds_items_and_what_was_read_come_along_once(db, tmp_path):
     file = a_legacy_file(tmp_path / "fusion.db")
     shelf = await a_reader(db)
-    reedme = Reedme(db, lambda: NOON, a_public_id)
+    reedme = Reedme(db, lambda: NOON, a_public_id, parsers=HERE)
     for _ in range(2):
         brought = await reedme.bring(file, shelf)
         assert brought == Brought(feeds=2, items=10, bookmarks=2, refused=("nonsense",))
@@ -58,7 +58,7 @@ async def test_the_snapshots_of_a_newer_file_come_along_once_as_they_were_taken(
     file = a_newer_file(tmp_path / "reedme.db")
     shelf = await a_reader(db)
     for _ in range(2):
-        brought = await Reedme(db, lambda: NOON, a_public_id).bring(file, shelf)
+        brought = await Reedme(db, lambda: NOON, a_public_id, parsers=HERE).bring(file, shelf)
         assert brought == Brought(feeds=1, items=3, bookmarks=4, refused=("nonsense",))
     kept = await db.read(lambda tx: list_bookmarks_tx(tx, shelf, Place(), after=FROM_THE_TOP, most=9))
     by_title = {mark.title: mark for mark in kept}
@@ -84,7 +84,7 @@ async def test_a_file_that_is_no_such_database_is_refused(db, tmp_path):
     for file in (nonsense, empty):
         assert not is_legacy(file)
         with pytest.raises(SchemaRefused):
-            await Reedme(db, lambda: NOON, a_public_id).bring(file, shelf)
+            await Reedme(db, lambda: NOON, a_public_id, parsers=HERE).bring(file, shelf)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_times_are_read_as_each_driver_wrote_them(tmp_path, said, moment):
     connection = apsw.Connection(str(file))
     connection.execute("update items set pub_date = ?", (said,))
     connection.close()
-    [item] = read_items(file, 1)
+    [item] = read_items(file, 1).items
     assert item.published_at == (None if moment is None else from_iso(moment))
 
 

@@ -38,8 +38,6 @@ select title, categories, enclosures, created_at, updated_at from item where fee
 select comments_url from item where feed_id = :id;
 -- name: count_items
 select count(*) from item where feed_id = :id;
--- name: bury
-insert into item_tombstone (feed_id, key, at) values (:id, :key, :now);
 """,
 )
 
@@ -156,11 +154,3 @@ async def test_r32_an_item_follows_its_comments_and_keeps_them_where_a_feed_fall
         await db.with_tx(lambda tx, item=item: store_items_tx(tx, feed, [item], NOON))
         kept += await db.read(lambda tx: tx.many(str | None, q.comments, id=feed))
     assert kept == [None, "https://example.org/1#comments", "https://talk.example.org/1", "https://talk.example.org/1"]
-
-
-async def test_rel_39d_what_was_pruned_does_not_come_back(db):
-    feed = await stored_feed(db)
-    await db.with_tx(lambda tx: tx.run(q.bury, id=feed, key="1", now=NOON))
-    stored = await db.with_tx(lambda tx: store_items_tx(tx, feed, [a_new_item("1"), a_new_item("2")], LATER))
-    assert [item.key for item in stored] == ["2"]
-    assert await db.read(lambda tx: tx.one(int, q.count_items, id=feed)) == 1

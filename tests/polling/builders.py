@@ -145,6 +145,10 @@ q = parse_queries(
 select next_check_at, next_check_why, priority, etag, last_modified, expires_at, retry_after_until, last_http_status,
   last_success_at, last_error_at, last_error_code, consecutive_failures, first_harvest_at, suspended_reason, lease_until
 from watch where id = :id;
+-- name: make_due
+update watch set next_check_at = :at, lease_until = null, waits_since = null where id = :id;
+-- name: drop_others
+delete from feed where id not in (select feed_id from watch where id = :id);
 -- name: suspend
 update watch set suspended_at = 1, suspended_reason = 'a person' where id = :id;
 -- name: payloads
@@ -157,10 +161,6 @@ select title from item where feed_id = :id;
 select has_unstable_keys from feed where id = :id;
 -- name: drop_feeds
 delete from feed;
--- name: add_tombstone
-insert into item_tombstone (feed_id, key, at) values (:feed_id, :key, :at);
--- name: tombstones
-select at from item_tombstone order by key;
 -- name: wish
 update subscription set poll_interval = :interval where shelf_id = :shelf_id;
 -- name: link

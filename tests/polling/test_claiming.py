@@ -1,13 +1,16 @@
 """Whose turn it is."""
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOON, stored_feed, stored_shelf, stored_watch
 from tests.polling.builders import Clock, a_poller, q, state
-from tsuzuki.model.times import MINUTE, SECOND, Millis
-from tsuzuki.polling.claiming import DEFERRED_FOR, shares
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
+from tsuzuki.polling.claiming import Places, shares
 from tsuzuki.polling.policy import COLD, HOT, WARM
+from tsuzuki.polling.store import put_off_tx
 
 
 @given(st.integers(0, 1000))
@@ -41,13 +44,77 @@ async def test_what_a_class_leaves_the_others_may_have(db, poller):
     assert len(await poller.claim(10, {})) == 10
 
 
-async def test_no_host_takes_more_than_its_share_and_the_rest_waits_a_moment(db, poller):
+async def test_no_host_takes_more_than_its_share_and_the_rest_keeps_its_place(db, poller):
+    """R97: nobody is put off; and the places go to others."""
     watches = await due(db, 10, WARM, host="one.example")
-    claimed = await poller.claim(10, {})
-    assert len(claimed) == 2
-    put_back = next(watch for watch in watches if watch not in {each.id for each in claimed})
-    assert (await state(db, put_back)).next_check_at == NOON + DEFERRED_FOR
-    assert (await state(db, put_back)).lease_until is None
+    others = await due(db, 3, COLD)
+    claimed = {watch.id for watch in await poller.claim(10, {})}
+    assert claimed == {*watches[:2], *others}
+    for waiting in watches[2:]:
+        assert (await state(db, waiting)).next_check_at == NOON
+        assert (await state(db, waiting)).lease_until is None
+
+
+async def test_r97_what_waits_for_its_host_comes_before_what_fell_due_later(db):
+    clock = Clock()
+    async with a_poller(db, clock) as poller:
+        early = await due(db, 6, WARM, host="one.example")
+        late = [
+            await stored_watch(
+                db, await stored_feed(db), priority=WARM, host="one.example", next_check_at=Millis(NOON + SECOND + n)
+            )
+            for n in range(2)
+        ]
+        order = []
+        for _ in range(4):
+            claimed = await poller.claim(10, {})
+            order += [watch.id for watch in claimed]
+            clock.turn(2 * SECOND)
+            await db.with_tx(lambda tx, claimed=claimed: give_up_tx(tx, claimed))
+        assert order == [*early, *late]
+
+
+async def test_r97_what_had_to_wait_for_the_pace_of_its_host_keeps_its_place(db):
+    """It is due when its host has room again, and then before what fell due meanwhile."""
+    clock = Clock()
+    async with a_poller(db, clock) as poller:
+        (first,) = await due(db, 1, WARM, host="one.example")
+        (claimed,) = await poller.claim(1, {})
+        await db.with_tx(
+            lambda tx: put_off_tx(tx, claimed, until=Millis(NOON + MINUTE), why="not our turn", keeps_place=True)
+        )
+        later = await stored_watch(
+            db, await stored_feed(db), priority=WARM, host="one.example", next_check_at=Millis(NOON + SECOND)
+        )
+        clock.turn(30 * SECOND)
+        assert [each.id for each in await poller.claim(1, {"two.example": 1})] == [later]
+        await db.with_tx(lambda tx: tx.run(q.make_due, id=later, at=Millis(NOON + SECOND)))
+        clock.turn(30 * SECOND)
+        assert [each.id for each in await poller.claim(2, {})] == [first, later]
+
+
+async def give_up_tx(tx, claimed):
+    for watch in claimed:
+        await put_off_tx(tx, watch, until=Millis(NOON + HOUR), why="")
+
+
+class AWatch(msgspec.Struct, frozen=True):
+    host: str
+    shelf_id: ShelfId | None = None
+
+
+def test_a_shelf_leaves_places_to_others_and_nobody_where_it_is_alone():
+    own = [AWatch(f"h{n}", ShelfId(1)) for n in range(30)]
+
+    def kept(*, is_shared, shelves=None):
+        places = Places(10, hosts={}, shelves=shelves or {}, per_host=2, is_shared=is_shared)
+        taken, _ = places.take(own)
+        others, _ = places.take([AWatch("other", ShelfId(2)), AWatch("shared", None)])
+        return len(taken), len(others)
+
+    assert kept(is_shared=True) == (7, 2)
+    assert kept(is_shared=True, shelves={ShelfId(1): 7}) == (5, 2)
+    assert kept(is_shared=False) == (10, 0)
 
 
 async def test_what_is_in_flight_counts(db, poller):

@@ -129,12 +129,3 @@ async def test_own_guids_and_one_constant_link_make_no_item_another(reader):
     assert await reader.read(own(4, 3, 2)) == ["Part 4"]
     assert await reader.read(own(5)) == ["Part 5"]
     assert await reader.stored() == [f"Part {n}" for n in range(1, 6)]
-
-
-async def test_a_pruned_item_of_a_shared_key_stays_pruned(db, reader):
-    await reader.read(document(part(2, ""), part(1, "")))
-    (key,) = [key for key in await reader.keys() if key.endswith("/1.mp3")]
-    await db.with_tx(lambda tx: tx.run(mine.prune, id=reader.feed, key=key))
-    await db.with_tx(lambda tx: tx.run(q.add_tombstone, feed_id=reader.feed, key=key, at=NOON))
-    assert await reader.read(document(part(1, ""))) == []
-    assert await reader.read(document(part(2, ""), part(1, "", words=" anew"))) == []

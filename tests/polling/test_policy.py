@@ -15,7 +15,9 @@ from tsuzuki.polling.policy import (
     Failed,
     Pace,
     Watched,
+    mask_of,
     next_look,
+    numbers_of,
     wants_full_fetch,
 )
 
@@ -42,12 +44,95 @@ def wait(watched, outcome, pace=PACE):
         (Answered(retry_after=Millis(2 * HOUR)), 2 * HOUR, "the source asked us to wait"),
         (Answered(fresh_for=Millis(3 * HOUR)), 3 * HOUR, "its answer is fresh until then"),
         (Answered(retry_after=Millis(5 * HOUR), fresh_for=Millis(3 * HOUR)), 5 * HOUR, "the source asked us to wait"),
-        (Answered(fresh_for=Millis(365 * DAY)), 48 * HOUR, "its answer is fresh until then"),
+        (Answered(fresh_for=Millis(365 * DAY)), DAY, "its answer is fresh until then"),
     ],
 )
 def test_after_an_answer_the_longest_of_interval_retry_after_and_freshness_counts(answered, delay, why):
     look = next_look(FEED, answered, PACE, NOON)
     assert (look.at, look.why) == (NOON + delay, why)
+
+
+WEEKDAY = (NOON // DAY + 3) % 7
+
+
+def wishing(**wishes):
+    return Watched(kind="feed", last_release_at=NOON, **wishes)
+
+
+@pytest.mark.parametrize(
+    ("watched", "answered", "delay", "why"),
+    [
+        (wishing(ttl=Millis(2 * HOUR)), Answered(), 2 * HOUR, "the publisher asks for this pause"),
+        (wishing(ttl=Millis(10 * MINUTE)), Answered(), 30 * MINUTE, "the pull interval"),
+        (wishing(ttl=Millis(30 * DAY)), Answered(), DAY, "the publisher asks for this pause"),
+        (wishing(skip_hours=(12,)), Answered(), HOUR, "the publisher asks for no call before"),
+        (wishing(skip_hours=(12, 13, 14)), Answered(), 3 * HOUR, "the publisher asks for no call before"),
+        (wishing(skip_hours=tuple(range(24))), Answered(), 30 * MINUTE, "the pull interval"),
+        (wishing(skip_days=(WEEKDAY,)), Answered(), 12 * HOUR, "the publisher asks for no call before"),
+        (
+            wishing(skip_days=(WEEKDAY, (WEEKDAY + 1) % 7)),
+            Answered(),
+            36 * HOUR,
+            "the publisher asks for no call before",
+        ),
+        (wishing(skip_days=tuple(range(7))), Answered(), 30 * MINUTE, "the pull interval"),
+        (
+            wishing(skip_days=(WEEKDAY,), skip_hours=(0, 1)),
+            Answered(),
+            14 * HOUR,
+            "the publisher asks for no call before",
+        ),
+        (
+            wishing(ttl=Millis(2 * HOUR), skip_hours=(12,), wished_interval=Millis(5 * MINUTE)),
+            Answered(fresh_for=Millis(HOUR)),
+            5 * MINUTE,
+            "a reader asked for this interval",
+        ),
+        (
+            wishing(ttl=Millis(2 * HOUR), wished_interval=Millis(5 * MINUTE)),
+            Answered(retry_after=Millis(3 * HOUR)),
+            3 * HOUR,
+            "the source asked us to wait",
+        ),
+        (
+            wishing(wished_interval=Millis(7 * DAY), has_usual=True, ttl=Millis(HOUR)),
+            Answered(),
+            HOUR,
+            "the publisher asks for this pause",
+        ),
+        (
+            wishing(wished_interval=Millis(HOUR), has_usual=True, ttl=Millis(5 * HOUR)),
+            Answered(),
+            HOUR,
+            "a reader asked for this interval",
+        ),
+    ],
+)
+def test_r94_a_publishers_wishes_count_and_a_readers_interval_wins(watched, answered, delay, why):
+    look = next_look(watched, answered, PACE, NOON)
+    assert (look.at, look.why) == (NOON + delay, why)
+
+
+@given(
+    hours=st.sets(st.integers(0, 23), max_size=23),
+    days=st.sets(st.integers(0, 6), max_size=6),
+    ttl=st.none() | st.integers(0, 10 * DAY),
+    now=st.integers(NOON, NOON + 14 * DAY),
+    dice=st.floats(0, 0.999),
+)
+def test_r94_no_call_ever_comes_in_a_skipped_hour_or_day(hours, days, ttl, now, dice):
+    watched = wishing(skip_hours=tuple(hours), skip_days=tuple(days), ttl=ttl)
+    for outcome in (Answered(), Failed(3)):
+        at = next_look(watched, outcome, PACE, Millis(now), dice=dice).at
+        assert at is not None
+        assert at // HOUR % 24 not in hours
+        assert (at // DAY + 3) % 7 not in days
+        assert at - now <= 48 * HOUR + 7 * DAY
+
+
+def test_hours_and_days_are_kept_as_bits():
+    assert numbers_of(mask_of((0, 5, 23, 5))) == (0, 5, 23)
+    assert numbers_of(0) == ()
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,6 @@ from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
-from tsuzuki.polling.claiming import DEFERRED_FOR
 from tsuzuki.polling.policy import COLD, HOT, WARM, Answered, Failed, Pace, Watched, next_look
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Poller, PollOptions
@@ -80,6 +79,8 @@ class Model(msgspec.Struct):
 
     host: str
     due_at: Millis
+    planned_at: Millis = NOON
+    """When that was planned, by the clock of that moment."""
     failures: int = 0
     is_suspended: bool = False
     is_asked_for: bool = False
@@ -182,13 +183,13 @@ class Scheduling(RuleBasedStateMachine):
         self._learn_of_deferrals(allowed - set(ids), now)
 
     def _learn_of_deferrals(self, left: set[WatchId], now: Millis) -> None:
-        """What was left because its host has its share waits a moment, and no longer."""
+        """R97: what was left because its host has its share is due as it was, or as it was before its worker died."""
         rows = {row.id: row for row in self._rows()}
         for watch in left:
             row, model = rows[watch], self.models[watch]
             assert row.lease_until is None or row.lease_until <= now, "leased, and not given to anybody"
             if not model.is_suspended and model.due_at <= now:
-                assert row.next_check_at <= now + DEFERRED_FOR, "put off for longer than a moment"
+                assert row.next_check_at <= model.due_at, "put off"
             model.due_at = row.next_check_at
 
     @rule(
@@ -213,6 +214,7 @@ class Scheduling(RuleBasedStateMachine):
             model.leased_until = None
             model.failures = model.failures + 1 if outcome == "failed" else 0
             model.due_at = next(row for row in self._rows() if row.id == watch.id).next_check_at
+            model.planned_at, model.is_asked_for = now, False
             assert PACE.interval <= model.due_at - now <= PACE.ceiling, "a delay beyond its bounds"
 
     async def _save(self, watch: ClaimedWatch, model: Model, outcome: str, *, dice: float) -> bool:
@@ -247,15 +249,27 @@ class Scheduling(RuleBasedStateMachine):
 
     @rule()
     def a_wrong_clock_is_mended(self) -> None:
-        """REL-19g: afterwards nothing is further off than the ceiling, counted from now."""
+        """REL-19g: afterwards nothing is further off than it was planned to be, counted from now."""
         self._await(self.pollers[0].mend())
         now = self.clock()
         for row in self._rows():
             model = self.models[row.id]
-            assert row.next_check_at == min(model.due_at, now + PACE.ceiling)
-            model.due_at = row.next_check_at
+            mended = self._mended(model, now)
+            assert row.next_check_at == (model.due_at if mended is None else mended)
+            if mended is not None:
+                model.due_at, model.planned_at = row.next_check_at, min(model.planned_at, now)
             if model.leased_until is not None:
                 model.leased_until = min(model.leased_until, Millis(now + LEASE))
+
+    @staticmethod
+    def _mended(model: Model, now: Millis) -> int | None:
+        """When it is due once it is mended; None where nothing is wrong with it."""
+        if model.leased_until is not None and model.leased_until > now + LEASE:
+            return now + LEASE
+        if model.planned_at > now + MINUTE:
+            by = model.due_at - model.planned_at
+            return now + by if by <= PACE.ceiling else now
+        return now if model.due_at > now + PACE.ceiling else None
 
     # -- what always holds
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.app import in_settings, settings_for
 from tests.builders import NOON, stored_feed
+from tests.delivery.builders import a_reader
 from tests.polling.builders import Clock
 from tests.waiting import eventually
 from tsuzuki.bootstrap import open_tsuzuki
@@ -38,9 +39,9 @@ select status from task where queue = 'maintenance' and finished_at is not null 
 -- name: forget
 delete from task;
 -- name: add_tombstone
-insert into item_tombstone (feed_id, key, at) values (:feed_id, :key, :at);
+insert into entry_tombstone (shelf_id, feed_id, key, at) values (:shelf_id, :feed_id, :key, :at);
 -- name: tombstones
-select key from item_tombstone order by key;
+select key from entry_tombstone order by key;
 """,
 )
 
@@ -195,10 +196,12 @@ async def test_statistics_are_refreshed_on_either_engine(db):
     assert {one.partition(" ")[0] for one in known} == {"30"}
 
 
-async def test_rel_39d_a_tombstone_is_forgotten_when_nobody_has_seen_its_item_for_long(db):
+async def test_rel_39d_a_tombstone_is_forgotten_after_a_year(db):
     feed = await stored_feed(db)
+    shelf = await a_reader(db)
     for key, age in (("old", KEPT_TOMBSTONES + 1), ("young", KEPT_TOMBSTONES - 1)):
         at = Millis(NOON - age)
-        await db.with_tx(lambda tx, key=key, at=at: tx.run(q.add_tombstone, feed_id=feed, key=key, at=at))
+        values = {"shelf_id": shelf, "feed_id": feed, "key": key, "at": at}
+        await db.with_tx(lambda tx, values=values: tx.run(q.add_tombstone, **values))
     assert await forget_tombstones(db, NOON) == 1
     assert await db.read(lambda tx: tx.many(str, q.tombstones)) == ["young"]

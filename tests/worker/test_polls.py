@@ -10,7 +10,7 @@ from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_poller, a_publisher, state
 from tests.waiting import eventually
 from tsuzuki.coord.bell import MemoryBell
-from tsuzuki.model.times import DAY, Millis
+from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.worker.polls import PollLoop
 
 HOSTS, EACH, AT_ONCE = 5, 6, 6
@@ -45,7 +45,7 @@ def hurried(days: int):
 
 async def test_rel_39b_after_three_days_away_everything_is_polled_once_and_without_a_stampede(db):
     busy, polled = Busy(), []
-    async with a_publisher(busy.handle) as publisher, a_poller(db, hurried(3)) as poller:
+    async with a_publisher(busy.handle) as publisher, a_poller(db, hurried(3), lease=HOUR) as poller:
         watches = []
         for number in range(HOSTS * EACH):
             host = f"h{number % HOSTS}"

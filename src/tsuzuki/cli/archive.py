@@ -81,7 +81,8 @@ def import_shelf(file: Path, name: str) -> None:
     with shown_progress() as watch:
 
         async def bring(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "Brought":
-            bringer = ShelfImport(opened.reading.subscriptions, opened.crawling.sources)
+            parsers = opened.way.outside.parsers
+            bringer = ShelfImport(opened.reading.subscriptions, opened.crawling.sources, parsers)
             return await bringer.bring(file, shelf_id, user, watch)
 
         brought = with_person(name, bring)

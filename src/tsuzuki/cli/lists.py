@@ -15,6 +15,7 @@ from tsuzuki.cli.start import start
 if TYPE_CHECKING:
     from tsuzuki.accounts.nouns import User
     from tsuzuki.bootstrap import Tsuzuki
+    from tsuzuki.ingest.reedme.service import Brought
     from tsuzuki.model.ids import ShelfId
 
 T = TypeVar("T")
@@ -68,12 +69,22 @@ def import_opml(file: Path, name: str) -> None:
 @click.argument("file", type=FILE)
 @user_option
 def import_reedme(file: Path, name: str) -> None:
-    """Bring groups, feeds, items and what was read from a database of ReedMe or Fusion."""
+    """Bring groups, feeds, items and what was read from a database of ReedMe or Fusion.
+
+    A file that is damaged is refused before anything is written. Exits with 1 when something was left out.
+    """
     from tsuzuki.ingest.reedme.service import Reedme
 
-    brought = with_shelf(
-        name, lambda opened, shelf_id: Reedme(opened.db, opened.clock, opened.new_id).bring(file, shelf_id)
-    )
+    async def bring(opened: "Tsuzuki", shelf_id: "ShelfId") -> "Brought":
+        parsers = opened.way.outside.parsers
+        return await Reedme(opened.db, opened.clock, opened.new_id, parsers=parsers).bring(file, shelf_id)
+
+    brought = with_shelf(name, bring)
     for link in brought.refused:
         click.echo(f"{link}: this address cannot be called.", err=True)
+    for note in brought.notes:
+        click.echo(f"{file}: {note}.", err=True)
     click.echo(f"{brought.feeds} feeds, {brought.items} items, {brought.bookmarks} bookmarks.")
+    if brought.skipped:
+        click.echo(f"{brought.skipped} rows were left out.", err=True)
+        sys.exit(1)

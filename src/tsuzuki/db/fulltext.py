@@ -25,6 +25,9 @@ class Words(msgspec.Struct, frozen=True):
     vector: str
 
 
+NO_WORDS = Words("", "", "")
+
+
 class Document(Words, frozen=True):
     """A row of a search table."""
 

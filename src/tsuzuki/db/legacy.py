@@ -1,14 +1,15 @@
 """SQLite files of ReedMe and Fusion, which came before: recognised, read, and swapped for one of ours.
 
-Their columns differ from version to version, so each is taken where it exists. Everything here blocks; call it in a
-thread.
+Their columns differ from version to version, and SQLite puts any type into any column, so each value is taken for what
+it is. Everything here blocks; call it in a thread.
 """
 
+import math
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import apsw
 import msgspec
@@ -18,16 +19,22 @@ from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.sqlite_file import check_version, reason_of
 from tsuzuki.model.times import Millis, from_datetime, from_iso
 
-TABLES = {"groups", "feeds", "items"}
+NEEDED = {"groups": {"id"}, "feeds": {"id", "link"}, "items": {"id", "feed_id"}}
+"""The tables, and the columns without which nothing can be made of them."""
+MAX_TEXT = 2 * 1024 * 1024
+"""Bytes of one value; a row that holds more is left out."""
 _LEDGERS = {"schema_migrations", "schema_migration"}
 _SECONDS_UNTIL = 10**11
 """A number below this counts seconds, above it milliseconds."""
+_YEAR_10000 = Millis(253_402_300_800_000)
+
+LegacyId: TypeAlias = int | str | None
 
 
 class LegacyFeed(msgspec.Struct, frozen=True, kw_only=True):
     """A feed as it was followed."""
 
-    id: int
+    id: LegacyId
     group: str
     """Empty for the default group."""
     name: str
@@ -40,7 +47,7 @@ class LegacyFeed(msgspec.Struct, frozen=True, kw_only=True):
 class LegacyItem(msgspec.Struct, frozen=True, kw_only=True):
     """An item as it was read or not."""
 
-    id: int
+    id: LegacyId
     guid: str
     title: str
     link: str | None
@@ -53,7 +60,7 @@ class LegacyItem(msgspec.Struct, frozen=True, kw_only=True):
 class LegacyBookmark(msgspec.Struct, frozen=True, kw_only=True):
     """A snapshot, in a table of its own in the newer files; `item_id` is None once its item was gone."""
 
-    item_id: int | None
+    item_id: LegacyId
     link: str
     title: str
     content: str
@@ -62,65 +69,92 @@ class LegacyBookmark(msgspec.Struct, frozen=True, kw_only=True):
     created_at: Millis | None
 
 
+class LegacyPage(msgspec.Struct, frozen=True):
+    """The next items of a feed, which rows were too large, and where to go on; None at the end."""
+
+    items: list[LegacyItem]
+    too_large: list[int]
+    after: int | None
+
+
 def is_legacy(path: Path) -> bool:
     """Whether this is a database of before: groups, feeds and items, and no ledger of migrations."""
     if not path.is_file() or not path.stat().st_size:
         return False
     try:
-        with closing(_open(path)) as connection:
+        with _open(path) as connection:
             tables = _tables(connection)
     except SchemaRefused:
         return False
-    return tables >= TABLES and not tables & _LEDGERS
+    return tables >= NEEDED.keys() and not tables & _LEDGERS
+
+
+def check_legacy(path: Path) -> None:
+    """SchemaRefused, with what is wrong, for a file that is no database of before or is damaged anywhere."""
+    with _open(path) as connection:
+        if not _tables(connection) >= NEEDED.keys():
+            raise SchemaRefused(f"{path} is no database of ReedMe or Fusion: it has no groups, feeds and items.")
+        for table, columns in NEEDED.items():
+            for column in columns - set(_columns(connection, table)):
+                raise SchemaRefused(f"{path} is no database of ReedMe or Fusion: its {table} have no {column}.")
+        [(said,), *_] = connection.execute("pragma quick_check(1)").fetchall()
+        if said != "ok":
+            raise SchemaRefused(f"{path} is damaged, so nothing of it was taken: {str(said).splitlines()[-1]}.")
 
 
 def read_feeds(path: Path) -> list[LegacyFeed]:
-    """The feeds of a database of before; SchemaRefused for a file that is none."""
-    with closing(_open(path)) as connection:
-        if not _tables(connection) >= TABLES:
-            raise SchemaRefused(f"{path} is no database of ReedMe or Fusion: it has no groups, feeds and items.")
-        groups = {row["id"]: _text(row.get("name")) for row in _rows(connection, "groups")}
-        default = min(groups, default=None)
+    """The feeds of a database of before."""
+    with _open(path) as connection:
+        groups = {_id(row["id"]): _text(row.get("name")) for _, row in _rows(connection, "groups")}
+        default = next(iter(groups), None)
         return [
             LegacyFeed(
-                id=row["id"],
-                group="" if row.get("group_id") == default else groups.get(row.get("group_id"), ""),
+                id=_id(row["id"]),
+                group="" if _id(row.get("group_id")) == default else groups.get(_id(row.get("group_id")), ""),
                 name=_text(row.get("name")),
                 link=_text(row.get("link")),
                 site_url=_text(row.get("site_url")) or None,
                 proxy=_text(row.get("proxy") or row.get("req_proxy")),
-                is_suspended=bool(row.get("suspended")),
+                is_suspended=_flag(row.get("suspended")),
             )
-            for row in _rows(connection, "feeds")
+            for _, row in _rows(connection, "feeds")
         ]
 
 
-def read_items(path: Path, feed_id: int) -> list[LegacyItem]:
-    """The items of one of its feeds, the oldest first."""
-    with closing(_open(path)) as connection:
-        return [
-            LegacyItem(
-                id=row["id"],
-                guid=_text(row.get("guid")),
-                title=_text(row.get("title")),
-                link=_text(row.get("link")) or None,
-                content=_text(row.get("content")),
-                published_at=_moment(row.get("pub_date")),
-                unread=row.get("unread") is None or bool(row["unread"]),
-                is_bookmarked=bool(row.get("bookmark")),
+def read_items(path: Path, feed_id: LegacyId, *, after: int | None = None, most: int = 100) -> LegacyPage:
+    """The next items of one of its feeds, the oldest first."""
+    items, too_large, last = [], [], None
+    with _open(path) as connection:
+        # Both, whatever the columns' types are: SQLite tells 1 from '1' where they have none.
+        where = "feed_id in (?, ?) and rowid > ?"
+        values = (feed_id, str(feed_id), -(2**63) if after is None else after)
+        for last, row in _rows(connection, "items", where, values, most=most):
+            if any(isinstance(value, bytes) and len(value) > MAX_TEXT for value in row.values()):
+                too_large.append(last)
+                continue
+            items.append(
+                LegacyItem(
+                    id=_id(row["id"]),
+                    guid=_text(row.get("guid")),
+                    title=_text(row.get("title")),
+                    link=_text(row.get("link")) or None,
+                    content=_text(row.get("content")),
+                    published_at=_moment(row.get("pub_date")),
+                    unread=row.get("unread") is None or _flag(row["unread"]),
+                    is_bookmarked=_flag(row.get("bookmark")),
+                )
             )
-            for row in _rows(connection, "items", "feed_id = ?", feed_id)
-        ]
+    return LegacyPage(items, too_large, last if len(items) + len(too_large) == most else None)
 
 
 def read_bookmarks(path: Path) -> list[LegacyBookmark]:
     """The snapshots of a newer file, the oldest first; older ones have a flag on the item instead."""
-    with closing(_open(path)) as connection:
+    with _open(path) as connection:
         if "bookmarks" not in _tables(connection):
             return []
         return [
             LegacyBookmark(
-                item_id=row.get("item_id"),
+                item_id=_id(row.get("item_id")),
                 link=_text(row.get("link")),
                 title=_text(row.get("title")),
                 content=_text(row.get("content")),
@@ -128,7 +162,7 @@ def read_bookmarks(path: Path) -> list[LegacyBookmark]:
                 published_at=_moment(row.get("pub_date")),
                 created_at=_moment(row.get("created_at")),
             )
-            for row in _rows(connection, "bookmarks")
+            for _, row in _rows(connection, "bookmarks")
         ]
 
 
@@ -137,7 +171,7 @@ def back_up(path: Path, into: Path) -> None:
     part = into.with_name(into.name + ".part")
     part.unlink(missing_ok=True)
     with (
-        closing(_open(path)) as source,
+        _open(path) as source,
         closing(apsw.Connection(str(part))) as target,
         target.backup("main", source, "main") as backup,
     ):
@@ -161,48 +195,83 @@ def swap(new: Path, old: Path) -> None:
     sync(old.parent)
 
 
-def _open(path: Path) -> apsw.Connection:
+@contextmanager
+def _open(path: Path) -> Iterator[apsw.Connection]:
+    """A connection that writes nothing. What SQLite says of a file that is none, or is damaged, becomes a sentence."""
     check_version(apsw.sqlite_lib_version())
     try:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
-        connection.execute("pragma query_only = on").fetchall()
-        connection.execute("select count(*) from sqlite_schema").fetchall()
+        with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+            connection.execute("pragma query_only = on").fetchall()
+            connection.execute("pragma trusted_schema = off").fetchall()
+            connection.execute("select count(*) from sqlite_schema").fetchall()
+            yield connection
     except apsw.NotADBError:
         raise SchemaRefused(f"{path} is not a SQLite database.") from None
-    except (apsw.CantOpenError, apsw.IOError, apsw.BusyError, apsw.CorruptError) as error:
-        raise DatabaseUnavailable(f"The database file {path} cannot be read: {reason_of(error)}") from error
-    return connection
+    except (apsw.CantOpenError, apsw.IOError, apsw.BusyError, apsw.ReadOnlyError) as error:
+        raise DatabaseUnavailable(f"The database file {path} cannot be read: {reason_of(error)}.") from error
+    except apsw.Error as error:
+        raise SchemaRefused(f"{path} is damaged or no database of ReedMe or Fusion: {error}.") from error
 
 
 def _tables(connection: apsw.Connection) -> set[str]:
-    return {str(name) for (name,) in connection.execute("select name from sqlite_schema where type = 'table'")}
+    names = connection.execute("select cast(name as blob) from sqlite_schema where type = 'table'")
+    return {_text(name) for (name,) in names}
 
 
-def _rows(connection: apsw.Connection, table: str, where: str = "true", *values: Any) -> Iterator[dict[str, Any]]:
-    """All rows that were not deleted softly, by the columns that this version has."""
-    columns = [str(row[1]) for row in connection.execute(f"pragma table_info({table})")]
+def _columns(connection: apsw.Connection, table: str) -> list[str]:
+    return [str(row[1]) for row in connection.execute(f"pragma table_info({table})")]
+
+
+_RAW = f"case when typeof({{0}}) in ('text', 'blob') then substr(cast({{0}} as blob), 1, {MAX_TEXT + 1}) else {{0}} end"
+"""Text comes as its bytes: not all that SQLite takes for text is."""
+
+
+def _rows(
+    connection: apsw.Connection, table: str, where: str = "true", values: tuple[Any, ...] = (), *, most: int = -1
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """All rows that were not deleted softly, with their numbers, by the columns that this version has."""
+    columns = _columns(connection, table)
+    taken = ", ".join(_RAW.format('"' + column.replace('"', '""') + '"') for column in columns)
     alive = " and coalesce(deleted_at, 0) in (0, '')" if "deleted_at" in columns else ""
-    for row in connection.execute(f"select * from {table} where {where}{alive} order by id", values):  # noqa: S608  names of ours
-        yield dict(zip(columns, row, strict=True))
+    query = f"select rowid, {taken} from {table} where {where}{alive} order by rowid limit {most}"  # noqa: S608  names of ours
+    for number, *row in connection.execute(query, values):
+        yield number, dict(zip(columns, row, strict=True))
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bytes):
-        value = value.decode(errors="replace")
+        value = value[:MAX_TEXT].decode(errors="replace")
     return "" if value is None else str(value).replace("\0", "").strip()
+
+
+def _id(value: Any) -> LegacyId:
+    """The same for 7, 7.0 and '7', as one table may have it and another not."""
+    if value is None or isinstance(value, int):
+        return value
+    text = _text(value).removesuffix(".0")
+    try:
+        return int(text) if text.isascii() and len(text) < 20 else text
+    except ValueError:
+        return text
+
+
+def _flag(value: Any) -> bool:
+    return bool(value) if isinstance(value, int | float) else _text(value).lower() not in {"", "0", "false", "f", "no"}
 
 
 def _moment(value: Any) -> Millis | None:
     """Seconds, milliseconds, or one of the texts that Go's drivers write; None for what is no time."""
     if isinstance(value, int | float):
-        number = int(value)
-        return None if number <= 0 else Millis(number * 1000 if number < _SECONDS_UNTIL else number)
+        if not math.isfinite(value) or value <= 0:
+            return None
+        moment = int(value) * 1000 if value < _SECONDS_UNTIL else int(value)
+        return Millis(moment) if moment < _YEAR_10000 else None
     text = _text(value)[:40]
     try:
         return from_iso(text.removesuffix(" UTC").replace(" +", "+").replace(" -", "-"))
-    except ValueError:
+    except (ValueError, OverflowError):
         pass
     try:
         return from_datetime(datetime.strptime(text[:19], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None

@@ -20,6 +20,11 @@ cross join item
 join subscription on subscription.feed_id = item.feed_id
   and (subscription.suspended_at is null or subscription.suspended_at > :now)
 where item.id = cast(wanted.value ->> 0 as bigint) and item.feed_id = cast(wanted.value ->> 1 as bigint)
+  and not exists (  -- REL-39d
+    select 1 from entry_tombstone
+    where entry_tombstone.feed_id = item.feed_id and entry_tombstone.key = item.key
+      and entry_tombstone.shelf_id = subscription.shelf_id
+  )
 order by subscription.shelf_id, item.id
 on conflict (shelf_id, item_id) where item_id is not null do nothing
 

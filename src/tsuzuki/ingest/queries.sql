@@ -61,7 +61,7 @@ returning id, chapter_id, key, revision = 0 as is_new;
 cast(value ->> 'is_readable' as bigint)
 
 -- name: upsert_items
--- I1, R32: an item whose content changed is updated in place. REL-39d: what has a tombstone does not come back.
+-- I1, R32: an item whose content changed is updated in place.
 insert into item (
   feed_id, key, title, link, link_key, author, content, summary, published_at, published_raw, sort_at, categories, enclosures,
   page_urls, image_url, comments_url, content_hash, created_at
@@ -71,9 +71,7 @@ select
   found.published_at, found.published_raw, found.sort_at, found.categories, found.enclosures, found.page_urls,
   found.image_url, found.comments_url, unhex(found.content_hash), cast(:now as bigint)
 from {found_items}
-where not exists (
-  select 1 from item_tombstone where item_tombstone.feed_id = found.feed_id and item_tombstone.key = found.key
-)
+where true
 order by found.place  -- ids in the order of the feed: it is what tells items of the same moment apart
 on conflict (feed_id, key) do update set
   title = excluded.title,
@@ -177,8 +175,8 @@ select count(*) from json_each(cast(:rows as text)) as found
 where not exists (select 1 from chapter where chapter.series_id = :series_id and chapter.key = found.value ->> 0);
 
 -- name: prune_tombstones
-delete from item_tombstone where (feed_id, key) in (
-  select feed_id, key from item_tombstone where at < :before limit :most
+delete from entry_tombstone where (feed_id, key, shelf_id) in (
+  select feed_id, key, shelf_id from entry_tombstone where at < :before order by at limit :most
 );
 
 -- name: pageless_releases

@@ -17,6 +17,7 @@ from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.fulltext import Words
 from tsuzuki.delivery.fanout import NOTHING, Delivered, Lot, deliver_chapters_tx, deliver_feeds_tx
 from tsuzuki.delivery.store import share_feeds_tx
+from tsuzuki.ingest.detached.store import adopt_items_tx
 from tsuzuki.ingest.policy import in_rounds
 from tsuzuki.ingest.store import (
     Release,
@@ -244,6 +245,8 @@ class ItemIngest(_Ingest[ItemBatch]):
         for item in await upsert_items_tx(tx, found, words, now):
             if item.is_new:
                 new[item.feed_id][item.key] = item.id
+        if new:
+            await adopt_items_tx(tx, [item_id for items in new.values() for item_id in items.values()])
         stored = [Stored(batch, task_id, new[batch.feed_id]) for batch, task_id in batches]
         parted = list(zip(stored, await self._part_tx(tx, stored, now), strict=True))
         quiet = [Lot("item", one.batch.feed_id, tuple(parts.catalogue), is_quiet=True) for one, parts in parted]

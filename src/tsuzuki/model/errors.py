@@ -24,6 +24,7 @@ TsuzukiError
     ├── NotAFeed           an answer, but nothing we can read
     ├── NotAnImage         an answer, but no image, or one that does not decode
     ├── NotMedia           an answer, but no sound or film that we pass on
+    ├── Unended            polls of it do not end: whoever reads it dies or stands still
     └── ShapeChanged       readable, but not what this source used to send
 """
 
@@ -164,6 +165,10 @@ class NotAnImage(SourceError):
 
 class NotMedia(SourceError):
     code = "not_media"
+
+
+class Unended(SourceError):
+    code = "unended"
 
 
 class ShapeChanged(SourceError):

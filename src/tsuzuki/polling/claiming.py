@@ -1,30 +1,34 @@
-"""Which due watches are taken: urgent ones first, none starved, no host above its share. Pure."""
+"""Which due watches are taken: urgent ones first, none starved, no host and no shelf above its share. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
 
-from tsuzuki.model.ids import WatchId
-from tsuzuki.model.times import SECOND
+from tsuzuki.model.ids import ShelfId
 from tsuzuki.polling.policy import COLD, HOT, WARM, Priority
+from tsuzuki.sources.store import Busy
 
 ORDER: tuple[Priority, ...] = (HOT, WARM, COLD)
 WEIGHT: Mapping[Priority, int] = {HOT: 6, WARM: 3, COLD: 1}
-DEFERRED_FOR = SECOND
-"""About what a poll takes: so a host with many watches is called as fast as its pace allows, and no faster."""
+SLOWEST_START = 1.0
+CATCHING_UP = 1.5
+OF_THE_FREE = 2
+"""A shelf may hold twice as many places as it leaves free: of ten seven, and the next one two of the other three."""
 
 
-class Hosted(Protocol):
+class Wanted(Protocol):
     """A watch, as far as its turn goes."""
-
-    @property
-    def id(self) -> WatchId: ...
 
     @property
     def host(self) -> str: ...
 
+    @property
+    def shelf_id(self) -> ShelfId | None:
+        """Whose alone it is."""
+        ...
 
-H = TypeVar("H", bound=Hosted)
+
+W = TypeVar("W", bound=Wanted)
 
 
 def shares(slots: int) -> dict[int, int]:
@@ -41,15 +45,75 @@ def shares(slots: int) -> dict[int, int]:
     return given
 
 
-def over_their_share(
-    claimed: Iterable[H], in_flight: Mapping[str, int], per_host: int
-) -> tuple[list[H], list[WatchId]]:
-    """Those to be polled now, and those that are not because their host has enough."""
-    taken, kept, surplus = Counter(in_flight), list[H](), list[WatchId]()
-    for watch in claimed:
-        if taken[watch.host] < per_host:
-            taken[watch.host] += 1
-            kept.append(watch)
-        else:
-            surplus.append(watch.id)
-    return kept, surplus
+class StartPace:
+    """How quickly polls may begin of what was looked at before: after days away they are spread, not fired at once.
+
+    `rate` is in polls a second. Moments are seconds of a clock that never goes back.
+    """
+
+    def __init__(self, burst: int) -> None:
+        self._burst = burst
+        self._left = float(burst)
+        self._rate = SLOWEST_START
+        self._since: float | None = None
+
+    def set_demand(self, per_second: float) -> None:
+        """By how many fall due in the ordinary way; a little more, so that what has piled up becomes less."""
+        self._rate = max(SLOWEST_START, CATCHING_UP * per_second)
+
+    def left(self, now: float) -> int:
+        """How many may begin now."""
+        passed = 0.0 if self._since is None else max(0.0, now - self._since)
+        self._left = min(self._left + passed * self._rate, max(self._burst, self._rate))
+        self._since = now
+        return max(0, int(self._left))
+
+    def spend(self, begun: int) -> None:
+        """So many began."""
+        self._left -= begun
+
+
+class Places:
+    """The places that are free, and who has enough of them.
+
+    `hosts` and `shelves` count polls that are under way; where there is one shelf alone, all places are its own.
+    """
+
+    def __init__(
+        self, free: int, *, hosts: Mapping[str, int], shelves: Mapping[ShelfId, int], per_host: int, is_shared: bool
+    ) -> None:
+        self.left = free
+        self._hosts = Counter(hosts)
+        self._shelves = Counter(shelves)
+        self._per_host = per_host
+        self._is_shared = is_shared
+
+    def take(self, wanted: Iterable[W]) -> tuple[list[W], list[W]]:
+        """Those that have a place now, and those that have to wait for one."""
+        kept, surplus = list[W](), list[W]()
+        for watch in wanted:
+            (kept if self._is_taken(watch) else surplus).append(watch)
+        return kept, surplus
+
+    def _is_taken(self, watch: Wanted) -> bool:
+        shelf = watch.shelf_id
+        has_enough = self._has_enough(watch.host) or (shelf is not None and self._holds_enough(shelf))
+        if self.left <= 0 or has_enough:
+            return False
+        self.left -= 1
+        self._hosts[watch.host] += 1
+        if shelf is not None:
+            self._shelves[shelf] += 1
+        return True
+
+    @property
+    def busy(self) -> Busy:
+        """Who is not to be asked for more."""
+        hosts = [host for host in self._hosts if self._has_enough(host)]
+        return Busy(hosts, [shelf for shelf in self._shelves if self._holds_enough(shelf)])
+
+    def _has_enough(self, host: str) -> bool:
+        return self._hosts[host] >= self._per_host
+
+    def _holds_enough(self, shelf: ShelfId) -> bool:
+        return self._is_shared and self._shelves[shelf] >= OF_THE_FREE * self.left

@@ -12,12 +12,12 @@ from tsuzuki.ingest.tasks import ItemBatch, item_hash
 from tsuzuki.model.errors import ShapeChanged
 from tsuzuki.model.fetching import Validators
 from tsuzuki.model.harvest import FeedHarvest, FoundItem
-from tsuzuki.model.times import DAY, Millis
+from tsuzuki.model.times import Millis
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.known import Known
-from tsuzuki.polling.moving.service import merge_moved_tx
-from tsuzuki.polling.policy import Answered, Watched, next_look, wants_full_fetch
+from tsuzuki.polling.moving.service import lock_feed_tx, merge_moved_tx, move_alone_tx
+from tsuzuki.polling.policy import Answered, Watched, mask_of, next_look, numbers_of, wants_full_fetch
 from tsuzuki.polling.poll import Poll
 from tsuzuki.polling.recognising import Recognised, recognise, shared_keys
 from tsuzuki.polling.saver import Saver, save_news_tx
@@ -36,18 +36,14 @@ from tsuzuki.polling.store import (
     Listed,
     News,
     SelfPortrait,
-    move_feed_tx,
     rekey_items_tx,
     said_items_tx,
-    see_tombstones_tx,
 )
 from tsuzuki.polling.visit import Driver
 
 NOT_MODIFIED = 304
 MOST_TOGETHER = 50
 """Items; a poll that brings more keeps others waiting, and has a transaction of its own."""
-SEE_TOMBSTONES_EVERY = Millis(30 * DAY)
-"""A tombstone that is still listed is kept; that it was seen is written this seldom."""
 
 
 class FeedPoll(Poll[int]):
@@ -61,10 +57,13 @@ class FeedPoll(Poll[int]):
         self._saver = saver
         self._target = target = watch.target
         self._is_unstable = False
-        self._tombstones: list[str] = []
         self._rekeyed: dict[str, str] = {}
-        is_time = wants_full_fetch(target.last_full_at, conditions.clock(), conditions.dice())
-        self._is_full = is_time or target.has_letters
+        self._same: set[str] = set()
+        now = conditions.clock()
+        self._is_moving = is_believed(moved_again(self._moved_before, target.moved_to, now), now)
+        """Whether it takes one answer more to believe where it moved to."""
+        is_time = wants_full_fetch(target.last_full_at, now, conditions.dice())
+        self._is_full = is_time or target.has_letters or self._is_moving
 
     async def _poll(self) -> int:
         outcome = await self._visit()
@@ -76,9 +75,10 @@ class FeedPoll(Poll[int]):
 
     async def _visit(self) -> FeedOutcome:
         watch, target = self._watch, self._target
-        validators = Validators() if self._is_full else Validators(watch.etag, watch.last_modified)
+        known = Validators(watch.etag, watch.last_modified, watch.validators_url)
+        validators = Validators() if self._is_full else known
         origin = SourceIdentity(source=f"feed:{target.feed_id}", watch=f"watch:{watch.id}", proxy=target.proxy or None)
-        known_body = None if target.has_letters else watch.body_hash
+        known_body = None if target.has_letters or self._is_moving else watch.body_hash
         outcome = await visited(self._driver, visit(target.link, validators, known_body), origin)
         if outcome.harvest is not None and not outcome.harvest.items and target.has_content:
             # R28: it never deletes anything, and it is not believed either.
@@ -100,12 +100,13 @@ class FeedPoll(Poll[int]):
     def _compare(self, found: Mapping[str, FoundItem], recognised: Recognised) -> list[FoundItem]:
         self._is_unstable = recognised.is_unstable
         self._rekeyed = recognised.rekeyed
-        self._tombstones = [row.key for row in recognised.known.values() if row.content_hash is None]
         changed = []
         for key, item in found.items():
             row = recognised.known.get(key)
-            if row is None or _differs(item, row.content_hash):
-                stays = key if row is None else self._rekeyed.get(row.key, row.key)
+            stays = key if row is None else self._rekeyed.get(row.key, row.key)
+            if row is not None and item_hash(item) == row.content_hash:
+                self._same.add(stays)
+            else:
                 changed.append(msgspec.structs.replace(item, key=stays, other_keys=()))
         return changed
 
@@ -128,22 +129,22 @@ class FeedPoll(Poll[int]):
         moved = moved_again(self._moved_before, outcome.moved_to, now)
         answer = self._answer(outcome, moved, now)
         news = None if outcome.harvest is None else self._news(outcome.harvest, found, now)
-        has_moved = moved.to is not None and is_believed(moved, now)
-        is_plain = not (has_moved or self._tombstones or self._rekeyed or self._watch.consecutive_failures)
+        # Only with the new address's document at hand: what it says is what the feed holds from then on.
+        new_link = moved.to if outcome.harvest is not None and is_believed(moved, now) else None
+        is_plain = new_link is None and not (self._rekeyed or self._watch.consecutive_failures)
         if is_plain and len(found) <= MOST_TOGETHER and await self._saver.save(Ended(self._watch, answer, now, news)):
             return
 
         async def save(tx: Tx) -> Delivered:
+            if new_link is not None:
+                await lock_feed_tx(tx, self._target.feed_id)
             told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
             if self._rekeyed:
                 await rekey_items_tx(tx, self._target.feed_id, self._rekeyed)
+            if new_link is not None:
+                await move_alone_tx(tx, self._target.feed_id, new_link, same=self._same, now=now)
             if news is not None:
                 await save_news_tx(tx, [news], now=now)
-            if self._tombstones:
-                before = Millis(now - SEE_TOMBSTONES_EVERY)
-                await see_tombstones_tx(tx, self._target.feed_id, self._tombstones, before=before, now=now)
-            if moved.to is not None and has_moved:
-                await move_feed_tx(tx, self._target.feed_id, moved.to, now)
             return told
 
         await self._write(save)
@@ -167,7 +168,8 @@ class FeedPoll(Poll[int]):
         cache_control, expires_at = self._freshness(outcome, now)
         wait = retry_after(outcome.retry_after, now, ceiling=self._pace.ceiling)
         fresh_for = None if expires_at is None else Millis(max(0, expires_at - now))
-        look = next_look(self._watched, Answered(wait, fresh_for), self._pace, now, dice=self._dice())
+        watched = self._watched if outcome.harvest is None else wishing(self._watched, outcome.harvest)
+        look = next_look(watched, Answered(wait, fresh_for), self._pace, now, dice=self._dice())
         assert look.at is not None
         return Answer(
             next_check_at=look.at,
@@ -176,8 +178,12 @@ class FeedPoll(Poll[int]):
             status=outcome.status,
             etag=outcome.validators.etag,
             last_modified=outcome.validators.last_modified,
+            validators_url=outcome.validators.url,
             cache_control=cache_control,
             expires_at=expires_at,
+            ttl=watched.ttl,
+            skip_hours=mask_of(watched.skip_hours),
+            skip_days=mask_of(watched.skip_days),
             retry_after_until=None if wait is None else Millis(now + wait),
             body_hash=outcome.body_hash,
             last_full_at=now if self._is_full else None,
@@ -189,10 +195,12 @@ class FeedPoll(Poll[int]):
         )
 
     def _freshness(self, outcome: FeedOutcome, now: Millis) -> tuple[str | None, Millis | None]:
-        """R26: a 304 keeps the freshness that it does not tell."""
+        """R26, R94: a 304 keeps what it does not tell: what was good for an hour is so for another."""
         told = freshness(outcome.headers, now)
         if told is None and outcome.status == NOT_MODIFIED and "cache-control" not in outcome.headers:
-            return self._target.cache_control, self._target.expires_at
+            kept = self._target.cache_control
+            again = freshness({"cache-control": kept}, now) if kept is not None else None
+            return kept, self._target.expires_at if again is None else Millis(now + again)
         return outcome.headers.get("cache-control"), None if told is None else Millis(now + told)
 
     def _batch(self, items: tuple[FoundItem, ...]) -> ItemBatch:
@@ -216,6 +224,10 @@ class FeedPoll(Poll[int]):
             followers=target.followers,
             poll_floor=target.poll_floor,
             wished_interval=target.wished_interval,
+            has_usual=target.has_usual,
+            ttl=target.ttl,
+            skip_hours=numbers_of(target.skip_hours),
+            skip_days=numbers_of(target.skip_days),
         )
 
     @property
@@ -223,6 +235,6 @@ class FeedPoll(Poll[int]):
         return Moved(self._target.moved_to, self._target.moved_count, self._target.moved_since)
 
 
-def _differs(item: FoundItem, known: bytes | None) -> bool:
-    """A tombstone (None) is never different: what was pruned stays pruned."""
-    return known is not None and item_hash(item) != known
+def wishing(watched: Watched, harvest: FeedHarvest) -> Watched:
+    """With what the publisher wishes now."""
+    return msgspec.structs.replace(watched, ttl=harvest.ttl, skip_hours=harvest.skip_hours, skip_days=harvest.skip_days)

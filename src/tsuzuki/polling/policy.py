@@ -3,6 +3,7 @@
 A learned rhythm may replace `next_look` one day; it gets the same values and owes the same answer.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -24,6 +25,14 @@ BREAKER_REST = DAY
 BACKOFF_BASE = 1.8
 LARGEST_EXPONENT = 40
 FULL_FETCH_EVERY = Millis(7 * DAY)
+LONGEST_WISH = DAY
+"""R94: no wish of a publisher counts for more, skipped days aside."""
+HOURS_A_DAY, DAYS_A_WEEK = 24, 7
+EPOCH_WEEKDAY = 3
+"""1 January 1970 was a Thursday."""
+SPREAD_AFTER_SKIPPED = Millis(5 * MINUTE)
+LONGEST_SKIP = Millis((DAYS_A_WEEK - 1) * DAY + DAY)
+"""Six days, and the hours before the next one begins."""
 SPREAD = 0.05
 """A delay is lengthened by up to this share, so that what was polled together is not polled together for ever."""
 
@@ -50,6 +59,14 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
     """The fastest that any follower's plan allows; None is unlimited."""
     wished_interval: Millis | None = None
     """The shortest interval that a follower asked for."""
+    has_usual: bool = False
+    """Whether some follower asked for none, though another did."""
+    ttl: Millis | None = None
+    """R94: the pause between two calls that the publisher asks for."""
+    skip_hours: tuple[int, ...] = ()
+    """R94: in UTC; the publisher asks for no call in these."""
+    skip_days: tuple[int, ...] = ()
+    """R94: in UTC, Monday is 0; the publisher asks for no call on these."""
     fetch_once: bool = False
     """R24: not polled again after a complete harvest."""
 
@@ -68,6 +85,14 @@ class Failed(msgspec.Struct, frozen=True):
     retry_after: Millis | None = None
 
 
+class Plan(msgspec.Struct, frozen=True):
+    """An interval, why it is that, and whether a reader chose it."""
+
+    interval: Millis
+    why: str
+    is_own: bool = False
+
+
 class Look(msgspec.Struct, frozen=True):
     """When to look again, how urgent that is among others, and why. `at` is None for never."""
 
@@ -79,15 +104,61 @@ class Look(msgspec.Struct, frozen=True):
 def next_look(watched: Watched, outcome: Answered | Failed, pace: Pace, now: Millis, *, dice: float = 0.0) -> Look:
     """When this watch is due again; `dice` in [0, 1) spreads it."""
     resting = resting_priority(watched, now)
-    interval, reason = interval_of(watched, resting, pace)
-    bounds = Pace(interval, pace.ceiling)
+    plans = plans_of(watched, resting, pace)
     if isinstance(outcome, Failed):
+        plan = min(plans, key=lambda plan: plan.interval)
+        bounds = Pace(plan.interval, pace.ceiling)
         delay, why = failure_delay(watched.kind, outcome, bounds)
-        return Look(Millis(now + spread(delay, bounds, dice)), demoted(resting), why)
+        look = Look(Millis(now + spread(delay, bounds, dice)), demoted(resting), why)
+        return look if plan.is_own else outside_skipped(look, watched, dice=dice)
     if watched.fetch_once:
         return Look(None, resting, "the source says that this is complete")
-    wait, told = success_delay(outcome, bounds)
-    return Look(Millis(now + spread(wait, bounds, dice)), resting, told or reason)
+    looks = [_after_answer(plan, watched, outcome, pace=pace, now=now, dice=dice) for plan in plans]
+    at, why = min(looks)
+    return Look(at, resting, why)
+
+
+def _after_answer(
+    plan: "Plan", watched: Watched, answered: Answered, *, pace: Pace, now: Millis, dice: float
+) -> tuple[Millis, str]:
+    """R94: a reader's own interval wins over what the publisher wishes, but never over Retry-After."""
+    bounds = Pace(plan.interval, pace.ceiling)
+    wishes = Answered(answered.retry_after) if plan.is_own else answered
+    wait, told = success_delay(wishes, bounds, ttl=None if plan.is_own else watched.ttl)
+    look = Look(Millis(now + spread(wait, bounds, dice)), HOT, told or plan.why)
+    if not plan.is_own:
+        look = outside_skipped(look, watched, dice=dice)
+    assert look.at is not None
+    return look.at, look.why
+
+
+def outside_skipped(look: Look, watched: Watched, *, dice: float) -> Look:
+    """R94: the first moment from then on that lies in no skipped hour or day; one who skips all of them skips none."""
+    hours = frozenset(watched.skip_hours) if len(set(watched.skip_hours)) < HOURS_A_DAY else frozenset[int]()
+    days = frozenset(watched.skip_days) if len(set(watched.skip_days)) < DAYS_A_WEEK else frozenset[int]()
+    at = look.at
+    if at is None:
+        return look
+    for _ in range(HOURS_A_DAY * DAYS_A_WEEK):
+        if (at // DAY + EPOCH_WEEKDAY) % DAYS_A_WEEK in days:
+            at = Millis(at // DAY * DAY + DAY)
+        elif at // HOUR % HOURS_A_DAY in hours:
+            at = Millis(at // HOUR * HOUR + HOUR)
+        else:
+            break
+    if at == look.at:
+        return look
+    return Look(Millis(at + int(dice * SPREAD_AFTER_SKIPPED)), look.priority, "the publisher asks for no call before")
+
+
+def mask_of(numbers: Iterable[int]) -> int:
+    """Hours or days as bits."""
+    return sum(1 << number for number in set(numbers))
+
+
+def numbers_of(mask: int) -> tuple[int, ...]:
+    """The hours or days whose bits are set."""
+    return tuple(number for number in range(mask.bit_length()) if mask >> number & 1)
 
 
 def spread(delay: Millis, pace: Pace, dice: float) -> Millis:
@@ -110,24 +181,31 @@ def demoted(priority: Priority) -> Priority:
     return WARM if priority == HOT else COLD
 
 
-def interval_of(watched: Watched, priority: Priority, pace: Pace) -> tuple[Millis, str]:
-    """The ordinary time between two looks, and why it is that."""
-    if watched.kind == "feed":
-        interval, reason = pace.interval, AS_USUAL
-    else:
-        interval, reason = CLASS_INTERVAL[priority], f"the series is {CLASS_NAME[priority]}"
+def plans_of(watched: Watched, priority: Priority, pace: Pace) -> list[Plan]:
+    """The ordinary time between two looks, as each of its readers wants it, and why it is that."""
+    plans = []
     if watched.wished_interval is not None:
-        interval, reason = watched.wished_interval, "a reader asked for this interval"
-    if watched.poll_floor is not None and watched.poll_floor > interval:
-        interval, reason = watched.poll_floor, "the fastest plan among its readers"
-    return Millis(min(interval, pace.ceiling)), reason
+        plans.append(Plan(watched.wished_interval, "a reader asked for this interval", is_own=True))
+    if watched.wished_interval is None or watched.has_usual:
+        if watched.kind == "feed":
+            plans.append(Plan(pace.interval, AS_USUAL))
+        else:
+            plans.append(Plan(CLASS_INTERVAL[priority], f"the series is {CLASS_NAME[priority]}"))
+    return [_allowed(plan, watched, pace) for plan in plans]
 
 
-def success_delay(answered: Answered, pace: Pace) -> tuple[Millis, str | None]:
-    """The longest of interval, Retry-After and freshness, within the ceiling; why, unless it is the interval."""
+def _allowed(plan: Plan, watched: Watched, pace: Pace) -> Plan:
+    if watched.poll_floor is not None and watched.poll_floor > plan.interval:
+        plan = Plan(watched.poll_floor, "the fastest plan among its readers", is_own=plan.is_own)
+    return Plan(Millis(min(plan.interval, pace.ceiling)), plan.why, is_own=plan.is_own)
+
+
+def success_delay(answered: Answered, pace: Pace, *, ttl: Millis | None = None) -> tuple[Millis, str | None]:
+    """The longest of interval, Retry-After and wishes, within the ceiling; why, unless it is the interval."""
     told = {
         "the source asked us to wait": answered.retry_after or 0,
-        "its answer is fresh until then": answered.fresh_for or 0,
+        "its answer is fresh until then": min(answered.fresh_for or 0, LONGEST_WISH),
+        "the publisher asks for this pause": min(ttl or 0, LONGEST_WISH),
     }
     why, longest = max(told.items(), key=lambda pair: pair[1])
     if longest <= pace.interval:

@@ -10,7 +10,7 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.db.tx import Work
 from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.ingest.tasks import LARGEST_BATCH
-from tsuzuki.model.errors import NotOurTurn, SourceError
+from tsuzuki.model.errors import NotOurTurn, SourceError, Unended
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.policy import Watched
 from tsuzuki.polling.saving import Conditions, after_failure, save_failure_or_lose_tx
@@ -20,6 +20,8 @@ from tsuzuki.queue.tasks import NewTask
 from tsuzuki.sources.store import ClaimedWatch
 
 SHORTEST_WAIT = SECOND
+MOST_UNENDED = 2
+"""So many polls in a row may lose their lease; what they read may be what ends whoever reads it."""
 
 Outcome = TypeVar("Outcome")
 Found = TypeVar("Found")
@@ -42,6 +44,8 @@ class Poll(ABC, Generic[Outcome]):
     async def run(self) -> Outcome:
         """What was handed to ingest. A SourceError has been written down when it comes out."""
         try:
+            if self._watch.unended >= MOST_UNENDED:
+                raise Unended("The last two polls of it did not end, so it is left alone for a while.")
             return await self._poll()
         except NotOurTurn as error:
             await self._put_off(error)
@@ -78,7 +82,7 @@ class Poll(ABC, Generic[Outcome]):
         wait = min(error.retry_after or 0, self._pace.ceiling)
         until = Millis(self._clock() + max(wait, SHORTEST_WAIT))
         why = "it is not our turn at this host yet"
-        await self._db.with_tx(lambda tx: put_off_tx(tx, self._watch, until=until, why=why))
+        await self._db.with_tx(lambda tx: put_off_tx(tx, self._watch, until=until, why=why, keeps_place=True))
 
     async def _write(self, save: Work[Delivered]) -> None:
         """One transaction, then the bells of what it delivered."""

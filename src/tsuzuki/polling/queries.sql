@@ -8,7 +8,9 @@ watch.id in (select cast(value ->> 'id' as bigint) from json_each(cast(:rows as 
     cast(value ->> 'now' as bigint) as now, cast(value ->> 'as_of' as bigint) as as_of,
     cast(value ->> 'next_check_at' as bigint) as next_check_at, value ->> 'why' as why,
     cast(value ->> 'priority' as bigint) as priority, cast(value ->> 'status' as bigint) as status, value ->> 'etag' as etag,
-    value ->> 'last_modified' as last_modified, value ->> 'cache_control' as cache_control,
+    value ->> 'last_modified' as last_modified, value ->> 'validators_url' as validators_url,
+    value ->> 'cache_control' as cache_control, cast(value ->> 'ttl' as bigint) as ttl,
+    cast(value ->> 'skip_hours' as bigint) as skip_hours, cast(value ->> 'skip_days' as bigint) as skip_days,
     cast(value ->> 'expires_at' as bigint) as expires_at,
     cast(value ->> 'retry_after_until' as bigint) as retry_after_until, unhex(value ->> 'body_hash') as body_hash,
     cast(value ->> 'last_full_at' as bigint) as last_full_at, cast(value ->> 'harvested_at' as bigint) as harvested_at,
@@ -21,8 +23,10 @@ watch.id in (select cast(value ->> 'id' as bigint) from json_each(cast(:rows as 
 -- fragment: answered
 -- I4: fenced. The counter, the next check and the validators are one write (R22).
 update watch
-set lease_until = null, next_check_at = new.next_check_at, next_check_why = new.why, priority = new.priority,
-  etag = new.etag, last_modified = new.last_modified, cache_control = new.cache_control, expires_at = new.expires_at,
+set lease_until = null, waits_since = null, unended = 0, refresh_at = null, next_check_at = new.next_check_at,
+  next_check_why = new.why, priority = new.priority, etag = new.etag, last_modified = new.last_modified,
+  validators_url = new.validators_url, cache_control = new.cache_control, expires_at = new.expires_at, ttl = new.ttl,
+  skip_hours = new.skip_hours, skip_days = new.skip_days,
   retry_after_until = new.retry_after_until, body_hash = new.body_hash, last_checked_at = new.now,
   last_full_at = coalesce(new.last_full_at, watch.last_full_at), last_http_status = new.status,
   last_success_at = coalesce(new.as_of, new.now), last_error = null, last_error_code = null, consecutive_failures = 0,
@@ -36,20 +40,63 @@ where watch.id = new.id and watch.lease_token = new.lease_token
 -- name: claim_watch
 -- R25: as claim_due_watches, for one watch that a person wants now; none when somebody is polling it.
 update watch
-set lease_token = lease_token + 1, lease_until = :until, next_check_at = :until, refresh_at = null
+set lease_token = lease_token + 1, lease_until = :until, next_check_at = :until, refresh_at = null,
+  waits_since = case when {place} < :now then {place} else cast(:now as bigint) end, unended = unended + 1
 where id = :id and (lease_until is null or lease_until <= :now)
-returning id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, body_hash, consecutive_failures;
+returning
+  id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, validators_url, body_hash,
+  consecutive_failures, last_checked_at, waits_since, unended - 1 as unended;
+
+-- fragment: place
+-- As sources' `place`.
+case when waits_since < next_check_at then waits_since else next_check_at end
+
+-- fragment: sole_shelf
+-- Whose alone a watch is: nobody else wants it.
+(
+  select min(wanting.shelf_id) from (
+    select shelf_id from subscription
+    where subscription.feed_id = watch.feed_id and subscription.suspended_at is null
+    limit 2
+  ) as wanting
+  having count(*) = 1
+)
 
 -- name: claim_gate
 -- Ordered, so that it is the beginning of an index: an EXISTS read a million rows where PostgreSQL had not counted them yet.
 select
   exists (select 1 from crawler_pause where id = 1) as is_paused,
-  (select refresh_at from watch where refresh_at is not null order by refresh_at limit 1) is not null as is_wanted;
+  (select refresh_at from watch where refresh_at is not null order by refresh_at limit 1) is not null as is_wanted,
+  coalesce(
+    (
+      select {place} from watch
+      where suspended_at is null and last_checked_at is null and next_check_at <= :now
+      order by {place} limit 1
+    ) <= :now, false
+  ) as is_new,
+  exists (select 1 from shelf limit 1 offset 1) as is_shared;
+
+-- name: demand
+-- How many polls fall due a second in the ordinary way: by what was planned, or what is usual where that makes no sense.
+select
+  cast(
+    coalesce(
+      sum(
+        1000.0 / case
+          when next_check_at - last_checked_at >= cast(:shortest as bigint) then next_check_at - last_checked_at
+          else cast(:usual as bigint)
+        end
+      ), 0
+    ) as double precision
+  ) as per_second
+from watch where suspended_at is null and last_checked_at is not null;
 
 -- name: refreshes
 -- What people asked for and nobody polls yet, the oldest wish first.
-select id, host from watch
+-- R96: never before a Retry-After is over.
+select id, host, {sole_shelf} as shelf_id from watch
 where refresh_at is not null and (lease_until is null or lease_until <= :now)
+  and (retry_after_until is null or retry_after_until <= :now)
 order by refresh_at
 limit :most;
 
@@ -63,16 +110,22 @@ where refresh_at is null and suspended_at is null and feed_id in (
   select feed_id from subscription where shelf_id = :shelf_id and suspended_at is null
 );
 
--- name: defer_watches
--- Claimed, but its host has its share already: due again soon, without a poll.
+-- name: give_back
+-- I4: fenced. Claimed, and not polled: due as it was, with its place (R97).
 update watch
-set lease_until = null, next_check_at = :until
-where {chosen}
-returning id;
+set lease_until = null, next_check_at = {place}, unended = unended - 1
+from (
+  select cast(value ->> 'id' as bigint) as id, cast(value ->> 'lease_token' as bigint) as lease_token
+  from json_each(cast(:rows as text))
+) as held
+where watch.id = held.id and watch.lease_token = held.lease_token and watch.lease_until is not null
+returning watch.id;
 
 -- name: put_off
--- I4: fenced, as every write of a poll.
-update watch set lease_until = null, next_check_at = :until, next_check_why = :why
+-- I4: fenced, as every write of a poll. R97: whoever waits for its host keeps its place.
+update watch
+set lease_until = null, next_check_at = :until, next_check_why = :why, unended = 0,
+  waits_since = case when :keeps_place then waits_since end
 where id = :id and lease_token = :lease_token;
 
 -- name: extend_lease
@@ -83,19 +136,48 @@ set next_check_at = case when lease_until is null then next_check_at else cast(:
   lease_until = case when lease_until is null then null else cast(:until as bigint) end
 where id = :id and lease_token = :lease_token;
 
+-- fragment: is_ahead
+-- It was looked at by a clock that was ahead: all that was written then lies so much too late.
+coalesce(last_checked_at, created_at) > :soon
+
+-- fragment: latest
+case when skip_days > 0 then cast(:latest_of_skipping as bigint) else cast(:latest as bigint) end
+
 -- name: mend_watches
--- REL-19g, I5: planned or leased by a clock that was ahead. Nothing waits longer than the ceiling, or keeps a lease longer
--- than one lasts.
+-- REL-19g, I5: planned or leased by a clock that was ahead. What was planned then is planned by as much from now on; what
+-- is still further off than anything may be is due now; nothing keeps a lease longer than one lasts.
 update watch
-set next_check_at = case when next_check_at > :latest then cast(:latest as bigint) else next_check_at end,
-  lease_until = case when lease_until > :lease_end then cast(:lease_end as bigint) else lease_until end
-where next_check_at > :latest or lease_until > :lease_end;
+set
+  next_check_at = case
+    when lease_until > :lease_end then cast(:lease_end as bigint)
+    when {is_ahead} and next_check_at - coalesce(last_checked_at, created_at) + cast(:now as bigint) <= {latest}
+      then next_check_at - coalesce(last_checked_at, created_at) + cast(:now as bigint)
+    when {is_ahead} or next_check_at > {latest} then cast(:now as bigint)
+    else next_check_at
+  end,
+  waits_since = case when waits_since > :now then null else waits_since end,
+  lease_until = case when lease_until > :lease_end then cast(:lease_end as bigint) else lease_until end,
+  expires_at = case when {is_ahead} then expires_at - coalesce(last_checked_at, created_at) + cast(:now as bigint) else expires_at end,
+  retry_after_until = case
+    when {is_ahead} then retry_after_until - coalesce(last_checked_at, created_at) + cast(:now as bigint)
+    when retry_after_until > :latest then null
+    else retry_after_until
+  end,
+  last_checked_at = case when last_checked_at > :now then cast(:now as bigint) else last_checked_at end,
+  last_full_at = case when last_full_at > :now then cast(:now as bigint) else last_full_at end,
+  last_success_at = case when last_success_at > :now then cast(:now as bigint) else last_success_at end,
+  last_error_at = case when last_error_at > :now then cast(:now as bigint) else last_error_at end,
+  last_release_at = case when last_release_at > :now then cast(:now as bigint) else last_release_at end,
+  moved_since = case when moved_since > :now then cast(:now as bigint) else moved_since end,
+  gone_since = case when gone_since > :now then cast(:now as bigint) else gone_since end,
+  created_at = case when created_at > :now then cast(:now as bigint) else created_at end
+where {is_ahead} or next_check_at > {latest} or lease_until > :lease_end or retry_after_until > :latest;
 
 -- name: feed_targets
 -- By primary key, and by the beginning of an index each, however many follow.
 select
   feed.id as feed_id, cast(:now as bigint) as seen_at, feed.link, feed.proxy, watch.last_full_at, watch.first_harvest_at, watch.last_release_at,
-  watch.cache_control, watch.expires_at, watch.poll_floor, watch.moved_to, watch.moved_count, watch.moved_since,
+  watch.cache_control, watch.expires_at, watch.ttl, watch.skip_hours, watch.skip_days, watch.poll_floor, watch.moved_to, watch.moved_count, watch.moved_since,
   watch.gone_since,
   case
     when exists (select 1 from subscription where subscription.feed_id = feed.id limit 1 offset :many)
@@ -104,8 +186,13 @@ select
   end as followers,
   (
     select min(poll_interval) from subscription
-    where subscription.feed_id = feed.id and subscription.poll_interval is not null
+    where subscription.feed_id = feed.id and subscription.poll_interval is not null and subscription.suspended_at is null
   ) as wished_interval,
+  exists (
+    select 1 from subscription
+    where subscription.feed_id = feed.id and subscription.poll_interval is null and subscription.suspended_at is null
+  ) as has_usual,
+  {sole_shelf} as shelf_id,
   exists (select 1 from item where item.feed_id = feed.id) as has_content, feed.has_unstable_keys,
   -- REL-08: what was found last time could not be stored, and no validator or hash may keep us from finding it again;
   -- nor may a poll that failed since, or one that began before it was given up.
@@ -132,16 +219,13 @@ join source on source.id = series_source.source_id
 where watch.id = :id;
 
 -- name: known_items
--- What is stored under these keys of these feeds, with what content; a tombstone counts as known whatever it holds
--- (REL-39d). And what is stored under these pages, whatever its key (REL-27). One may come twice.
+-- What is stored under these keys of these feeds, with what content, and under these pages, whatever its key (REL-27).
+-- One may come twice.
 select item.feed_id, item.key, item.link_key, item.content_hash from json_each(cast(:rows as text))
 join item on item.feed_id = cast(value ->> 0 as bigint) and item.key = value ->> 1
 union all
 select item.feed_id, item.key, item.link_key, item.content_hash from json_each(cast(:rows as text))
-join item on item.feed_id = cast(value ->> 0 as bigint) and item.link_key = value ->> 2
-union all
-select item_tombstone.feed_id, item_tombstone.key, null, null from json_each(cast(:rows as text))
-join item_tombstone on item_tombstone.feed_id = cast(value ->> 0 as bigint) and item_tombstone.key = value ->> 1;
+join item on item.feed_id = cast(value ->> 0 as bigint) and item.link_key = value ->> 2;
 
 -- name: said_items
 select item.key, item.title, item.published_at from json_each(cast(:rows as text))
@@ -153,12 +237,6 @@ where item.feed_id = :feed_id and item.key = value ->> 0;
 update item set key = :key
 where feed_id = :feed_id and key = :old
   and not exists (select 1 from item as other where other.feed_id = :feed_id and other.key = :key);
-
--- name: see_tombstones
--- REL-39d: one that a feed still lists stays; written once a month at most.
-update item_tombstone set at = :now
-where feed_id = :feed_id and at < :before
-  and key in (select value ->> 0 from json_each(cast(:rows as text)));
 
 -- name: known_releases
 select release.key, release.content_hash from json_each(cast(:rows as text))
@@ -178,7 +256,8 @@ returning watch.id, watch.lease_token;
 -- name: save_failure
 -- R22, R46: one failure per poll, written with the moment that follows from it. Freshness stays what it was.
 update watch
-set lease_until = null, next_check_at = :next_check_at, next_check_why = :why, priority = :priority,
+set lease_until = null, waits_since = null, unended = 0, refresh_at = null, next_check_at = :next_check_at,
+  next_check_why = :why, priority = :priority,
   retry_after_until = :retry_after_until, last_checked_at = :now, last_http_status = coalesce(:status, last_http_status),
   last_error_at = :now, last_error = :error, last_error_code = :error_code,
   consecutive_failures = consecutive_failures + 1, gone_since = :gone_since,
@@ -188,18 +267,22 @@ returning consecutive_failures;
 
 -- name: move_feed
 -- R29: the new address is believed; nothing happens when another feed has it.
-update feed set link = :link, updated_at = :now
+update feed set link = :link, described_at = null, updated_at = :now
 where id = :feed_id and not exists (
   select 1 from feed as other where other.link = :link and other.proxy = feed.proxy and other.id <> feed.id
 );
 
 -- name: describe_feeds
--- What feeds say of themselves; silence never blanks what is known, and what is known already is not written.
+-- What feeds say of themselves; silence never blanks what is known, and what is known already is not written. Where it
+-- was not this feed at this address that said it (described_at is null), nothing of it stays.
 update feed
-set title = case when new.title = '' then feed.title else new.title end, site_url = coalesce(new.site_url, feed.site_url),
-  description = coalesce(new.description, feed.description), language = coalesce(new.language, feed.language),
-  icon_url = coalesce(new.icon_url, feed.icon_url), hub_url = coalesce(new.hub_url, feed.hub_url),
-  has_unstable_keys = new.has_unstable_keys, updated_at = new.now
+set title = case when new.title = '' and {is_its_own} then feed.title else new.title end,
+  site_url = coalesce(new.site_url, case when {is_its_own} then feed.site_url end),
+  description = coalesce(new.description, case when {is_its_own} then feed.description end),
+  language = coalesce(new.language, case when {is_its_own} then feed.language end),
+  icon_url = coalesce(new.icon_url, case when {is_its_own} then feed.icon_url end),
+  hub_url = coalesce(new.hub_url, case when {is_its_own} then feed.hub_url end),
+  has_unstable_keys = new.has_unstable_keys, described_at = new.now, updated_at = new.now
 from (
   select
     cast(value ->> 'id' as bigint) as id, cast(value ->> 'now' as bigint) as now, value ->> 'title' as title,
@@ -208,11 +291,14 @@ from (
   from json_each(cast(:rows as text))
 ) as new
 where feed.id = new.id and {described} and (
-  (new.title <> '' and new.title <> feed.title) or new.site_url <> coalesce(feed.site_url, '')
+  not {is_its_own} or (new.title <> '' and new.title <> feed.title) or new.site_url <> coalesce(feed.site_url, '')
   or new.description <> coalesce(feed.description, '') or new.language <> coalesce(feed.language, '')
   or new.icon_url <> coalesce(feed.icon_url, '') or new.hub_url <> coalesce(feed.hub_url, '')
   or new.has_unstable_keys <> feed.has_unstable_keys
 );
+
+-- fragment: is_its_own
+(feed.described_at is not null)
 
 -- fragment: as_boolean
 value ->> 'has_unstable_keys'

@@ -9,6 +9,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Coroutine, Mapping
 from contextlib import nullcontext
+from functools import partial
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -21,7 +23,7 @@ from tsuzuki.ingest.tasks import ReleaseFound
 from tsuzuki.model.errors import NotFound, SourceError
 from tsuzuki.model.ids import ShelfId, WatchId
 from tsuzuki.model.times import DAY, SECOND, Millis
-from tsuzuki.polling.claiming import DEFERRED_FOR, ORDER, over_their_share, shares
+from tsuzuki.polling.claiming import ORDER, Places, shares
 from tsuzuki.polling.comics import FolderOf, SeriesPoll
 from tsuzuki.polling.feeds import FeedPoll
 from tsuzuki.polling.holding import Hold
@@ -36,8 +38,8 @@ from tsuzuki.polling.store import (
     ask_refresh_tx,
     claim_gate_tx,
     claim_watch_tx,
-    defer_watches_tx,
-    extend_lease_tx,
+    demand_tx,
+    give_back_tx,
     mend_watches_tx,
     put_off_tx,
     refreshes_tx,
@@ -46,12 +48,15 @@ from tsuzuki.polling.store import (
 )
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.sources.store import ClaimedWatch, claim_due_watches_tx
+from tsuzuki.sources.store import Busy, ClaimedWatch, claim_due_watches_tx, claim_new_watches_tx
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
 T = TypeVar("T")
 
+MOST_ROUNDS = 8
+FOR_NEW = 0.6
+"""Of the free places, for what was never looked at, before what is looked at again has its turn."""
 REFRESHES_SEEN = 10
 """For each free place: among so many wishes some are for a host that has its share not yet."""
 
@@ -74,6 +79,12 @@ class Polled(msgspec.Struct, frozen=True):
     outcome: str
     """changed, unchanged, skipped, lost, or the error's code."""
     found: int = 0
+
+
+class Claim(Protocol):
+    """Leases up to so many watches, but none of those who have enough."""
+
+    async def __call__(self, most: int, /, *, busy: Busy) -> list[ClaimedWatch]: ...
 
 
 class Turn(Protocol):
@@ -113,54 +124,94 @@ class Poller:
 
     # -- taking
 
-    async def claim(self, slots: int, in_flight: Mapping[str, int]) -> list[ClaimedWatch]:
-        """Lease up to `slots` watches: what people asked for, then by class; `in_flight` counts polls per host."""
+    async def claim(
+        self,
+        slots: int,
+        in_flight: Mapping[str, int],
+        *,
+        shelves: Mapping[ShelfId, int] = MappingProxyType({}),
+        starts: int | None = None,
+    ) -> list[ClaimedWatch]:
+        """Lease up to `slots` watches: what people asked for, what is new, then by class.
+
+        `in_flight` and `shelves` count polls for each host and shelf; of what is polled again `starts` at most.
+        """
         if slots <= 0:
             return []
-        return await self._db.with_tx(lambda tx: self._claim_tx(tx, slots, in_flight))
 
-    async def _claim_tx(self, tx: Tx, slots: int, in_flight: Mapping[str, int]) -> list[ClaimedWatch]:
-        gate = await claim_gate_tx(tx)
-        if gate.is_paused:
-            return []
-        now = self._conditions.clock()
-        claimed = await self._claim_wanted_tx(tx, slots, in_flight, now) if gate.is_wanted else []
-        claimed += await self._claim_due_tx(tx, slots - len(claimed), now)
-        kept, surplus = over_their_share(claimed, in_flight, self._options.per_host)
-        if surplus:
-            await defer_watches_tx(tx, surplus, until=Millis(now + DEFERRED_FOR))
-        return await with_targets_tx(tx, kept, now)
+        async def claim(tx: Tx) -> list[ClaimedWatch]:
+            now = self._conditions.clock()
+            gate = await claim_gate_tx(tx, now)
+            if gate.is_paused:
+                return []
+            per_host = self._options.per_host
+            places = Places(slots, hosts=in_flight, shelves=shelves, per_host=per_host, is_shared=gate.is_shared)
+            wanted = await self._claim_wanted_tx(tx, places, now) if gate.is_wanted else []
+            claimed = await with_targets_tx(tx, wanted, now)
+            new = partial(claim_new_watches_tx, tx, now=now, lease=self._options.lease)
+            if gate.is_new:
+                claimed += await self._fill_tx(tx, places, new, most=max(1, int(slots * FOR_NEW)), now=now)
+            due = partial(self._claim_due_tx, tx, now=now)
+            claimed += await self._fill_tx(tx, places, due, most=slots if starts is None else starts, now=now)
+            if gate.is_new:
+                claimed += await self._fill_tx(tx, places, new, most=slots, now=now)
+            return claimed
 
-    async def _claim_wanted_tx(
-        self, tx: Tx, slots: int, in_flight: Mapping[str, int], now: Millis
-    ) -> list[ClaimedWatch]:
+        return await self._db.with_tx(claim)
+
+    async def _claim_wanted_tx(self, tx: Tx, places: Places, now: Millis) -> list[ClaimedWatch]:
         """Only those whose turn it is: what is claimed and given back would no longer be wanted."""
-        wanted = await refreshes_tx(tx, now=now, most=slots * REFRESHES_SEEN)
-        in_turn, _ = over_their_share(wanted, in_flight, self._options.per_host)
-        asked = [await claim_watch_tx(tx, each.id, now=now, lease=self._options.lease) for each in in_turn[:slots]]
+        wanted = await refreshes_tx(tx, now=now, most=places.left * REFRESHES_SEEN)
+        in_turn, _ = places.take(wanted)
+        asked = [await claim_watch_tx(tx, each.id, now=now, lease=self._options.lease) for each in in_turn]
         return [watch for watch in asked if watch is not None]
 
-    async def _claim_due_tx(self, tx: Tx, slots: int, now: Millis) -> list[ClaimedWatch]:
-        """Each class has its share, and what one leaves the others may have; the most urgent first."""
-        if slots <= 0:
-            return []
+    @staticmethod
+    async def _fill_tx(tx: Tx, places: Places, claim: "Claim", *, most: int, now: Millis) -> list[ClaimedWatch]:
+        """R97: what has no place, for its host's or its shelf's sake, is given back and keeps its own in the line; then
+        others are asked. Each round somebody more has enough.
+        """
+        taken: list[ClaimedWatch] = []
+        for _ in range(MOST_ROUNDS):
+            slots = min(places.left, most - len(taken))
+            claimed = await claim(slots, busy=places.busy) if slots > 0 else []
+            in_order = sorted(claimed, key=lambda watch: (watch.priority, watch.waits_since, watch.id))
+            kept, surplus = places.take(await with_targets_tx(tx, in_order, now))
+            taken += kept
+            if not surplus:
+                break
+            await give_back_tx(tx, surplus)
+        return taken
+
+    async def _claim_due_tx(self, tx: Tx, slots: int, *, now: Millis, busy: Busy) -> list[ClaimedWatch]:
+        """Each class has its share, and what one leaves the others may have."""
         first, lease = shares(slots), self._options.lease
-        claimed = await claim_due_watches_tx(tx, first, now=now, lease=lease)
+        claimed = await claim_due_watches_tx(tx, first, now=now, lease=lease, busy=busy)
         taken = Counter(watch.priority for watch in claimed)
         for priority in ORDER:
             left = slots - len(claimed)
             if left and taken[priority] == first[priority]:
-                claimed += await claim_due_watches_tx(tx, {priority: left}, now=now, lease=lease)
-        return sorted(claimed, key=lambda watch: watch.priority)
+                claimed += await claim_due_watches_tx(tx, {priority: left}, now=now, lease=lease, busy=busy)
+        return claimed
+
+    async def demand(self) -> float:
+        """How many polls fall due a second in the ordinary way."""
+        usual = self._conditions.pace.interval
+        return await self._db.read(lambda tx: demand_tx(tx, usual=usual))
+
+    @property
+    def now(self) -> Millis:
+        """By the clock that polls are planned with."""
+        return self._conditions.clock()
 
     async def mend(self) -> int:
-        """After a clock that was ahead: bring back what waits for longer than anything may; how many watches."""
-        now = self._conditions.clock()
+        """After a clock that was ahead: bring back what it planned, and what waits for longer than anything may; how
+        many watches.
+        """
+        now, lease = self._conditions.clock(), self._options.lease
         # A 410 waits a day for its confirmation, and a skipped poll a day, whatever the ceiling says.
-        latest = Millis(now + max(self._conditions.pace.ceiling, DAY))
-        return await self._db.with_tx(
-            lambda tx: mend_watches_tx(tx, latest=latest, lease_end=Millis(now + self._options.lease))
-        )
+        longest = Millis(max(self._conditions.pace.ceiling, DAY))
+        return await self._db.with_tx(lambda tx: mend_watches_tx(tx, now=now, longest=longest, lease=lease))
 
     # -- asking
 
@@ -208,8 +259,7 @@ class Poller:
             raise
 
     async def _give_back(self, watch: ClaimedWatch) -> None:
-        now = self._conditions.clock()
-        await self._db.with_tx(lambda tx: extend_lease_tx(tx, watch, until=now))
+        await self._db.with_tx(lambda tx: give_back_tx(tx, [watch]))
 
     async def _in_turn(self, watch: ClaimedWatch, turn: Turn) -> int | None:
         async with turn as may_begin:

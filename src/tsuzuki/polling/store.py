@@ -9,12 +9,15 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.ingest.tasks import ItemBatch
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId
-from tsuzuki.model.times import Millis
-from tsuzuki.polling.policy import MANY_READERS
+from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.polling.policy import LONGEST_SKIP, MANY_READERS
 from tsuzuki.queue.tasks import NewTask
 from tsuzuki.sources.store import ClaimedWatch
 
 q = load_queries("tsuzuki.polling")
+
+CLOCKS_DIFFER = MINUTE
+"""Of the machines that share a database: by so much none of them is wrong."""
 
 
 class FeedTarget(msgspec.Struct, frozen=True):
@@ -30,6 +33,10 @@ class FeedTarget(msgspec.Struct, frozen=True):
     last_release_at: Millis | None
     cache_control: str | None
     expires_at: Millis | None
+    ttl: Millis | None
+    skip_hours: int
+    skip_days: int
+    """As bits."""
     poll_floor: Millis | None
     moved_to: str | None
     moved_count: int
@@ -38,6 +45,9 @@ class FeedTarget(msgspec.Struct, frozen=True):
     followers: int
     """One, or more than many: nothing else matters."""
     wished_interval: Millis | None
+    has_usual: bool
+    shelf_id: ShelfId | None
+    """Whose alone it is: nobody else wants it."""
     has_content: bool
     has_unstable_keys: bool
     """Once it gave several items the same key (R93), or the same item another."""
@@ -49,6 +59,11 @@ class DueFeed(ClaimedWatch, frozen=True):
     """A claimed watch of a feed, with what was known of it at that moment."""
 
     target: FeedTarget
+
+    @property
+    def shelf_id(self) -> ShelfId | None:
+        """Whose alone it is."""
+        return self.target.shelf_id
 
 
 class SeriesTarget(msgspec.Struct, frozen=True):
@@ -78,6 +93,10 @@ class Gate(msgspec.Struct, frozen=True):
 
     is_paused: bool
     is_wanted: bool
+    is_new: bool
+    """Whether something was never looked at."""
+    is_shared: bool
+    """By more than one shelf."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -85,6 +104,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
     id: WatchId
     host: str
+    shelf_id: ShelfId | None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,8 +116,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     status: int
     etag: str | None = None
     last_modified: str | None = None
+    validators_url: str | None = None
     cache_control: str | None = None
     expires_at: Millis | None = None
+    ttl: Millis | None = None
+    skip_hours: int = 0
+    skip_days: int = 0
     retry_after_until: Millis | None = None
     body_hash: bytes | None = None
     last_full_at: Millis | None = None
@@ -178,12 +202,12 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 class KnownItem(msgspec.Struct, frozen=True):
-    """A stored item; without a hash it is a tombstone."""
+    """An item that the feed holds."""
 
     feed_id: FeedId
     key: str
     link_key: str | None
-    content_hash: bytes | None
+    content_hash: bytes
 
 
 class _Said(msgspec.Struct, frozen=True):
@@ -202,9 +226,14 @@ async def claim_watch_tx(tx: Tx, watch_id: WatchId, *, now: Millis, lease: Milli
     return await tx.maybe(ClaimedWatch, q.claim_watch, id=watch_id, now=now, until=Millis(now + lease))
 
 
-async def claim_gate_tx(tx: Tx) -> Gate:
+async def claim_gate_tx(tx: Tx, now: Millis) -> Gate:
     """What is to be known before a claim."""
-    return await tx.one(Gate, q.claim_gate)
+    return await tx.one(Gate, q.claim_gate, now=now)
+
+
+async def demand_tx(tx: Tx, *, usual: Millis) -> float:
+    """How many polls fall due a second in the ordinary way."""
+    return await tx.one(float, q.demand, usual=usual, shortest=min(usual, MINUTE))
 
 
 async def refreshes_tx(tx: Tx, *, now: Millis, most: int) -> list[Wanted]:
@@ -222,14 +251,16 @@ async def ask_refresh_all_tx(tx: Tx, shelf_id: ShelfId, now: Millis) -> int:
     return await tx.run(q.ask_refresh_all, shelf_id=shelf_id, now=now)
 
 
-async def defer_watches_tx(tx: Tx, watches: Iterable[WatchId], *, until: Millis) -> list[WatchId]:
-    """Give claimed watches back, due again at that moment."""
-    return await tx.bulk(WatchId, q.defer_watches, _ids(watches), until=until)
+async def give_back_tx(tx: Tx, watches: Iterable[ClaimedWatch]) -> list[WatchId]:
+    """Give claimed watches back unpolled, due as they were; those that were still ours."""
+    rows = [{"id": watch.id, "lease_token": watch.lease_token} for watch in watches]
+    return await tx.bulk(WatchId, q.give_back, rows)
 
 
-async def put_off_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis, why: str) -> bool:
-    """Give a claimed watch back unpolled; False when it is no longer ours."""
-    return bool(await tx.run(q.put_off, id=watch.id, lease_token=watch.lease_token, until=until, why=why))
+async def put_off_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis, why: str, keeps_place: bool = False) -> bool:
+    """Give a claimed watch back unpolled, with or without its place in the line; False when it is no longer ours."""
+    lease = {"id": watch.id, "lease_token": watch.lease_token}
+    return bool(await tx.run(q.put_off, **lease, until=until, why=why, keeps_place=keeps_place))
 
 
 async def extend_lease_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool:
@@ -237,9 +268,18 @@ async def extend_lease_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool
     return bool(await tx.run(q.extend_lease, id=watch.id, lease_token=watch.lease_token, until=until))
 
 
-async def mend_watches_tx(tx: Tx, *, latest: Millis, lease_end: Millis) -> int:
-    """Have no watch wait beyond `latest`, nor leased beyond `lease_end`; how many were."""
-    return await tx.run(q.mend_watches, latest=latest, lease_end=lease_end)
+async def mend_watches_tx(tx: Tx, *, now: Millis, longest: Millis, lease: Millis) -> int:
+    """Have no watch wait longer than `longest` (and what its publisher skips), nor leased for longer than `lease`, nor
+    go by what a clock wrote that was ahead; how many were.
+    """
+    return await tx.run(
+        q.mend_watches,
+        now=now,
+        soon=Millis(now + CLOCKS_DIFFER),
+        latest=Millis(now + longest),
+        latest_of_skipping=Millis(now + longest + LONGEST_SKIP),
+        lease_end=Millis(now + lease),
+    )
 
 
 async def feed_targets_tx(tx: Tx, watches: Iterable[WatchId], now: Millis) -> list[FeedTarget]:
@@ -288,11 +328,6 @@ async def rekey_items_tx(tx: Tx, feed_id: FeedId, keys: Mapping[str, str]) -> No
     """R93: give stored items the keys that they have from now on."""
     for old, key in keys.items():
         await tx.run(q.rekey_item, feed_id=feed_id, old=old, key=key)
-
-
-async def see_tombstones_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str], *, before: Millis, now: Millis) -> int:
-    """Remember that items which were pruned are still listed, where that was last written before then."""
-    return await tx.run(q.see_tombstones, rows=[[key] for key in keys], feed_id=feed_id, before=before, now=now)
 
 
 async def known_releases_tx(tx: Tx, series_source_id: SeriesSourceId, keys: Iterable[str]) -> dict[str, bytes | None]:

@@ -21,6 +21,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import parse
+from tsuzuki.polling.feeds import wishing
 from tsuzuki.polling.policy import Answered, Pace, Watched, next_look
 from tsuzuki.polling.visit import Driver
 
@@ -161,6 +162,8 @@ class Trier:
         fresh_for = freshness(headers, now)
         wait = retry_after(None if outcome is None else outcome.retry_after, now, ceiling=self._pace.ceiling)
         watched = Watched(kind="series" if kind == "series" else "feed", last_release_at=now)
+        if outcome is not None and outcome.harvest is not None:
+            watched = wishing(watched, outcome.harvest)
         look = next_look(watched, Answered(wait, fresh_for), self._pace, now)
         at = look.at if look.at is not None else now
         state = FetchState(

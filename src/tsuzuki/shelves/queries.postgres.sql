@@ -2,19 +2,19 @@
 -- ts_rank is higher for the better match; the newest 1,000 as above. What matches first, then its entries one by one by
 -- their key: a plan made for any words would begin with all documents or with all that the shelf has.
 with newest as materialized (
-  select matched.id, lying.unread
+  select matched.id, lying.feed_id, lying.unread
   from (
     select item_search.item_id as id from item_search where item_search.document @@ cast(:match as tsquery)
     order by item_search.item_id desc
     offset 0
   ) as matched
   cross join lateral (
-    select entry.unread from entry where entry.shelf_id = :shelf_id and entry.item_id = matched.id and {narrowed} offset 0
+    select entry.feed_id, entry.unread from entry where entry.shelf_id = :shelf_id and entry.item_id = matched.id and {narrowed} offset 0
   ) as lying
   order by matched.id desc
   limit 1000
 )
-select item.id, item.feed_id, item.title, item.sort_at, newest.unread
+select item.id, newest.feed_id, item.title, item.sort_at, newest.unread
 from newest
 join item_search on item_search.item_id = newest.id
 join item on item.id = newest.id

@@ -1,7 +1,7 @@
 -- name: search_items
 -- Only the newest 1,000 matches are ranked: ranking 76,000 costs a hundred times as much and nobody reads that far.
 -- Ids grow with time, so the newest are the highest. What narrows a search down is asked of the entry.
-select item.id, item.feed_id, item.title, item.sort_at, entry.unread
+select item.id, entry.feed_id, item.title, item.sort_at, entry.unread
 from (
   select rowid as id, bm25(item_search, 4.0, 1.0) as score
   from item_search

@@ -10,9 +10,11 @@ from tsuzuki.sources.store import (
     NewWatch,
     add_watch_tx,
     count_followers_tx,
+    detach_items_tx,
     drop_feed_tx,
     find_feed_tx,
     hold_feed_tx,
+    keep_tombstones_tx,
     new_feed_tx,
     relink_feed_tx,
     reset_watch_tx,
@@ -62,7 +64,7 @@ async def suspension_changed_tx(tx: Tx, feed_id: FeedId, *, by_person: bool, now
 
 
 async def relink_alone_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now: Millis) -> bool:
-    """Give a feed that one shelf follows another address, where no feed has it yet: items and their states stay.
+    """Give a feed that one shelf follows another address, where no feed has it yet: the shelf keeps what it has.
 
     False when it is shared or the address is taken: then the shelf has to follow another feed.
     """
@@ -70,6 +72,8 @@ async def relink_alone_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now
         raise NotFound("There is no such feed.")
     if await count_followers_tx(tx, feed_id) != 1 or await find_feed_tx(tx, link, proxy) is not None:
         return False
+    await keep_tombstones_tx(tx, feed_id, now)
+    await detach_items_tx(tx, feed_id, is_trusted=True)
     await relink_feed_tx(tx, feed_id, link, proxy=proxy, now=now)
     await reset_watch_tx(tx, feed_id, host=parse(link).host, now=now)
     return True

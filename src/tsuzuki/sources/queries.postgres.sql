@@ -1,23 +1,21 @@
 -- name: claim_due_watches
 -- SKIP LOCKED: without it four workers took 22,500 of 40,000 rows twice.
-update watch
-set lease_token = lease_token + 1, lease_until = :until, next_check_at = :until
+{lease}
+where id = any (
+  array(select id from watch where priority = 1 and {due} order by {place} limit :hot for update skip locked)
+  || array(select id from watch where priority = 2 and {due} order by {place} limit :warm for update skip locked)
+  || array(select id from watch where priority = 3 and {due} order by {place} limit :cold for update skip locked)
+)
+returning {claimed};
+
+-- name: claim_new_watches
+{lease}
 where id = any (
   array(
-    select id from watch
-    where suspended_at is null and priority = 1 and next_check_at <= :now order by next_check_at limit :hot
-    for update skip locked
-  ) || array(
-    select id from watch
-    where suspended_at is null and priority = 2 and next_check_at <= :now order by next_check_at limit :warm
-    for update skip locked
-  ) || array(
-    select id from watch
-    where suspended_at is null and priority = 3 and next_check_at <= :now order by next_check_at limit :cold
-    for update skip locked
+    select id from watch where last_checked_at is null and {due} order by {place} limit :most for update skip locked
   )
 )
-returning id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, body_hash, consecutive_failures;
+returning {claimed};
 
 -- name: hold_feed
 -- Held to the end of the transaction: who subscribes, who leaves and who drops the feed wait for each other, and for what

@@ -27,28 +27,55 @@ insert into watch (feed_id, series_source_id, host, priority, next_check_at, cre
 values (:feed_id, :series_source_id, :host, :priority, :next_check_at, :now)
 returning id;
 
+-- fragment: place
+-- R97: what waits for its host, or lost its worker, keeps the place it had when it fell due. Never later than
+-- next_check_at, which alone decides when it is due (I5).
+case when waits_since < next_check_at then waits_since else next_check_at end
+
+-- fragment: claimed
+id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, validators_url, body_hash,
+consecutive_failures, last_checked_at, waits_since, unended - 1 as unended
+
+-- fragment: lease
+update watch
+set lease_token = lease_token + 1, lease_until = :until, waits_since = {place}, next_check_at = :until,
+  unended = unended + 1
+
+-- fragment: due
+-- Whose turn it is, but those of hosts and shelves that have their share. A watch is a shelf's own when nobody else
+-- wants it. The place comes first: by it the index is walked.
+suspended_at is null and {place} <= :now and next_check_at <= :now
+  and host not in (select value ->> 0 from json_each(cast(:hosts as text)))
+  and (
+    cast(:shelves as text) = '[]' or watch.feed_id is null or not exists (
+      select 1 from subscription
+      where subscription.feed_id = watch.feed_id and subscription.suspended_at is null
+      group by subscription.feed_id
+      having count(*) = 1
+        and min(shelf_id) in (select cast(value ->> 0 as bigint) from json_each(cast(:shelves as text)))
+    )
+  )
+
 -- name: claim_due_watches
 -- R25: one statement takes the lease, so two schedulers never poll the same watch. I5: while it is held, next_check_at is
 -- its end; a claimer that dies leaves the watch due again then.
-update watch
-set lease_token = lease_token + 1, lease_until = :until, next_check_at = :until
+{lease}
 where id in (
-  select id from (
-    select id from watch
-    where suspended_at is null and priority = 1 and next_check_at <= :now order by next_check_at limit :hot
-  ) as hot
+  select id from (select id from watch where priority = 1 and {due} order by {place} limit :hot) as hot
   union all
-  select id from (
-    select id from watch
-    where suspended_at is null and priority = 2 and next_check_at <= :now order by next_check_at limit :warm
-  ) as warm
+  select id from (select id from watch where priority = 2 and {due} order by {place} limit :warm) as warm
   union all
-  select id from (
-    select id from watch
-    where suspended_at is null and priority = 3 and next_check_at <= :now order by next_check_at limit :cold
-  ) as cold
+  select id from (select id from watch where priority = 3 and {due} order by {place} limit :cold) as cold
 )
-returning id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, body_hash, consecutive_failures;
+returning {claimed};
+
+-- name: claim_new_watches
+-- As claim_due_watches, of those that were never looked at: somebody waits for them.
+{lease}
+where id in (
+  select id from (select id from watch where last_checked_at is null and {due} order by {place} limit :most) as new
+)
+returning {claimed};
 
 -- name: hold_feed
 -- One writer at a time: nothing to hold.
@@ -73,15 +100,39 @@ select
   + (select count(*) from former_subscription where former_subscription.feed_id = :feed_id) as followers;
 
 -- name: relink_feed
--- Only for a feed that a single shelf follows: what it said of itself stays until it says something else.
-update feed set link = :link, proxy = :proxy, updated_at = :now where id = :id;
+-- Only for a feed that a single shelf follows: what it said of itself is shown until the new address says something.
+update feed set link = :link, proxy = :proxy, described_at = null, updated_at = :now where id = :id;
+
+-- name: keep_tombstones
+-- What the feed has and the shelf has not: when another address brings it, it is no news.
+insert into entry_tombstone (shelf_id, feed_id, key, at)
+select subscription.shelf_id, item.feed_id, item.key, cast(:now as bigint)
+from subscription join item on item.feed_id = subscription.feed_id
+where subscription.feed_id = :feed_id and not exists (
+  select 1 from entry where entry.shelf_id = subscription.shelf_id and entry.item_id = item.id
+)
+on conflict (feed_id, key, shelf_id) do nothing;
+
+-- name: detach_items
+-- What shelves have of them stays theirs; it is no longer the feed's. `link_key`: whoever `is_trusted` knows the item
+-- again by its key alone, else it has to be of the same page (ingest/detached: adoptable).
+update item set feed_id = null, link_key = case when cast(:is_trusted as boolean) then null else coalesce(link_key, '') end
+where feed_id = :feed_id and key not in (select value ->> 0 from json_each(cast(:rows as text))) and (
+  exists (select 1 from entry where entry.item_id = item.id)
+  or exists (select 1 from former_entry where former_entry.item_id = item.id)
+  or exists (select 1 from bookmark where bookmark.item_id = item.id)
+);
+
+-- name: drop_items
+delete from item where feed_id = :feed_id and key not in (select value ->> 0 from json_each(cast(:rows as text)));
 
 -- name: reset_watch
 -- Another address: nothing that was learned of the old one counts. Due at once (I5); the lease's token outdates a poll
 -- that is under way. `first_harvest_at` stays: what the same items bring again is no news, and what is new is.
 update watch
 set host = :host, next_check_at = :now, next_check_why = '', refresh_at = null, lease_token = lease_token + 1,
-  lease_until = null, etag = null, last_modified = null, cache_control = null, expires_at = null,
+  lease_until = null, waits_since = null, unended = 0, ttl = null, skip_hours = 0, skip_days = 0, etag = null,
+  last_modified = null, validators_url = null, cache_control = null, expires_at = null,
   retry_after_until = null, body_hash = null, last_checked_at = null, last_full_at = null, last_http_status = null,
   last_success_at = null, last_error_at = null, last_error = null, last_error_code = null, consecutive_failures = 0,
   moved_to = null, moved_count = 0, moved_since = null, gone_since = null

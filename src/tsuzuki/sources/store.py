@@ -1,11 +1,12 @@
 """Sources, series, feeds and watches, remembered."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, SourceId, WatchId
+from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.sources")
@@ -32,8 +33,34 @@ class ClaimedWatch(msgspec.Struct, frozen=True):
     priority: int
     etag: str | None
     last_modified: str | None
+    validators_url: str | None
+    """Whose the two are; the address that is asked when None."""
     body_hash: bytes | None
     consecutive_failures: int
+    last_checked_at: Millis | None
+    waits_since: Millis
+    """R97: its place."""
+    unended: int
+    """Polls before this one that were begun and never ended, in a row."""
+
+    @property
+    def shelf_id(self) -> ShelfId | None:
+        """Whose alone it is, where that is known."""
+        return None
+
+
+class Busy(msgspec.Struct, frozen=True):
+    """Who has enough for now."""
+
+    hosts: Collection[str] = ()
+    shelves: Collection[ShelfId] = ()
+
+    def as_rows(self) -> dict[str, list[list[Any]]]:
+        """For a claim."""
+        return {"hosts": [[host] for host in self.hosts], "shelves": [[shelf] for shelf in self.shelves]}
+
+
+NOBODY = Busy()
 
 
 class Unwatched(msgspec.Struct, frozen=True):
@@ -87,6 +114,22 @@ async def relink_feed_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now:
     await tx.run(q.relink_feed, id=feed_id, link=link, proxy=proxy, now=now)
 
 
+async def keep_tombstones_tx(tx: Tx, feed_id: FeedId, now: Millis) -> None:
+    """Remember for each follower what the feed has and its shelf has not: it stays no news."""
+    await tx.run(q.keep_tombstones, feed_id=feed_id, now=now)
+
+
+async def detach_items_tx(tx: Tx, feed_id: FeedId, *, but: Iterable[str] = (), is_trusted: bool = False) -> None:
+    """Take from a feed what it holds, `but` these keys: what a feed holds comes only from fetching its address.
+
+    Shelves keep what they have. It becomes the feed's again when the feed brings an item of the same key, and of the
+    same page unless it was the reader (`is_trusted`) who said that this is the same feed.
+    """
+    keys = [[key] for key in but]
+    await tx.run(q.detach_items, feed_id=feed_id, rows=keys, is_trusted=is_trusted)
+    await tx.run(q.drop_items, feed_id=feed_id, rows=keys)
+
+
 async def reset_watch_tx(tx: Tx, feed_id: FeedId, *, host: str, now: Millis) -> None:
     """Forget what was learned of a feed's old address; due at once."""
     await tx.run(q.reset_watch, feed_id=feed_id, host=host, now=now)
@@ -137,11 +180,23 @@ async def add_watch_tx(tx: Tx, new: NewWatch, now: Millis) -> WatchId:
     return await tx.one(WatchId, q.add_watch, **msgspec.structs.asdict(new), now=now)
 
 
-async def claim_due_watches_tx(tx: Tx, most: Mapping[int, int], *, now: Millis, lease: Millis) -> list[ClaimedWatch]:
+async def claim_due_watches_tx(
+    tx: Tx, most: Mapping[int, int], *, now: Millis, lease: Millis, busy: Busy = NOBODY
+) -> list[ClaimedWatch]:
     """Lease up to so many due watches of each priority, the longest overdue first; in any order."""
     hot, warm, cold = (most.get(priority, 0) for priority in (1, 2, 3))
+    until, apart = Millis(now + lease), busy.as_rows()
+    return await tx.many(
+        ClaimedWatch, q.claim_due_watches, hot=hot, warm=warm, cold=cold, now=now, until=until, **apart
+    )
+
+
+async def claim_new_watches_tx(
+    tx: Tx, most: int, *, now: Millis, lease: Millis, busy: Busy = NOBODY
+) -> list[ClaimedWatch]:
+    """Lease up to so many watches that were never looked at, the longest waiting first; in any order."""
     until = Millis(now + lease)
-    return await tx.many(ClaimedWatch, q.claim_due_watches, hot=hot, warm=warm, cold=cold, now=now, until=until)
+    return await tx.many(ClaimedWatch, q.claim_new_watches, most=most, now=now, until=until, **busy.as_rows())
 
 
 async def share_shape_tx(tx: Tx) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import random
 from collections import Counter, deque
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import structlog
 from tsuzuki.coord.bell import Bell, Ear
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND
+from tsuzuki.polling.claiming import StartPace
 from tsuzuki.polling.service import Polled, Poller
 from tsuzuki.queue.policy import FLOOR
 from tsuzuki.sources.store import ClaimedWatch
@@ -24,6 +26,14 @@ _GATHER = 0.01
 _AHEAD = 0.1
 """Seconds. What begins within them, as quickly as polls end just now, is claimed though no place is free yet: then no
 place stands empty while a claim is on its way. Where polls are slow that is nothing, and others may have it."""
+
+_DEMAND_LASTS = 300.0
+"""Seconds, unless polls wait for their start."""
+_SELDOM = 50
+"""Times as long as it took to see how many polls are due a second; then, if polls wait, it may be seen again."""
+
+_CLOCK_WENT_BACK = 60.0
+"""Seconds."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
@@ -39,13 +49,18 @@ class PollLoop:
         concurrency: int,
         ingest_bells: tuple[str, ...],
         polled: Callable[[Polled, float], None],
+        is_spread: bool = True,
     ) -> None:
+        """`is_spread` bounds how quickly polls begin of what was looked at before."""
+        self._start_pace = StartPace(concurrency) if is_spread else None
+        self._demand_good_until = self._demand_good_for_now = -math.inf
+        self._lag: float | None = None
         self._poller = poller
         self._bell = bell
         self._concurrency = concurrency
         self._ingest_bells = ingest_bells
         self._polled = polled
-        self._running: dict[asyncio.Task[None], str] = {}
+        self._running: dict[asyncio.Task[None], ClaimedWatch] = {}
         self.places = asyncio.Semaphore(concurrency)
         self._ended: deque[float] = deque(maxlen=concurrency)
         self.is_stopping = False
@@ -70,6 +85,7 @@ class PollLoop:
             with self._bell.listen(POLL_BELL) as ear:
                 self._ear = ear
                 while not self.is_stopping:
+                    await self._look_at_clock()
                     if not await self._take_some(group):
                         await ear.wait(FLOOR / SECOND * random.uniform(0.75, 1.25))
             if self._running:
@@ -82,8 +98,11 @@ class PollLoop:
         room = await self._room()
         if room <= 0 or self.is_stopping:
             return False
+        hosts = Counter(watch.host for watch in self._running.values())
+        shelves = Counter(watch.shelf_id for watch in self._running.values() if watch.shelf_id is not None)
         try:
-            claimed = await self._poller.claim(room, Counter(self._running.values()))
+            starts = await self._starts()
+            claimed = await self._poller.claim(room, hosts, shelves=shelves, starts=starts)
         except Unavailable as error:
             _log.warning("polling_unavailable", reason=str(error))
             return False
@@ -92,9 +111,39 @@ class PollLoop:
             return False
         for watch in claimed:
             poll = group.create_task(self._poll(watch))
-            self._running[poll] = watch.host
+            self._running[poll] = watch
             poll.add_done_callback(self._end)
+        if self._start_pace is not None:
+            self._start_pace.spend(sum(watch.last_checked_at is not None for watch in claimed))
         return bool(claimed)
+
+    async def _starts(self) -> int | None:
+        """How many may begin of what was looked at before; None for all."""
+        if self._start_pace is None:
+            return None
+        clock = asyncio.get_running_loop().time
+        left = self._start_pace.left(began := clock())
+        if began > self._demand_good_until or (not left and began > self._demand_good_for_now):
+            self._start_pace.set_demand(await self._poller.demand())
+            took = clock() - began
+            self._demand_good_until = clock() + _DEMAND_LASTS
+            self._demand_good_for_now = clock() + max(FLOOR / SECOND, took * _SELDOM)
+        return left
+
+    async def _look_at_clock(self) -> None:
+        """REL-19g: what was planned by a clock that was ahead is mended at the start, and when the clock went back."""
+        lag = asyncio.get_running_loop().time() - self._poller.now / SECOND
+        if self._lag is not None and lag - self._lag < _CLOCK_WENT_BACK:
+            self._lag = min(lag, self._lag)
+            return
+        try:
+            mended = await self._poller.mend()
+        except Exception as error:  # noqa: BLE001  the top of a worker's loop, which must go on
+            _log.warning("watches_not_mended", reason=str(error))
+            return
+        self._lag = lag
+        if mended:
+            _log.warning("watches_of_a_wrong_clock", mended=mended)
 
     async def _room(self) -> int:
         """How many more may be claimed. Under load polls end one after the other: a moment's wait saves many claims."""

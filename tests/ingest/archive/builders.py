@@ -22,7 +22,7 @@ from tsuzuki.ingest.archive.journal import Brought
 from tsuzuki.ingest.archive.reading import ShelfImport
 from tsuzuki.ingest.archive.writing import ShelfExport
 from tsuzuki.model.errors import RefusedAddress
-from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.guard import Guard
 from tsuzuki.net.urls import parse
@@ -52,6 +52,8 @@ returning id, public_id, tenant_id, default_shelf_id, username, role, email, dis
 select next_check_at from watch where suspended_at is null order by next_check_at;
 -- name: harvested
 select count(*) from watch where first_harvest_at is not null;
+-- name: only_feed
+select id from feed;
 -- name: count_tasks
 select count(*) from task;
 -- name: count_all
@@ -98,7 +100,7 @@ class Reader(msgspec.Struct, frozen=True):
             changed=_nothing,
             wake=lambda: None,
         )
-        bringer = ShelfImport(Subscriptions(ground), sources)
+        bringer = ShelfImport(Subscriptions(ground), sources, HERE)
         return await bringer.bring(path, self.shelf_id, self.user, lambda *_: None)
 
 
@@ -128,6 +130,10 @@ async def due(db: Database) -> list[Millis]:
 async def count(db: Database, what: str) -> int:
     """`harvested`, `count_tasks` or `count_all`."""
     return await db.read(lambda tx: tx.one(int, getattr(q, what)))
+
+
+async def only_feed(db: Database) -> FeedId:
+    return await db.read(lambda tx: tx.one(FeedId, q.only_feed))
 
 
 # -- archives

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from tests.builders import NOON
+from tests.builders import NOON, a_new_item, store_items_tx
+from tests.delivery.builders import publish
 from tests.ingest.archive.builders import (
     a_chapter,
     a_feed,
@@ -14,6 +15,7 @@ from tests.ingest.archive.builders import (
     an_item,
     count,
     due,
+    only_feed,
     parts_of,
 )
 from tests.shelves.builders import a_ground, on_plan
@@ -31,7 +33,8 @@ from tsuzuki.ingest.archive.format import (
     Wishes,
 )
 from tsuzuki.model.errors import LimitExceeded
-from tsuzuki.model.times import MINUTE
+from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.shelves.subscriptions.nouns import Wish
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 READ = {"unread": False, "read_at": NOON}
@@ -97,9 +100,10 @@ async def test_progress_of_both_sides_comes_together(db, tmp_path):
 
 async def test_what_others_follow_is_not_changed_for_them(db, tmp_path):
     """I8: an archive adds nothing to a feed or a series that somebody else reads; what it has in common comes along."""
-    known = {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1")]} | a_comic(a_chapter("1"))
+    known = {"feeds.jsonl": [a_feed()]} | a_comic(a_chapter("1"))
     other = await a_reader(db, tmp_path)
     await other.bring(an_archive(tmp_path, known))
+    await publish(db, await only_feed(db), ["1"])
     before = parts_of(await other.export())
     more = {
         "feeds.jsonl": [a_feed(title="Fake")],
@@ -112,23 +116,41 @@ async def test_what_others_follow_is_not_changed_for_them(db, tmp_path):
     reader = await a_reader(db, tmp_path)
     brought = await reader.bring(an_archive(tmp_path, more))
     assert parts_of(await other.export()) == before
-    assert [note.partition(",")[0] for note in brought.notes] == [
-        "items.jsonl: 1 were not known here",
-        "chapters.jsonl: 1 were not known here",
-    ]
+    assert [note.partition(",")[0] for note in brought.notes] == ["chapters.jsonl: 1 were not known here"]
     mine = parts_of(await reader.export())
-    assert [(item["key"], item["title"]) for item in mine["items.jsonl"]] == [("1", "Item 1")]
-    assert mine["items.jsonl"][0]["entry"]["unread"] is False
+    assert {(item["key"], item["title"]) for item in mine["items.jsonl"]} == {("1", "Item 1"), ("2", "Fake")}
+    assert [item["entry"]["unread"] for item in mine["items.jsonl"] if item["key"] == "1"] == [False]
     [chapter] = mine["chapters.jsonl"]
     assert ("title" in chapter, chapter["entry"]["unread"]) == (False, False)
     assert [len(series["sources"]) for series in mine["series.jsonl"]] == [1]
 
 
+async def test_what_an_archive_says_of_a_feed_is_only_its_readers(db, tmp_path):
+    """Whoever follows the feed later sees nothing of it, and gets each real post, whatever the archive called known."""
+    reader = await a_reader(db, tmp_path)
+    forged = {
+        "feeds.jsonl": [a_feed()],
+        "items.jsonl": [an_item("forged", title="Fake"), an_item("next", title="Fake", entry=READ)],
+        "gone.jsonl": [Gone(feed=a_feed().feed_key, key="hidden")],
+    }
+    await reader.bring(an_archive(tmp_path, forged))
+    feeds = Subscriptions(a_ground(db))
+    later = await a_reader(db, tmp_path)
+    await feeds.add(later.shelf_id, Wish(link=a_feed().link))
+    assert parts_of(await later.export())["items.jsonl"] == []
+    await publish(db, await only_feed(db), ["next", "hidden"])
+    keys = {item["key"]: item["title"] for item in parts_of(await later.export())["items.jsonl"]}
+    assert keys == {"next": "Item next", "hidden": "Item hidden"}
+    mine = {item["key"]: (item["title"], item["entry"]) for item in parts_of(await reader.export())["items.jsonl"]}
+    assert {key: title for key, (title, _) in mine.items()} == {"forged": "Fake", "next": "Item next"}
+    assert mine["next"][1]["unread"] is False
+
+
 async def test_what_came_here_since_the_export_comes_into_the_inbox(db, tmp_path):
-    new = an_item("new", sort_at=NOON + 1)
     other = await a_reader(db, tmp_path)
-    both = {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("old"), new]}
-    await other.bring(an_archive(tmp_path, both))
+    await other.bring(an_archive(tmp_path, {"feeds.jsonl": [a_feed()]}))
+    feed, came = await only_feed(db), [a_new_item("old"), a_new_item("new", sort_at=Millis(NOON + 1))]
+    await db.with_tx(lambda tx: store_items_tx(tx, feed, came, NOON))
     reader = await a_reader(db, tmp_path)
     await reader.bring(an_archive(tmp_path, {"feeds.jsonl": [a_feed()]}))
     assert [item["key"] for item in parts_of(await reader.export())["items.jsonl"]] == ["new"]
@@ -191,10 +213,9 @@ async def test_who_may_come_back_to_a_feed_finds_it_as_it_was(db, tmp_path):
     [feed] = await feeds.list(other.shelf_id)
     await feeds.delete(other.shelf_id, feed.public_id)
     reader = await a_reader(db, tmp_path)
-    brought = await reader.bring(
+    await reader.bring(
         an_archive(tmp_path, {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1"), an_item("fake")]})
     )
-    assert brought.parts["items.jsonl"].left_out == 1
     await feeds.restore(other.shelf_id, feed.public_id)
     assert [item["key"] for item in parts_of(await other.export())["items.jsonl"]] == ["1"]
 

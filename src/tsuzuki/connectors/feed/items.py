@@ -4,17 +4,16 @@ from collections.abc import Callable
 
 from lxml.etree import _Element as Element
 
-from tsuzuki.connectors.feed.authors import author_of
-from tsuzuki.connectors.feed.media import enclosure_of, is_image
-from tsuzuki.connectors.feed.names import RDF_ABOUT, is_of_atom
-from tsuzuki.connectors.feed.raw import MAX_LIST, RawItem, add
+from tsuzuki.connectors.feed.authors import add_author, author_of
+from tsuzuki.connectors.feed.media import enclosure_of
+from tsuzuki.connectors.feed.names import RDF_ABOUT
+from tsuzuki.connectors.feed.raw import RawItem
 from tsuzuki.connectors.feed.scope import Scope
 from tsuzuki.connectors.feed.text import attribute, words
 from tsuzuki.connectors.html.addresses import http_url
 
 Handler = Callable[[Scope, RawItem, Element], None]
 
-_OF_A_PICTURE = frozenset({"media:title", "media:description"})
 _WEB_PAGES = frozenset({"", "html", "text/html", "xhtml", "application/xhtml+xml"})
 
 
@@ -53,28 +52,23 @@ def _guid(_scope: Scope, item: RawItem, element: Element) -> None:
 
 
 def _link(scope: Scope, item: RawItem, element: Element) -> None:
-    href, rel = attribute(element, "href"), attribute(element, "rel")
-    if href is None and rel is None:
-        item.link = scope.address(words(element), element) or item.link
+    href = attribute(element, "href")
+    if href is None:
+        address = scope.address(words(element), element)
+        item.link = address or item.link
         return
-    rel = (rel or "alternate").strip().lower()
+    rel = (attribute(element, "rel") or "alternate").strip().lower()
     media_type = (attribute(element, "type") or "").strip().lower()
     if rel == "enclosure":
-        add(item.media, enclosure_of(element, scope.base_of(element), href or words(element)))
-        return
-    address = scope.address(href or words(element), element)
-    if rel == "replies" and media_type in _WEB_PAGES:
-        item.comments = item.comments or address
+        _add_enclosure(scope, item, element, address="href")
+    elif rel == "replies" and media_type in _WEB_PAGES:
+        item.comments = item.comments or scope.address(href, element)
     elif rel == "alternate":
-        is_page = media_type in _WEB_PAGES
-        if is_page and not (scope.is_rss and is_of_atom(element.tag)):
+        address = scope.address(href, element)
+        if media_type in _WEB_PAGES:
             item.link = address or item.link
         else:
-            item.other_link = (is_page and address) or item.other_link or address
-
-
-def _original_link(scope: Scope, item: RawItem, element: Element) -> None:
-    item.original_link = http_url(words(element), scope.base_of(element)) or item.original_link
+            item.other_link = item.other_link or address
 
 
 def _description(scope: Scope, item: RawItem, element: Element) -> None:
@@ -97,27 +91,21 @@ def _encoded(scope: Scope, item: RawItem, element: Element) -> None:
         item.content = scope.text(element, "html")
 
 
-def _spare_text(name: str, default: str) -> Handler:
+def _spare_text(default: str) -> Handler:
     def handler(scope: Scope, item: RawItem, element: Element) -> None:
-        text = None if name in item.spare_texts else scope.text(element, default, guess=True)
+        text = scope.text(element, default, guess=True)
         if text is not None:
-            item.spare_texts[name] = text
+            item.spare_texts.append(text)
 
     return handler
 
 
 def _author(scope: Scope, item: RawItem, element: Element) -> None:
-    add(item.authors, scope.person(element))
+    add_author(item.authors, scope.person(element))
 
 
 def _creator(_scope: Scope, item: RawItem, element: Element) -> None:
-    add(item.authors, author_of(words(element)))
-
-
-def _source(scope: Scope, item: RawItem, element: Element) -> None:
-    for child in element:
-        if scope.names[child.tag] == "author":
-            add(item.source_authors, scope.person(child))
+    add_author(item.authors, author_of(words(element)))
 
 
 def _published(_scope: Scope, item: RawItem, element: Element) -> None:
@@ -133,34 +121,36 @@ def _created(_scope: Scope, item: RawItem, element: Element) -> None:
 
 
 def _category(_scope: Scope, item: RawItem, element: Element) -> None:
-    add(item.categories, attribute(element, "label") or attribute(element, "term") or words(element) or None)
+    text = attribute(element, "label") or attribute(element, "term") or words(element)
+    if text and text not in item.categories:
+        item.categories.append(text)
 
 
 def _keywords(_scope: Scope, item: RawItem, element: Element) -> None:
-    for word in words(element).split(",", MAX_LIST)[:MAX_LIST]:
-        add(item.categories, word.strip() or None)
+    for word in words(element).split(","):
+        if word.strip() and word.strip() not in item.categories:
+            item.categories.append(word.strip())
+
+
+def _add_enclosure(scope: Scope, item: RawItem, element: Element, *, address: str) -> None:
+    media = enclosure_of(element, scope.base_of(element), address=address)
+    if media is not None:
+        item.media.append(media)
 
 
 def _enclosure(scope: Scope, item: RawItem, element: Element) -> None:
-    add(item.media, enclosure_of(element, scope.base_of(element), attribute(element, "url")))
+    _add_enclosure(scope, item, element, address="url")
 
 
 def _media_content(scope: Scope, item: RawItem, element: Element) -> None:
-    """A file; what is said inside of a picture is of the picture, often its alternative text, and not of the entry."""
-    inside = {scope.names[child.tag]: child for child in element}
-    titles = [words(inside[name]) for name in ("media:title", "media:description") if name in inside]
-    title = next(filter(None, titles), None)
-    media = enclosure_of(element, scope.base_of(element), attribute(element, "url"), title=title)
-    add(item.media, media)
-    for child in element:
-        name = scope.names[child.tag]
-        if name in _HANDLERS and not (name in _OF_A_PICTURE and media is not None and is_image(media)):
-            _HANDLERS[name](scope, item, child)
+    _add_enclosure(scope, item, element, address="url")
+    _read_children(scope, item, element)
 
 
 def _thumbnail(scope: Scope, item: RawItem, element: Element) -> None:
     address = http_url(attribute(element, "url") or words(element), scope.base_of(element))
-    add(item.thumbnails, address)
+    if address:
+        item.thumbnails.append(address)
 
 
 def _image(scope: Scope, item: RawItem, element: Element) -> None:
@@ -168,9 +158,7 @@ def _image(scope: Scope, item: RawItem, element: Element) -> None:
 
 
 def _comments(scope: Scope, item: RawItem, element: Element) -> None:
-    said = words(element)
-    if not any(sign.isspace() for sign in said) and any(sign in said for sign in "/?#"):  # some say how many there are
-        item.comments = scope.address(said, element) or item.comments
+    item.comments = scope.address(words(element), element) or item.comments
 
 
 def _number(_scope: Scope, item: RawItem, element: Element) -> None:
@@ -189,17 +177,15 @@ _HANDLERS: dict[str, Handler] = {
     "guid": _guid,
     "id": _guid,
     "link": _link,
-    "feedburner:origlink": _original_link,
     "description": _description,
     "summary": _summary,
     "content": _content,
     "content:encoded": _encoded,
     "xhtml:body": _encoded,
-    "dc:description": _spare_text("dc:description", "html"),
-    "media:description": _spare_text("media:description", "text"),
-    "itunes:summary": _spare_text("itunes:summary", "text"),
-    "itunes:subtitle": _spare_text("itunes:subtitle", "text"),
-    "source": _source,
+    "dc:description": _spare_text("html"),
+    "media:description": _spare_text("text"),
+    "itunes:summary": _spare_text("text"),
+    "itunes:subtitle": _spare_text("text"),
     "author": _author,
     "dc:creator": _creator,
     "dc:author": _creator,

@@ -9,10 +9,12 @@ from watch;
 -- name: look_at_polls
 -- By watch_due: only what is due is looked at.
 select
-  count(*) as due, min(next_check_at) as oldest_due_at,
+  count(*) as due,
+  min(case when waits_since < next_check_at then waits_since else next_check_at end) as oldest_due_at,
   coalesce((select polls from figure where at >= :since order by at desc limit 1), 0) as last_minute
 from watch
-where suspended_at is null and priority in (1, 2, 3) and next_check_at <= :now;
+where suspended_at is null and priority in (1, 2, 3)
+  and case when waits_since < next_check_at then waits_since else next_check_at end <= :now and next_check_at <= :now;
 
 -- name: add_figure
 -- Taken twice, it is the same minute.

@@ -8,7 +8,10 @@ import msgspec
 
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.safe import Sanitiser
-from tsuzuki.ingest.archive.format import Bookmark, Chapter, Feed, Item, Line, Release, Series, SeriesSource
+from tsuzuki.db.fulltext import NO_WORDS, Words
+from tsuzuki.db.queries import Engine
+from tsuzuki.ingest.archive.format import PARTS, Bookmark, Chapter, Feed, Item, Line, Release, Series, SeriesSource
+from tsuzuki.ingest.words import split_words
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.numbers import number_key, parse_number
@@ -21,6 +24,30 @@ LOCAL = "local:"
 
 L = TypeVar("L", bound=Line)
 IsSecret = Callable[[str], bool]
+
+
+class CleanLine(msgspec.Struct, frozen=True):
+    """A line as it may be stored, as msgpack; or why it may not."""
+
+    line: bytes = b""
+    words: Words = NO_WORDS
+    """By which an item is found."""
+    why: str | None = None
+
+
+def clean_lines(lines: list[bytes], part: str, engine: Engine) -> list[CleanLine]:
+    """Lines of this part, each as msgpack. Runs in a parser process."""
+    cleaner = Cleaner()
+    return [_cleaned(cleaner, msgspec.msgpack.decode(line, type=PARTS[part]), engine) for line in lines]
+
+
+def _cleaned(cleaner: "Cleaner", line: Line, engine: Engine) -> CleanLine:
+    try:
+        clean = cleaner.clean(line)
+    except Invalid as error:
+        return CleanLine(why=str(error))
+    words = split_words(engine, [(clean.title, clean.content)])[0] if isinstance(clean, Item) else NO_WORDS
+    return CleanLine(msgspec.msgpack.encode(clean), words)
 
 
 class Cleaner:

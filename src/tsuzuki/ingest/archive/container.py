@@ -14,6 +14,7 @@ import msgspec
 
 from tsuzuki import __version__
 from tsuzuki.connectors.html.safe import valid_text
+from tsuzuki.db.fulltext import NO_WORDS, Words
 from tsuzuki.ingest.archive.format import FORMAT, MANIFEST, PARTS, VERSION, Line, Manifest, Part
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.times import Millis, from_iso, iso
@@ -43,6 +44,8 @@ class Numbered(msgspec.Struct, frozen=True):
     line: Any
     was_cleaned: bool = False
     """Whether characters were taken out that no text may hold."""
+    words: Words = NO_WORDS
+    """By which an item is found."""
 
 
 # -- writing

@@ -5,10 +5,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from tsuzuki.connectors.feed.identity import link_key
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
-from tsuzuki.db.fulltext import document
 from tsuzuki.ingest.archive.container import Numbered
 from tsuzuki.ingest.archive.format import Feed, Gone, Item
 from tsuzuki.ingest.archive.journal import Counts
@@ -17,18 +15,14 @@ from tsuzuki.ingest.archive.store import (
     add_feed_tx,
     add_full_texts_tx,
     add_gone_tx,
-    add_items_tx,
     add_missed_tx,
     add_subscription_tx,
     as_row,
     feed_is_harvested_tx,
-    keys_in_inbox_tx,
-    others_have_feed_tx,
-    put_item_entries_tx,
 )
-from tsuzuki.ingest.store import hold_items_tx, index_items_tx
+from tsuzuki.ingest.detached.store import BroughtItem, bring_items_tx
+from tsuzuki.ingest.store import hold_items_tx
 from tsuzuki.ingest.tasks import item_hash
-from tsuzuki.ingest.words import split_words
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId
@@ -46,7 +40,6 @@ _How = Literal["existing", "joined", "made"]
 _WARM = 2
 _MISSED = 50
 """R8: as many as a new subscription gets of what is known."""
-_SHARED = "were not known here, and others follow their feed: what it holds is not changed for them."
 _UNFOLLOWED = "belong to a feed that did not come along."
 
 
@@ -128,23 +121,27 @@ class FeedsIn:
         if feed_id is None:
             return Counts(left_out=len(run), why=_UNFOLLOWED)
         await hold_items_tx(tx, feed_id)
-        if not await others_have_feed_tx(tx, self._shelf_id, feed_id):
-            await _add_items_tx(tx, feed_id, items)
-        keys = [item.key for item in items]
-        before = await keys_in_inbox_tx(tx, self._shelf_id, feed_id, keys)
-        rows = [as_row(item.entry, key=item.key, n=n) for n, item in enumerate(items)]
-        await put_item_entries_tx(tx, self._shelf_id, feed_id, rows)
-        after = await keys_in_inbox_tx(tx, self._shelf_id, feed_id, keys)
-        lost = sum(key not in after for key in keys)
-        return Counts(len(keys) - len(before) - lost, len(before), lost, _SHARED)
+        brought = [
+            BroughtItem(item.key, _item_row(item), as_row(item.entry), each.words)
+            for each, item in zip(run, items, strict=True)
+        ]
+        counts = await bring_items_tx(tx, self._shelf_id, feed_id, brought)
+        texts = [
+            as_row(item.full_text, item_id=counts.new[item.key])
+            for item in items
+            if item.full_text is not None and item.key in counts.new
+        ]
+        if texts:
+            await add_full_texts_tx(tx, texts)
+        return Counts(created=counts.created, existing=counts.existing)
 
     async def _gone_tx(self, tx: Tx, run: Run) -> Counts:
         lines: list[Gone] = [each.line for each in run]
         feed_id = self._known.feeds.get(lines[0].feed)
-        if feed_id is None or await others_have_feed_tx(tx, self._shelf_id, feed_id):
+        if feed_id is None:
             return Counts(left_out=len(run))
-        await hold_items_tx(tx, feed_id)
-        added = await add_gone_tx(tx, feed_id, [line.key for line in lines], self._ground.clock())
+        keys = [line.key for line in lines]
+        added = await add_gone_tx(tx, self._shelf_id, feed_id, keys, now=self._ground.clock())
         return Counts(created=added, existing=len(lines) - added)
 
     async def settle(self) -> None:
@@ -162,18 +159,8 @@ class FeedsIn:
         await self._ground.db.with_tx(settle)
 
 
-async def _add_items_tx(tx: Tx, feed_id: FeedId, items: list[Item]) -> None:
-    added = await add_items_tx(tx, feed_id, [_item_row(item, n) for n, item in enumerate(items)])
-    if added:
-        words = split_words(tx.engine, [(item.title, item.content) for item in added])
-        await index_items_tx(tx, [document(item.id, each) for item, each in zip(added, words, strict=True)])
-    texts = [as_row(item.full_text, key=item.key) for item in items if item.full_text is not None]
-    if texts:
-        await add_full_texts_tx(tx, feed_id, texts)
-
-
-def _item_row(item: Item, n: int) -> dict[str, Any]:
-    """R32: with the hash that the next poll compares with."""
+def _item_row(item: Item) -> dict[str, Any]:
+    """The columns of the item, with the hash of its content."""
     found = FoundItem(
         key=item.key,
         title=item.title,
@@ -187,5 +174,5 @@ def _item_row(item: Item, n: int) -> dict[str, Any]:
         comments_url=item.comments_url,
         page_urls=item.page_urls,
     )
-    row = as_row(item, n=n, link_key=link_key(item.link), content_hash=item_hash(found).hex())
+    row = as_row(item, content_hash=item_hash(found).hex())
     return {name: value for name, value in row.items() if name not in {"feed", "entry", "full_text"}}

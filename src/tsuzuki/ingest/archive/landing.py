@@ -11,13 +11,15 @@ import msgspec
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import ForeignKeyViolation, UniqueViolation
-from tsuzuki.ingest.archive.cleaning import Cleaner
+from tsuzuki.ingest.archive.cleaning import clean_lines
 from tsuzuki.ingest.archive.container import ArchiveReader, Numbered, Watch
-from tsuzuki.ingest.archive.format import FeedKey
+from tsuzuki.ingest.archive.format import PARTS, FeedKey
 from tsuzuki.ingest.archive.journal import Counts, Journal
 from tsuzuki.ingest.archive.store import has_shelf_tx
+from tsuzuki.ingest.foreign import clean_rows
 from tsuzuki.ingest.service import OF_ITS_CONTENT
-from tsuzuki.model.errors import Invalid
+from tsuzuki.model.errors import SourceError
+from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, GroupId, SeriesId, ShelfId, SourceId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.shelves.ground import Ground
@@ -56,14 +58,21 @@ class Landing:
     """One import."""
 
     def __init__(
-        self, ground: Ground, shelf_id: ShelfId, archive: ArchiveReader, *, journal: Journal, watch: Watch
+        self,
+        ground: Ground,
+        shelf_id: ShelfId,
+        archive: ArchiveReader,
+        *,
+        parsers: Parsers,
+        journal: Journal,
+        watch: Watch,
     ) -> None:
         self.ground = ground
         self.shelf_id = shelf_id
         self.archive = archive
         self.journal = journal
+        self._parsers = parsers
         self._watch = watch
-        self._cleaner = Cleaner()
         self._placed = 0
         self._places = max(1, sum(archive.manifest.parts[name].lines for name in ("feeds.jsonl", "series.jsonl")))
 
@@ -77,7 +86,7 @@ class Landing:
         lines = self.archive.lines(part)
         total = self.archive.manifest.parts[part].lines
         while chunk := await asyncio.to_thread(_take, lines):
-            yield await asyncio.to_thread(self._cleaned, chunk)
+            yield await self._cleaned(chunk, part)
             self.journal.part, self.journal.line = part, chunk[-1].number
             self._watch(f"bring {part}", chunk[-1].number, total)
 
@@ -108,17 +117,19 @@ class Landing:
         """Whether there is still a shelf to land on."""
         return await self.ground.db.read(partial(has_shelf_tx, shelf_id=self.shelf_id))
 
-    def _cleaned(self, chunk: Run) -> list[Numbered]:
+    async def _cleaned(self, chunk: Run, part: str) -> list[Numbered]:
         kept = []
-        for each in chunk:
-            try:
-                line = self._cleaner.clean(each.line)
-            except Invalid as error:
-                self.journal.leave_out(each, str(error))
+        lines = [msgspec.msgpack.encode(each.line) for each in chunk]
+        cleaned = await clean_rows(self._parsers, clean_lines, lines, part, self.ground.db.engine)
+        for each, (_, clean) in zip(chunk, cleaned, strict=True):
+            why = str(clean) if isinstance(clean, SourceError) else clean.why
+            if isinstance(clean, SourceError) or why is not None:
+                self.journal.leave_out(each, why or "")
                 continue
+            line = msgspec.msgpack.decode(clean.line, type=PARTS[part])
             if each.was_cleaned or line != each.line:
                 self.journal.note(each, "what is unsafe in it was taken out.")
-            kept.append(msgspec.structs.replace(each, line=line))
+            kept.append(msgspec.structs.replace(each, line=line, words=clean.words))
         return kept
 
 

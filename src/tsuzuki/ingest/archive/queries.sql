@@ -36,8 +36,9 @@ select key from (
   where item.feed_id = :feed_id and item.key > cast(:after as text)
     and not exists (select 1 from entry where entry.shelf_id = :shelf_id and entry.item_id = item.id)
   union
-  select item_tombstone.key from item_tombstone
-  where item_tombstone.feed_id = :feed_id and item_tombstone.key > cast(:after as text)
+  select entry_tombstone.key from entry_tombstone
+  where entry_tombstone.feed_id = :feed_id and entry_tombstone.shelf_id = :shelf_id
+    and entry_tombstone.key > cast(:after as text)
 ) as known
 order by key
 limit :most;
@@ -149,9 +150,6 @@ values (
   :retention, :created_at, :now
 );
 
--- name: others_have_feed
-select {others_have} as is_shared;
-
 -- fragment: others_have
 -- With those who may still come back to it as it was.
 (exists (
@@ -166,49 +164,12 @@ select exists (
   select 1 from follow where follow.series_id = :series_id and follow.shelf_id <> :shelf_id
 ) as is_shared;
 
--- name: add_items
--- I1: what is stored here stays as it is (R32). In the order of the archive, so that ties are listed in the same order.
-insert into item (
-  feed_id, key, title, link, link_key, author, content, summary, published_at, published_raw, sort_at, categories,
-  enclosures, page_urls, image_url, comments_url, content_hash, created_at, updated_at
-)
-select
-  cast(:feed_id as bigint), value ->> 'key', value ->> 'title', value ->> 'link', value ->> 'link_key',
-  value ->> 'author', value ->> 'content', value ->> 'summary', cast(value ->> 'published_at' as bigint),
-  value ->> 'published_raw', cast(value ->> 'sort_at' as bigint), {item_json}, value ->> 'image_url',
-  value ->> 'comments_url', unhex(value ->> 'content_hash'), cast(value ->> 'created_at' as bigint),
-  cast(value ->> 'updated_at' as bigint)
-from json_each(cast(:rows as text))
-order by cast(value ->> 'n' as bigint)
-on conflict (feed_id, key) do nothing
-returning id, key, title, content;
-
--- fragment: item_json
-value ->> 'categories', value ->> 'enclosures', value ->> 'page_urls'
-
 -- name: add_full_texts
 insert into item_full_text (item_id, content, error, fetched_at)
-select item.id, value ->> 'content', value ->> 'error', cast(value ->> 'fetched_at' as bigint)
+select cast(value ->> 'item_id' as bigint), value ->> 'content', value ->> 'error', cast(value ->> 'fetched_at' as bigint)
 from json_each(cast(:rows as text))
-cross join item
-where item.feed_id = :feed_id and item.key = value ->> 'key'
+where true
 on conflict (item_id) do nothing;
-
--- name: keys_in_inbox
-select item.key from json_each(cast(:rows as text))
-cross join item
-join entry on entry.shelf_id = :shelf_id and entry.item_id = item.id
-where item.feed_id = :feed_id and item.key = value ->> 0;
-
--- name: put_item_entries
--- I2. What is read or saved on either side stays so.
-insert into entry (shelf_id, feed_id, item_id, unread, saved, sort_at, read_at, created_at)
-select cast(:shelf_id as bigint), item.feed_id, item.id, {entry_values}
-from json_each(cast(:rows as text))
-cross join item
-where item.feed_id = :feed_id and item.key = value ->> 'key'
-order by cast(value ->> 'n' as bigint)
-on conflict (shelf_id, item_id) where item_id is not null do update set {both_entries};
 
 -- fragment: entry_values
 cast(value ->> 'unread' as boolean), cast(value ->> 'saved' as boolean), cast(value ->> 'sort_at' as bigint),
@@ -220,11 +181,12 @@ unread = entry.unread and excluded.unread, saved = entry.saved or excluded.saved
 where (entry.unread and not excluded.unread) or (excluded.saved and not entry.saved)
 
 -- name: add_gone
-insert into item_tombstone (feed_id, key, at)
-select cast(:feed_id as bigint), value ->> 0, cast(:now as bigint)
+-- REL-39d, for this shelf alone.
+insert into entry_tombstone (shelf_id, feed_id, key, at)
+select cast(:shelf_id as bigint), cast(:feed_id as bigint), value ->> 0, cast(:now as bigint)
 from json_each(cast(:rows as text))
 where not exists (select 1 from item where item.feed_id = :feed_id and item.key = value ->> 0)
-on conflict (feed_id, key) do nothing;
+on conflict (feed_id, key, shelf_id) do nothing;
 
 -- name: add_missed
 -- What came here after the archive was made, to a feed that this shelf did not follow then.

@@ -33,8 +33,9 @@ from tsuzuki.ingest.archive.store import (
     place_group_tx,
     proxy_images_tx,
 )
-from tsuzuki.ingest.reedme.store import item_ids_tx
+from tsuzuki.ingest.detached.store import shelf_items_tx
 from tsuzuki.model.errors import LimitExceeded, NotFound, SourceError, Unavailable
+from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
@@ -49,16 +50,17 @@ from tsuzuki.sources.sites.service import Sources
 class ShelfImport:
     """Reads archives onto shelves."""
 
-    def __init__(self, subscriptions: Subscriptions, sources: Sources) -> None:
+    def __init__(self, subscriptions: Subscriptions, sources: Sources, parsers: Parsers) -> None:
         self._ground = subscriptions.ground
         self._subscriptions = subscriptions
         self._sources = sources
+        self._parsers = parsers
 
     async def bring(self, path: Path, shelf_id: ShelfId, user: User, watch: Watch) -> Brought:
         """What the archive has and the shelf has not; Invalid, with nothing written, for one that is not whole."""
         archive = await asyncio.to_thread(ArchiveReader, path)
         journal = Journal()
-        landing = Landing(self._ground, shelf_id, archive, journal=journal, watch=watch)
+        landing = Landing(self._ground, shelf_id, archive, parsers=self._parsers, journal=journal, watch=watch)
         try:
             await asyncio.to_thread(archive.check, watch)
             await self._refuse_asleep(shelf_id)
@@ -181,7 +183,7 @@ class _Rest:
         feed_id = None if mark.feed is None else known.feeds.get(mark.feed)
         item_id: ItemId | None = None
         if feed_id is not None and mark.item is not None:
-            item_id = (await item_ids_tx(tx, feed_id, [mark.item])).get(mark.item)
+            item_id = (await shelf_items_tx(tx, self._shelf_id, feed_id, [mark.item])).get(mark.item)
         if await has_bookmark_tx(tx, self._shelf_id, mark, item_id):
             return False
         new = NewBookmark(

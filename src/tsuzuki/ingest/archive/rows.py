@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from tsuzuki.model.harvest import Enclosure
-from tsuzuki.model.ids import ChapterId, EntryId, FeedId, GroupId, ItemId, SeriesId, SeriesSourceId, SourceId
+from tsuzuki.model.ids import ChapterId, EntryId, FeedId, GroupId, SeriesId, SeriesSourceId, SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.library.follows.nouns import Preferences, Status
 
@@ -196,15 +196,6 @@ class BookmarkRow(msgspec.Struct, frozen=True):
     feed_link: str | None
     feed_proxy: str | None
     item_key: str | None
-
-
-class AddedItem(msgspec.Struct, frozen=True):
-    """An item that was inserted just now."""
-
-    id: ItemId
-    key: str
-    title: str
-    content: str
 
 
 class AddedChapter(msgspec.Struct, frozen=True):

@@ -9,7 +9,6 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.ingest.archive.format import Bookmark, Feed, Former, Series, SeriesSource
 from tsuzuki.ingest.archive.rows import (
     AddedChapter,
-    AddedItem,
     BookmarkRow,
     ChapterRow,
     FeedRow,
@@ -156,34 +155,14 @@ async def add_subscription_tx(
     )
 
 
-async def others_have_feed_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId) -> bool:
-    """Whether another shelf follows it."""
-    return await tx.one(bool, q.others_have_feed, shelf_id=shelf_id, feed_id=feed_id)
-
-
-async def add_items_tx(tx: Tx, feed_id: FeedId, rows: Sequence[Mapping[str, Any]]) -> list[AddedItem]:
-    """Items that are not stored yet; those that were not."""
-    return await tx.bulk(AddedItem, q.add_items, rows, feed_id=feed_id)
-
-
-async def add_full_texts_tx(tx: Tx, feed_id: FeedId, rows: Sequence[Mapping[str, Any]]) -> None:
+async def add_full_texts_tx(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> None:
     """Whole texts of items that have none here."""
-    await tx.run(q.add_full_texts, rows=rows, feed_id=feed_id)
+    await tx.run(q.add_full_texts, rows=rows)
 
 
-async def keys_in_inbox_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, keys: Iterable[str]) -> set[str]:
-    """Which of these items the inbox has."""
-    return set(await tx.bulk(str, q.keys_in_inbox, [[key] for key in keys], shelf_id=shelf_id, feed_id=feed_id))
-
-
-async def put_item_entries_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Entries of items that are stored; what is read or saved on either side stays so."""
-    await tx.run(q.put_item_entries, rows=rows, shelf_id=shelf_id, feed_id=feed_id)
-
-
-async def add_gone_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str], now: Millis) -> int:
-    """Remember that these are no news; how many were not known."""
-    return await tx.run(q.add_gone, feed_id=feed_id, rows=[[key] for key in keys], now=now)
+async def add_gone_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, keys: Iterable[str], *, now: Millis) -> int:
+    """Remember that these are no news to the shelf; how many were not known."""
+    return await tx.run(q.add_gone, shelf_id=shelf_id, feed_id=feed_id, rows=[[key] for key in keys], now=now)
 
 
 async def add_missed_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, since: Millis, most: int, now: Millis) -> int:

@@ -21,6 +21,7 @@ from tsuzuki.db.migrate import migrate
 from tsuzuki.db.sqlite_file import path_of
 from tsuzuki.ingest.reedme.service import Brought, Reedme
 from tsuzuki.model.times import Millis, iso
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
 
 _log = structlog.stdlib.get_logger("tsuzuki.start")
 
@@ -40,7 +41,14 @@ async def adopt(options: DatabaseOptions, clock: Callable[[], Millis]) -> Brough
         leftover.unlink(missing_ok=True)
     brought = await _fill(msgspec.structs.replace(options, url=f"sqlite://{fresh}"), kept, clock)
     await asyncio.to_thread(swap, fresh, path)
-    _log.info("adopted_older_database", feeds=brought.feeds, items=brought.items, refused=list(brought.refused))
+    _log.info(
+        "adopted_older_database",
+        feeds=brought.feeds,
+        items=brought.items,
+        refused=list(brought.refused),
+        skipped=brought.skipped,
+        notes=list(brought.notes),
+    )
     return brought
 
 
@@ -48,12 +56,15 @@ async def _fill(options: DatabaseOptions, kept: Path, clock: Callable[[], Millis
     """A database of ours with one tenant, whose shelf has all that the old one had."""
     await migrate(options, now=clock())
     db = await open_database(options)
+    parsers = ParsePool(PoolOptions())
     try:
         ground = Ground(db, clock, os.urandom)
         tenant = await build_accounts(ground, Limits()).setup.prepare_tenant()
         [shelf] = await db.read(lambda tx: list_shelves_tx(tx, tenant.id))
-        return await Reedme(db, clock, lambda: ground.new_id(clock())).bring(kept, shelf.id)
+        reedme = Reedme(db, clock, lambda: ground.new_id(clock()), parsers=parsers)
+        return await reedme.bring(kept, shelf.id)
     finally:
+        await parsers.close()
         await db.close()
 
 

@@ -1,229 +1,266 @@
 """Brings feeds, items, what was read and what was kept from a database of before onto a shelf.
 
-A repeat changes nothing: groups are found by their names, feeds by their links, items by their keys.
+A repeat changes nothing: groups are found by their names, feeds by their links, items by their keys. What the feeds
+themselves hold stays as it is: the items are the shelf's alone, until the feed brings them (ingest/detached).
 """
 
 import asyncio
-import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
-from tsuzuki.connectors.feed.identity import bounded, link_key, stable_guid
-from tsuzuki.connectors.html.addresses import http_url
-from tsuzuki.connectors.html.safe import one_line, sanitise
 from tsuzuki.db import Database, Tx
+from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import UniqueViolation
-from tsuzuki.db.legacy import LegacyBookmark, LegacyFeed, LegacyItem, read_bookmarks, read_feeds, read_items
+from tsuzuki.db.legacy import (
+    LegacyBookmark,
+    LegacyFeed,
+    LegacyId,
+    LegacyItem,
+    check_legacy,
+    read_bookmarks,
+    read_feeds,
+    read_items,
+)
 from tsuzuki.delivery.fanout import ALWAYS
+from tsuzuki.delivery.policy import KNOWN_ITEMS
 from tsuzuki.delivery.store import add_known_entries_tx
-from tsuzuki.ingest.reedme.store import has_loose_bookmark_tx, item_ids_tx
-from tsuzuki.ingest.store import upsert_items_tx
+from tsuzuki.ingest.detached.store import BroughtItem, bring_items_tx, shelf_items_tx
+from tsuzuki.ingest.foreign import clean_rows
+from tsuzuki.ingest.reedme.cleaning import CleanItem, clean_bookmarks, clean_feeds, clean_items
+from tsuzuki.ingest.reedme.store import has_loose_bookmark_tx
+from tsuzuki.ingest.service import OF_ITS_CONTENT
+from tsuzuki.ingest.store import hold_items_tx
 from tsuzuki.ingest.tasks import new_item
-from tsuzuki.ingest.words import split_words
-from tsuzuki.model.errors import RefusedAddress
+from tsuzuki.model.errors import RefusedAddress, SourceError
+from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
 from tsuzuki.shelves.bookmarks.store import add_bookmark_tx, save_entry_tx
-from tsuzuki.shelves.entries.store import mark_items_tx
 from tsuzuki.shelves.groups.store import add_group_tx, default_group_tx, find_group_named_tx
 from tsuzuki.shelves.subscriptions.nouns import NewRow
 from tsuzuki.shelves.subscriptions.store import add_subscription_tx, find_subscription_to_tx
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
 
-_CHUNK = 200
-_ALL = 10**9
+L = TypeVar("L")
+T = TypeVar("T")
+
+_MOST_NOTES = 20
+_MOST_LINK = 200
 
 
 class Brought(msgspec.Struct, frozen=True, kw_only=True):
-    """What came along, and the links that may not be called."""
+    """What came along, the links that may not be called, and what was left out, with a sentence for the first ones."""
 
     feeds: int = 0
     items: int = 0
     bookmarks: int = 0
     refused: tuple[str, ...] = ()
-
-
-class _Item(msgspec.Struct, frozen=True):
-    before: LegacyItem
-    found: FoundItem
+    skipped: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class Reedme:
-    """Reads a file and writes a shelf, a feed at a time."""
+    """Reads a file and writes a shelf."""
 
-    def __init__(self, db: Database, clock: Callable[[], Millis], new_id: Callable[[], PublicId]) -> None:
-        self._db = db
-        self._clock = clock
-        self._new_id = new_id
+    def __init__(
+        self, db: Database, clock: Callable[[], Millis], new_id: Callable[[], PublicId], *, parsers: Parsers
+    ) -> None:
+        self.db = db
+        self.clock = clock
+        self.new_id = new_id
+        self.parsers = parsers
 
     async def bring(self, path: Path, shelf_id: ShelfId) -> Brought:
-        """All that the file has; SchemaRefused for a file that is no such database."""
-        feeds = await asyncio.to_thread(read_feeds, path)
-        snapshots = await asyncio.to_thread(read_bookmarks, path)
-        kept = {mark.item_id: mark for mark in snapshots if mark.item_id is not None}
-        brought = Brought()
-        for feed in feeds:
-            items = await asyncio.to_thread(read_items, path, feed.id)
-            brought = _sum(brought, await self._bring_feed(shelf_id, feed, items, kept=kept))
-        loose = [mark for mark in snapshots if mark.item_id is None or mark.item_id in kept]
-        for mark in loose:
-            await self._keep_loose(shelf_id, mark)
-        return _sum(brought, Brought(bookmarks=len(loose)))
+        """All that the file has; SchemaRefused, before anything is written, for one that is damaged or none."""
+        await asyncio.to_thread(check_legacy, path)
+        run = _Import(self, path, shelf_id)
+        await run.bring()
+        return run.brought
 
-    async def _bring_feed(
-        self, shelf_id: ShelfId, feed: LegacyFeed, legacy: Sequence[LegacyItem], *, kept: dict[int, LegacyBookmark]
-    ) -> Brought:
-        """A feed with its items; the snapshots of these are taken out of `kept`."""
+
+class _Import:
+    """One import: what it brought so far."""
+
+    def __init__(self, reedme: Reedme, path: Path, shelf_id: ShelfId) -> None:
+        self._db, self._clock, self._new_id = reedme.db, reedme.clock, reedme.new_id
+        self._parsers = reedme.parsers
+        self._path = path
+        self._shelf_id = shelf_id
+        self._snapshots: dict[LegacyId, LegacyBookmark] = {}
+        """Of items that have not come yet."""
+        self.brought = Brought()
+
+    async def bring(self) -> None:
+        """Feed by feed, some items at a time."""
+        marks = await asyncio.to_thread(read_bookmarks, self._path)
+        cleaned = [mark for _, mark in await self._cleaned("bookmarks", clean_bookmarks, marks)]
+        self._snapshots = {mark.item_id: mark for mark in cleaned if mark.item_id is not None}
+        feeds = await asyncio.to_thread(read_feeds, self._path)
+        for _, feed in await self._cleaned("feeds", clean_feeds, feeds):
+            await self._bring_feed(feed)
+        for mark in cleaned:
+            if mark.item_id is None or mark.item_id in self._snapshots:
+                await self._keep_loose(mark)
+
+    async def _bring_feed(self, feed: LegacyFeed) -> None:
         try:
             link = str(parse(feed.link))
         except RefusedAddress:
-            return Brought(refused=(feed.link,))
-        feed_id = await self._db.with_tx(partial(self._follow_tx, shelf_id=shelf_id, feed=feed, link=link))
-        items = list(_items(legacy, link))
-        for start in range(0, len(items), _CHUNK):
-            await self._db.with_tx(partial(self._store_tx, feed_id=feed_id, items=items[start : start + _CHUNK]))
-        await self._db.with_tx(partial(self._place_tx, shelf_id=shelf_id, feed_id=feed_id, items=items))
-        snapshots = {item.before.id: kept.pop(item.before.id, None) for item in items}
-        marked = [item for item in items if item.before.is_bookmarked or snapshots[item.before.id] is not None]
-        for item in marked:
-            new = _of_item(item, snapshots[item.before.id], feed.name or link)
-            await self._keep(shelf_id, feed_id, item.found.key, new=new)
-        return Brought(feeds=1, items=len(items), bookmarks=len(marked))
+            self._add(refused=(feed.link[:_MOST_LINK],))
+            return
+        feed_id = await with_tx_again(self._db, partial(self._follow_tx, feed=feed, link=link))
+        self._add(feeds=1)
+        after: int | None = None
+        is_more = True
+        while is_more:
+            page = await asyncio.to_thread(read_items, self._path, feed.id, after=after)
+            for number in page.too_large:
+                self._skip(f"row {number} of items is too large")
+            items = await self._cleaned("items", clean_items, page.items, link, self._db.engine)
+            await self._put(feed_id, items)
+            for before, item in items:
+                await self._keep_item(feed_id, before, item.found, feed_name=feed.name or link)
+            after = page.after
+            is_more = after is not None
 
-    async def _follow_tx(self, tx: Tx, *, shelf_id: ShelfId, feed: LegacyFeed, link: str) -> FeedId:
+    async def _follow_tx(self, tx: Tx, *, feed: LegacyFeed, link: str) -> FeedId:
         now = self._clock()
-        known = await find_subscription_to_tx(tx, shelf_id, link, feed.proxy)
+        known = await find_subscription_to_tx(tx, self._shelf_id, link, feed.proxy)
         feed_id = await follow_feed_tx(tx, link, proxy=feed.proxy, now=now)
         if known is None:
             row = NewRow(
                 public_id=self._new_id(),
-                shelf_id=shelf_id,
+                shelf_id=self._shelf_id,
                 feed_id=feed_id,
-                group_id=await self._group_tx(tx, shelf_id, feed.group),
-                name=one_line(feed.name)[:500],
+                group_id=await self._group_tx(tx, feed.group),
+                name=feed.name,
                 site_url=feed.site_url,
                 suspended_at=now if feed.is_suspended else None,
             )
             await add_subscription_tx(tx, row, now)
             await suspension_changed_tx(tx, feed_id, by_person=False, now=now)
+            # R8: as for everyone who comes later.
+            await add_known_entries_tx(tx, self._shelf_id, feed_id, since=ALWAYS, most=KNOWN_ITEMS, now=now)
         return feed_id
 
-    async def _group_tx(self, tx: Tx, shelf_id: ShelfId, name: str) -> GroupId:
+    async def _group_tx(self, tx: Tx, name: str) -> GroupId:
         if not name:
-            return (await default_group_tx(tx, shelf_id)).id
-        group = await find_group_named_tx(tx, shelf_id, name)
+            return (await default_group_tx(tx, self._shelf_id)).id
+        group = await find_group_named_tx(tx, self._shelf_id, name)
         if group is None:
-            group = await add_group_tx(tx, shelf_id, self._new_id(), name=name, now=self._clock())
+            group = await add_group_tx(tx, self._shelf_id, self._new_id(), name=name, now=self._clock())
         return group.id
 
-    async def _store_tx(self, tx: Tx, *, feed_id: FeedId, items: Sequence[_Item]) -> None:
-        """R32: what is stored already, from a poll of ours, is newer than what was exported: it stays."""
-        known = await item_ids_tx(tx, feed_id, [item.found.key for item in items])
-        now = self._clock()
-        new = [new_item(item.found, now) for item in items if item.found.key not in known]
-        words = split_words(tx.engine, [(item.title, item.content) for item in new])
-        by_key = {(feed_id, item.key): each for item, each in zip(new, words, strict=True)}
-        await upsert_items_tx(tx, {feed_id: new}, by_key, now)
+    # -- items
 
-    async def _place_tx(self, tx: Tx, *, shelf_id: ShelfId, feed_id: FeedId, items: Sequence[_Item]) -> None:
-        """R8: nothing of this is news."""
-        await add_known_entries_tx(tx, shelf_id, feed_id, since=ALWAYS, most=_ALL, now=self._clock())
-        read = [item.found.key for item in items if not item.before.unread]
-        ids = await item_ids_tx(tx, feed_id, read)
-        await mark_items_tx(tx, shelf_id, list(ids.values()), unread=False, now=self._clock())
+    async def _put(self, feed_id: FeedId, items: Sequence[tuple[LegacyItem, CleanItem]]) -> None:
+        """Together; where that cannot be, each by itself, so that one that cannot be stored is left out alone."""
+        if not items:
+            return
 
-    async def _keep(self, shelf_id: ShelfId, feed_id: FeedId, key: str, *, new: "_Snapshot") -> None:
-        async def keep(tx: Tx) -> None:
-            [item_id] = (await item_ids_tx(tx, feed_id, [key])).values()
-            whole = msgspec.structs.replace(new.bookmark, item_id=item_id, feed_id=feed_id)
-            await save_entry_tx(tx, shelf_id, item_id, saved=True)
-            await add_bookmark_tx(tx, shelf_id, self._new_id(), whole, now=new.at or self._clock())
+        async def put(tx: Tx) -> None:
+            await hold_items_tx(tx, feed_id)
+            now = self._clock()
+            await bring_items_tx(tx, self._shelf_id, feed_id, [_brought(*each, now) for each in items])
 
         try:
-            await self._db.with_tx(keep)
-        except UniqueViolation:
-            return  # R71: the shelf has it
+            await with_tx_again(self._db, put)
+        except OF_ITS_CONTENT as error:
+            if len(items) == 1:
+                self._skip(f"item {items[0][0].id} cannot be stored ({error})")
+                return
+            for each in items:
+                await self._put(feed_id, [each])
+        else:
+            self._add(items=len({item.found.key for _, item in items}))
 
-    async def _keep_loose(self, shelf_id: ShelfId, mark: LegacyBookmark) -> None:
-        """A snapshot whose item was gone, or never came along."""
-        new = _snapshot(mark)
+    # -- bookmarks
 
-        async def keep(tx: Tx) -> None:
-            if new.bookmark.link or not await has_loose_bookmark_tx(tx, shelf_id, new.bookmark):
-                await add_bookmark_tx(tx, shelf_id, self._new_id(), new.bookmark, now=new.at or self._clock())
-
-        try:
-            await self._db.with_tx(keep)
-        except UniqueViolation:
-            return  # R71: the shelf has it
-
-
-class _Snapshot(msgspec.Struct, frozen=True):
-    bookmark: NewBookmark
-    at: Millis | None
-    """When it was taken, where that is known."""
-
-
-def _snapshot(mark: LegacyBookmark) -> _Snapshot:
-    """I7: what was stored elsewhere is as foreign as what is fetched."""
-    link = http_url(mark.link, "") or ""
-    title = one_line(mark.title) or link or "?"
-    content = sanitise(mark.content, link)
-    name = one_line(mark.feed_name)[:500]
-    new = NewBookmark(title=title, link=link, content=content, feed_name=name, published_at=mark.published_at)
-    return _Snapshot(new, mark.created_at)
-
-
-def _of_item(item: _Item, mark: LegacyBookmark | None, feed_name: str) -> _Snapshot:
-    """The snapshot as it was taken; of a mere flag, the item as it is."""
-    if mark is not None:
-        return _snapshot(mark)
-    found = item.found
-    new = NewBookmark(
-        title=found.title,
-        link=found.link or "",
-        content=found.content,
-        feed_name=feed_name,
-        published_at=found.published_at,
-    )
-    return _Snapshot(new, None)
-
-
-def _items(legacy: Iterable[LegacyItem], base: str) -> Iterable[_Item]:
-    """One per key. I7: what was stored elsewhere is as foreign as what is fetched."""
-    for before in {_key(item): item for item in legacy}.items():
-        key, item = before
-        link = None if item.link is None else http_url(item.link, base)
-        found = FoundItem(
-            key=key,
-            title=one_line(item.title) or link or key,
-            link=link,
-            content=sanitise(item.content, link or base),
-            published_at=item.published_at,
-            link_key=link_key(link),
+    async def _keep_item(self, feed_id: FeedId, before: LegacyItem, found: FoundItem, *, feed_name: str) -> None:
+        """The snapshot as it was taken; of a mere flag, the item as it is."""
+        mark = self._snapshots.pop(before.id, None)
+        if mark is None and not before.is_bookmarked:
+            return
+        new = NewBookmark(
+            title=found.title,
+            link=found.link or "",
+            content=found.content,
+            feed_name=feed_name,
+            published_at=found.published_at,
         )
-        yield _Item(item, found)
+        if mark is not None:
+            new = _bookmark(mark)
+
+        async def keep(tx: Tx) -> None:
+            item_id = (await shelf_items_tx(tx, self._shelf_id, feed_id, [found.key])).get(found.key)
+            whole = msgspec.structs.replace(new, item_id=item_id, feed_id=feed_id)
+            if item_id is not None:
+                await save_entry_tx(tx, self._shelf_id, item_id, saved=True)
+            now = self._clock() if mark is None or mark.created_at is None else mark.created_at
+            await add_bookmark_tx(tx, self._shelf_id, self._new_id(), whole, now=now)
+
+        await self._keep(keep)
+
+    async def _keep_loose(self, mark: LegacyBookmark) -> None:
+        """A snapshot whose item was gone, or never came along."""
+        new = _bookmark(mark)
+
+        async def keep(tx: Tx) -> None:
+            if new.link or not await has_loose_bookmark_tx(tx, self._shelf_id, new):
+                now = mark.created_at or self._clock()
+                await add_bookmark_tx(tx, self._shelf_id, self._new_id(), new, now=now)
+
+        await self._keep(keep)
+
+    async def _keep(self, keep: Callable[[Tx], Coroutine[Any, Any, None]]) -> None:
+        with suppress(UniqueViolation):  # R71: the shelf has it
+            await self._db.with_tx(keep)
+        self._add(bookmarks=1)
+
+    # -- what is foreign
+
+    async def _cleaned(
+        self, table: str, clean: Callable[..., list[T]], rows: Sequence[L], *more: Any
+    ) -> list[tuple[L, T]]:
+        """The rows with what became of them; those that are more than a parser process may spend are left out."""
+        done = []
+        for row, cleaned in await clean_rows(self._parsers, clean, rows, *more):
+            if isinstance(cleaned, SourceError):
+                self._skip(f"one of the {table} cannot be cleaned: {cleaned}")
+            else:
+                done.append((row, cleaned))
+        return done
+
+    def _add(self, **more: Any) -> None:
+        so_far = self.brought
+        sums = {name: getattr(so_far, name) + value for name, value in more.items()}
+        self.brought = msgspec.structs.replace(so_far, **sums)
+
+    def _skip(self, why: str) -> None:
+        self._add(skipped=1, notes=(why,) if len(self.brought.notes) < _MOST_NOTES else ())
 
 
-def _key(item: LegacyItem) -> str:
-    """R31: as the next poll will find it."""
-    if item.guid:
-        return bounded(stable_guid(item.guid))
-    if item.link:
-        return bounded(item.link)
-    return hashlib.blake2b(f"{item.title}\0{item.content}".encode(), digest_size=16).hexdigest()
+def _brought(before: LegacyItem, item: CleanItem, now: Millis) -> BroughtItem:
+    """R8: nothing of this is news."""
+    row = new_item(item.found, now)
+    columns = msgspec.structs.asdict(row) | {"content_hash": row.content_hash.hex(), "created_at": now}
+    entry = {"unread": before.unread, "saved": False, "sort_at": row.sort_at, "read_at": None, "created_at": now}
+    return BroughtItem(row.key, columns, entry, item.words)
 
 
-def _sum(one: Brought, other: Brought) -> Brought:
-    return Brought(
-        feeds=one.feeds + other.feeds,
-        items=one.items + other.items,
-        bookmarks=one.bookmarks + other.bookmarks,
-        refused=one.refused + other.refused,
+def _bookmark(mark: LegacyBookmark) -> NewBookmark:
+    return NewBookmark(
+        title=mark.title,
+        link=mark.link,
+        content=mark.content,
+        feed_name=mark.feed_name,
+        published_at=mark.published_at,
     )

@@ -1,5 +1,7 @@
 """REL-32: merges a feed into the one that has the address it moved to; nobody's entries or bookmarks are lost (I9)."""
 
+from collections.abc import Iterable
+
 from tsuzuki.db import Tx
 from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, NewEvent
 from tsuzuki.delivery.events.store import add_events_tx
@@ -8,10 +10,17 @@ from tsuzuki.ingest.store import hold_items_tx
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.moving.store import followers_tx, is_leased_tx, move_items_tx, move_subscriptions_tx
-from tsuzuki.polling.store import ask_refresh_tx
+from tsuzuki.polling.store import ask_refresh_tx, move_feed_tx
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.feeds import suspension_changed_tx
-from tsuzuki.sources.store import ClaimedWatch, drop_feed_tx, find_feed_tx, find_feed_watch_tx, hold_feed_tx
+from tsuzuki.sources.store import (
+    ClaimedWatch,
+    detach_items_tx,
+    drop_feed_tx,
+    find_feed_tx,
+    find_feed_watch_tx,
+    hold_feed_tx,
+)
 
 
 async def merge_moved_tx(
@@ -40,3 +49,20 @@ async def merge_moved_tx(
     await ask_refresh_tx(tx, await find_feed_watch_tx(tx, target), now)
     await add_events_tx(tx, [NewEvent(shelf, CountsChanged()) for shelf in shelves], now)
     return Delivered(0, (EVENTS_BELL,) if shelves else ())
+
+
+async def lock_feed_tx(tx: Tx, feed_id: FeedId) -> None:
+    """Lock a feed and its items, as ingest and those who subscribe do, before any row is written."""
+    await hold_items_tx(tx, feed_id)
+    await hold_feed_tx(tx, feed_id)
+
+
+async def move_alone_tx(tx: Tx, feed_id: FeedId, link: str, *, same: Iterable[str], now: Millis) -> None:
+    """R29: the feed has this link from now on, unless another feed has it, and holds what the document there says.
+
+    To be called with the feed locked. `same` are the keys of what it holds and the document shows unchanged. The rest
+    stays with the shelves that have it: whoever owns an address can lead it anywhere, and what it showed before would
+    be read under the name of the new one.
+    """
+    if await move_feed_tx(tx, feed_id, link, now):
+        await detach_items_tx(tx, feed_id, but=same)

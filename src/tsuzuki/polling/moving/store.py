@@ -3,7 +3,7 @@
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.sources.store import ClaimedWatch
+from tsuzuki.sources.store import ClaimedWatch, detach_items_tx
 
 q = load_queries("tsuzuki.polling.moving")
 
@@ -26,12 +26,12 @@ async def move_items_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) ->
     await tx.run(q.move_twin_entries, **both)
     await tx.run(q.drop_twin_entries, **both)
     await tx.run(q.move_twin_bookmarks, **both)
+    await tx.run(q.move_twin_former, **both)
     await tx.run(q.drop_twins, **both)
-    await tx.run(q.move_items, **both)
+    await detach_items_tx(tx, feed_id)
     await tx.run(q.move_entries, **both)
     await tx.run(q.move_bookmarks, **both)
     await tx.run(q.move_tombstones, **both)
-    await tx.run(q.drop_tombstones, target=target)
 
 
 async def move_subscriptions_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) -> None:

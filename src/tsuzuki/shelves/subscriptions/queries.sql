@@ -81,11 +81,11 @@ update subscription set feed_id = :feed_id, updated_at = :now where id = :id;
 -- I9: the same item, by its key, stays read and saved when a subscription moves to another feed.
 update entry
 set unread = before.unread, saved = before.saved, read_at = before.read_at
-from item as new_item
-join item as old_item on old_item.feed_id = :old_feed_id and old_item.key = new_item.key
-join entry as before on before.shelf_id = :shelf_id and before.item_id = old_item.id
-where entry.shelf_id = :shelf_id and entry.feed_id = :new_feed_id
-  and new_item.feed_id = :new_feed_id and new_item.id = entry.item_id;
+from entry as before
+join item as old_item on old_item.id = before.item_id
+join item as new_item on new_item.feed_id = :new_feed_id and new_item.key = old_item.key
+where before.shelf_id = :shelf_id and before.feed_id = :old_feed_id and entry.shelf_id = :shelf_id and entry.feed_id = :new_feed_id
+  and new_item.id = entry.item_id;
 
 -- name: delete_entries
 delete from entry where shelf_id = :shelf_id and feed_id = :feed_id;
@@ -100,16 +100,23 @@ delete from subscription where id = :id;
 -- name: prune_entries
 -- What was read, is not saved and is older than the reader wants to keep, or the plan keeps. The item itself stays for
 -- others.
-delete from entry
-where id in (
-  select entry.id from subscription
-  join shelf on shelf.id = subscription.shelf_id
-  join entry on entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id
-  where (subscription.retention is not null or shelf.retention is not null)
-    and (entry.sort_at < :now - subscription.retention or entry.sort_at < :now - shelf.retention)
-    and not entry.unread and not entry.saved
-  limit :most
-);
+delete from entry where id in (select entry.id from {past_retention} limit :most);
+
+-- name: keep_pruned
+-- REL-39d: what no feed holds would be news when its feed brings it.
+insert into entry_tombstone (shelf_id, feed_id, key, at)
+select entry.shelf_id, entry.feed_id, item.key, cast(:now as bigint)
+from {past_retention} and item.feed_id is null
+on conflict (feed_id, key, shelf_id) do nothing;
+
+-- fragment: past_retention
+subscription
+join shelf on shelf.id = subscription.shelf_id
+join entry on entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id
+join item on item.id = entry.item_id
+where (subscription.retention is not null or shelf.retention is not null)
+  and (entry.sort_at < :now - subscription.retention or entry.sort_at < :now - shelf.retention)
+  and not entry.unread and not entry.saved
 
 -- name: prune_chapters
 -- The same for chapters, as the plan keeps them. I9: that it was read stands in progress, and stays.

@@ -90,6 +90,7 @@ async def delete_subscription_tx(tx: Tx, subscription_id: int) -> None:
 
 async def prune_entries_tx(tx: Tx, *, now: Millis, most: int) -> int:
     """Take up to `most` entries off their shelves that are older than their readers want to keep."""
+    await tx.run(q.keep_pruned, now=now)
     return await tx.run(q.prune_entries, now=now, most=most)
 
 

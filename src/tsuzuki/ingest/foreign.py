@@ -1,0 +1,30 @@
+"""What was stored elsewhere is as foreign as what is fetched: it is cleaned in the parser processes, by the dozen."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge
+from tsuzuki.model.fetching import Parsers
+
+L = TypeVar("L")
+T = TypeVar("T")
+
+_AT_ONCE = 50
+
+
+async def clean_rows(
+    parsers: Parsers, clean: Callable[..., list[T]], rows: Sequence[L], *more: Any
+) -> list[tuple[L, T | SourceError]]:
+    """Each row with what `clean` made of it, or with the error where one by itself was too much for a process."""
+    done: list[tuple[L, T | SourceError]] = []
+    waiting = [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)][::-1]
+    while waiting:
+        part = waiting.pop()
+        try:
+            done += zip(part, await parsers.run(clean, (list(part), *more)), strict=True)
+        except (NotAFeed, TooLarge) as error:
+            if len(part) == 1:
+                done.append((part[0], error))
+            else:
+                waiting += [part[len(part) // 2 :], part[: len(part) // 2]]
+    return done
