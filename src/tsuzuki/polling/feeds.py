@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tsuzuki.connectors.feed.identity import with_other_keys
 from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import Delivered
@@ -79,7 +78,8 @@ class FeedPoll(Poll[int]):
         validators = Validators() if self._is_full else known
         origin = SourceIdentity(source=f"feed:{target.feed_id}", watch=f"watch:{watch.id}", proxy=target.proxy or None)
         known_body = None if target.has_letters or self._is_moving else watch.body_hash
-        outcome = await visited(self._driver, visit(target.link, validators, known_body), origin)
+        visiting = visit(target.link, validators, known_body, tells_all_keys=target.has_unstable_keys)
+        outcome = await visited(self._driver, visiting, origin)
         if outcome.harvest is not None and not outcome.harvest.items and target.has_content:
             # R28: it never deletes anything, and it is not believed either.
             raise ShapeChanged("The feed is empty, though it had entries before.", status=outcome.status)
@@ -88,11 +88,8 @@ class FeedPoll(Poll[int]):
     async def _new_or_changed(self, outcome: FeedOutcome) -> list[FoundItem]:
         if outcome.harvest is None:
             return []
-        items = outcome.harvest.items
-        if self._target.has_unstable_keys:
-            items = tuple(map(with_other_keys, items))
-        found = {item.key: item for item in items}
-        stored = await self._known.of(Listed(self._target.feed_id, items))
+        found = {item.key: item for item in outcome.harvest.items}
+        stored = await self._known.of(Listed(self._target.feed_id, outcome.harvest.items))
         shared = shared_keys(found, stored)
         said = await self._db.read(lambda tx: said_items_tx(tx, self._target.feed_id, shared)) if shared else {}
         return self._compare(found, recognise(found, stored, said))

@@ -24,7 +24,11 @@ select known.feed_id, known.key, known.link_key, known.content_hash from json_ea
   select feed_id, key, link_key, content_hash from item
   where feed_id = cast(listed.value ->> 0 as bigint) and key = listed.value ->> 1
   union all
-  select feed_id, key, link_key, content_hash from item
-  where feed_id = cast(listed.value ->> 0 as bigint) and link_key = listed.value ->> 2
+  (
+    select feed_id, key, link_key, content_hash from item
+    where feed_id = cast(listed.value ->> 0 as bigint) and link_key = listed.value ->> 2
+    order by id desc
+    limit 1000
+  )
   offset 0
 ) as known;

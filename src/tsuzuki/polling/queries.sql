@@ -219,13 +219,17 @@ join source on source.id = series_source.source_id
 where watch.id = :id;
 
 -- name: known_items
--- What is stored under these keys of these feeds, with what content, and under these pages, whatever its key (REL-27).
+-- What is stored under these keys of these feeds, with what content, and under these pages, whatever its key (REL-27),
+-- the newest of a page that all items share.
 -- One may come twice.
 select item.feed_id, item.key, item.link_key, item.content_hash from json_each(cast(:rows as text))
 join item on item.feed_id = cast(value ->> 0 as bigint) and item.key = value ->> 1
 union all
 select item.feed_id, item.key, item.link_key, item.content_hash from json_each(cast(:rows as text))
-join item on item.feed_id = cast(value ->> 0 as bigint) and item.link_key = value ->> 2;
+join item on item.id in (
+  select page.id from item as page
+  where page.feed_id = cast(value ->> 0 as bigint) and page.link_key = value ->> 2 order by page.id desc limit 1000
+);
 
 -- name: said_items
 select item.key, item.title, item.published_at from json_each(cast(:rows as text))

@@ -72,18 +72,17 @@ def _by_page(
     A page that several entries have, now or in store, names none of them; then only one that says the same is it.
     """
     taken = {row.key for row in known.values()}
+    free = [row for row in rows.values() if row.link_key and row.key not in found and row.key not in taken]
     listed = Counter(item.link_key for item in found.values())
-    stored = defaultdict(list)
-    for row in rows.values():
-        if row.link_key is not None and row.key not in found and row.key not in taken:
-            stored[row.link_key].append(row)
-    again = {}
+    stored = Counter(row.link_key for row in free)
+    by_page = {row.link_key: row for row in free}
+    by_words = {(row.link_key, row.content_hash): row for row in free}
+    again: dict[str, KnownItem] = {}
     for key, item in found.items():
-        candidates = stored.get(item.link_key or "", []) if key not in known else []
-        if len(candidates) > 1 or listed[item.link_key] > 1:
-            said = item_hash(item) if candidates else b""
-            candidates = [row for row in candidates if row.content_hash == said]
-        if candidates:
-            again[key] = candidates[0]
-            stored[candidates[0].link_key or ""].remove(candidates[0])
+        if key in known or not stored[item.link_key]:
+            continue
+        is_sure = stored[item.link_key] == 1 and listed[item.link_key] == 1
+        row = by_page[item.link_key] if is_sure else by_words.pop((item.link_key, item_hash(item)), None)
+        if row is not None:
+            again[key] = row
     return again

@@ -1,9 +1,12 @@
 """Bytes to a harvest: the fast reader first, the forgiving one for what is left. Pure; both run in any process."""
 
+import msgspec
+
 from tsuzuki.connectors.feed.assemble import assemble
 from tsuzuki.connectors.feed.channels import read_document
 from tsuzuki.connectors.feed.document import Unsure, check_bytes, check_shape, parse_tree, root_text, without_forbidden
 from tsuzuki.connectors.feed.encodings import decode
+from tsuzuki.connectors.feed.identity import with_other_keys
 from tsuzuki.connectors.feed.jsonfeed import looks_like_json, read_json
 from tsuzuki.connectors.feed.lenient import read_leniently
 from tsuzuki.connectors.feed.raw import RawFeed
@@ -44,6 +47,14 @@ def parse_leniently(body: bytes, url: str, charset: str | None = None) -> FeedHa
     return assemble(raw)
 
 
-def parse_anyhow(body: bytes, url: str, charset: str | None = None) -> FeedHarvest:
-    """The fast reader, then the forgiving one, in one go: for bodies too large for the event loop."""
-    return parse_fast(body, url, charset) or parse_leniently(body, url, charset)
+def parse_anyhow(
+    body: bytes,
+    url: str,
+    charset: str | None = None,
+    tells_all_keys: bool = False,  # noqa: FBT001, FBT002  arguments travel to another process by their place
+) -> FeedHarvest:
+    """The fast reader, then the forgiving one. With `tells_all_keys` each item has what else it may be stored as."""
+    harvest = parse_fast(body, url, charset) or parse_leniently(body, url, charset)
+    if not tells_all_keys:
+        return harvest
+    return msgspec.structs.replace(harvest, items=tuple(map(with_other_keys, harvest.items)))

@@ -1,0 +1,39 @@
+"""What a feed lists is recognised in time that grows with what it lists, whatever it lists."""
+
+import time
+
+import pytest
+
+from tsuzuki.model.harvest import FoundItem
+from tsuzuki.model.ids import FeedId
+from tsuzuki.polling.recognising import recognise
+from tsuzuki.polling.store import KnownItem
+
+PAGE = "example.org/podcast"
+
+
+def one_page(count: int) -> tuple[dict[str, FoundItem], list[KnownItem]]:
+    """New keys at every poll, and one page for all that there ever was."""
+    found = {f"new {n}": FoundItem(key=f"new {n}", title="x", link=None, link_key=PAGE) for n in range(count)}
+    return found, [KnownItem(FeedId(1), f"old {n}", PAGE, n.to_bytes(16)) for n in range(count)]
+
+
+def one_key(count: int) -> tuple[dict[str, FoundItem], list[KnownItem]]:
+    """Items that all may be what is stored under any of their keys."""
+    keys = tuple(f"old {n}" for n in range(6))
+    found = {f"new {n}": FoundItem(key=f"new {n}", title="x", link=None, other_keys=keys) for n in range(count)}
+    return found, [KnownItem(FeedId(1), key, None, b"") for key in keys]
+
+
+@pytest.mark.parametrize("make", [one_page, one_key])
+def test_ten_times_as_many_take_ten_times_as_long(make):
+    def seconds(count: int) -> float:
+        found, stored = make(count)
+        times = []
+        for _ in range(3):
+            began = time.process_time()
+            recognise(found, stored, {})
+            times.append(time.process_time() - began)
+        return min(times)
+
+    assert seconds(5_000) < 25 * max(seconds(500), 0.001)
