@@ -1,13 +1,15 @@
 """What the elements of feeds and their extensions become."""
 
 from decimal import Decimal
+from urllib.parse import urljoin
 
 import pytest
 
 from tests.connectors.feed.builders import URL, harvest_of, item_of
 from tests.data.feeds.make import corpus
-from tests.data.feeds.recipes.shapes import atom, entry, item, rss
+from tests.data.feeds.recipes.shapes import atom, entry, item, rdf, rdf_item, rss
 from tsuzuki.connectors.feed.authors import author_of
+from tsuzuki.connectors.feed.lenient import read_leniently
 from tsuzuki.connectors.feed.media import length_of, seconds_of
 from tsuzuki.connectors.feed.parsing import parse_anyhow
 from tsuzuki.model.harvest import Enclosure
@@ -81,11 +83,26 @@ def test_lengths(text: str, length: int | None):
         ("Ada Lamp <ada@comic.example>", "Ada Lamp"),
         ("ada@comic.example", "ada@comic.example"),
         ("Ada Lamp", "Ada Lamp"),
+        ("Ada Lamp (mailto:ada@comic.example)", "Ada Lamp"),
+        ("mailto:ada@comic.example (Ada Lamp)", "Ada Lamp"),
+        ("mailto:ada@comic.example", "ada@comic.example"),
+        ('<a href="https://comic.example/ada">Ada</a> <b>Lamp</b>', "Ada Lamp"),
+        ('<a href="mailto:ada@comic.example">Ada Lamp</a>', "Ada Lamp"),
+        ("Ada Lamp &lt;ada@comic.example&gt;", "Ada Lamp"),
+        ("Ada &amp; Bo", "Ada & Bo"),
+        ("Ada <3", "Ada <3"),
         ("  ", None),
     ],
 )
 def test_authors(text: str, name: str | None):
     assert author_of(text) == name
+
+
+def test_an_author_with_markup_inside_is_their_words():
+    assert item_of("<author>Ada <b>Lamp</b></author>").author == "Ada Lamp"
+    person = "<author><name>&lt;i&gt;Ada&lt;/i&gt;</name><uri>https://x.example/</uri></author>"
+    assert parse_anyhow(atom(entry(person)), URL).items[0].author == "Ada"
+    assert parse_anyhow(atom(entry("<author><uri>https://x.example/</uri></author>")), URL).items[0].author is None
 
 
 def test_several_authors_are_all_named():
@@ -187,3 +204,131 @@ def test_one_empty_item_does_not_spoil_the_others():
 def test_an_atom_entry_in_an_rss_channel_is_an_item_too():
     body = rss(entry()).replace(b"<entry>", b'<entry xmlns="http://www.w3.org/2005/Atom">')
     assert [found.title for found in parse_anyhow(body, URL).items] == ["Part 1"]
+
+
+# -- what other readers get right
+
+
+def test_a_description_of_a_picture_is_no_text_of_the_entry():
+    """Alternative text is not a summary, neither in a sound document nor in a broken one."""
+    alt = (
+        '<media:content url="/1.png" medium="image"><media:title>Night</media:title>'
+        "<media:description>A lamp at night</media:description></media:content>"
+    )
+    for words in ("own words", "own & words"):
+        found = item_of(f"<description>{words}</description>{alt}", use=("media",))
+        assert (found.content, found.summary, found.title) == (words.replace("&", "&amp;"), None, "")
+        assert found.enclosures[0].title == "Night"
+    bare = item_of("<description>own</description><media:description>other</media:description>", use=("media",))
+    assert (bare.content, bare.summary) == ("own", None)
+    assert item_of(alt, use=("media",)).content == ""
+
+
+def test_the_description_of_a_video_is_its_text():
+    video = (
+        '<media:group><media:content url="/1.mp4"/><media:description>What it shows</media:description></media:group>'
+    )
+    assert item_of(video, use=("media",)).content == "What it shows"
+
+
+def test_the_last_reader_keeps_an_entrys_own_text():
+    body = rss(item("<description>own</description><media:description>other</media:description>"), use=("media",))
+    raw = read_leniently(body.decode(), URL)
+    assert raw is not None
+    assert [entry.summary and entry.summary.value for entry in raw.items] == ["own"]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<link rel="enclosure" type="audio/mpeg">https://cdn.example/1.mp3</link>',
+        '<link rel="enclosure" href="https://cdn.example/1.mp3">https://cdn.example/1.mp3</link>',
+    ],
+)
+def test_an_enclosure_with_text_is_no_page(link: str):
+    found = parse_anyhow(atom(entry(link)), URL).items[0]
+    assert found.link == "https://comic.example/part/1"
+    assert [file.url for file in found.enclosures] == ["https://cdn.example/1.mp3"]
+
+
+def test_a_link_of_atom_in_rss_does_not_replace_its_own():
+    own, other = "<link>https://x.example/1</link>", '<atom:link href="https://x.example/amp/1"/>'
+    for inside in (own + other, other + own):
+        assert item_of(inside, use=("atom",)).link == "https://x.example/1"
+    assert item_of(other, use=("atom",)).link == "https://x.example/amp/1"
+    channel = '<atom:link href="https://x.example/feed-page"/>'
+    assert harvest_of(channel=channel, use=("atom",)).site_url == "https://comic.example/"
+
+
+@pytest.mark.parametrize("host", ["my", "channel"])
+def test_rss_090_has_items_in_either_namespace(host: str):
+    body = corpus()["rss090.xml"].replace(b"my.netscape.com", f"{host}.netscape.com".encode())
+    assert [found.title for found in parse_anyhow(body, URL).items][:1] == ["Part 1"]
+
+
+def test_a_feed_in_a_namespace_of_its_own_is_read():
+    body = rss(item()).replace(b"<rss ", b'<rss xmlns="https://publisher.example/ns" ')
+    assert [found.key for found in parse_anyhow(body, URL).items] == ["part-1"]
+    assert parse_anyhow(rdf(rdf_item()).replace(b"purl.org/rss/1.0/", b"x.example/rss"), URL).title == "The Lamplighter"
+
+
+def test_dublin_core_1_0_is_read_as_1_1():
+    body = rss(item("<dc:creator>Ada</dc:creator><dc:date>2024-03-01</dc:date>"), use=("dc",))
+    found = parse_anyhow(body.replace(b"elements/1.1/", b"elements/1.0/"), URL).items[0]
+    assert (found.author, found.published_raw) == ("Ada", "2024-03-01")
+
+
+def test_an_atom_entry_inherits_its_authors():
+    """RFC 4287 4.2.1: its own, else those of its source, else of the feed."""
+    person = "<author><name>{}</name></author>"
+    source = f"<source><title>Elsewhere</title>{person.format('Source')}</source>"
+    entries = [entry(person.format("Own") + source), entry(source, number=2), entry(number=3)]
+    harvest = parse_anyhow(atom(*entries, feed=person.format("Feed")), URL)
+    assert [found.author for found in harvest.items] == ["Own", "Source", "Feed"]
+    assert harvest.author == "Feed"
+
+
+def test_an_rss_item_does_not_inherit_the_editor():
+    assert harvest_of("<title>x</title>", channel="<managingEditor>Ed</managingEditor>").items[0].author is None
+
+
+def test_a_date_that_cannot_be_read_hides_none_that_can():
+    found = parse_anyhow(atom(entry("<published>soon</published>")), URL).items[0]
+    assert found.published_at is not None
+    assert found.published_raw == "2024-03-01T10:00:00Z"
+    assert item_of("<pubDate>soon</pubDate>").published_raw == "soon"
+
+
+def test_a_summary_for_podcasts_comes_before_a_subtitle():
+    both = "<itunes:subtitle>Short</itunes:subtitle><itunes:summary>The whole story</itunes:summary>"
+    found = item_of(both, use=("itunes",))
+    assert (found.content, found.summary) == ("The whole story", "Short")
+    channel = rss(item(), channel=both, use=("itunes",)).replace(b"<description>A comic in parts</description>", b"")
+    assert parse_anyhow(channel, URL).description == "The whole story"
+
+
+def test_a_blank_address_is_none():
+    found = item_of('<enclosure url=" " type="audio/mpeg"/><media:thumbnail url="&#10;"/>', use=("media",))
+    assert (found.enclosures, found.image_url) == ((), None)
+
+
+@pytest.mark.parametrize("words", ["5", "5 comments", "none", "No comments yet.", "closed/off topic"])
+def test_words_are_no_address_of_comments(words: str):
+    assert item_of(f"<comments>{words}</comments>").comments_url is None
+
+
+@pytest.mark.parametrize("address", ["https://x.example/1#c", "/1/comments", "talk.php?id=1", "#comments"])
+def test_an_address_of_comments_is_one(address: str):
+    assert item_of(f"<comments>{address}</comments>").comments_url == urljoin(URL, address)
+
+
+def test_the_page_behind_a_counter_is_the_link_and_no_new_item():
+    counted = "<link>https://feeds.example/~r/lamp/~3/xyz/</link>"
+    original = "<feedburner:origLink>https://comic.example/part/1</feedburner:origLink>"
+    before, now = item_of(counted), item_of(counted + original, use=("feedburner",))
+    assert now.link == now.link_key == "https://comic.example/part/1"
+    assert now.key == before.key
+
+
+def test_duplicate_authors_are_named_once():
+    assert item_of("<author>Ada</author><dc:creator>Ada</dc:creator>", use=("dc",)).author == "Ada"

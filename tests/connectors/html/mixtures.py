@@ -18,9 +18,9 @@ ODDITIES = [
     "&#128;", "&#0;", "&#xd800;", "&Tab;", "&NotEqualTilde;",
 ]  # fmt: skip
 ATTRIBUTES = [
-    'class="a b"', "id='x'", 'style="width:1px"', 'title="t &amp; u"', 'dir="rtl"', "lang='en'", 'rel="me"', "title=''",
-    "name='x'", 'target="_blank"', 'title="a\nb"', 'title="&#8217;&lt;&gt;\xa0"', 'loading="lazy"', 'data-id="3"',
-    'aria-label="x"',
+    'class="a b"', "id='x'", "id='f'", 'style="width:1px"', 'title="t &amp; u"', 'dir="rtl"', "lang='en'", 'rel="me"',
+    "title=''", "name='x'", 'target="_blank"', 'title="a\nb"', 'title="&#8217;&lt;&gt;\xa0"', 'loading="lazy"',
+    'data-id="3"', 'aria-label="x"',
 ]  # fmt: skip
 ODD_ATTRIBUTES = ['onclick="x"', "title='\"'", "title=x", "title", 'TITLE="x"', 'data-src="/x.png"', 'title="&quot;"']
 ADDRESSES = ["/a", "/x%20y", "/x'y", "https://h.example/x?a=1&amp;b=2", "https://a-b.example", "https://h.example/#a'b"]

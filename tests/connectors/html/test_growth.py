@@ -76,6 +76,22 @@ def test_markup_is_read_in_time_by_its_length(piece: str):
     must_be_linear(plain_text, repeated(piece))
 
 
+@pytest.mark.parametrize("tag", ["<p {}>", "<p {}", "<p {}/>x", '<p a=">" {}>', "<p a='<' {}>", "</p {}>", "<b><p {}>"])
+@pytest.mark.parametrize("attribute", ["a{n}=1 ", "a{n} ", 'a{n}="x"', "a{n}/", "data-{n}='>' ", 'a{n}="<"'])
+def test_attributes_without_end_are_read_in_time_by_their_number(tag: str, attribute: str):
+    def text(size: int) -> str:
+        return tag.format("".join(attribute.replace("{n}", str(n)) for n in range(size // 10)))
+
+    must_be_linear(lambda html: sanitise(html, BASE), text, 10_000)
+
+
+def test_a_picture_in_many_sizes_keeps_them():
+    srcset = ", ".join(f"/picture-{n}.jpg?width={n}00&amp;quality=80 {n}00w" for n in range(1, 120))
+    safe = sanitise(f'<img src="/p.jpg" srcset="{srcset}" alt="A picture">', BASE)
+    assert safe.count("00w") == 119
+    assert 'alt="A picture"' in safe
+
+
 @pytest.mark.parametrize("piece", ["<a", "<a-b.c", "<a x='", "<!--", "<![CDATA[", "</a", "<a>", "<a/>"])
 def test_the_shape_of_xml_is_told_in_time_by_its_length(piece: str):
     must_be_linear(lambda text: shape_of(text, max_depth=10**6, max_tags=10**6), repeated(piece))

@@ -88,13 +88,62 @@ def test_a_video_frame_becomes_a_link(frame: str, link: str):
 
 
 @pytest.mark.parametrize(
+    ("frame", "link", "words"),
+    [
+        ("<iframe src='https://m.example/?x=1&amp;y=2'></iframe>", "https://m.example/?x=1&amp;y=2", "m.example"),
+        (
+            "<iframe src='//www.maps.example/' title='A map'></iframe>",
+            "https://www.maps.example/",
+            "A map (maps.example)",
+        ),
+        ("<iframe data-src='/own' src=''></iframe>", "https://blog.example/own", "blog.example"),
+        ("<iframe src='/own'/>", "https://blog.example/own", "blog.example"),
+        ("<embed src='https://files.example/a.pdf'>", "https://files.example/a.pdf", "files.example"),
+        (
+            "<object data='https://files.example/b.swf'><p>no</p></object>",
+            "https://files.example/b.swf",
+            "files.example",
+        ),
+        (
+            "<object><param name=movie value='https://v.example/1'><embed src='https://v.example/1'></object>",
+            "https://v.example/1",
+            "v.example",
+        ),
+        (
+            "<iframe src='https://youtube.com.evil.example/embed/x'></iframe>",
+            "https://youtube.com.evil.example/embed/x",
+            "youtube.com.evil.example",
+        ),
+        ("<iframe src='https://www.youtube.com/embed/'></iframe>", "https://www.youtube.com/embed/", "youtube.com"),
+        ("<iframe src='https://a.example/' title='&lt;b&gt;'></iframe>", "https://a.example/", "&lt;b&gt; (a.example)"),
+    ],
+)
+def test_an_unknown_frame_becomes_a_link_with_its_host(frame: str, link: str, words: str):
+    """R105."""
+    assert sanitise(f"<p>x</p>{frame}", BASE) == f'<p>x</p><a href="{link}" rel="noopener noreferrer">{words}</a>'
+
+
+@pytest.mark.parametrize(
     "frame",
-    ["https://evil.example/", "https://youtube.com.evil.example/embed/x", "javascript:1", "", "https://[x", "/embed/x",
-     "https://www.youtube.com/embed/", "https://www.youtube.com/embed/a%22b"],
-)  # fmt: skip
-def test_any_other_frame_is_gone(frame: str):
-    assert link_for(frame, BASE) is None
-    assert sanitise(f'<p>words</p><iframe src="{frame}"></iframe>', BASE) == "<p>words</p>"
+    [
+        "<iframe src='javascript:1'></iframe>",
+        "<iframe></iframe>",
+        "<iframe src='https://[x'></iframe>",
+        "<object></object>",
+        "<iframe srcdoc='<b>x</b>'></iframe>",
+        "<iframe src='about:blank'></iframe>",
+        "<embed src='data:text/html,x'>",
+        "<iframe src='https://count.example/' width='1' height='1'></iframe>",
+        "<iframe src='https://x.example/' style='display:none'>",
+        "<iframe src='https://pixel.wp.com/x'></iframe>",
+    ],
+)
+def test_a_frame_that_shows_nothing_is_gone(frame: str):
+    assert sanitise(f"<p>words</p>{frame}", BASE) == "<p>words</p>"
+
+
+def test_what_stands_in_for_an_object_without_an_address_stays():
+    assert sanitise("<object><p>words</p></object>", BASE) == "<p>words</p>"
 
 
 @pytest.mark.parametrize(

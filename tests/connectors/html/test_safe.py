@@ -21,9 +21,9 @@ from tsuzuki.connectors.html.safe import TAGS, SafeHtml, Sanitiser, plain_text, 
 
 BASE = "https://blog.example/posts/1"
 ALLOWED_ATTRIBUTES = {
-    "alt", "cite", "colspan", "controls", "datetime", "dir", "headers", "height", "href", "lang", "loading", "media",
-    "open", "poster", "rel", "reversed", "rowspan", "scope", "sizes", "span", "src", "srcset", "start", "title", "type",
-    "value", "width",
+    "alt", "cite", "colspan", "controls", "datetime", "dir", "headers", "height", "href", "id", "lang", "loading",
+    "media", "open", "poster", "rel", "reversed", "rowspan", "scope", "sizes", "span", "src", "srcset", "start",
+    "title", "type", "value", "width",
 }  # fmt: skip
 
 
@@ -43,6 +43,10 @@ class Inspector(HTMLParser):
     def _judge(self, name: str, value: str) -> None:
         if name not in ALLOWED_ATTRIBUTES:
             self.offences.append(name)
+        if name == "id" and not value.startswith("item-"):
+            self.offences.append(f"{name}={value}")
+        if name == "href" and value.startswith("#item-"):
+            return
         if name in {"href", "src", "poster", "cite"} and not value.startswith(("http://", "https://", "mailto:")):
             self.offences.append(f"{name}={value}")
         if name == "srcset" and not all(part.strip().startswith(("http://", "https://")) for part in value.split(",")):

@@ -9,17 +9,19 @@ from tsuzuki.connectors.feed.identity import keys_of, link_key, told_apart
 from tsuzuki.connectors.feed.media import is_image, is_player, seconds_of
 from tsuzuki.connectors.feed.pages import pages_of
 from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
-from tsuzuki.connectors.feed.raw import Media, RawFeed, RawItem, Text
+from tsuzuki.connectors.feed.raw import MAX_LIST, Media, RawFeed, RawItem, Text
 from tsuzuki.connectors.feed.wishes import interval_of, skipped_days, skipped_hours
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.safe import SafeHtml, Sanitiser, one_line, plain_text, text_to_html
 from tsuzuki.model.harvest import Enclosure, FeedHarvest, FoundItem
 from tsuzuki.model.numbers import parse_number
+from tsuzuki.model.times import Millis
 
 MAX_TITLE = 1000
 MAX_NAME = 300
 MAX_SUMMARY = 5000
-MAX_LIST = 100
+_SPARES = ("dc:description", "itunes:summary", "itunes:subtitle")
+"""What stands in for a text of the entry's own, or beside it as its short form; the best first."""
 _MARKUP = re.compile(r"[<&]")
 
 
@@ -40,10 +42,10 @@ def assemble(feed: RawFeed) -> FeedHarvest:
         title=words_of(feed.title, MAX_TITLE),
         items=tuple(items),
         site_url=site_url,
-        description=words_of(feed.description or feed.spare_description, MAX_SUMMARY) or None,
+        description=words_of(feed.description or _first(feed.spare_descriptions), MAX_SUMMARY) or None,
         language=_name(feed.language).replace("_", "-") or None,
         icon_url=feed.icon or feed.logo or feed.image,
-        author=_name(", ".join(feed.authors) or feed.owner) or None,
+        author=_names(feed.authors) or _name(feed.owner) or None,
         ttl=interval_of(feed),
         skip_hours=skipped_hours(feed.skip_hours),
         skip_days=skipped_days(feed.skip_days),
@@ -56,18 +58,18 @@ def assemble(feed: RawFeed) -> FeedHarvest:
 def _found(
     feed: RawFeed, item: RawItem, *, key: str, link: str | None, sanitiser: Sanitiser, has_pages: bool
 ) -> FoundItem:
-    texts = [text for text in (item.content, item.summary, *item.spare_texts) if text is not None]
-    content = _markup(texts[0], sanitiser, _base(texts[0], feed, link)) if texts else SafeHtml("")
-    published = item.published or item.created or item.updated
-    published_at, updated_at = moment_of(published), moment_of(item.updated)
+    texts = _texts(item)
+    content = _markup(texts[0], sanitiser, _base(texts[0], feed, link), link or "") if texts else SafeHtml("")
+    published_at, published = _published(item)
+    updated_at = moment_of(item.updated)
     return FoundItem(
         key=key,
         title=words_of(item.title or item.spare_title, MAX_TITLE),
-        link=link,
-        link_key=link_key(link),
+        link=item.original_link or link,
+        link_key=link_key(item.original_link or link),
         content=content,
         summary=_summary(texts),
-        author=(_name(", ".join(item.authors)) or None) if item.authors else None,
+        author=_names(_authors(feed, item)) or None,
         published_at=published_at,
         published_raw=_name(published) or None,
         updated_at=updated_at if updated_at != published_at else None,
@@ -88,6 +90,36 @@ def words_of(text: Text | None, limit: int) -> str:
     return (plain_text(value) if text.is_html else one_line(value))[:limit].strip()
 
 
+def _texts(item: RawItem) -> list[Text]:
+    """What the entry says, the whole text first. What is said of its pictures is no short form of it."""
+    own = [item.content, item.summary, *(item.spare_texts.get(name) for name in _SPARES)]
+    texts = [text for text in own if text is not None]
+    return texts or list(item.spare_texts.values())
+
+
+def _first(texts: dict[str, Text]) -> Text | None:
+    return next((texts[name] for name in _SPARES if name in texts), None)
+
+
+def _published(item: RawItem) -> tuple[Millis | None, str | None]:
+    """The moment, and the text that named it; a text that names none does not hide one that does."""
+    said = [raw for raw in (item.published, item.created, item.updated) if raw]
+    for raw in said:
+        if (moment := moment_of(raw)) is not None:
+            return moment, raw
+    return None, said[0] if said else None
+
+
+def _authors(feed: RawFeed, item: RawItem) -> list[str]:
+    """RFC 4287 4.2.1, and JSON Feed 1.1: an entry without authors has those of its source, else of its feed."""
+    inherited = feed.authors if feed.kind in {"atom", "json"} else []
+    return item.authors or item.source_authors or inherited
+
+
+def _names(authors: list[str]) -> str:
+    return _name(", ".join(dict.fromkeys(authors)))
+
+
 def _name(text: str | None) -> str:
     return one_line(text)[:MAX_NAME].strip() if text else ""
 
@@ -97,10 +129,10 @@ def _link(item: RawItem, base: str) -> str | None:
     return http_url(item.link, base) or http_url(guid, base) or http_url(item.other_link, base)
 
 
-def _markup(text: Text, sanitiser: Sanitiser, base: str) -> SafeHtml:
+def _markup(text: Text, sanitiser: Sanitiser, base: str, page: str) -> SafeHtml:
     if not text.is_html or not _MARKUP.search(text.value):
         return text_to_html(text.value)
-    return sanitiser.sanitise(text.value, base)
+    return sanitiser.sanitise(text.value, base, page)
 
 
 def _base(text: Text, feed: RawFeed, link: str | None) -> str:

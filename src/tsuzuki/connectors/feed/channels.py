@@ -5,33 +5,42 @@ from itertools import islice
 
 from lxml.etree import _Element as Element
 
-from tsuzuki.connectors.feed.authors import add_author, author_of
+from tsuzuki.connectors.feed.authors import author_of
 from tsuzuki.connectors.feed.document import Unsure
 from tsuzuki.connectors.feed.items import read_item
-from tsuzuki.connectors.feed.names import XML_LANG, Names
-from tsuzuki.connectors.feed.raw import Kind, RawFeed
+from tsuzuki.connectors.feed.names import XML_LANG, Names, is_of_atom
+from tsuzuki.connectors.feed.raw import MAX_ITEMS, Kind, RawFeed, add
 from tsuzuki.connectors.feed.scope import Scope
 from tsuzuki.connectors.feed.text import attribute, words
 from tsuzuki.connectors.html.addresses import http_url
+from tsuzuki.model.errors import NotAFeed
 
 Handler = Callable[[Scope, RawFeed, Element], None]
 
 MAX_SKIPPED = 50
 """Hours or days that are looked at; there are 24 and 7."""
 
-_ROOTS: dict[str, Kind] = {"rss": "rss", "rdf:rdf": "rdf", "feed": "atom"}
+_ROOTS: dict[str, Kind] = {"rss": "rss", "channel": "rss", "rdf": "rdf", "feed": "atom"}
 
 
 def read_document(root: Element, url: str, *, has_bases: bool) -> RawFeed:
-    """The feed that a tree holds; Unsure for a root we do not know."""
-    names = Names()
-    kind = _ROOTS.get(names[root.tag])
+    """The feed that a tree holds; Unsure for a root we do not know, NotAFeed for other RDF."""
+    kind = _ROOTS.get(_local(root))
     if kind is None:
         raise Unsure
+    own = root if kind != "rdf" else next((child for child in root if _local(child) in {"channel", "item"}), None)
+    if own is None:
+        raise NotAFeed("The answer is an RDF document without a feed in it.")
+    names = Names(own.tag.rpartition("}")[0].removeprefix("{"))
     scope = Scope(url, is_rss=kind != "atom", has_bases=has_bases, names=names).within(root)
     feed = RawFeed(kind=kind, url=url, language=root.get(XML_LANG))
     _read_children(scope, feed, root)
     return feed
+
+
+def _local(element: Element) -> str:
+    """An element's name without namespace or prefix."""
+    return element.tag.rpartition("}")[2].rpartition(":")[2].lower()
 
 
 def _read_children(scope: Scope, feed: RawFeed, element: Element) -> None:
@@ -46,7 +55,8 @@ def _channel(scope: Scope, feed: RawFeed, element: Element) -> None:
 
 
 def _item(scope: Scope, feed: RawFeed, element: Element) -> None:
-    feed.items.append(read_item(scope, element))
+    if len(feed.items) < MAX_ITEMS:
+        feed.items.append(read_item(scope, element))
 
 
 def _title(scope: Scope, feed: RawFeed, element: Element) -> None:
@@ -57,24 +67,30 @@ def _description(scope: Scope, feed: RawFeed, element: Element) -> None:
     feed.description = feed.description or scope.text(element, "html" if scope.is_rss else "text")
 
 
-def _spare_description(scope: Scope, feed: RawFeed, element: Element) -> None:
-    feed.spare_description = feed.spare_description or scope.text(element, "text")
+def _spare_description(name: str) -> Handler:
+    def handler(scope: Scope, feed: RawFeed, element: Element) -> None:
+        text = None if name in feed.spare_descriptions else scope.text(element, "text")
+        if text is not None:
+            feed.spare_descriptions[name] = text
+
+    return handler
 
 
 def _link(scope: Scope, feed: RawFeed, element: Element) -> None:
-    href = attribute(element, "href")
-    if href is None:
+    href, rel = attribute(element, "href"), attribute(element, "rel")
+    if href is None and rel is None:
         feed.site_url = scope.address(words(element), element) or feed.site_url
         return
-    address = http_url(href, scope.base_of(element))
-    rel = (attribute(element, "rel") or "alternate").strip().lower()
+    address = http_url(href or words(element), scope.base_of(element))
+    rel = (rel or "alternate").strip().lower()
     media_type = (attribute(element, "type") or "text/html").strip().lower()
     if rel == "hub":
         feed.hub = feed.hub or address
     elif rel == "self":
         feed.self_url = feed.self_url or address
     elif rel == "alternate" and "html" in media_type:
-        feed.site_url = address or feed.site_url
+        is_spare = scope.is_rss and is_of_atom(element.tag)
+        feed.site_url = (feed.site_url or address) if is_spare else (address or feed.site_url)
 
 
 def _language(_scope: Scope, feed: RawFeed, element: Element) -> None:
@@ -101,11 +117,11 @@ def _itunes_image(scope: Scope, feed: RawFeed, element: Element) -> None:
 
 
 def _author(scope: Scope, feed: RawFeed, element: Element) -> None:
-    add_author(feed.authors, scope.person(element))
+    add(feed.authors, scope.person(element))
 
 
 def _creator(_scope: Scope, feed: RawFeed, element: Element) -> None:
-    add_author(feed.authors, author_of(words(element)))
+    add(feed.authors, author_of(words(element)))
 
 
 def _owner(scope: Scope, feed: RawFeed, element: Element) -> None:
@@ -141,9 +157,9 @@ _HANDLERS: dict[str, Handler] = {
     "description": _description,
     "subtitle": _description,
     "tagline": _description,
-    "dc:description": _spare_description,
-    "itunes:subtitle": _spare_description,
-    "itunes:summary": _spare_description,
+    "dc:description": _spare_description("dc:description"),
+    "itunes:summary": _spare_description("itunes:summary"),
+    "itunes:subtitle": _spare_description("itunes:subtitle"),
     "link": _link,
     "language": _language,
     "dc:language": _language,

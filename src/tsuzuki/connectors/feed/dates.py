@@ -1,7 +1,8 @@
 """Dates as feeds write them (R30, REL-30). A date that names no moment is None; the caller keeps the raw text."""
 
 import re
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tsuzuki.model.times import Millis, bounded, from_datetime
 
@@ -27,11 +28,11 @@ _MONTHS = {
     for name in names.split()
 }
 _ZONES = {
-    "UT": 0, "UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 60, "BST": 60, "CET": 60, "MET": 60, "MEZ": 60, "CEST": 120,
-    "MESZ": 120, "EET": 120, "EEST": 180, "MSK": 180, "IST": 330, "HKT": 480, "SGT": 480, "AWST": 480, "JST": 540,
-    "KST": 540, "AEST": 600, "AEDT": 660, "NZST": 720, "NZDT": 780, "AST": -240, "ADT": -180, "EST": -300, "EDT": -240,
-    "ET": -300, "CST": -360, "CDT": -300, "CT": -360, "MST": -420, "MDT": -360, "MT": -420, "PST": -480, "PDT": -420,
-    "PT": -480, "AKST": -540, "AKDT": -480, "HST": -600,
+    "UT": 0, "UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 60, "BST": 60, "CET": 60, "MET": 60, "MEZ": 60,
+    "CEST": 120, "MEST": 120, "MESZ": 120, "EET": 120, "EEST": 180, "MSK": 180, "IST": 330, "HKT": 480, "SGT": 480,
+    "AWST": 480, "JST": 540, "KST": 540, "AEST": 600, "AEDT": 660, "NZST": 720, "NZDT": 780, "AST": -240,
+    "ADT": -180, "EST": -300, "EDT": -240, "ET": -300, "CST": -360, "CDT": -300, "CT": -360, "MST": -420,
+    "MDT": -360, "MT": -420, "PST": -480, "PDT": -420, "PT": -480, "AKST": -540, "AKDT": -480, "HST": -600,
 }  # fmt: skip
 """Minutes east of Greenwich. A name we do not know counts as UTC."""
 
@@ -44,12 +45,14 @@ _CJK = re.compile(
 )
 _DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)?[\s-]+([^\W\d_]+)\.?,?[\s-]+(\d{2,4})\b(.*)")
 _MONTH_FIRST = re.compile(r"([^\W\d_]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b(.*)")
-_YEAR_LAST = re.compile(r"([^\W\d_]+)\s+(\d{1,2})\s+(\d{1,2}:\d\d(?::\d\d)?(?:\s+[A-Z]{1,5})?)\s+(\d{4})")
-_WEEKDAY = re.compile(r"[^\W\d_]+\.?(?:,\s*|\s+(?=\d)|\s+(?=[^\W\d_]+\.?\s+\d))")
+_YEAR_LAST = re.compile(r"([^\W\d_]+)\s+(\d{1,2})\s+(\d{1,2}:\d\d(?::\d\d)?(?:\s+(?:[A-Z]{1,5}|[+-]\d{4}))?)\s+(\d{4})")
+_NUMBERS = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b(.*)")
+_WEEKDAY = re.compile(r"[^\W\d_]+\.?(?:\s*,\s*|\s+(?=\d)|\s+(?=[^\W\d_]+\.?\s+\d))")
 _CLOCK = re.compile(
     r"[\sT,-]*(?:at\s+)?(\d{1,2})[:.h](\d\d)(?:[:.](\d\d)(?:[.,]\d+)?)?\s*(?:([AaPp])\.?[Mm]\b\.?)?\s*(.*)"
 )
 _OFFSET = re.compile(r"(?:(?:GMT|UTC|UT)\s*)?([+-])(\d{1,2}):?(\d\d)?\b")
+_PLACE = re.compile(r"[(\[]?([A-Z][A-Za-z]{1,20}(?:/[A-Za-z_-]{1,30}){1,2})[)\]]?")
 _USUAL = re.compile(
     r"(?:[A-Z][a-z]{2}, )?(\d\d?) ([A-Z][a-z]{2}) (\d{4}) "
     r"([01]\d|2[0-3]):([0-5]\d):([0-5]\d) (?:([+-])(\d\d)(\d\d)|GMT|UTC)"
@@ -73,13 +76,13 @@ def moment_of(raw: str | None) -> Millis | None:
             return Millis(int(text) if len(text) == len("1234567890123") else int(text) * 1000)
         if _STRICT_ISO.fullmatch(text):
             return from_datetime(datetime.fromisoformat(text))
-        return _iso(text) if text[0].isdigit() and _is_year_first(text) else _worded(text)
+        return _iso(text) if _is_year_first(text) else _worded(text)
     except (ValueError, OverflowError):
         return None
 
 
 def _is_year_first(text: str) -> bool:
-    return len(text) > 3 and text[:4].isdigit()
+    return len(text) > 3 and text[:4].isascii() and text[:4].isdigit()
 
 
 def _usual(found: re.Match[str]) -> Millis | None:
@@ -111,6 +114,10 @@ def _iso(text: str) -> Millis | None:
 
 def _worded(text: str) -> Millis | None:
     for candidate in (text, _WEEKDAY.sub("", text, count=1)):
+        if _is_year_first(candidate):
+            return _iso(candidate)
+        if found := _NUMBERS.fullmatch(candidate):
+            return _numbered(found)
         if found := _DAY_FIRST.fullmatch(candidate):
             day, month, year, rest = found.groups()
         elif found := _YEAR_LAST.fullmatch(candidate):
@@ -119,20 +126,26 @@ def _worded(text: str) -> Millis | None:
             month, day, year, rest = found.groups()
         else:
             continue
-        if moment := _dated(year, month, day=day, rest=rest):
-            return from_datetime(moment)
+        number = _MONTHS.get(month.lower())
+        if number is not None:
+            return _dated(year, number, day=int(day), rest=rest)
     return None
 
 
-def _dated(year: str, month: str, *, day: str, rest: str) -> datetime | None:
-    number = _MONTHS.get(month.lower())
-    if number is None:
-        return None
+def _numbered(found: re.Match[str]) -> Millis:
+    """`22.11.2022` begins with the day, as `22/11/2022` must; any other with slashes is American."""
+    first, sign, second, year, rest = found.groups()
+    is_american = sign == "/" and int(first) <= 12
+    day, month = (second, first) if is_american else (first, second)
+    return _dated(year, int(month), day=int(day), rest=rest)
+
+
+def _dated(year: str, month: int, *, day: int, rest: str) -> Millis:
     hour, minute, second, half, zone = _clock(rest)
     if half:
         hour = str(int(hour or 0) % 12 + (12 if half.lower() == "p" else 0))
-    moment = _local(_full_year(year), number, int(day), clock=(hour, minute, second))
-    return moment.replace(tzinfo=_zone(zone))
+    moment = _local(_full_year(year), month, day, clock=(hour, minute, second))
+    return from_datetime(moment.replace(tzinfo=_zone(zone)))
 
 
 def _clock(rest: str) -> tuple[str | None, str | None, str | None, str | None, str]:
@@ -157,11 +170,16 @@ def _local(year: int, month: int, day: int, *, clock: tuple[str | None, str | No
     return datetime(year, month, day, 0 if carry else hour, minute, 59 if second == 60 else second, tzinfo=UTC) + carry
 
 
-def _zone(text: str) -> timezone:
+def _zone(text: str) -> tzinfo:
     text = text.strip()
     if offset := _OFFSET.match(text):
         sign, hours, minutes = offset.groups()
         east = int(hours) * 60 + int(minutes or 0)
         return timezone(timedelta(minutes=-east if sign == "-" else east))
+    if place := _PLACE.match(text):
+        try:
+            return ZoneInfo(place.group(1))
+        except (ZoneInfoNotFoundError, OSError):
+            return UTC
     name = text.strip("()[] ").partition(" ")[0].upper()
     return timezone(timedelta(minutes=_ZONES.get(name, 0)))

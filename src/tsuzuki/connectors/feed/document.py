@@ -1,4 +1,7 @@
-"""From text to a tree, within limits: no DTD, no entities, no network, bounded depth and size (SEC-19, SEC-20)."""
+"""From text to a tree, within limits: no DTD, no entities, no network, bounded depth and size (SEC-19, SEC-20).
+
+No parser ever sees a DTD: it is skipped by where it ends, whatever it declares.
+"""
 
 import re
 from typing import Any
@@ -13,7 +16,9 @@ MAX_BYTES = 10 * 1024 * 1024
 MAX_NODES = 200_000
 MAX_DEPTH = 200
 
-_BARE_DOCTYPE = re.compile(r"""<!DOCTYPE(?:[^<>\[\]"']|"[^"]*"|'[^']*')*>""", re.IGNORECASE)
+_IN_DOCTYPE = re.compile(r"""["'\[\]>]|<!--|<\?""")
+_CLOSING = {'"': '"', "'": "'", "<!--": "-->", "<?": "?>"}
+_BINARY = re.compile("[\x00-\x08\x0e-\x1f]")
 _FEED_ROOT = re.compile(r"<(?:[A-Za-z_][\w.-]{0,40}:)?(?:rss|feed|rdf|channel)(?=[\s>/])", re.IGNORECASE)
 _ANY_ROOT = re.compile(r"<([A-Za-z_][\w.:-]{0,80})")
 _PAGE = re.compile(r"<!doctype\s+html|<html[\s>]", re.IGNORECASE)
@@ -52,7 +57,7 @@ def root_text(text: str) -> str:
 
 
 def _skip_prolog(text: str) -> int:
-    """Where the root element starts; refuses a DTD with an internal subset before any parser sees it (SEC-19)."""
+    """Where the root element starts."""
     position = 0
     while True:
         while position < len(text) and (text[position].isspace() or text[position] == "\ufeff"):
@@ -71,12 +76,21 @@ def _skip_prolog(text: str) -> int:
 
 
 def _end_of_doctype(text: str, position: int) -> int:
-    found = _BARE_DOCTYPE.match(text, position)
-    if found is None:
-        raise NotAFeed("The document declares entities of its own (a DTD); such feeds are refused.")
-    if _PAGE.match(found.group()):
+    """Behind a DTD, its internal subset included (SEC-19)."""
+    if _PAGE.match(text, position):
         raise _web_page()
-    return found.end()
+    is_inside, place = False, position
+    while found := _IN_DOCTYPE.search(text, place):
+        sign, place = found.group(), found.end()
+        if sign in _CLOSING:
+            place = text.find(_CLOSING[sign], place) + len(_CLOSING[sign])
+            if place < found.end():
+                break
+        elif sign != ">":
+            is_inside = sign == "["
+        elif not is_inside:
+            return place
+    raise NotAFeed("The document begins with a DTD that never ends.")
 
 
 def _root_after_junk(text: str, start: int) -> re.Match[str]:
@@ -85,11 +99,9 @@ def _root_after_junk(text: str, start: int) -> re.Match[str]:
         raise _web_page()
     first = _ANY_ROOT.match(text, start)
     found = None if first and _closes(text, first.group(1)) else _FEED_ROOT.search(text, start)
-    if found is None:
+    if found is None or _BINARY.search(text, start, found.start()):
         what = f"an XML document of the type <{first.group(1)}>" if first else "neither XML nor JSON"
         raise NotAFeed(f"The answer is not a feed: it is {what}.")
-    if "<!" in text[start : found.start()]:
-        raise NotAFeed("The document declares entities of its own (a DTD); such feeds are refused.")
     return found
 
 
@@ -116,16 +128,18 @@ def check_bytes(body: bytes) -> None:
         raise TooLarge(f"The feed has more than {MAX_BYTES} bytes.")
 
 
-def parse_tree(text: str) -> Element:
-    """The tree of a well-formed document; Unsure when it is not well-formed."""
+def parse_tree(text: str, *, recover: bool = False) -> Element:
+    """The tree of a well-formed document, or what can be recovered of any other; else Unsure."""
     signs = text.count("<")  # as many elements at most, in number and in depth: what cannot be is not looked for
     try:
-        root = _parsed(text, should_count=signs > MAX_NODES)
+        root = _parsed(text, should_count=signs > MAX_NODES, recover=recover)
     except etree.XMLSyntaxError as error:
         legal = without_forbidden(text)
         if len(legal) == len(text):
             raise Unsure from error
-        return parse_tree(legal)
+        return parse_tree(legal, recover=recover)
+    if root is None:
+        raise Unsure
     if signs > MAX_DEPTH and _TOO_DEEP(root):
         raise _too_deep()
     return root
@@ -136,14 +150,14 @@ def without_forbidden(text: str) -> str:
     return _FORBIDDEN.sub("", text)
 
 
-def _parsed(text: str, *, should_count: bool) -> Element:
+def _parsed(text: str, *, should_count: bool, recover: bool) -> Element | None:
     encoded = text.encode()
     if should_count:
-        etree.fromstring(encoded, _hardened(_Counter()))
-    return etree.fromstring(encoded, _hardened())
+        etree.fromstring(encoded, _hardened(_Counter(), recover=recover))
+    return etree.fromstring(encoded, _hardened(recover=recover))
 
 
-def _hardened(target: Any = None) -> etree.XMLParser:
+def _hardened(target: Any = None, *, recover: bool) -> etree.XMLParser:
     return etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
@@ -151,7 +165,7 @@ def _hardened(target: Any = None) -> etree.XMLParser:
         load_dtd=False,
         dtd_validation=False,
         huge_tree=False,
-        recover=False,
+        recover=recover,
         remove_comments=True,
         remove_pis=True,
         collect_ids=False,

@@ -66,7 +66,7 @@ def link_key(link: str | None) -> str | None:
 
 def content_key(item: RawItem) -> str:
     """The key of an entry that has neither guid nor link: a hash of what it says."""
-    texts = (item.title, item.content, item.summary, *item.spare_texts)
+    texts = (item.title, item.content, item.summary, *item.spare_texts.values())
     words = [text.value if isinstance(text, Text) else "" for text in texts]
     seen = "\x00".join([*words, item.published or item.updated or "", *(media.url for media in item.media)])
     return f"hash:{_hash(seen)}"

@@ -4,16 +4,17 @@ from collections.abc import Callable
 
 from lxml.etree import _Element as Element
 
-from tsuzuki.connectors.feed.authors import add_author, author_of
-from tsuzuki.connectors.feed.media import enclosure_of
-from tsuzuki.connectors.feed.names import RDF_ABOUT
-from tsuzuki.connectors.feed.raw import RawItem
+from tsuzuki.connectors.feed.authors import author_of
+from tsuzuki.connectors.feed.media import enclosure_of, is_image
+from tsuzuki.connectors.feed.names import RDF_ABOUT, is_of_atom
+from tsuzuki.connectors.feed.raw import MAX_LIST, RawItem, add
 from tsuzuki.connectors.feed.scope import Scope
 from tsuzuki.connectors.feed.text import attribute, words
 from tsuzuki.connectors.html.addresses import http_url
 
 Handler = Callable[[Scope, RawItem, Element], None]
 
+_OF_A_PICTURE = frozenset({"media:title", "media:description"})
 _WEB_PAGES = frozenset({"", "html", "text/html", "xhtml", "application/xhtml+xml"})
 
 
@@ -52,23 +53,28 @@ def _guid(_scope: Scope, item: RawItem, element: Element) -> None:
 
 
 def _link(scope: Scope, item: RawItem, element: Element) -> None:
-    href = attribute(element, "href")
-    if href is None:
-        address = scope.address(words(element), element)
-        item.link = address or item.link
+    href, rel = attribute(element, "href"), attribute(element, "rel")
+    if href is None and rel is None:
+        item.link = scope.address(words(element), element) or item.link
         return
-    rel = (attribute(element, "rel") or "alternate").strip().lower()
+    rel = (rel or "alternate").strip().lower()
     media_type = (attribute(element, "type") or "").strip().lower()
     if rel == "enclosure":
-        _add_enclosure(scope, item, element, address="href")
-    elif rel == "replies" and media_type in _WEB_PAGES:
-        item.comments = item.comments or scope.address(href, element)
+        add(item.media, enclosure_of(element, scope.base_of(element), href or words(element)))
+        return
+    address = scope.address(href or words(element), element)
+    if rel == "replies" and media_type in _WEB_PAGES:
+        item.comments = item.comments or address
     elif rel == "alternate":
-        address = scope.address(href, element)
-        if media_type in _WEB_PAGES:
+        is_page = media_type in _WEB_PAGES
+        if is_page and not (scope.is_rss and is_of_atom(element.tag)):
             item.link = address or item.link
         else:
-            item.other_link = item.other_link or address
+            item.other_link = (is_page and address) or item.other_link or address
+
+
+def _original_link(scope: Scope, item: RawItem, element: Element) -> None:
+    item.original_link = http_url(words(element), scope.base_of(element)) or item.original_link
 
 
 def _description(scope: Scope, item: RawItem, element: Element) -> None:
@@ -91,21 +97,27 @@ def _encoded(scope: Scope, item: RawItem, element: Element) -> None:
         item.content = scope.text(element, "html")
 
 
-def _spare_text(default: str) -> Handler:
+def _spare_text(name: str, default: str) -> Handler:
     def handler(scope: Scope, item: RawItem, element: Element) -> None:
-        text = scope.text(element, default, guess=True)
+        text = None if name in item.spare_texts else scope.text(element, default, guess=True)
         if text is not None:
-            item.spare_texts.append(text)
+            item.spare_texts[name] = text
 
     return handler
 
 
 def _author(scope: Scope, item: RawItem, element: Element) -> None:
-    add_author(item.authors, scope.person(element))
+    add(item.authors, scope.person(element))
 
 
 def _creator(_scope: Scope, item: RawItem, element: Element) -> None:
-    add_author(item.authors, author_of(words(element)))
+    add(item.authors, author_of(words(element)))
+
+
+def _source(scope: Scope, item: RawItem, element: Element) -> None:
+    for child in element:
+        if scope.names[child.tag] == "author":
+            add(item.source_authors, scope.person(child))
 
 
 def _published(_scope: Scope, item: RawItem, element: Element) -> None:
@@ -121,36 +133,34 @@ def _created(_scope: Scope, item: RawItem, element: Element) -> None:
 
 
 def _category(_scope: Scope, item: RawItem, element: Element) -> None:
-    text = attribute(element, "label") or attribute(element, "term") or words(element)
-    if text and text not in item.categories:
-        item.categories.append(text)
+    add(item.categories, attribute(element, "label") or attribute(element, "term") or words(element) or None)
 
 
 def _keywords(_scope: Scope, item: RawItem, element: Element) -> None:
-    for word in words(element).split(","):
-        if word.strip() and word.strip() not in item.categories:
-            item.categories.append(word.strip())
-
-
-def _add_enclosure(scope: Scope, item: RawItem, element: Element, *, address: str) -> None:
-    media = enclosure_of(element, scope.base_of(element), address=address)
-    if media is not None:
-        item.media.append(media)
+    for word in words(element).split(",", MAX_LIST)[:MAX_LIST]:
+        add(item.categories, word.strip() or None)
 
 
 def _enclosure(scope: Scope, item: RawItem, element: Element) -> None:
-    _add_enclosure(scope, item, element, address="url")
+    add(item.media, enclosure_of(element, scope.base_of(element), attribute(element, "url")))
 
 
 def _media_content(scope: Scope, item: RawItem, element: Element) -> None:
-    _add_enclosure(scope, item, element, address="url")
-    _read_children(scope, item, element)
+    """A file; what is said inside of a picture is of the picture, often its alternative text, and not of the entry."""
+    inside = {scope.names[child.tag]: child for child in element}
+    titles = [words(inside[name]) for name in ("media:title", "media:description") if name in inside]
+    title = next(filter(None, titles), None)
+    media = enclosure_of(element, scope.base_of(element), attribute(element, "url"), title=title)
+    add(item.media, media)
+    for child in element:
+        name = scope.names[child.tag]
+        if name in _HANDLERS and not (name in _OF_A_PICTURE and media is not None and is_image(media)):
+            _HANDLERS[name](scope, item, child)
 
 
 def _thumbnail(scope: Scope, item: RawItem, element: Element) -> None:
     address = http_url(attribute(element, "url") or words(element), scope.base_of(element))
-    if address:
-        item.thumbnails.append(address)
+    add(item.thumbnails, address)
 
 
 def _image(scope: Scope, item: RawItem, element: Element) -> None:
@@ -158,7 +168,9 @@ def _image(scope: Scope, item: RawItem, element: Element) -> None:
 
 
 def _comments(scope: Scope, item: RawItem, element: Element) -> None:
-    item.comments = scope.address(words(element), element) or item.comments
+    said = words(element)
+    if not any(sign.isspace() for sign in said) and any(sign in said for sign in "/?#"):  # some say how many there are
+        item.comments = scope.address(said, element) or item.comments
 
 
 def _number(_scope: Scope, item: RawItem, element: Element) -> None:
@@ -177,15 +189,17 @@ _HANDLERS: dict[str, Handler] = {
     "guid": _guid,
     "id": _guid,
     "link": _link,
+    "feedburner:origlink": _original_link,
     "description": _description,
     "summary": _summary,
     "content": _content,
     "content:encoded": _encoded,
     "xhtml:body": _encoded,
-    "dc:description": _spare_text("html"),
-    "media:description": _spare_text("text"),
-    "itunes:summary": _spare_text("text"),
-    "itunes:subtitle": _spare_text("text"),
+    "dc:description": _spare_text("dc:description", "html"),
+    "media:description": _spare_text("media:description", "text"),
+    "itunes:summary": _spare_text("itunes:summary", "text"),
+    "itunes:subtitle": _spare_text("itunes:subtitle", "text"),
+    "source": _source,
     "author": _author,
     "dc:creator": _creator,
     "dc:author": _creator,

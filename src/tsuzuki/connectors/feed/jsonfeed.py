@@ -8,7 +8,7 @@ import msgspec
 from tsuzuki.connectors.feed.authors import author_of
 from tsuzuki.connectors.feed.document import MAX_NODES
 from tsuzuki.connectors.feed.media import seconds_of
-from tsuzuki.connectors.feed.raw import Media, RawFeed, RawItem, Text
+from tsuzuki.connectors.feed.raw import MAX_ITEMS, MAX_LIST, Media, RawFeed, RawItem, Text
 from tsuzuki.connectors.feed.text import mend
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.model.errors import NotAFeed, TooLarge
@@ -34,7 +34,7 @@ def read_json(text: str, url: str) -> RawFeed:
     return RawFeed(
         kind="json",
         url=url,
-        items=[_item(entry, url) for entry in _list(document, "items") if isinstance(entry, dict)],
+        items=[_item(entry, url) for entry in _list(document, "items", MAX_ITEMS) if isinstance(entry, dict)],
         title=_text(document, "title"),
         site_url=_string(document, "home_page_url"),
         description=_text(document, "description"),
@@ -114,6 +114,6 @@ def _address(holder: dict[str, Any], name: str, url: str) -> str | None:
     return http_url(_string(holder, name), url)
 
 
-def _list(holder: dict[str, Any], name: str) -> list[Any]:
+def _list(holder: dict[str, Any], name: str, most: int = MAX_LIST) -> list[Any]:
     value = holder.get(name)
-    return value if isinstance(value, list) else []
+    return value[:most] if isinstance(value, list) else []

@@ -29,16 +29,16 @@ def length_of(text: str | None) -> int | None:
     return int(text) or None if text.isascii() and text.isdigit() and len(text) < 16 else None
 
 
-def enclosure_of(element: Element, base: str, *, address: str) -> Media | None:
-    """The file an element's `address` attribute points to."""
-    url = http_url(attribute(element, address), base)
+def enclosure_of(element: Element, base: str, address: str | None, *, title: str | None = None) -> Media | None:
+    """The file at an address, with what an element's attributes say of it."""
+    url = http_url(address, base)
     if url is None:
         return None
     return Media(
         url,
         media_type=(attribute(element, "type") or "").strip().lower() or None,
         length=length_of(attribute(element, "length") or attribute(element, "fileSize")),
-        title=attribute(element, "title"),
+        title=attribute(element, "title") or title,
         duration_seconds=seconds_of(attribute(element, "duration")),
         medium=(attribute(element, "medium") or "").lower() or None,
     )

@@ -9,6 +9,7 @@ from tsuzuki.connectors.feed.encodings import decode
 from tsuzuki.connectors.feed.identity import with_other_keys
 from tsuzuki.connectors.feed.jsonfeed import looks_like_json, read_json
 from tsuzuki.connectors.feed.lenient import read_leniently
+from tsuzuki.connectors.feed.mending import balanced, with_sound_references
 from tsuzuki.connectors.feed.raw import RawFeed
 from tsuzuki.model.errors import NotAFeed
 from tsuzuki.model.harvest import FeedHarvest
@@ -29,22 +30,41 @@ def read_fast(body: bytes, url: str, charset: str | None = None) -> RawFeed | No
     text = decode(body, charset)
     if looks_like_json(text):
         return read_json(text, url)
-    text = root_text(text)
     try:
-        return read_document(parse_tree(text), url, has_bases="xml:base" in text)
+        return _read(root_text(text), url)
     except Unsure:
         return None
 
 
 def parse_leniently(body: bytes, url: str, charset: str | None = None) -> FeedHarvest:
-    """The harvest of a document that is not sound, by feedparser; NotAFeed when there is nothing to find."""
+    """The harvest of a document that is not sound; NotAFeed when there is nothing to find."""
     check_bytes(body)
-    text = root_text(without_forbidden(decode(body, charset)))
+    text = without_forbidden(root_text(decode(body, charset)))
     check_shape(text)
-    raw = read_leniently(text, url)
+    raw = read_mended(with_sound_references(text), url)
     if raw is None:
         raise NotAFeed("The answer looks like a feed but is too damaged to be read.")
     return assemble(raw)
+
+
+def read_mended(text: str, url: str) -> RawFeed | None:
+    """By the same reader as a sound document, so that it says the same (R31); by feedparser where that finds nothing.
+
+    A bare `&` is the most frequent damage by far: without it the document is sound.
+    """
+    try:
+        return _read(text, url)
+    except Unsure:
+        text = balanced(text)
+    try:
+        raw = _read(text, url, recover=True)
+    except Unsure:
+        return read_leniently(text, url)
+    return raw if raw.items else read_leniently(text, url) or raw
+
+
+def _read(text: str, url: str, *, recover: bool = False) -> RawFeed:
+    return read_document(parse_tree(text, recover=recover), url, has_bases="xml:base" in text)
 
 
 def parse_anyhow(

@@ -1,11 +1,22 @@
 """A feed as its document says it, whichever reader read it; `assemble` makes a harvest of it."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
 Kind = Literal["rss", "atom", "json", "rdf"]
+T = TypeVar("T")
+
+MAX_LIST = 100
+"""Of anything that an entry may have many of, as many are read."""
+MAX_ITEMS = 10_000
+
+
+def add(values: list[T], value: T | None) -> None:
+    """Note a value; without looking whether it is there, which would take quadratic time."""
+    if value is not None and len(values) < MAX_LIST:
+        values.append(value)
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -36,13 +47,17 @@ class RawItem:
     guid_is_link: bool = False
     link: str | None = None
     other_link: str | None = None
-    """An alternate that is no web page; better than none."""
+    """An alternate that is no web page, or not the format's own; better than none."""
+    original_link: str | None = None
+    """The page itself, where the link is one that counts clicks. Identities go by the link."""
     content: Text | None = None
     summary: Text | None = None
-    spare_texts: list[Text] = field(default_factory=list)
-    """Descriptions of extensions, wanted only where the entry has no text of its own; best first."""
+    spare_texts: dict[str, Text] = field(default_factory=dict)
+    """Descriptions of extensions by their elements, wanted only where the entry has no text of its own."""
     spare_title: Text | None = None
     authors: list[str] = field(default_factory=list)
+    source_authors: list[str] = field(default_factory=list)
+    """Of the feed that the entry was taken from."""
     published: str | None = None
     updated: str | None = None
     created: str | None = None
@@ -65,7 +80,7 @@ class RawFeed:
     title: Text | None = None
     site_url: str | None = None
     description: Text | None = None
-    spare_description: Text | None = None
+    spare_descriptions: dict[str, Text] = field(default_factory=dict)
     language: str | None = None
     icon: str | None = None
     logo: str | None = None

@@ -60,5 +60,8 @@ class Scope:
         """An Atom person's name, else address; or the text of an RSS author."""
         if not len(element):
             return author_of(words(element))
-        found = {self.names[child.tag].rpartition(":")[2]: words(child) for child in element}
-        return found.get("name") or found.get("email") or None
+        found = {self.names[child.tag].rpartition(":")[2]: child for child in element}
+        said = [words(found[name]) for name in ("name", "email") if name in found]
+        if not said and "uri" not in found and "url" not in found:
+            return author_of(words(element))
+        return next((author for text in said if (author := author_of(text))), None)

@@ -33,8 +33,9 @@ def http_url(text: str | None, base: str = "") -> str | None:
         return text
     if _ROOTED.fullmatch(text) and "/." not in text and (origin := _ORIGIN.match(base)):
         return origin.group() + text
+    address = spaceless(text)
     try:
-        joined = urljoin(base, spaceless(text))
+        joined = urljoin(base, address) if address else ""
     except ValueError:
         return None
     parts = parts_of(joined) if len(joined) <= MAX_ADDRESS else None

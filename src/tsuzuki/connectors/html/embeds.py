@@ -1,4 +1,4 @@
-"""Video embeds become plain links: a frame from elsewhere never reaches a page."""
+"""Frames become plain links: nothing embedded from elsewhere reaches a page (R105)."""
 
 import re
 from collections.abc import Callable
@@ -8,6 +8,8 @@ from tsuzuki.connectors.html.addresses import http_url, parts_of
 
 _YOUTUBE = re.compile(r"/(?:embed|v|shorts)/([\w-]{1,64})")
 _ID = re.compile(r"[\w-]{1,64}")
+_NOWHERE = "https://embedded.invalid/"
+"""What an address without a host stands on where its document has none."""
 
 
 def _youtube(path: str, query: dict[str, list[str]]) -> str | None:
@@ -37,15 +39,15 @@ _HOSTS: dict[str, tuple[str, Callable[[str, dict[str, list[str]]], str | None]]]
 }
 
 
-def link_for(frame_address: str, base: str) -> tuple[str, str] | None:
-    """Where a person would watch what this frame shows, and what to call it; None for any other frame."""
-    address = http_url(frame_address, base or "https://embedded.invalid/")
+def link_for(frame_address: str, base: str, title: str = "") -> tuple[str, str] | None:
+    """Where a person would see what this frame shows, and what to call it; None for one that has no address."""
+    address = http_url(frame_address, base or _NOWHERE)
     parts = parts_of(address) if address else None
-    if parts is None:
+    host = (parts.hostname or "").removeprefix("www.") if parts is not None else ""
+    if parts is None or address is None or not host or address.startswith(_NOWHERE):
         return None
-    known = _HOSTS.get((parts.hostname or "").removeprefix("www."))
-    if known is None:
-        return None
-    name, link = known
-    target = link(parts.path.rstrip("/"), parse_qs(parts.query))
-    return (target, f"Video on {name}") if target else None
+    name, link = _HOSTS.get(host, ("", None))
+    target = link(parts.path.rstrip("/"), parse_qs(parts.query)) if link is not None else None
+    if target is not None:
+        return target, title or f"Video on {name}"
+    return address, f"{title} ({host})" if title else host

@@ -1,4 +1,4 @@
-"""What a page's scripts would have shown, shown without them: lazy images, noscript fallbacks, embeds as links.
+"""What a page's scripts would have shown, shown without them: lazy images, noscript fallbacks, frames as links.
 
 This step makes nothing safe; the sanitiser comes after it and sees everything it wrote.
 """
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.connectors.html.addresses import MAX_ADDRESS, http_url, largest_of
+from tsuzuki.connectors.html.anchors import keep_anchors
 from tsuzuki.connectors.html.embeds import link_for
 from tsuzuki.connectors.html.trackers import is_tracker
 
@@ -28,19 +29,23 @@ _LAZY_SOURCES = (
 _LAZY_SETS = ("data-srcset", "data-lazy-srcset", "data-original-set")
 _STAND_INS = ("placeholder", "spacer", "blank", "transparent", "loading", "lazy", "grey", "gray", "1x1", "pixel")
 _PICTURE_FILE = re.compile(r"\.(?:gif|png|svg|jpe?g)")
+_ADDRESS_OF_OBJECT = "param[name=movie], param[name=src], param[name=url]"
 
 
-def reveal(html: str, base: str) -> str:
-    """The same markup with its real images in place, without trackers, and video frames as links."""
+def reveal(html: str, base: str, page: str = "") -> str:
+    """The same markup with its real images in place, without trackers, and frames as links; shown on `page`."""
     lowered = html.lower()
-    if not any(word in lowered for word in _WORTH_A_LOOK):
+    has_places = "#" in html and ("id=" in lowered or "name=" in lowered)
+    if not has_places and not any(word in lowered for word in _WORTH_A_LOOK):
         return html
     tree = LexborHTMLParser(html, is_fragment=True)
+    if has_places:
+        keep_anchors(tree, {each.partition("#")[0] for each in (base, page)})
     for node in tree.css("img, source, video, audio"):
         _reveal_source(node, base)
     for node in tree.css("noscript"):
         _settle_fallback(node)
-    for node in tree.css("iframe, embed, object"):
+    for node in reversed(tree.css("iframe, embed, object")):  # what is inside another one first
         _frame_to_link(tree, node, base)
     return tree.html or ""
 
@@ -127,13 +132,14 @@ def _is_tracker(attributes: Mapping[str, str | None], address: str) -> bool:
 
 
 def _frame_to_link(tree: LexborHTMLParser, frame: LexborNode, base: str) -> None:
-    source = _attribute(frame, "src") or _attribute(frame, "data-src") or _attribute(frame, "data")
-    known = link_for(source, base)
-    if known is None:
-        frame.decompose()
+    source = next((text for name in ("src", "data-src", "data") if (text := _attribute(frame, name))), "")
+    source = source or next((_attribute(node, "value") for node in frame.css(_ADDRESS_OF_OBJECT)), "")
+    known = link_for(source, base, title=_attribute(frame, "title").strip())
+    if known is None or _is_tracker(frame.attributes, known[0]):
+        frame.unwrap() if frame.tag == "object" else frame.decompose()
         return
     address, words = known
     link = tree.create_node("a")
     link.attrs["href"] = address
-    link.insert_child(_attribute(frame, "title").strip() or words)
+    link.insert_child(words)
     frame.replace_with(link)

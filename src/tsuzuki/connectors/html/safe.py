@@ -10,6 +10,7 @@ import nh3
 from selectolax.lexbor import LexborHTMLParser
 
 from tsuzuki.connectors.html.addresses import absolute_srcset, http_url
+from tsuzuki.connectors.html.anchors import is_anchor
 from tsuzuki.connectors.html.media import reveal
 from tsuzuki.connectors.html.tags import settle
 from tsuzuki.model.entities import unescaped
@@ -37,7 +38,7 @@ TAGS = frozenset(_SHOWN.split())
 _DROPPED_WHOLE = frozenset(_DROPPED.split())
 _DROPPED_SELECTOR = ", ".join(sorted(_DROPPED_WHOLE))
 _MAYBE_DROPPED = re.compile(f"<(?:{'|'.join(sorted(_DROPPED_WHOLE))})", re.IGNORECASE)
-_DIRECTION = {"dir", "lang", "title"}
+_DIRECTION = {"dir", "id", "lang", "title"}
 _ATTRIBUTES: dict[str, set[str]] = {
     "*": _DIRECTION,
     "a": {"href"},
@@ -60,6 +61,7 @@ _ATTRIBUTES: dict[str, set[str]] = {
 }
 # One attribute for each: the sanitiser sets several in no fixed order, and bodies are compared by their text.
 _ALWAYS = {"img": {"loading": "lazy"}, "video": {"controls": ""}, "audio": {"controls": ""}}
+_GIVEN = frozenset({"a", *_ALWAYS})
 _ADDRESSES = frozenset({"href", "src", "poster", "cite"})
 _SIZES = frozenset({"width", "height", "colspan", "rowspan", "span", "start", "value"})
 _ROUNDS = 4
@@ -95,9 +97,12 @@ def _is_valid(text: str) -> bool:
     return _BEFORE_INVALID not in encoded or not _NEVER_TEXT.search(text)
 
 
-def sanitise(html: str, base: str) -> SafeHtml:
-    """Markup that is safe to show: allow-listed, absolute, and a fixed point of this function."""
-    return Sanitiser().sanitise(html, base)
+def sanitise(html: str, base: str, page: str = "") -> SafeHtml:
+    """Markup that is safe to show: allow-listed, absolute, and a fixed point of this function.
+
+    Addresses in it are relative to `base`; links to its own `page` stay within it.
+    """
+    return Sanitiser().sanitise(html, base, page)
 
 
 class Sanitiser:
@@ -111,7 +116,7 @@ class Sanitiser:
         # Not a method of ours: no collector sees through a cleaner, and what it holds must not hold it.
         return _cleaner(self._kept.value)
 
-    def sanitise(self, html: str, base: str) -> SafeHtml:
+    def sanitise(self, html: str, base: str, page: str = "") -> SafeHtml:
         """As the function of the same name; two parsers have read what comes out."""
         html = valid_text(html[:MAX_HTML])
         if "<" not in html and "&" not in html:
@@ -121,7 +126,7 @@ class Sanitiser:
             return text_to_html(_without_tags(html))
         self._kept.base, self._kept.has_dropped = base, False
         safe = valid_text(
-            self._cleaner.clean(reveal(settled.html, base))
+            self._cleaner.clean(reveal(settled.html, base, page))
         ).strip()  # a reference may have meant such a character
         if self._kept.has_dropped:  # the cleaner then leaves attributes in another order than it would write itself
             safe = _PROOF.clean(safe).strip()
@@ -166,12 +171,14 @@ class _Kept:
     def value(self, tag: str, name: str, value: str) -> str | None:
         """The value as it is written; None where the attribute goes."""
         kept = self._value(tag, name, value)
-        self.has_dropped |= kept is None
+        self.has_dropped |= kept is None and tag in _GIVEN
         return kept
 
     def _value(self, tag: str, name: str, value: str) -> str | None:
         if name in _ADDRESSES:
             return _link(value, self.base) if tag == "a" else http_url(value, self.base)
+        if name == "id":
+            return value if is_anchor(value) else None
         if name == "srcset":
             return absolute_srcset(value, self.base)
         if name in _SIZES:
@@ -179,24 +186,26 @@ class _Kept:
         return value
 
 
-def _cleaner(keep: Callable[[str, str, str], str | None] | None) -> nh3.Cleaner:
+def _cleaner(keep: Callable[[str, str, str], str | None]) -> nh3.Cleaner:
     return nh3.Cleaner(
         tags=TAGS,
         clean_content_tags=_DROPPED_WHOLE,
         attributes=_ATTRIBUTES,
         attribute_filter=keep,
         url_schemes={"http", "https", "mailto"},
-        url_relative="pass_through" if keep else "deny",
+        url_relative="pass_through",
         link_rel="noopener noreferrer",
         set_tag_attribute_values=_ALWAYS,
     )
 
 
-_PROOF = _cleaner(None)
-"""The same allow-list without judging values: what it leaves alone is well nested, and so safe whoever parses it."""
+_PROOF = _cleaner(_Kept().value)
+"""The same where addresses are absolute already: what it leaves alone is well nested, and so safe whoever parses it."""
 
 
 def _link(value: str, base: str) -> str | None:
+    if value.startswith("#") and is_anchor(value[1:]):
+        return value
     if value.strip().lower().startswith("mailto:"):
         return value.strip()
     return http_url(value, base)

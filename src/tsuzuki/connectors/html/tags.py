@@ -18,17 +18,23 @@ _BLANK = r"\t\n\f\r "
 _TAG = re.compile(rf"<(/?)([A-Za-z][^{_BLANK}/><]*+)")
 _NAMES = re.compile(rf"<([A-Za-z][^{_BLANK}/>]*+)")
 _VALUE = rf"""[{_BLANK}]*+=[{_BLANK}]*+(?:"[^"]*+"|'[^']*+'|[^{_BLANK}>"'%s][^{_BLANK}>%s]*+)?+"""
-_ATTRIBUTES_OF = rf"(?:[{_BLANK}/]++|(?:=[^{_BLANK}/>=%s]*+|[^{_BLANK}/>=%s]++)(?:{_VALUE})?+)*+"
+_ATTRIBUTE_OF = rf"(?:=[^{_BLANK}/>=%s]*+|[^{_BLANK}/>=%s]++)(?:{_VALUE})?+"
+_ATTRIBUTES_OF = rf"(?:[{_BLANK}/]++|{_ATTRIBUTE_OF})*+"
 _ATTRIBUTES = re.compile(_ATTRIBUTES_OF % ("<", "<", "<", "<"))
 """What stands between a tag's name and its `>`, as HTML reads it; ends at a `<` that is not within quotes."""
 _ALL_ATTRIBUTES = re.compile(_ATTRIBUTES_OF % ("", "", "", ""))
+_ATTRIBUTE = re.compile(_ATTRIBUTE_OF % ("", "", "", ""))
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-:_][a-z0-9]+)*")
 _OWN_NAME = re.compile(r"[a-z][a-z0-9]*(?:[-:][a-z0-9]+)+")
 _WORD = re.compile(r"[A-Za-z]\w*")
 _ODD = re.compile(
-    rf"<[!?]|</[^A-Za-z]|<[A-Za-z][^<>]*+(?!>)|<[a-z]++[{_BLANK}]++[\w{_BLANK}]++>", re.ASCII | re.IGNORECASE
+    rf"""<(?![A-Za-z]|/[A-Za-z])|<[A-Za-z](?:[^<>"']++|"[^"<>]*+"|'[^'<>]*+')*+(?!>)|<[^<>]{{2000}}|"""
+    rf"""<[a-z]++[{_BLANK}]++[\w{_BLANK}]++>""",
+    re.ASCII | re.IGNORECASE,
 )
-"""What has to be looked at closely: a comment, a tag without its end, attributes that are only words."""
+"""What has to be looked at closely: a comment, a tag without its end or a long one, attributes that are only words."""
+MOST_ATTRIBUTES = 200
+"""Of one tag: parsers take time by the square of their number. One that has more loses them."""
 
 
 def _set(names: str) -> frozenset[str]:
@@ -154,6 +160,8 @@ class _Scan:
         if self._at > len(self._html):
             return ""  # it was cut off, and so is what it would have been
         written = self._html[start : self._at]
+        if len(written) > 2 * MOST_ATTRIBUTES and len(_ATTRIBUTE.findall(written, len(tag[0]))) > MOST_ATTRIBUTES:
+            written = f"<{tag[1]}{name}>"
         return self._end(name, written) if tag[1] else self._beginning(name, written)
 
     def _is_meant(self, name: str, inside: str, after: str) -> bool:

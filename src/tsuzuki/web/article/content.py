@@ -46,7 +46,7 @@ def prepare(content: SafeHtml, picture: Picture, players: Players | None = None)
         words = say(_MEDIA[str(node.tag)])
         played = None if players is None else players.markup(str(node.tag), source, words)
         _replace(node, played or _link(source, words))
-    for node in tree.css("a"):
+    for node in tree.css("a:not([href^='#'])"):
         node.attrs["target"] = "_blank"
         node.attrs["rel"] = "noopener noreferrer nofollow"
     return Markup(_lowered(tree.html or ""))  # noqa: S704  SafeHtml went through the sanitiser (I7); what is put in is escaped

@@ -1,0 +1,129 @@
+"""Every element by the ten thousand: ten times as many take about ten times as long, and lists stay short."""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+
+from tests.connectors.feed.builders import URL
+from tests.data.feeds.recipes.shapes import NAMESPACES, XML, atom, entry, item, rss
+from tsuzuki.connectors.feed import channels, items
+from tsuzuki.connectors.feed.mending import balanced, with_sound_references
+from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_leniently
+from tsuzuki.connectors.feed.raw import MAX_ITEMS, MAX_LIST
+from tsuzuki.model.errors import SourceError
+from tsuzuki.model.harvest import FeedHarvest
+
+FEW, MANY = 1_000, 10_000
+MOST = 20
+"""Times as long for ten times as much: linear, with room for a busy machine; by the square it would be a hundred."""
+ALL = tuple(NAMESPACES)
+FOREIGN = {"xhtml": "http://www.w3.org/1999/xhtml"}
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def assert_linear(few: Callable[[], object], many: Callable[[], object]) -> None:
+    """Tried again where something else may have been in the way."""
+    ratios = []
+    for _ in range(3):
+        ratios.append(seconds(many) / max(seconds(few), 0.001))
+        if ratios[-1] < MOST:
+            return
+    raise AssertionError(ratios)
+
+
+def assert_read_linearly(document: Callable[[int], bytes]) -> FeedHarvest:
+    few, many = document(FEW), document(MANY)
+    assert_linear(lambda: parse_anyhow(few, URL), lambda: parse_anyhow(many, URL))
+    return parse_anyhow(many, URL)
+
+
+def repeated(name: str, count: int) -> str:
+    """An element over and over, each with all that any element may have."""
+    spaces = "".join(f' xmlns:{prefix}="{uri}"' for prefix, uri in FOREIGN.items() if name.startswith(f"{prefix}:"))
+    return "".join(
+        f'<{name}{spaces} url="https://x.example/{n}.png" href="/{n}" rel="enclosure" term="t{n}" label="l{n}" '
+        f'medium="image">'
+        f"https://x.example/words/{n}, a{n}@x.example (Name {n})</{name}>"
+        for n in range(count)
+    )
+
+
+def is_short(harvest: FeedHarvest) -> bool:
+    lists = [values for found in harvest.items for values in (found.categories, found.enclosures)]
+    texts = [found.author or "" for found in harvest.items] + [harvest.author or ""]
+    return all(len(values) <= MAX_LIST for values in lists) and all(len(text) <= 300 for text in texts)
+
+
+@pytest.mark.parametrize("name", sorted(items._HANDLERS))
+def test_any_element_of_an_entry_by_the_ten_thousand(name: str):
+    assert is_short(assert_read_linearly(lambda count: rss(item(repeated(name, count)), use=ALL)))
+    assert is_short(assert_read_linearly(lambda count: atom(entry(repeated(name, count)), use=ALL)))
+
+
+@pytest.mark.parametrize("name", sorted({*channels._HANDLERS} - {"item", "entry", "channel"}))
+def test_any_element_of_a_feed_by_the_ten_thousand(name: str):
+    assert is_short(assert_read_linearly(lambda count: rss(item(), channel=repeated(name, count), use=ALL)))
+
+
+@pytest.mark.parametrize("inside", ["", "<guid>0</guid>", "<link>/</link>", "<title>{n}</title><guid>0</guid>"])
+def test_entries_by_the_ten_thousand_also_of_one_key(inside: str):
+    def document(count: int) -> bytes:
+        return rss(*(f"<item>{inside.format(n=n)}</item>" for n in range(count + 10)))
+
+    assert len(assert_read_linearly(document).items) <= MAX_ITEMS
+
+
+@pytest.mark.parametrize("name", ["media:keywords", "itunes:keywords"])
+def test_ten_thousand_keywords_in_one_element(name: str):
+    def document(count: int) -> bytes:
+        return rss(item(f"<{name}>{','.join(f'word{n}' for n in range(count))}</{name}>"), use=ALL)
+
+    assert len(assert_read_linearly(document).items[0].categories) == MAX_LIST
+
+
+@pytest.mark.parametrize("name", ["items", "tags", "authors", "attachments", "hubs"])
+def test_any_list_of_a_json_feed_by_the_ten_thousand(name: str):
+    def document(count: int) -> bytes:
+        things = ({"url": f"/{n}", "name": f"N{n}", "mime_type": "image/png"} for n in range(count))
+        many = [f"t{n}" for n in range(count)] if name == "tags" else list(things)
+        items = many if name == "items" else [{"id": "1", name: many}]
+        version = "https://jsonfeed.org/version/1.1"
+        return json.dumps({"version": version, "title": "x", name: many, "items": items}).encode()
+
+    assert is_short(assert_read_linearly(document))
+
+
+PIECES = [
+    "&", "&x", "&#1;", "<", "</", "</a>", "<a>", "<p>", "<item>", "<br>", "<!--", "<?", "<![CDATA[", "]]>", "<a b='",
+    '<a b="', "<a b=c", "<a b= ", "<a b=c d='e' ", "'", "=", "<item><a b=c>&x", "<!DOCTYPE x [", "a", " ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_mending_takes_one_pass(piece: str):
+    def mended(count: int) -> Callable[[], object]:
+        return lambda: balanced(with_sound_references("<rss>" + piece * count))
+
+    assert_linear(mended(FEW), mended(MANY))
+
+
+@pytest.mark.parametrize("piece", ["'", '"', "<!--", "<?", "[", "]", "<!ENTITY x 'y'>", "<!-- -->", ">"])
+def test_skipping_a_dtd_takes_one_pass(piece: str):
+    def skipped(count: int) -> Callable[[], object]:
+        body = f"{XML}<!DOCTYPE rss [{piece * count}]><rss/>".encode()
+
+        def read() -> None:
+            with suppress(SourceError):
+                parse_leniently(body, URL)
+
+        return read
+
+    assert_linear(skipped(FEW), skipped(MANY))
