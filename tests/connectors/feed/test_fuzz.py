@@ -1,5 +1,7 @@
 """A grammar of feeds: whatever it makes is answered by a harvest or by a named error, never by anything else."""
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,3 +125,71 @@ def test_the_forgiving_reader_answers_what_the_fast_one_takes(body: bytes):
         return
     if fast is not None:
         assert isinstance(parse_leniently(body, URL), FeedHarvest)
+
+
+# -- sound feeds, and the same with one bare `&`: both readers have to give each entry the same key
+
+PARTS = """
+<guid>0</guid>
+<guid>{n}</guid>
+<guid>https://x.example/?a=1&amp;b={n}</guid>
+<guid/>
+<id>tag:x.example,2024:{n}</id>
+<link>https://x.example/</link>
+<link>https://x.example/{n}?utm_source=a&amp;id={n}</link>
+<link>/{n}</link>
+<link href='/{n}'/>
+<link rel='enclosure' href='/{n}.mp3'/>
+<atom:link href='/atom/{n}'/>
+<enclosure url='/{n}.mp3' type='audio/mpeg'/>
+<media:content url='/{n}.png'/>
+<pubDate>2024-03-01</pubDate>
+<pubDate>2024-03-0{n}</pubDate>
+<updated>2024-03-0{n}T10:20:30Z</updated>
+<dc:date>soon</dc:date>
+<title>Same</title>
+<title>Part {n}</title>
+<description>Salt &amp;amp; pepper</description>
+<description><![CDATA[<p>A & B {n}</p>]]></description>
+<author>Ada &amp; Bo</author>
+<content type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'><p>{n}</p></div></content>
+<feedburner:origLink>https://y.example/{n}</feedburner:origLink>
+<category>a&amp;b</category>
+<x>other</x>
+""".strip().splitlines()
+
+
+@st.composite
+def sound_feeds(draw: st.DrawFn) -> str:
+    start, tag, end = draw(ROOTS.filter(lambda root: root[2] not in {"", "</rss> junk"}))
+    parts = st.lists(st.sampled_from(PARTS), max_size=6)
+    chosen = draw(st.lists(st.tuples(parts, st.integers(1, 4)), min_size=1, max_size=6))
+    items = "".join(f"<{tag}>{''.join(inside).replace('{n}', str(n))}</{tag}>" for inside, n in chosen)
+    return f"{start.format(DECLARED)}<title>A feed</title>{items}{end}"
+
+
+@given(sound_feeds(), st.floats(0, 1, exclude_max=True))
+@examples(10_000)
+def test_both_readers_give_the_entries_of_any_feed_the_same_keys(text: str, place: float):
+    sound = parse_fast(text.encode(), URL)
+    assert sound is not None
+    assert parse_leniently(text.encode(), URL) == sound
+    ends = [found.start() for found in re.finditer(r"(?<=[^>\]])</(?!p>)", text)]
+    at = ends[int(place * len(ends))]
+    escaped = parse_fast(f"{text[:at]} &amp; x{text[at:]}".encode(), URL)
+    bare = f"{text[:at]} & x{text[at:]}".encode()
+    assert parse_fast(bare, URL) is None
+    assert parse_leniently(bare, URL) == escaped
+
+
+@given(sound_feeds())
+@examples(1000)
+def test_any_order_of_a_feeds_entries_gives_them_the_same_keys(text: str):
+    """R93: and every entry that says something of its own is there."""
+    items = re.findall(r"<(item|entry|ITEM)>(.*?)</\1>", text, re.DOTALL)
+    body = "".join(f"<{tag}>{inside}</{tag}>" for tag, inside in items)
+    turned = text.replace(body, "".join(f"<{tag}>{inside}</{tag}>" for tag, inside in reversed(items)))
+    first, second = parse_fast(text.encode(), URL), parse_fast(turned.encode(), URL)
+    assert first is not None
+    assert second is not None
+    assert {found.key for found in first.items} == {found.key for found in second.items}

@@ -64,7 +64,7 @@ def _found(
     updated_at = moment_of(item.updated)
     return FoundItem(
         key=key,
-        title=words_of(item.title or item.spare_title, MAX_TITLE),
+        title=words_of(item.title or _title_of_media(item), MAX_TITLE),
         link=item.original_link or link,
         link_key=link_key(item.original_link or link),
         content=content,
@@ -95,6 +95,11 @@ def _texts(item: RawItem) -> list[Text]:
     own = [item.content, item.summary, *(item.spare_texts.get(name) for name in _SPARES)]
     texts = [text for text in own if text is not None]
     return texts or list(item.spare_texts.values())
+
+
+def _title_of_media(item: RawItem) -> Text | None:
+    """Where there is something that it is the title of, and not a song that somebody listened to."""
+    return item.spare_title if item.media or item.thumbnails else None
 
 
 def _first(texts: dict[str, Text]) -> Text | None:

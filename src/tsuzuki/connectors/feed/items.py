@@ -6,7 +6,7 @@ from lxml.etree import _Element as Element
 
 from tsuzuki.connectors.feed.authors import author_of
 from tsuzuki.connectors.feed.media import enclosure_of, is_image
-from tsuzuki.connectors.feed.names import RDF_ABOUT, is_of_atom
+from tsuzuki.connectors.feed.names import RDF_ABOUT, RDF_RESOURCE, is_of_atom
 from tsuzuki.connectors.feed.raw import MAX_LIST, RawItem, add
 from tsuzuki.connectors.feed.scope import Scope
 from tsuzuki.connectors.feed.text import attribute, words
@@ -145,6 +145,11 @@ def _enclosure(scope: Scope, item: RawItem, element: Element) -> None:
     add(item.media, enclosure_of(element, scope.base_of(element), attribute(element, "url")))
 
 
+def _rdf_enclosure(scope: Scope, item: RawItem, element: Element) -> None:
+    address = attribute(element, "resource") or element.get(RDF_RESOURCE) or attribute(element, "url")
+    add(item.media, enclosure_of(element, scope.base_of(element), address))
+
+
 def _media_content(scope: Scope, item: RawItem, element: Element) -> None:
     """A file; what is said inside of a picture is of the picture, often its alternative text, and not of the entry."""
     inside = {scope.names[child.tag]: child for child in element}
@@ -221,6 +226,7 @@ _HANDLERS: dict[str, Handler] = {
     "itunes:keywords": _keywords,
     "media:keywords": _keywords,
     "enclosure": _enclosure,
+    "enc:enclosure": _rdf_enclosure,
     "media:content": _media_content,
     "media:group": _read_children,
     "media:thumbnail": _thumbnail,

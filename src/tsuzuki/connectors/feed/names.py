@@ -10,6 +10,7 @@ _PREFIXES = {
     "http://purl.org/atom/ns#": "",
     "http://purl.org/rss/1.0/": "",
     "http://www.w3.org/2005/atom": "",
+    "http://purl.oclc.org/net/rss_2.0/enc#": "enc:",
     "http://purl.org/dc/elements/1.0/": "dc:",
     "http://purl.org/dc/elements/1.1/": "dc:",
     "http://purl.org/dc/terms/": "dcterms:",
@@ -20,6 +21,7 @@ _PREFIXES = {
     "http://search.yahoo.com/mrss": "media:",
     "http://search.yahoo.com/mrss/": "media:",
     "http://www.itunes.com/dtds/podcast-1.0.dtd": "itunes:",
+    "http://www.rssboard.org/media-rss": "media:",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "rdf:",
     "http://www.w3.org/1999/xhtml": "xhtml:",
     "http://www.youtube.com/xml/schemas/2015": "yt:",
@@ -28,6 +30,7 @@ _PREFIXES = {
 }
 XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+RDF_RESOURCE = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}resource"
 RDF_ABOUT = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}about"
 
 
