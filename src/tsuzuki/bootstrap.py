@@ -165,6 +165,9 @@ async def _welcome(accounts: Accounts, settings: Settings) -> str | None:
         _log.warning("nobody_can_sign_in_yet", setup_code=prepared.code, open="/setup")
     if settings.allow_empty_password:
         _log.warning("open_without_password", why="TSUZUKI_ALLOW_EMPTY_PASSWORD is on")
+    for shelf in await accounts.sharing.old_shared():
+        why = "they shared it before each person had a shelf; their pages offer each a shelf of their own"
+        _log.warning("people_share_a_shelf", shelf=shelf.name, tenant=shelf.tenant, people=shelf.people, why=why)
     return prepared.code
 
 

@@ -69,6 +69,14 @@ async def test_whom_the_operator_named_gets_an_account_and_the_same_one_again(do
     assert await door.house.sessions.resume(again.signed_in.key, HERE.address) is not None
 
 
+async def test_a_first_sign_in_at_the_provider_makes_a_shelf(door):
+    admin = await door.house.add("admin", role="admin")
+    added = (await door.walk(allowed_user="subject-1")).signed_in.user
+    mine, theirs = [await door.house.oneself.shelf_of(user) for user in (added, admin)]
+    assert (mine.name, mine.role) == (added.username, "owner")
+    assert mine.id != theirs.id
+
+
 async def test_whom_the_operator_named_is_a_reader_where_there_is_an_administrator(door):
     await door.house.add("alice", role="admin")
     door.provider.claims = {"preferred_username": "Alice", "email": "a@example.org", "email_verified": True}

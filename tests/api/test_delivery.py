@@ -22,7 +22,7 @@ from tsuzuki.accounts.guard.policy import Limits
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.services import build_accounts
 from tsuzuki.accounts.sessions import Device
-from tsuzuki.accounts.store import list_shelves_tx
+from tsuzuki.accounts.shelves.store import list_member_shelves_tx
 from tsuzuki.accounts.tokens import Wish
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.api import channels, events, inbox
@@ -77,7 +77,7 @@ class House:
         tenant = await self.accounts.tenants.add(SYSTEM, "A")
         name = f"user{os.urandom(4).hex()}"
         user = await self.accounts.users.add(SYSTEM, NewPerson(username=name, tenant_id=tenant.public_id))
-        [shelf] = await self.db.read(lambda tx: list_shelves_tx(tx, user.tenant_id))
+        [shelf] = await self.db.read(lambda tx: list_member_shelves_tx(tx, user.id))
         if scopes:
             made = await self.accounts.tokens.make_for(SYSTEM, user, Wish(name="test", scopes=scopes))
             return Visitor(self.client, token=made.key), shelf.id

@@ -11,7 +11,8 @@ from tests.delivery.builders import publish
 from tests.shelves.library.builders import a_published_series, chapter_of
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import SYSTEM, Slice, User
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.accounts.sharing import shelf_user
+from tsuzuki.billing.access import OPERATOR, whose
 from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.catalogue.media.links import Link, MediaLinks
 from tsuzuki.crawl.service import Wish as CrawlWish
@@ -54,7 +55,8 @@ async def _payer_of(town: Town, user: User) -> PublicId:
 
 async def _rented_of(town: Town, user: User) -> PublicId:
     payer = await _payer_of(town, user)
-    made = await town.billing.rented.create(OPERATOR, payer, name=secrets.token_hex(8), plan="basic")
+    mine = whose(await _caller(town, user))
+    made = await town.billing.rented.create(mine, payer, name=secrets.token_hex(8), plan="basic")
     return made.public_id
 
 
@@ -62,6 +64,13 @@ async def _invoice_of(town: Town, user: User) -> PublicId:
     await _rented_of(town, user)
     found, _ = await town.billing.books.invoices(OPERATOR, await _payer_of(town, user), Slice(most=1))
     return found[0].public_id
+
+
+async def _member_of(town: Town, user: User) -> dict[str, str]:
+    shelf, tenant = await _rented_of(town, user), await _payer_of(town, user)
+    guest = await town.add(tenant_id=tenant)
+    await town.accounts.sharing.share(shelf_user(user), shelf, guest.username, "editor")
+    return {"shelf_id": show_id(shelf), "person_name": guest.username}
 
 
 async def _group_of(town: Town, user: User) -> PublicId:
@@ -208,6 +217,8 @@ OBJECTS: dict[str, Callable[[Town, User], Awaitable[Filling]]] = {
     "tenant_id": _tenant_of,
     "payer_id": _payer_of,
     "rented_id": _rented_of,
+    "shelf_id": _rented_of,
+    "person_name": _member_of,
     "invoice_id": _invoice_of,
     "group_id": _group_of,
     "feed_id": _feed_of,
@@ -236,6 +247,8 @@ OBJECTS: dict[str, Callable[[Town, User], Awaitable[Filling]]] = {
 }
 COMMON = {"site_id", "manga_id", "release_id", "series_id", "chapter_id", "position", "picture", "medium"}
 """What sources have is everybody's (R70): there is no foreign one."""
+TENANTS = {"payer_id", "invoice_id"}
+"""What people of one tenant have together: they pay together."""
 ANYONES = {"POST /api/v1/chapters/{kept_id}/download"}
 """Likewise: a chapter that one shelf keeps, another may keep too."""
 UNCALLED = {"GET /api/v1/media/{terms}/{seal}/{medium}": 400}
@@ -272,6 +285,8 @@ BODIES: dict[str, Any] = {
     "POST /api/v1/tenants/{payer_id}/shelves": a_shelf_body,
     "PATCH /api/v1/shelves/{rented_id}": lambda: {"name": secrets.token_hex(4)},
     "PUT /api/v1/shelves/{rented_id}/plan": {"plan": "growth"},
+    "PATCH /api/v1/me/shelves/{shelf_id}": lambda: {"name": secrets.token_hex(4)},
+    "PUT /api/v1/me/shelves/{shelf_id}/people/{person_name}": {"role": "reader"},
     "POST /api/v1/admin/invoices/{invoice_id}/pay": {"reference": "bank"},
     "POST /api/v1/admin/tenants/{tenant_id}/credit": {"amount_cents": 100, "reason": "sorry"},
     "PATCH /api/v1/bookmarks/{bookmark_id}": {"note": "Mine"},

@@ -5,7 +5,7 @@ A route with an object in its path that `OBJECTS` cannot make fails the first te
 
 import msgspec
 
-from tests.authorisation.objects import ANYONES, COMMON, OBJECTS, UNCALLED, body_for, filled
+from tests.authorisation.objects import ANYONES, COMMON, OBJECTS, TENANTS, UNCALLED, body_for, filled
 from tests.authorisation.policy import ADMIN, POLICY, STREAMS, endpoints
 from tsuzuki.accounts.nouns import User
 from tsuzuki.api.binding import signature_of
@@ -23,12 +23,15 @@ async def test_what_is_somebody_elses_is_as_unknown_as_what_is_not_there(town):
         is_admins = POLICY[name] == ADMIN
         me = await town.add(role="admin" if is_admins else "reader")
         other = await town.add(role="admin", tenant_id=town.other_tenant)
+        neighbour = await town.add()
         objects = {"own": await make(town, me), "foreign": await make(town, other)}
+        objects["neighbour's"] = await make(town, neighbour)
         paths = {kind: filled(endpoint.path, value) for kind, value in objects.items()}
         paths |= {"missing": filled(endpoint.path), "nonsense": filled(endpoint.path, "..%2f1")}
         found = UNCALLED.get(name, 0)
         is_everybodys = is_admins or parameters[-1] in COMMON or name in ANYONES
         table = {"own": found, "foreign": found if is_everybodys else 404, "missing": 404, "nonsense": 404}
+        table["neighbour's"] = found if is_everybodys or parameters[-1] in TENANTS else 404
         empty: dict[str, str] | None = {} if signature_of(endpoint).body else None
         for kind, path in paths.items():
             who = await town.signed_in(me)

@@ -70,7 +70,8 @@ async def test_a_tenant_with_as_many_shelves_as_it_may_have_is_told_so(shop, ten
     for number in range(MOST_SHELVES - 1):
         await shop.billing.rented.create(member_of(tenant), tenant.public_id, name=str(number), plan="basic")
     deal = await shop.billing.offers.for_new(member_of(tenant), tenant.public_id)
-    assert {offer.against for offer in deal.offers} == {(f"A tenant has at most {MOST_SHELVES} shelves.",)}
+    against = f"A tenant has at most {MOST_SHELVES} shelves, besides one for each person."
+    assert {offer.against for offer in deal.offers} == {(against,)}
 
 
 async def test_the_next_month_costs_what_is_awake(shop, tenant):

@@ -123,7 +123,7 @@ async def test_a_shelf_is_rented_and_renamed_and_what_was_typed_is_not_lost(paye
 async def test_the_second_free_shelf_is_shown_as_refused(town):
     payer = await a_payer(town, "free")
     shown = await payer.text(f"{HOME}/new")
-    assert "One shelf of a tenant may be on the free plan" in shown
+    assert "One shelf for each person may be on the free plan" in shown
     answer = await payer.guest.send(f"{HOME}/shelves", {"name": "Two", "plan": "free"})
     assert (answer.status, len(await payer.shelves())) == (422, 1)
 

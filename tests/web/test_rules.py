@@ -18,6 +18,7 @@ from tests.web.guests import BROWSER, FORM, Guest, a_guest
 from tests.web.words import chosen_in_the_library
 from tsuzuki.accounts.nouns import Protocol, Role, Scope
 from tsuzuki.accounts.oidc.service import Reason
+from tsuzuki.accounts.shelves.nouns import ShelfRole
 from tsuzuki.delivery.notices.sending import KINDS
 from tsuzuki.edge.security import HEADERS
 from tsuzuki.web.account.page import LIVES
@@ -191,6 +192,7 @@ def test_every_message_is_used_and_every_use_has_one():
     used |= {f"reason.oidc_{reason}" for reason in get_args(Reason)}
     used |= {f"error.title_{status}" for status in (403, 404, 405, 429, 500, 503)}
     used |= {f"account.role_{role}" for role in get_args(Role)}
+    used |= {f"shelves.{part}_{role}" for part in ("role", "can") for role in get_args(ShelfRole)}
     used |= {f"tokens.scope_{scope}" for scope in get_args(Scope)} | {f"tokens.life_{life}" for life in LIVES}
     used |= {f"protocols.{part}_{one}" for part in ("name", "for") for one in get_args(Protocol)}
     used |= {f"nav.{place.name}" for place in (*READING, *MANAGING, *RUNNING)}

@@ -22,6 +22,10 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     key_id: int
     key_public_id: PublicId
     address: str
+    is_offered_shelf: bool = False
+    """Whether they shared a shelf before there was a choice, and have not said if they want their own."""
+    writes: bool = False
+    """Whether this request changes something: a shelf that the caller only reads refuses it (R91)."""
 
     @property
     def actor(self) -> Actor:
@@ -57,4 +61,5 @@ def caller_of(holder: KeyHolder, by: Literal["session", "token"], address: str) 
         key_id=holder.key_id,
         key_public_id=holder.key_public_id,
         address=address,
+        is_offered_shelf=holder.is_offered_shelf,
     )

@@ -118,7 +118,7 @@ class Invites:
                 role=taken.role,
                 password_hash=password_hash,
             )
-            user = await add_person_tx(tx, new, None, now=now)
+            user = await add_person_tx(tx, self._ground, new, None)
             reason = "first set-up" if is_setup else "invitation"
             return await self._sign_in.open_session_tx(tx, user, device, reason=reason)
 

@@ -25,7 +25,7 @@ SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 
 
 class Tenant(msgspec.Struct, frozen=True):
-    """Who pays: its people share its shelves."""
+    """Who pays. Each of its people has shelves (R91)."""
 
     id: TenantId
     public_id: PublicId
@@ -60,6 +60,8 @@ class User(msgspec.Struct, frozen=True):
     disabled_at: Millis | None
     created_at: Millis
     updated_at: Millis
+    is_offered_shelf: bool = False
+    """Whether they shared a shelf before there was a choice, and have not said if they want their own."""
 
 
 class ListedUser(msgspec.Struct, frozen=True):
@@ -144,6 +146,7 @@ class KeyHolder(msgspec.Struct, frozen=True):
     default_shelf_id: ShelfId | None
     username: str
     role: Role
+    is_offered_shelf: bool
 
 
 class Actor(msgspec.Struct, frozen=True):
@@ -183,8 +186,14 @@ class TenantContents(msgspec.Struct, frozen=True):
 
 
 class UserContents(msgspec.Struct, frozen=True):
-    """What goes with a person. The shelves are the tenant's and stay."""
+    """What goes with a person."""
 
     sessions: int
     tokens: int
     invites: int
+    shelves: int
+    """Those that have no other owner."""
+    subscriptions: int
+    """On these shelves, as what follows."""
+    follows: int
+    bookmarks: int

@@ -6,24 +6,30 @@ from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.limiter import Limiter
-from tsuzuki.accounts.nouns import Shelf, Tenant, User, Ways
+from tsuzuki.accounts.nouns import Tenant, User, Ways
 from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.people import Spared, found, on_user, set_password_tx
 from tsuzuki.accounts.policy import password_problems
+from tsuzuki.accounts.shelves.nouns import MemberShelf
+from tsuzuki.accounts.shelves.policy import may_write
+from tsuzuki.accounts.shelves.store import (
+    find_member_shelf_tx,
+    list_member_shelves_tx,
+    set_proxy_images_tx,
+)
 from tsuzuki.accounts.store import (
     change_user_tx,
-    find_shelf_tx,
     get_credential_tx,
     get_tenant_tx,
     get_user_tx,
     get_ways_tx,
-    list_shelves_tx,
     set_identity_tx,
-    set_proxy_images_tx,
 )
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import Conflict, Forbidden, Invalid, Problem
-from tsuzuki.model.ids import PublicId, show_id
+from tsuzuki.model.ids import PublicId, UserId, show_id
+
+READ_ONLY = "You may only read this shelf."
 
 
 class Me(msgspec.Struct, frozen=True):
@@ -31,7 +37,8 @@ class Me(msgspec.Struct, frozen=True):
 
     user: User
     tenant: Tenant
-    shelves: list[Shelf]
+    shelves: list[MemberShelf]
+    """Their own first, then those that are shared with them."""
     ways: Ways
 
 
@@ -49,7 +56,7 @@ class Oneself:
         async def look(tx: Tx) -> Me:
             user = await get_user_tx(tx, caller.user_id)
             tenant = await get_tenant_tx(tx, user.tenant_id)
-            shelves = await list_shelves_tx(tx, user.tenant_id)
+            shelves = await list_member_shelves_tx(tx, user.id)
             return Me(user, tenant, shelves, await get_ways_tx(tx, user.id))
 
         return await self._ground.db.read(look)
@@ -97,11 +104,11 @@ class Oneself:
         await self._ground.db.with_tx(unlink)
 
     async def choose_shelf(self, caller: Caller, shelf: PublicId | None) -> User:
-        """The shelf that is meant when none is named; NotFound for another tenant's (I8)."""
+        """The shelf that is meant when none is named; NotFound for one that is not the caller's (I8)."""
 
         async def choose(tx: Tx) -> User:
             user = await get_user_tx(tx, caller.user_id)
-            chosen = None if shelf is None else found(await find_shelf_tx(tx, caller.tenant_id, shelf), "shelf")
+            chosen = None if shelf is None else await self._named_tx(tx, caller, shelf)
             wanted = msgspec.structs.replace(user, default_shelf_id=chosen.id if chosen else None)
             if wanted == user:
                 return user
@@ -112,25 +119,43 @@ class Oneself:
 
         return await self._ground.db.with_tx(choose)
 
-    async def pick_shelf(self, caller: Caller, shelf: PublicId | None) -> Shelf:
-        """The shelf that a request means: the named one, else the caller's default, else the tenant's first."""
+    async def pick_shelf(self, caller: Caller, shelf: PublicId | None) -> MemberShelf:
+        """The shelf that a request means: the named one, else the caller's default, else their own.
+
+        NotFound for one that is neither theirs nor shared with them (I8); Forbidden for a write where they only read.
+        """
         if shelf is None:
             return await self.shelf_of(caller)
-        return await self._ground.db.read(lambda tx: self._named_shelf_tx(tx, caller, shelf))
+        named = await self._ground.db.read(lambda tx: self._named_tx(tx, caller, shelf))
+        return _allowed(named, writes=caller.writes)
 
-    async def proxy_images(self, shelf: Shelf, *, wanted: bool) -> Shelf:
+    async def shelves_of(self, person: Caller | User) -> list[MemberShelf]:
+        """All of a person's; the one that is meant when none is named is the first."""
+        shelves = await self._ground.db.read(lambda tx: list_member_shelves_tx(tx, _id_of(person)))
+        return sorted(shelves, key=lambda shelf: shelf.id != person.default_shelf_id)
+
+    async def shelf_of(self, person: Caller | User, *, writes: bool | None = None) -> MemberShelf:
+        """The shelf that is meant when none is named. Whether it is written to is the request's, unless said."""
+        shelf = found(next(iter(await self.shelves_of(person)), None), "shelf")
+        if writes is None:
+            writes = isinstance(person, Caller) and person.writes
+        return _allowed(shelf, writes=writes)
+
+    async def still_has(self, caller: Caller, shelf: MemberShelf) -> bool:
+        """Whether the shelf was not taken from the caller meanwhile. By its public id: numbers are given out again."""
+        named = await self._ground.db.read(lambda tx: find_member_shelf_tx(tx, caller.user_id, shelf.public_id))
+        return named is not None
+
+    async def proxy_images(self, shelf: MemberShelf, *, wanted: bool) -> MemberShelf:
         """The shelf, with the images of its articles coming through this server, or from where they are."""
         now = self._ground.clock()
-        return await self._ground.db.with_tx(lambda tx: set_proxy_images_tx(tx, shelf.id, proxy_images=wanted, now=now))
+        changed = await self._ground.db.with_tx(
+            lambda tx: set_proxy_images_tx(tx, shelf.id, proxy_images=wanted, now=now)
+        )
+        return msgspec.structs.replace(shelf, proxy_images=changed.proxy_images)
 
-    async def shelf_of(self, person: Caller | User) -> Shelf:
-        """The shelf that is meant when none is named."""
-        shelves = await self._ground.db.read(lambda tx: list_shelves_tx(tx, person.tenant_id))
-        chosen = [one for one in shelves if one.id == person.default_shelf_id]
-        return found(next(iter(chosen + shelves), None), "shelf")
-
-    async def _named_shelf_tx(self, tx: Tx, caller: Caller, shelf: PublicId) -> Shelf:
-        return found(await find_shelf_tx(tx, caller.tenant_id, shelf), "shelf")
+    async def _named_tx(self, tx: Tx, caller: Caller, shelf: PublicId) -> MemberShelf:
+        return found(await find_member_shelf_tx(tx, caller.user_id, shelf), "shelf")
 
     async def _prove(self, caller: Caller, password: str, stored: str) -> None:
         """A session that somebody else got hold of guesses no more often than a stranger (SEC-37)."""
@@ -140,3 +165,13 @@ class Oneself:
             wrong = Problem("current_password", "This is not the current password.")
             raise Invalid(wrong.message, (wrong,))
         await self._limiter.forgive(attempt)
+
+
+def _id_of(person: Caller | User) -> UserId:
+    return person.user_id if isinstance(person, Caller) else person.id
+
+
+def _allowed(shelf: MemberShelf, *, writes: bool) -> MemberShelf:
+    if writes and not may_write(shelf.role):
+        raise Forbidden(READ_ONLY)
+    return shelf

@@ -7,9 +7,11 @@ import msgspec
 
 from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.store import forget_devices_tx
 from tsuzuki.accounts.limits import hold_members_tx
 from tsuzuki.accounts.nouns import Actor, Tenant, User
+from tsuzuki.accounts.shelves.making import give_shelf_tx
 from tsuzuki.accounts.store import (
     NewUser,
     add_user_tx,
@@ -19,6 +21,7 @@ from tsuzuki.accounts.store import (
     find_user_by_name_tx,
     find_user_tx,
     first_tenant_tx,
+    lock_people_tx,
     revoke_tokens_tx,
     set_password_hash_tx,
 )
@@ -47,22 +50,24 @@ async def tenant_tx(tx: Tx, public_id: PublicId | None) -> Tenant:
     return found(await (first_tenant_tx(tx) if public_id is None else find_tenant_tx(tx, public_id)), "tenant")
 
 
-async def add_person_tx(tx: Tx, new: NewUser, actor: Actor | None, *, now: Millis) -> User:
-    """Store and record a new person; Conflict when the name is taken, LimitExceeded when the plan has no room.
+async def add_person_tx(tx: Tx, ground: Ground, new: NewUser, actor: Actor | None) -> User:
+    """Store and record a new person with a shelf of their own (R91): every account comes to be here.
 
-    Without an actor they added themselves.
-
+    Conflict when the name is taken, LimitExceeded when the plan has no room. Without an actor they added themselves.
     Whenever an administrator comes into being, the first set-up is over.
     """
+    await lock_people_tx(tx)  # of two who come at once, one has the tenant's first shelf
+    now = ground.clock()
     if await find_user_by_name_tx(tx, new.username) is not None:
         raise Conflict(f"The name {new.username} is taken.")
     await hold_members_tx(tx, new.tenant_id)
     user = await add_user_tx(tx, new, now)
     if user.role == "admin":
         await delete_setup_codes_tx(tx)
-    deed = on_user("user.create", user, after=shown_user(user))
-    await record_tx(tx, actor or Actor(user.public_id, user.username), deed, now=now)
-    return user
+    by = actor or Actor(user.public_id, user.username)
+    await record_tx(tx, by, on_user("user.create", user, after=shown_user(user)), now=now)
+    shelf = await give_shelf_tx(tx, ground, user, by)
+    return msgspec.structs.replace(user, default_shelf_id=shelf.id)
 
 
 class Spared(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
--- Tenants and their shelves ---------------------------------------------------------------------------------
+-- Tenants ----------------------------------------------------------------------------------------------------
 
 -- fragment: tenant_columns
 id, public_id, name, churned_at, created_at, updated_at
@@ -60,26 +60,6 @@ delete from activity where tenant_id = :tenant_id;
 -- name: delete_tenant
 delete from tenant where id = :id;
 
--- fragment: shelf_columns
-id, public_id, name, plan, status, proxy_images
-
--- name: add_shelf
-insert into shelf (public_id, tenant_id, name, plan, created_at, updated_at)
-values (:public_id, :tenant_id, :name, :plan, :now, :now)
-returning {shelf_columns};
-
--- name: add_default_group
-insert into shelf_group (public_id, shelf_id, name, is_default, created_at, updated_at)
-values (:public_id, :shelf_id, 'Default', true, :now, :now);
-
--- name: list_shelves
--- inline: a tenant's few, along an index, at every page; the caller puts them in order
-select {shelf_columns} from shelf where tenant_id = :tenant_id;
-
--- name: find_shelf
--- I8: another tenant's shelf is not found.
-select {shelf_columns} from shelf where tenant_id = :tenant_id and public_id = :public_id;
-
 -- name: tenant_plans
 -- The plans of the tenant's shelves that are awake, if billing is on.
 select shelf.plan from shelf
@@ -93,14 +73,10 @@ select
   + (select count(*) from invite
      where invite.tenant_id = :tenant_id and invite.invited_by is not null and invite.expires_at > :invited_until) as used;
 
--- name: set_proxy_images
-update shelf set proxy_images = :proxy_images, updated_at = :now where id = :id
-returning {shelf_columns};
-
 -- People ----------------------------------------------------------------------------------------------------
 
 -- fragment: user_columns
-id, public_id, tenant_id, default_shelf_id, username, role, email, disabled_at, created_at, updated_at
+id, public_id, tenant_id, default_shelf_id, username, role, email, disabled_at, created_at, updated_at, is_offered_shelf
 
 -- name: add_user
 insert into user_account (
@@ -177,10 +153,22 @@ update user_account set password_hash = :password_hash, updated_at = :now where 
 update user_account set oidc_issuer = :issuer, oidc_subject = :subject, updated_at = :now where id = :id;
 
 -- name: count_user_contents
+-- A shelf goes with its last owner.
+with sole as (
+  select mine.shelf_id from shelf_member as mine
+  where mine.user_id = :id and mine.role = 'owner' and not exists (
+    select 1 from shelf_member as other
+    where other.shelf_id = mine.shelf_id and other.role = 'owner' and other.user_id <> mine.user_id
+  )
+)
 select
   (select count(*) from session where session.user_id = user_account.id) as sessions,
   (select count(*) from api_token where api_token.user_id = user_account.id and api_token.revoked_at is null) as tokens,
-  (select count(*) from invite where invite.invited_by = user_account.id) as invites
+  (select count(*) from invite where invite.invited_by = user_account.id) as invites,
+  (select count(*) from sole) as shelves,
+  (select count(*) from subscription where subscription.shelf_id in (select shelf_id from sole)) as subscriptions,
+  (select count(*) from follow where follow.shelf_id in (select shelf_id from sole)) as follows,
+  (select count(*) from bookmark where bookmark.shelf_id in (select shelf_id from sole)) as bookmarks
 from user_account
 where user_account.id = :id;
 
@@ -230,7 +218,7 @@ delete from invite where expires_at <= :now;
 
 -- fragment: holder_columns
 user_account.id as user_id, user_account.public_id as user_public_id, user_account.tenant_id,
-user_account.default_shelf_id, user_account.username, user_account.role
+user_account.default_shelf_id, user_account.username, user_account.role, user_account.is_offered_shelf
 
 -- name: add_session
 insert into session (public_id, user_id, key_hash, user_agent, address, created_at, last_used_at, expires_at)

@@ -15,6 +15,7 @@ from tsuzuki.accounts.policy import DEVICE_LIFE
 from tsuzuki.accounts.preferences.service import PreferenceService
 from tsuzuki.accounts.sessions import Sessions
 from tsuzuki.accounts.setup import Setup
+from tsuzuki.accounts.sharing import Sharing
 from tsuzuki.accounts.signin import SignIn
 from tsuzuki.accounts.store import delete_old_tx
 from tsuzuki.accounts.tenants import Tenants
@@ -33,6 +34,7 @@ class Accounts(msgspec.Struct, frozen=True):
     tokens: Tokens
     sign_in: SignIn
     oneself: Oneself
+    sharing: Sharing
     users: Users
     tenants: Tenants
     invites: Invites
@@ -69,6 +71,7 @@ def build_accounts(
         tokens=Tokens(ground),
         sign_in=sign_in,
         oneself=Oneself(ground, checker, limiter),
+        sharing=Sharing(ground),
         users=Users(ground, checker),
         tenants=Tenants(ground),
         invites=Invites(ground, checker, limiter, sign_in),

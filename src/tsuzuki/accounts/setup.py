@@ -73,7 +73,7 @@ class Setup:
                 role="admin",
                 password_hash=password_hash,
             )
-            await add_person_tx(tx, admin, SYSTEM, now=now)
+            await add_person_tx(tx, self._ground, admin, SYSTEM)
             return Prepared("open" if password_hash is None else "password")
         code = typed_code(self._ground.dice)
         invite = NewInvite(

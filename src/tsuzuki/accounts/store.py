@@ -10,7 +10,6 @@ from tsuzuki.accounts.nouns import (
     Role,
     Session,
     SessionId,
-    Shelf,
     Slice,
     Tenant,
     TenantContents,
@@ -33,7 +32,7 @@ async def lock_people_tx(tx: Tx) -> None:
     await tx.one(int, q.lock_people)
 
 
-# -- tenants and their shelves
+# -- tenants
 
 
 async def add_tenant_tx(tx: Tx, public_id: PublicId, name: str, now: Millis) -> Tenant:
@@ -77,31 +76,6 @@ async def delete_tenant_tx(tx: Tx, tenant_id: TenantId) -> None:
     await tx.run(q.delete_subscriptions_of_tenant, tenant_id=tenant_id)
     await tx.run(q.delete_activities_of_tenant, tenant_id=tenant_id)
     await tx.run(q.delete_tenant, id=tenant_id)
-
-
-async def add_shelf_tx(
-    tx: Tx, tenant_id: TenantId, public_ids: tuple[PublicId, PublicId], *, name: str, plan: str, now: Millis
-) -> Shelf:
-    """A shelf with its default group, which takes the second id."""
-    of_shelf, of_group = public_ids
-    shelf = await tx.one(Shelf, q.add_shelf, public_id=of_shelf, tenant_id=tenant_id, name=name, plan=plan, now=now)
-    await tx.run(q.add_default_group, public_id=of_group, shelf_id=shelf.id, now=now)
-    return shelf
-
-
-async def list_shelves_tx(tx: Tx, tenant_id: TenantId) -> list[Shelf]:
-    """The tenant's, oldest first: that is the one that is meant when a person has chosen none."""
-    return sorted(await tx.many(Shelf, q.list_shelves, tenant_id=tenant_id), key=lambda shelf: shelf.id)
-
-
-async def set_proxy_images_tx(tx: Tx, shelf_id: ShelfId, *, proxy_images: bool, now: Millis) -> Shelf:
-    """The shelf, with its articles' images through us or not."""
-    return await tx.one(Shelf, q.set_proxy_images, id=shelf_id, proxy_images=proxy_images, now=now)
-
-
-async def find_shelf_tx(tx: Tx, tenant_id: TenantId, public_id: PublicId) -> Shelf | None:
-    """One of the tenant's; another's is as unknown as one that is not there (I8)."""
-    return await tx.maybe(Shelf, q.find_shelf, tenant_id=tenant_id, public_id=public_id)
 
 
 async def tenant_plans_tx(tx: Tx, tenant_id: TenantId) -> list[str]:

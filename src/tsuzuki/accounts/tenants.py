@@ -1,4 +1,4 @@
-"""Tenants: who pays. Each begins with one shelf; its people share what it has."""
+"""Tenants: who pays. Each begins with one shelf, for its first person."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,8 +11,8 @@ from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.nouns import Actor, Shelf, Slice, Tenant, TenantContents
 from tsuzuki.accounts.people import tenant_tx
+from tsuzuki.accounts.shelves.store import add_shelf_tx
 from tsuzuki.accounts.store import (
-    add_shelf_tx,
     add_tenant_tx,
     count_tenant_contents_tx,
     delete_tenant_tx,

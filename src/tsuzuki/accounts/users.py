@@ -15,6 +15,8 @@ from tsuzuki.accounts.people import (
     user_tx,
 )
 from tsuzuki.accounts.policy import name_problems, password_problems, plain_name
+from tsuzuki.accounts.shelves.making import drop_shelf_tx
+from tsuzuki.accounts.shelves.store import list_sole_shelves_tx
 from tsuzuki.accounts.store import (
     NewUser,
     change_user_tx,
@@ -109,7 +111,7 @@ class Users:
                 password_hash=password_hash,
                 email=new.email,
             )
-            return await add_person_tx(tx, person, actor, now=self._ground.clock())
+            return await add_person_tx(tx, self._ground, person, actor)
 
         return await self._ground.db.with_tx(add)
 
@@ -176,13 +178,18 @@ class Users:
         await self._ground.db.with_tx(reset)
 
     async def delete(self, actor: Actor, public_id: PublicId) -> UserContents:
-        """Delete someone with what `contents` names; Conflict for the last administrator."""
+        """Delete someone with what `contents` names; Conflict for the last administrator.
+
+        A shelf that has another owner stays theirs.
+        """
 
         async def delete(tx: Tx) -> UserContents:
             await lock_people_tx(tx)
             user = await user_tx(tx, public_id)
             await self._keep_an_admin_tx(tx, user)
             contents = await count_user_contents_tx(tx, user.id)
+            for shelf in await list_sole_shelves_tx(tx, user.id):
+                await drop_shelf_tx(tx, self._ground, shelf, actor=actor, but=user.id)
             await delete_user_tx(tx, user.id)
             taken = msgspec.structs.asdict(contents)
             deed = on_user("user.delete", user, before=shown_user(user) | {"took_along": taken})

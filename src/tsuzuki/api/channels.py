@@ -68,9 +68,9 @@ class ChannelBody(Body, frozen=True, kw_only=True):
 
 
 async def list_channels(query: ShelfQuery, caller: Caller, oneself: Oneself, channels: Channels) -> list[ChannelView]:
-    """By name."""
+    """The caller's on this shelf, and those that are the shelf's own, by name."""
     shelf = await query.pick(caller, oneself)
-    return [_view(channel) for channel in await channels.list(shelf.id)]
+    return [_view(channel) for channel in await channels.list(shelf.id, caller.user_id)]
 
 
 async def create_channel(
@@ -78,7 +78,7 @@ async def create_channel(
 ) -> NewChannelView:
     """The address is vetted before it is saved."""
     shelf = await query.pick(caller, oneself)
-    added = await channels.add(shelf.id, body.kind, name=body.name, config=body.config)
+    added = await channels.add(shelf.id, body.kind, name=body.name, config=body.config, user_id=caller.user_id)
     return NewChannelView(_view(added.channel), added.made)
 
 
@@ -88,7 +88,7 @@ async def change_channel(
     """Its failures are forgotten, so that it is tried again at once."""
     shelf = await query.pick(caller, oneself)
     said = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
-    return _view(await channels.change(shelf.id, id_in_path(channel_id, "channel"), Change(**said)))
+    return _view(await channels.change(shelf.id, id_in_path(channel_id, "channel"), Change(**said), caller.user_id))
 
 
 async def delete_channel(
@@ -96,7 +96,7 @@ async def delete_channel(
 ) -> None:
     """What still waits to be sent through it is not sent."""
     shelf = await query.pick(caller, oneself)
-    await channels.remove(shelf.id, id_in_path(channel_id, "channel"))
+    await channels.remove(shelf.id, id_in_path(channel_id, "channel"), caller.user_id)
 
 
 async def try_channel(
@@ -104,7 +104,7 @@ async def try_channel(
 ) -> TrialView:
     """Sends a message that says that the channel works: at most 10 a minute for a shelf, and only while it is on."""
     shelf = await query.pick(caller, oneself)
-    return TrialView(str(await channels.try_out(shelf.id, id_in_path(channel_id, "channel"))))
+    return TrialView(str(await channels.try_out(shelf.id, id_in_path(channel_id, "channel"), caller.user_id)))
 
 
 def _view(channel: ShownChannel) -> ChannelView:

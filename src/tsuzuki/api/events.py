@@ -1,7 +1,7 @@
 """What happens on a shelf, as it happens: server-sent events."""
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
 from starlette.requests import Request
@@ -9,13 +9,13 @@ from starlette.responses import StreamingResponse
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.delivery.counts import Counts
 from tsuzuki.delivery.events.service import Events, Told
 from tsuzuki.model.errors import NotFound, TooManyRequests, Unavailable
-from tsuzuki.model.ids import ShelfId
 
 _LONGEST_S = 600.0
 """Then the reader comes back, as one who still may: a session that was ended must not hear on for ever."""
@@ -33,7 +33,7 @@ async def follow_events(
     """
     shelf = await query.pick(caller, oneself)
     events.refuse_one_too_many(shelf.id)
-    lines = _lines(events, shelf.id, request.headers.get("last-event-id"))
+    lines = _lines(events, shelf, request.headers.get("last-event-id"), lambda: oneself.still_has(caller, shelf))
     return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
@@ -42,12 +42,16 @@ async def show_counts(query: ShelfQuery, caller: Caller, oneself: Oneself, event
     return await events.count((await query.pick(caller, oneself)).id)
 
 
-async def _lines(events: Events, shelf_id: ShelfId, last_event_id: str | None) -> AsyncIterator[bytes]:
+async def _lines(
+    events: Events, shelf: MemberShelf, last_event_id: str | None, still_has: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[bytes]:
     ends_at = time.monotonic() + _LONGEST_S
     yield _RETRY
-    async with aclosing(events.follow(shelf_id, last_event_id)) as stream:
+    async with aclosing(events.follow(shelf.id, last_event_id)) as stream:
         try:
             async for told in stream:
+                if not await still_has():
+                    return  # I8: it is not shared with this reader any more
                 yield _STILL_HERE if told is None else _message(told)
                 if time.monotonic() >= ends_at:
                     return

@@ -1,5 +1,6 @@
 """Who comes in: the declared access of an endpoint against what the caller may."""
 
+import msgspec
 from starlette.requests import Request
 
 from tsuzuki.accounts.caller import Caller
@@ -31,7 +32,7 @@ class AccountsGate:
             raise Unauthorized("Sign in first.")
         if not caller.may(_SCOPES[access]):
             raise Forbidden(_refusal(caller, access))
-        return caller
+        return msgspec.structs.replace(caller, writes=True) if access is Access.WRITE else caller
 
 
 def _refusal(caller: Caller, access: Access) -> str:

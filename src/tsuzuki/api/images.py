@@ -94,12 +94,12 @@ async def _answer(
     address: str = "",
 ) -> Response:
     if query.width is not None:
-        small = await images.show_small(subject, query.width, address=address, tenant_id=caller.tenant_id)
+        small = await images.show_small(subject, query.width, address=address, user_id=caller.user_id)
         return answer_image(request, small, f"{name}-{query.width}")
     found = await images.show(
         subject,
         address=address,
-        tenant_id=caller.tenant_id,
+        user_id=caller.user_id,
         refresh=query.refresh,
         whole=wants_whole(request),
     )

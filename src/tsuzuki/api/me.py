@@ -7,9 +7,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.devices import device_name
-from tsuzuki.accounts.nouns import Protocol, Role, Scope, Session, Shelf, Token
+from tsuzuki.accounts.nouns import Protocol, Role, Scope, Session, Token
 from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.accounts.sessions import Sessions
+from tsuzuki.accounts.shelves.nouns import MemberShelf, ShelfRole
 from tsuzuki.accounts.tokens import Tokens, Wish
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
@@ -30,16 +31,24 @@ class TenantRef(msgspec.Struct, frozen=True):
 
 
 class ShelfView(msgspec.Struct, frozen=True):
-    """A shelf to read from. With `proxy_images` the images of its articles come through this server."""
+    """A shelf to read from. With `proxy_images` the images of its articles come through this server.
+
+    `role` is what the caller may: a `reader` sees all of it, an `editor` changes what is on it, an `owner` shares,
+    renames and deletes it.
+    """
 
     id: str
     name: str
     plan: str
     proxy_images: bool
+    role: ShelfRole
 
 
 class MeView(msgspec.Struct, frozen=True):
-    """The caller, the tenant and its shelves; `default_shelf_id` is what requests without `?shelf=` mean."""
+    """The caller, the tenant and the caller's shelves; `default_shelf_id` is what requests without `?shelf=` mean.
+
+    `is_offered_shelf`: they shared a shelf before there was a choice, and can have one of their own.
+    """
 
     id: str
     username: str
@@ -49,6 +58,7 @@ class MeView(msgspec.Struct, frozen=True):
     tenant: TenantRef
     shelves: list[ShelfView]
     default_shelf_id: str | None
+    is_offered_shelf: bool
 
 
 class SessionView(msgspec.Struct, frozen=True):
@@ -90,7 +100,7 @@ class NewTokenView(msgspec.Struct, frozen=True):
 
 
 class MeBody(Body, frozen=True, kw_only=True):
-    """What to change; null means the tenant's first shelf."""
+    """What to change; null means the caller's own shelf."""
 
     default_shelf_id: IdText | UnsetType | None = UNSET
 
@@ -113,7 +123,7 @@ class TokenBody(Body, frozen=True, kw_only=True):
 
 
 async def show_me(caller: Caller, oneself: Oneself) -> MeView:
-    """The caller, the tenant and its shelves."""
+    """The caller, the tenant, the caller's own shelves and those shared with them."""
     me = await oneself.look(caller)
     chosen = [shelf for shelf in me.shelves if shelf.id == me.user.default_shelf_id]
     default = next(iter(chosen + me.shelves), None)
@@ -126,6 +136,7 @@ async def show_me(caller: Caller, oneself: Oneself) -> MeView:
         tenant=TenantRef(show_id(me.tenant.public_id), me.tenant.name),
         shelves=[shelf_view(shelf) for shelf in me.shelves],
         default_shelf_id=show_id(default.public_id) if default else None,
+        is_offered_shelf=me.user.is_offered_shelf,
     )
 
 
@@ -185,9 +196,9 @@ async def revoke_token(token_id: IdText, caller: Caller, tokens: Tokens) -> None
     await tokens.revoke(caller, id_in_path(token_id, "token"))
 
 
-def shelf_view(shelf: Shelf) -> ShelfView:
+def shelf_view(shelf: MemberShelf) -> ShelfView:
     """A shelf as its readers see it."""
-    return ShelfView(show_id(shelf.public_id), shelf.name, shelf.plan, shelf.proxy_images)
+    return ShelfView(show_id(shelf.public_id), shelf.name, shelf.plan, shelf.proxy_images, shelf.role)
 
 
 def _session(session: Session, caller: Caller) -> SessionView:

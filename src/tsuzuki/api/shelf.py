@@ -3,8 +3,8 @@
 from msgspec import UNSET, UnsetType
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Query
@@ -14,12 +14,15 @@ from tsuzuki.model.errors import NotFound
 
 
 class ShelfQuery(Query, frozen=True, kw_only=True):
-    """`shelf` picks one of the tenant's; without it the caller's default is meant. Forms of readers build on this."""
+    """`shelf` picks one of the caller's; without it the caller's default is meant. Forms of readers build on this."""
 
     shelf: IdText | None = None
 
-    async def pick(self, caller: Caller, oneself: Oneself) -> Shelf:
-        """The shelf that is meant; NotFound for another tenant's (I8)."""
+    async def pick(self, caller: Caller, oneself: Oneself) -> MemberShelf:
+        """The shelf that is meant; NotFound for one that is not the caller's (I8).
+
+        Forbidden for a write where they only read.
+        """
         return await oneself.pick_shelf(caller, id_in_field(self.shelf, "shelf"))
 
 

@@ -158,7 +158,7 @@ async def show_user_contents(user_id: IdText, users: Users) -> UserContents:
 
 
 async def delete_user(user_id: IdText, caller: Caller, users: Users) -> UserContents:
-    """Deletes someone; says what went along. Shelves are the tenant's and stay."""
+    """Deletes someone with the shelves that have no other owner; says what went along."""
     return await users.delete(caller.actor, id_in_path(user_id, "user"))
 
 

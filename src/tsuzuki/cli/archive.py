@@ -43,7 +43,7 @@ def export(kind: str, name: str, output: Path | None) -> None:
     if kind == "archive":
         _export_archive(name, output or Path(f"{name}-shelf.zip"))
         return
-    body = with_shelf(name, lambda opened, shelf_id: opened.reading.lists.write(shelf_id))
+    body = with_shelf(name, lambda opened, shelf_id: opened.reading.lists.write(shelf_id), writes=False)
     if output is None:
         sys.stdout.buffer.write(body)
         return
@@ -61,7 +61,7 @@ def _export_archive(name: str, output: Path) -> None:
         async def write(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "Manifest":
             return await ShelfExport(opened.db, opened.clock).write(output, shelf_id, user.id, watch)
 
-        manifest = with_person(name, write)
+        manifest = with_person(name, write, writes=False)
     lines = {part.removesuffix(".jsonl"): said.lines for part, said in manifest.parts.items()}
     told = ", ".join(f"{lines[part]:,} {part}" for part in ("feeds", "items", "series", "chapters", "bookmarks"))
     click.echo(f"{output}: {told}.")
@@ -85,7 +85,7 @@ def import_shelf(file: Path, name: str) -> None:
             bringer = ShelfImport(opened.reading.subscriptions, opened.crawling.sources, parsers)
             return await bringer.bring(file, shelf_id, user, watch)
 
-        brought = with_person(name, bring)
+        brought = with_person(name, bring, writes=True)
     for note in brought.notes:
         click.echo(f"{file}: {note}", err=True)
     if brought.more:

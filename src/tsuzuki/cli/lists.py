@@ -26,12 +26,12 @@ user_option = click.option(
 )
 
 
-def with_shelf(name: str, work: "Callable[[Tsuzuki, ShelfId], Awaitable[T]]") -> T:
-    """Do this with everything open, on the shelf of this person."""
-    return with_person(name, lambda opened, _, shelf_id: work(opened, shelf_id))
+def with_shelf(name: str, work: "Callable[[Tsuzuki, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
+    """Do this with everything open, on the shelf of this person; refused where they only read it and this writes."""
+    return with_person(name, lambda opened, _, shelf_id: work(opened, shelf_id), writes=writes)
 
 
-def with_person(name: str, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T]]") -> T:
+def with_person(name: str, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
     """The same, for what is the person's too."""
     settings = start()
     from tsuzuki.bootstrap import open_tsuzuki
@@ -39,7 +39,7 @@ def with_person(name: str, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T
     async def run() -> T:
         async with open_tsuzuki(settings) as opened:
             person = await opened.accounts.users.find(name)
-            return await work(opened, person, (await opened.accounts.oneself.shelf_of(person)).id)
+            return await work(opened, person, (await opened.accounts.oneself.shelf_of(person, writes=writes)).id)
 
     return asyncio.run(run())
 
@@ -55,7 +55,7 @@ def import_() -> None:
 def import_opml(file: Path, name: str) -> None:
     """Follow the feeds of an OPML file; what is followed already stays as it is. Exits with 1 when a line failed."""
     body = file.read_bytes()
-    report = with_shelf(name, lambda opened, shelf_id: opened.reading.lists.read(shelf_id, body))
+    report = with_shelf(name, lambda opened, shelf_id: opened.reading.lists.read(shelf_id, body), writes=True)
     for line in report:
         if line.error is not None:
             click.echo(f"{file}:{line.line}: {line.link}: {line.error}", err=True)
@@ -79,7 +79,7 @@ def import_reedme(file: Path, name: str) -> None:
         parsers = opened.way.outside.parsers
         return await Reedme(opened.db, opened.clock, opened.new_id, parsers=parsers).bring(file, shelf_id)
 
-    brought = with_shelf(name, bring)
+    brought = with_shelf(name, bring, writes=True)
     for link in brought.refused:
         click.echo(f"{link}: this address cannot be called.", err=True)
     for note in brought.notes:

@@ -13,6 +13,8 @@ from tsuzuki.cli.start import start
 if TYPE_CHECKING:
     from tsuzuki.accounts.nouns import Role
     from tsuzuki.accounts.services import Accounts
+    from tsuzuki.accounts.sharing import ShelfUser
+    from tsuzuki.accounts.shelves.nouns import MemberShelf, ShelfRole
 
 T = TypeVar("T")
 
@@ -44,7 +46,7 @@ def _password(*, from_stdin: bool) -> tuple[str, bool]:
 
 @click.group()
 def user() -> None:
-    """Add, list and disable people; reset passwords."""
+    """Add, list and disable people; reset passwords; share shelves."""
 
 
 @user.command("add")
@@ -54,7 +56,7 @@ def user() -> None:
     "--password-stdin", is_flag=True, help="Take the first line of stdin; otherwise one is made up and shown."
 )
 def add_user(name: str, role: "Role", *, password_stdin: bool) -> None:
-    """Add someone to the first tenant."""
+    """Add someone to the first tenant, with a shelf of their own."""
     password, made_up = _password(from_stdin=password_stdin)
 
     async def add(accounts: "Accounts") -> str:
@@ -120,6 +122,70 @@ def reset_password(name: str, *, password_stdin: bool) -> None:
     click.echo(f"{name} has another password.")
     if made_up:
         click.echo(f"Password: {password}")
+
+
+@user.command("shelves")
+@click.argument("name")
+def list_shelves(name: str) -> None:
+    """Show someone's shelves: name, their role, and who else has it. The one that they read from is the first."""
+
+    async def collect(accounts: "Accounts") -> list[str]:
+        from tsuzuki.accounts.nouns import SYSTEM
+        from tsuzuki.accounts.sharing import shelf_user
+
+        found = await accounts.users.find(name)
+        lines = []
+        for shelf in await accounts.oneself.shelves_of(found):
+            people = await accounts.sharing.people(shelf_user(found, SYSTEM), shelf.public_id)
+            others = [f"{one.username} ({one.role})" for one in people if one.user_id != found.id]
+            lines.append("\t".join((shelf.name, shelf.role, ", ".join(others) or "nobody else")))
+        return lines
+
+    for line in _with_accounts(collect):
+        click.echo(line)
+
+
+@user.command("share")
+@click.argument("name")
+@click.argument("other", metavar="WITH")
+@click.option("--role", type=click.Choice(["owner", "editor", "reader"]), default="reader", show_default=True)
+@click.option("--shelf", help="Which of theirs, by its name; the one that they read from without.")
+def share_shelf(name: str, other: str, role: "ShelfRole", shelf: str | None) -> None:
+    """Share a shelf of someone with somebody else of the same tenant, or change that person's role."""
+
+    async def share(accounts: "Accounts") -> str:
+        who, found = await _shelf_of(accounts, name, shelf)
+        await accounts.sharing.share(who, found.public_id, other, role)
+        return found.name
+
+    click.echo(f"{other} has {_with_accounts(share)} of {name} as {role}.")
+
+
+@user.command("unshare")
+@click.argument("name")
+@click.argument("other", metavar="WITH")
+@click.option("--shelf", help="Which of theirs, by its name; the one that they read from without.")
+def unshare_shelf(name: str, other: str, shelf: str | None) -> None:
+    """Take a shelf of someone from somebody else, with that person's channels of it."""
+
+    async def unshare(accounts: "Accounts") -> str:
+        who, found = await _shelf_of(accounts, name, shelf)
+        await accounts.sharing.remove(who, found.public_id, other)
+        return found.name
+
+    click.echo(f"{other} no longer has {_with_accounts(unshare)} of {name}.")
+
+
+async def _shelf_of(accounts: "Accounts", name: str, shelf: str | None) -> "tuple[ShelfUser, MemberShelf]":
+    """Somebody by the operator's hand, and the shelf of theirs that is meant."""
+    from tsuzuki.accounts.nouns import SYSTEM
+    from tsuzuki.accounts.sharing import shelf_user
+
+    person = await accounts.users.find(name)
+    found = [one for one in await accounts.oneself.shelves_of(person) if shelf in (None, one.name)]
+    if not found:
+        raise click.UsageError(f"{name} has no shelf {shelf}.")
+    return shelf_user(person, SYSTEM), found[0]
 
 
 @click.group()

@@ -11,6 +11,7 @@ from tsuzuki.web.account.devices import device_pages
 from tsuzuki.web.account.identity import identity_pages
 from tsuzuki.web.account.page import account_page
 from tsuzuki.web.account.password import password_page
+from tsuzuki.web.account.shelves import own_shelf_pages
 from tsuzuki.web.account.tokens import token_pages
 from tsuzuki.web.api_docs import Json, docs_page
 from tsuzuki.web.article.page import article_page
@@ -104,6 +105,7 @@ def build_web(site: Site, document: Callable[[], Json]) -> Web:
         *offline_pages(site.pages),
         account_page(site),
         password_page(site),
+        *own_shelf_pages(site),
         *device_pages(site),
         *token_pages(site),
         device_password_page(site),

@@ -30,7 +30,7 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "notifications")
-        rows = await channels.list(frame.shelf.id)
+        rows = await channels.list(frame.shelf.id, caller.user_id)
         done = said("done", request.query_params.get("done"))
         return framing.show(frame, "channels.html", sheet, rows=rows, done=done, blank=BLANK, show_id=show_id)
 
@@ -42,7 +42,8 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
             shelf = await site.accounts.oneself.shelf_of(caller)
             kind = "ntfy" if form.one("kind") == "ntfy" else "webhook"
             try:
-                added = await channels.add(shelf.id, kind, name=form.one("name"), config=_config(kind, form))
+                config = _config(kind, form)
+                added = await channels.add(shelf.id, kind, name=form.one("name"), config=config, user_id=caller.user_id)
             except Invalid as error:
                 raise _in_the_form(error, kind) from error
             if "secret" not in added.made:
@@ -67,20 +68,20 @@ def _acts(site: Site, channels: Channels, show: ShowAgain) -> tuple[Resource, ..
         form = await read_form(request)
         shelf = await site.accounts.oneself.shelf_of(caller)
         is_on = form.one("enabled") == "on"
-        await channels.change(shelf.id, id_of(request, "channel_id"), Change(is_enabled=is_on))
+        await channels.change(shelf.id, id_of(request, "channel_id"), Change(is_enabled=is_on), caller.user_id)
         return see(with_query(PATH, done="channel_on") if is_on else with_query(PATH, done="channel_off"))
 
     async def test(request: Request, caller: Caller) -> Response:
         async def act(_: Form) -> Response:
             shelf = await site.accounts.oneself.shelf_of(caller)
-            await channels.try_out(shelf.id, id_of(request, "channel_id"))
+            await channels.try_out(shelf.id, id_of(request, "channel_id"), caller.user_id)
             return see(with_query(PATH, done="channel_test"))
 
         return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=Rules())
 
     async def ask_remove(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "notifications")
-        channel = await channels.get(frame.shelf.id, id_of(request, "channel_id"))
+        channel = await channels.get(frame.shelf.id, id_of(request, "channel_id"), caller.user_id)
         asks = Asks(
             title=say("channels.remove_title", name=channel.name),
             text=say("channels.remove_takes"),
@@ -93,7 +94,7 @@ def _acts(site: Site, channels: Channels, show: ShowAgain) -> tuple[Resource, ..
 
     async def remove(request: Request, caller: Caller) -> Response:
         shelf = await site.accounts.oneself.shelf_of(caller)
-        await channels.remove(shelf.id, id_of(request, "channel_id"))
+        await channels.remove(shelf.id, id_of(request, "channel_id"), caller.user_id)
         return see(with_query(PATH, done="channel_removed"))
 
     one = f"{PATH}/{{channel_id}}"

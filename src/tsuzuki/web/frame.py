@@ -7,9 +7,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import Shelf
+from tsuzuki.accounts.people import found
 from tsuzuki.accounts.preferences.nouns import Preferences
 from tsuzuki.accounts.services import Accounts
+from tsuzuki.accounts.shelves.nouns import MemberShelf
+from tsuzuki.accounts.shelves.policy import may_write
 from tsuzuki.billing.nouns import Dues
 from tsuzuki.billing.services import Billing
 from tsuzuki.delivery.counts import Counts
@@ -19,8 +21,12 @@ from tsuzuki.model.times import Millis
 from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.web.forms import BLANK, Sheet
 from tsuzuki.web.locale import Locale, locale_of
+from tsuzuki.web.navigation import RUNNING
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import Site
+
+OF_ONESELF = {"account", "billing", "settings", *(place.name for place in RUNNING)}
+"""Places that have nothing to do with the open shelf."""
 
 
 class GroupLink(msgspec.Struct, frozen=True):
@@ -35,7 +41,9 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """Who looks, at what, when and how. Templates know it as `frame`."""
 
     caller: Caller
-    shelf: Shelf
+    shelf: MemberShelf
+    shelves: list[MemberShelf]
+    """All that the reader has, the open one first."""
     preferences: Preferences
     locale: Locale
     counts: Counts
@@ -47,11 +55,17 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """R84: what the reader's tenant has to pay; None while billing is off."""
 
     @property
+    def is_read_only(self) -> bool:
+        """Whether this page is of a shelf that the reader may not change: its buttons are not shown (R91)."""
+        return not may_write(self.shelf.role) and self.here not in OF_ONESELF
+
+    @property
     def looks(self) -> str:
         """Classes of the root element: the first paint is right without a cookie or a script."""
         chosen = self.preferences
         reading = f"reading-{chosen.reading_font} width-{chosen.reading_width}"
-        return f"theme-{chosen.theme} density-{chosen.density} text-{chosen.text_size} {reading}"
+        shelf = " reads-only" if self.is_read_only else ""
+        return f"theme-{chosen.theme} density-{chosen.density} text-{chosen.text_size} {reading}{shelf}"
 
 
 class Framing:
@@ -66,7 +80,8 @@ class Framing:
 
     async def frame(self, request: Request, caller: Caller, here: str) -> Frame:
         """The frame of the caller's default shelf."""
-        shelf = await self._accounts.oneself.shelf_of(caller)
+        shelves = await self._accounts.oneself.shelves_of(caller)
+        shelf = found(next(iter(shelves), None), "shelf")
         preferences = await self._accounts.preferences.look(caller)
         counts = await self._events.count(shelf.id)
         groups = [
@@ -77,6 +92,7 @@ class Framing:
         return Frame(
             caller=caller,
             shelf=shelf,
+            shelves=shelves,
             preferences=preferences,
             locale=locale_of(language, clock=preferences.clock, zone=preferences.time_zone),
             counts=counts,

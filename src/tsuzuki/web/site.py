@@ -57,7 +57,7 @@ class Site(msgspec.Struct, frozen=True):
             caller = await self.visitor(request)
             if caller is None:
                 return see(with_query(SIGN_IN, next=_here(request) if back is None else back))
-            return await handler(request, caller)
+            return await handler(request, msgspec.structs.replace(caller, writes=request.method not in SAFE_METHODS))
 
         return ask
 

@@ -47,7 +47,8 @@ values (:public_id, :shelf_id, 'Default', true, 0, 0);
 -- name: add_user
 insert into user_account (public_id, tenant_id, username, role, created_at, updated_at)
 values (:public_id, :tenant_id, :username, 'reader', 0, 0)
-returning id, public_id, tenant_id, default_shelf_id, username, role, email, disabled_at, created_at, updated_at;
+returning id, public_id, tenant_id, default_shelf_id, username, role, email, disabled_at, created_at, updated_at,
+  is_offered_shelf;
 -- name: due
 select next_check_at from watch where suspended_at is null order by next_check_at;
 -- name: harvested

@@ -60,7 +60,14 @@ async def a_shelf_full_of_secrets(db, reader):
         for kind, config in CHANNELS.items():
             await add_channel_tx(
                 tx,
-                NewChannel(public_id=a_public_id(), shelf_id=reader.shelf_id, kind=kind, name=kind, config=config),
+                NewChannel(
+                    public_id=a_public_id(),
+                    shelf_id=reader.shelf_id,
+                    kind=kind,
+                    name=kind,
+                    config=config,
+                    user_id=reader.user.id,
+                ),
                 NOON,
             )
 

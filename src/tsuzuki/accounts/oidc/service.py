@@ -164,7 +164,7 @@ class Oidc:
             oidc_issuer=identity.issuer,
             oidc_subject=identity.subject,
         )
-        return await add_person_tx(tx, new, None, now=now)
+        return await add_person_tx(tx, self._ground, new, None)
 
     async def _free_name_tx(self, tx: Tx, name: str) -> str:
         """The name, with a number where somebody has it already: an equal name is not an equal person."""

@@ -14,20 +14,20 @@ from tsuzuki.shelves.store import count_follows_tx, count_kept_chapters_tx
 MOST_SHELVES = 50
 
 
-def choose(plan_id: str, whose: Whose, others: Sequence[RentedShelf]) -> Plan:
-    """The plan, where it may be had: some are the operator's to give, and one shelf of a tenant may be free."""
+def choose(plan_id: str, whose: Whose, others: Sequence[RentedShelf], *, members: int) -> Plan:
+    """The plan, where it may be had: some are the operator's to give, and one shelf for each person may be free."""
     plan = get_plan(plan_id)
     if not plan.is_offered and not whose.is_operator:
         raise Forbidden(f"The plan {plan.name} is the operator's to give.")
-    if plan == FREE and any(shelf.plan == FREE.id for shelf in others):
-        raise LimitExceeded("One shelf of a tenant may be on the free plan; choose another plan for this one.")
+    if plan == FREE and sum(shelf.plan == FREE.id for shelf in others) >= max(members, 1):
+        raise LimitExceeded("One shelf for each person may be on the free plan; choose another plan for this one.")
     return plan
 
 
-def hold_count(known: Sequence[RentedShelf]) -> None:
-    """LimitExceeded when a tenant has as many shelves as it may."""
-    if len(known) >= MOST_SHELVES:
-        raise LimitExceeded(f"A tenant has at most {MOST_SHELVES} shelves.")
+def hold_count(known: Sequence[RentedShelf], members: int) -> None:
+    """LimitExceeded when a tenant has as many shelves as it may, besides one for each person (R91)."""
+    if len(known) >= MOST_SHELVES + members:
+        raise LimitExceeded(f"A tenant has at most {MOST_SHELVES} shelves, besides one for each person.")
 
 
 async def hold_use_tx(tx: Tx, shelf: RentedShelf, plan: Plan, others: Sequence[RentedShelf]) -> None:

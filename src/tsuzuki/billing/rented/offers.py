@@ -7,6 +7,7 @@ import msgspec
 from tsuzuki.accounts.activity.nouns import ShelfStatus
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.limits import NEVER, largest
+from tsuzuki.accounts.shelves.store import find_member_shelf_tx
 from tsuzuki.accounts.store import count_members_tx, tenant_plans_tx
 from tsuzuki.billing.access import Whose, own_tenant_tx
 from tsuzuki.billing.policy import Period, Rented, change_cents, monthly_cents, period_at, standing
@@ -15,7 +16,7 @@ from tsuzuki.billing.rented.nouns import RentedShelf
 from tsuzuki.billing.rented.store import find_rented_tx, list_shelves_for_tenant_tx
 from tsuzuki.billing.store import get_account_tx, list_open_invoices_tx
 from tsuzuki.db import Tx
-from tsuzuki.model.errors import LimitExceeded, NotFound
+from tsuzuki.model.errors import Forbidden, LimitExceeded, NotFound
 from tsuzuki.model.ids import PublicId, TenantId
 from tsuzuki.model.plans import Plan, get_plan, list_plans
 from tsuzuki.model.times import Millis
@@ -80,10 +81,11 @@ class Offers:
             tenant = await own_tenant_tx(tx, whose, tenant_id)
             period = await _period_tx(tx, tenant.id, now)
             known = await list_shelves_for_tenant_tx(tx, tenant.id)
+            members = await count_members_tx(tx, tenant.id, invited_until=NEVER)
             offers = []
             for plan in _on_offer(whose):
                 cents = change_cents(None, Rented(plan.id, "active"), at=now, period=period)
-                offers.append(Offer(plan, cents, _against_new(plan, whose, known)))
+                offers.append(Offer(plan, cents, _against_new(plan, whose, known, members=members)))
             return Deal(period, offers)
 
         return await self._ground.db.read(look)
@@ -137,10 +139,20 @@ class Offers:
 
 
 async def own_shelf_tx(tx: Tx, whose: Whose, public_id: PublicId) -> RentedShelf:
-    """The shelf; another tenant's is as unknown as one that is not there (I8)."""
+    """The shelf; one that this person does not have is as unknown as one that is not there (I8).
+
+    Forbidden for whoever has it and does not own it.
+    """
     found = await find_rented_tx(tx, public_id)
     if found is None or not whose.may_see(found.tenant_id):
         raise NotFound("There is no such shelf.")
+    if whose.has_all_shelves or whose.user_id is None:
+        return found
+    mine = await find_member_shelf_tx(tx, whose.user_id, public_id)
+    if mine is None:
+        raise NotFound("There is no such shelf.")
+    if mine.role != "owner":
+        raise Forbidden("Only an owner of this shelf may do that.")
     return found
 
 
@@ -159,10 +171,10 @@ def _on_offer(whose: Whose, present: str = "") -> list[Plan]:
     return [plan for plan in list_plans() if plan.is_offered or whose.is_operator or plan.id == present]
 
 
-def _against_new(plan: Plan, whose: Whose, known: Sequence[RentedShelf]) -> tuple[str, ...]:
+def _against_new(plan: Plan, whose: Whose, known: Sequence[RentedShelf], *, members: int) -> tuple[str, ...]:
     try:
-        hold_count(known)
-        choose(plan.id, whose, known)
+        hold_count(known, members)
+        choose(plan.id, whose, known, members=members)
     except LimitExceeded as error:
         return (str(error),)
     return ()
@@ -174,7 +186,8 @@ async def _against_tx(
     if plan.id == shelf.plan:
         return ()
     try:
-        await hold_use_tx(tx, shelf, choose(plan.id, whose, others), others)
+        members = await count_members_tx(tx, shelf.tenant_id, invited_until=NEVER)
+        await hold_use_tx(tx, shelf, choose(plan.id, whose, others, members=members), others)
     except LimitExceeded as error:
         return tuple(problem.message for problem in error.problems) or (str(error),)
     return ()

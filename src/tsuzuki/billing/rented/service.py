@@ -8,8 +8,10 @@ from tsuzuki.accounts.activity.nouns import Activity, ShelfActivity
 from tsuzuki.accounts.activity.store import hold_account_tx, insert_activity_tx, insert_tenant_activity_tx
 from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.ground import Ground
-from tsuzuki.accounts.nouns import Actor
-from tsuzuki.accounts.store import add_shelf_tx, get_tenant_tx
+from tsuzuki.accounts.limits import NEVER
+from tsuzuki.accounts.nouns import Actor, Tenant
+from tsuzuki.accounts.shelves.store import add_shelf_tx, first_person_tx, list_member_shelves_tx, put_member_tx
+from tsuzuki.accounts.store import count_members_tx, get_tenant_tx, get_user_tx
 from tsuzuki.accounts.tenants import tenant_snapshot
 from tsuzuki.billing.access import Whose, own_tenant_tx
 from tsuzuki.billing.rented.choosing import choose, hold_count, hold_use_tx
@@ -27,7 +29,7 @@ from tsuzuki.billing.store import mark_returned_tx
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict
-from tsuzuki.model.ids import PublicId, show_id
+from tsuzuki.model.ids import PublicId, ShelfId, UserId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.store import hold_shelf_tx
 
@@ -48,10 +50,14 @@ class RentedShelves:
         self._ground = ground
 
     async def list(self, whose: Whose, tenant_id: PublicId) -> list[RentedShelf]:
-        """A tenant's, oldest first; NotFound for a tenant that is not the caller's (I8)."""
+        """A tenant's that the caller has, the operator all, oldest first; NotFound for another's tenant (I8)."""
 
         async def look(tx: Tx) -> list[RentedShelf]:
-            return await list_shelves_for_tenant_tx(tx, (await own_tenant_tx(tx, whose, tenant_id)).id)
+            shelves = await list_shelves_for_tenant_tx(tx, (await own_tenant_tx(tx, whose, tenant_id)).id)
+            if whose.has_all_shelves or whose.user_id is None:
+                return shelves
+            mine = {shelf.id for shelf in await list_member_shelves_tx(tx, whose.user_id)}
+            return [shelf for shelf in shelves if shelf.id in mine]
 
         return await self._ground.db.read(look)
 
@@ -72,12 +78,14 @@ class RentedShelves:
             tenant = await own_tenant_tx(tx, whose, tenant_id)
             await hold_account_tx(tx, tenant.id)
             known = await list_shelves_for_tenant_tx(tx, tenant.id)
-            chosen = choose(plan, whose, known)
-            hold_count(known)
+            members = await count_members_tx(tx, tenant.id, invited_until=NEVER)
+            chosen = choose(plan, whose, known, members=members)
+            hold_count(known, members)
             if any(shelf.name == name for shelf in known):
                 raise _taken(name)
             ids = self._ground.new_id(now), self._ground.new_id(now)
             added = await add_shelf_tx(tx, tenant.id, ids, name=name, plan=chosen.id, now=now)
+            await self._give_tx(tx, whose, tenant, added.id)
             return await self._logged_tx(tx, whose.actor, await get_rented_tx(tx, added.id), "shelf.created")
 
         return await self._publish(await self._ground.db.with_tx(create))
@@ -103,7 +111,8 @@ class RentedShelves:
             others = [one for one in await list_shelves_for_tenant_tx(tx, shelf.tenant_id) if one.id != shelf.id]
             if shelf.plan == plan:
                 return Done(shelf)
-            chosen = choose(plan, whose, others)
+            members = await count_members_tx(tx, shelf.tenant_id, invited_until=NEVER)
+            chosen = choose(plan, whose, others, members=members)
             await hold_use_tx(tx, shelf, chosen, others)
             changed = await set_shelf_plan_tx(tx, shelf.id, chosen.id, now)
             return await self._logged_tx(tx, whose.actor, changed, "shelf.plan_changed", before=shelf)
@@ -140,6 +149,16 @@ class RentedShelves:
         return await self._change(whose, shelf_id, reactivate)
 
     # -- inside
+
+    async def _give_tx(self, tx: Tx, whose: Whose, tenant: Tenant, shelf_id: ShelfId) -> None:
+        """Whoever rents a shelf owns it; what the operator rents for another tenant is its first person's."""
+        renter = None if whose.user_id is None else await get_user_tx(tx, whose.user_id)
+        if renter is not None and renter.tenant_id == tenant.id:
+            owner: UserId | None = renter.id
+        else:
+            owner = await first_person_tx(tx, tenant.id)
+        if owner is not None:
+            await put_member_tx(tx, shelf_id, owner, "owner", now=self._ground.clock())
 
     async def _change(self, whose: Whose, public_id: PublicId, change: Change) -> RentedShelf:
         """Do it to a shelf that nobody else changes or fills meanwhile; NotFound for another tenant's (I8)."""

@@ -29,8 +29,8 @@ join image on image.id = copy_page.image_id
 where chapter_copy.release_id = :release_id and (
   exists (select 1 from release where release.id = chapter_copy.release_id)
   or exists (
-    select 1 from kept_chapter join shelf on shelf.id = kept_chapter.shelf_id
-    where kept_chapter.copy_id = chapter_copy.id and shelf.tenant_id = :tenant_id
+    select 1 from kept_chapter join shelf_member on shelf_member.shelf_id = kept_chapter.shelf_id
+    where kept_chapter.copy_id = chapter_copy.id and shelf_member.user_id = :user_id
   )
 );
 

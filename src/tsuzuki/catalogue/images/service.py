@@ -25,7 +25,7 @@ from tsuzuki.catalogue.images.store import (
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import NotAnImage, NotFound, NotOurTurn, SourceError, Unavailable
 from tsuzuki.model.fetching import Parsers
-from tsuzuki.model.ids import TenantId
+from tsuzuki.model.ids import UserId
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.queue.policy import storable
 
@@ -103,7 +103,7 @@ class Images:
         subject: Subject,
         *,
         address: str = "",
-        tenant_id: TenantId | None = None,
+        user_id: UserId | None = None,
         refresh: bool = False,
         whole: bool = False,
     ) -> Shown | Arriving:
@@ -125,14 +125,14 @@ class Images:
                 return Arriving(head, arrival.listen())
             image = await asyncio.shield(arrival.image)
         except (SourceError, NotFound, Unavailable):
-            shown = await self._shown(await self._copied(subject, tenant_id))
+            shown = await self._shown(await self._copied(subject, user_id))
             if shown is None:
                 raise
             return shown
         return await self._shown_now(image)
 
     async def show_small(
-        self, subject: Subject, width: int, *, address: str = "", tenant_id: TenantId | None = None
+        self, subject: Subject, width: int, *, address: str = "", user_id: UserId | None = None
     ) -> Shown:
         """The image as WebP, at most this wide; made when somebody asks for it first."""
         small = subject.at(width)
@@ -140,12 +140,12 @@ class Images:
         shown = await self._shown(None if known is None else known.image)
         if shown is not None:
             return shown
-        key = (small.key, width, tenant_id)
-        made = await self._shrinking.join(key, lambda: self._shrink(small, address, tenant_id))
+        key = (small.key, width, user_id)
+        made = await self._shrinking.join(key, lambda: self._shrink(small, address, user_id))
         return await self._shown_now(made)
 
     async def ensure(
-        self, subject: Subject, *, address: str = "", tenant_id: TenantId | None = None, is_ahead: bool = False
+        self, subject: Subject, *, address: str = "", user_id: UserId | None = None, is_ahead: bool = False
     ) -> Image:
         """The image, its file here, verified; whoever asks waits for the whole of it."""
         known = await self._db.read(lambda tx: find_known_tx(tx, subject))
@@ -156,7 +156,7 @@ class Images:
             self._refuse_too_early(known)
             return await self._whole(subject, address, failures=known.failures if known else 0, is_ahead=is_ahead)
         except (SourceError, NotFound, Unavailable):
-            image = await self._here(await self._copied(subject, tenant_id))
+            image = await self._here(await self._copied(subject, user_id))
             if image is None:
                 raise
             return image
@@ -201,11 +201,11 @@ class Images:
             return None
         return image
 
-    async def _copied(self, subject: Subject, tenant_id: TenantId | None) -> Image | None:
+    async def _copied(self, subject: Subject, user_id: UserId | None) -> Image | None:
         """The page in a copy that a shelf keeps: what there is when the source has nothing."""
         if subject.release_id is None:
             return None
-        return await self._db.read(lambda tx: find_copied_tx(tx, subject, tenant_id))
+        return await self._db.read(lambda tx: find_copied_tx(tx, subject, user_id))
 
     def _load(self, image: Image) -> bytes | int | None:
         if image.bytes <= SMALL:
@@ -313,8 +313,8 @@ class Images:
         with suppress(Unavailable):
             await self._db.with_tx(save)
 
-    async def _shrink(self, small: Subject, address: str, tenant_id: TenantId | None) -> Image:
-        whole = await self.ensure(small.whole, address=address, tenant_id=tenant_id)
+    async def _shrink(self, small: Subject, address: str, user_id: UserId | None) -> Image:
+        whole = await self.ensure(small.whole, address=address, user_id=user_id)
         path = str(self._files.path_of(whole.hash))
         made: Small = await self._pool.run(shrink, (path, small.thumbnail))
         with await asyncio.to_thread(self._files.draft) as draft:

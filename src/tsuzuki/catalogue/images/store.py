@@ -17,7 +17,7 @@ from tsuzuki.catalogue.images.rows import (
     page_of,
 )
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.ids import ReleaseId, SeriesSourceId, ShelfId, TenantId
+from tsuzuki.model.ids import ReleaseId, SeriesSourceId, ShelfId, UserId
 from tsuzuki.model.pages import Cursor
 from tsuzuki.model.times import Millis
 
@@ -31,10 +31,10 @@ async def find_known_tx(tx: Tx, subject: Subject) -> Known | None:
     )
 
 
-async def find_copied_tx(tx: Tx, subject: Subject, tenant_id: TenantId | None) -> Image | None:
-    """The page in a copy that somebody keeps; without its source, only for a tenant that keeps it."""
+async def find_copied_tx(tx: Tx, subject: Subject, user_id: UserId | None) -> Image | None:
+    """The page in a copy that somebody keeps; without its source, only for people with a shelf that keeps it."""
     return await tx.maybe(
-        Image, q.find_copied, release_id=subject.release_id, position=subject.position, tenant_id=tenant_id
+        Image, q.find_copied, release_id=subject.release_id, position=subject.position, user_id=user_id
     )
 
 

@@ -55,6 +55,7 @@ async def _announce_tx(tx: Tx, task: Task[Notice], now: Millis) -> int:
 def _send(notice: Notice, subject: Subject, tellee: Tellee) -> Send:
     return Send(
         channel_id=tellee.channel_id,
+        channel=show_id(tellee.channel_public_id),
         delivery_id=delivery_id(tellee.channel_public_id, notice.key),
         message=msgspec.structs.replace(
             news(notice, name=tellee.name, title=subject.title, url=subject.url, number=subject.number),

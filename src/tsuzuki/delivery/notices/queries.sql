@@ -82,9 +82,16 @@ select count from surge where kind = :kind and of_id = :of_id and since = :at;
 id, public_id, shelf_id, kind, name, config, is_enabled, consecutive_failures, rests_until, last_sent_at, last_failed_at,
   last_error, created_at, updated_at
 
+-- fragment: maker
+(select shelf_member.id from shelf_member where shelf_member.shelf_id = :shelf_id and shelf_member.user_id = :user_id)
+
+-- fragment: of_person
+-- R91: a channel is whose it is; those from before people had their own are the shelf's.
+shelf_id = :shelf_id and (member_id is null or member_id = {maker})
+
 -- name: add_channel
-insert into channel (public_id, shelf_id, kind, name, config, created_at, updated_at)
-values (:public_id, :shelf_id, :kind, :name, :config, :now, :now)
+insert into channel (public_id, shelf_id, member_id, kind, name, config, created_at, updated_at)
+values (:public_id, :shelf_id, {maker}, :kind, :name, :config, :now, :now)
 returning {channel};
 
 -- name: change_channel
@@ -96,16 +103,25 @@ where id = :id
 returning {channel};
 
 -- name: remove_channel
-delete from channel where shelf_id = :shelf_id and public_id = :public_id;
+delete from channel where {of_person} and public_id = :public_id;
 
 -- name: list_channels
-select {channel} from channel where shelf_id = :shelf_id order by name;
+select {channel} from channel where {of_person} order by name;
+
+-- name: count_channels
+select count(*) as total from channel where shelf_id = :shelf_id;
 
 -- name: find_channel
-select {channel} from channel where shelf_id = :shelf_id and public_id = :public_id;
+select {channel} from channel where {of_person} and public_id = :public_id;
 
 -- name: channel_to_tell
-select {channel} from channel where id = :id;
+-- Whoever is locked out hears nothing.
+select {channel} from channel
+where id = :id and not exists (
+  select 1 from shelf_member
+  join user_account on user_account.id = shelf_member.user_id
+  where shelf_member.id = channel.member_id and user_account.disabled_at is not null
+);
 
 -- name: channel_worked
 update channel set consecutive_failures = 0, rests_until = null, last_sent_at = :now, last_error = null where id = :id;

@@ -57,7 +57,7 @@ class Sender:
         """See `Handler`."""
         now = self._clock()
         channel = await self._db.read(lambda tx: channel_to_tell_tx(tx, task.payload.channel_id))
-        if channel is None or not channel.is_enabled:
+        if channel is None or not channel.is_enabled or not task.payload.is_for(channel.public_id):
             await self._db.with_tx(lambda tx: skip_tx(tx, task, now=now, why="The channel is gone or asleep."))
             return
         wakes_at = await self._rests_until(channel, now)

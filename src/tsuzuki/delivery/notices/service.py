@@ -17,6 +17,7 @@ from tsuzuki.delivery.notices.store import (
     NewChannel,
     add_channel_tx,
     change_channel_tx,
+    count_channels_tx,
     find_channel_tx,
     list_channels_tx,
     remove_channel_tx,
@@ -24,7 +25,7 @@ from tsuzuki.delivery.notices.store import (
 from tsuzuki.delivery.notices.tasks import SENDS, Send, delivery_id
 from tsuzuki.delivery.notices.wording import trial
 from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, Problem, SourceError
-from tsuzuki.model.ids import PublicId, ShelfId, uuid7
+from tsuzuki.model.ids import PublicId, ShelfId, UserId, show_id, uuid7
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.queue.store import enqueue_tx
@@ -70,7 +71,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Channels:
-    """Add, change, remove and try channels. Every method sees one shelf only (I8)."""
+    """Add, change, remove and try channels. Every method sees those of one person on one shelf only (I8).
+
+    Without a person it sees those that are the shelf's own.
+    """
 
     def __init__(self, db: Database, client: Client, bell: Bell, *, clock: Callable[[], Millis]) -> None:
         self._db = db
@@ -79,15 +83,17 @@ class Channels:
         self._clock = clock
         self._trials = Limiter(db, clock, TRIALS, "A shelf may send 10 test messages a minute. Wait a little.")
 
-    async def list(self, shelf_id: ShelfId) -> list[ShownChannel]:
+    async def list(self, shelf_id: ShelfId, user_id: UserId | None = None) -> list[ShownChannel]:
         """By name."""
-        return [_shown(channel) for channel in await self._db.read(lambda tx: list_channels_tx(tx, shelf_id))]
+        return [_shown(channel) for channel in await self._db.read(lambda tx: list_channels_tx(tx, shelf_id, user_id))]
 
-    async def get(self, shelf_id: ShelfId, public_id: PublicId) -> ShownChannel:
+    async def get(self, shelf_id: ShelfId, public_id: PublicId, user_id: UserId | None = None) -> ShownChannel:
         """One of them; NotFound."""
-        return _shown(await self._db.read(lambda tx: find_channel_tx(tx, shelf_id, public_id)))
+        return _shown(await self._db.read(lambda tx: find_channel_tx(tx, shelf_id, user_id, public_id)))
 
-    async def add(self, shelf_id: ShelfId, kind: str, *, name: str, config: Mapping[str, Any]) -> Added:
+    async def add(
+        self, shelf_id: ShelfId, kind: str, *, name: str, config: Mapping[str, Any], user_id: UserId | None = None
+    ) -> Added:
         """A new channel; Invalid for an address that may not be called, Conflict when the name is taken.
 
         LimitExceeded when the shelf has as many as it may.
@@ -100,20 +106,23 @@ class Channels:
             kind=kind,
             name=_name(name),
             config=await self._vetted(how, whole),
+            user_id=user_id,
         )
 
         async def add(tx: Tx) -> Channel:
             await hold_shelf_tx(tx, shelf_id)
-            if len(await list_channels_tx(tx, shelf_id)) >= MOST_CHANNELS:
+            if await count_channels_tx(tx, shelf_id) >= MOST_CHANNELS:
                 raise LimitExceeded(f"A shelf has at most {MOST_CHANNELS} channels. Remove one first.")
             return await add_channel_tx(tx, new, self._clock())
 
         channel = await self._db.with_tx(add)
         return Added(_shown(channel), {key: value for key, value in whole.items() if config.get(key) != value})
 
-    async def change(self, shelf_id: ShelfId, public_id: PublicId, change: Change) -> ShownChannel:
+    async def change(
+        self, shelf_id: ShelfId, public_id: PublicId, change: Change, user_id: UserId | None = None
+    ) -> ShownChannel:
         """Change it and forget its failures; what is sent as it was shown stays as it is."""
-        stored = await self._db.read(lambda tx: find_channel_tx(tx, shelf_id, public_id))
+        stored = await self._db.read(lambda tx: find_channel_tx(tx, shelf_id, user_id, public_id))
         config = stored.config
         if change.config is not None:
             kind = _kind(stored.kind)
@@ -126,25 +135,30 @@ class Channels:
         )
         return _shown(await self._db.with_tx(lambda tx: change_channel_tx(tx, wanted, self._clock())))
 
-    async def remove(self, shelf_id: ShelfId, public_id: PublicId) -> None:
+    async def remove(self, shelf_id: ShelfId, public_id: PublicId, user_id: UserId | None = None) -> None:
         """Its sends that still wait end as skipped; NotFound."""
-        if not await self._db.with_tx(lambda tx: remove_channel_tx(tx, shelf_id, public_id)):
+        if not await self._db.with_tx(lambda tx: remove_channel_tx(tx, shelf_id, user_id, public_id)):
             raise NotFound("There is no such channel.")
 
-    async def try_out(self, shelf_id: ShelfId, public_id: PublicId) -> TaskId:
+    async def try_out(self, shelf_id: ShelfId, public_id: PublicId, user_id: UserId | None = None) -> TaskId:
         """Send a message that says that it works; the task tells how it went.
 
         Conflict while the channel is switched off, TooManyRequests beyond what a shelf may send.
         """
-        if not (await self.get(shelf_id, public_id)).is_enabled:
+        if not (await self.get(shelf_id, public_id, user_id)).is_enabled:
             raise Conflict("This channel is switched off, so nothing is sent to it. Switch it on first.")
         await self._trials.begin_alone(f"channel trials of {shelf_id}")
         now = self._clock()
 
         async def enqueue(tx: Tx) -> TaskId:
-            channel = await find_channel_tx(tx, shelf_id, public_id)
+            channel = await find_channel_tx(tx, shelf_id, user_id, public_id)
             unique = delivery_id(channel.public_id, f"test-{now}")
-            send = Send(channel_id=channel.id, delivery_id=unique, message=trial(now))
+            send = Send(
+                channel_id=channel.id,
+                channel=show_id(channel.public_id),
+                delivery_id=unique,
+                message=trial(now),
+            )
             return (await enqueue_tx(tx, SENDS, send.task().key, send, now=now, priority=1)).id
 
         task_id = await self._db.with_tx(enqueue)

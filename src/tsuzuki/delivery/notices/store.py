@@ -7,7 +7,7 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.delivery.notices.policy import PROBE, rest
 from tsuzuki.delivery.notices.tasks import Notice
-from tsuzuki.model.ids import PublicId, ShelfId, TenantId
+from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.delivery.notices")
@@ -60,6 +60,8 @@ class NewChannel(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     name: str
     config: dict[str, Any]
+    user_id: UserId | None
+    """Who makes it, and has it until they lose the shelf; None for the shelf's own."""
 
 
 # -- whom to tell
@@ -112,23 +114,28 @@ async def change_channel_tx(tx: Tx, channel: Channel, now: Millis) -> Channel:
     return await tx.one(Channel, q.change_channel, id=channel.id, **values, now=now)
 
 
-async def remove_channel_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> bool:
+async def remove_channel_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, public_id: PublicId) -> bool:
     """False when there was none."""
-    return bool(await tx.run(q.remove_channel, shelf_id=shelf_id, public_id=public_id))
+    return bool(await tx.run(q.remove_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id))
 
 
-async def list_channels_tx(tx: Tx, shelf_id: ShelfId) -> list[Channel]:
-    """All of a shelf, by name."""
-    return await tx.many(Channel, q.list_channels, shelf_id=shelf_id)
+async def list_channels_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None) -> list[Channel]:
+    """This person's on a shelf, and the shelf's own, by name."""
+    return await tx.many(Channel, q.list_channels, shelf_id=shelf_id, user_id=user_id)
 
 
-async def find_channel_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Channel:
-    """One of this shelf (I8); NotFound."""
-    return await tx.one(Channel, q.find_channel, shelf_id=shelf_id, public_id=public_id)
+async def count_channels_tx(tx: Tx, shelf_id: ShelfId) -> int:
+    """How many a shelf has, whoever's they are."""
+    return await tx.one(int, q.count_channels, shelf_id=shelf_id)
+
+
+async def find_channel_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, public_id: PublicId) -> Channel:
+    """One of this person's on this shelf (I8); NotFound."""
+    return await tx.one(Channel, q.find_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id)
 
 
 async def channel_to_tell_tx(tx: Tx, channel_id: int) -> Channel | None:
-    """The channel of a task; None when it is gone."""
+    """The channel of a task; None when it is gone, or whose it is is locked out."""
     return await tx.maybe(Channel, q.channel_to_tell, id=channel_id)
 
 

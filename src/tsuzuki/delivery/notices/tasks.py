@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from tsuzuki.model.ids import PublicId
+from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.policy import NOTIFICATIONS
@@ -74,6 +74,12 @@ class Send(msgspec.Struct, frozen=True, kw_only=True):
     delivery_id: str
     """The same for every try, so that a receiver can tell a repeat."""
     message: Message
+    channel: str | None = None
+    """Its public id: SQLite gives the number of a channel that is gone to the next one, maybe somebody else's."""
+
+    def is_for(self, public_id: PublicId) -> bool:
+        """Whether the channel of this number is still the one that was meant."""
+        return self.channel is None or self.channel == show_id(public_id)
 
     def task(self) -> NewTask["Send"]:
         """To be enqueued."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from tsuzuki.db import Tx
 from tsuzuki.delivery.notices.store import Tellee
 from tsuzuki.delivery.notices.tasks import SENDS, Message, Send, delivery_id
+from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.store import enqueue_many_tx
 
@@ -16,6 +17,7 @@ async def tell_tx(
     sends = [
         Send(
             channel_id=tellee.channel_id,
+            channel=show_id(tellee.channel_public_id),
             delivery_id=delivery_id(tellee.channel_public_id, about),
             message=word(tellee.name),
         )

@@ -50,14 +50,16 @@ where follow.series_id = :series_id and follow.notify and follow.status <> 'drop
 order by channel.id;
 
 -- name: operator_tellees
--- The channels of those who run this server: of each administrator's own shelf, else of the tenant's first.
+-- The channels of those who run this server, on the shelf that each of them reads from; nobody else's there.
 select distinct channel.id as channel_id, channel.public_id as channel_public_id, cast(:name as text) as name
 from user_account
-join channel on channel.shelf_id = coalesce(
+join shelf_member on shelf_member.user_id = user_account.id and shelf_member.shelf_id = coalesce(
   user_account.default_shelf_id,
-  (select min(shelf.id) from shelf where shelf.tenant_id = user_account.tenant_id)
+  (select min(own.shelf_id) from shelf_member as own where own.user_id = user_account.id)
 )
+join channel on channel.shelf_id = shelf_member.shelf_id
 where user_account.role = 'admin' and user_account.disabled_at is null and channel.is_enabled
+  and (channel.member_id is null or channel.member_id = shelf_member.id)
 order by channel_id;
 
 -- name: prune_outages

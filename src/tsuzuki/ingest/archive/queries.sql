@@ -354,6 +354,10 @@ select exists (
 ) as is_there;
 
 -- name: add_channel
-insert into channel (public_id, shelf_id, kind, name, config, is_enabled, created_at, updated_at)
-values (:public_id, :shelf_id, :kind, :name, :config, false, :now, :now)
+insert into channel (public_id, shelf_id, member_id, kind, name, config, is_enabled, created_at, updated_at)
+values (
+  :public_id, :shelf_id,
+  (select shelf_member.id from shelf_member where shelf_member.shelf_id = :shelf_id and shelf_member.user_id = :user_id),
+  :kind, :name, :config, false, :now, :now
+)
 on conflict (shelf_id, name) do nothing;

@@ -228,6 +228,7 @@ class _Rest:
             is_new = await add_channel_tx(
                 tx,
                 self._shelf_id,
+                self._user.id,
                 self._ground.new_id(),
                 kind=channel.kind,
                 name=channel.name,

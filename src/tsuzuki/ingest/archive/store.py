@@ -307,11 +307,19 @@ async def has_bookmark_tx(tx: Tx, shelf_id: ShelfId, mark: Bookmark, item_id: It
 
 
 async def add_channel_tx(
-    tx: Tx, shelf_id: ShelfId, public_id: PublicId, *, kind: str, name: str, config: dict[str, Any], now: Millis
+    tx: Tx,
+    shelf_id: ShelfId,
+    user_id: UserId,
+    public_id: PublicId,
+    *,
+    kind: str,
+    name: str,
+    config: dict[str, Any],
+    now: Millis,
 ) -> bool:
-    """A channel that tells nothing until its owner enables it; False when the shelf has one of this name."""
+    """A channel of this person that tells nothing until they enable it; False when the shelf has one of its name."""
     said = {"kind": kind, "name": name, "config": config}
-    return bool(await tx.run(q.add_channel, shelf_id=shelf_id, public_id=public_id, **said, now=now))
+    return bool(await tx.run(q.add_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id, **said, now=now))
 
 
 def as_row(line: msgspec.Struct, **more: Any) -> dict[str, Any]:

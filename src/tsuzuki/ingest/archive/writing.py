@@ -109,7 +109,7 @@ class _Run:
         series = await self._series(groups)
         await self._stream("chapters.jsonl", self._chapters(series))
         await self._stream("bookmarks.jsonl", self._bookmarks())
-        channels = await self._db.read(lambda tx: list_channels_tx(tx, self._shelf_id))
+        channels = await self._db.read(lambda tx: list_channels_tx(tx, self._shelf_id, user_id))
         shown = [_channel(channel) for channel in channels if channel.kind in KINDS]
         shown.sort(key=lambda channel: channel.name)
         await self._put("channels.jsonl", shown)

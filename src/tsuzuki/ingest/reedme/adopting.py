@@ -14,7 +14,7 @@ import structlog
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.policy import Limits
 from tsuzuki.accounts.services import build_accounts
-from tsuzuki.accounts.store import list_shelves_tx
+from tsuzuki.accounts.shelves.store import unclaimed_shelf_tx
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.legacy import back_up, is_legacy, swap
 from tsuzuki.db.migrate import migrate
@@ -60,7 +60,8 @@ async def _fill(options: DatabaseOptions, kept: Path, clock: Callable[[], Millis
     try:
         ground = Ground(db, clock, os.urandom)
         tenant = await build_accounts(ground, Limits()).setup.prepare_tenant()
-        [shelf] = await db.read(lambda tx: list_shelves_tx(tx, tenant.id))
+        shelf = await db.read(lambda tx: unclaimed_shelf_tx(tx, tenant.id))
+        assert shelf is not None  # the tenant is as new as the database; its first person will have this shelf
         reedme = Reedme(db, clock, lambda: ground.new_id(clock()), parsers=parsers)
         return await reedme.bring(kept, shelf.id)
     finally:

@@ -13,7 +13,7 @@ from tsuzuki.accounts.oidc.policy import local_path
 from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid
-from tsuzuki.model.ids import EntryId, ItemId, ShelfId
+from tsuzuki.model.ids import EntryId, ItemId, ShelfId, read_id
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.shelves.entries.service import Entries, Marked
@@ -116,7 +116,9 @@ def marking_pages(site: Site) -> tuple[Resource, ...]:
 
     async def mark_all(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
-        done = await marking.mark_all(await _shelf(caller), form)
+        # Of the shelf that the page shows, which in a tab from before need not be the one that is open now.
+        shelf = await site.accounts.oneself.pick_shelf(caller, read_id(form.one("shelf")))
+        done = await marking.mark_all(shelf.id, form)
         return _answer(request, form, done, marked=str(done.changed), undo=done.undo or "")
 
     async def undo(request: Request, caller: Caller) -> Response:

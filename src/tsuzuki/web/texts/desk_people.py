@@ -42,8 +42,10 @@ TEXTS = {
     "people.delete": "Delete",
     "people.delete_title": "Delete {name}?",
     "people.delete_takes": "Gone for good: {sessions} sessions, {tokens} tokens and {invites} open invitations.",
-    "people.delete_keeps": "Shelves and what is on them belong to {tenant} and stay, and so does the audit log.",
-    "done.person_added": "They are added, and can sign in.",
+    "people.delete_shelves": "So are the shelves that only they own ({shelves}), with {feeds} feeds, {series} series "
+    "and {bookmarks} bookmarks, also for people they are shared with. This cannot be taken back.",
+    "people.delete_keeps": "Shelves with another owner stay, and so does the audit log.",
+    "done.person_added": "They are added with a shelf of their own, and can sign in.",
     "done.person_saved": "The changes are saved.",
     "done.person_password": "The password is set. Their devices are signed out.",
     "done.person_on": "They can sign in again.",

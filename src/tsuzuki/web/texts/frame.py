@@ -69,6 +69,7 @@ SCRIPTS = {
     "js.saved": "Saved.",
     "js.unsaved": "No longer saved.",
     "js.failed": "That did not work. Try again.",
+    "js.reads_only": "You can read this shelf, but not change it.",
     "js.offline": "You are offline. Nothing was changed.",
     "js.waiting_one": "1 mark waits to be sent.",
     "js.waiting_many": "{count} marks wait to be sent.",

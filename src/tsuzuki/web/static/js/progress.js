@@ -16,6 +16,7 @@ async function post(method, path, body) {
 
 /** Tell a page of a chapter. @returns {Promise<any>} how the chapter stands, or null when that has to wait */
 export async function tellProgress({ series, chapter }, said) {
+  if ("readsOnly" in document.body.dataset) return null;  // a shelf that is only read keeps nobody's place
   const one = { key: `${series} ${chapter}`, series_id: series, chapter_id: chapter, ...said };
   if (!navigator.onLine) kept.add([one]);  // at once: the page may be gone before it is known that there is no way
   try {

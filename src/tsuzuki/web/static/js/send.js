@@ -6,6 +6,10 @@ import { toast } from "./toasts.js";
 /** Post fields; the answer's data, or null when it did not work (the reader is told). A mark that finds no way waits for
  * one, and counts as done: `kept` is what waits. @returns {Promise<any>} */
 export async function send(path, fields, { keepalive = false, quiet = false } = {}) {
+  if ("readsOnly" in document.body.dataset && canWait(path)) {  // the shelf refuses it, and would for ever
+    if (!quiet) toast(say("js.reads_only"));
+    return null;
+  }
   const keep = () => {
     const kept = canWait(path) && keepMarks(path, fields);
     return kept ? { kept } : null;

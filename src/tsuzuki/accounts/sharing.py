@@ -1,0 +1,252 @@
+"""Sharing a shelf with named people of the same tenant, and what an owner does with it besides (R91)."""
+
+import msgspec
+
+from tsuzuki.accounts.activity.nouns import ShelfSnapshot
+from tsuzuki.accounts.activity.store import insert_activity_tx, is_billed_tx
+from tsuzuki.accounts.audit.recording import record_tx
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.nouns import Actor, User
+from tsuzuki.accounts.people import found
+from tsuzuki.accounts.policy import plain_name
+from tsuzuki.accounts.shelves.making import drop_shelf_tx, give_shelf_tx, make_shelf_tx, on_shelf, see_to_shelf_tx
+from tsuzuki.accounts.shelves.nouns import Member, MemberShelf, OldShared, ShelfContents, ShelfRole
+from tsuzuki.accounts.shelves.policy import LONGEST_NAME, MOST_OWNED
+from tsuzuki.accounts.shelves.store import (
+    close_offer_tx,
+    count_shelf_contents_tx,
+    find_member_shelf_tx,
+    list_member_shelves_tx,
+    list_members_tx,
+    list_old_shared_tx,
+    list_others_tx,
+    put_member_tx,
+    remove_member_tx,
+    rename_shelf_tx,
+)
+from tsuzuki.accounts.store import find_user_by_name_tx, get_user_tx, lock_people_tx
+from tsuzuki.db import Tx
+from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.model.errors import Conflict, Forbidden, Invalid, LimitExceeded, Problem
+from tsuzuki.model.ids import PublicId, TenantId, UserId
+
+
+class ShelfUser(msgspec.Struct, frozen=True):
+    """Whose shelves are meant, and who is said to have done it: the operator's hand does it for somebody."""
+
+    user_id: UserId
+    tenant_id: TenantId
+    actor: Actor
+
+
+def shelf_user(person: Caller | User, actor: Actor | None = None) -> ShelfUser:
+    """This person, acting themselves or by another's hand."""
+    if isinstance(person, Caller):
+        return ShelfUser(person.user_id, person.tenant_id, actor or person.actor)
+    return ShelfUser(person.id, person.tenant_id, actor or Actor(person.public_id, person.username))
+
+
+class Sharing:
+    """Every method takes a shelf that the person has: NotFound for any other (I8), Forbidden beyond their role.
+
+    All of them that change who has what wait for one another, so that a shelf always has an owner and a person a shelf.
+    """
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    # -- looking
+
+    async def shelf(self, who: ShelfUser, shelf_id: PublicId) -> MemberShelf:
+        """One of this person's."""
+        return await self._ground.db.read(lambda tx: _mine_tx(tx, who, shelf_id))
+
+    async def people(self, who: ShelfUser, shelf_id: PublicId) -> list[Member]:
+        """Who has this shelf, owners first; whoever has it may ask."""
+
+        async def look(tx: Tx) -> list[Member]:
+            return await list_members_tx(tx, (await _mine_tx(tx, who, shelf_id)).id)
+
+        return await self._ground.db.read(look)
+
+    async def others(self, who: ShelfUser, shelf_id: PublicId) -> list[str]:
+        """The names of those it could be shared with; for an owner."""
+
+        async def look(tx: Tx) -> list[str]:
+            return await list_others_tx(tx, who.tenant_id, (await _owned_tx(tx, who, shelf_id)).id)
+
+        return await self._ground.db.read(look)
+
+    async def contents(self, who: ShelfUser, shelf_id: PublicId) -> ShelfContents:
+        """What deleting it would take along; for an owner."""
+
+        async def look(tx: Tx) -> ShelfContents:
+            return await count_shelf_contents_tx(tx, (await _owned_tx(tx, who, shelf_id)).id)
+
+        return await self._ground.db.read(look)
+
+    async def old_shared(self) -> list[OldShared]:
+        """Shelves that people share since before there was a choice."""
+        return await self._ground.db.read(list_old_shared_tx)
+
+    # -- with whom
+
+    async def share(self, who: ShelfUser, shelf_id: PublicId, username: str, role: ShelfRole) -> Member:
+        """From now on this person has the shelf too, or has it in another role.
+
+        NotFound for a name that nobody of the tenant has, Conflict where no owner would be left.
+        """
+
+        async def share(tx: Tx) -> Member:
+            await lock_people_tx(tx)
+            shelf = await _owned_tx(tx, who, shelf_id)
+            person = await _person_tx(tx, who, username)
+            members = await list_members_tx(tx, shelf.id)
+            before = next((one for one in members if one.user_id == person.id), None)
+            if before is not None and before.role == role:
+                return before
+            if role != "owner":
+                _keep_an_owner(members, person.id)
+            now = self._ground.clock()
+            await put_member_tx(tx, shelf.id, person.id, role, now=now)
+            was = None if before is None else {"person": before.username, "role": before.role}
+            deed = on_shelf("shelf.share", shelf, before=was, after={"person": person.username, "role": role})
+            await record_tx(tx, who.actor, deed, now=now)
+            return Member(person.id, person.public_id, person.username, role, before.created_at if before else now)
+
+        return await self._ground.db.with_tx(share)
+
+    async def remove(self, who: ShelfUser, shelf_id: PublicId, username: str) -> None:
+        """Take the shelf from somebody, with their channels of it; everyone may leave by themselves.
+
+        Conflict for the last owner. Who has no other shelf gets one of their own.
+        """
+
+        async def remove(tx: Tx) -> None:
+            await lock_people_tx(tx)
+            shelf = await _mine_tx(tx, who, shelf_id)
+            members = await list_members_tx(tx, shelf.id)
+            gone = next((one for one in members if one.username == plain_name(username)), None)
+            if gone is None or gone.user_id != who.user_id:
+                _must_own(shelf)
+            member = found(gone, "person here")
+            _keep_an_owner(members, member.user_id)
+            now = self._ground.clock()
+            await remove_member_tx(tx, shelf.id, member.user_id, now=now)
+            action = "shelf.leave" if member.user_id == who.user_id else "shelf.unshare"
+            deed = on_shelf(action, shelf, before={"person": member.username, "role": member.role})
+            await record_tx(tx, who.actor, deed, now=now)
+            await see_to_shelf_tx(tx, self._ground, member.user_id, actor=who.actor)
+
+        await self._ground.db.with_tx(remove)
+
+    # -- the shelf itself
+
+    async def make(self, who: ShelfUser, name: str) -> MemberShelf:
+        """Another shelf of this person. With billing on, Conflict: it is rented then."""
+
+        async def make(tx: Tx) -> MemberShelf:
+            await lock_people_tx(tx)
+            if await is_billed_tx(tx):
+                raise Conflict("Shelves are rented here. Rent another one on the billing page.")
+            owned = [one for one in await list_member_shelves_tx(tx, who.user_id) if one.role == "owner"]
+            if len(owned) >= MOST_OWNED:
+                raise LimitExceeded(f"A person has at most {MOST_OWNED} shelves of their own.")
+            user = await get_user_tx(tx, who.user_id)
+            made = await make_shelf_tx(tx, self._ground, user, actor=who.actor, wish=_name(name))
+            return await _mine_tx(tx, who, made.public_id)
+
+        return await self._ground.db.with_tx(make)
+
+    async def rename(self, who: ShelfUser, shelf_id: PublicId, name: str) -> MemberShelf:
+        """Under another name; Conflict when the tenant has a shelf of that name."""
+        wanted = _name(name)
+
+        async def rename(tx: Tx) -> MemberShelf:
+            shelf = await _owned_tx(tx, who, shelf_id)
+            if shelf.name == wanted:
+                return shelf
+            now = self._ground.clock()
+            try:
+                renamed = await rename_shelf_tx(tx, shelf.id, wanted, now=now)
+            except UniqueViolation as error:
+                raise Conflict(f"There is a shelf named {wanted} already.") from error
+            deed = on_shelf("shelf.rename", shelf, before={"name": shelf.name}, after={"name": wanted})
+            await record_tx(tx, who.actor, deed, now=now)
+            if await is_billed_tx(tx):
+                snapshot = ShelfSnapshot(renamed.name, renamed.plan, renamed.status)
+                await insert_activity_tx(tx, shelf.id, "shelf.renamed", snapshot, now=now)
+            return msgspec.structs.replace(shelf, name=wanted)
+
+        return await self._ground.db.with_tx(rename)
+
+    async def delete(self, who: ShelfUser, shelf_id: PublicId) -> None:
+        """Delete it with what `contents` names; Conflict for the only shelf of this person."""
+
+        async def delete(tx: Tx) -> None:
+            await lock_people_tx(tx)
+            shelf = await _owned_tx(tx, who, shelf_id)
+            if len(await list_member_shelves_tx(tx, who.user_id)) == 1:
+                raise Conflict("This is your only shelf; make another one first.")
+            await drop_shelf_tx(tx, self._ground, shelf, actor=who.actor)
+
+        await self._ground.db.with_tx(delete)
+
+    # -- people who shared a shelf before there was a choice
+
+    async def take_offer(self, who: ShelfUser) -> MemberShelf:
+        """A shelf of their own, empty, which is meant from now on; nothing is taken from the shared one.
+
+        Conflict for somebody to whom none is offered.
+        """
+
+        async def take(tx: Tx) -> MemberShelf:
+            await lock_people_tx(tx)
+            user = await get_user_tx(tx, who.user_id)
+            if not user.is_offered_shelf:
+                raise Conflict("You have a shelf of your own already.")
+            made = await give_shelf_tx(tx, self._ground, user, who.actor)
+            await close_offer_tx(tx, user.id, now=self._ground.clock())
+            return await _mine_tx(tx, who, made.public_id)
+
+        return await self._ground.db.with_tx(take)
+
+    async def decline_offer(self, who: ShelfUser) -> None:
+        """They keep to the shared shelf and are not asked again."""
+        await self._ground.db.with_tx(lambda tx: close_offer_tx(tx, who.user_id, now=self._ground.clock()))
+
+
+async def _mine_tx(tx: Tx, who: ShelfUser, shelf_id: PublicId) -> MemberShelf:
+    return found(await find_member_shelf_tx(tx, who.user_id, shelf_id), "shelf")
+
+
+async def _owned_tx(tx: Tx, who: ShelfUser, shelf_id: PublicId) -> MemberShelf:
+    shelf = await _mine_tx(tx, who, shelf_id)
+    _must_own(shelf)
+    return shelf
+
+
+async def _person_tx(tx: Tx, who: ShelfUser, username: str) -> User:
+    """Somebody of the same tenant; people of others are as unknown as those who are not there (I8)."""
+    user = await find_user_by_name_tx(tx, plain_name(username))
+    return found(user if user is not None and user.tenant_id == who.tenant_id else None, "person here")
+
+
+def _must_own(shelf: MemberShelf) -> None:
+    if shelf.role != "owner":
+        raise Forbidden("Only an owner of this shelf may do that.")
+
+
+def _keep_an_owner(members: list[Member], leaving: UserId) -> None:
+    owners = {one.user_id for one in members if one.role == "owner"}
+    if owners == {leaving}:
+        raise Conflict("A shelf needs an owner; make somebody else an owner first, or delete it.")
+
+
+def _name(text: str) -> str:
+    name = " ".join(text.split())
+    if not 1 <= len(name) <= LONGEST_NAME:
+        problem = Problem("name", f"A name has 1 to {LONGEST_NAME} characters.")
+        raise Invalid(problem.message, (problem,))
+    return name

@@ -1,0 +1,146 @@
+"""Shelves and who has them, as rows."""
+
+from tsuzuki.accounts.nouns import Shelf
+from tsuzuki.accounts.shelves.nouns import Member, MemberShelf, OldShared, ShelfContents, ShelfRole
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
+from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.accounts.shelves")
+
+_RANKS: dict[ShelfRole, int] = {"owner": 0, "editor": 1, "reader": 2}
+
+# -- shelves
+
+
+async def add_shelf_tx(
+    tx: Tx, tenant_id: TenantId, public_ids: tuple[PublicId, PublicId], *, name: str, plan: str, now: Millis
+) -> Shelf:
+    """A shelf with its default group, which takes the second id."""
+    of_shelf, of_group = public_ids
+    shelf = await tx.one(Shelf, q.add_shelf, public_id=of_shelf, tenant_id=tenant_id, name=name, plan=plan, now=now)
+    await tx.run(q.add_default_group, public_id=of_group, shelf_id=shelf.id, now=now)
+    return shelf
+
+
+async def list_member_shelves_tx(tx: Tx, user_id: UserId) -> list[MemberShelf]:
+    """A person's, their own first, then the oldest: the first is meant when they have chosen none."""
+    found = await tx.many(MemberShelf, q.list_member_shelves, user_id=user_id)
+    return sorted(found, key=lambda shelf: (shelf.role != "owner", shelf.id))
+
+
+async def find_member_shelf_tx(tx: Tx, user_id: UserId, public_id: PublicId) -> MemberShelf | None:
+    """One of a person's; any other is as unknown as one that is not there (I8)."""
+    return await tx.maybe(MemberShelf, q.find_member_shelf, user_id=user_id, public_id=public_id)
+
+
+async def set_proxy_images_tx(tx: Tx, shelf_id: ShelfId, *, proxy_images: bool, now: Millis) -> Shelf:
+    """The shelf, with its articles' images through us or not."""
+    return await tx.one(Shelf, q.set_proxy_images, id=shelf_id, proxy_images=proxy_images, now=now)
+
+
+async def rename_shelf_tx(tx: Tx, shelf_id: ShelfId, name: str, *, now: Millis) -> Shelf:
+    """The shelf under its new name; UniqueViolation when the tenant has one of that name."""
+    return await tx.one(Shelf, q.rename_shelf, id=shelf_id, name=name, now=now)
+
+
+async def shelf_names_tx(tx: Tx, tenant_id: TenantId) -> set[str]:
+    """Of all shelves of a tenant."""
+    return set(await tx.many(str, q.list_shelf_names, tenant_id=tenant_id))
+
+
+async def unclaimed_shelf_tx(tx: Tx, tenant_id: TenantId) -> Shelf | None:
+    """A shelf that nobody has yet, awake."""
+    return await tx.maybe(Shelf, q.unclaimed_shelf, tenant_id=tenant_id)
+
+
+# -- who has them
+
+
+async def put_member_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId, role: ShelfRole, *, now: Millis) -> None:
+    """From now on this person has the shelf, in this role; nobody of another tenant does (I8)."""
+    await tx.run(q.put_member, shelf_id=shelf_id, user_id=user_id, role=role, now=now)
+
+
+async def remove_member_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId, *, now: Millis) -> None:
+    """The person does not have the shelf any more, nor their channels of it."""
+    await tx.run(q.remove_member, shelf_id=shelf_id, user_id=user_id)
+    await tx.run(q.forget_default_shelf, shelf_id=shelf_id, user_id=user_id, now=now)
+
+
+async def list_members_tx(tx: Tx, shelf_id: ShelfId) -> list[Member]:
+    """Owners first, by name."""
+    return sorted(await tx.many(Member, q.list_members, shelf_id=shelf_id), key=lambda member: _RANKS[member.role])
+
+
+async def list_others_tx(tx: Tx, tenant_id: TenantId, shelf_id: ShelfId) -> list[str]:
+    """The names of the tenant's people who do not have this shelf."""
+    return await tx.many(str, q.list_others, tenant_id=tenant_id, shelf_id=shelf_id)
+
+
+async def first_person_tx(tx: Tx, tenant_id: TenantId) -> UserId | None:
+    """Who has been in this tenant for longest."""
+    return await tx.maybe(UserId, q.first_person, tenant_id=tenant_id)
+
+
+async def set_default_shelf_tx(tx: Tx, user_id: UserId, shelf_id: ShelfId, *, now: Millis) -> None:
+    """The shelf that is meant when this person names none."""
+    await tx.run(q.set_default_shelf, user_id=user_id, shelf_id=shelf_id, now=now)
+
+
+async def close_offer_tx(tx: Tx, user_id: UserId, *, now: Millis) -> None:
+    """This person is not asked any more whether they want a shelf of their own."""
+    await tx.run(q.close_offer, user_id=user_id, now=now)
+
+
+async def list_old_shared_tx(tx: Tx) -> list[OldShared]:
+    """Shelves whose people have not been asked, or have not answered."""
+    return await tx.many(OldShared, q.list_old_shared)
+
+
+# -- deleting
+
+
+async def list_sole_shelves_tx(tx: Tx, user_id: UserId) -> list[MemberShelf]:
+    """Those that have no other owner than this person."""
+    return await tx.many(MemberShelf, q.list_sole_shelves, user_id=user_id)
+
+
+async def count_shelf_contents_tx(tx: Tx, shelf_id: ShelfId) -> ShelfContents:
+    """How much hangs on it."""
+    return await tx.one(ShelfContents, q.count_shelf_contents, id=shelf_id)
+
+
+async def was_charged_tx(tx: Tx, shelf_id: ShelfId) -> bool:
+    """Whether the ledger names it: then its row stays."""
+    return await tx.one(bool, q.was_charged, shelf_id=shelf_id)
+
+
+async def delete_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
+    """The shelf with all that is on it; what was fetched for it stays."""
+    await _delete_follows_tx(tx, shelf_id)
+    await tx.run(q.delete_activities, shelf_id=shelf_id)
+    await tx.run(q.delete_shelf, id=shelf_id)
+
+
+async def empty_shelf_tx(tx: Tx, shelf_id: ShelfId, *, now: Millis) -> Shelf:
+    """The shelf asleep, with nothing on it and nobody who has it."""
+    await _delete_follows_tx(tx, shelf_id)
+    await tx.run(q.delete_former_subscriptions, shelf_id=shelf_id)
+    await tx.run(q.delete_former_follows, shelf_id=shelf_id)
+    await tx.run(q.delete_groups, shelf_id=shelf_id)
+    await tx.run(q.delete_entries, shelf_id=shelf_id)
+    await tx.run(q.delete_tombstones, shelf_id=shelf_id)
+    await tx.run(q.delete_progress, shelf_id=shelf_id)
+    await tx.run(q.delete_kept_chapters, shelf_id=shelf_id)
+    await tx.run(q.delete_bookmarks, shelf_id=shelf_id)
+    await tx.run(q.delete_events, shelf_id=shelf_id)
+    await tx.run(q.delete_channels, shelf_id=shelf_id)
+    await tx.run(q.delete_members, shelf_id=shelf_id)
+    return await tx.one(Shelf, q.put_to_sleep, id=shelf_id, now=now)
+
+
+async def _delete_follows_tx(tx: Tx, shelf_id: ShelfId) -> None:
+    """Before the shelf and its groups: these hold on to a group, whichever of the two a cascade meets first."""
+    await tx.run(q.delete_subscriptions, shelf_id=shelf_id)
+    await tx.run(q.delete_follows, shelf_id=shelf_id)
