@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from tests.builders import NOON, stored_feed, stored_series
+from tests.builders import NOON, a_new_item, store_items_tx, stored_feed, stored_series
 from tests.delivery.builders import (
     a_followed_feed,
     a_followed_series,
@@ -23,13 +23,13 @@ from tests.delivery.builders import (
 from tests.delivery.post import Receiver, a_receiver, an_office
 from tests.waiting import eventually
 from tsuzuki.db import Tx
-from tsuzuki.delivery.fanout import deliver_known_items_tx
+from tsuzuki.delivery.fanout import deliver_items_tx, deliver_known_items_tx
 from tsuzuki.delivery.notices.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
 from tsuzuki.delivery.notices.sending import Sender
 from tsuzuki.delivery.notices.service import Change
 from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
 from tsuzuki.delivery.policy import AT_ONCE, SETTLING
-from tsuzuki.model.times import HOUR, MINUTE, Millis
+from tsuzuki.model.times import HOUR, MINUTE, Millis, iso
 from tsuzuki.net.guard import Guard
 
 
@@ -60,6 +60,22 @@ async def test_a_channel_is_told_of_each_new_item_by_the_readers_own_name(db, of
         await office.until_idle()
     assert titles(receiver) == [("item.new", "Item a"), ("item.new", "Item b")]
     assert {got.document["data"]["title"] for got in receiver.got} == {"My paper"}
+
+
+async def test_a_channel_is_told_of_an_item_without_a_title_by_its_words_or_its_day(db, office, receiver):
+    """R103."""
+    feed, [reader] = await a_followed_feed(db)
+    await office.webhook(reader, receiver.url)
+    new = [a_new_item("a", title="", content="<p>First words</p>"), a_new_item("b", title="", content="")]
+
+    async def ingest(tx):
+        stored = await store_items_tx(tx, feed, new, NOON)
+        await deliver_items_tx(tx, feed, [one.id for one in stored], is_first_harvest=False, now=NOON)
+
+    await db.with_tx(ingest)
+    async with office.open():
+        await office.until_idle()
+    assert titles(receiver) == [("item.new", "First words"), ("item.new", f"New on {iso(NOON)[:10]}")]
 
 
 async def test_nothing_is_enqueued_where_nobody_has_a_channel(db, office):

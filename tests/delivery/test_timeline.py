@@ -12,6 +12,7 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, FeedId, PublicId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, Cursor
 from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.model.titles import title_of, words_in
 from tsuzuki.shelves.store import mark_entries_tx
 
 ALL = Wanted()
@@ -172,3 +173,25 @@ async def test_a_place_beyond_the_end_is_an_empty_page(db):
     shelf, _ = await a_shelf_with_days(db, 2)
     part = await Timeline(db).page(shelf, ALL, after=Cursor(Millis(0), 0), most=5)
     assert (part.lines, part.next) == ([], None)
+
+
+async def test_a_line_has_the_words_and_the_picture_that_stand_for_what_it_lacks(db):
+    """R103, R104: also where much markup comes before the first word, and where a page is all the picture there is."""
+    feed = await stored_feed(db)
+    shelf = await a_reader(db, feeds=[feed])
+    markup = '<img src="https://example.org/i" srcset="' + "https://example.org/i 1w, " * 100 + '" loading="lazy">'
+    new = [
+        a_new_item("a", title="", content=f"{markup}<p>First words</p>", sort_at=Millis(NOON + 2)),
+        a_new_item("b", page_urls=["https://example.org/p1", "https://example.org/p2"], sort_at=Millis(NOON + 1)),
+        a_new_item("c", image_url="https://example.org/t", page_urls=["https://example.org/p"], summary="x<y & z"),
+    ]
+
+    async def store(tx):
+        stored = await store_items_tx(tx, feed, new, NOON)
+        await deliver_items_tx(tx, feed, [one.id for one in stored], is_first_harvest=False, now=NOON)
+
+    await db.with_tx(store)
+    found = await lines(db, shelf)
+    assert title_of(found[0].item_title or "", found[0].beginning or "") == "First words"
+    assert [line.image_url for line in found] == [None, "https://example.org/p1", "https://example.org/t"]
+    assert words_in(found[2].beginning or "") == "x<y & z"

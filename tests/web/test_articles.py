@@ -1,12 +1,15 @@
 """An article without scripts: read beside its neighbours, with everything in it by way of this server."""
 
+import base64
 import re
+import time
 from html import unescape
 
 import pytest
 
 from tests.web.home import LINK, unread
 from tests.web.stage import an_item, release_items
+from tsuzuki.model.harvest import Enclosure
 
 
 async def test_an_article_is_read_with_its_neighbours_of_the_list_it_was_opened_from(home):
@@ -49,3 +52,128 @@ async def test_i7_pictures_and_recordings_come_through_us(home):
 @pytest.mark.parametrize("path", ["/items/0", "/items/x", "/items/99999999999999999999", "/items/-1"])
 async def test_an_article_that_is_not_there_is_not_found(home, path):
     assert (await home.guest.see(path)).status == 404
+
+
+async def opened(home, **over) -> tuple[str, str]:
+    """The newest row of the inbox, and the page of its article."""
+    late = an_item("late", at=home.town.time(), **over)
+    await release_items(home.town, home.stage.feeds[0], [late])
+    inbox = (await home.guest.see("/")).text
+    row = inbox[inbox.index("<article") :].partition("</article>")[0]
+    return row, (await home.guest.see(unescape(LINK.findall(inbox)[0]))).text
+
+
+PICTURE = "https://pictures.example/boat.png"
+
+
+def pictures_shown(html: str) -> list[str]:
+    """Where the pictures of an article, or of a row, come from at last."""
+    found = re.findall(r'<img[^>]+src="/api/v1/images/[\w-]+/([\w-]+)', html)
+    return [base64.urlsafe_b64decode(each + "==").decode() for each in found]
+
+
+def prose_of(page: str) -> str:
+    return page[page.index('class="prose"') : page.index("</article>")]
+
+
+async def test_a_post_without_a_title_is_known_by_its_words(home):
+    """R103: the words are not said twice."""
+    content = "<p>Twelve boats left the harbour before dawn and nobody on the quay could say where they were going.</p>"
+    row, page = await opened(home, title="", content=content)
+    title = "Twelve boats left the harbour before dawn and nobody on the quay could say…"
+    assert f">{title}</a>" in row
+    assert '<p class="snippet">where they were going.</p>' in row
+    assert f"<title>{title} · Tsuzuki</title>" in page
+    assert f'<h1 class="hidden-title">{title}</h1>' in page
+    assert "Untitled" not in row + page
+
+
+async def test_a_post_of_nothing_but_a_time_is_known_by_it(home):
+    row, page = await opened(home, title="", content="", link=None)
+    assert re.search(r'class="entry-link"[^>]*>\d+ \w+ \d{4}, [\d:]+', row) or re.search(
+        r'class="entry-link"[^>]*>\w+ \d', row
+    )
+    assert "Untitled" not in row + page
+
+
+async def test_pictures_that_come_with_an_item_are_shown_and_no_files(home):
+    """R104."""
+    enclosures = [
+        Enclosure(PICTURE, media_type="image/png", title="A boat"),
+        Enclosure("https://pictures.example/second.jpg?x=1"),
+        Enclosure("https://files.example/notes.pdf", media_type="application/pdf"),
+    ]
+    row, page = await opened(home, content="<p>Words</p>", enclosures=enclosures, image_url=PICTURE)
+    assert pictures_shown(row) == [PICTURE]
+    assert pictures_shown(prose_of(page)) == [PICTURE, "https://pictures.example/second.jpg?x=1"]
+    assert "<figcaption>A boat</figcaption>" in prose_of(page)
+    assert re.findall(r'class="medium" href="([^"]+)"', page) == ["https://files.example/notes.pdf"]
+
+
+@pytest.mark.parametrize(
+    ("content", "over", "shown"),
+    [
+        ("<p>Words</p>", {"image_url": PICTURE}, [PICTURE]),
+        (f'<p><img src="{PICTURE}"></p>', {"image_url": "https://pictures.example/boat-300x200.png"}, [PICTURE]),
+        (f'<p><img src="{PICTURE}"></p>', {"page_urls": [PICTURE]}, [PICTURE]),
+        (f'<p><img src="{PICTURE}?w=640&amp;h=2"></p>', {"enclosures": [Enclosure(PICTURE)]}, [f"{PICTURE}?w=640&h=2"]),
+        ("", {"page_urls": [PICTURE, "https://pictures.example/two.png"]}, [PICTURE, "https://pictures.example/two.png"]),
+        ('<img src="https://cdn.example/300/a-long-name.jpg">',
+         {"enclosures": [Enclosure("https://pictures.example/a-long-name.jpg")]}, ["https://cdn.example/300/a-long-name.jpg"]),
+    ],
+)  # fmt: skip
+async def test_a_picture_is_shown_once(home, content, over, shown):
+    """R104."""
+    _, page = await opened(home, content=content, **over)
+    assert pictures_shown(prose_of(page)) == shown
+
+
+async def test_a_recording_says_how_long_it_is_and_plays_once(home):
+    """R104."""
+    talk = Enclosure("https://media.example/talk.mp3", media_type="audio/mpeg", duration_seconds=3723, length=5_000_000)
+    content = '<p>Words</p><audio src="https://media.example/other.mp3" controls=""></audio>'
+    other = Enclosure("https://media.example/other.mp3", media_type="audio/mpeg")
+    _, page = await opened(home, content=content, enclosures=[talk, other])
+    assert "1:02:03" in page
+    assert page.count("<audio") == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('<p><img src="{}" title="A joke" alt="x"></p>', r"<figure><img[^>]+><figcaption>A joke</figcaption></figure>"),
+        ('<img src="{}" title="A joke">', r"<figure><img[^>]+><figcaption>A joke</figcaption></figure>"),
+        ('<p><a href="https://x.example/"><img src="{}" title="A joke"></a></p>',
+         r"<figure><a [^>]+><img[^>]+></a><figcaption>A joke</figcaption></figure>"),
+        ('<figure><img src="{}" title="A joke"></figure>',
+         r"<figure><img[^>]+><figcaption>A joke</figcaption></figure>"),
+        ('<figure><img src="{}" title="A joke"><figcaption>Said</figcaption></figure>',
+         r"<figure><img[^>]+><figcaption>Said</figcaption></figure>"),
+        ('<p>One <img src="{}" title="A joke"> two</p>', r"<p>One <img[^>]+><small>A joke</small> two</p>"),
+        ('<p><img src="{}" title="&lt;b&gt; &amp; c"></p>', r"<figcaption>&lt;b&gt; &amp; c</figcaption>"),
+        ('<p><img src="{}" title="boat"></p>', r"<p><img[^>]+></p>"),
+        ('<p><img src="{}" title="IMG_1234"></p>', r"<p><img[^>]+></p>"),
+    ],
+)  # fmt: skip
+async def test_a_hover_text_is_a_caption(home, content, expected):
+    """R104."""
+    _, page = await opened(home, content=content.replace("{}", PICTURE))
+    assert re.search(expected, prose_of(page)), prose_of(page)
+    assert "title=" not in prose_of(page)
+
+
+async def test_a_footnote_stays_on_the_page(home):
+    """R105."""
+    content = '<p>Words<a href="#item-n1" rel="noopener noreferrer">1</a></p><p id="item-n1">Note</p>'
+    prose = prose_of((await opened(home, content=content))[1])
+    assert '<a href="#item-n1" rel="noopener noreferrer">1</a>' in prose
+    assert '<p id="item-n1">' in prose
+    assert "_blank" not in prose
+
+
+async def test_what_was_stored_too_deep_is_shown_as_text_at_once(home):
+    """SEC-20."""
+    started = time.process_time()
+    _, page = await opened(home, content="<div>" * 27_000 + "down there" + "</div>" * 27_000)
+    assert "down there" in prose_of(page)
+    assert time.process_time() - started < 3

@@ -7,7 +7,7 @@ from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.views import CursorMeta, Listing, Time, shown
+from tsuzuki.api.views import CursorMeta, Listing, Time, display_title, shown
 from tsuzuki.delivery.inbox.entries import InboxEntry, Wanted
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.model.errors import NotFound
@@ -30,6 +30,8 @@ class ItemRef(msgspec.Struct, frozen=True, kw_only=True):
     feed_id: str | None
     """Null when the shelf is no longer subscribed."""
     title: str
+    display_title: str
+    """The title; else the first words, what stands for the picture, or the date (R103)."""
     link: str | None
     author: str | None
     pub_date: Time | None
@@ -87,6 +89,9 @@ def _item(entry: InboxEntry) -> ItemRef | None:
         id=str(entry.item_id),
         feed_id=None if entry.feed_id is None else show_id(entry.feed_id),
         title=entry.item_title or "",
+        display_title=display_title(
+            entry.item_title or "", entry.beginning or "", entry.item_published_at or entry.sort_at
+        ),
         link=entry.link,
         author=entry.author,
         pub_date=shown(entry.item_published_at),

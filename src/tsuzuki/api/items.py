@@ -14,7 +14,7 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import IdText, Number, id_in_field, number_in_path
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, Listing, Time, shown
+from tsuzuki.api.views import CursorMeta, Listing, Time, display_title, shown
 from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.model.errors import Invalid, NotFound, Problem
 from tsuzuki.model.harvest import Enclosure
@@ -56,6 +56,8 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     feed_id: str
     guid: str
     title: str
+    display_title: str
+    """The title; else the first words, what stands for the picture, or the date (R103)."""
     link: str | None
     author: str | None
     content: str | UnsetType = UNSET
@@ -203,6 +205,7 @@ def item_view(item: ShelfItem, *, with_content: bool) -> ItemView:
         feed_id=show_id(item.feed_id),
         guid=item.key,
         title=item.title,
+        display_title=display_title(item.title, item.beginning, item.published_at or item.sort_at),
         link=item.link,
         author=item.author,
         content=content,

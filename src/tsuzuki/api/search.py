@@ -11,7 +11,7 @@ from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.feed_views import FeedView, feed_view
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import Time, shown
+from tsuzuki.api.views import Time, day_of, shown
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.shelves.search.service import FoundChapter, FoundFeed, FoundItem, FoundSeries, Search
@@ -30,6 +30,8 @@ class FoundItemView(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     feed_id: str
     title: str
+    display_title: str
+    """The title; else the first words, what stands for the picture, or the date (R103)."""
     pub_date: Time | None
     unread: bool
     snippet: str
@@ -94,6 +96,7 @@ def _item(item: FoundItem) -> FoundItemView:
         id=str(item.id),
         feed_id=show_id(item.feed_id),
         title=item.title,
+        display_title=item.shown_title or day_of(item.published_at or item.sort_at),
         pub_date=shown(item.published_at),
         unread=item.unread,
         snippet=item.snippet,

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.model.times import Millis, iso
+from tsuzuki.model.titles import title_of
 
 T = TypeVar("T")
 M = TypeVar("M")
@@ -17,6 +18,16 @@ Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 def shown(moment: Millis | None) -> Time | None:
     """A time that may be missing, as clients see it; `iso` for one that never is."""
     return None if moment is None else iso(moment)
+
+
+def display_title(title: str, text: str, at: Millis) -> str:
+    """What an item is shown by: its title, else what stands for one in its text, else its day (R103)."""
+    return title_of(title, text) or day_of(at)
+
+
+def day_of(moment: Millis) -> str:
+    """`2026-02-22`."""
+    return iso(moment)[:10]
 
 
 class Listing(msgspec.Struct, Generic[T, M], frozen=True):

@@ -1,6 +1,13 @@
-"""Titles of chapters as people read them: what the number says already is not said twice."""
+"""Titles as people read them: of chapters without what the number says already, of items that have none (R103)."""
 
 import re
+from functools import lru_cache
+
+from tsuzuki.model.entities import unescaped
+
+LONGEST_TITLE = 80
+BEGINNING = 6000
+"""Characters of a text that are looked at for its first words; queries cut it there, in tags and all."""
 
 # "Chapter 12", "Vol. 2 Ch. 012", "Episode 12.5", "#12", "第12話". A bare number must be set off: "12. Low Tide".
 _NUMBERED = re.compile(
@@ -27,3 +34,49 @@ def _plain(number: str) -> str:
     whole, _, part = number.partition(".")
     part = part.rstrip("0")
     return f"{whole.lstrip('0') or '0'}.{part}" if part else whole.lstrip("0") or "0"
+
+
+# What the sanitiser writes: every value in double quotes, `<` and `>` as they are in values and nowhere else.
+_TAG = re.compile(r'<(/?[a-z][a-z0-9]*+)([^">]*+(?:"[^"]*+(?:"|\Z)[^">]*+)*+)(?:>|\Z)')
+_ALT = re.compile(r' alt="([^"]*+)"')
+_PHRASES = (
+    "a abbr b bdi bdo cite code data del dfn em i ins kbd mark q rp rt ruby s samp small span strong sub sup u var wbr"
+)
+_WITHIN_WORDS = frozenset(_PHRASES.split())
+
+
+def title_of(title: str, text: str) -> str:
+    """The title; else a text's first words, else what stands for its picture; empty where there is none of them (R103).
+
+    The text is sanitised HTML that may be cut anywhere.
+    """
+    return title or _title_in(text[:BEGINNING])
+
+
+@lru_cache(1024)
+def _title_in(text: str) -> str:
+    return cut_at_word(words_in(text) or _alt_in(text), LONGEST_TITLE)
+
+
+def words_in(text: str) -> str:
+    """The words of sanitised HTML that may be cut anywhere, on one line."""
+    plain = _TAG.sub(lambda tag: "" if tag[1].removeprefix("/") in _WITHIN_WORDS else " ", text)
+    return " ".join(unescaped(plain).split())
+
+
+def _alt_in(text: str) -> str:
+    for tag in _TAG.finditer(text):
+        if tag[1] == "img" and (alt := _ALT.search(tag[2])) and (words := " ".join(unescaped(alt[1]).split())):
+            return words
+    return ""
+
+
+def cut_at_word(text: str, most: int) -> str:
+    """At most so many characters, up to the end of a word where there is one."""
+    if len(text) <= most:
+        return text
+    cut = text[: most - 1]
+    if not text[most - 1].isspace():
+        whole = cut.rpartition(" ")[0]
+        cut = whole if len(whole) > most // 2 else cut  # in some languages nothing stands between words
+    return cut.rstrip(" ,.;:-–—") + "…"

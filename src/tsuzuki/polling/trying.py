@@ -18,6 +18,7 @@ from tsuzuki.model.errors import Invalid, SourceError, TooManyRequests
 from tsuzuki.model.harvest import FoundChapter, FoundItem, SeriesDetails
 from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import Millis
+from tsuzuki.model.titles import title_of
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import parse
@@ -181,7 +182,7 @@ class Trier:
 
 
 def _item(item: FoundItem) -> TriedInstallment:
-    return TriedInstallment(item.key, item.title, item.link, item.published_at)
+    return TriedInstallment(item.key, title_of(item.title, item.content), item.link, item.published_at)
 
 
 def _chapter(chapter: FoundChapter) -> TriedInstallment:

@@ -1,5 +1,7 @@
 """`/bookmarks`: what was saved, with notes; each is a copy that outlives where it came from."""
 
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -9,15 +11,18 @@ from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.errors import Conflict, SourceError
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.pages import FROM_THE_TOP, Cursor
-from tsuzuki.shelves.bookmarks.nouns import NewBookmark
+from tsuzuki.model.titles import title_of
+from tsuzuki.shelves.bookmarks.nouns import Bookmark, NewBookmark
 from tsuzuki.shelves.bookmarks.service import Bookmarks
-from tsuzuki.web.article.content import pictures_of, prepare
+from tsuzuki.web.article.content import prepare
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.inbox.rows import plain_beginning
+from tsuzuki.web.locale import Locale
 from tsuzuki.web.messages import said, say
+from tsuzuki.web.pictures import pictures_of
 from tsuzuki.web.site import Site, with_query
 
 PATH = "/bookmarks"
@@ -37,7 +42,14 @@ def bookmark_pages(site: Site) -> tuple[Resource, ...]:
         part = await bookmarks.list(frame.shelf.id, feed=None, group=None, after=after, most=PAGE)
         older = None if part.next_cursor is None else with_query(PATH, before=str(part.next_cursor))
         done = said("done", request.query_params.get("done"))
-        values = {"rows": part.rows, "older": older, "done": done, "show_id": show_id, "beginning": plain_beginning}
+        values = {
+            "rows": part.rows,
+            "older": older,
+            "done": done,
+            "show_id": show_id,
+            "beginning": plain_beginning,
+            "shown_title": _title,
+        }
         return framing.show(frame, "bookmarks.html", sheet, **values)
 
     async def show_list(request: Request, caller: Caller) -> Response:
@@ -67,9 +79,9 @@ def _one(site: Site) -> tuple[Resource, ...]:
         found = await bookmarks.get(frame.shelf.id, id_of(request, "bookmark_id"))
         done = said("done", request.query_params.get("done"))
         content = prepare(SafeHtml(found.content), pictures)
-        return framing.show(
-            frame, "bookmark.html", bookmark=found, id=show_id(found.public_id), content=content, done=done
-        )
+        title = _title(found, frame.locale)
+        values: dict[str, Any] = {"bookmark": found, "id": show_id(found.public_id), "content": content, "done": done}
+        return framing.show(frame, "bookmark.html", shown_title=title, **values)
 
     async def write(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
@@ -82,7 +94,7 @@ def _one(site: Site) -> tuple[Resource, ...]:
         found = await bookmarks.get(frame.shelf.id, id_of(request, "bookmark_id"))
         path = f"{PATH}/{show_id(found.public_id)}"
         asks = Asks(
-            title=say("bookmarks.delete_title", title=found.title or say("inbox.untitled")),
+            title=say("bookmarks.delete_title", title=_title(found, frame.locale)),
             text=say("bookmarks.delete_takes_note") if found.note else say("bookmarks.delete_takes"),
             yes=say("bookmarks.delete"),
             no=say("bookmarks.delete_no"),
@@ -102,3 +114,8 @@ def _one(site: Site) -> tuple[Resource, ...]:
         Resource(f"{one}/note", {"POST": site.signed_in(write, PATH)}),
         Resource(f"{one}/delete", {"GET": site.signed_in(ask_delete), "POST": site.signed_in(delete, PATH)}),
     )
+
+
+def _title(bookmark: Bookmark, locale: Locale) -> str:
+    """As an item's (R103)."""
+    return title_of(bookmark.title, bookmark.content) or locale.moment(bookmark.published_at or bookmark.created_at)

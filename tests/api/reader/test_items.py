@@ -1,6 +1,7 @@
 """Items: listed, paged, found by words, marked."""
 
 from tests.api.reader.promises import ITEM, MISSING
+from tests.net.builders import answer
 from tsuzuki.model.times import DAY
 
 EVERY_LIST = (
@@ -132,3 +133,25 @@ async def test_what_is_older_than_the_reader_keeps_leaves_the_shelf_unless_unrea
     library.town.time.pass_(2 * DAY)
     assert await subscriptions.prune() == 1
     assert {item["id"] for item in await me.get("/items")} == {unread["id"], saved["id"]}
+
+
+async def test_an_item_without_a_title_is_shown_by_its_words_or_its_day(library, me):
+    """R103: every list says the same, and what is stored stays empty."""
+    body = (
+        "<rss><channel><title>Notes</title>"
+        "<item><guid>a</guid><description>Just <b>fishing</b> words</description></item>"
+        "<item><guid>b</guid><pubDate>Sun, 01 Feb 2026 10:00:00 GMT</pubDate></item>"
+        "<item><guid>c</guid><description>&lt;img src='/i.png' alt='A boat'&gt;</description></item>"
+        "</channel></rss>"
+    )
+    library.press.pages["/notes"] = answer(200, body.encode(), **{"Content-Type": "application/rss+xml"})
+    await me.follow(f"{library.press.url}/notes", 3)
+    wanted = {"a": "Just fishing words", "b": "2026-02-01", "c": "A boat"}
+    listed = await me.get("/items")
+    assert {item["guid"]: item["display_title"] for item in listed} == wanted
+    assert {item["title"] for item in listed} == {""}
+    inbox = await me.get("/inbox")
+    assert {entry["item"]["display_title"] for entry in inbox} == set(wanted.values())
+    assert [item["display_title"] for item in (await me.get("/search?q=fishing"))["items"]] == ["Just fishing words"]
+    [one] = [item for item in listed if item["guid"] == "a"]
+    assert (await me.get(f"/items/{one['id']}"))["display_title"] == "Just fishing words"

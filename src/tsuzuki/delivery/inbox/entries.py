@@ -19,6 +19,8 @@ class InboxEntry(msgspec.Struct, frozen=True):
     feed_id: PublicId | None
     """Of the shelf's subscription; None when it is gone."""
     item_title: str | None
+    beginning: str | None
+    """Of the text of an item that has no title."""
     link: str | None
     author: str | None
     item_published_at: Millis | None

@@ -15,7 +15,8 @@ entry indexed by entry_unread
 
 -- fragment: entries
 select page.id, page.unread, page.saved, page.sort_at, page.created_at,
-  page.item_id, subscription.public_id as feed_id, item.title as item_title, item.link, item.author,
+  page.item_id, subscription.public_id as feed_id, item.title as item_title,
+  case when item.title = '' then substr(item.content, 1, 6000) else '' end as beginning, item.link, item.author,
   item.published_at as item_published_at,
   page.chapter_id, series.public_id as series_id, series.title as series_title, chapter.title as chapter_title,
   chapter.number, chapter.volume, chapter.published_at as chapter_published_at

@@ -11,6 +11,7 @@ from tsuzuki.delivery.notices.tasks import SENDS, Notice, Send, delivery_id
 from tsuzuki.delivery.notices.wording import news
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
+from tsuzuki.model.titles import title_of
 from tsuzuki.queue.store import enqueue_many_tx, finish_tx, skip_tx
 from tsuzuki.queue.tasks import Task
 
@@ -58,7 +59,13 @@ def _send(notice: Notice, subject: Subject, tellee: Tellee) -> Send:
         channel=show_id(tellee.channel_public_id),
         delivery_id=delivery_id(tellee.channel_public_id, notice.key),
         message=msgspec.structs.replace(
-            news(notice, name=tellee.name, title=subject.title, url=subject.url, number=subject.number),
+            news(
+                notice,
+                name=tellee.name,
+                title=title_of(subject.title, subject.beginning),
+                url=subject.url,
+                number=subject.number,
+            ),
             page=_page(notice, subject),
         ),
     )

@@ -31,6 +31,8 @@ class Subject(msgspec.Struct, frozen=True):
     number: str | None
     series_id: PublicId | None
     """Of a chapter or a series."""
+    beginning: str
+    """Of the text of an item that has no title."""
 
 
 class Channel(msgspec.Struct, frozen=True):

@@ -1,7 +1,7 @@
 """What a reader is told, in words. Pure."""
 
 from tsuzuki.delivery.notices.tasks import Message, Notice
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.titles import beside_number
 
 FEEDS = "/feeds"
@@ -22,7 +22,9 @@ def news(notice: Notice, *, name: str, title: str, url: str | None, number: str 
             at=notice.at,
         )
     if notice.kind == "item":
-        return Message(type="item.new", title=name, text=title or "A new item", url=url, at=notice.at)
+        return Message(
+            type="item.new", title=name, text=title or f"New on {iso(notice.at)[:10]}", url=url, at=notice.at
+        )
     return Message(type="chapter.new", title=name, text=_chapter(number, title), url=url, number=number, at=notice.at)
 
 

@@ -24,7 +24,10 @@ class Line(msgspec.Struct, frozen=True):
     author: str | None
     item_published_at: Millis | None
     beginning: str | None
-    """The item's summary, or the beginning of its content: HTML that may be cut anywhere. To be made plain text."""
+    """The item's summary, or the beginning of its content: HTML that may be cut anywhere. To be made plain text.
+
+    Longer where the item has no title: its first words stand for one (R103).
+    """
     image_url: str | None
     chapter_id: ChapterId | None
     series_id: PublicId | None

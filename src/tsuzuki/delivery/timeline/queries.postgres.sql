@@ -3,3 +3,6 @@ entry
 
 -- fragment: by_saved
 entry
+
+-- fragment: first_page
+item.page_urls ->> 0

@@ -26,12 +26,19 @@ and (
   or series_id in (select series_id from follow where shelf_id = :shelf_id and group_id = cast(:group_id as bigint))
 )
 
+-- fragment: first_page
+item.page_urls ->> '$[0]'
+
 -- fragment: lines
 select page.id, page.unread, page.saved, page.sort_at,
   page.item_id, subscription.public_id as feed_id,
   coalesce(nullif(subscription.name, ''), nullif(feed.title, ''), feed.link) as feed_name,
   item.title as item_title, item.link, item.author, item.published_at as item_published_at,
-  coalesce(nullif(item.summary, ''), substr(item.content, 1, 1500)) as beginning, item.image_url,
+  coalesce(
+    nullif(replace(replace(item.summary, '&', '&amp;'), '<', '&lt;'), ''),
+    substr(item.content, 1, case when item.title = '' then 6000 else 1500 end)
+  ) as beginning,
+  coalesce(item.image_url, {first_page}) as image_url,
   page.chapter_id, series.public_id as series_id, series.title as series_title, chapter.title as chapter_title,
   chapter.number, chapter.volume, chapter.published_at as chapter_published_at,
   (

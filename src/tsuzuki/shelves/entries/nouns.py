@@ -19,6 +19,8 @@ class ShelfItem(msgspec.Struct, frozen=True):
     title: str
     link: str | None
     author: str | None
+    beginning: str
+    """Of the content, where there is no title."""
     content: str
     summary: str | None
     published_at: Millis | None

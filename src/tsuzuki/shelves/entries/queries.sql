@@ -21,6 +21,7 @@ case when cast(:by_arrival as boolean) then created_at else sort_at end
 
 -- fragment: items
 select page.id as entry_id, item.id, subscription.public_id as feed_id, item.key, item.title, item.link, item.author,
+  case when item.title = '' then substr(item.content, 1, 6000) else '' end as beginning,
   case when cast(:with_content as boolean) then item.content else '' end as content, item.summary, item.published_at,
   item.categories, item.enclosures, item.page_urls, item.image_url, item.comments_url,
   page.unread, page.saved, page.sort_at, page.created_at, coalesce(item.updated_at, item.created_at) as updated_at,

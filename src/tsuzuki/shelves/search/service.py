@@ -10,6 +10,7 @@ from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, ItemId, PublicId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, Cursor
 from tsuzuki.model.times import Millis
+from tsuzuki.model.titles import title_of
 from tsuzuki.shelves.entries.nouns import ShelfItem, Wanted
 from tsuzuki.shelves.entries.store import list_items_tx
 from tsuzuki.shelves.search.policy import LONGEST_TEXT, Named, Passage, Snippets, Sought, parse_search, snippets
@@ -29,7 +30,10 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     id: ItemId
     feed_id: PublicId
     title: str
+    shown_title: str
+    """The title, else what stands for one; empty where its time has to (R103)."""
     published_at: Millis | None
+    sort_at: Millis
     unread: bool
     snippet: str = ""
     """HTML in which nothing but `<mark>` is markup."""
@@ -194,7 +198,9 @@ class Search:
                     id=hit.id,
                     feed_id=shown[hit.feed_id],
                     title=hit.title,
+                    shown_title=title_of(hit.title, texts[hit.id].text),
                     published_at=texts[hit.id].published_at,
+                    sort_at=hit.sort_at,
                     unread=hit.unread,
                 ),
                 texts[hit.id].text,
@@ -216,7 +222,15 @@ class Search:
 
 
 def _listed(row: ShelfItem) -> _ItemHit:
-    item = FoundItem(id=row.id, feed_id=row.feed_id, title=row.title, published_at=row.published_at, unread=row.unread)
+    item = FoundItem(
+        id=row.id,
+        feed_id=row.feed_id,
+        title=row.title,
+        shown_title=title_of(row.title, row.beginning),
+        published_at=row.published_at,
+        sort_at=row.sort_at,
+        unread=row.unread,
+    )
     return _ItemHit(item, (row.content or row.summary or "")[:LONGEST_TEXT])
 
 

@@ -5,33 +5,19 @@ come through this server; a page without players has links instead.
 """
 
 import re
-from collections.abc import Callable
 from html import escape
 
 from markupsafe import Markup
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.connectors.html.safe import SafeHtml, flattened
+from tsuzuki.web.article.captions import add_captions
 from tsuzuki.web.article.players import Players
 from tsuzuki.web.messages import say
-from tsuzuki.web.site import Site
-
-Picture = Callable[[str], str | None]
-"""Where our server brings a picture of another site from; None when it does not."""
+from tsuzuki.web.pictures import Picture
 
 _OWN = re.compile(r"/(?!/)")
 _MEDIA = {"audio": "article.audio", "video": "article.video"}
-
-
-def pictures_of(site: Site) -> Picture:
-    """By way of this server, by signed addresses."""
-    images = site.part(ArticleImages)
-
-    def brought(address: str) -> str | None:
-        return images.url(address) if address.startswith(("http://", "https://")) else None
-
-    return brought
 
 
 def prepare(content: SafeHtml, picture: Picture, players: Players | None = None) -> Markup:
@@ -39,6 +25,7 @@ def prepare(content: SafeHtml, picture: Picture, players: Players | None = None)
     tree = LexborHTMLParser(flattened(content), is_fragment=True)
     for node in tree.css("picture > source"):
         node.decompose()
+    add_captions(tree)
     for node in tree.css("img"):
         _picture(node, picture)
     for node in tree.css("audio, video"):

@@ -1,7 +1,5 @@
 """`/items/{id}`: the article, and its neighbours in the list from which it was opened."""
 
-from collections.abc import Sequence
-
 import msgspec
 from markupsafe import Markup
 from starlette.requests import Request
@@ -14,23 +12,24 @@ from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.edge.security import WITH_PLAYERS
 from tsuzuki.model.errors import NotFound
-from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.pages import Cursor
+from tsuzuki.model.titles import title_of
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.shelves.entries.nouns import ShelfItem
 from tsuzuki.shelves.entries.service import Entries
 from tsuzuki.shelves.subscriptions.service import Subscriptions
-from tsuzuki.web.article.content import Picture, pictures_of, prepare
-from tsuzuki.web.article.players import Players, players_of, recording_kind
+from tsuzuki.web.article.attached import media_of, pictures_in
+from tsuzuki.web.article.content import prepare
+from tsuzuki.web.article.players import Players, players_of
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.inbox.rows import chapter_name
+from tsuzuki.web.inbox.rows import chapter_name, item_title
 from tsuzuki.web.inbox.view import read_view
 from tsuzuki.web.links import chapter_path, item_path
-from tsuzuki.web.messages import say
+from tsuzuki.web.locale import Locale
+from tsuzuki.web.pictures import Picture, pictures_of
 from tsuzuki.web.site import Site
 
-_MEGABYTE = 1_000_000
 _MOST_DIGITS = 18
 
 
@@ -41,22 +40,12 @@ class Step(msgspec.Struct, frozen=True):
     path: str
 
 
-class Medium(msgspec.Struct, frozen=True):
-    """A file that belongs to the article."""
-
-    kind: str
-    icon: str
-    url: str
-    title: str
-    megabytes: str | None
-    player: Markup | None
-    """What plays it in the page; None for what nothing here plays."""
-
-
 class Text(msgspec.Struct, frozen=True):
     """What is read: the feed's text or the page's."""
 
     content: Markup
+    source: str
+    """The same before it was prepared for the page."""
     is_full: bool = False
     error: str | None = None
 
@@ -76,16 +65,19 @@ def article_page(site: Site) -> Resource:
         if view.show == "unread" and view.since is None:
             view = msgspec.structs.replace(view, since=frame.now)  # what is read from here on stays a neighbour
         query = view.fields | ({} if view.since is None else {"since": str(view.since)})
+        text = await _text(articles, item, request.query_params.get("text"), pictures=pictures, players=players)
         shown = framing.show(
             frame,
             "article.html",
             item=item,
+            shown_title=title_of(item.title, item.beginning) or frame.locale.moment(item.published_at or item.sort_at),
             feed=feed,
             feed_id=show_id(feed.public_id),
-            text=await _text(articles, item, request.query_params.get("text"), pictures=pictures, players=players),
-            media=[_medium(one, players) for one in item.enclosures],
-            newer=_step(near.newer, query),
-            older=_step(near.older, query),
+            text=text,
+            pictures=pictures_in(item, text.source, pictures),
+            media=media_of(item.enclosures, text.source, players),
+            newer=_step(near.newer, query, frame.locale),
+            older=_step(near.older, query, frame.locale),
             view=view,
             here=item_path(item.id, **query),
             query=query,
@@ -101,36 +93,22 @@ async def _text(articles: Articles, item: ShelfItem, wish: str | None, *, pictur
     is_wanted = wish == "full" or (wish is None and item.wants_full_text)
     own = prepare(SafeHtml(item.content), pictures, players)
     if not is_wanted:
-        return Text(own)
+        return Text(own, item.content)
     whole = await articles.full_text(item.id, item.link)
     if not whole.content:
-        return Text(own, error=whole.error)
-    return Text(prepare(SafeHtml(whole.content), pictures, players), is_full=True)
+        return Text(own, item.content, error=whole.error)
+    return Text(prepare(SafeHtml(whole.content), pictures, players), whole.content, is_full=True)
 
 
-def _step(line: Line | None, query: dict[str, str]) -> Step | None:
+def _step(line: Line | None, query: dict[str, str], locale: Locale) -> Step | None:
     if line is None:
         return None
     if line.item_id is not None:
-        return Step(line.item_title or say("inbox.untitled"), item_path(line.item_id, **query))
+        return Step(item_title(line, locale.moment(line.sort_at)), item_path(line.item_id, **query))
     assert line.series_id is not None
     assert line.chapter_id is not None
     name = chapter_name(line.number, line.volume, line.chapter_title or "")
     return Step(f"{line.series_title}: {name}", chapter_path(show_id(line.series_id), line.chapter_id))
-
-
-def _medium(one: Enclosure, players: Players) -> Medium:
-    kind = recording_kind(one.media_type, one.url)
-    names = {"audio": ("article.audio", "headphones"), "video": ("article.video", "clapperboard")}
-    name, icon = names.get(kind or "", ("article.file", "file-text"))
-    size = None if not one.length or one.length < _MEGABYTE // 10 else f"{one.length / _MEGABYTE:.1f}"
-    title = one.title or _file_name(one.url)
-    return Medium(say(name), icon, one.url, title, size, players.player(kind, one.url, title))
-
-
-def _file_name(url: str) -> str:
-    parts: Sequence[str] = [part for part in url.partition("?")[0].split("/") if part]
-    return parts[-1][:100] if parts else url[:100]
 
 
 def _number(text: str) -> ItemId:

@@ -19,6 +19,7 @@ from tsuzuki.web.inbox.notes import read_notes
 from tsuzuki.web.inbox.rows import day_after, rows_of
 from tsuzuki.web.inbox.view import View, read_view
 from tsuzuki.web.messages import say
+from tsuzuki.web.pictures import Picture, pictures_of
 from tsuzuki.web.scripts import data_of
 from tsuzuki.web.site import Owned, Site
 
@@ -37,14 +38,14 @@ class Tab(msgspec.Struct, frozen=True):
 def show_inbox(site: Site) -> Owned:
     """What `/` shows to somebody who is signed in."""
     framing = framing_of(site)
-    timeline, feeds = site.part(Timeline), site.part(Subscriptions)
+    timeline, feeds, pictures = site.part(Timeline), site.part(Subscriptions), pictures_of(site)
 
     async def show(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
         frame = await framing.frame(request, caller, view.place)
         newest = await timeline.newest_id(frame.shelf.id)  # before the list: what comes in between is not marked unseen
         part = await timeline.page(frame.shelf.id, view.wanted, after=_after(request), most=PAGE)
-        values = _listed(request, frame, view, part)
+        values = _listed(request, frame, view, part=part, picture=pictures)
         if request.query_params.get("part") == "rows":
             return framing.show(frame, "inbox_rows.html", **values)
         name = await _name(feeds, frame, view, part)
@@ -78,8 +79,8 @@ def states_page(site: Site) -> Resource:
     return page("/inbox/states", site.signed_in(show_states))
 
 
-def _listed(request: Request, frame: Frame, view: View, part: Part) -> dict[str, Any]:
-    rows = rows_of(part.lines, frame, view, request.query_params.get("day", ""))
+def _listed(request: Request, frame: Frame, view: View, *, part: Part, picture: Picture) -> dict[str, Any]:
+    rows = rows_of(part.lines, frame, view, picture=picture, last_day=request.query_params.get("day", ""))
     older = None
     if part.next is not None:
         older = view.path(before=str(part.next), day=day_after(rows, part.lines, frame))

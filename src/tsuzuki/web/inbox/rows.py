@@ -1,6 +1,5 @@
 """Lines as the list shows them."""
 
-import re
 from functools import lru_cache
 from typing import Literal
 from urllib.parse import urlencode
@@ -8,18 +7,17 @@ from urllib.parse import urlencode
 import msgspec
 
 from tsuzuki.delivery.timeline.nouns import Line
-from tsuzuki.model.entities import unescaped
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis, iso
-from tsuzuki.model.titles import beside_number
+from tsuzuki.model.titles import LONGEST_TITLE, beside_number, cut_at_word, title_of, words_in
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.view import View
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
 from tsuzuki.web.locale import Locale
 from tsuzuki.web.messages import say
+from tsuzuki.web.pictures import Picture, small
 
 SNIPPET = 240
-_TAG = re.compile(r"<[^<>]*(?:>|\Z)")
 
 
 class Time(msgspec.Struct, frozen=True):
@@ -77,11 +75,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     day_id: str = ""
 
 
-def rows_of(lines: list[Line], frame: Frame, view: View, last_day: str = "") -> list[Row]:
+def rows_of(lines: list[Line], frame: Frame, view: View, *, picture: Picture, last_day: str = "") -> list[Row]:
     """The lines with the days above them; a day that the page before ended with is not said again."""
     rows = []
     day = last_day
-    origins = _Origins(urlencode(view.fields))
+    origins = _Origins(urlencode(view.fields), picture)
     for line in lines:
         row = _row(line, origins, time_of(line.sort_at, frame))
         begun = _said(frame.locale, line.sort_at).day
@@ -96,9 +94,10 @@ _Origin = tuple[str, tuple[str, int]]
 
 
 class _Origins:
-    """What the lines of one list share: its address in theirs, and a path and a tile for each feed and series."""
+    """What the lines of one list share: its address in theirs, pictures, a path and a tile for each feed and series."""
 
-    def __init__(self, query: str) -> None:
+    def __init__(self, query: str, picture: Picture) -> None:
+        self.picture = picture
         self.after = f"?{query}" if query else ""
         self._known: dict[tuple[PublicId | None, str], _Origin] = {}
 
@@ -135,14 +134,14 @@ def _item(line: Line, origins: _Origins, time: Time) -> Row:
         unread=line.unread,
         saved=line.saved,
         time=time,
-        title=line.item_title or say("inbox.untitled"),
+        title=item_title(line, time.words),
         origin=origin,
         origin_path=origin_path,
         path=item_path(line.item_id) + origins.after,
         original=outside(line.link) if line.link else None,
         author=line.author,
-        snippet=plain_beginning(line.beginning or ""),
-        picture=None,
+        snippet=_snippet(line),
+        picture=small(origins.picture, line.image_url),
         tile=tile,
         save_value=f"i{line.item_id}",
     )
@@ -177,14 +176,25 @@ def chapter_name(number: str | None, volume: str | None, title: str) -> str:
     return ": ".join(part for part in (numbered, beside_number(title, number)) if part) or say("inbox.untitled")
 
 
+def item_title(line: Line, time: str) -> str:
+    """The item's title, else its first words, what stands for its picture, or its time (R103)."""
+    return title_of(line.item_title or "", line.beginning or "") or time
+
+
+def _snippet(line: Line) -> str:
+    """The first words; those that follow, where the first stand for a title."""
+    beginning = line.beginning or ""
+    if line.item_title:
+        return plain_beginning(beginning)
+    title = title_of("", beginning).removesuffix("…")
+    words = plain_beginning(beginning, LONGEST_TITLE + SNIPPET)
+    return words[len(title) :].lstrip(" ,.;:-–—…") if words.startswith(title) else words
+
+
 @lru_cache(1024)
 def plain_beginning(html: str, most: int = SNIPPET) -> str:
     """The first words of a text that may be HTML, cut anywhere. The last texts' are kept: lists show the same again."""
-    text = _plain(html[: most * 3])  # mostly words: the rest need not be looked at
+    text = words_in(html[: most * 3])  # mostly words: the rest need not be looked at
     if len(text) <= most and len(html) > most * 3:
-        text = _plain(html)
-    return text if len(text) <= most else text[:most].rpartition(" ")[0].rstrip(" ,.;:") + "…"
-
-
-def _plain(html: str) -> str:
-    return " ".join(unescaped(_TAG.sub(" ", html)).split())
+        text = words_in(html)
+    return cut_at_word(text, most)

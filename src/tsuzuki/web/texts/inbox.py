@@ -59,6 +59,7 @@ TEXTS = {
     "article.audio": "Audio",
     "article.video": "Video",
     "article.file": "File",
+    "article.duration": "Duration",
     "article.size": "{megabytes} MB",
     "article.picture": "Picture",
     "article.empty": "This entry has no text of its own.",
