@@ -39,6 +39,8 @@ from tsuzuki.crawl.trials import Trials
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
+from tsuzuki.db.sealing.service import seal_stored
+from tsuzuki.db.secret_key import load_vault
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.delivery.notices.service import Channels
@@ -140,6 +142,29 @@ def make_data_dir(settings: Settings) -> None:
         raise Unavailable(f"The data folder {settings.data_dir} cannot be made: {error.strerror}.") from error
 
 
+def _options(settings: Settings) -> DatabaseOptions:
+    """The same, with the key of its secrets."""
+    vault = load_vault(settings.secret_key, settings.data_dir)
+    return msgspec.structs.replace(database_options(settings), vault=vault)
+
+
+async def _open_sealed(options: DatabaseOptions, clock: Clock) -> Database:
+    """The database, with every secret in it sealed (R123); those that cannot be read are told of in the log."""
+    db = await open_database(options)
+    try:
+        unreadable = await seal_stored(db, options.vault, clock())
+    except BaseException:
+        await db.close()
+        raise
+    if unreadable:
+        why = (
+            "They were stored with another secret key. Start with that one (TSUZUKI_SECRET_KEY, or secret.key in the "
+            "data folder), or type these secrets again."
+        )
+        _log.error("secrets_unreadable", why=why, **unreadable)
+    return db
+
+
 async def _prepare(options: DatabaseOptions, clock: Clock) -> None:
     """A database of ReedMe or Fusion that lies here is turned into one of ours; then every step is applied."""
     await adopt(options, clock)
@@ -150,8 +175,9 @@ async def _prepare(options: DatabaseOptions, clock: Clock) -> None:
 async def open_accounts(settings: Settings, *, clock: Clock = wall_clock) -> AsyncIterator[Accounts]:
     """Migrate and open no more than the commands about people need."""
     make_data_dir(settings)
-    await _prepare(database_options(settings), clock)
-    db = await open_database(database_options(settings))
+    options = _options(settings)
+    await _prepare(options, clock)
+    db = await _open_sealed(options, clock)
     try:
         yield accounts_of(settings, db, clock)
     finally:
@@ -185,8 +211,9 @@ async def open_tsuzuki(
     `environ` is where the settings came from; the operator is shown which of them.
     """
     make_data_dir(settings)
-    await _prepare(database_options(settings), clock)
-    async with _open_parts(settings, clock) as parts:
+    options = _options(settings)
+    await _prepare(options, clock)
+    async with _open_parts(settings, options, clock) as parts:
         setup_code = await _welcome(parts.accounts, settings)
         loops = crew(
             parts.way,
@@ -203,9 +230,9 @@ async def open_tsuzuki(
 
 
 @asynccontextmanager
-async def _open_parts(settings: Settings, clock: Clock) -> AsyncIterator[Parts]:
+async def _open_parts(settings: Settings, options: DatabaseOptions, clock: Clock) -> AsyncIterator[Parts]:
     async with AsyncExitStack() as opening:
-        opened = await open_database(database_options(settings))
+        opened = await _open_sealed(options, clock)
         opening.push_async_callback(opened.close)
         metrics = Metrics(version=__version__, engine=opened.engine)
         db = MeasuredDatabase(opened, metrics.transacted)

@@ -9,6 +9,7 @@ from tests.builders import stored_feed, stored_source
 from tests.db.builders import a_query
 from tsuzuki.db.errors import MisuseError
 from tsuzuki.db.rows import bindable, json_batch, reader
+from tsuzuki.db.vault import NO_KEY
 
 LinkId = NewType("LinkId", int)
 Strategy = Literal["ALWAYS_UPDATE", "ONLY_FETCH_ONCE"]
@@ -110,7 +111,7 @@ def test_a_column_is_read_as_its_type(kind, raw, value):
     class One(msgspec.Struct):
         column: kind  # type: ignore[valid-type]  # the parameter is the point
 
-    assert reader(One)((raw,)).column == value
+    assert reader(One, NO_KEY)((raw,)).column == value
 
 
 def test_json_that_is_not_of_its_type_is_refused():
@@ -118,4 +119,4 @@ def test_json_that_is_not_of_its_type_is_refused():
         column: list[int]
 
     with pytest.raises(msgspec.ValidationError):
-        reader(One)(('["a"]',))
+        reader(One, NO_KEY)(('["a"]',))

@@ -1,10 +1,11 @@
 """Rows of the catalogue."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from tsuzuki.model.ids import ChapterId, PublicId, ReleaseId, SeriesId, SeriesSourceId, SourceId, WatchId
+from tsuzuki.model.secrets import NOTE, Sealed
 from tsuzuki.model.times import Millis
 
 ListKind = Literal["popular", "latest", "search"]
@@ -131,4 +132,4 @@ class MetaRow(msgspec.Struct, frozen=True):
     """One value that somebody noted about a source."""
 
     key: str
-    value: str
+    value: Annotated[str, Sealed(NOTE)]

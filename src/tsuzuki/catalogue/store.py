@@ -171,7 +171,7 @@ async def list_meta_tx(tx: Tx, source_id: SourceId) -> list[MetaRow]:
 
 async def set_meta_tx(tx: Tx, source_id: SourceId, key: str, value: str) -> None:
     """Note a value."""
-    await tx.run(q.set_meta, source_id=source_id, key=key, value=value)
+    await tx.run(q.set_meta, source_id=source_id, key=key, value=tx.vault.seal_note(key, value))
 
 
 async def drop_meta_tx(tx: Tx, source_id: SourceId, key: str) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.model.errors import Invalid, Problem
-from tsuzuki.model.secrets import MASKED, is_secret
+from tsuzuki.model.secrets import MASKED, UNREADABLE, Unreadable, is_secret, unreadable_places
 
 MAX_HEADERS = 50
 
@@ -52,6 +52,8 @@ def decode_config(kind: type[C], raw: Any) -> C:
     if not isinstance(raw, Mapping):
         raise _invalid([Problem("config", f"Expected an object, got {_type_name(raw)}.")])
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    if unreadable := [Problem(place, UNREADABLE) for place in unreadable_places(raw)]:
+        raise _invalid(unreadable)
     problems = [_unknown(str(key), fields) for key in raw if key not in fields]
     values: dict[str, Any] = {}
     for name, field in fields.items():
@@ -115,6 +117,8 @@ def masked(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _masked_value(value: Any, *, secret: bool) -> Any:
+    if isinstance(value, Unreadable):
+        return MASKED
     if isinstance(value, Mapping):
         return {key: _masked_value(inner, secret=secret or is_secret(str(key))) for key, inner in value.items()}
     if isinstance(value, list | tuple):

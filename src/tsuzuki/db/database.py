@@ -6,6 +6,7 @@ import msgspec
 
 from tsuzuki.db.queries import Engine
 from tsuzuki.db.tx import Work
+from tsuzuki.db.vault import NO_KEY, Vault
 
 T = TypeVar("T")
 
@@ -19,6 +20,8 @@ class DatabaseOptions(msgspec.Struct, frozen=True):
     max_connections: int = 10
     command_timeout: float = 60
     """Seconds until a PostgreSQL that does not answer a statement counts as lost."""
+    vault: Vault = NO_KEY
+    """What secrets are sealed with; without a key they are stored as they are."""
 
 
 class Database(Protocol):

@@ -8,7 +8,7 @@ async def open_database(options: DatabaseOptions) -> Database:
     if options.url.startswith("sqlite:"):
         from tsuzuki.db.sqlite import SqliteDatabase, path_of
 
-        return SqliteDatabase(path_of(options.url), readers=options.min_connections)
+        return SqliteDatabase(path_of(options.url), readers=options.min_connections, vault=options.vault)
     from tsuzuki.db.postgres import PostgresDatabase
 
     return await PostgresDatabase.connect(options)

@@ -93,7 +93,7 @@ class PostgresDatabase:
 
     async def with_tx(self, work: Work[T]) -> T:
         """See `Database`."""
-        with closing(Drive(work, self.engine)) as drive, self._gate:
+        with closing(Drive(work, self.engine, vault=self._options.vault)) as drive, self._gate:
             try:
                 async with self._transaction() as connection:
                     statement = drive.start()
@@ -107,7 +107,7 @@ class PostgresDatabase:
 
     async def read(self, work: Work[T]) -> T:
         """See `Database`. No transaction is begun: at READ COMMITTED it would add two round trips and no promise."""
-        with closing(Drive(work, self.engine)) as drive, self._gate:
+        with closing(Drive(work, self.engine, vault=self._options.vault)) as drive, self._gate:
             statement = drive.start()
             if statement is not None:
                 held = _Held(await self._acquire())

@@ -9,6 +9,8 @@ from typing import Any, Literal, Protocol, TypeVar, Union, cast, get_args, get_o
 import msgspec
 
 from tsuzuki.db.errors import MisuseError
+from tsuzuki.db.vault import Vault
+from tsuzuki.model.secrets import Sealed
 
 T = TypeVar("T")
 Raw = Sequence[Any]
@@ -22,15 +24,16 @@ PLAIN = frozenset((int, str, bytes, float, bool, type(None)))
 
 
 @cache
-def _builder(row_type: Any) -> Callable[[Raw], Any]:
-    """Booleans come as 0 and 1 from SQLite, JSON as text from both engines; NULL stays None."""
+def _builder(row_type: Any, vault: Vault) -> Callable[[Raw], Any]:
+    """Booleans come as 0 and 1 from SQLite, JSON as text from both engines; NULL stays None. Secrets are opened."""
     if not (isinstance(row_type, type) and issubclass(row_type, msgspec.Struct)):
         only = _converter(row_type)
         if only is None:
             return itemgetter(0)
         return lambda row: None if row[0] is None else only(row[0])
     fields = msgspec.structs.fields(row_type)
-    converters = [(index, convert) for index, field in enumerate(fields) if (convert := _converter(field.type))]
+    every = [(index, _field_converter(field.type, vault)) for index, field in enumerate(fields)]
+    converters = [(index, convert) for index, convert in every if convert is not None]
     if not converters:
         return lambda row: row_type(*row)
 
@@ -45,11 +48,21 @@ def _builder(row_type: Any) -> Callable[[Raw], Any]:
 
 
 class _Reader(Protocol):
-    def __call__(self, row_type: type[T], /) -> Callable[[Raw], T]: ...
+    def __call__(self, row_type: type[T], vault: Vault, /) -> Callable[[Raw], T]: ...
 
 
 reader = cast("_Reader", _builder)
 """What turns a row into `row_type`: a Struct by position, anything else from the single column."""
+
+
+def _field_converter(annotation: Any, vault: Vault) -> Convert | None:
+    marks = [mark for mark in getattr(annotation, "__metadata__", ()) if isinstance(mark, Sealed)]
+    if not marks:
+        return _converter(annotation)
+    place, decode = marks[0].place, _converter(get_args(annotation)[0])
+    if decode is None:
+        return lambda text: vault.open(text, place)
+    return lambda text: vault.open_values(decode(text), place)
 
 
 def _converter(annotation: Any) -> Convert | None:

@@ -23,6 +23,7 @@ from tsuzuki.db.queries import Engine, Query
 from tsuzuki.db.sqlite_file import connect, execute, fetch, path_of, translated
 from tsuzuki.db.sqlite_inline import InlineReader, writes
 from tsuzuki.db.tx import Answer, Drive, Params, Statement, Tx, Work, refuse_inside, refuse_nesting
+from tsuzuki.db.vault import NO_KEY, Vault
 
 __all__ = ["SqliteDatabase", "path_of"]
 
@@ -36,9 +37,9 @@ class _Job:
 
     __slots__ = ("_writer", "context", "drive", "error", "future", "loop")
 
-    def __init__(self, work: Work[Any], writer: "_Writer") -> None:
+    def __init__(self, work: Work[Any], writer: "_Writer", vault: Vault) -> None:
         self._writer = writer
-        self.drive = Drive(work, "sqlite", self.execute)
+        self.drive = Drive(work, "sqlite", self.execute, vault=vault)
         self.loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = self.loop.create_future()
         self.context = contextvars.copy_context()
@@ -73,8 +74,9 @@ class SqliteDatabase:
 
     engine: Engine = "sqlite"
 
-    def __init__(self, path: Path, *, readers: int = 2, vfs: str | None = None) -> None:
+    def __init__(self, path: Path, *, readers: int = 2, vfs: str | None = None, vault: Vault = NO_KEY) -> None:
         self._path = path
+        self._vault = vault
         self._vfs = vfs
         self._gate = Gate()
         self._writer = _Writer(path, vfs)
@@ -91,7 +93,7 @@ class SqliteDatabase:
         """See `Database`. A caller that is cancelled while it waits is skipped; one that has begun is rolled back."""
         refuse_nesting()
         with self._gate:
-            job = _Job(work, self._writer)
+            job = _Job(work, self._writer, self._vault)
             self._writer.waiting.put(job)
             result: T = await job.future
         return result
@@ -100,7 +102,7 @@ class SqliteDatabase:
         """See `Database`. What is quick is answered here, the rest by the reader threads."""
         if self._gate.is_closed:
             raise DatabaseUnavailable(CLOSED)
-        drive = Drive(work, "sqlite", self._inline_reading)
+        drive = Drive(work, "sqlite", self._inline_reading, vault=self._vault)
         statement = drive.start()
         if statement is not None:
             with self._gate:

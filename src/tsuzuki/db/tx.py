@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from tsuzuki.db.errors import MisuseError
 from tsuzuki.db.queries import Engine, Query, Text
 from tsuzuki.db.rows import PLAIN, bindable, json_batch, reader
+from tsuzuki.db.vault import NO_KEY, Vault
 from tsuzuki.model.errors import NotFound
 
 T = TypeVar("T")
@@ -73,9 +74,11 @@ def _nothing(query: Query) -> NotFound:
 class Tx:
     """The verbs inside a transaction. It is handed to a function by `with_tx` and is of no use elsewhere."""
 
-    __slots__ = ("_execute", "_failure", "engine")
+    __slots__ = ("_execute", "_failure", "engine", "vault")
 
     engine: Engine
+    vault: Vault
+    """What seals secrets before they are written; rows are opened as they are read."""
     _execute: Execute
     _failure: BaseException | None
 
@@ -84,17 +87,17 @@ class Tx:
         rows, _ = self._answer(query, params) or await self._ask(query, params)
         if not rows:
             raise _nothing(query)
-        return reader(row)(rows[0])
+        return reader(row, self.vault)(rows[0])
 
     async def maybe(self, row: type[T], query: Query, /, **params: Any) -> T | None:
         """The first row, or None."""
         rows, _ = self._answer(query, params) or await self._ask(query, params)
-        return reader(row)(rows[0]) if rows else None
+        return reader(row, self.vault)(rows[0]) if rows else None
 
     async def many(self, row: type[T], query: Query, /, **params: Any) -> list[T]:
         """All rows."""
         rows, _ = self._answer(query, params) or await self._ask(query, params)
-        return list(map(reader(row), rows))
+        return list(map(reader(row, self.vault), rows))
 
     async def run(self, query: Query, /, **params: Any) -> int:
         """How many rows it touched."""
@@ -141,10 +144,13 @@ class Drive(Tx):
 
     __slots__ = ("_coroutine", "result")
 
-    def __init__(self, work: Work[T], engine: Engine, execute: Execute = _ask_the_driver) -> None:
+    def __init__(
+        self, work: Work[T], engine: Engine, execute: Execute = _ask_the_driver, *, vault: Vault = NO_KEY
+    ) -> None:
         if _standing.drive is not None:
             refuse_nesting()
         self.engine = engine
+        self.vault = vault
         self._execute = execute
         self._failure = None
         self.result: Any = None

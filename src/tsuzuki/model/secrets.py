@@ -1,9 +1,20 @@
 """What must never be shown: how a secret is recognised, and what stands in its place."""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+
+CHANNEL: Final = "channel.config"
+SOURCE: Final = "source.config"
+PROXY: Final = "feed.proxy"
+NOTE: Final = "source_meta.value"
+"""The columns that hold secrets (R123)."""
 
 MASKED = "***"
+UNREADABLE = "This cannot be read: it was stored with another secret key than this server has. Type it again."
 
 _SECRET_WORDS = ("token", "password", "passwd", "secret", "cookie", "authorization", "apikey", "credential", "session")
 
@@ -19,6 +30,18 @@ _IN_TEXT = re.compile(
 )
 
 
+class Sealed(msgspec.Struct, frozen=True):
+    """Marks a field that is read from such a column: `config: Annotated[dict[str, Any], Sealed(CHANNEL)]`."""
+
+    place: str
+
+
+class Unreadable(str):
+    """A secret as it is stored, which no key of this server opens. It is shown as `***` and used for nothing."""
+
+    __slots__ = ()
+
+
 @lru_cache(1000)
 def is_secret(name: str) -> bool:
     """Whether the value under this name is never shown: tokens, passwords, cookies, Authorization headers."""
@@ -28,4 +51,17 @@ def is_secret(name: str) -> bool:
 
 def mask_text(text: str) -> str:
     """The text with passwords in addresses, credentials in headers and `token=...` pairs replaced by `***`."""
+    if isinstance(text, Unreadable):
+        return MASKED
     return _IN_TEXT.sub(lambda found: f"{next(filter(None, found.groups()))}{MASKED}", text)
+
+
+def unreadable_places(value: Any, place: str = "config") -> list[str]:
+    """Where in a config there are secrets that cannot be read."""
+    if isinstance(value, Unreadable):
+        return [place]
+    if isinstance(value, Mapping):
+        return [found for name, one in value.items() for found in unreadable_places(one, f"{place}.{name}")]
+    if isinstance(value, list):
+        return [found for index, one in enumerate(value) for found in unreadable_places(one, f"{place}[{index}]")]
+    return []

@@ -11,6 +11,7 @@ from tsuzuki.ingest.tasks import ItemBatch, item_hash
 from tsuzuki.model.errors import ShapeChanged
 from tsuzuki.model.fetching import Validators
 from tsuzuki.model.harvest import FeedHarvest, FoundItem
+from tsuzuki.model.secrets import Unreadable
 from tsuzuki.model.times import Millis
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
@@ -74,6 +75,8 @@ class FeedPoll(Poll[int]):
 
     async def _visit(self) -> FeedOutcome:
         watch, target = self._watch, self._target
+        if isinstance(target.proxy, Unreadable):
+            raise ShapeChanged("The password of its proxy cannot be read with this server's secret key. Save it again.")
         known = Validators(watch.etag, watch.last_modified, watch.validators_url)
         validators = Validators() if self._is_full else known
         origin = SourceIdentity(source=f"feed:{target.feed_id}", watch=f"watch:{watch.id}", proxy=target.proxy or None)

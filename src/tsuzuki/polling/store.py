@@ -1,7 +1,7 @@
 """Watches as a poll sees them: what to call, what is known, and what came of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -9,6 +9,7 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.ingest.tasks import ItemBatch
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId
+from tsuzuki.model.secrets import PROXY, SOURCE, Sealed
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.polling.policy import LONGEST_SKIP, MANY_READERS
 from tsuzuki.queue.tasks import NewTask
@@ -27,7 +28,7 @@ class FeedTarget(msgspec.Struct, frozen=True):
     seen_at: Millis
     """When this was read."""
     link: str
-    proxy: str
+    proxy: Annotated[str, Sealed(PROXY)]
     last_full_at: Millis | None
     first_harvest_at: Millis | None
     last_release_at: Millis | None
@@ -78,7 +79,7 @@ class SeriesTarget(msgspec.Struct, frozen=True):
     source_slug: str
     lang: str
     connector: str | None
-    config: dict[str, Any]
+    config: Annotated[dict[str, Any], Sealed(SOURCE)]
     is_enabled: bool
     first_harvest_at: Millis | None
     last_release_at: Millis | None

@@ -109,6 +109,17 @@ def list_of(kind: Kind, takes: str) -> Kind:
     return Kind(takes, read, unset=())
 
 
+def _secret_key(text: str) -> str:
+    if len(text) < 32 or any(letter.isspace() for letter in text):
+        raise ValueError(text)
+    return text
+
+
+SECRET_KEYS = list_of(
+    Kind("", _secret_key), "at least 32 characters without spaces; several keys with commas between them"
+)
+
+
 def _network(text: str) -> Network:
     return ip_network(text, strict=False)
 

@@ -90,6 +90,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "that a reader keeps do not count and never go.",
         ),
     ]
+    secret_key: Annotated[
+        tuple[str, ...],
+        Variable(
+            "Data",
+            kinds.SECRET_KEYS,
+            "",
+            "What passwords, tokens and cookies of sources and channels are encrypted with in the database, such as "
+            "`openssl rand -hex 32` makes. Without it a key is made in `secret.key` in the data folder. Processes on "
+            "several machines need the same. Of several keys the first encrypts and all decrypt: put a new one in "
+            "front, start, and leave the old one out at the next start.",
+            secret=True,
+        ),
+    ]
     redis_url: Annotated[
         str | None,
         _data(

@@ -75,17 +75,17 @@ async def add_feed_tx(tx: Tx, link: str, *, now: Millis, proxy: str = "", title:
     """The feed behind this link, and whether it is new."""
     if (new := await new_feed_tx(tx, link, now=now, proxy=proxy, title=title)) is not None:
         return new, True
-    return await tx.one(FeedId, q.find_feed, link=link, proxy=proxy), False
+    return await tx.one(FeedId, q.find_feed, link=link, proxy=tx.vault.seal_proxy(proxy)), False
 
 
 async def new_feed_tx(tx: Tx, link: str, *, now: Millis, proxy: str = "", title: str = "") -> FeedId | None:
     """A new feed behind this link; None when there is one already."""
-    return await tx.maybe(FeedId, q.add_feed, link=link, proxy=proxy, title=title, now=now)
+    return await tx.maybe(FeedId, q.add_feed, link=link, proxy=tx.vault.seal_proxy(proxy), title=title, now=now)
 
 
 async def find_feed_tx(tx: Tx, link: str, proxy: str = "") -> FeedId | None:
     """The feed behind this link, if it is known."""
-    return await tx.maybe(FeedId, q.find_feed, link=link, proxy=proxy)
+    return await tx.maybe(FeedId, q.find_feed, link=link, proxy=tx.vault.seal_proxy(proxy))
 
 
 async def hold_feed_tx(tx: Tx, feed_id: FeedId) -> bool:
@@ -96,7 +96,7 @@ async def hold_feed_tx(tx: Tx, feed_id: FeedId) -> bool:
 
 async def hold_known_feeds_tx(tx: Tx, wanted: Sequence[tuple[str, str]]) -> None:
     """Hold those of these (link, proxy) that are feeds, by their ids: whoever holds several does it in this order."""
-    await tx.bulk(FeedId, q.hold_known_feeds, [list(pair) for pair in wanted])
+    await tx.bulk(FeedId, q.hold_known_feeds, [[link, tx.vault.seal_proxy(proxy)] for link, proxy in wanted])
 
 
 async def find_feed_watch_tx(tx: Tx, feed_id: FeedId) -> WatchId:
@@ -111,7 +111,7 @@ async def count_followers_tx(tx: Tx, feed_id: FeedId) -> int:
 
 async def relink_feed_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now: Millis) -> None:
     """Give a feed another address."""
-    await tx.run(q.relink_feed, id=feed_id, link=link, proxy=proxy, now=now)
+    await tx.run(q.relink_feed, id=feed_id, link=link, proxy=tx.vault.seal_proxy(proxy), now=now)
 
 
 async def keep_tombstones_tx(tx: Tx, feed_id: FeedId, now: Millis) -> None:

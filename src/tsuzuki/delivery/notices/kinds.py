@@ -8,7 +8,7 @@ import msgspec
 from tsuzuki.delivery.notices.tasks import Send
 from tsuzuki.model.errors import Invalid, Problem, RefusedAddress
 from tsuzuki.model.fetching import Ask
-from tsuzuki.model.secrets import MASKED
+from tsuzuki.model.secrets import MASKED, UNREADABLE, Unreadable, unreadable_places
 from tsuzuki.model.times import Millis
 from tsuzuki.net.redirects import REDIRECTS
 from tsuzuki.net.urls import parse
@@ -67,6 +67,8 @@ def post(config: ChannelConfig, document: Any, **headers: str) -> Ask:
 
 def read_config(kind: ChannelKind[C], raw: Mapping[str, Any]) -> C:
     """The config; Invalid names what is wrong with it."""
+    if unreadable := tuple(Problem(place, UNREADABLE) for place in unreadable_places(raw)):
+        raise Invalid(f"{unreadable[0].field}: {UNREADABLE}", unreadable)
     try:
         return msgspec.convert(dict(raw), kind.config)
     except msgspec.ValidationError as error:
@@ -80,10 +82,13 @@ def read_config(kind: ChannelKind[C], raw: Mapping[str, Any]) -> C:
 
 def hidden(kind: ChannelKind[Any], config: Mapping[str, Any]) -> dict[str, Any]:
     """The config as any answer, log or page may show it; of an address only the origin, its path is often a key."""
-    return {
-        name: _origin_only(value) if name == "url" else MASKED if name in kind.secrets and value else value
-        for name, value in config.items()
-    }
+    return {name: _hidden(kind, name, value) for name, value in config.items()}
+
+
+def _hidden(kind: ChannelKind[Any], name: str, value: Any) -> Any:
+    if isinstance(value, Unreadable) or (name in kind.secrets and value):
+        return MASKED
+    return _origin_only(value) if name == "url" else value
 
 
 def restored(kind: ChannelKind[Any], sent: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from tsuzuki.delivery.notices.tasks import SENDS, Send
 from tsuzuki.delivery.notices.webhook import Webhook
 from tsuzuki.model.errors import HttpStatus, NotOurTurn, RefusedAddress, SourceError, Unavailable
 from tsuzuki.model.fetching import Ask
-from tsuzuki.model.secrets import mask_text
+from tsuzuki.model.secrets import mask_text, unreadable_places
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
 from tsuzuki.net.options import SourceIdentity
@@ -100,6 +100,8 @@ class Sender:
 
     async def _fetch(self, channel: Channel, send: Send) -> None:
         kind = KINDS[channel.kind]
+        if unreadable_places(channel.config):
+            raise SourceError("Its address and secrets cannot be read with this server's secret key. Save them again.")
         config = read_config(kind, channel.config)
         ask: Ask = kind.compose(config, self._addressed(send), now=self._clock())
         try:

@@ -1,6 +1,6 @@
 """Channels, and whom a notice concerns."""
 
-from typing import Any, NewType
+from typing import Annotated, Any, NewType
 
 import msgspec
 
@@ -8,6 +8,7 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.delivery.notices.policy import PROBE, rest
 from tsuzuki.delivery.notices.tasks import Notice
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
+from tsuzuki.model.secrets import CHANNEL, Sealed
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.delivery.notices")
@@ -43,7 +44,7 @@ class Channel(msgspec.Struct, frozen=True):
     shelf_id: ShelfId
     kind: str
     name: str
-    config: dict[str, Any]
+    config: Annotated[dict[str, Any], Sealed(CHANNEL)]
     is_enabled: bool
     consecutive_failures: int
     rests_until: Millis | None
@@ -107,12 +108,14 @@ async def surge_count_tx(tx: Tx, notice: Notice) -> int:
 
 async def add_channel_tx(tx: Tx, new: NewChannel, now: Millis) -> Channel:
     """A new channel; UniqueViolation when the shelf has one of this name."""
-    return await tx.one(Channel, q.add_channel, **msgspec.structs.asdict(new), now=now)
+    sealed = msgspec.structs.replace(new, config=tx.vault.seal_channel(new.config))
+    return await tx.one(Channel, q.add_channel, **msgspec.structs.asdict(sealed), now=now)
 
 
 async def change_channel_tx(tx: Tx, channel: Channel, now: Millis) -> Channel:
     """Store its name, config and whether it is enabled; its failures are forgotten."""
-    values = {"name": channel.name, "config": channel.config, "is_enabled": channel.is_enabled}
+    config = tx.vault.seal_channel(channel.config)
+    values = {"name": channel.name, "config": config, "is_enabled": channel.is_enabled}
     return await tx.one(Channel, q.change_channel, id=channel.id, **values, now=now)
 
 

@@ -15,6 +15,7 @@ from tsuzuki.ingest.words import split_words
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.numbers import number_key, parse_number
+from tsuzuki.model.secrets import Unreadable
 
 MAX_KEY = 2_000
 """Bytes: what an index of either engine holds."""
@@ -186,7 +187,9 @@ def _dict_without(value: dict[str, Any], is_secret: IsSecret, place: str) -> tup
 
 
 def without_password(address: str) -> str:
-    """An address without its password; any other text as it is."""
+    """An address without its password; any other text as it is, and nothing of one that cannot be read."""
+    if isinstance(address, Unreadable):
+        return ""
     try:
         parts = urlsplit(address)
     except ValueError:

@@ -1,11 +1,12 @@
 """What is read out of the database for an archive, a row at a time."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, GroupId, SeriesId, SeriesSourceId, SourceId
+from tsuzuki.model.secrets import PROXY, SOURCE, Sealed
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.library.follows.nouns import Preferences, Status
 
@@ -22,7 +23,7 @@ class FeedRow(msgspec.Struct, frozen=True):
 
     id: FeedId
     link: str
-    proxy: str
+    proxy: Annotated[str, Sealed(PROXY)]
     title: str
     site_url: str | None
     description: str | None
@@ -130,7 +131,7 @@ class SourceRow(msgspec.Struct, frozen=True):
     name: str
     base_url: str
     connector: str | None
-    config: dict[str, Any]
+    config: Annotated[dict[str, Any], Sealed(SOURCE)]
     is_enabled: bool
 
 
@@ -194,7 +195,7 @@ class BookmarkRow(msgspec.Struct, frozen=True):
     published_at: Millis | None
     created_at: Millis
     feed_link: str | None
-    feed_proxy: str | None
+    feed_proxy: Annotated[str | None, Sealed(PROXY)]
     item_key: str | None
 
 

@@ -121,7 +121,7 @@ async def add_feed_tx(tx: Tx, feed: Feed, now: Millis) -> FeedId | None:
         FeedId,
         q.add_feed,
         link=feed.link,
-        proxy=feed.proxy,
+        proxy=tx.vault.seal_proxy(feed.proxy),
         title=feed.title,
         site_url=feed.site_url,
         description=feed.description,
@@ -318,7 +318,7 @@ async def add_channel_tx(
     now: Millis,
 ) -> bool:
     """A channel of this person that tells nothing until they enable it; False when the shelf has one of its name."""
-    said = {"kind": kind, "name": name, "config": config}
+    said = {"kind": kind, "name": name, "config": tx.vault.seal_channel(config)}
     return bool(await tx.run(q.add_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id, **said, now=now))
 
 

@@ -1,12 +1,13 @@
 """What is said of subscriptions."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId, WatchId
+from tsuzuki.model.secrets import PROXY, Sealed
 from tsuzuki.model.times import Millis
 
 Status = Literal["ok", "error", "suspended"]
@@ -25,7 +26,7 @@ class Subscription(msgspec.Struct, frozen=True):
     title: str
     link: str
     site_url: str | None
-    proxy: str
+    proxy: Annotated[str, Sealed(PROXY)]
     icon_url: str | None
     suspended_at: Millis | None
     watch_suspended_at: Millis | None

@@ -37,7 +37,9 @@ async def feed_names_tx(tx: Tx, shelf_id: ShelfId) -> list[FeedName]:
 
 async def find_subscription_to_tx(tx: Tx, shelf_id: ShelfId, link: str, proxy: str) -> PublicId | None:
     """The shelf's subscription to this address."""
-    return await tx.maybe(PublicId, q.find_subscription_to, shelf_id=shelf_id, link=link, proxy=proxy)
+    return await tx.maybe(
+        PublicId, q.find_subscription_to, shelf_id=shelf_id, link=link, proxy=tx.vault.seal_proxy(proxy)
+    )
 
 
 async def add_subscription_tx(tx: Tx, new: NewRow, now: Millis) -> None:

@@ -1,11 +1,12 @@
 """Sources as they are asked for, sent and stored."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from tsuzuki.model.ids import SourceId
+from tsuzuki.model.secrets import SOURCE, Sealed
 from tsuzuki.model.times import Millis
 
 
@@ -19,7 +20,7 @@ class Source(msgspec.Struct, frozen=True):
     lang: str
     base_url: str
     connector: str | None
-    config: dict[str, Any]
+    config: Annotated[dict[str, Any], Sealed(SOURCE)]
     is_enabled: bool
     is_nsfw: bool
     supports_latest: bool

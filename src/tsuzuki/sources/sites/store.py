@@ -36,7 +36,8 @@ async def hold_source_tx(tx: Tx, source_id: int) -> Source | None:
 
 async def register_source_tx(tx: Tx, new: NewSource, *, is_enabled: bool, now: Millis) -> Source:
     """A new source; UniqueViolation on `source.name` or `source.slug`."""
-    return await tx.one(Source, q.register_source, **msgspec.structs.asdict(new), is_enabled=is_enabled, now=now)
+    sealed = msgspec.structs.replace(new, config=tx.vault.seal_source(new.config))
+    return await tx.one(Source, q.register_source, **msgspec.structs.asdict(sealed), is_enabled=is_enabled, now=now)
 
 
 async def change_source_tx(tx: Tx, changed: Source, now: Millis) -> Source:
@@ -49,7 +50,7 @@ async def change_source_tx(tx: Tx, changed: Source, now: Millis) -> Source:
         slug=changed.slug,
         base_url=changed.base_url,
         connector=changed.connector,
-        config=changed.config,
+        config=tx.vault.seal_source(changed.config),
         lang=changed.lang,
         is_nsfw=changed.is_nsfw,
         supports_latest=changed.supports_latest,
