@@ -38,7 +38,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import parse_terms
 from tsuzuki.shelves.entries import store as entries
 from tsuzuki.shelves.entries.service import Entries, Filter
-from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.ground import Asked, Ground
 from tsuzuki.shelves.search.service import Search
 from tsuzuki.shelves.store import FAR
 from tsuzuki.shelves.store import q as searches
@@ -77,11 +77,11 @@ class Quiet:
 
     def due(self) -> None: ...
 
-    async def ask_refresh(self, watch_id: Any) -> bool:
-        return bool(watch_id)
+    async def ask_refresh(self, watch_id: Any) -> Asked:
+        return Asked(bool(watch_id))
 
-    async def ask_refresh_all(self, shelf_id: ShelfId) -> int:
-        return shelf_id
+    async def ask_refresh_all(self, shelf_id: ShelfId) -> Asked:
+        return Asked(shelf_id)
 
     async def vet(self, url: str, proxy: str | None) -> str:
         return f"{url}{proxy or ''}"

@@ -51,6 +51,7 @@ from tsuzuki.net.headers import user_agent
 from tsuzuki.net.localfiles import LocalFiles
 from tsuzuki.net.options import ClientOptions, Deadlines
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
+from tsuzuki.polling.looks import Looks
 from tsuzuki.polling.policy import Pace
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Poller, PollOptions
@@ -138,6 +139,9 @@ async def open_way(
     async with AsyncExitStack() as parts:
         bell = await _open_bell(parts, settings)
         outside = await parts.enter_async_context(open_outside(settings, clock=clock, redis=redis))
+        looks = Looks(db, clock)
+        trier = Trier(outside.driver, outside.registry, pace_of(settings), looks)
+        outside = msgspec.structs.replace(outside, trier=trier)
         conditions = Conditions(pace_of(settings), clock, random.random, bell.ring)
         options = PollOptions(lease=settings.task_lease)
         cache = _cache(db, redis)
@@ -149,6 +153,7 @@ async def open_way(
             folder_of=folder_of,
             options=options,
             recorder=PollJobs(clock, dice=os.urandom, changed=cache.forget),
+            looks=looks,
         )
         yield Way(
             outside=outside,

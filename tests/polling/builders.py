@@ -145,6 +145,8 @@ q = parse_queries(
 select next_check_at, next_check_why, priority, etag, last_modified, expires_at, retry_after_until, last_http_status,
   last_success_at, last_error_at, last_error_code, consecutive_failures, first_harvest_at, suspended_reason, lease_until
 from watch where id = :id;
+-- name: age
+update watch set last_checked_at = last_checked_at - 120000 where id = :id;
 -- name: make_due
 update watch set next_check_at = :at, lease_until = null, waits_since = null where id = :id;
 -- name: drop_others

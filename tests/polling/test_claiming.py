@@ -128,8 +128,8 @@ async def test_a_refresh_comes_first_also_for_what_is_suspended_or_not_due(db, p
         db, await stored_feed(db), host="w.example", priority=COLD, next_check_at=Millis(NOON + 10 * MINUTE)
     )
     await db.with_tx(lambda tx: tx.run(q.suspend, id=wanted))
-    assert await poller.ask_refresh(wanted)
-    assert not await poller.ask_refresh(wanted)
+    assert (await poller.ask_refresh(wanted)).queued == 1
+    assert (await poller.ask_refresh(wanted)).queued == 0
     assert [watch.id for watch in await poller.claim(1, {})] == [wanted]
 
 
@@ -146,7 +146,7 @@ async def test_a_refresh_waits_for_the_poll_that_is_running(db):
 
 async def test_refreshing_all_asks_for_the_feeds_of_that_shelf_only(db, poller):
     await due(db, 2, HOT)
-    assert await poller.ask_refresh_all(await stored_shelf(db)) == 0
+    assert (await poller.ask_refresh_all(await stored_shelf(db))).queued == 0
 
 
 async def test_a_refresh_of_many_feeds_of_one_host_forgets_none_and_keeps_no_place_from_others(db):

@@ -93,7 +93,7 @@ async def test_whoever_comes_and_goes_while_feeds_are_polled_loses_nothing_and_k
     url = in_settings(database_url)
     async with (
         a_publisher(presses.handle) as publisher,
-        a_town(tmp_path, database_url=url, allow_private_networks="127.0.0.0/8") as town,
+        a_town(tmp_path, database_url=url, allow_private_networks="127.0.0.0/8", pull_interval="1s") as town,
     ):
         shelves = [await _a_shelf(town) for _ in range(READERS)]
         town.crew.start()

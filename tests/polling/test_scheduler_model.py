@@ -81,6 +81,7 @@ class Model(msgspec.Struct):
     due_at: Millis
     planned_at: Millis = NOON
     """When that was planned, by the clock of that moment."""
+    checked_at: Millis | None = None
     failures: int = 0
     is_suspended: bool = False
     is_asked_for: bool = False
@@ -214,7 +215,8 @@ class Scheduling(RuleBasedStateMachine):
             model.leased_until = None
             model.failures = model.failures + 1 if outcome == "failed" else 0
             model.due_at = next(row for row in self._rows() if row.id == watch.id).next_check_at
-            model.planned_at, model.is_asked_for = now, False
+            model.planned_at = model.checked_at = now
+            model.is_asked_for = False
             assert PACE.interval <= model.due_at - now <= PACE.ceiling, "a delay beyond its bounds"
 
     async def _save(self, watch: ClaimedWatch, model: Model, outcome: str, *, dice: float) -> bool:
@@ -236,9 +238,12 @@ class Scheduling(RuleBasedStateMachine):
     @rule(number=st.integers(0, WATCHES - 1))
     def somebody_asks(self, number: int) -> None:
         watch = list(self.models)[number]
-        is_new = self._await(self.pollers[0].ask_refresh(watch))
-        assert is_new is not self.models[watch].is_asked_for
-        self.models[watch].is_asked_for = True
+        """R96: once, and not what was seen within the last minute."""
+        model, now = self.models[watch], self.clock()
+        queued = self._await(self.pollers[0].ask_refresh(watch)).queued
+        is_known = model.checked_at is not None and now - MINUTE < model.checked_at <= now
+        assert queued == (not model.is_asked_for and not is_known)
+        model.is_asked_for = model.is_asked_for or queued == 1
 
     @rule(number=st.integers(0, WATCHES - 1), is_suspended=st.booleans())
     def somebody_suspends_or_resumes(self, number: int, is_suspended: bool) -> None:
@@ -258,6 +263,7 @@ class Scheduling(RuleBasedStateMachine):
             assert row.next_check_at == (model.due_at if mended is None else mended)
             if mended is not None:
                 model.due_at, model.planned_at = row.next_check_at, min(model.planned_at, now)
+                model.checked_at = None if model.checked_at is None else min(model.checked_at, now)
             if model.leased_until is not None:
                 model.leased_until = min(model.leased_until, Millis(now + LEASE))
 

@@ -6,7 +6,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import deliver_known_chapters_tx, deliver_known_items_tx
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.ground import Asked, Ground
 
 q = parse_queries(
     "tests",
@@ -50,11 +50,11 @@ class Above:
     def due(self) -> None:
         pass
 
-    async def ask_refresh(self, watch_id: WatchId) -> bool:
-        return bool(watch_id)
+    async def ask_refresh(self, watch_id: WatchId) -> Asked:
+        return Asked(bool(watch_id))
 
-    async def ask_refresh_all(self, shelf_id: ShelfId) -> int:
-        return shelf_id
+    async def ask_refresh_all(self, shelf_id: ShelfId) -> Asked:
+        return Asked(shelf_id)
 
     async def vet(self, url: str, _: str | None) -> str:
         return url

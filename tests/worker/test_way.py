@@ -6,7 +6,7 @@ from tests.app import settings_for
 from tests.builders import stored_feed, stored_watch
 from tests.delivery.builders import a_reader, entries_of
 from tests.net.builders import answer
-from tests.polling.builders import a_feed, a_publisher
+from tests.polling.builders import a_feed, a_publisher, q
 from tests.waiting import eventually
 from tsuzuki.bootstrap import wall_clock
 from tsuzuki.model.times import Millis
@@ -36,6 +36,7 @@ async def test_what_is_published_arrives_in_every_inbox_once(db, database_url, t
         async with running(db, database_url, tmp_path) as way:
             await eventually(lambda: have(2))
             publisher.response = answer(200, a_feed("3", "2", "1"))
+            await db.with_tx(lambda tx: tx.run(q.age, id=watch))
             await way.poller.ask_refresh(watch)
             way.bell.ring("poll-source")
             await eventually(lambda: have(3))

@@ -14,6 +14,7 @@ from tsuzuki.api.feed_views import FeedView, feed_view
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.api.views import Time, shown
 from tsuzuki.edge.errors import failure_of
 from tsuzuki.model.errors import (
     Conflict,
@@ -28,6 +29,7 @@ from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.polling.trying import Trier
+from tsuzuki.shelves.ground import Asked
 from tsuzuki.shelves.subscriptions.nouns import Change, Tried, Wish
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
@@ -122,10 +124,11 @@ class FoundFeedsView(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str | None = None
 
 
-class QueuedView(msgspec.Struct, frozen=True):
-    """How many feeds will be looked at now."""
+class QueuedView(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How many feeds will be looked at now. Where none is because publishers asked us to wait: until when."""
 
     queued: int
+    not_before: Time | None = None
 
 
 class RefreshingView(msgspec.Struct, frozen=True):
@@ -194,7 +197,7 @@ async def find_feeds(body: UrlBody, door: Door) -> FoundFeedsView:
 
 async def refresh_feeds(query: ShelfQuery, caller: Caller, door: Door) -> QueuedView:
     """Looks at every feed now that is not suspended; each feed's `fetch_state` says how it went."""
-    return QueuedView(await door.feeds.refresh_all((await door.shelf(query, caller)).id))
+    return _queued(await door.feeds.refresh_all((await door.shelf(query, caller)).id))
 
 
 async def show_refreshing(query: ShelfQuery, caller: Caller, door: Door) -> RefreshingView:
@@ -238,9 +241,16 @@ async def delete_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, door: 
 
 
 async def refresh_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, door: Door) -> QueuedView:
-    """Looks at it now, suspended or not; 0 when that was asked for already."""
+    """Looks at it now, suspended or not; 0 when that was asked for already, or was done within the last minute.
+
+    Also 0 while the publisher asks us to wait: then `not_before` says until when.
+    """
     shelf = await door.shelf(query, caller)
-    return QueuedView(int(await door.feeds.refresh(shelf.id, id_in_path(feed_id, "feed"))))
+    return _queued(await door.feeds.refresh(shelf.id, id_in_path(feed_id, "feed")))
+
+
+def _queued(asked: Asked) -> QueuedView:
+    return QueuedView(asked.queued, shown(asked.not_before))
 
 
 def batch_result(tried: Tried) -> BatchResult:

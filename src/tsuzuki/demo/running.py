@@ -53,6 +53,7 @@ def demo_environ(environ: Mapping[str, str], folder: Path, password: str) -> dic
         "TSUZUKI_ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8",
         "TSUZUKI_PASSWORD": password,
         "TSUZUKI_HOST": _LOOPBACK,
+        "TSUZUKI_PULL_INTERVAL": "1s",  # R96: so often may be asked
     }
     kept = ("TSUZUKI_PORT", "TSUZUKI_LOG_LEVEL", "TSUZUKI_LOG_FORMAT")
     return {name: environ[name] for name in kept if name in environ} | said

@@ -91,6 +91,17 @@ select
   ) as per_second
 from watch where suspended_at is null and last_checked_at is not null;
 
+-- name: keep_look
+insert into looked_at (url, reply, at) values (:url, :reply, :now)
+on conflict (url) do update set reply = excluded.reply, at = excluded.at;
+
+-- name: forget_looks
+-- What is old, or beyond what is kept.
+delete from looked_at where at < :oldest or at < (select at from looked_at order by at desc limit 1 offset :most);
+
+-- name: take_look
+delete from looked_at where url = :url and at >= :oldest returning reply;
+
 -- name: refreshes
 -- What people asked for and nobody polls yet, the oldest wish first.
 -- R96: never before a Retry-After is over.
@@ -100,15 +111,33 @@ where refresh_at is not null and (lease_until is null or lease_until <= :now)
 order by refresh_at
 limit :most;
 
+-- fragment: may_be_asked
+-- R96: never before a Retry-After is over; and what was seen just now is not asked for again.
+(retry_after_until is null or retry_after_until <= :now)
+  and (last_checked_at is null or last_checked_at <= :before or last_checked_at > :soon)
+
+-- fragment: of_shelf
+suspended_at is null and feed_id in (
+  select feed_id from subscription where shelf_id = :shelf_id and suspended_at is null
+)
+
 -- name: ask_refresh
-update watch set refresh_at = :now where id = :id and refresh_at is null;
+update watch set refresh_at = :now where id = :id and refresh_at is null and {may_be_asked};
+
+-- name: why_not_asked
+-- inline: by primary key
+select
+  case when retry_after_until > :now then retry_after_until end as not_before, refresh_at is not null as is_asked
+from watch where id = :id;
 
 -- name: ask_refresh_all
 -- The manual refresh of every feed of a shelf that is not suspended.
-update watch set refresh_at = :now
-where refresh_at is null and suspended_at is null and feed_id in (
-  select feed_id from subscription where shelf_id = :shelf_id and suspended_at is null
-);
+update watch set refresh_at = :now where refresh_at is null and {of_shelf} and {may_be_asked};
+
+-- name: why_none_asked
+select min(case when retry_after_until > :now then retry_after_until end) as not_before,
+  coalesce(max(case when refresh_at is not null then 1 else 0 end), 0) = 1 as is_asked
+from watch where {of_shelf};
 
 -- name: give_back
 -- I4: fenced. Claimed, and not polled: due as it was, with its place (R97).

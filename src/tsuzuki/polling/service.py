@@ -22,12 +22,13 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.tasks import ReleaseFound
 from tsuzuki.model.errors import NotFound, SourceError
 from tsuzuki.model.ids import ShelfId, WatchId
-from tsuzuki.model.times import DAY, SECOND, Millis
+from tsuzuki.model.times import DAY, MINUTE, SECOND, Millis
 from tsuzuki.polling.claiming import ORDER, Places, shares
 from tsuzuki.polling.comics import FolderOf, SeriesPoll
 from tsuzuki.polling.feeds import FeedPoll
 from tsuzuki.polling.holding import Hold
 from tsuzuki.polling.known import Known
+from tsuzuki.polling.looks import Looks, Replaying
 from tsuzuki.polling.recording import Recorder
 from tsuzuki.polling.saver import Saver
 from tsuzuki.polling.saving import Conditions
@@ -48,12 +49,14 @@ from tsuzuki.polling.store import (
 )
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.shelves.ground import Asked
 from tsuzuki.sources.store import Busy, ClaimedWatch, claim_due_watches_tx, claim_new_watches_tx
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
 T = TypeVar("T")
 
+ASKED_AGAIN_AFTER = MINUTE
 MOST_ROUNDS = 8
 FOR_NEW = 0.6
 """Of the free places, for what was never looked at, before what is looked at again has its turn."""
@@ -110,6 +113,7 @@ class Poller:
         folder_of: FolderOf,
         options: PollOptions = PollOptions(),  # noqa: B008  frozen
         recorder: Recorder | None = None,
+        looks: Looks | None = None,
     ) -> None:
         """`recorder` is told of scheduled polls of series; whoever crawls keeps a record of their own."""
         self._db = db
@@ -119,6 +123,7 @@ class Poller:
         self._folder_of = folder_of
         self._options = options
         self._recorder = recorder
+        self._looks = looks
         self._known = Known(db)
         self._saver = Saver(db)
 
@@ -215,13 +220,19 @@ class Poller:
 
     # -- asking
 
-    async def ask_refresh(self, watch_id: WatchId) -> bool:
-        """Have a watch polled now, suspended or not; False when that was asked for already."""
-        return await self._db.with_tx(lambda tx: ask_refresh_tx(tx, watch_id, self._conditions.clock()))
+    async def ask_refresh(self, watch_id: WatchId) -> Asked:
+        """Have a watch polled now, suspended or not; R96: not before a Retry-After is over, nor twice in a minute."""
+        now = self._conditions.clock()
+        return await self._db.with_tx(lambda tx: ask_refresh_tx(tx, watch_id, now, before=self._known_before(now)))
 
-    async def ask_refresh_all(self, shelf_id: ShelfId) -> int:
-        """Have all feeds of a shelf polled now that are not suspended; how many."""
-        return await self._db.with_tx(lambda tx: ask_refresh_all_tx(tx, shelf_id, self._conditions.clock()))
+    async def ask_refresh_all(self, shelf_id: ShelfId) -> Asked:
+        """Have all feeds of a shelf polled now that are not suspended; as `ask_refresh`."""
+        now = self._conditions.clock()
+        return await self._db.with_tx(lambda tx: ask_refresh_all_tx(tx, shelf_id, now, before=self._known_before(now)))
+
+    def _known_before(self, now: Millis) -> Millis:
+        """What was looked at later is known; where polls come more often by themselves, that is sooner over."""
+        return Millis(now - min(ASKED_AGAIN_AFTER, self._conditions.pace.interval))
 
     # -- polling
 
@@ -271,13 +282,28 @@ class Poller:
     async def _poll(self, watch: ClaimedWatch) -> int | None:
         if isinstance(watch, DueFeed):
             poll = FeedPoll(
-                self._db, self._driver, watch, known=self._known, saver=self._saver, conditions=self._conditions
+                self._db,
+                await self._first_driver(watch),
+                watch,
+                known=self._known,
+                saver=self._saver,
+                conditions=self._conditions,
             )
             return await poll.run()
         if watch.feed_id is not None:
             return None  # it is gone
         found = await self._crawl(watch, self._driver, self._recorder)
         return None if found is None else len(found)
+
+    async def _first_driver(self, watch: DueFeed) -> Driver:
+        """R96: for a first poll one that has what its reader just looked at."""
+        target = watch.target
+        if self._looks is None or watch.last_checked_at is not None or target.proxy:
+            return self._driver
+        kept = await self._looks.take(target.link)
+        if kept is None:
+            return self._driver
+        return self._driver.through(lambda fetcher: Replaying(fetcher, target.link, kept))
 
     async def _crawl(
         self, watch: ClaimedWatch, driver: Driver, recorder: Recorder | None = None

@@ -10,6 +10,7 @@ from tsuzuki.model.ids import FeedId, SeriesId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
 from tsuzuki.polling.service import Poller
+from tsuzuki.shelves.ground import Asked
 
 
 class ForShelves:
@@ -41,11 +42,11 @@ class ForShelves:
         """See `Above`."""
         self._bell.ring(self._poll_bell)
 
-    async def ask_refresh(self, watch_id: WatchId) -> bool:
+    async def ask_refresh(self, watch_id: WatchId) -> Asked:
         """See `Above`."""
         return await self._poller.ask_refresh(watch_id)
 
-    async def ask_refresh_all(self, shelf_id: ShelfId) -> int:
+    async def ask_refresh_all(self, shelf_id: ShelfId) -> Asked:
         """See `Above`."""
         return await self._poller.ask_refresh_all(shelf_id)
 

@@ -13,10 +13,12 @@ from tsuzuki.model.secrets import PROXY, SOURCE, Sealed
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.polling.policy import LONGEST_SKIP, MANY_READERS
 from tsuzuki.queue.tasks import NewTask
+from tsuzuki.shelves.ground import Asked
 from tsuzuki.sources.store import ClaimedWatch
 
 q = load_queries("tsuzuki.polling")
 
+MOST_LOOKS = 100
 CLOCKS_DIFFER = MINUTE
 """Of the machines that share a database: by so much none of them is wrong."""
 
@@ -106,6 +108,13 @@ class Wanted(msgspec.Struct, frozen=True):
     id: WatchId
     host: str
     shelf_id: ShelfId | None
+
+
+class WhyNot(msgspec.Struct, frozen=True):
+    """Why a look was not asked for: until when it may not be, or that it was asked for already."""
+
+    not_before: Millis | None
+    is_asked: bool
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,19 +246,44 @@ async def demand_tx(tx: Tx, *, usual: Millis) -> float:
     return await tx.one(float, q.demand, usual=usual, shortest=min(usual, MINUTE))
 
 
+async def keep_look_tx(tx: Tx, url: str, reply: bytes, *, now: Millis, oldest: Millis) -> None:
+    """Keep what an address answered; old looks, and those beyond so many, are forgotten."""
+    await tx.run(q.keep_look, url=url, reply=reply, now=now)
+    await tx.run(q.forget_looks, oldest=oldest, most=MOST_LOOKS)
+
+
+async def take_look_tx(tx: Tx, url: str, *, oldest: Millis) -> bytes | None:
+    """What an address answered since then; it is forgotten."""
+    return await tx.maybe(bytes, q.take_look, url=url, oldest=oldest)
+
+
 async def refreshes_tx(tx: Tx, *, now: Millis, most: int) -> list[Wanted]:
     """Watches that a person wants polled now, and that nobody polls."""
     return await tx.many(Wanted, q.refreshes, now=now, most=most)
 
 
-async def ask_refresh_tx(tx: Tx, watch_id: WatchId, now: Millis) -> bool:
-    """Want this watch polled; False when that is wanted already."""
-    return bool(await tx.run(q.ask_refresh, id=watch_id, now=now))
+async def ask_refresh_tx(tx: Tx, watch_id: WatchId, now: Millis, *, before: Millis | None = None) -> Asked:
+    """Want this watch polled, unless it was looked at since `before`."""
+    soon, before = Millis(now + CLOCKS_DIFFER), now if before is None else before
+    queued = await tx.run(q.ask_refresh, id=watch_id, now=now, before=before, soon=soon)
+    if queued:
+        return Asked(queued)
+    return _none_asked(await tx.maybe(WhyNot, q.why_not_asked, id=watch_id, now=now))
 
 
-async def ask_refresh_all_tx(tx: Tx, shelf_id: ShelfId, now: Millis) -> int:
-    """Want every feed of a shelf polled that is not suspended; how many."""
-    return await tx.run(q.ask_refresh_all, shelf_id=shelf_id, now=now)
+async def ask_refresh_all_tx(tx: Tx, shelf_id: ShelfId, now: Millis, *, before: Millis) -> Asked:
+    """Want every feed of a shelf polled that is not suspended, and was not looked at since `before`."""
+    soon = Millis(now + CLOCKS_DIFFER)
+    queued = await tx.run(q.ask_refresh_all, shelf_id=shelf_id, now=now, before=before, soon=soon)
+    if queued:
+        return Asked(queued)
+    return _none_asked(await tx.maybe(WhyNot, q.why_none_asked, shelf_id=shelf_id, now=now))
+
+
+def _none_asked(why: WhyNot | None) -> Asked:
+    if why is None:
+        return Asked(0)
+    return Asked(0, why.not_before, is_known=why.not_before is None and not why.is_asked)
 
 
 async def give_back_tx(tx: Tx, watches: Iterable[ClaimedWatch]) -> list[WatchId]:

@@ -23,6 +23,7 @@ from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import parse
 from tsuzuki.polling.feeds import wishing
+from tsuzuki.polling.looks import Looks, Overheard
 from tsuzuki.polling.policy import Answered, Pace, Watched, next_look
 from tsuzuki.polling.visit import Driver
 
@@ -78,7 +79,9 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 class Trier:
     """Tries addresses, so many at a time. A SourceError comes out as it is; TooManyRequests beyond that number."""
 
-    def __init__(self, driver: Driver, registry: Registry, pace: Pace) -> None:
+    def __init__(self, driver: Driver, registry: Registry, pace: Pace, looks: Looks | None = None) -> None:
+        """`looks` keeps what was seen, for whoever follows it then (R96)."""
+        self._looks = looks
         self._driver = driver
         self._registry = registry
         self._pace = pace
@@ -116,7 +119,13 @@ class Trier:
 
     async def _discover(self, url: str) -> DiscoveredFeeds:
         """Everybody who asks for the feeds at an address gets them from here, and so the same."""
-        return await self._driver.run(discover(url), SourceIdentity(source=url))
+        origin = SourceIdentity(source=url)
+        if self._looks is None:
+            return await self._driver.run(discover(url), origin)
+        overheard = Overheard()
+        found = await self._driver.overheard(overheard).run(discover(url), origin)
+        await self._looks.keep(overheard.of(feed.url for feed in found.feeds))
+        return found
 
     def _connectors_for(self, url: str) -> Iterable[Connector]:
         host = parse(url).host

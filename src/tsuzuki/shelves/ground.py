@@ -11,6 +11,17 @@ from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
 
 
+class Asked(msgspec.Struct, frozen=True):
+    """R96: what became of asking for a look now."""
+
+    queued: int
+    """How many will be looked at."""
+    not_before: Millis | None = None
+    """Why none is: publishers asked to be left alone, the first of them until then."""
+    is_known: bool = False
+    """Why none is: what is known was seen just now."""
+
+
 class Above(Protocol):
     """What lies above shelves and is asked by them or must hear of them: delivery, polling, the client."""
 
@@ -34,12 +45,12 @@ class Above(Protocol):
         """A watch became due out of turn, and that is committed."""
         ...
 
-    async def ask_refresh(self, watch_id: WatchId) -> bool:
-        """Have a watch polled now, suspended or not; False when that was asked for already."""
+    async def ask_refresh(self, watch_id: WatchId) -> Asked:
+        """Have a watch polled now, suspended or not, but never before a Retry-After is over."""
         ...
 
-    async def ask_refresh_all(self, shelf_id: ShelfId) -> int:
-        """Have all feeds of a shelf polled now that are not suspended; how many."""
+    async def ask_refresh_all(self, shelf_id: ShelfId) -> Asked:
+        """Have all feeds of a shelf polled now that are not suspended."""
         ...
 
     async def vet(self, url: str, proxy: str | None) -> str:

@@ -2,6 +2,8 @@
 
 from tests.api.reader.promises import FEED, FETCH_STATE, MISSING, REMOVED, is_time
 from tests.net.builders import answer
+from tests.waiting import eventually
+from tsuzuki.model.times import HOUR, MINUTE
 
 
 async def test_a_new_feed_is_polled_at_once_and_says_all_that_was_promised(library, me):
@@ -107,10 +109,12 @@ async def test_a_refresh_polls_out_of_turn_also_what_is_suspended(library, me):
     feed = await me.follow(library.press.publish("/a", "1"), 1)
     asleep = await me.post("/feeds", {"link": library.press.publish("/b", "1"), "suspended": True})
     library.press.publish("/a", "2", "1")
+    library.town.time.pass_(2 * MINUTE)
     assert await me.post("/feeds/refresh", expect=202) == {"queued": 1}
     await me.until(f"/feeds/{feed['id']}", lambda found: found["item_count"] == 2)
     assert library.press.asked["/b"] == 0
     library.press.publish("/a", "3", "2", "1")
+    library.town.time.pass_(2 * MINUTE)
     await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
     await me.until(f"/feeds/{feed['id']}", lambda found: found["item_count"] == 3)
     await me.post(f"/feeds/{asleep['id']}/refresh", expect=202)
@@ -118,6 +122,62 @@ async def test_a_refresh_polls_out_of_turn_also_what_is_suspended(library, me):
     assert woken["suspended"]
     assert woken["fetch_state"]["last_http_status"] == 200
     await me.post(f"/feeds/{MISSING}/refresh", expect=404)
+
+
+async def test_r96_within_a_minute_a_repeat_is_answered_from_what_is_known(library, me):
+    feed = await me.follow(library.press.publish("/a", "1"), 1)
+    for path in (f"/feeds/{feed['id']}/refresh", "/feeds/refresh"):
+        assert await me.post(path, expect=202) == {"queued": 0}
+    library.town.time.pass_(MINUTE)
+    assert await me.post(f"/feeds/{feed['id']}/refresh", expect=202) == {"queued": 1}
+    for _ in range(3):  # the one that is under way answers them too
+        await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
+    checked = feed["fetch_state"]["last_checked_at"]
+    await me.until(f"/feeds/{feed['id']}", lambda found: found["fetch_state"]["last_checked_at"] != checked)
+    assert (await me.get(f"/feeds/{feed['id']}"))["fetch_state"]["refresh_asked_at"] is None
+    assert library.press.asked["/a"] == 2
+
+
+async def test_r96_no_refresh_comes_before_a_retry_after_is_over(library, me):
+    library.press.pages["/a"] = answer(429, b"", retry_after="7200")
+    feed = await me.post("/feeds", {"link": library.press.url + "/a"})
+    held = await me.until(f"/feeds/{feed['id']}", lambda found: found["fetch_state"]["retry_after_until"])
+    until = held["fetch_state"]["retry_after_until"]
+    library.town.time.pass_(HOUR)
+    for path in (f"/feeds/{feed['id']}/refresh", "/feeds/refresh"):
+        assert await me.post(path, expect=202) == {"queued": 0, "not_before": until}
+    await me.patch(f"/feeds/{feed['id']}", {"suspended": True})
+    answered = await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
+    assert answered == {"queued": 0, "not_before": until}
+    assert library.press.asked["/a"] == 1
+
+
+async def test_r96_an_address_that_is_looked_at_and_then_followed_is_fetched_once(library, me):
+    """By itself, or found on a page."""
+    page = b'<html><head><link rel="alternate" type="application/rss+xml" href="/b"></head><body></body></html>'
+    library.press.pages["/page"] = answer(200, page, content_type="text/html")
+    for path, looked_at in (("/a", "/a"), ("/b", "/page")):
+        link = library.press.publish(path, "2", "1")
+        found = await me.post("/feeds/validate", {"url": library.press.url + looked_at}, expect=200)
+        assert [feed["link"] for feed in found["feeds"]] == [link]
+        await me.follow(link, 2)
+        assert library.press.asked[path] == 1
+    library.town.time.pass_(2 * MINUTE)
+    await me.post("/feeds/refresh", expect=202)
+    await eventually(lambda: was_asked(library, "/a", 2))
+
+
+async def test_what_was_looked_at_is_kept_for_minutes_only(library, me):
+    link = library.press.publish("/a", "1")
+    await me.post("/feeds/validate", {"url": link}, expect=200)
+    library.press.publish("/a", "2", "1")
+    library.town.time.pass_(11 * MINUTE)
+    await me.follow(link, 2)
+    assert library.press.asked["/a"] == 2
+
+
+async def was_asked(library, path, times):
+    return library.press.asked[path] == times
 
 
 async def test_a_refresh_of_all_shows_how_far_it_has_come(library, me):

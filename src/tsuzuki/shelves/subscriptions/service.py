@@ -12,7 +12,7 @@ from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, NotFound, TsuzukiError
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
 from tsuzuki.model.times import DAY, MINUTE, Millis
-from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.ground import Asked, Ground
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
 from tsuzuki.shelves.limits import allow_waking_tx, free_room_tx, hold_room_tx
@@ -298,8 +298,8 @@ class Subscriptions:
 
     # -- asking
 
-    async def refresh(self, shelf_id: ShelfId, public_id: PublicId) -> bool:
-        """Have it polled now, suspended or not; False when that was asked for already.
+    async def refresh(self, shelf_id: ShelfId, public_id: PublicId) -> Asked:
+        """Have it polled now, suspended or not; none is queued when that was asked for already, or may not be (R96).
 
         What a suspended one missed meanwhile, and what this look brings, comes onto the shelf.
         """
@@ -318,11 +318,11 @@ class Subscriptions:
         self._tell()
         return asked
 
-    async def refresh_all(self, shelf_id: ShelfId) -> int:
-        """Have all polled now that are not suspended; how many."""
-        queued = await self._ground.above.ask_refresh_all(shelf_id)
+    async def refresh_all(self, shelf_id: ShelfId) -> Asked:
+        """Have all polled now that are not suspended."""
+        asked = await self._ground.above.ask_refresh_all(shelf_id)
         self._ground.above.due()
-        return queued
+        return asked
 
     async def refreshing(self, shelf_id: ShelfId) -> Refreshing:
         """How far that has come: both are 0 when it is over."""

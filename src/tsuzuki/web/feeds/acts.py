@@ -6,12 +6,13 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.ids import show_id
+from tsuzuki.shelves.ground import Asked
 from tsuzuki.shelves.subscriptions.nouns import Change
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.asking import Asks, ask_first
-from tsuzuki.web.feeds.page import PATH
+from tsuzuki.web.feeds.page import PATH, done_text
 from tsuzuki.web.forms import read_form, see
-from tsuzuki.web.frame import framing_of
+from tsuzuki.web.frame import Framing, framing_of
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.messages import say, say_many
 from tsuzuki.web.scripts import data_of, wants_json
@@ -22,7 +23,7 @@ ONE = f"{PATH}/{{feed_id}}"
 
 def feed_acts(site: Site) -> tuple[Resource, ...]:
     """What they post to."""
-    feeds = site.part(Subscriptions)
+    framing, feeds = framing_of(site), site.part(Subscriptions)
 
     async def suspend(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
@@ -33,17 +34,13 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
 
     async def refresh(request: Request, caller: Caller) -> Response:
         shelf = await site.accounts.oneself.shelf_of(caller)
-        await feeds.refresh(shelf.id, id_of(request, "feed_id"))
-        if wants_json(request):
-            return data_of({})
-        return see(with_query(PATH, done="checking"))
+        asked = await feeds.refresh(shelf.id, id_of(request, "feed_id"))
+        return await _told(framing, request, caller, asked, done="checking")
 
     async def refresh_all(request: Request, caller: Caller) -> Response:
         shelf = await site.accounts.oneself.shelf_of(caller)
-        queued = await feeds.refresh_all(shelf.id)
-        if wants_json(request):
-            return data_of({"queued": queued})
-        return see(with_query(PATH, done="checking_all"))
+        asked = await feeds.refresh_all(shelf.id)
+        return await _told(framing, request, caller, asked, done="checking_all")
 
     return (
         Resource(f"{ONE}/suspend", {"POST": site.signed_in(suspend, PATH)}),
@@ -51,6 +48,24 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
         Resource(f"{PATH}/refresh", {"POST": site.signed_in(refresh_all, PATH)}),
         *_leaving(site),
     )
+
+
+async def _told(framing: Framing, request: Request, caller: Caller, asked: Asked, *, done: str) -> Response:
+    """What became of it; R96: where nothing is asked, why, and until when."""
+    if not wants_json(request):
+        return see(with_query(PATH, **why_not(asked) or {"done": done}))
+    told = why_not(asked)
+    if told is None:
+        return data_of({"queued": asked.queued})
+    frame = await framing.frame(request, caller, "feeds")
+    return data_of({"queued": asked.queued, "text": done_text(told, frame.locale)})
+
+
+def why_not(asked: Asked) -> dict[str, str] | None:
+    """As an address says it; None where something will be looked at."""
+    if asked.not_before is not None:
+        return {"done": "held", "until": str(asked.not_before)}
+    return {"done": "known"} if asked.is_known else None
 
 
 def _leaving(site: Site) -> tuple[Resource, ...]:

@@ -1,6 +1,6 @@
 """`/feeds`: every feed by its group, with how it is and what comes next."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,9 +18,12 @@ from tsuzuki.shelves.subscriptions.nouns import Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.frame import framing_of
+from tsuzuki.web.locale import Locale
 from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site
 
+LONGEST_MOMENT = 15
+"""Digits."""
 PATH = "/feeds"
 
 
@@ -83,12 +86,20 @@ def feeds_page(site: Site) -> Resource:
             frame,
             "feeds.html",
             **values,
-            done=said("done", asked.get("done")),
+            done=done_text(asked, frame.locale),
             left=await _left(feeds, frame.shelf.id, asked.get("left", "")),
             is_checking="checking" in asked,
         )
 
     return page(PATH, site.signed_in(show_feeds))
+
+
+def done_text(told: Mapping[str, str], locale: Locale) -> str | None:
+    """The message of an address, with the moment that it names."""
+    until = told.get("until", "")
+    if told.get("done") == "held" and until.isascii() and until.isdigit() and len(until) < LONGEST_MOMENT:
+        return say("feeds.held_until", time=locale.moment(Millis(int(until))))
+    return said("done", told.get("done"))
 
 
 async def _left(feeds: Subscriptions, shelf_id: ShelfId, text: str) -> Left | None:

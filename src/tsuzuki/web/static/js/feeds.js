@@ -37,6 +37,7 @@ async function refreshAll(event) {
   event.preventDefault();
   const done = await send(event.target.getAttribute("action"), {});
   if (!done) return;
+  if (done.text) return toast(done.text);
   await watch(async () => {
     const left = await ask("/api/v1/feeds/refresh");
     return left && [Math.max(0, done.queued - left.waiting - left.checking), done.queued];
@@ -56,7 +57,9 @@ async function refreshOne(event) {
   const path = `/api/v1/feeds/${form.dataset.refresh}`;
   let feed = await ask(path);
   const before = feed?.fetch_state.last_checked_at;  // by the server's clock, as ours may differ
-  if (!(await send(form.getAttribute("action"), {}))) return;
+  const done = await send(form.getAttribute("action"), {});
+  if (done?.text) toast(done.text);
+  if (!done || done.text) return;
   renewAll();
   const isOver = await until(async () => {
     feed = (await ask(path)) ?? feed;
