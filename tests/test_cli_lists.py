@@ -1,13 +1,16 @@
 """`tsuzuki import` and `tsuzuki export`."""
 
 import os
+from contextlib import closing
 
+import apsw
 import pytest
 from click.testing import CliRunner, Result
 
 from tests.ingest.reedme_files import a_legacy_file
 from tsuzuki.cli import main
 from tsuzuki.connectors.opml import read_opml
+from tsuzuki.db.legacy import MAX_TEXT
 
 LIST = """<opml><body><outline text="News"><outline text="A" xmlUrl="http://93.184.216.34/a"/></outline>
 <outline text="B" xmlUrl="http://10.0.0.1/b"/></body></opml>"""
@@ -42,6 +45,26 @@ def test_a_database_of_before_comes_in(run, tmp_path):
     done = run("import", "reedme", str(a_legacy_file(tmp_path / "fusion.db")))
     assert (done.exit_code, done.stdout) == (0, "2 feeds, 10 items, 2 bookmarks.\n")
     assert "nonsense" in done.stderr
+
+
+def test_what_of_a_database_is_left_out_is_told(run, tmp_path):
+    file = a_legacy_file(tmp_path / "fusion.db")
+    with closing(apsw.Connection(str(file))) as connection:
+        connection.execute(f"update items set content = zeroblob({MAX_TEXT + 1}) where id = 2").fetchall()
+        connection.execute("update items set title = cast(x'43616665e9' as text), pub_date = 9e999").fetchall()
+    done = run("import", "reedme", str(file))
+    assert (done.exit_code, done.stdout) == (1, "2 feeds, 9 items, 1 bookmarks.\n")
+    assert f"{file}: row 2 of items is too large.\n1 left out.\n" in done.stderr
+
+
+def test_a_damaged_database_ends_with_one_line(run, tmp_path):
+    file = a_legacy_file(tmp_path / "fusion.db", items=400, wal=False)
+    raw = file.read_bytes()
+    file.write_bytes(raw[: len(raw) // 2])
+    done = run("import", "reedme", str(file))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"Error: {file} is damaged")
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("kind", ["opml", "reedme"])

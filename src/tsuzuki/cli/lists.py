@@ -86,5 +86,5 @@ def import_reedme(file: Path, name: str) -> None:
         click.echo(f"{file}: {note}.", err=True)
     click.echo(f"{brought.feeds} feeds, {brought.items} items, {brought.bookmarks} bookmarks.")
     if brought.skipped:
-        click.echo(f"{brought.skipped} rows were left out.", err=True)
+        click.echo(f"{brought.skipped} left out.", err=True)
         sys.exit(1)
