@@ -9,7 +9,7 @@ from typing import TypeAlias
 import asyncpg
 
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
-from tsuzuki.db.postgres import connect_once
+from tsuzuki.db.postgres import READ_ONLY, connect_once, read_only
 from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, Outcome, outcome, plan
 from tsuzuki.db.unfinished import UNFINISHED, is_unfinished
 
@@ -21,15 +21,30 @@ LOCK_PATIENCE_S = 120
 
 async def migrate_server(url: str, known: Sequence[Migration], *, now: int, dry_run: bool) -> Outcome:
     """Each step in its transaction, all of them behind one lock, which other starters wait for."""
-    async with _locked(url) as connection:
-        if await is_unfinished(connection):
-            raise SchemaRefused(UNFINISHED)
-        applied = await _applied(connection)
-        others = await _tables(connection)
-        steps = plan(applied, known, has_other_tables=bool(others))
-        for step in () if dry_run else steps:
-            await _apply(connection, step, now)
-        return outcome(applied, steps, dry_run=dry_run)
+    try:
+        async with _locked(url) as connection:
+            if not dry_run:
+                await _refuse_read_only(connection)
+            if await is_unfinished(connection):
+                raise SchemaRefused(UNFINISHED)
+            applied = await _applied(connection)
+            others = await _tables(connection)
+            steps = plan(applied, known, has_other_tables=bool(others))
+            for step in () if dry_run else steps:
+                await _apply(connection, step, now)
+            return outcome(applied, steps, dry_run=dry_run)
+    except READ_ONLY as error:
+        raise read_only(error) from error
+
+
+async def _refuse_read_only(connection: Connection) -> None:
+    """DatabaseUnavailable now, rather than at the first write of whoever starts."""
+    if await connection.fetchval("select pg_is_in_recovery()"):
+        raise DatabaseUnavailable("This PostgreSQL is a standby, which can only be read: name its primary.")
+    if await connection.fetchval("select current_setting('transaction_read_only') = 'on'"):
+        raise DatabaseUnavailable(
+            "PostgreSQL lets this user only read: default_transaction_read_only is on for the user or the database."
+        )
 
 
 async def _apply(connection: Connection, step: Migration, now: int) -> None:

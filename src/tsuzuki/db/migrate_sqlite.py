@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
-from tsuzuki.db.sqlite_file import connect_bare, make_private, reason_of
+from tsuzuki.db.sqlite_file import connect_bare, make_private, reason_of, refuse_read_only
 from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, Outcome, outcome, plan
 
 
@@ -16,7 +16,11 @@ def migrate_file(path: Path, known: Sequence[Migration], *, now: int, dry_run: b
     """All steps in one transaction, which other starters wait for."""
     if dry_run and not path.exists():
         return outcome([], known, dry_run=True)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseUnavailable(f"The folder {path.parent} cannot be made: {error.strerror}.") from error
+    refuse_read_only(path)
     make_private(path)
     try:
         # Bare: a file that is not ours stays as it is, and a step may rebuild a table that others point to.

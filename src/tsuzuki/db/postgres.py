@@ -31,6 +31,7 @@ BEGIN_TIMEOUT = 10
 ROLLBACK_TIMEOUT = 5
 ATTEMPTS = 3
 
+READ_ONLY = (asyncpg.ReadOnlySQLTransactionError, asyncpg.InsufficientPrivilegeError)
 _LOST = (
     OSError,
     TimeoutError,
@@ -288,12 +289,19 @@ async def _ours(call: Awaitable[T]) -> T:
         raise Contention(str(error)) from error
     except asyncpg.DiskFullError as error:
         raise DiskFull from error
+    except READ_ONLY as error:
+        raise read_only(error) from error
     except _LOST as error:
         raise DatabaseUnavailable(f"PostgreSQL was lost: {_reason(error)}") from error
     except (asyncpg.PostgresError, ValueError) as error:  # asyncpg says ValueError of a parameter it cannot send
         raise DatabaseError(str(error)) from error
     except asyncpg.InterfaceError as error:  # what remains is a connection that was closed
         raise DatabaseUnavailable(f"PostgreSQL was lost: {_reason(error)}") from error
+
+
+def read_only(error: Exception) -> DatabaseUnavailable:
+    """A standby, a database that is set to be read only, or a user without the right to write."""
+    return DatabaseUnavailable(f"PostgreSQL lets this user only read: {_reason(error)}")
 
 
 def _unreachable(error: Exception) -> DatabaseUnavailable:

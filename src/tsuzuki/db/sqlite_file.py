@@ -44,6 +44,14 @@ def make_private(path: Path) -> None:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
+def refuse_read_only(path: Path) -> None:
+    """DatabaseUnavailable for a file, or a folder of it, that this user may not write; it names which."""
+    if os.access(path.parent, os.F_OK) and not os.access(path.parent, os.W_OK | os.X_OK):
+        raise DatabaseUnavailable(f"The folder {path.parent} is read-only: SQLite writes there too, beside its file.")
+    if os.access(path, os.F_OK) and not os.access(path, os.W_OK):
+        raise DatabaseUnavailable(f"The database file {path} is read-only: this user may not write it.")
+
+
 def has_wal_reset_race(version: str) -> bool:
     """True for every SQLite from 3.7.0 to 3.51.2: a checkpoint that races a WAL reset may corrupt the file there.
 
@@ -61,6 +69,7 @@ def check_version(version: str) -> None:
 
 def connect(path: Path, *, read_only: bool = False, vfs: str | None = None) -> apsw.Connection:
     """A connection set up as every one of ours is: WAL, FULL, foreign keys, patient."""
+    refuse_read_only(path)
     try:
         connection = connect_bare(path, vfs=vfs)
         _use_wal(connection)

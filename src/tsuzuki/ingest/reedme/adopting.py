@@ -18,7 +18,7 @@ from tsuzuki.accounts.shelves.store import unclaimed_shelf_tx
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.legacy import back_up, is_legacy, swap
 from tsuzuki.db.migrate import migrate
-from tsuzuki.db.sqlite_file import path_of
+from tsuzuki.db.sqlite_file import path_of, refuse_read_only
 from tsuzuki.ingest.reedme.service import Brought, Reedme
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
@@ -31,6 +31,7 @@ async def adopt(options: DatabaseOptions, clock: Callable[[], Millis]) -> Brough
     if not options.url.startswith("sqlite:"):
         return None
     path = path_of(options.url)
+    refuse_read_only(path)
     if not await asyncio.to_thread(is_legacy, path):
         return None
     kept = path.with_name(f"{path.name}.{_stamp(clock())}.bak")
