@@ -81,6 +81,19 @@ def test_people_are_listed_and_disabled(run, tmp_path):
     assert "last administrator" in run("user", "disable", "root").stderr
 
 
+def test_a_second_person_has_a_shelf_of_their_own_and_shares_it(run):
+    run("user", "add", "root", "--role", "admin")
+    run("user", "add", "bob")
+    assert run("user", "shelves", "bob").stdout == "bob\towner\tnobody else\n"
+    assert run("user", "shelves", "root").stdout == "Main\towner\tnobody else\n"
+    assert run("user", "share", "bob", "root", "--role", "editor").stdout == "root has bob of bob as editor.\n"
+    assert run("user", "shelves", "root").stdout == "Main\towner\tnobody else\nbob\teditor\tbob (owner)\n"
+    assert "no shelf Attic" in run("user", "share", "bob", "root", "--shelf", "Attic").stderr
+    assert "no such person here" in run("user", "share", "bob", "nobody").stderr
+    assert run("user", "unshare", "bob", "root", "--shelf", "bob").stdout == "root no longer has bob of bob.\n"
+    assert run("user", "shelves", "root").stdout == "Main\towner\tnobody else\n"
+
+
 def test_a_password_is_reset(run, tmp_path):
     run("user", "add", "bob", "--password-stdin", stdin="any pw")
     result = run("user", "reset-password", "bob", "--password-stdin", stdin="other pw\n")

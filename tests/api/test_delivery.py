@@ -22,7 +22,8 @@ from tsuzuki.accounts.guard.policy import Limits
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.services import build_accounts
 from tsuzuki.accounts.sessions import Device
-from tsuzuki.accounts.shelves.store import list_member_shelves_tx
+from tsuzuki.accounts.sharing import shelf_user
+from tsuzuki.accounts.shelves.store import list_member_shelves_tx, set_default_shelf_tx
 from tsuzuki.accounts.tokens import Wish
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.api import channels, events, inbox
@@ -188,6 +189,28 @@ async def test_a_stream_tells_what_comes_in_and_resumes_without_a_gap(db, house)
     assert msgspec.json.decode(first["data"])["missed"] is False
     assert (second["event"], msgspec.json.decode(second["data"])["count"]) == ("entry", 2)
     assert msgspec.json.decode(last["data"])["unread"] == 2
+
+
+async def test_a_stream_ends_when_its_shelf_is_taken_away(db, house):
+    """I8: with the next message, which the reader does not get."""
+    tenant = await house.accounts.tenants.add(SYSTEM, "A")
+    names = [f"user{os.urandom(4).hex()}" for _ in range(2)]
+    owner, other = [
+        await house.accounts.users.add(SYSTEM, NewPerson(username=name, tenant_id=tenant.public_id)) for name in names
+    ]
+    shelf = await house.accounts.oneself.shelf_of(owner)
+    await house.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "reader")
+    await db.with_tx(lambda tx: set_default_shelf_tx(tx, other.id, shelf.id, now=NOON))
+    feed = await stored_feed(db)
+    await subscribe(db, shelf.id, feed)
+    async with listening(house, Visitor(house.client, cookie=await house._session(other))) as (_, messages):
+        await some(messages, 2)
+        house.ring(await publish(db, feed, "a"))
+        assert [message["event"] for message in await some(messages, 2)] == ["entry", "counts"]
+        await house.accounts.sharing.remove(shelf_user(owner), shelf.public_id, other.username)
+        house.ring(await publish(db, feed, "b"))
+        async with asyncio.timeout(10):
+            assert [message async for message in messages] == []
 
 
 async def test_a_stream_needs_a_reader_and_a_scope(house):

@@ -80,11 +80,12 @@ async def test_a_kept_chapter_outlives_cache_and_source(tmp_path, database_url):
 
         small = await reader.get(gallery.page(0) + "?width=160")
         assert (small.status, small.headers["content-type"]) == (200, "image/webp")
-        stranger = await town.signed_in(await town.add(tenant_id=town.other_tenant))
-        assert (await stranger.get(gallery.page(0))).status == 404
-        assert (await stranger.get(gallery.page(0) + "?width=160")).status == 404
-        assert (await stranger.get(gallery.download)).status == 404
-        assert (await stranger.ask("DELETE", gallery.download)).status == 404
+        for tenant in (town.other_tenant, None):  # R91: nor for a neighbour
+            stranger = await town.signed_in(await town.add(tenant_id=tenant))
+            assert (await stranger.get(gallery.page(0))).status == 404
+            assert (await stranger.get(gallery.page(0) + "?width=160")).status == 404
+            assert (await stranger.get(gallery.download)).status == 404
+            assert (await stranger.ask("DELETE", gallery.download)).status == 404
         assert (await reader.ask("DELETE", gallery.download)).status == 204
         assert (await reader.ask("DELETE", gallery.download)).status == 404
         assert (await reader.get(gallery.page(0))).status == 404

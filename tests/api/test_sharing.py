@@ -1,0 +1,149 @@
+"""R91 over the API, on both engines: what one person does is theirs, what they share is shared, and what ends ends."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from structlog.testing import capture_logs
+
+from tests.api.people import Town, a_town
+from tests.app import in_settings, settings_for
+from tests.authorisation.objects import OBJECTS
+from tests.builders import stored_feed
+from tests.delivery.builders import publish, subscribe
+from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.accounts.sharing import shelf_user
+from tsuzuki.bootstrap import open_tsuzuki
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.errors import Forbidden
+from tsuzuki.model.ids import show_id
+
+q = parse_queries(
+    "test",
+    """
+-- name: offer
+update user_account set is_offered_shelf = true where id = :id;
+-- name: count_channels
+select count(*) as total from channel;
+""",
+)
+
+
+@pytest.fixture
+async def town(tmp_path, database_url) -> AsyncIterator[Town]:
+    async with a_town(tmp_path, database_url=in_settings(database_url)) as town:
+        yield town
+
+
+async def unread(visitor, shelf: str = "") -> int:
+    count: int = (await visitor.get(f"/counts{shelf}")).json()["data"]["unread"]
+    return count
+
+
+async def test_one_persons_mark_all_read_empties_nobody_elses_inbox(town):
+    feed = await stored_feed(town.db)
+    people = [await town.add() for _ in range(2)]
+    for user in people:
+        await subscribe(town.db, (await town.accounts.oneself.shelf_of(user)).id, feed)
+    await publish(town.db, feed, "abc")
+    one, other = [await town.signed_in(user) for user in people]
+    assert (await one.ask("PATCH", "/inbox/-/read", {"all": True})).status == 200
+    assert (await unread(one), await unread(other)) == (0, 3)
+
+
+async def test_what_is_marked_on_a_shared_shelf_is_marked_for_all(town):
+    owner, editor = await town.add(), await town.add()
+    shelf = await town.accounts.oneself.shelf_of(owner)
+    feed = await stored_feed(town.db)
+    await subscribe(town.db, shelf.id, feed)
+    await publish(town.db, feed, "abc")
+    mine, theirs = await town.signed_in(owner), await town.signed_in(editor)
+    named = f"?shelf={show_id(shelf.public_id)}"
+    path = f"/me/shelves/{show_id(shelf.public_id)}/people/{editor.username}"
+    assert (await mine.ask("PUT", path, {"role": "editor"})).json()["data"]["role"] == "editor"
+    assert (await theirs.ask("PATCH", f"/inbox/-/read{named}", {"all": True})).status == 200
+    assert (await unread(mine), await unread(theirs, named)) == (0, 0)
+    assert [one["role"] for one in (await theirs.get("/me")).json()["data"]["shelves"]] == ["owner", "editor"]
+    assert (await theirs.ask("DELETE", path)).status == 204  # leaves it
+    assert (await theirs.get(f"/counts{named}")).status == 404
+
+
+async def test_a_role_that_there_is_not_is_refused_with_its_field(town):
+    owner, other = await town.add(), await town.add()
+    shelf = await town.accounts.oneself.shelf_of(owner)
+    path = f"/me/shelves/{show_id(shelf.public_id)}/people/{other.username}"
+    answer = await (await town.signed_in(owner)).ask("PUT", path, {"role": "king"})
+    assert (answer.status, answer.json()["details"][0]["field"]) == (400, "role")
+
+
+async def test_a_channel_is_whose_made_it_and_goes_with_the_shelf(town):
+    owner, editor = await town.add(), await town.add()
+    shelf = await town.accounts.oneself.shelf_of(owner)
+    await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, editor.username, "editor")
+    mine, theirs = await town.signed_in(owner), await town.signed_in(editor)
+    named = f"/channels?shelf={show_id(shelf.public_id)}"
+    for visitor, name in ((mine, "Mine"), (theirs, "Theirs")):
+        body = {"kind": "webhook", "name": name, "config": {"url": "http://93.184.216.34/"}}
+        assert (await visitor.post(named, body)).status == 201
+    assert [one["name"] for one in (await mine.get(named)).json()["data"]] == ["Mine"]
+    [channel] = (await theirs.get(named)).json()["data"]
+    one = f"/channels/{channel['id']}?shelf={show_id(shelf.public_id)}"
+    assert (await mine.ask("PATCH", one, {"is_enabled": False})).status == 404
+    await town.accounts.sharing.remove(shelf_user(owner), shelf.public_id, editor.username)
+    assert await town.db.read(lambda tx: tx.one(int, q.count_channels)) == 1
+    await town.accounts.users.delete(SYSTEM, owner.public_id)
+    assert await town.db.read(lambda tx: tx.one(int, q.count_channels)) == 0
+
+
+async def test_an_unshared_reader_has_no_picture_of_it_either(town):
+    """What a shelf keeps is readable without its source by whoever has that shelf, and by no neighbour."""
+    owner, other = await town.add(), await town.add()
+    made = str(await OBJECTS["kept_id"](town, owner))
+    theirs = await town.signed_in(other)
+    shelf = await town.accounts.oneself.shelf_of(owner)
+    named = f"/chapters/{made}/download?shelf={show_id(shelf.public_id)}"
+    assert (await theirs.get(named)).status == 404
+    await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "reader")
+    assert (await theirs.get(named)).status == 200
+    assert (await theirs.ask("DELETE", named)).status == 403
+
+
+async def test_an_import_by_hand_asks_for_the_role_too(town):
+    owner, other = await town.add(), await town.add()
+    shelf = await town.accounts.oneself.shelf_of(owner)
+    await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "reader")
+    await (await town.signed_in(other)).ask("PATCH", "/me", {"default_shelf_id": show_id(shelf.public_id)})
+    reader = await town.accounts.users.find(other.username)
+    assert (await town.accounts.oneself.shelf_of(reader)).id == shelf.id
+    with pytest.raises(Forbidden):
+        await town.accounts.oneself.shelf_of(reader, writes=True)
+
+
+# -- servers from before
+
+
+async def offer(town: Town, user: User) -> None:
+    await town.db.with_tx(lambda tx: tx.run(q.offer, id=user.id))
+
+
+async def test_the_offer_is_made_over_the_api_and_at_the_start(tmp_path, database_url):
+    url = in_settings(database_url)
+    async with a_town(tmp_path, database_url=url) as town:
+        owner, other = await town.admin(), await town.add()
+        shelf = await town.accounts.oneself.shelf_of(owner)
+        await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "owner")
+        for user in (owner, other):
+            await offer(town, user)
+    with capture_logs() as lines:
+        async with open_tsuzuki(settings_for(tmp_path, database_url=url)):
+            pass
+    said = [(line["shelf"], line["people"]) for line in lines if line["event"] == "people_share_a_shelf"]
+    assert ("Main", 2) in said
+    async with a_town(tmp_path, database_url=url) as town:
+        mine, theirs = await town.signed_in(owner), await town.signed_in(other)
+        assert (await mine.get("/me")).json()["data"]["is_offered_shelf"] is True
+        assert (await mine.ask("DELETE", "/me/shelf-offer")).status == 204
+        assert (await mine.get("/me")).json()["data"]["is_offered_shelf"] is False
+        made = await theirs.post("/me/shelf-offer")
+        assert (made.status, made.json()["data"]["role"]) == (201, "owner")
+        assert (await theirs.get("/me")).json()["data"]["default_shelf_id"] == made.json()["data"]["id"]
+        assert (await theirs.post("/me/shelf-offer")).status == 409

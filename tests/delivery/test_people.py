@@ -1,0 +1,79 @@
+"""R91: a channel tells whom it belongs to, for as long as they are let in, and nobody else."""
+
+from tests.builders import a_public_id, stored_feed
+from tests.delivery.builders import a_reader, publish, task_keys
+from tests.waiting import eventually
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.delivery.notices.tasks import SENDS
+from tsuzuki.delivery.outages.store import operator_tellees_tx
+from tsuzuki.model.ids import ShelfId, UserId
+
+q = parse_queries(
+    "test",
+    """
+-- name: add_user
+insert into user_account (public_id, tenant_id, username, role, created_at, updated_at)
+select :public_id, tenant_id, :username, :role, 0, 0 from shelf where id = :shelf_id
+returning id;
+-- name: add_member
+insert into shelf_member (shelf_id, user_id, role, created_at) values (:shelf_id, :user_id, 'editor', 0);
+-- name: lock_out
+update user_account set disabled_at = 1 where id = :id;
+-- name: let_in
+update user_account set disabled_at = null where id = :id;
+""",
+)
+
+
+async def a_member(db, shelf: ShelfId, name: str, role: str = "reader") -> UserId:
+    said = {"public_id": a_public_id(), "username": name, "role": role, "shelf_id": shelf}
+    user: UserId = await db.with_tx(lambda tx: tx.one(UserId, q.add_user, **said))
+    await db.with_tx(lambda tx: tx.run(q.add_member, shelf_id=shelf, user_id=user))
+    return user
+
+
+async def test_a_channel_of_somebody_locked_out_is_silent(db, office, receiver):
+    feed = await stored_feed(db)
+    shelf = await a_reader(db, feeds=[feed])
+    user = await a_member(db, shelf, "member")
+    await office.channels.add(shelf, "webhook", name="Hook", config={"url": receiver.url}, user_id=user)
+    await publish(db, feed, "a")
+    await db.with_tx(lambda tx: tx.run(q.lock_out, id=user))
+    async with office.open():
+        await office.until_idle()
+    assert receiver.got == []
+    await db.with_tx(lambda tx: tx.run(q.let_in, id=user))
+    await publish(db, feed, "b")
+    async with office.open():
+        await office.until_idle()
+    assert len(receiver.got) == 1
+
+
+async def test_news_of_a_channel_that_is_gone_reach_no_other(db, office, receiver):
+    """SQLite gives its number to the next channel, which may be somebody else's."""
+    feed = await stored_feed(db)
+    shelf, other = await a_reader(db, feeds=[feed]), await a_reader(db)
+    gone = await office.webhook(shelf, receiver.url)
+    await publish(db, feed, "a")
+
+    async def is_queued() -> bool:
+        return len(await task_keys(db, SENDS.name)) == 1
+
+    async with office.open(sending=False):
+        await eventually(is_queued)
+    await office.channels.remove(shelf, gone.channel.id)
+    await office.webhook(other, receiver.url)
+    async with office.open():
+        await office.until_idle()
+    assert receiver.got == []
+
+
+async def test_what_concerns_the_server_is_told_to_its_operators_alone(db, office, receiver):
+    """On the shelf that they read from, by their own channels: not by those of people whom they share it with."""
+    shelf = await a_reader(db)
+    admin, reader = await a_member(db, shelf, "admin", "admin"), await a_member(db, shelf, "reader")
+    for user, name in ((admin, "Operator"), (reader, "Reader")):
+        await office.channels.add(shelf, "webhook", name=name, config={"url": receiver.url}, user_id=user)
+    [mine] = await office.channels.list(shelf, admin)
+    tellees = await db.read(lambda tx: operator_tellees_tx(tx, "Disk"))
+    assert [tellee.channel_public_id for tellee in tellees] == [mine.id]
