@@ -38,6 +38,7 @@ async def test_a_shelf_is_shared_changed_and_left_on_the_page(town):
     assert "The role is changed." in (await mine.see(changed.headers["location"])).text
     seen = (await theirs.see(path)).text
     assert "Leave this shelf" in seen
+    assert "Leave this shelf" not in (await mine.see(path)).text  # a shelf needs an owner
     assert "Delete this shelf" not in seen
     assert (await theirs.see(f"{path}/delete")).status == 403
     asked = (await theirs.see(f"{path}/people/other/remove")).text
