@@ -1,7 +1,7 @@
 """A poller on a real client, a clock to turn, and a publisher that says what a test wants."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any
@@ -101,11 +101,13 @@ async def a_publisher(handler: Handler | None = None) -> AsyncIterator[Publisher
 
 
 @asynccontextmanager
-async def a_poller(db: Database, clock: Clock, *, lease: Millis = LEASE, **options: Any) -> AsyncIterator[Poller]:
+async def a_poller(
+    db: Database, clock: Callable[[], Millis], *, lease: Millis = LEASE, **options: Any
+) -> AsyncIterator[Poller]:
     pool = ParsePool(PoolOptions(processes=1))
     dice = options.pop("dice", lambda: 0.0)  # nothing is spread unless a test wants it
     conditions = Conditions(PACE, clock, dice, options.pop("ring", lambda *_: None))
-    async with a_client(repeats=0) as client:
+    async with a_client(repeats=0, **options.pop("client", {})) as client:
         registry = Registry([("a test", Plain())])
         yield Poller(
             db,

@@ -155,3 +155,16 @@ async def test_what_skips_days_is_not_taken_for_the_plan_of_a_wrong_clock(db, po
     before = (await state(db, watch)).next_check_at
     assert await poller.mend() == 0
     assert (await state(db, watch)).next_check_at == before
+
+
+async def test_r94_what_falls_due_while_the_server_is_away_waits_for_the_end_of_what_is_skipped(
+    db, poller, publisher, clock, watch
+):
+    """Unless a person asks."""
+    publisher.response = answer(200, wishing_feed("<skipHours><hour>15</hour></skipHours>", "1"))
+    await poll_one(poller)
+    clock.turn(3 * HOUR + 20 * MINUTE)
+    assert await poll_due(poller) == []
+    assert await next_wait(db, watch, clock) == 40 * MINUTE
+    await poller.ask_refresh(watch)
+    assert (await poll_one(poller)).outcome == "unchanged"

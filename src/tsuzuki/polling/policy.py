@@ -37,6 +37,7 @@ SPREAD = 0.05
 """A delay is lengthened by up to this share, so that what was polled together is not polled together for ever."""
 
 
+SKIPPED = "the publisher asks for no call before"
 AS_USUAL = "the pull interval"
 """Why a feed is looked at then, where nothing else says when."""
 
@@ -133,12 +134,18 @@ def _after_answer(
 
 
 def outside_skipped(look: Look, watched: Watched, *, dice: float) -> Look:
-    """R94: the first moment from then on that lies in no skipped hour or day; one who skips all of them skips none."""
-    hours = frozenset(watched.skip_hours) if len(set(watched.skip_hours)) < HOURS_A_DAY else frozenset[int]()
-    days = frozenset(watched.skip_days) if len(set(watched.skip_days)) < DAYS_A_WEEK else frozenset[int]()
-    at = look.at
-    if at is None:
+    """R94: then, or when what the publisher skips is over."""
+    if look.at is None:
         return look
+    at = end_of_skipped(look.at, watched.skip_hours, watched.skip_days, dice=dice)
+    return look if at == look.at else Look(at, look.priority, SKIPPED)
+
+
+def end_of_skipped(moment: Millis, hours: Iterable[int], days: Iterable[int], *, dice: float) -> Millis:
+    """The first moment from then on that lies in no skipped hour or day; one who skips all of them skips none."""
+    hours = skipped if len(skipped := frozenset(hours)) < HOURS_A_DAY else frozenset()
+    days = skipped if len(skipped := frozenset(days)) < DAYS_A_WEEK else frozenset()
+    at = moment
     for _ in range(HOURS_A_DAY * DAYS_A_WEEK):
         if (at // DAY + EPOCH_WEEKDAY) % DAYS_A_WEEK in days:
             at = Millis(at // DAY * DAY + DAY)
@@ -146,9 +153,7 @@ def outside_skipped(look: Look, watched: Watched, *, dice: float) -> Look:
             at = Millis(at // HOUR * HOUR + HOUR)
         else:
             break
-    if at == look.at:
-        return look
-    return Look(Millis(at + int(dice * SPREAD_AFTER_SKIPPED)), look.priority, "the publisher asks for no call before")
+    return moment if at == moment else Millis(at + int(dice * SPREAD_AFTER_SKIPPED))
 
 
 def mask_of(numbers: Iterable[int]) -> int:

@@ -29,6 +29,7 @@ from tsuzuki.polling.feeds import FeedPoll
 from tsuzuki.polling.holding import Hold
 from tsuzuki.polling.known import Known
 from tsuzuki.polling.looks import Looks, Replaying
+from tsuzuki.polling.policy import SKIPPED, end_of_skipped, numbers_of
 from tsuzuki.polling.recording import Recorder
 from tsuzuki.polling.saver import Saver
 from tsuzuki.polling.saving import Conditions
@@ -157,7 +158,8 @@ class Poller:
             if gate.is_new:
                 claimed += await self._fill_tx(tx, places, new, most=max(1, int(slots * FOR_NEW)), now=now)
             due = partial(self._claim_due_tx, tx, now=now)
-            claimed += await self._fill_tx(tx, places, due, most=slots if starts is None else starts, now=now)
+            again = await self._fill_tx(tx, places, due, most=slots if starts is None else starts, now=now)
+            claimed += [watch for watch in again if not await self._is_skipped_tx(tx, watch, now)]
             if gate.is_new:
                 claimed += await self._fill_tx(tx, places, new, most=slots, now=now)
             return claimed
@@ -187,6 +189,15 @@ class Poller:
                 break
             await give_back_tx(tx, surplus)
         return taken
+
+    async def _is_skipped_tx(self, tx: Tx, watch: ClaimedWatch, now: Millis) -> bool:
+        """R94: True for one that fell due long ago, and now is a time at which its publisher wishes no call."""
+        if not isinstance(watch, DueFeed) or watch.target.wished_interval is not None:
+            return False
+        target = watch.target
+        hours, days = numbers_of(target.skip_hours), numbers_of(target.skip_days)
+        until = end_of_skipped(now, hours, days, dice=self._conditions.dice())
+        return until > now and await put_off_tx(tx, watch, until=until, why=SKIPPED)
 
     async def _claim_due_tx(self, tx: Tx, slots: int, *, now: Millis, busy: Busy) -> list[ClaimedWatch]:
         """Each class has its share, and what one leaves the others may have."""
