@@ -13,16 +13,19 @@ import pytest
 from tests.app import in_settings, settings_for
 from tests.builders import HERE, NOON
 from tests.delivery.builders import a_reader
-from tests.ingest.builders import work_off
+from tests.ingest.builders import claimed_all, work_off
 from tests.net.builders import answer
 from tests.polling.builders import Clock, Publisher, a_publisher, poll_due
 from tsuzuki.bootstrap import Tsuzuki, open_tsuzuki
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.housekeeping import forget_unheld
 from tsuzuki.ingest.service import ItemIngest
+from tsuzuki.ingest.tasks import ITEMS
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, HOUR, Millis
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.queue.store import Failure, fail_tx
 from tsuzuki.shelves.bookmarks.nouns import Place
 from tsuzuki.shelves.bookmarks.store import list_bookmarks_tx
 from tsuzuki.shelves.entries.nouns import Wanted
@@ -238,6 +241,35 @@ async def test_another_link_of_a_subscription_takes_nothing_along(server):
     ]
     assert (await server.feed_of(later)).title == "Good"
     assert await server.db.read(lambda tx: tx.many(str, q.descriptions)) == [None]
+
+
+@pytest.mark.parametrize("how", ["queued", "given up"])
+async def test_what_was_found_before_a_new_link_is_not_stored(server, how):
+    """It waits in the queue, or was given up, when the reader gives the subscription the good address."""
+    reader = await server.reader(f"{server.evil.url}/feed")
+    await poll_due(server.opened.way.poller)
+    if how == "given up":
+        [task] = await claimed_all(server.db, ITEMS, now=server.clock.now)
+        await server.db.with_tx(lambda tx: fail_tx(tx, task, Failure(error="no", code="x"), now=server.clock.now))
+    feed = await server.feed_of(reader)
+    await server.opened.reading.subscriptions.change(reader, feed.public_id, Change(link=f"{server.good.url}/feed"))
+    await server.poll()
+    await server.opened.way.tasks.replay_all()
+    await server.poll()
+    later = await server.reader(f"{server.good.url}/feed")
+    assert await server.titles(later) == await server.titles(reader) == ["Real"]
+
+
+async def test_a_worker_that_stores_what_an_address_showed_comes_too_late(server):
+    """I4: it had taken the task before the link was changed."""
+    reader = await server.reader(f"{server.evil.url}/feed")
+    await poll_due(server.opened.way.poller)
+    [task] = await claimed_all(server.db, ITEMS, now=server.clock.now)
+    feed = await server.feed_of(reader)
+    await server.opened.reading.subscriptions.change(reader, feed.public_id, Change(link=f"{server.good.url}/feed"))
+    with pytest.raises(LeaseLost):
+        await server.ingest.handle(task)
+    assert await server.titles(reader) == []
 
 
 async def test_what_shelves_hold_is_forgotten_only_with_the_last(server):

@@ -13,6 +13,7 @@ from tsuzuki.model.numbers import chapter_key, number_key, release_key, sort_val
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.policy import INGEST
 from tsuzuki.queue.tasks import Queue
+from tsuzuki.sources.feeds import ITEM_INGEST
 
 LARGEST_BATCH = 200
 """Installments in one task: one transaction of tens of milliseconds, also for a back-catalogue of thousands."""
@@ -48,7 +49,7 @@ class ChapterBatch(msgspec.Struct, frozen=True, kw_only=True):
     """As in an ItemBatch."""
 
 
-ITEMS: Queue[ItemBatch] = Queue("item-ingest", ItemBatch, INGEST)
+ITEMS: Queue[ItemBatch] = Queue(ITEM_INGEST, ItemBatch, INGEST)
 CHAPTERS: Queue[ChapterBatch] = Queue("chapter-ingest", ChapterBatch, INGEST)
 
 

@@ -140,6 +140,16 @@ set status = 'cancelled', lease_token = lease_token + 1, lease_until = null, fin
 where id = :id and status in ('queued', 'running')
 returning queue;
 
+-- name: withdraw_tasks
+-- Those whose keys begin with this prefix; as cancel_task.
+update task
+set status = 'cancelled', lease_token = lease_token + 1, lease_until = null, finished_at = :now
+where queue = :queue and status in ('queued', 'running') and key >= :prefix and key < :beyond;
+
+-- name: withdraw_letters
+update dead_letter set discarded_at = :now
+where queue = :queue and key >= :prefix and key < :beyond and replayed_at is null and discarded_at is null;
+
 -- name: find_task
 select id, queue, key, priority, run_at, status, attempts, losses, worker, error, created_at, finished_at
 from task where id = :id;

@@ -175,6 +175,13 @@ async def finish_tx(tx: Tx, *tasks: Task[Any], now: Millis, status: Ending = "do
         task.is_finished = True
 
 
+async def withdraw_tx(tx: Tx, queue: str, prefix: str, now: Millis) -> None:
+    """Whatever is queued, running or given up under keys that begin with `prefix`, which ends in "-", is not done."""
+    keys = {"queue": queue, "prefix": prefix, "beyond": prefix.removesuffix("-") + "."}
+    await tx.run(q.withdraw_tasks, **keys, now=now)
+    await tx.run(q.withdraw_letters, **keys, now=now)
+
+
 async def skip_tx(tx: Tx, *tasks: Task[Any], now: Millis, why: str) -> None:
     """End tasks that have become pointless, such as one whose watch is gone (R58)."""
     await finish_tx(tx, *tasks, now=now, status="skipped", note=why)

@@ -1,10 +1,13 @@
 """Feeds and their watches, as subscriptions come and go."""
 
+from collections.abc import Iterable
+
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
+from tsuzuki.queue.store import withdraw_tx
 from tsuzuki.sources.pace.service import feed_readers_changed_tx
 from tsuzuki.sources.store import (
     NewWatch,
@@ -13,6 +16,7 @@ from tsuzuki.sources.store import (
     detach_items_tx,
     drop_feed_tx,
     find_feed_tx,
+    find_feed_watch_tx,
     hold_feed_tx,
     keep_tombstones_tx,
     new_feed_tx,
@@ -23,6 +27,9 @@ from tsuzuki.sources.store import (
 )
 
 NOBODY_WAITS = "everyone who follows it has suspended it"
+
+ITEM_INGEST = "item-ingest"
+"""The queue of what polls of feeds found."""
 
 _HOT = 1
 
@@ -63,6 +70,17 @@ async def suspension_changed_tx(tx: Tx, feed_id: FeedId, *, by_person: bool, now
     return await wake_watch_tx(tx, feed_id, reason=None if by_person else NOBODY_WAITS, now=now)
 
 
+async def leave_address_tx(
+    tx: Tx, feed_id: FeedId, *, same: Iterable[str] = (), is_trusted: bool = False, now: Millis
+) -> None:
+    """The feed has another address from now on: nothing that the old one showed is its own, `same` of it aside.
+
+    Nor what was found there and is not stored yet. See `detach_items_tx`.
+    """
+    await withdraw_tx(tx, ITEM_INGEST, f"ingest-{await find_feed_watch_tx(tx, feed_id)}-", now)
+    await detach_items_tx(tx, feed_id, but=same, is_trusted=is_trusted)
+
+
 async def relink_alone_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now: Millis) -> bool:
     """Give a feed that one shelf follows another address, where no feed has it yet: the shelf keeps what it has.
 
@@ -73,7 +91,7 @@ async def relink_alone_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now
     if await count_followers_tx(tx, feed_id) != 1 or await find_feed_tx(tx, link, proxy) is not None:
         return False
     await keep_tombstones_tx(tx, feed_id, now)
-    await detach_items_tx(tx, feed_id, is_trusted=True)
+    await leave_address_tx(tx, feed_id, is_trusted=True, now=now)
     await relink_feed_tx(tx, feed_id, link, proxy=proxy, now=now)
     await reset_watch_tx(tx, feed_id, host=parse(link).host, now=now)
     return True

@@ -42,7 +42,9 @@ select cast(:shelf_id as bigint), cast(:feed_id as bigint), cast(value ->> 'item
   cast(value ->> 'unread' as boolean), cast(value ->> 'saved' as boolean), cast(value ->> 'sort_at' as bigint),
   cast(value ->> 'read_at' as bigint), cast(value ->> 'created_at' as bigint)
 from json_each(cast(:rows as text))
-where true
+where exists (  -- who left the feed meanwhile gets nothing of it
+  select 1 from subscription where subscription.shelf_id = :shelf_id and subscription.feed_id = :feed_id
+)
 order by cast(value ->> 'n' as bigint)
 on conflict (shelf_id, item_id) where item_id is not null do update set
   unread = entry.unread and excluded.unread, saved = entry.saved or excluded.saved,

@@ -11,6 +11,7 @@ import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import Words, document
+from tsuzuki.delivery.store import share_feeds_tx
 from tsuzuki.ingest.store import index_items_tx
 from tsuzuki.model.ids import FeedId, ItemId, ShelfId
 
@@ -59,7 +60,8 @@ async def shelf_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, keys: Itera
 async def bring_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, brought: Sequence[BroughtItem]) -> BroughtCounts:
     """Put items that somebody says a feed had onto one shelf: the feed's own where it holds them, else detached ones.
 
-    To be called with the feed's items locked. A repeat changes nothing (I2); what is read or saved stays so.
+    To be called with the feed's items locked, after the shelf subscribed. A repeat changes nothing (I2); what is read
+    or saved stays so.
     """
     keys: dict[str, BroughtItem] = {}
     for item in brought:
@@ -72,6 +74,7 @@ async def bring_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, brought: Se
     if new:
         await index_items_tx(tx, [document(row_id, keys[key].words) for key, row_id in new.items()])
     ids |= new
+    await share_feeds_tx(tx, [feed_id])
     entries = [{**item.entry, "item_id": ids[key], "n": n} for n, (key, item) in enumerate(keys.items())]
     await tx.run(q.put_entries, rows=entries, shelf_id=shelf_id, feed_id=feed_id)
     created = len(keys) - len(had)

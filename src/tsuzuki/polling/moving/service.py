@@ -12,10 +12,9 @@ from tsuzuki.model.times import Millis
 from tsuzuki.polling.moving.store import followers_tx, is_leased_tx, move_items_tx, move_subscriptions_tx
 from tsuzuki.polling.store import ask_refresh_tx, move_feed_tx
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.sources.feeds import suspension_changed_tx
+from tsuzuki.sources.feeds import leave_address_tx, suspension_changed_tx
 from tsuzuki.sources.store import (
     ClaimedWatch,
-    detach_items_tx,
     drop_feed_tx,
     find_feed_tx,
     find_feed_watch_tx,
@@ -65,4 +64,4 @@ async def move_alone_tx(tx: Tx, feed_id: FeedId, link: str, *, same: Iterable[st
     be read under the name of the new one.
     """
     if await move_feed_tx(tx, feed_id, link, now):
-        await detach_items_tx(tx, feed_id, but=same)
+        await leave_address_tx(tx, feed_id, same=same, now=now)
