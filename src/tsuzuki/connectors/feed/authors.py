@@ -13,9 +13,9 @@ _EMAIL = re.compile(r"(?:mailto:)?([\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0
 def author_of(text: str) -> str | None:
     """The name in `mail@example.org (Name)` and its relatives; the address itself where there is no name."""
     text = text[:MAX_AUTHOR]
-    if looks_like_html(text):
+    if ("<" in text or "&" in text) and looks_like_html(text):
         text = plain_text(text)
-    found = _EMAIL.search(text)
+    found = _EMAIL.search(text) if "@" in text else None
     if found is None:
         return text.strip() or None
     name = text.replace(found.group(), "")

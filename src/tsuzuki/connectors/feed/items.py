@@ -53,7 +53,8 @@ def _guid(_scope: Scope, item: RawItem, element: Element) -> None:
 
 
 def _link(scope: Scope, item: RawItem, element: Element) -> None:
-    href, rel = attribute(element, "href"), attribute(element, "rel")
+    has_any = bool(element.keys())
+    href, rel = (attribute(element, "href"), attribute(element, "rel")) if has_any else (None, None)
     if href is None and rel is None:
         item.link = scope.address(words(element), element) or item.link
         return
