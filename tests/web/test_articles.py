@@ -149,15 +149,19 @@ async def test_a_recording_says_how_long_it_is_and_plays_once(home):
          r"<figure><img[^>]+><figcaption>A joke</figcaption></figure>"),
         ('<figure><img src="{}" title="A joke"><figcaption>Said</figcaption></figure>',
          r"<figure><img[^>]+><figcaption>Said</figcaption></figure>"),
-        ('<p>One <img src="{}" title="A joke"> two</p>', r"<p>One <img[^>]+><small>A joke</small> two</p>"),
+        ('<p>One <img src="{}" title="A joke"> two</p>',
+         r'<p>One <img[^>]+><small class="caption">A joke</small> two</p>'),
         ('<p><img src="{}" title="&lt;b&gt; &amp; c"></p>', r"<figcaption>&lt;b&gt; &amp; c</figcaption>"),
         ('<p><img src="{}" title="boat"></p>', r"<p><img[^>]+></p>"),
+        ('<p><img src="{}" title="A title"></p>', r"<p><img[^>]+></p>"),
+        ('<table><tr><td><img src="{}" title="A joke"></td><td>words</td></tr></table>',
+         r"<div><figure>.*A joke</figcaption></figure></div><div>words</div>"),
         ('<p><img src="{}" title="IMG_1234"></p>', r"<p><img[^>]+></p>"),
     ],
 )  # fmt: skip
 async def test_a_hover_text_is_a_caption(home, content, expected):
     """R104."""
-    _, page = await opened(home, content=content.replace("{}", PICTURE))
+    _, page = await opened(home, title="A title", content=content.replace("{}", PICTURE))
     assert re.search(expected, prose_of(page)), prose_of(page)
     assert "title=" not in prose_of(page)
 
@@ -177,3 +181,10 @@ async def test_what_was_stored_too_deep_is_shown_as_text_at_once(home):
     _, page = await opened(home, content="<div>" * 27_000 + "down there" + "</div>" * 27_000)
     assert "down there" in prose_of(page)
     assert time.process_time() - started < 3
+
+
+async def test_one_film_in_several_sizes_has_one_player(home):
+    films = [Enclosure(f"https://v.example/{n}.mp4", media_type="video/mp4", duration_seconds=60) for n in (720, 480)]
+    _, page = await opened(home, enclosures=films)
+    assert page.count("<video") == 1
+    assert len(re.findall(r'class="medium" href="https://v.example/', page)) == 2

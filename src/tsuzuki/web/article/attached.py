@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from markupsafe import Markup
 
+from tsuzuki.catalogue.media.policy import Kind
 from tsuzuki.model.entities import unescaped
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.shelves.entries.nouns import ShelfItem
@@ -19,7 +20,7 @@ _MEGABYTE = 1_000_000
 _SOURCE = re.compile(r'<(?:img|audio|video|source)[^>]*? src="([^"]*+)"')
 _IMAGE = re.compile(r'<img[^>]*? src="([^"]*+)"')
 _PICTURE_FILE = re.compile(r"\.(?:avif|gif|jpe?g|png|webp)$", re.IGNORECASE)
-_SIZE = re.compile(r"-(?:\d{2,5}x\d{2,5}|scaled|thumb|small|large|medium)$")
+_SIZE = re.compile(r"-(?:\d{2,5}x\d{2,5}|scaled|thumb|small|large|medium)$|_[a-z]$")
 _LONG_NAME = 9
 """Letters of a file's name that make it unlikely to be another one's."""
 
@@ -49,6 +50,7 @@ def pictures_in(item: ShelfItem, text: str, picture: Picture) -> list[Shown]:
     known = {name for source in _IMAGE.findall(text) for name in _names(unescaped(source))}
     has_pictures = bool(known)
     found = [(one.url, one.title or "") for one in item.enclosures if is_picture(one)]
+    found = [(url, "" if caption == item.title else caption) for url, caption in found]
     found += [(url, "") for url in item.page_urls]
     if item.image_url and not found and not has_pictures:
         found.append((item.image_url, ""))
@@ -62,9 +64,18 @@ def pictures_in(item: ShelfItem, text: str, picture: Picture) -> list[Shown]:
 
 
 def media_of(enclosures: Iterable[Enclosure], text: str, players: Players) -> list[Medium]:
-    """Recordings and files, without those that the text plays already."""
+    """Recordings and files, without those that the text plays already. Of one film in several sizes the first plays."""
     played = {unescaped(source) for source in _SOURCE.findall(text)}
-    return [_medium(one, players) for one in enclosures if not is_picture(one) and one.url not in played]
+    films: set[int] = set()
+    media = []
+    for one in enclosures:
+        if not is_picture(one) and one.url not in played:
+            kind = recording_kind(one.media_type, one.url)
+            is_again = kind == "video" and one.duration_seconds in films
+            media.append(_medium(one, kind, None if is_again else players))
+            if kind == "video" and one.duration_seconds:
+                films.add(one.duration_seconds)
+    return media
 
 
 def is_picture(one: Enclosure) -> bool:
@@ -85,13 +96,12 @@ def _names(url: str) -> set[str]:
     return {whole, name} if len(name) >= _LONG_NAME and not name.endswith("default") else {whole}
 
 
-def _medium(one: Enclosure, players: Players) -> Medium:
-    kind = recording_kind(one.media_type, one.url)
+def _medium(one: Enclosure, kind: Kind | None, players: Players | None) -> Medium:
     names = {"audio": ("article.audio", "headphones"), "video": ("article.video", "clapperboard")}
     name, icon = names.get(kind or "", ("article.file", "file-text"))
     size = None if not one.length or one.length < _MEGABYTE // 10 else f"{one.length / _MEGABYTE:.1f}"
     title = one.title or _file_name(one.url)
-    player = players.player(kind, one.url, title)
+    player = None if players is None else players.player(kind, one.url, title)
     return Medium(say(name), icon, one.url, title, duration_of(one.duration_seconds), size, player)
 
 
@@ -105,5 +115,5 @@ def duration_of(seconds: int | None) -> str | None:
 
 
 def _file_name(url: str) -> str:
-    parts = [part for part in url.partition("?")[0].split("/") if part]
+    parts = [part for part in unquote(url.partition("?")[0]).split("/") if part]
     return parts[-1][:100] if parts else url[:100]

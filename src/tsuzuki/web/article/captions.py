@@ -12,12 +12,13 @@ _FILE = re.compile(
 LONGEST_LOOKED_AT = 2000
 
 
-def add_captions(tree: LexborHTMLParser) -> None:
-    """A figure with a caption around each picture that has a text to hover, unless that is on the page already."""
+def add_captions(tree: LexborHTMLParser, title: str) -> None:
+    """A figure with a caption around each picture that has a text to hover, unless the page says that already."""
     for image in tree.css("img[title]"):
         caption = " ".join((image.attributes.get("title") or "").split())
         del image.attrs["title"]
-        if caption and not _says_nothing(caption, image.attributes.get("src") or ""):
+        is_new = caption.casefold() not in title.casefold()
+        if is_new and not _says_nothing(caption, image.attributes.get("src") or ""):
             _caption(tree, image, caption)
 
 
@@ -37,7 +38,9 @@ def _caption(tree: LexborHTMLParser, image: LexborNode, caption: str) -> None:
     if around is not None and caption in (around.text() or "")[:LONGEST_LOOKED_AT]:
         return
     if around is not None and around.tag in _AROUND:  # words stand beside it: a figure would tear them apart
-        held.insert_after(_text(tree, "small", caption))
+        words = _text(tree, "small", caption)
+        words.attrs["class"] = "caption"
+        held.insert_after(words)
         return
     figure = tree.create_node("figure")
     figure.insert_child(_without_paragraph(held, image))

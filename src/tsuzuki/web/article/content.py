@@ -17,15 +17,17 @@ from tsuzuki.web.messages import say
 from tsuzuki.web.pictures import Picture
 
 _OWN = re.compile(r"/(?!/)")
+_MOST_TABLES = 100
 _MEDIA = {"audio": "article.audio", "video": "article.video"}
 
 
-def prepare(content: SafeHtml, picture: Picture, players: Players | None = None) -> Markup:
+def prepare(content: SafeHtml, picture: Picture, players: Players | None = None, *, title: str = "") -> Markup:
     """The markup as the page shows it: links open elsewhere, headings stand below the page's, nothing is fetched."""
     tree = LexborHTMLParser(flattened(content), is_fragment=True)
     for node in tree.css("picture > source"):
         node.decompose()
-    add_captions(tree)
+    _without_layout(tree)
+    add_captions(tree, title)
     for node in tree.css("img"):
         _picture(node, picture)
     for node in tree.css("audio, video"):
@@ -37,6 +39,19 @@ def prepare(content: SafeHtml, picture: Picture, players: Players | None = None)
         node.attrs["target"] = "_blank"
         node.attrs["rel"] = "noopener noreferrer nofollow"
     return Markup(_lowered(tree.html or ""))  # noqa: S704  SafeHtml went through the sanitiser (I7); what is put in is escaped
+
+
+def _without_layout(tree: LexborHTMLParser) -> None:
+    """Tables of one row, which only set things side by side, as their cells one below the other: phones are narrow."""
+    for table in tree.css("table")[:_MOST_TABLES]:
+        if [node.tag for node in table.css("table, th, caption, tr")] == ["table", "tr"]:
+            rows = tree.create_node("div")
+            for cell in table.css("td"):
+                block = tree.create_node("div")
+                for child in cell.iter(include_text=True):
+                    block.insert_child(child)
+                rows.insert_child(block)
+            table.replace_with(rows)
 
 
 def _picture(node: LexborNode, picture: Picture) -> None:

@@ -91,13 +91,13 @@ def article_page(site: Site) -> Resource:
 async def _text(articles: Articles, item: ShelfItem, wish: str | None, *, pictures: Picture, players: Players) -> Text:
     """What the reader asked for, else what the feed's setting says."""
     is_wanted = wish == "full" or (wish is None and item.wants_full_text)
-    own = prepare(SafeHtml(item.content), pictures, players)
+    own = prepare(SafeHtml(item.content), pictures, players, title=item.title)
     if not is_wanted:
         return Text(own, item.content)
     whole = await articles.full_text(item.id, item.link)
     if not whole.content:
         return Text(own, item.content, error=whole.error)
-    return Text(prepare(SafeHtml(whole.content), pictures, players), whole.content, is_full=True)
+    return Text(prepare(SafeHtml(whole.content), pictures, players, title=item.title), whole.content, is_full=True)
 
 
 def _step(line: Line | None, query: dict[str, str], locale: Locale) -> Step | None:
