@@ -8,11 +8,11 @@ alter table watch add column skip_hours bigint not null default 0;  -- bit 0 is 
 alter table watch add column skip_days bigint not null default 0;  -- bit 0 is Monday
 
 drop index watch_due;
-create index watch_due on watch (
-  priority, (case when waits_since < next_check_at then waits_since else next_check_at end), next_check_at
+create index watch_due on watch (  -- host and feed_id: what must wait for them is passed over without a look at its row
+  priority, (case when waits_since < next_check_at then waits_since else next_check_at end), next_check_at, host, feed_id
 ) where suspended_at is null;
 create index watch_new on watch (
-  (case when waits_since < next_check_at then waits_since else next_check_at end), next_check_at
+  (case when waits_since < next_check_at then waits_since else next_check_at end), next_check_at, host, feed_id
 ) where suspended_at is null and last_checked_at is null;
 
 create table looked_at (  -- R96: what a look at an address brought, for the first poll of whoever follows it then
