@@ -4,6 +4,16 @@ import re
 
 from tests.web.guests import error_of, value_of
 from tests.web.home import follow_to, unread
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.times import HOUR
+
+q = parse_queries(
+    "tests",
+    """
+-- name: hold
+update watch set retry_after_until = :until, last_checked_at = :now, refresh_at = null;
+""",
+)
 
 
 async def test_the_feeds_say_how_they_are(home):
@@ -40,6 +50,28 @@ async def test_a_feed_is_suspended_resumed_and_asked_for(home):
     assert "you suspended it" not in (await home.guest.see("/feeds")).text
     await home.guest.send(f"/feeds/{feed}/refresh")
     assert "is being checked" in (await home.guest.see("/feeds")).text
+
+
+async def test_r96_a_refresh_that_may_not_be_says_why_and_until_when(home):
+    """On the page and to a script; and what an address makes up is not shown."""
+    feed, json = await home.feed_id(), {"accept": "application/json"}
+    now = home.town.time()
+    await home.town.db.with_tx(lambda tx: tx.run(q.hold, until=now + HOUR, now=now - HOUR))
+    page = await follow_to(home.guest, await home.guest.send(f"/feeds/{feed}/refresh"))
+    assert "Its publisher asks us to wait until " in page.text
+    for path in (f"/feeds/{feed}/refresh", "/feeds/refresh"):
+        told = (await home.guest.send(path, **json)).json()["data"]
+        assert told["queued"] == 0
+        assert told["text"].startswith("Its publisher asks us to wait until ")
+    await home.town.db.with_tx(lambda tx: tx.run(q.hold, until=None, now=now))
+    assert (
+        "It was checked a moment ago."
+        in (await follow_to(home.guest, await home.guest.send(f"/feeds/{feed}/refresh"))).text
+    )
+    assert "999" not in (await home.guest.see("/feeds?done=held&until=%C2%B2999")).text
+    assert (await home.guest.see("/feeds?done=held&until=99999999999999")).status == 200
+    await home.town.db.with_tx(lambda tx: tx.run(q.hold, until=None, now=now - HOUR))
+    assert (await home.guest.send(f"/feeds/{feed}/refresh", **json)).json()["data"] == {"queued": 1}
 
 
 async def test_leaving_a_feed_says_what_goes_along_and_it_can_be_followed_again(home):
