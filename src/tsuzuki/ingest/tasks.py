@@ -1,13 +1,12 @@
 """What travels from a poll to ingest: the queues, their payloads, and found things as rows to be stored."""
 
-import hashlib
 from collections.abc import Iterable
 
 import msgspec
 
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.ingest.store import NewChapter, NewItem, NewRelease
-from tsuzuki.model.harvest import FoundChapter, FoundItem
+from tsuzuki.model.harvest import FoundChapter, FoundItem, content_hash, item_hash
 from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, WatchId
 from tsuzuki.model.numbers import chapter_key, number_key, release_key, sort_value
 from tsuzuki.model.times import Millis
@@ -108,27 +107,9 @@ def new_release(release: ReleaseFound) -> NewRelease:
     )
 
 
-def item_hash(found: FoundItem) -> bytes:
-    """What makes an item a changed one (R32): dates alone do not, publishers touch them at every build."""
-    return _hash(
-        (
-            found.title,
-            found.link,
-            found.author,
-            found.content,
-            found.summary,
-            found.categories,
-            found.enclosures,
-            found.page_urls,
-            found.image_url,
-            found.comments_url,
-        )
-    )
-
-
 def release_hash(release: ReleaseFound) -> bytes:
     """What makes a release a changed one: all of it."""
-    return _hash((release.found, release.source_order))
+    return content_hash((release.found, release.source_order))
 
 
 def in_order(found: Iterable[FoundChapter]) -> list[ReleaseFound]:
@@ -142,7 +123,3 @@ def _storable(found: FoundChapter) -> FoundChapter:
     texts = {name: text for name, text in msgspec.structs.asdict(found).items() if isinstance(text, str)}
     valid = {name: valid_text(text) for name, text in texts.items()}
     return found if valid == texts else msgspec.structs.replace(found, **valid)
-
-
-def _hash(value: object) -> bytes:
-    return hashlib.blake2b(msgspec.json.encode(value), digest_size=16).digest()

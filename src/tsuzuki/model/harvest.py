@@ -1,5 +1,6 @@
 """What a source was found to have: the values that travel from a connector to ingest."""
 
+import hashlib
 from decimal import Decimal
 from typing import Literal
 
@@ -47,6 +48,8 @@ class FoundItem(msgspec.Struct, frozen=True):
     """The installment's number, where the feed says one (podcast episode, comic host)."""
     other_keys: tuple[str, ...] = ()
     """Keys that it may be stored under, in a feed that gives several items the same (R93)."""
+    content_hash: bytes = b""
+    """As `item_hash` makes it, where that is done already."""
 
 
 class FeedHarvest(msgspec.Struct, frozen=True):
@@ -131,3 +134,31 @@ class FoundPage(msgspec.Struct, frozen=True):
     index: int
     url: str
     image_url: str | None = None
+
+
+def item_hash(found: FoundItem) -> bytes:
+    """What makes an item a changed one (R32): dates alone do not, publishers touch them at every build."""
+    return found.content_hash or content_hash(
+        (
+            found.title,
+            found.link,
+            found.author,
+            found.content,
+            found.summary,
+            found.categories,
+            found.enclosures,
+            found.page_urls,
+            found.image_url,
+            found.comments_url,
+        )
+    )
+
+
+def with_hash(found: FoundItem) -> FoundItem:
+    """The item with its hash."""
+    return msgspec.structs.replace(found, content_hash=item_hash(found))
+
+
+def content_hash(value: object) -> bytes:
+    """What stands for a value from one look at it to the next."""
+    return hashlib.blake2b(msgspec.json.encode(value), digest_size=16).digest()

@@ -7,10 +7,10 @@ import msgspec
 from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.tasks import ItemBatch, item_hash
+from tsuzuki.ingest.tasks import ItemBatch
 from tsuzuki.model.errors import ShapeChanged
 from tsuzuki.model.fetching import Validators
-from tsuzuki.model.harvest import FeedHarvest, FoundItem
+from tsuzuki.model.harvest import FeedHarvest, FoundItem, item_hash
 from tsuzuki.model.secrets import Unreadable
 from tsuzuki.model.times import Millis
 from tsuzuki.net.headers import freshness, retry_after

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from tsuzuki.ingest.tasks import item_hash
-from tsuzuki.model.harvest import FoundItem
+from tsuzuki.model.harvest import FoundItem, item_hash
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.store import KnownItem
 

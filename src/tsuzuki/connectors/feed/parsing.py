@@ -12,7 +12,7 @@ from tsuzuki.connectors.feed.lenient import read_leniently
 from tsuzuki.connectors.feed.mending import balanced, with_sound_references
 from tsuzuki.connectors.feed.raw import RawFeed
 from tsuzuki.model.errors import NotAFeed
-from tsuzuki.model.harvest import FeedHarvest
+from tsuzuki.model.harvest import FeedHarvest, with_hash
 
 
 def parse_fast(body: bytes, url: str, charset: str | None = None) -> FeedHarvest | None:
@@ -75,6 +75,5 @@ def parse_anyhow(
 ) -> FeedHarvest:
     """The fast reader, then the forgiving one. With `tells_all_keys` each item has what else it may be stored as."""
     harvest = parse_fast(body, url, charset) or parse_leniently(body, url, charset)
-    if not tells_all_keys:
-        return harvest
-    return msgspec.structs.replace(harvest, items=tuple(map(with_other_keys, harvest.items)))
+    items = map(with_other_keys, harvest.items) if tells_all_keys else harvest.items
+    return msgspec.structs.replace(harvest, items=tuple(map(with_hash, items)))

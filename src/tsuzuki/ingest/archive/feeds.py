@@ -22,9 +22,8 @@ from tsuzuki.ingest.archive.store import (
 )
 from tsuzuki.ingest.detached.store import BroughtItem, bring_items_tx
 from tsuzuki.ingest.store import hold_items_tx
-from tsuzuki.ingest.tasks import item_hash
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
-from tsuzuki.model.harvest import FoundItem
+from tsuzuki.model.harvest import FoundItem, item_hash
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
