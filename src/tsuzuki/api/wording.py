@@ -23,7 +23,7 @@ _TIME = f"must be {_NAMES['datetime']}"
 
 
 def _types(found: re.Match[str]) -> str:
-    names = [_NAMES.get(name, name) for name in re.split(r"\s*\|\s*", found[1]) if name != "null"]
+    names = [_NAMES.get(name, name) for name in map(str.strip, found[1].split("|")) if name != "null"]
     return "must be " + " or ".join(names)
 
 

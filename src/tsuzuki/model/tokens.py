@@ -39,7 +39,7 @@ _CJK = (
 _RUNS = re.compile(rf"[{_CJK}]+|[^{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 _ACCENTS = re.compile("[\u0300-\u036f]")
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r'<[^"<>]*+(?:"[^"]*+"[^"<>]*+)*+>')
 _PIECE = re.compile(r'(-?)(?:"([^"]*)"|(\S+))')
 
 

@@ -47,7 +47,7 @@ _DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)?[\s-]+([^\W\d_]+)\.?,?[\s-
 _MONTH_FIRST = re.compile(r"([^\W\d_]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})\b(.*)")
 _YEAR_LAST = re.compile(r"([^\W\d_]+)\s+(\d{1,2})\s+(\d{1,2}:\d\d(?::\d\d)?(?:\s+(?:[A-Z]{1,5}|[+-]\d{4}))?)\s+(\d{4})")
 _NUMBERS = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b(.*)")
-_WEEKDAY = re.compile(r"[^\W\d_]+\.?(?:\s*,\s*|\s+(?=\d)|\s+(?=[^\W\d_]+\.?\s+\d))")
+_WEEKDAY = re.compile(r"(?<![^\W\d_])[^\W\d_]++\.?(?:\s*,\s*|\s+(?=\d)|\s+(?=[^\W\d_]+\.?\s+\d))")
 _CLOCK = re.compile(
     r"[\sT,-]*(?:at\s+)?(\d{1,2})[:.h](\d\d)(?:[:.](\d\d)(?:[.,]\d+)?)?\s*(?:([AaPp])\.?[Mm]\b\.?)?\s*(.*)"
 )

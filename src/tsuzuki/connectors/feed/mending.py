@@ -10,7 +10,7 @@ _ASIDE = {"<![CDATA[": "]]>", "<!--": "-->", "<?": "?>"}
 _TOKEN = re.compile(
     r"""<!\[CDATA\[|<!--|<\?|<(/?)([A-Za-z_][\w.:-]*+)((?:[^<>"']|"[^"<]*"|'[^'<]*')*+)>|<""",
 )
-_ATTRIBUTE = re.compile(r"""([A-Za-z_][\w.:-]*+)\s*+=\s*+("[^"]*"|'[^']*'|[^\s"'<>]++)""")
+_ATTRIBUTE = re.compile(r"""(?<![\w.:-])([A-Za-z_][\w.:-]*+)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'<>]++)""")
 _NEVER_CLOSED = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "param", "track", "wbr"})
 _ENDED_BY_THE_NEXT = frozenset({"item", "entry", "dd", "dt", "li", "option", "p", "td", "th", "tr"})
 

@@ -15,7 +15,7 @@ _DECORATION = re.compile(
 )
 # The sanitiser writes one form of markup only, lower case and every value in double quotes: patterns can read it.
 _ARTICLE = re.compile(r"<(?:video|audio|table|pre|h2|h3)[ >]")
-_TAG = re.compile(r'<[^">]*(?:"[^"]*"[^">]*)*>')
+_TAG = re.compile(r'<[^"<>]*+(?:"[^"]*+"[^"<>]*+)*+>')
 _IMAGE = re.compile(r'<img((?: [a-z]+="[^"]*")*)>')
 _ATTRIBUTE = re.compile(r' ([a-z]+)="([^"]*)"')
 

@@ -4,7 +4,7 @@ import re
 
 from tsuzuki.model.entities import unescaped
 
-_PIECE = re.compile(r"<(/?)([A-Za-z-]+)[^<>]*+>|([^<]++)|<")
+_PIECE = re.compile(r"<(/?)([A-Za-z-]++)[^<>]*+>|([^<]++)|<")
 _JOINED = {"mfrac": "/", "msup": "^", "msub": "_", "munder": "_", "mover": "^"}
 """What stands between the two parts of an element."""
 _BEFORE = {"msqrt": "√"}

@@ -74,7 +74,7 @@ _BLOCK = re.compile(
     r"(?=</?(?:p|div|br|li|ul|ol|tr|td|th|h[1-6]|blockquote|table|pre|figure|section)\b)", re.IGNORECASE
 )
 _TAGS = re.compile(r"<[^<>]*>")
-_SAFE_TAG = re.compile(r'<(/?)([a-z0-9]+)[^">]*+(?:"[^"]*+"[^">]*+)*+>')
+_SAFE_TAG = re.compile(r'<(/?)([a-z0-9]++)[^"<>]*+(?:"[^"]*+"[^"<>]*+)*+>')
 _SINGLE = frozenset({"br", "col", "hr", "img", "source", "wbr"})
 _PARAGRAPHS = re.compile(r"\n\s*\n+")
 

@@ -17,8 +17,8 @@ from tsuzuki.web.pictures import Picture
 
 MOST_PICTURES = 50
 _MEGABYTE = 1_000_000
-_SOURCE = re.compile(r'<(?:img|audio|video|source)[^>]*? src="([^"]*+)"')
-_IMAGE = re.compile(r'<img[^>]*? src="([^"]*+)"')
+_SOURCE = re.compile(r'<(?:img|audio|video|source)(?: [a-z-]++="[^"]*+")*? src="([^"]*+)"')
+_IMAGE = re.compile(r'<img(?: [a-z-]++="[^"]*+")*? src="([^"]*+)"')
 _PICTURE_FILE = re.compile(r"\.(?:avif|gif|jpe?g|png|webp)$", re.IGNORECASE)
 _SIZE = re.compile(r"-(?:\d{2,5}x\d{2,5}|scaled|thumb|small|large|medium)$|_[a-z]$")
 _LONG_NAME = 9
