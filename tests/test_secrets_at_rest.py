@@ -16,6 +16,7 @@ from tests.app import in_settings
 from tests.crawl.builders import a_source_body
 from tests.databases import empty
 from tests.delivery.post import Receiver, a_receiver
+from tests.web.guests import a_guest
 from tsuzuki.db import Database, DatabaseOptions, Tx
 from tsuzuki.db.backup import back_up
 from tsuzuki.db.copying.service import copy_database
@@ -204,6 +205,10 @@ async def says_what_is_unreadable(town: Town, admin: Visitor, ids: dict[str, str
                 break
             await asyncio.sleep(0.02)
     assert "secret key" in channel["last_error"]
+    operator = await a_guest(town, await town.admin())
+    for page in (f"/admin/sources/{ids['source']}/edit", "/notifications", f"/feeds/{ids['feed']}"):
+        shown_page = await operator.see(page)
+        assert (shown_page.status, "enc:v1:" in shown_page.text) == (200, False), page
     assert (feed["proxy"], "secret key" in feed["fetch_state"]["last_error"]) == ("***", True)
 
 

@@ -178,6 +178,15 @@ async def test_trying_shows_the_requests_and_what_was_found_and_stores_nothing(d
     assert "500" in broken.text
 
 
+async def test_a_source_of_an_unknown_connector_is_refused_by_its_name(desk):
+    for connector, said in (
+        ("com.example.nowhere", "There is no connector com.example.nowhere"),
+        ("", "Choose the kind"),
+    ):
+        refused = await desk.operator.send(f"/admin/sources/add?connector={connector}", FORM)
+        assert (refused.status, said in refused.text) == (400, True)
+
+
 async def test_a_source_whose_connector_is_gone_is_told_and_can_still_be_edited(desk):
     await desk.town.db.with_tx(
         lambda tx: tx.run(_q.forget_connector, id=desk.source_id, connector="gone.away", config={"old": 1})

@@ -95,7 +95,8 @@ def _adding(site: Site) -> Resource:
 
         async def act(form: Form) -> Response:
             if info is None:
-                raise Invalid(say("sources.no_connector"))
+                named = request.query_params.get("connector")
+                raise Invalid(say("sources.unknown_connector", name=named) if named else say("sources.no_connector"))
             with _told_beside(fields):
                 said = _filled(form, fields, info, registry)
                 is_on = form.one("enabled") == "on"

@@ -80,6 +80,7 @@ TEXTS = {
     "sources.pick_own": "A few lines that say where a site has its series, chapters and images.",
     "sources.pick_more": "Another site? Write a definition, or put one into the data folder's sources/ and start anew.",
     "sources.name_written": "Left empty, as the definition says.",
+    "sources.unknown_connector": "There is no connector {name} on this server. Choose another kind.",
     "sources.no_connector": "Choose the kind of the source first.",
     "sources.edit_title": "Edit {name}",
     "sources.not_installed": "The connector {name} is not installed",
