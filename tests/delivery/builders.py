@@ -137,8 +137,9 @@ async def publish(
     """Items through storing and delivery, in one transaction as ingest does it."""
 
     async def ingest(tx: Tx) -> Delivered:
-        new = await items_tx(tx, feed, keys, now)
-        await adopt_items_tx(tx, new)
+        stored = await store_items_tx(tx, feed, [a_new_item(str(key)) for key in keys], now)
+        await adopt_items_tx(tx, stored)
+        new = [item.id for item in stored if item.is_new]
         return await deliver_items_tx(tx, feed, new, is_first_harvest=first, now=now, came=came)
 
     return await db.with_tx(ingest)

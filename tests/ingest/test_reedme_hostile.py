@@ -14,6 +14,7 @@ from tsuzuki.bootstrap import open_tsuzuki
 from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.legacy import MAX_TEXT
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.ingest.reedme.cleaning import clean_items
 from tsuzuki.ingest.reedme.service import Brought, Reedme
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
@@ -27,6 +28,8 @@ q = parse_queries(
     """
 -- name: count_feeds
 select count(*) from feed;
+-- name: count_entries
+select count(*) from entry;
 -- name: feed
 select id from feed where link = 'https://example.org/1';
 """,
@@ -154,6 +157,21 @@ async def test_a_damaged_database_stops_the_start_and_stays(tmp_path):
         async with open_tsuzuki(settings_for(tmp_path)):
             pass
     assert file.read_bytes() == damaged
+
+
+async def test_who_leaves_a_feed_during_an_import_gets_nothing_of_it(db, tmp_path):
+    """The shelf leaves while a parser process cleans its items."""
+    shelf = await a_reader(db)
+    feeds = Subscriptions(a_ground(db))
+
+    class Leaving:
+        async def run(self, function, arguments):
+            for feed in await feeds.list(shelf) if function is clean_items else ():
+                await feeds.delete(shelf, feed.public_id)
+            return function(*arguments)
+
+    await bring(db, a_legacy_file(tmp_path / "f.db"), shelf, Leaving())
+    assert await db.read(lambda tx: tx.one(int, q.count_entries)) == 0
 
 
 async def test_what_is_imported_is_nobody_elses(db, tmp_path):

@@ -89,7 +89,7 @@ on conflict (feed_id, key) do update set
   updated_at = excluded.created_at,
   revision = item.revision + 1
 where excluded.content_hash <> item.content_hash
-returning id, feed_id, key, revision = 0 as is_new;
+returning id, feed_id, key, revision = 0 as is_new, link_key;
 
 -- fragment: found_items
 (

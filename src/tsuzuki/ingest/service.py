@@ -242,11 +242,11 @@ class ItemIngest(_Ingest[ItemBatch]):
         await hold_items_tx(tx, *found)
         await share_feeds_tx(tx, sorted(found))
         new: dict[FeedId, dict[str, ItemId]] = defaultdict(dict)
-        for item in await upsert_items_tx(tx, found, words, now):
+        written = await upsert_items_tx(tx, found, words, now)
+        for item in written:
             if item.is_new:
                 new[item.feed_id][item.key] = item.id
-        if new:
-            await adopt_items_tx(tx, [item_id for items in new.values() for item_id in items.values()])
+        await adopt_items_tx(tx, written)
         stored = [Stored(batch, task_id, new[batch.feed_id]) for batch, task_id in batches]
         parted = list(zip(stored, await self._part_tx(tx, stored, now), strict=True))
         quiet = [Lot("item", one.batch.feed_id, tuple(parts.catalogue), is_quiet=True) for one, parts in parted]

@@ -120,6 +120,7 @@ class StoredItem(msgspec.Struct, frozen=True):
     feed_id: FeedId
     key: str
     is_new: bool
+    link_key: str | None
 
 
 async def upsert_chapters_tx(

@@ -132,7 +132,8 @@ class FeedsIn:
         ]
         if texts:
             await add_full_texts_tx(tx, texts)
-        return Counts(created=counts.created, existing=counts.existing)
+        lost = len(items) - counts.created - counts.existing
+        return Counts(counts.created, counts.existing, lost, _UNFOLLOWED)
 
     async def _gone_tx(self, tx: Tx, run: Run) -> Counts:
         lines: list[Gone] = [each.line for each in run]

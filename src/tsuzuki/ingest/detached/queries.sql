@@ -1,3 +1,6 @@
+-- name: is_subscribed
+select exists (select 1 from subscription where shelf_id = :shelf_id and feed_id = :feed_id) as is_subscribed;
+
 -- name: shelf_items
 -- Of these keys, what the shelf has under this feed: the feed's own last, so that it counts. Both branches by the
 -- unique (feed_id, key).
@@ -42,9 +45,7 @@ select cast(:shelf_id as bigint), cast(:feed_id as bigint), cast(value ->> 'item
   cast(value ->> 'unread' as boolean), cast(value ->> 'saved' as boolean), cast(value ->> 'sort_at' as bigint),
   cast(value ->> 'read_at' as bigint), cast(value ->> 'created_at' as bigint)
 from json_each(cast(:rows as text))
-where exists (  -- who left the feed meanwhile gets nothing of it
-  select 1 from subscription where subscription.shelf_id = :shelf_id and subscription.feed_id = :feed_id
-)
+where true
 order by cast(value ->> 'n' as bigint)
 on conflict (shelf_id, item_id) where item_id is not null do update set
   unread = entry.unread and excluded.unread, saved = entry.saved or excluded.saved,
@@ -55,25 +56,22 @@ where (entry.unread and not excluded.unread) or (excluded.saved and not entry.sa
 -- I2: what a shelf has without its feed, and the feed has brought itself just now. An item that a merge or a move left
 -- behind is somebody else's word (its link_key is never null): it must be of the same page too, or an address that is
 -- given up could take a guid of its new home away from its readers. One for each shelf and item.
+-- Rows are the item, its feed, its key and its link_key.
 select shelf_id, item_id, min(detached_id) as detached_id
 from (
-  select entry.shelf_id, fetched.id as item_id, detached.id as detached_id
-  from {just_fetched}
-  join entry on entry.item_id = detached.id and entry.feed_id = fetched.feed_id
-  where fetched.id = cast(wanted.value ->> 0 as bigint)
+  select entry.shelf_id, cast(value ->> 0 as bigint) as item_id, detached.id as detached_id
+  from json_each(cast(:rows as text)) cross join item as detached cross join entry
+  where {is_same} and entry.item_id = detached.id and entry.feed_id = cast(value ->> 1 as bigint)
   union all
-  select former_entry.shelf_id, fetched.id, detached.id
-  from {just_fetched}
-  join former_entry on former_entry.item_id = detached.id and former_entry.feed_id = fetched.feed_id
-  where fetched.id = cast(wanted.value ->> 0 as bigint)
+  select former_entry.shelf_id, cast(value ->> 0 as bigint), detached.id
+  from json_each(cast(:rows as text)) cross join item as detached cross join former_entry
+  where {is_same} and former_entry.item_id = detached.id and former_entry.feed_id = cast(value ->> 1 as bigint)
 ) as found
 group by shelf_id, item_id;
 
--- fragment: just_fetched
-json_each(cast(:rows as text)) as wanted
-cross join item as fetched
-join item as detached on detached.feed_id is null and detached.key = fetched.key
-  and (detached.link_key is null or detached.link_key = fetched.link_key)
+-- fragment: is_same
+detached.feed_id is null and detached.key = value ->> 2
+  and (detached.link_key is null or detached.link_key = value ->> 3)
 
 -- name: adopt_entries
 -- Rows are a shelf, the item, and the detached one. As they are: what was read stays read.

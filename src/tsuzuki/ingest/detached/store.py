@@ -12,7 +12,7 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import Words, document
 from tsuzuki.delivery.store import share_feeds_tx
-from tsuzuki.ingest.store import index_items_tx
+from tsuzuki.ingest.store import StoredItem, index_items_tx
 from tsuzuki.model.ids import FeedId, ItemId, ShelfId
 
 q = load_queries("tsuzuki.ingest.detached")
@@ -60,9 +60,12 @@ async def shelf_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, keys: Itera
 async def bring_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, brought: Sequence[BroughtItem]) -> BroughtCounts:
     """Put items that somebody says a feed had onto one shelf: the feed's own where it holds them, else detached ones.
 
-    To be called with the feed's items locked, after the shelf subscribed. A repeat changes nothing (I2); what is read
-    or saved stays so.
+    To be called with the feed's items locked. A repeat changes nothing (I2); what is read or saved stays so. A shelf
+    that has left the feed gets nothing of it.
     """
+    await share_feeds_tx(tx, [feed_id])
+    if not await tx.one(bool, q.is_subscribed, shelf_id=shelf_id, feed_id=feed_id):
+        return BroughtCounts(0, 0, {})
     keys: dict[str, BroughtItem] = {}
     for item in brought:
         keys.setdefault(item.key, item)
@@ -74,16 +77,16 @@ async def bring_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, brought: Se
     if new:
         await index_items_tx(tx, [document(row_id, keys[key].words) for key, row_id in new.items()])
     ids |= new
-    await share_feeds_tx(tx, [feed_id])
     entries = [{**item.entry, "item_id": ids[key], "n": n} for n, (key, item) in enumerate(keys.items())]
     await tx.run(q.put_entries, rows=entries, shelf_id=shelf_id, feed_id=feed_id)
     created = len(keys) - len(had)
     return BroughtCounts(created, len(brought) - created, new)
 
 
-async def adopt_items_tx(tx: Tx, items: Iterable[ItemId]) -> int:
-    """These items were inserted just now: entries of the same ones that no feed held become theirs; how many."""
-    found = await tx.bulk(_Adoptable, q.adoptable, [[item] for item in items])
+async def adopt_items_tx(tx: Tx, items: Iterable[StoredItem]) -> int:
+    """Entries of items that no feed held become those of the same items that were inserted just now; how many."""
+    new = [(item.id, item.feed_id, item.key, item.link_key) for item in items if item.is_new]
+    found = await tx.bulk(_Adoptable, q.adoptable, new) if new else []
     rows = [(each.shelf_id, each.item_id, each.detached_id) for each in found]
     if rows:
         await tx.run(q.adopt_entries, rows=rows)
