@@ -332,3 +332,9 @@ def test_the_page_behind_a_counter_is_the_link_and_no_new_item():
 
 def test_duplicate_authors_are_named_once():
     assert item_of("<author>Ada</author><dc:creator>Ada</dc:creator>", use=("dc",)).author == "Ada"
+
+
+def test_one_of_several_forms_of_the_same_file_is_enough():
+    group = '<media:group><media:content url="/720.mp4"/><media:content url="/360.mp4"/></media:group>'
+    found = item_of(f'<enclosure url="/1.mp3"/>{group}<media:content url="/2.png"/>', use=("media",))
+    assert [file.url.rpartition("/")[2] for file in found.enclosures] == ["1.mp3", "720.mp4", "2.png"]

@@ -164,6 +164,13 @@ def _media_content(scope: Scope, item: RawItem, element: Element) -> None:
             _HANDLERS[name](scope, item, child)
 
 
+def _media_group(scope: Scope, item: RawItem, element: Element) -> None:
+    """The same in several forms, by the specification: the first is enough."""
+    before = len(item.media)
+    _read_children(scope, item, element)
+    del item.media[before + 1 :]
+
+
 def _thumbnail(scope: Scope, item: RawItem, element: Element) -> None:
     address = http_url(attribute(element, "url") or words(element), scope.base_of(element))
     add(item.thumbnails, address)
@@ -229,7 +236,7 @@ _HANDLERS: dict[str, Handler] = {
     "enclosure": _enclosure,
     "enc:enclosure": _rdf_enclosure,
     "media:content": _media_content,
-    "media:group": _read_children,
+    "media:group": _media_group,
     "media:thumbnail": _thumbnail,
     "itunes:image": _image,
     "comments": _comments,
