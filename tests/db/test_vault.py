@@ -1,6 +1,7 @@
 """Sealing and opening (R123)."""
 
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -85,6 +86,13 @@ def test_a_key_is_made_once_and_is_its_owners_alone(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["secret.key"]
     assert load_vault((), tmp_path).open(sealed, NOTE) == "hunter2"
     assert load_vault((NEW,), tmp_path).open(sealed, NOTE) == "hunter2"
+
+
+def test_of_many_that_start_at_once_all_have_the_same_key(tmp_path):
+    with ThreadPoolExecutor(16) as starting:
+        vaults = list(starting.map(lambda _: load_vault((), tmp_path), range(16)))
+    assert len({vault.fingerprint for vault in vaults}) == 1
+    assert [one.name for one in tmp_path.iterdir()] == ["secret.key"]
 
 
 def test_with_a_key_of_the_operator_no_file_is_made(tmp_path):

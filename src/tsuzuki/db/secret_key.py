@@ -26,9 +26,9 @@ def load_vault(keys: Sequence[str], folder: Path) -> Vault:
 
 def _make(file: Path) -> None:
     """Whole or not at all; of several processes that start at once, one makes it."""
-    part = file.with_name(f"{FILE}.{os.getpid()}.part")
+    part = file.with_name(f"{FILE}.{secrets.token_hex(8)}.part")  # not by process: containers have the same ids
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
             opened.write(secrets.token_hex(32) + "\n")
         sync(part)
         try:
