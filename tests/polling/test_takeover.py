@@ -243,6 +243,46 @@ async def test_another_link_of_a_subscription_takes_nothing_along(server):
     assert await server.db.read(lambda tx: tx.many(str, q.descriptions)) == [None]
 
 
+async def test_who_left_the_address_has_it_back_as_it_was(server):
+    """I9: having left can be undone for a month, also when the feed was merged meanwhile; nothing comes twice."""
+    evil, good = f"{server.evil.url}/feed", f"{server.good.url}/feed"
+    server.evil.response = answer(200, a_document(post("1", "Real"), post("fake", FAKE), title="Evil"))
+    await server.reader(good)
+    await server.reader(evil)
+    left = await server.reader(evil)
+    await server.poll()
+    await server.read_all(left)
+    feed = await server.feed_of(left)
+    await server.opened.reading.subscriptions.delete(left, feed.public_id)
+    lead(server)
+    await server.wait(Millis(13 * HOUR), times=6)
+    server.good.response = answer(200, a_document(post("fake", "Real too"), post("1", "Real")))
+    await server.wait(Millis(13 * HOUR))
+    await server.opened.reading.subscriptions.restore(left, feed.public_id)
+    assert await server.seen(left) == [Seen("1", "Real", unread=False), Seen("fake", "Real too", unread=False)]
+
+
+async def test_what_a_reader_pruned_does_not_come_back_with_its_feed(server):
+    """REL-39d, also for what no feed holds: the reader had it from another address."""
+    evil, good = f"{server.evil.url}/feed", f"{server.good.url}/feed"
+    await server.reader(good)
+    follower, other = await server.reader(evil), await server.reader(evil)
+    await server.poll()
+    await server.read_all(follower)
+    lead(server)
+    await server.wait(Millis(13 * HOUR), times=6)
+    feed = await server.feed_of(follower)
+    await server.opened.reading.subscriptions.change(follower, feed.public_id, Change(retention=Millis(HOUR)))
+    await server.opened.reading.subscriptions.prune()
+    assert await server.titles(follower) == ["Real"]
+    server.good.response = answer(
+        200, a_document(post("fake", "Again", link="https://evil.example/fake"), post("1", "Real"))
+    )
+    await server.wait(Millis(13 * HOUR))
+    assert await server.titles(follower) == ["Real"]
+    assert await server.titles(other) == ["Real", "Again"]
+
+
 @pytest.mark.parametrize("how", ["queued", "given up"])
 async def test_what_was_found_before_a_new_link_is_not_stored(server, how):
     """It waits in the queue, or was given up, when the reader gives the subscription the good address."""

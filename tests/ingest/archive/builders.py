@@ -22,6 +22,7 @@ from tsuzuki.ingest.archive.journal import Brought
 from tsuzuki.ingest.archive.reading import ShelfImport
 from tsuzuki.ingest.archive.writing import ShelfExport
 from tsuzuki.model.errors import RefusedAddress
+from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.guard import Guard
@@ -90,7 +91,7 @@ class Reader(msgspec.Struct, frozen=True):
         await ShelfExport(self.db, lambda: NOON).write(path, self.shelf_id, self.user.id, lambda *_: None)
         return path
 
-    async def bring(self, path: Path) -> Brought:
+    async def bring(self, path: Path, parsers: Parsers = HERE) -> Brought:
         """All that this archive has."""
         ground = Ground(self.db, lambda: NOON, a_public_id, GuardedAbove(), HERE)
         sources = Sources(
@@ -101,7 +102,7 @@ class Reader(msgspec.Struct, frozen=True):
             changed=_nothing,
             wake=lambda: None,
         )
-        bringer = ShelfImport(Subscriptions(ground), sources, HERE)
+        bringer = ShelfImport(Subscriptions(ground), sources, parsers)
         return await bringer.bring(path, self.shelf_id, self.user, lambda *_: None)
 
 

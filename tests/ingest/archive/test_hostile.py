@@ -23,6 +23,7 @@ from tests.ingest.archive.builders import (
 from tsuzuki.ingest.archive import container
 from tsuzuki.ingest.archive.format import MANIFEST, PARTS, Bookmark, Channel, Group
 from tsuzuki.model.errors import Invalid
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
 
 FEED = {"feeds.jsonl": [a_feed()]}
 
@@ -255,6 +256,22 @@ async def test_one_line_that_cannot_be_stored_does_not_take_the_others_along(db,
     assert brought.notes == ("items.jsonl:2: its key is longer than 2,000 bytes.",)
     stored = parts_of(await reader.export())["items.jsonl"]
     assert [(item["key"], item["title"]) for item in stored] == [("1", "Item 1"), ("2", "Item 2")]
+
+
+async def test_a_line_that_costs_too_much_is_left_out_alone(db, tmp_path):
+    """In a real parser process, which ends of it: the others of its batch come."""
+    costly = an_item("costly", content="<p>words and <b>more</b> of them</p>" * 50_000)
+    reader = await a_reader(db, tmp_path)
+    parsers = ParsePool(PoolOptions(processes=1, cpu_seconds=0.06, cpu_seconds_per_megabyte=0.0))
+    try:
+        brought = await reader.bring(
+            an_archive(tmp_path, FEED | {"items.jsonl": [an_item("1"), costly, an_item("2")]}), parsers
+        )
+    finally:
+        await parsers.close()
+    [note] = brought.notes
+    assert note.startswith("items.jsonl:2: The document could not be read within 0.06 s of computing")
+    assert [item["key"] for item in parts_of(await reader.export())["items.jsonl"]] == ["1", "2"]
 
 
 async def test_addresses_of_series_lead_nowhere_but_into_the_web(db, tmp_path):
