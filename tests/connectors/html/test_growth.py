@@ -11,7 +11,7 @@ from tests.connectors.html.test_safe import BASE, offences_in
 from tsuzuki.connectors.html.addresses import srcset_of
 from tsuzuki.connectors.html.media import is_placeholder
 from tsuzuki.connectors.html.nesting import shape_of
-from tsuzuki.connectors.html.safe import MAX_NESTING, SafeHtml, flattened, is_deep, plain_text, sanitise
+from tsuzuki.connectors.html.safe import MAX_NESTING, MAX_TAGS, SafeHtml, flattened, is_deep, plain_text, sanitise
 from tsuzuki.connectors.html.tags import is_deeper, settle
 from tsuzuki.connectors.html.trackers import is_tracker
 
@@ -121,7 +121,7 @@ HIDDEN_DEPTH = [
 
 @pytest.mark.parametrize("piece", HIDDEN_DEPTH)
 def test_what_comes_out_is_never_deeper_than_the_limit(piece: str):
-    html = "".join(piece.replace("{n}", str(n)) for n in range(15_000)) + "the end"
+    html = "".join(piece.replace("{n}", str(n)) for n in range(12_000)) + "the end"
     started = time.process_time()
     safe = sanitise(html, BASE)
     words = plain_text(html)
@@ -158,3 +158,9 @@ def test_what_was_stored_too_deep_is_shown_as_text():
     started = time.process_time()
     assert flattened(stored) == "a &lt; b"
     assert time.process_time() - started < 1
+
+
+def test_what_has_too_many_tags_is_cut_after_them():
+    safe = sanitise("<p>x</p>" * 100_000, BASE)
+    assert safe == "<p>x</p>" * (MAX_TAGS // 2)
+    assert sanitise(safe, BASE) == safe

@@ -194,6 +194,10 @@ def test_plain_text_has_the_words_and_nothing_else():
     )
 
 
+def test_what_stands_for_a_picture_is_no_text():
+    assert plain_text('<img src="/i" alt="A boat" title="At sea">') == ""
+
+
 def test_only_the_sanitiser_makes_safe_html():
     """SEC-17: what shows markup takes this type, so that a path around the sanitiser does not type-check."""
     assert get_type_hints(sanitise)["return"] is SafeHtml

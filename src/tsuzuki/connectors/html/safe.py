@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 from html import escape
+from itertools import islice
 from typing import NewType
 
 import nh3
@@ -20,6 +21,9 @@ SafeHtml = NewType("SafeHtml", str)
 
 MAX_HTML = 2_000_000
 """Characters of one body; what is longer is cut before it is parsed."""
+
+MAX_TAGS = 50_000
+"""Signs that begin one; a text of a hundred thousand words has fewer. What comes after is cut: pages parse it again."""
 
 MAX_NESTING = 400
 """Elements within elements; parsers take time by the square of it, and no text needs so many."""
@@ -74,6 +78,7 @@ _BLOCK = re.compile(
     r"(?=</?(?:p|div|br|li|ul|ol|tr|td|th|h[1-6]|blockquote|table|pre|figure|section)\b)", re.IGNORECASE
 )
 _TAGS = re.compile(r"<[^<>]*>")
+_LESS = re.compile("<")
 _SAFE_TAG = re.compile(r'<(/?)([a-z0-9]++)[^"<>]*+(?:"[^"]*+"[^"<>]*+)*+>')
 _SINGLE = frozenset({"br", "col", "hr", "img", "source", "wbr"})
 _PARAGRAPHS = re.compile(r"\n\s*\n+")
@@ -118,7 +123,7 @@ class Sanitiser:
 
     def sanitise(self, html: str, base: str, page: str = "") -> SafeHtml:
         """As the function of the same name; two parsers have read what comes out."""
-        html = valid_text(html[:MAX_HTML])
+        html = valid_text(_cut(html[:MAX_HTML], 4 * MAX_TAGS))
         if "<" not in html and "&" not in html:
             return SafeHtml(_escaped(html.strip()))
         settled = settle(html, MAX_NESTING)
@@ -132,6 +137,8 @@ class Sanitiser:
             safe = _PROOF.clean(safe).strip()
         if is_deep(safe):
             return flattened(SafeHtml(safe))
+        if (cut := _cut(safe, MAX_TAGS)) != safe:
+            safe = _PROOF.clean(cut).strip()
         # Nesting that a second parser reads differently is where filters are passed. Where another parser writes the
         # same again, nothing is left to argue about; where it does not, repeat until the sanitiser agrees with itself.
         if LexborHTMLParser(safe, is_fragment=True).html == safe:
@@ -146,7 +153,7 @@ class Sanitiser:
 
 def is_deep(safe: str) -> bool:
     """Whether what a sanitiser wrote nests too deep to be parsed for a page: exact, and linear in its length."""
-    if safe.count("</") <= MAX_NESTING:
+    if safe.count("<") <= MAX_NESTING:
         return False
     depth = 0
     for tag in _SAFE_TAG.finditer(safe):
@@ -158,8 +165,15 @@ def is_deep(safe: str) -> bool:
 
 
 def flattened(safe: SafeHtml) -> SafeHtml:
-    """The same, or its text where it nests too deep: what an earlier version stored may do so."""
-    return text_to_html(_without_tags(safe)) if is_deep(safe) else safe
+    """The same, cut where it has too many tags, as text where it nests too deep: what was stored earlier may do so."""
+    return text_to_html(_without_tags(safe)) if is_deep(safe) else SafeHtml(_cut(safe, MAX_TAGS))
+
+
+def _cut(html: str, most: int) -> str:
+    """The text up to so many tags. To end those that are open then takes no more than is left over here."""
+    if html.count("<") <= most + MAX_NESTING:
+        return html
+    return html[: next(islice(_LESS.finditer(html), most, None)).start()]
 
 
 class _Kept:

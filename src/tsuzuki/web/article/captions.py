@@ -9,12 +9,12 @@ _AROUND = frozenset({"a", "b", "center", "em", "i", "p", "picture", "span", "str
 _FILE = re.compile(
     r"[\w%+.-]*\.(?:avif|gif|jpe?g|png|svg|webp)|(?:img|image|dsc|screen ?shot)?[\s_-]*\d*", re.IGNORECASE
 )
-LONGEST_LOOKED_AT = 2000
+MOST_CAPTIONS = 200
 
 
 def add_captions(tree: LexborHTMLParser, title: str) -> None:
     """A figure with a caption around each picture that has a text to hover, unless the page says that already."""
-    for image in tree.css("img[title]"):
+    for image in tree.css("img[title]")[:MOST_CAPTIONS]:
         caption = " ".join((image.attributes.get("title") or "").split())
         del image.attrs["title"]
         is_new = caption.casefold() not in title.casefold()
@@ -35,7 +35,7 @@ def _caption(tree: LexborHTMLParser, image: LexborNode, caption: str) -> None:
         if around.css_first("figcaption") is None:
             around.insert_child(_text(tree, "figcaption", caption))
         return
-    if around is not None and caption in (around.text() or "")[:LONGEST_LOOKED_AT]:
+    if held.next is not None and caption in (held.next.text_content or ""):
         return
     if around is not None and around.tag in _AROUND:  # words stand beside it: a figure would tear them apart
         words = _text(tree, "small", caption)
