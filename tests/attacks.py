@@ -20,6 +20,8 @@ TENFOLD = 25
 """Ten times the text may take this many times as long; what grows by the square takes a hundred."""
 QUICK = 0.003
 """Seconds that ten times the small size may take without a second look: the square would take ten times as long."""
+CERTAIN = 0.04
+"""Seconds from which on growth is no step."""
 STUCK = 0.003
 """Seconds that a text of a hundred letters never takes, unless time grows with a high power of its length."""
 
@@ -96,6 +98,8 @@ def growth(work: Callable[[Any], object], text: Callable[[int], Any], size: int,
         if large < max(TENFOLD * small, QUICK):
             return None
         large = min(large, _once(work, text(10 * size)))
+    if large < CERTAIN:  # it may be a step that comes once: beyond it, time grows with the text
+        return growth(work, text, 4 * size, name=name)
     return Slow(name, small, large)
 
 

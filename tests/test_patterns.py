@@ -37,6 +37,7 @@ class Found(msgspec.Struct, frozen=True):
     method: str
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("area", AREAS)
 def test_every_pattern_is_linear(area: str):
     slow = {one.where: str(found) for one in patterns_of(area) if (found := attacked(one)) is not None}

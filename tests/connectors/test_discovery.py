@@ -292,7 +292,7 @@ def test_an_apple_podcast_is_looked_up_in_its_directory(answer: Reply | Exceptio
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"[]", b'{"results":[{"feedUrl":"file:///etc/passwd"}]}', b'{"results":7}', b"\xff"]
+    "body", [b"", b"[]", b'{"results":[{"feedUrl":"file:///etc/passwd"}]}', b'{"results":7}', b"\xff", b"[" * 10**6]
 )
 def test_a_directory_that_says_nonsense_is_passed_over(body: bytes):
     found, _ = discovered({PODCAST: page(url=PODCAST), LOOKUP: a_reply(body, url=LOOKUP)}, PODCAST)

@@ -3,13 +3,11 @@
 from tsuzuki.connectors.feed.encodings import charset_of, decode
 from tsuzuki.connectors.html.bombs import is_bomb
 from tsuzuki.connectors.html.safe import sanitise
-from tsuzuki.connectors.html.tags import is_deeper
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.model.errors import NotAFeed, TooLarge
 from tsuzuki.model.fetching import Ask, Parse, Reply
 
 MAX_BYTES = 3 * 1024 * 1024
-MAX_NESTING = 500
 SHORTEST = 200
 """Characters; what is shorter is a notice or a menu, and no article."""
 
@@ -29,7 +27,7 @@ def read_article(body: bytes, url: str, charset: str | None) -> str:
     from trafilatura import extract
 
     page = decode(body, charset)
-    if is_bomb(page) or is_deeper(page, MAX_NESTING):
+    if is_bomb(page):
         raise TooLarge("The page nests too many elements to be read.")
     found = extract(
         page,

@@ -13,15 +13,11 @@ from tsuzuki.connectors.feed_addresses import names_feed_scheme, web_address
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.bombs import is_bomb
 from tsuzuki.connectors.html.safe import one_line
-from tsuzuki.connectors.html.tags import is_deeper
 from tsuzuki.connectors.wellknown import feeds_told, generator_paths, known_feeds
 from tsuzuki.model.errors import TooLarge
 
 MAX_FEEDS = 20
 MAX_NAMED = 10
-MAX_NESTING = 500
-MAX_ATTRIBUTES = 200
-"""Of one tag: a parser compares each with all the others."""
 MAX_LINKS = 5000
 LONGEST_TITLE = 200
 LONGEST_LABEL = 60
@@ -48,10 +44,6 @@ _FEED_LIKE = re.compile(r"(?:^|[/._?=-])(?:feeds?|rss2?|atom)(?:[/._?&=-]|$)", r
 _SAYS_FEED = re.compile(r"\b(?:rss|atom|feeds?)\b|フィード", re.IGNORECASE)
 _COMMENTS = re.compile(r"comment|kommentar|コメント", re.IGNORECASE)
 _LINK_HEADER = re.compile(r"<([^<>]{1,2000})>([^<]*)")
-_VALUE = r"""\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+)"""
-_ATTRIBUTE = re.compile(rf"[^\s/>][^\s/>=]*+(?:{_VALUE})?+")
-_TAG = re.compile(rf"<(!--|([A-Za-z][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE.pattern})*+)")
-_ENDS = {name: re.compile(f"</{name}", re.IGNORECASE) for name in ("script", "style", "textarea", "title")}
 
 
 class FoundFeed(msgspec.Struct, frozen=True):
@@ -83,7 +75,7 @@ class PageFeeds(msgspec.Struct, frozen=True):
 def read_page(body: bytes, url: str, charset: str | None, link_header: str) -> PageFeeds:
     """What a page says of its feeds; TooLarge for a page that is made to be slow (SEC-20)."""
     text = decode(body, charset).replace("\x00", "")
-    if is_bomb(text) or is_deeper(text, MAX_NESTING) or _has_crowded_tag(text):
+    if is_bomb(text):
         raise TooLarge("The page nests too many elements to be read.")
     page = _Page(text, url, link_header)
     listed = {feed.url: feed for feed in reversed([*page.from_tags(), *page.from_header(), *page.from_anchors()])}
@@ -104,23 +96,6 @@ def guesses_for(url: str, first: tuple[str, ...] = ()) -> tuple[str, ...]:
         page = page.rstrip("/") + "/"
     places = (*first, *FOLDER_PATHS, "?format=rss", *(f"/{path}" for path in COMMON_PATHS))
     return tuple(dict.fromkeys(urljoin(page, place) for place in places))
-
-
-def _has_crowded_tag(text: str) -> bool:
-    """Whether a tag has too many attributes. Each step begins where the one before ended, and no pattern goes back."""
-    at = 0
-    while (tag := _TAG.search(text, at)) is not None:
-        at = tag.end()
-        if tag[1] == "!--":
-            at = text.find("-->", at)
-        elif (end := _ENDS.get(tag[2].lower())) is not None:
-            found = end.search(text, at)
-            at = -1 if found is None else found.end()
-        elif len(tag[1]) > 2 * MAX_ATTRIBUTES and len(_ATTRIBUTE.findall(tag[1])) > MAX_ATTRIBUTES:
-            return True
-        if at < 0:
-            break
-    return False
 
 
 class _Page:

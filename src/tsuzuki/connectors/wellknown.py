@@ -84,7 +84,7 @@ def read_lookup(body: bytes) -> tuple[str, ...]:
     """The feeds in a directory's answer; NotAFeed when it cannot be read."""
     try:
         answer = msgspec.json.decode(body, type=_Lookup)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NotAFeed("The directory's answer cannot be read.") from error
     return tuple(url for one in answer.results if (url := http_url(one.feed_url)))[:MOST_LOOKED_UP]
 
