@@ -7,6 +7,8 @@ from tests.builders import NOON, store_items_tx, stored_feed, stored_watch
 from tests.net.builders import answer
 from tests.polling.builders import Clock, Publisher, item_batches, poll_one, q
 from tsuzuki.connectors.feed import parse_anyhow
+from tsuzuki.connectors.feed.identity import content_key
+from tsuzuki.connectors.feed.parsing import read_fast
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.tasks import new_item
@@ -129,3 +131,23 @@ async def test_own_guids_and_one_constant_link_make_no_item_another(reader):
     assert await reader.read(own(4, 3, 2)) == ["Part 4"]
     assert await reader.read(own(5)) == ["Part 5"]
     assert await reader.stored() == [f"Part {n}" for n in range(1, 6)]
+
+
+async def test_one_guid_and_no_link_repeats_nothing_it_had(reader):
+    """Such items were known by a hash of all they say; an edit made each a new one."""
+
+    def bare(*numbers: int, words: str = "") -> bytes:
+        return document(
+            *(
+                f"<item><guid>0</guid><title>Part {n}</title><description>{n}{words}</description></item>"
+                for n in numbers
+            )
+        )
+
+    raw = read_fast(bare(2, 1), f"{CONSTANT}feed")
+    assert raw is not None
+    for number, item in zip((2, 1), raw.items, strict=True):
+        await reader.had(bare(number), content_key(item))
+    assert await reader.read(bare(3, 2, 1)) == ["Part 3"]
+    assert sorted(await reader.read(bare(3, 2, 1, words=", edited"))) == ["Part 1", "Part 2", "Part 3"]
+    assert await reader.stored() == ["Part 1", "Part 2", "Part 3"]

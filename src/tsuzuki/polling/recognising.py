@@ -16,7 +16,7 @@ class Recognised(msgspec.Struct, frozen=True):
     known: dict[str, KnownItem]
     """By the key that the entry has now."""
     rekeyed: dict[str, str]
-    """What several entries could be is one of them: from its key to the one it has from now on."""
+    """What is one of several entries that share a key: from its key to the one it has from now on."""
     is_unstable: bool
     """Whether a page had to tell what a key did not."""
 
@@ -39,9 +39,14 @@ def recognise(
         item = _same(claimants, rows[key], said.get(key)) if key in shared else claimants[0]
         if item is not None and item.key not in known:
             known[item.key] = rows[key]
-            rekeyed |= {key: item.key} if key in shared else {}
+            rekeyed |= {key: item.key} if key in shared or _is_told_apart(item) else {}
     by_page = _by_page(found, rows, known)
     return Recognised(known | by_page, rekeyed, is_unstable=bool(by_page))
+
+
+def _is_told_apart(item: FoundItem) -> bool:
+    """Whether its key says more than the one that it shares. One that is alone keeps what is stored as it is."""
+    return any(item.key.startswith(f"{key} ") for key in item.other_keys)
 
 
 def _claimants(

@@ -197,3 +197,10 @@ def test_facts_that_tell_only_together_still_tell():
 def test_what_says_the_same_under_the_same_key_is_one():
     harvest = harvest_of(podcast("a"), podcast("a"), podcast("b"))
     assert len(harvest.items) == 2
+
+
+def test_a_text_that_is_another_each_time_makes_no_new_item_where_titles_tell():
+    def read(time: str) -> list[str]:
+        return keys(harvest_of(*(f"{guid('0')}<title>{n}</title><description>read {time}</description>" for n in "ab")))
+
+    assert read("a minute ago") == read("two minutes ago")

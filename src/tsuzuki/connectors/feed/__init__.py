@@ -1,7 +1,7 @@
 """Web feeds: RSS 0.9x, 1.0 and 2.0, Atom 0.3 and 1.0, JSON Feed. One verb: `visit`.
 
-bytes -> text (`encodings`) -> tree within limits (`document`) -> raw feed (`channels`, `items`, `jsonfeed`, or
-`lenient` for what is not sound) -> harvest (`assemble`: identity, moments, safe markup, pages).
+bytes -> text (`encodings`) -> tree within limits (`document`, after `mending` for what is not sound) -> raw feed
+(`channels`, `items`, `jsonfeed`; `lenient` as the last) -> harvest (`assemble`: identity, moments, safe markup, pages).
 """
 
 from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_fast, parse_leniently

@@ -5,7 +5,7 @@ from decimal import Decimal
 from urllib.parse import urljoin
 
 from tsuzuki.connectors.feed.dates import moment_of
-from tsuzuki.connectors.feed.identity import keys_of, link_key, told_apart
+from tsuzuki.connectors.feed.identity import Key, keys_of, link_key, told_apart
 from tsuzuki.connectors.feed.media import is_image, is_player, seconds_of
 from tsuzuki.connectors.feed.pages import pages_of
 from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
@@ -29,14 +29,14 @@ def assemble(feed: RawFeed) -> FeedHarvest:
     """The harvest of a feed, entries in document order, each once."""
     site_url = http_url(feed.site_url, feed.url)
     links = [_link(item, feed.url) for item in feed.items]
-    keys, own_keys = keys_of(feed.items, links)
+    keys = keys_of(feed.items, links)
     sanitiser = Sanitiser()
     has_pages = not shows_only_thumbnails(feed.url)
     found = [
         _found(feed, item, key=key, link=link, sanitiser=sanitiser, has_pages=has_pages)
         for item, key, link in zip(feed.items, keys, links, strict=True)
     ]
-    items = told_apart(found, own_keys)
+    items = told_apart(found, [key.own for key in keys])
     return FeedHarvest(
         kind=feed.kind,
         title=words_of(feed.title, MAX_TITLE),
@@ -56,14 +56,15 @@ def assemble(feed: RawFeed) -> FeedHarvest:
 
 
 def _found(
-    feed: RawFeed, item: RawItem, *, key: str, link: str | None, sanitiser: Sanitiser, has_pages: bool
+    feed: RawFeed, item: RawItem, *, key: Key, link: str | None, sanitiser: Sanitiser, has_pages: bool
 ) -> FoundItem:
     texts = _texts(item)
     content = _markup(texts[0], sanitiser, _base(texts[0], feed, link), link or "") if texts else SafeHtml("")
     published_at, published = _published(item)
     updated_at = moment_of(item.updated)
     return FoundItem(
-        key=key,
+        key=key.key,
+        other_keys=key.former,
         title=words_of(item.title or _title_of_media(item), MAX_TITLE),
         link=item.original_link or link,
         link_key=link_key(item.original_link or link),

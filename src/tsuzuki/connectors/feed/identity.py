@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -81,19 +82,34 @@ def _hash(text: str) -> str:
     return hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
 
 
-def keys_of(items: Sequence[RawItem], links: Sequence[str | None]) -> tuple[list[str], list[str]]:
-    """Each entry's key, and the one it would have had by itself: another where its guid could not be trusted.
+class Key(NamedTuple):
+    """By what an entry is known."""
+
+    key: str
+    own: str
+    """The key it would have by itself: another where its guid could not be trusted."""
+    former: tuple[str, ...] = ()
+    """What it was known by before R93."""
+
+
+def keys_of(items: Sequence[RawItem], links: Sequence[str | None]) -> list[Key]:
+    """Each entry's key; several may have the same.
 
     A guid that different pages share names none of them: those entries fall back to their links.
     """
     guids = [bounded(stable_guid(item.guid)) if item.guid else None for item in items]
     shared = _shared_guids(guids, links)
-    keys, own = [], []
-    for item, guid, link in zip(items, guids, links, strict=True):
-        usable = guid if guid is not None and guid not in shared else None
-        keys.append(usable or link_key(link) or content_key(item))
-        own.append(guid or keys[-1])
-    return keys, own
+    return [_key(*each, is_shared=each[1] in shared) for each in zip(items, guids, links, strict=True)]
+
+
+def _key(item: RawItem, guid: str | None, link: str | None, *, is_shared: bool) -> Key:
+    page = link_key(link)
+    if guid is None:
+        key = page or content_key(item)
+        return Key(key, key)
+    if not is_shared:
+        return Key(guid, guid)
+    return Key(guid, guid, (content_key(item),)) if page is None else Key(page, guid)
 
 
 def _shared_guids(guids: Sequence[str | None], links: Sequence[str | None]) -> set[str]:
@@ -134,7 +150,8 @@ def told_apart(items: Sequence[FoundItem], own: Sequence[str]) -> list[FoundItem
 
 def with_other_keys(item: FoundItem) -> FoundItem:
     """The entry with the keys that it would have among others of the same key."""
-    return item if item.other_keys else _renamed(item, item.key, item.key)
+    is_noted = len(item.other_keys) > 1  # as of all that were told apart; a former key is one
+    return item if is_noted else _renamed(item, item.key, item.key)
 
 
 class _Facts(msgspec.Struct, frozen=True):
@@ -142,18 +159,22 @@ class _Facts(msgspec.Struct, frozen=True):
 
     enclosure: str | None
     date: str | None
+    title: str
     words: str
+    """All it says. Last, for a text may say something else at every poll."""
 
 
 def _facts(item: FoundItem) -> _Facts:
     date = item.published_raw if item.published_at is None else str(item.published_at)
+    enclosure = stable_url(item.enclosures[0].url) if item.enclosures else None
     words = f"{item.title}\x00{' '.join(text_of(item.content).split())}"
-    return _Facts(stable_url(item.enclosures[0].url) if item.enclosures else None, date, _hash(words))
+    return _Facts(enclosure, date, _hash(item.title), _hash(words))
 
 
 _TELLS: tuple[Callable[[_Facts], str | None], ...] = (
     lambda facts: facts.enclosure and f"file {facts.enclosure}",
     lambda facts: facts.date and f"date {facts.date}",
+    lambda facts: f"title {facts.title}",
     lambda facts: f"words {facts.words}",
     lambda facts: "all " + _hash(f"{facts.enclosure} {facts.date} {facts.words}"),
 )
@@ -175,7 +196,7 @@ def _name(own: str, said: str) -> str:
 
 def _renamed(item: FoundItem, key: str, own: str) -> FoundItem:
     facts = _facts(item)
-    others = (item.key, own, *(_name(own, said) for tell in _TELLS if (said := tell(facts))))
+    others = (item.key, own, *item.other_keys, *(_name(own, said) for tell in _TELLS if (said := tell(facts))))
     return msgspec.structs.replace(
         item, key=key, other_keys=tuple(dict.fromkeys(each for each in others if each != key))
     )
