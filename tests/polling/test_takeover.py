@@ -42,6 +42,10 @@ select entries * 1000 + unread from tally where shelf_id = :shelf_id;
 select count(*) from item;
 -- name: descriptions
 select description from feed;
+-- name: make_up
+update feed set title = 'Made up', description = 'Made up', has_unstable_keys = true, described_at = null;
+-- name: unstable
+select has_unstable_keys from feed;
 -- name: feeds
 select link from feed order by link;
 """,
@@ -241,6 +245,16 @@ async def test_another_link_of_a_subscription_takes_nothing_along(server):
     ]
     assert (await server.feed_of(later)).title == "Good"
     assert await server.db.read(lambda tx: tx.many(str, q.descriptions)) == [None]
+
+
+async def test_what_an_archive_says_of_a_feed_lasts_until_it_speaks(server):
+    """All of it: also what the feed itself says nothing of."""
+    reader = await server.reader(f"{server.good.url}/feed")
+    await server.db.with_tx(lambda tx: tx.run(q.make_up))
+    await server.poll()
+    assert (await server.feed_of(reader)).title == "Good"
+    assert await server.db.read(lambda tx: tx.many(str, q.descriptions)) == [None]
+    assert await server.db.read(lambda tx: tx.many(bool, q.unstable)) == [False]
 
 
 async def test_who_left_the_address_has_it_back_as_it_was(server):

@@ -222,7 +222,7 @@ select
     where subscription.feed_id = feed.id and subscription.poll_interval is null and subscription.suspended_at is null
   ) as has_usual,
   {sole_shelf} as shelf_id,
-  exists (select 1 from item where item.feed_id = feed.id) as has_content, feed.has_unstable_keys,
+  exists (select 1 from item where item.feed_id = feed.id) as has_content, {is_its_own} and feed.has_unstable_keys as has_unstable_keys,
   -- REL-08: what was found last time could not be stored, and no validator or hash may keep us from finding it again;
   -- nor may a poll that failed since, or one that began before it was given up.
   exists (
