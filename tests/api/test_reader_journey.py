@@ -37,6 +37,7 @@ async def test_the_release_checklist(empty_database_url, tmp_path):
         me = await signed_in(library.town.client)
         feed = await me.follow(library.press.publish("/feed", "giraffe", title="The Daily"), 1)
         library.press.publish("/feed", "elephant", "giraffe", title="The Daily")
+        library.town.time.pass_(MINUTE)
         await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
         await me.until(f"/feeds/{feed['id']}", lambda found: found["item_count"] == 2)
         found = await me.get("/search?q=elephant")

@@ -73,6 +73,9 @@ async def test_a_refused_dial_names_no_address_either():
     """Past the resolver: an address that is this machine's own."""
     error = aiohttp.ClientConnectorError(a_connection_key(), RefusedDial("The address 10.1.2.3 is refused."))
     assert "10.1.2.3" not in str(explained(error, "nas.example"))
+    several = OSError("Multiple exceptions: [Errno 111] Connect call failed ('10.1.2.3', 80), [Errno 111] ...")
+    silent = explained(aiohttp.ClientConnectorError(a_connection_key(), several), "nas.example")
+    assert str(silent) == "nas.example cannot be reached (none of its addresses answers)."
 
 
 def a_connection_key():

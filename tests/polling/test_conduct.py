@@ -102,6 +102,20 @@ async def test_what_waits_for_its_host_or_a_stop_has_lost_nothing(db, poller, pu
     assert len(others) == 4
 
 
+async def test_a_poll_that_is_told_to_end_is_none_that_never_ended(db, poller, publisher, watch):
+    """However often the server is restarted in the middle of it: it is due again at once."""
+    publisher.response, publisher.delay = answer(200, a_feed("1")), 60
+    for _ in range(3):
+        (claimed,) = await poller.claim(1, {})
+        polling = asyncio.create_task(poller.poll(claimed))
+        await asyncio.sleep(0.1)
+        polling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await polling
+    publisher.delay = 0
+    assert (await poll_one(poller)).outcome == "changed"
+
+
 class NoTurn:
     """A loop that stops before this poll's turn comes."""
 

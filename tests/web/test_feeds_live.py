@@ -7,6 +7,7 @@ from tests.api.people import a_town
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
 from tests.web.browsing import browsing
+from tsuzuki.model.times import MINUTE
 from tsuzuki.shelves.subscriptions.nouns import Wish
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
@@ -28,13 +29,18 @@ async def test_one_feed_is_checked_by_a_key_and_says_how_that_went(browser: Brow
             await page.evaluate("window.stayed = true")
             await check.focus()
             await page.keyboard.press("Enter")
+            await expect(page.get_by_text("It was checked a moment ago.")).to_be_visible()  # R96
+            town.time.pass_(MINUTE)
+            await page.keyboard.press("Enter")
             await expect(page.get_by_text("Harbour Log is checked.")).to_be_visible()
             await expect(check).to_be_focused()
             publisher.response = answer(503, b"")
+            town.time.pass_(MINUTE)
             await page.keyboard.press("Enter")
             await expect(page.get_by_text("Harbour Log could not be checked.")).to_be_visible()
             await expect(page.locator(".feed-error")).to_contain_text("503")
             publisher.response = answer(200, a_feed("one", "two", title="Harbour Log"), content_type="text/xml")
+            town.time.pass_(MINUTE)
             await page.keyboard.press("Shift+R")
             await expect(page.get_by_text("All feeds are checked.")).to_be_visible()
             await expect(page.locator(".feed-error")).to_have_count(0)

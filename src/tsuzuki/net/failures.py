@@ -64,6 +64,8 @@ def _not_http(error: aiohttp.ClientResponseError, host: str) -> SourceError:
 
 
 def _reason(error: BaseException) -> str:
+    if "Multiple exceptions" in str(error):  # one for each address that the name leads to, which nobody needs to know
+        return "none of its addresses answers"
     if isinstance(error, OSError) and error.errno and not isinstance(error, ssl.SSLError):
         return os.strerror(error.errno).lower()
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).strip().rstrip(".")[:200]

@@ -251,6 +251,9 @@ class Poller:
         """Poll a claimed watch when it has its turn. A source's failure is written on it and is no error here."""
         try:
             found = await self._holding(watch, self._in_turn(watch, turn))
+        except asyncio.CancelledError:
+            await asyncio.shield(self._give_back(watch))  # told to end, which is no poll that never ended
+            raise
         except SourceError as error:
             return Polled(error.code)
         except LeaseLost:

@@ -13,6 +13,7 @@ from tests.polling.builders import Publisher, a_feed, a_publisher
 from tests.web.browsing import WIDER, browsing, count, settled
 from tests.web.gallery import PAGES, Gallery, a_visitor
 from tests.web.journeys.ways import OTHER, PAPER, WAYS
+from tsuzuki.model.times import MINUTE
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -104,6 +105,7 @@ async def see_news_arrive(day: Day) -> None:
         await expect(page.get_by_role("link", name="Item two", exact=True)).to_be_visible()
         await page.evaluate("window.isTheSame = true")
     day.publish("three", "one", "two")
+    day.gallery.town.time.pass_(MINUTE)
     asked = await day.other.context.request.post(f"{day.base}/feeds/refresh", headers={"origin": day.base})
     assert asked.ok
     day.gallery.draw("The Harbour", "Chapter 7")
