@@ -15,7 +15,7 @@ from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import IdText, Number, id_in_field, id_in_path
 from tsuzuki.api.items import item_in_path
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, Listing, Time, shown
+from tsuzuki.api.views import CursorMeta, Listing, Time, display_title, shown
 from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import show_id
@@ -41,6 +41,8 @@ class BookmarkView(msgspec.Struct, frozen=True, kw_only=True):
     feed_id: str | None
     link: str
     title: str
+    display_title: str
+    """As an item's (R103)."""
     content: str
     pub_date: Time | None
     feed_name: str
@@ -146,6 +148,7 @@ def bookmark_view(bookmark: Bookmark) -> BookmarkView:
         feed_id=None if bookmark.feed_id is None else show_id(bookmark.feed_id),
         link=bookmark.link,
         title=bookmark.title,
+        display_title=display_title(bookmark.title, bookmark.content, bookmark.published_at or bookmark.created_at),
         content=bookmark.content,
         pub_date=shown(bookmark.published_at),
         feed_name=bookmark.feed_name,

@@ -155,3 +155,5 @@ async def test_an_item_without_a_title_is_shown_by_its_words_or_its_day(library,
     assert [item["display_title"] for item in (await me.get("/search?q=fishing"))["items"]] == ["Just fishing words"]
     [one] = [item for item in listed if item["guid"] == "a"]
     assert (await me.get(f"/items/{one['id']}"))["display_title"] == "Just fishing words"
+    kept = await me.post("/bookmarks", {"item_id": one["id"]})
+    assert (kept["title"], kept["display_title"]) == ("", "Just fishing words")

@@ -34,7 +34,7 @@ async function found(text) {
   if (!data) return [];
   return [
     [say("js.feeds"), data.feeds.map((one) => ({ name: one.name, icon: "rss", run: go(`/?show=all&feed=${one.id}`) }))],
-    [say("js.items"), data.items.map((one) => ({ name: one.title, icon: "newspaper", run: go(`/items/${one.id}`) }))],
+    [say("js.items"), data.items.map((one) => ({ name: one.display_title, icon: "newspaper", run: go(`/items/${one.id}`) }))],
     [say("js.series"), data.series.map((one) => ({ name: one.title, icon: "book-open", run: go(`/series/${one.id}`) }))],
   ];
 }
