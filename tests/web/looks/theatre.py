@@ -20,6 +20,7 @@ from tests.web.payers import a_payer
 from tests.web.stage import PARAGRAPHS, a_feed, an_item, furnish, release_items
 from tests.web.xss.town import named
 from tsuzuki.accounts.nouns import Slice, User
+from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.billing.access import OPERATOR
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.harvest import Enclosure
@@ -67,6 +68,7 @@ async def visit(page: Page, url: str, status: int = 200) -> None:
 async def a_theatre(folder: Path, *, articles: int = 12) -> AsyncIterator[Theatre]:
     async with a_desk(folder, billing="on") as desk:
         ids = {"admin": await _desk(desk) | await _shelf(desk.town, articles) | await _keys(desk)}
+        ids["admin"] |= await _shared(desk.town)
         payer, ids["payer"] = await _payer(desk.town)
         admin, reader = await desk.town.admin(), await desk.town.add()
         people = {"admin": admin, "payer": payer, "reader": reader, "visitor": None}
@@ -153,6 +155,16 @@ async def _keys(desk: Desk) -> dict[str, str]:
     assert made_one.status == 200, made_one.text
     kinds = ("token_id", "channel_id")
     return {key: value for one in kinds for key, value in named(one, await OBJECTS[one](desk.town, admin)).items()}
+
+
+async def _shared(town: Town) -> dict[str, str]:
+    """A shelf that is shared with somebody, who shares theirs in turn: there is something to switch to."""
+    admin, other = await town.admin(), await town.accounts.users.find("bob")
+    for owner, guest in ((admin, other), (other, admin)):
+        shelf = await town.accounts.oneself.shelf_of(owner)
+        await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, guest.username, "editor")
+    shelf_id = show_id((await town.accounts.oneself.shelf_of(admin)).public_id)
+    return {"shelf_id": shelf_id, "person_name": other.username}
 
 
 async def _payer(town: Town) -> tuple[User, dict[str, str]]:
