@@ -65,6 +65,7 @@ from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
+from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.polling.trying import Trier
 from tsuzuki.queue.station import Timed
@@ -309,6 +310,7 @@ async def _services(parts: Parts, environ: Mapping[str, str]) -> dict[type, obje
         Billing: parts.billing,
         Cache: way.cache,
         Registry: outside.registry,
+        ParsePool: outside.parsers,
     }
 
 

@@ -107,6 +107,7 @@ def image_ground(settings: Settings, way: Way, catalogue: Catalogue, kept: KeptC
     return ImageGround(
         db=ground.db,
         client=way.outside.client,
+        parsers=way.outside.parsers,
         calls=Calls(ground.db, ground.registry, ground.driver, ground.folder_of),
         chapters=catalogue.chapters,
         details=catalogue.details,

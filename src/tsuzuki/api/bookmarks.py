@@ -19,6 +19,7 @@ from tsuzuki.api.views import CursorMeta, Listing, Time, display_title, shown
 from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import show_id
+from tsuzuki.model.pages import Page
 from tsuzuki.model.times import from_datetime, iso
 from tsuzuki.shelves.bookmarks.nouns import Bookmark, NewBookmark
 from tsuzuki.shelves.bookmarks.service import Bookmarks
@@ -88,7 +89,8 @@ async def list_bookmarks(
     shelf = await query.pick(caller, oneself)
     feed, group = id_in_field(query.feed_id, "feed_id"), id_in_field(query.group_id, "group_id")
     page = await bookmarks.list(shelf.id, feed=feed, group=group, after=query.after, most=query.limit)
-    return listing(page, lambda bookmark: _for(shelf, bookmark_view(bookmark), pictures))
+    views = await _for(shelf, [bookmark_view(bookmark) for bookmark in page.rows], pictures)
+    return listing(Page(views, page.total, page.next_cursor), lambda view: view)
 
 
 async def create_bookmark(
@@ -121,7 +123,8 @@ async def show_bookmark(
     """One bookmark."""
     shelf = await query.pick(caller, oneself)
     bookmark = await bookmarks.get(shelf.id, id_in_path(bookmark_id, "bookmark"))
-    return _for(shelf, bookmark_view(bookmark), pictures)
+    [view] = await _for(shelf, [bookmark_view(bookmark)], pictures)
+    return view
 
 
 async def change_bookmark(
@@ -157,9 +160,12 @@ def bookmark_view(bookmark: Bookmark) -> BookmarkView:
     )
 
 
-def _for(shelf: Shelf, view: BookmarkView, pictures: ArticleImages) -> BookmarkView:
-    """With its images by way of this server, where the shelf wants that."""
-    return msgspec.structs.replace(view, content=pictures.shown_in(view.content)) if shelf.proxy_images else view
+async def _for(shelf: Shelf, views: list[BookmarkView], pictures: ArticleImages) -> list[BookmarkView]:
+    """With their images by way of this server, where the shelf wants that."""
+    if not shelf.proxy_images:
+        return views
+    contents = await pictures.shown_in([view.content for view in views])
+    return [msgspec.structs.replace(view, content=content) for view, content in zip(views, contents, strict=True)]
 
 
 _read = declaring("bookmarks", Access.READ)

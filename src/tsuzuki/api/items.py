@@ -19,6 +19,7 @@ from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.model.errors import Invalid, NotFound, Problem
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, ShelfId, read_number, show_id
+from tsuzuki.model.pages import Page
 from tsuzuki.model.times import Millis, from_datetime, iso
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.shelves.entries.nouns import ShelfItem
@@ -123,7 +124,8 @@ async def list_items(
         with_content=query.content,
     )
     page = await entries.list(shelf.id, wanted, after=query.after, most=query.limit)
-    return listing(page, lambda item: _for(shelf, item_view(item, with_content=query.content), pictures))
+    views = [item_view(item, with_content=query.content) for item in page.rows]
+    return listing(Page(await _for(shelf, views, pictures), page.total, page.next_cursor), lambda view: view)
 
 
 async def show_item(
@@ -138,7 +140,9 @@ async def show_item(
 ) -> ItemView:
     """One item with its content."""
     shelf = await query.pick(caller, oneself)
-    return _for(shelf, await _whole(item_id, query, shelf, entries=entries, articles=articles), pictures)
+    whole = await _whole(item_id, query, shelf, entries=entries, articles=articles)
+    [view] = await _for(shelf, [whole], pictures)
+    return view
 
 
 async def _whole(
@@ -223,16 +227,20 @@ def item_view(item: ShelfItem, *, with_content: bool) -> ItemView:
     )
 
 
-def _for(shelf: Shelf, view: ItemView, pictures: ArticleImages) -> ItemView:
-    """The item as this shelf wants it: its images by way of this server, or from where they are."""
+async def _for(shelf: Shelf, views: list[ItemView], pictures: ArticleImages) -> list[ItemView]:
+    """The items as this shelf wants them: their images by way of this server, or from where they are."""
     if not shelf.proxy_images:
-        return view
-    return msgspec.structs.replace(
-        view,
-        content=view.content if view.content is UNSET else pictures.shown_in(view.content),
-        page_urls=[pictures.url(address) for address in view.page_urls],
-        image_url=None if view.image_url is None else pictures.url(view.image_url),
-    )
+        return views
+    contents = await pictures.shown_in([view.content or "" for view in views])
+    return [
+        msgspec.structs.replace(
+            view,
+            content=view.content if view.content is UNSET else content,
+            page_urls=[pictures.url(address) for address in view.page_urls],
+            image_url=None if view.image_url is None else pictures.url(view.image_url),
+        )
+        for view, content in zip(views, contents, strict=True)
+    ]
 
 
 _read = declaring("items", Access.READ)

@@ -12,6 +12,7 @@ from tsuzuki.model.errors import Conflict, SourceError
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.pages import FROM_THE_TOP, Cursor
 from tsuzuki.model.titles import title_of
+from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.shelves.bookmarks.nouns import Bookmark, NewBookmark
 from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.web.article.content import prepare
@@ -72,13 +73,13 @@ def bookmark_pages(site: Site) -> tuple[Resource, ...]:
 def _one(site: Site) -> tuple[Resource, ...]:
     framing = framing_of(site)
     bookmarks = site.part(Bookmarks)
-    pictures = pictures_of(site)
+    pictures, parsers = pictures_of(site), site.part(ParsePool)
 
     async def show_bookmark(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "bookmarks")
         found = await bookmarks.get(frame.shelf.id, id_of(request, "bookmark_id"))
         done = said("done", request.query_params.get("done"))
-        content = prepare(SafeHtml(found.content), pictures)
+        content = await prepare(parsers, SafeHtml(found.content), pictures)
         title = _title(found, frame.locale)
         values: dict[str, Any] = {"bookmark": found, "id": show_id(found.public_id), "content": content, "done": done}
         return framing.show(frame, "bookmark.html", shown_title=title, **values)

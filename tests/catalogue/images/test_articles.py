@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.builders import HERE
 from tests.catalogue.images.builders import a_gallery, a_picture, on_sqlite
 from tests.delivery.builders import publish
 from tsuzuki.catalogue.images.articles import ArticleImages
@@ -10,7 +11,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import NotFound
 from tsuzuki.shelves.subscriptions.nouns import Wish
 
-IMAGES = ArticleImages(b"s" * 32)
+IMAGES = ArticleImages(b"s" * 32, HERE)
 
 _q = parse_queries("tests", "-- name: set_content\nupdate item set content = :content, image_url = :image;")
 
@@ -28,7 +29,7 @@ def test_an_address_that_we_did_not_sign_is_not_there():
     """CVE-2026-21885: nobody makes us fetch what they like."""
     signature, written = parts(IMAGES.url("https://example.org/a.png"))
     other = parts(IMAGES.url("https://example.org/b.png"))
-    foreign = parts(ArticleImages(b"t" * 32).url("https://example.org/a.png"))
+    foreign = parts(ArticleImages(b"t" * 32, HERE).url("https://example.org/a.png"))
     for pair in (
         (signature, other[1]),
         (foreign[0], written),
@@ -41,14 +42,15 @@ def test_an_address_that_we_did_not_sign_is_not_there():
             IMAGES.address(*pair)
 
 
-def test_every_image_of_an_article_comes_through_us_and_nothing_else_does():
-    html = sanitise(
+@pytest.mark.parametrize("words", ["", "<p>long</p>" * 5_000])
+async def test_every_image_of_an_article_comes_through_us_and_nothing_else_does(words):
+    html = words + sanitise(
         '<p>A <a href="https://example.org/page">page</a><img src="a.png" alt="&quot;&gt;">'
         '<picture><source srcset="b.webp 1x, c.webp 2x"></picture>'
         '<video src="film.mp4" poster="poster.jpg"></video><audio src="sound.mp3"></audio>',
         "https://example.org/",
     )
-    shown = IMAGES.shown_in(html)
+    [shown] = await IMAGES.shown_in([html])
     for name in ("a.png", "b.webp", "c.webp", "poster.jpg"):
         assert f"https://example.org/{name}" not in shown
         assert IMAGES.url(f"https://example.org/{name}") in shown
@@ -58,8 +60,8 @@ def test_every_image_of_an_article_comes_through_us_and_nothing_else_does():
     assert sanitise(shown, "https://here.example").replace("https://here.example", "") == shown  # as safe as before
 
 
-def test_an_article_without_images_is_left_as_it_is():
-    assert IMAGES.shown_in("<p>Words & more</p>") == "<p>Words & more</p>"
+async def test_an_article_without_images_is_left_as_it_is():
+    assert await IMAGES.shown_in(["<p>Words & more</p>"]) == ["<p>Words & more</p>"]
 
 
 @on_sqlite

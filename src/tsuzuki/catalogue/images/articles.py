@@ -4,34 +4,39 @@ The signature says that we have seen the address in an article. It opens nothing
 address when it is called (CVE-2026-21885), and only verified images come back.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.catalogue.images.store import secret_tx
 from tsuzuki.catalogue.signing import KEY_SIZE, Signer, read_written, written
 from tsuzuki.connectors.html.addresses import http_url, srcset_of
-from tsuzuki.connectors.html.safe import SafeHtml, flattened
 from tsuzuki.db import Database
-from tsuzuki.model.errors import NotFound
+from tsuzuki.model.errors import NotFound, SourceError
+from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.times import Millis
 
 PREFIX = "/api/v1/images/"
 SECRET = "articles' images"  # noqa: S105  its name; the secret itself is nobody's to write down
 _SHOWING = ("<img", "<source", "<video")
+LONGEST_HERE = 32_768
+"""Characters of articles that are rewritten at once: a few milliseconds, whatever they hold."""
+MOST_SHOWN = 5_000
+"""Images of one answer."""
 
 
 class ArticleImages:
     """Signs and reads addresses with a secret that every process of this server shares."""
 
-    def __init__(self, secret: bytes) -> None:
+    def __init__(self, secret: bytes, parsers: Parsers) -> None:
         self._signer = Signer(secret)
+        self._parsers = parsers
 
     @classmethod
-    async def open(cls, db: Database, dice: Callable[[int], bytes], now: Millis) -> "ArticleImages":
+    async def open(cls, db: Database, parsers: Parsers, dice: Callable[[int], bytes], now: Millis) -> "ArticleImages":
         """With the server's secret, made at its first start."""
         fresh = dice(KEY_SIZE)
-        return cls(await db.with_tx(lambda tx: secret_tx(tx, SECRET, fresh, now)))
+        return cls(await db.with_tx(lambda tx: secret_tx(tx, SECRET, fresh, now)), parsers)
 
     def url(self, address: str) -> str:
         """Where a browser gets the image that is at this address."""
@@ -44,28 +49,56 @@ class ArticleImages:
             raise NotFound("There is no such image.")
         return address
 
-    def shown_in(self, html: str) -> str:
-        """Sanitised markup with its images coming through us. Nothing else of it is touched."""
-        if not any(tag in html for tag in _SHOWING):
-            return html
-        tree = LexborHTMLParser(flattened(SafeHtml(html)), is_fragment=True)
-        for node in tree.css("img, source, video"):
-            self._through_us(node)
-        return tree.html or ""
+    async def shown_in(self, articles: Sequence[str]) -> list[str]:
+        """Sanitised markup with its images coming through us. Nothing else of it is touched.
 
-    def _through_us(self, node: LexborNode) -> None:
+        What is long is rewritten in a parser process, which never sees our secret; where that cannot be done it is
+        left out: no image is fetched past us.
+        """
+        if sum(map(len, articles)) <= LONGEST_HERE:
+            return [rewritten(each, self.url) for each in articles]
+        try:
+            addresses = await self._parsers.run(images_in, (list(articles),))
+            urls = {address: self.url(address) for address in addresses}
+            return await self._parsers.run(with_images, (list(articles), urls))
+        except SourceError:
+            return ["" for _ in articles]
+
+
+def images_in(articles: list[str]) -> list[str]:
+    """The addresses of their images; of more than are shown, the first."""
+    found: dict[str, None] = {}
+    for html in articles:
+        rewritten(html, found.setdefault)
+    return list(found)[:MOST_SHOWN]
+
+
+def with_images(articles: list[str], urls: dict[str, str]) -> list[str]:
+    """The articles with these addresses in the place of their own; other images have none."""
+    return [rewritten(html, urls.get) for html in articles]
+
+
+def rewritten(html: str, url_of: Callable[[str], str | None]) -> str:
+    """The markup with another address for each image, or none."""
+    if not any(tag in html for tag in _SHOWING):
+        return html
+    tree = LexborHTMLParser(html, is_fragment=True)
+    for node in tree.css("img, source, video"):
         if node.tag == "img" or _is_of_picture(node):
-            self._replace(node, "src")
+            _replace(node, "src", url_of)
         if node.tag == "video":
-            self._replace(node, "poster")
+            _replace(node, "poster", url_of)
         candidates = srcset_of(node.attributes.get("srcset") or "")
         if candidates:
-            node.attrs["srcset"] = ", ".join(self.url(address) + size for address, size, _ in candidates)
+            known = [(url, size) for address, size, _ in candidates if (url := url_of(address))]
+            node.attrs["srcset"] = ", ".join(url + size for url, size in known)
+    return tree.html or ""
 
-    def _replace(self, node: LexborNode, attribute: str) -> None:
-        address = http_url(node.attributes.get(attribute))
-        if address is not None:
-            node.attrs[attribute] = self.url(address)
+
+def _replace(node: LexborNode, attribute: str, url_of: Callable[[str], str | None]) -> None:
+    address = http_url(node.attributes.get(attribute))
+    if address is not None:
+        node.attrs[attribute] = url_of(address) or ""
 
 
 def _is_of_picture(node: LexborNode) -> bool:

@@ -18,6 +18,7 @@ from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.prefetching import Prefetch
 from tsuzuki.catalogue.images.service import Images
 from tsuzuki.db import Database
+from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.times import Millis
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 
@@ -30,6 +31,7 @@ class ImageGround(msgspec.Struct, frozen=True, kw_only=True):
 
     db: Database
     client: Outgoing
+    parsers: Parsers
     calls: Calls
     chapters: Chapters
     details: Details
@@ -76,7 +78,7 @@ async def open_images(ground: ImageGround) -> AsyncIterator[Pictures]:
             images=images,
             prefetch=prefetch,
             kept=ground.kept,
-            articles=await ArticleImages.open(db, ground.dice, clock()),
+            articles=await ArticleImages.open(db, ground.parsers, ground.dice, clock()),
             room=room,
             copier=Copier(db, images, ground.chapters, clock),
         )

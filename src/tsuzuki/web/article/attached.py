@@ -16,6 +16,8 @@ from tsuzuki.web.messages import say
 from tsuzuki.web.pictures import Picture
 
 MOST_PICTURES = 50
+LOOKED_AT = 100_000
+"""Characters of an article in which pictures and recordings are looked for that came with it, too."""
 _MEGABYTE = 1_000_000
 _SOURCE = re.compile(r'<(?:img|audio|video|source)(?: [a-z-]++="[^"]*+")*? src="([^"]*+)"')
 _IMAGE = re.compile(r'<img(?: [a-z-]++="[^"]*+")*? src="([^"]*+)"')
@@ -47,7 +49,7 @@ class Medium(msgspec.Struct, frozen=True):
 
 def pictures_in(item: ShelfItem, text: str, picture: Picture) -> list[Shown]:
     """Pictures that came with an item and are not in its text; its thumbnail only where there is no other."""
-    known = {name for source in _IMAGE.findall(text) for name in _names(unescaped(source))}
+    known = {name for source in _IMAGE.findall(text[:LOOKED_AT]) for name in _names(unescaped(source))}
     has_pictures = bool(known)
     found = [(one.url, one.title or "") for one in item.enclosures if is_picture(one)]
     found = [(url, "" if caption == item.title else caption) for url, caption in found]
@@ -65,7 +67,7 @@ def pictures_in(item: ShelfItem, text: str, picture: Picture) -> list[Shown]:
 
 def media_of(enclosures: Iterable[Enclosure], text: str, players: Players) -> list[Medium]:
     """Recordings and files, without those that the text plays already. Of one film in several sizes the first plays."""
-    played = {unescaped(source) for source in _SOURCE.findall(text)}
+    played = {unescaped(source) for source in _SOURCE.findall(text[:LOOKED_AT])}
     films: set[int] = set()
     media = []
     for one in enclosures:

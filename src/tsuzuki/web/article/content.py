@@ -5,12 +5,16 @@ come through this server; a page without players has links instead.
 """
 
 import re
+from collections.abc import Callable
 from html import escape
 
+import msgspec
 from markupsafe import Markup
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from tsuzuki.connectors.html.safe import SafeHtml, flattened
+from tsuzuki.model.errors import SourceError
+from tsuzuki.model.fetching import Parsers
 from tsuzuki.web.article.captions import add_captions
 from tsuzuki.web.article.players import Players
 from tsuzuki.web.messages import say
@@ -18,30 +22,106 @@ from tsuzuki.web.pictures import Picture
 
 _OWN = re.compile(r"/(?!/)")
 _MOST_TABLES = 100
-_MOST_PICTURES = 500
-_MOST_PLAYERS = 50
 _LINK = re.compile(r'<a(?! href="#)((?: [a-z]+="[^"]*+")*+)>')
 _REL = re.compile(r' rel="[^"]*+"')
-_MEDIA = {"audio": "article.audio", "video": "article.video"}
+LONGEST_HERE = 32_768
+"""Characters of an article that are prepared at once: a few milliseconds, whatever it holds."""
+MOST_SHOWN = 2_000
+"""Pictures and recordings of one article; the rest are links."""
+
+Player = Callable[[str, str], str | None]
+"""The markup of a player, by kind and address; None where there is none."""
 
 
-def prepare(content: SafeHtml, picture: Picture, players: Players | None = None, *, title: str = "") -> Markup:
-    """The markup as the page shows it: links open elsewhere, headings stand below the page's, nothing is fetched."""
-    tree = LexborHTMLParser(flattened(content), is_fragment=True)
+class Labels(msgspec.Struct, frozen=True):
+    """What stands for things that are not shown, in the reader's language."""
+
+    picture: str
+    audio: str
+    video: str
+
+
+class Brought(msgspec.Struct, frozen=True):
+    """What this server brings of what an article shows: addresses of pictures, and players by kind and address."""
+
+    pictures: dict[str, str]
+    players: dict[str, str]
+
+
+class Addresses(msgspec.Struct, frozen=True):
+    """What an article shows from elsewhere."""
+
+    pictures: list[str]
+    recordings: list[tuple[str, str]]
+    """Kind and address."""
+
+
+async def prepare(
+    parsers: Parsers, content: SafeHtml, picture: Picture, players: Players | None = None, *, title: str = ""
+) -> Markup:
+    """The markup as the page shows it: links open elsewhere, headings stand below the page's, nothing is fetched.
+
+    What is long is prepared in a parser process, which never sees the key that signs addresses.
+    """
+    labels = Labels(say("article.picture"), say("article.audio"), say("article.video"))
+
+    def player(kind: str, address: str) -> str | None:
+        return None if players is None else players.markup(kind, address, say(f"article.{kind}"))
+
+    if len(content) <= LONGEST_HERE:
+        return _marked_safe(_arranged(content, title, labels, picture=picture, player=player))
+    try:
+        wanted = await parsers.run(addresses_in, (content,))
+        pictures = {each: url for each in wanted.pictures if (url := picture(each)) is not None}
+        made = {f"{kind} {each}": shown for kind, each in wanted.recordings if (shown := player(kind, each))}
+        return _marked_safe(await parsers.run(arrange, (content, title, labels, Brought(pictures, made))))
+    except SourceError:
+        return Markup("<p>{}</p>").format(say("article.too_large"))
+
+
+def addresses_in(content: str) -> Addresses:
+    """What `arrange` needs to know the places of; of what is too much to be shown, the first."""
+    pictures: dict[str, None] = {}
+    recordings: dict[tuple[str, str], None] = {}
+
+    def picture(address: str) -> str | None:
+        return pictures.setdefault(address)
+
+    def player(kind: str, address: str) -> str | None:
+        return recordings.setdefault((kind, address))
+
+    _arranged(content, "", Labels("", "", ""), picture=picture, player=player)
+    return Addresses(list(pictures)[:MOST_SHOWN], list(recordings)[:MOST_SHOWN])
+
+
+def arrange(content: str, title: str, labels: Labels, brought: Brought) -> str:
+    """The markup with pictures and players that were made for it; links instead of all others."""
+    return _arranged(
+        content,
+        title,
+        labels,
+        picture=brought.pictures.get,
+        player=lambda kind, address: brought.players.get(f"{kind} {address}"),
+    )
+
+
+def _marked_safe(html: str) -> Markup:
+    return Markup(html)  # noqa: S704  SafeHtml went through the sanitiser (I7); what is put in is escaped
+
+
+def _arranged(content: str, title: str, labels: Labels, *, picture: Picture, player: Player) -> str:
+    tree = LexborHTMLParser(flattened(SafeHtml(content)), is_fragment=True)
     for node in tree.css("picture > source"):
         node.decompose()
     _without_layout(tree)
     add_captions(tree, title)
-    for node in [*tree.css("img")[_MOST_PICTURES:], *tree.css("audio, video")[_MOST_PLAYERS:]]:
-        node.decompose()
     for node in tree.css("img"):
-        _picture(node, picture)
+        _picture(node, picture, labels)
     for node in tree.css("audio, video"):
-        source = node.attributes.get("src") or _first_source(node)
-        words = say(_MEDIA[str(node.tag)])
-        played = None if players is None else players.markup(str(node.tag), source, words)
-        _replace(node, played or _link(source, words))
-    return Markup(_elsewhere(_lowered(tree.html or "")))  # noqa: S704  SafeHtml went through the sanitiser (I7); what is put in is escaped
+        kind, source = str(node.tag), node.attributes.get("src") or _first_source(node)
+        words = labels.audio if kind == "audio" else labels.video
+        _replace(node, player(kind, source) or _link(source, words, labels))
+    return _elsewhere(_lowered(tree.html or ""))
 
 
 def _without_layout(tree: LexborHTMLParser) -> None:
@@ -57,11 +137,11 @@ def _without_layout(tree: LexborHTMLParser) -> None:
             table.replace_with(rows)
 
 
-def _picture(node: LexborNode, picture: Picture) -> None:
+def _picture(node: LexborNode, picture: Picture, labels: Labels) -> None:
     source = node.attributes.get("src") or ""
     brought = source if _OWN.match(source) or source.startswith("data:image/") else picture(source)
     if brought is None:
-        _replace(node, _link(source, node.attributes.get("alt") or say("article.picture")))
+        _replace(node, _link(source, node.attributes.get("alt") or "", labels))
         return
     node.attrs["src"] = brought
     for name in ("srcset", "sizes"):
@@ -74,8 +154,8 @@ def _first_source(node: LexborNode) -> str:
     return (found.attributes.get("src") or "") if found is not None else ""
 
 
-def _link(address: str, words: str) -> str:
-    label = escape(words.strip()) or escape(say("article.picture"))
+def _link(address: str, words: str, labels: Labels) -> str:
+    label = escape(words.strip() or labels.picture)
     if not address.startswith(("http://", "https://")):
         return f"<span>{label}</span>"
     return f'<a href="{escape(address, quote=True)}">{label}</a>'

@@ -1,5 +1,7 @@
 """`/items/{id}`: the article, and its neighbours in the list from which it was opened."""
 
+from collections.abc import Awaitable, Callable
+
 import msgspec
 from markupsafe import Markup
 from starlette.requests import Request
@@ -15,22 +17,26 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.pages import Cursor
 from tsuzuki.model.titles import title_of
+from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.shelves.entries.nouns import ShelfItem
 from tsuzuki.shelves.entries.service import Entries
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.article.attached import media_of, pictures_in
 from tsuzuki.web.article.content import prepare
-from tsuzuki.web.article.players import Players, players_of
+from tsuzuki.web.article.players import players_of
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.inbox.rows import chapter_name, item_title
 from tsuzuki.web.inbox.view import read_view
 from tsuzuki.web.links import chapter_path, item_path
 from tsuzuki.web.locale import Locale
-from tsuzuki.web.pictures import Picture, pictures_of
+from tsuzuki.web.pictures import pictures_of
 from tsuzuki.web.site import Site
 
 _MOST_DIGITS = 18
+
+Prepared = Callable[[str, str], Awaitable[Markup]]
+"""Makes what is shown of sanitised markup and its title."""
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -55,6 +61,10 @@ def article_page(site: Site) -> Resource:
     framing = framing_of(site)
     entries, timeline, articles = site.part(Entries), site.part(Timeline), site.part(Articles)
     feeds, pictures, players = site.part(Subscriptions), pictures_of(site), players_of(site)
+    parsers = site.part(ParsePool)
+
+    async def prepared(content: str, title: str) -> Markup:
+        return await prepare(parsers, SafeHtml(content), pictures, players, title=title)
 
     async def show_article(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
@@ -65,7 +75,7 @@ def article_page(site: Site) -> Resource:
         if view.show == "unread" and view.since is None:
             view = msgspec.structs.replace(view, since=frame.now)  # what is read from here on stays a neighbour
         query = view.fields | ({} if view.since is None else {"since": str(view.since)})
-        text = await _text(articles, item, request.query_params.get("text"), pictures=pictures, players=players)
+        text = await _text(articles, item, request.query_params.get("text"), prepared)
         shown = framing.show(
             frame,
             "article.html",
@@ -88,16 +98,15 @@ def article_page(site: Site) -> Resource:
     return page("/items/{item_id}", site.signed_in(show_article))
 
 
-async def _text(articles: Articles, item: ShelfItem, wish: str | None, *, pictures: Picture, players: Players) -> Text:
+async def _text(articles: Articles, item: ShelfItem, wish: str | None, prepared: Prepared) -> Text:
     """What the reader asked for, else what the feed's setting says."""
-    is_wanted = wish == "full" or (wish is None and item.wants_full_text)
-    own = prepare(SafeHtml(item.content), pictures, players, title=item.title)
-    if not is_wanted:
-        return Text(own, item.content)
-    whole = await articles.full_text(item.id, item.link)
-    if not whole.content:
-        return Text(own, item.content, error=whole.error)
-    return Text(prepare(SafeHtml(whole.content), pictures, players, title=item.title), whole.content, is_full=True)
+    error = None
+    if wish == "full" or (wish is None and item.wants_full_text):
+        whole = await articles.full_text(item.id, item.link)
+        if whole.content:
+            return Text(await prepared(whole.content, item.title), whole.content, is_full=True)
+        error = whole.error
+    return Text(await prepared(item.content, item.title), item.content, error=error)
 
 
 def _step(line: Line | None, query: dict[str, str], locale: Locale) -> Step | None:

@@ -62,6 +62,7 @@ TEXTS = {
     "article.duration": "Duration",
     "article.size": "{megabytes} MB",
     "article.picture": "Picture",
+    "article.too_large": "This article is too large to be shown here. Open the original.",
     "article.empty": "This entry has no text of its own.",
     "article.tools": "This article",
     "article.nav": "In the list",
