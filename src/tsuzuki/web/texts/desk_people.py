@@ -44,7 +44,7 @@ TEXTS = {
     "people.delete_takes": "Gone for good: {sessions} sessions, {tokens} tokens and {invites} open invitations.",
     "people.delete_shelves": "So are the shelves that only they own ({shelves}), with {feeds} feeds, {series} series "
     "and {bookmarks} bookmarks, also for people they are shared with. This cannot be taken back.",
-    "people.delete_keeps": "Shelves with another owner stay, and so does the audit log.",
+    "people.delete_keeps": "Shelves that somebody else of {tenant} owns too stay, and so does the audit log.",
     "done.person_added": "They are added with a shelf of their own, and can sign in.",
     "done.person_saved": "The changes are saved.",
     "done.person_password": "The password is set. Their devices are signed out.",
