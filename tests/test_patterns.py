@@ -46,7 +46,7 @@ def test_every_pattern_is_linear(area: str):
 
 def attacked(found: Found) -> Slow | None:
     """The pattern's slowest text, when it is out of proportion."""
-    return slowest(found.pattern, found.method, most=scaled(120, 5000))
+    return slowest(found.pattern, found.method, most=scaled(120, 1500))
 
 
 # -- finding them
