@@ -1,5 +1,6 @@
 """The verb of searching."""
 
+import asyncio
 from collections import Counter
 
 import msgspec
@@ -20,8 +21,8 @@ from tsuzuki.shelves.subscriptions.nouns import FeedName, Subscription
 from tsuzuki.shelves.subscriptions.service import own_subscription_tx
 from tsuzuki.shelves.subscriptions.store import feed_names_tx
 
-MOST_AT_ONCE = 2
-"""Searches of one shelf: whoever types quickly has one answer under way and one coming."""
+MOST_WAITING = 5
+"""Searches of one shelf, of which one is under way: the database has few readers, and other shelves want them too."""
 
 
 class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,25 +102,27 @@ class Search:
     def __init__(self, db: Database, parsers: Parsers) -> None:
         self._db = db
         self._parsers = parsers
-        self._running: Counter[ShelfId] = Counter()
+        self._turns: dict[ShelfId, asyncio.Lock] = {}
+        self._waiting: Counter[ShelfId] = Counter()
 
     async def find(self, shelf_id: ShelfId, text: str, most: int) -> Results:
         """Up to `most` of each kind; the newest items where only what narrows was said, nothing where nothing was.
 
-        TooManyRequests while the shelf has as many searches under way as it may.
+        One after the other; TooManyRequests when too many of the shelf wait already.
         """
         sought = parse_search(text)
         if not sought.is_worded and not sought.is_narrowed:
             return Results()
-        if self._running[shelf_id] >= MOST_AT_ONCE:
-            raise TooManyRequests("Other searches of this shelf are still under way.", 1)
-        self._running[shelf_id] += 1
+        if self._waiting[shelf_id] >= MOST_WAITING:
+            raise TooManyRequests("Other searches of this shelf are still under way. Try again in a moment.", 1)
+        self._waiting[shelf_id] += 1
         try:
-            return await self._find(shelf_id, sought, most)
+            async with self._turns.setdefault(shelf_id, asyncio.Lock()):
+                return await self._find(shelf_id, sought, most)
         finally:
-            self._running[shelf_id] -= 1
-            if not self._running[shelf_id]:
-                del self._running[shelf_id]
+            self._waiting[shelf_id] -= 1
+            if not self._waiting[shelf_id]:
+                del self._waiting[shelf_id], self._turns[shelf_id]
 
     async def _find(self, shelf_id: ShelfId, sought: Sought, most: int) -> Results:
         hits = await self._db.read(lambda tx: self._hits_tx(tx, shelf_id, sought, most))
