@@ -1,6 +1,7 @@
 """Feeds that are suspended, changed, moved and left."""
 
 from tests.api.reader.promises import FETCH_STATE, MISSING
+from tsuzuki.model.times import MINUTE
 
 
 async def test_what_a_suspended_feed_missed_comes_when_it_is_resumed(library, me):
@@ -9,6 +10,7 @@ async def test_what_a_suspended_feed_missed_comes_when_it_is_resumed(library, me
     mine, theirs = await me.follow(link, 1), await other.follow(link, 1)
     await me.patch(f"/feeds/{mine['id']}", {"suspended": True})
     library.press.publish("/a", "2", "1")
+    library.town.time.pass_(MINUTE)  # R96
     await other.post(f"/feeds/{theirs['id']}/refresh", expect=202)
     await other.until(f"/feeds/{theirs['id']}", lambda found: found["item_count"] == 2)
     assert (await me.get(f"/feeds/{mine['id']}"))["item_count"] == 1
