@@ -10,6 +10,7 @@ import pytest
 
 from tests.api.library import Library, Reader, a_library
 from tests.api.people import API
+from tsuzuki.model.times import MINUTE
 
 MOST = 20
 """Messages that are looked at before a test gives up."""
@@ -102,6 +103,7 @@ async def test_a_new_feed_and_a_refresh_of_all_are_heard_as_they_bring_something
         entry, counts = await stream.arrival(feed)
         assert (entry["count"], counts["unread"]) == (1, 1)
         library.press.publish("/a", "2", "1")
+        library.town.time.pass_(MINUTE)  # R96
         assert await me.post("/feeds/refresh", expect=202) == {"queued": 1}
         entry, counts = await stream.arrival(feed)
         assert (entry["count"], counts["unread"]) == (1, 2)
