@@ -41,6 +41,7 @@ from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.sealing.service import seal_stored
 from tsuzuki.db.secret_key import load_vault
+from tsuzuki.db.sqlite_file import path_of, refuse_read_only
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.delivery.notices.service import Channels
@@ -145,6 +146,8 @@ def make_data_dir(settings: Settings) -> None:
 
 def _options(settings: Settings) -> DatabaseOptions:
     """The same, with the key of its secrets."""
+    if settings.database_url.startswith("sqlite:"):
+        refuse_read_only(path_of(settings.database_url))  # before the key is missed there, which says less
     vault = load_vault(settings.secret_key, settings.data_dir)
     return msgspec.structs.replace(database_options(settings), vault=vault)
 

@@ -182,3 +182,15 @@ async def test_r94_what_falls_due_while_the_server_is_away_waits_for_the_end_of_
     assert await next_wait(db, watch, clock) == 40 * MINUTE
     await poller.ask_refresh(watch)
     assert (await poll_one(poller)).outcome == "unchanged"
+
+
+async def test_rel_19g_mending_takes_no_watch_from_whoever_polls_it(db, poller, clock):
+    """What was made by a clock that was ahead, and is leased by the right one, is polled once."""
+    watch = await stored_watch(db, await stored_feed(db), next_check_at=Millis(clock() - 2 * HOUR))
+    clock.turn(-HOUR)
+    [claimed] = await poller.claim(1, {})
+    assert claimed.id == watch
+    await poller.mend()
+    assert await poller.claim(1, {}) == []
+    clock.turn(LEASE)
+    assert [again.id for again in await poller.claim(1, {})] == [watch]

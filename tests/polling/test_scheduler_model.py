@@ -237,8 +237,8 @@ class Scheduling(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, WATCHES - 1))
     def somebody_asks(self, number: int) -> None:
-        watch = list(self.models)[number]
         """R96: once, and not what was seen within the last minute."""
+        watch = list(self.models)[number]
         model, now = self.models[watch], self.clock()
         queued = self._await(self.pollers[0].ask_refresh(watch)).queued
         is_known = model.checked_at is not None and now - MINUTE < model.checked_at <= now
@@ -261,8 +261,9 @@ class Scheduling(RuleBasedStateMachine):
             model = self.models[row.id]
             mended = self._mended(model, now)
             assert row.next_check_at == (model.due_at if mended is None else mended)
-            if mended is not None:
-                model.due_at, model.planned_at = row.next_check_at, min(model.planned_at, now)
+            model.due_at = row.next_check_at
+            if mended is not None or model.planned_at > now + MINUTE:
+                model.planned_at = min(model.planned_at, now)
                 model.checked_at = None if model.checked_at is None else min(model.checked_at, now)
             if model.leased_until is not None:
                 model.leased_until = min(model.leased_until, Millis(now + LEASE))
@@ -272,6 +273,8 @@ class Scheduling(RuleBasedStateMachine):
         """When it is due once it is mended; None where nothing is wrong with it."""
         if model.leased_until is not None and model.leased_until > now + LEASE:
             return now + LEASE
+        if not model.is_free(now):
+            return None
         if model.planned_at > now + MINUTE:
             by = model.due_at - model.planned_at
             return now + by if by <= PACE.ceiling else now

@@ -33,6 +33,7 @@ CHOSEN = {
     *("rent.status_active", "rent.status_inactive", "rent.status_delinquent", "rent.follows", "rent.kept"),
     *("rent.invoice_open", "rent.invoice_paid", "rent.invoice_voided"),
     *("article.audio", "article.video", "article.file", "article.newer", "article.older"),
+    *("done.held", "done.known"),
 }
 CANARY = "canary-5ecret-value"
 OWN_SCRIPT = r'<script src="/static/[\w./-]+\.js"(?: defer| type="module")>'

@@ -179,6 +179,7 @@ update watch
 set
   next_check_at = case
     when lease_until > :lease_end then cast(:lease_end as bigint)
+    when lease_until > :now then next_check_at  -- somebody polls it
     when {is_ahead} and next_check_at - coalesce(last_checked_at, created_at) + cast(:now as bigint) <= {latest}
       then next_check_at - coalesce(last_checked_at, created_at) + cast(:now as bigint)
     when {is_ahead} or next_check_at > {latest} then cast(:now as bigint)
