@@ -68,7 +68,7 @@ async def test_r96_a_refresh_that_may_not_be_says_why_and_until_when(home):
         "It was checked a moment ago."
         in (await follow_to(home.guest, await home.guest.send(f"/feeds/{feed}/refresh"))).text
     )
-    assert "999" not in (await home.guest.see("/feeds?done=held&until=%C2%B2999")).text
+    assert "\u00b2999" not in (await home.guest.see("/feeds?done=held&until=%C2%B2999")).text
     assert (await home.guest.see("/feeds?done=held&until=99999999999999")).status == 200
     await home.town.db.with_tx(lambda tx: tx.run(q.hold, until=None, now=now - HOUR))
     assert (await home.guest.send(f"/feeds/{feed}/refresh", **json)).json()["data"] == {"queued": 1}
