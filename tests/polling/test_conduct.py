@@ -8,7 +8,8 @@ from tests.builders import NOON, stored_feed, stored_watch
 from tests.net.builders import answer
 from tests.polling.builders import LEASE, a_feed, poll_due, poll_one, q, state
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.polling.store import Answer, save_answer_tx
+from tsuzuki.polling.rows import Answer
+from tsuzuki.polling.store import save_answer_tx
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import DatabaseUnavailable
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.holding import Hold
-from tsuzuki.polling.store import Answer, claim_watch_tx, extend_lease_tx, save_answer_tx
+from tsuzuki.polling.rows import Answer
+from tsuzuki.polling.store import claim_watch_tx, extend_lease_tx, save_answer_tx
 from tsuzuki.queue.errors import LeaseLost
 
 LEASE = Millis(90)

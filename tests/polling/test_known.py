@@ -6,7 +6,7 @@ from typing import Any
 from tests.builders import NOON, a_new_item, store_items_tx, stored_feed
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.polling.known import MOST_TOGETHER, Known
-from tsuzuki.polling.store import Listed
+from tsuzuki.polling.rows import Listed
 
 
 class Counting:

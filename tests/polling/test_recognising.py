@@ -7,7 +7,7 @@ import pytest
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId
 from tsuzuki.polling.recognising import recognise
-from tsuzuki.polling.store import KnownItem
+from tsuzuki.polling.rows import KnownItem
 
 PAGE = "example.org/podcast"
 

@@ -13,9 +13,10 @@ from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.tasks import ItemBatch
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
+from tsuzuki.polling.rows import Answer, Ended, News, SelfPortrait
 from tsuzuki.polling.saver import Saver
 from tsuzuki.polling.service import Polled
-from tsuzuki.polling.store import Answer, Ended, News, SelfPortrait, claim_watch_tx, describe_feeds_tx, save_answer_tx
+from tsuzuki.polling.store import claim_watch_tx, describe_feeds_tx, save_answer_tx
 from tsuzuki.queue.tasks import NewTask
 
 LEASE = Millis(30 * SECOND)

@@ -33,17 +33,10 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.policy import COLD, HOT, WARM, Answered, Failed, Pace, Watched, next_look
+from tsuzuki.polling.rows import Answer, Ended, Failure
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Poller, PollOptions
-from tsuzuki.polling.store import (
-    CLOCKS_DIFFER,
-    Answer,
-    Ended,
-    Failure,
-    save_answer_tx,
-    save_answers_tx,
-    save_failure_tx,
-)
+from tsuzuki.polling.store import CLOCKS_DIFFER, save_answer_tx, save_answers_tx, save_failure_tx
 from tsuzuki.sources.store import ClaimedWatch
 
 T = TypeVar("T")

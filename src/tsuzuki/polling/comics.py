@@ -16,12 +16,13 @@ from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.policy import Answered, Watched, next_look
 from tsuzuki.polling.poll import Poll
 from tsuzuki.polling.recording import PollRecord
+from tsuzuki.polling.rows import Answer, Failure, SeriesTarget
 from tsuzuki.polling.saving import (
     Conditions,
     save_answer_or_lose_tx,
     visited,
 )
-from tsuzuki.polling.store import Answer, Failure, SeriesTarget, known_releases_tx
+from tsuzuki.polling.store import known_releases_tx
 from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.store import enqueue_many_tx
 from tsuzuki.sources.store import ClaimedWatch

@@ -20,6 +20,7 @@ from tsuzuki.polling.moving.service import lock_feed_tx, merge_moved_tx, move_al
 from tsuzuki.polling.policy import Answered, Watched, mask_of, next_look, numbers_of, wants_full_fetch
 from tsuzuki.polling.poll import Poll
 from tsuzuki.polling.recognising import Recognised, recognise, shared_keys
+from tsuzuki.polling.rows import Answer, DueFeed, Ended, Listed, News, SelfPortrait
 from tsuzuki.polling.saver import Saver, save_news_tx
 from tsuzuki.polling.saving import (
     Conditions,
@@ -29,16 +30,7 @@ from tsuzuki.polling.saving import (
     save_answer_or_lose_tx,
     visited,
 )
-from tsuzuki.polling.store import (
-    Answer,
-    DueFeed,
-    Ended,
-    Listed,
-    News,
-    SelfPortrait,
-    rekey_items_tx,
-    said_items_tx,
-)
+from tsuzuki.polling.store import rekey_items_tx, said_items_tx
 from tsuzuki.polling.visit import Driver
 
 NOT_MODIFIED = 304

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from tsuzuki.db import Database
 from tsuzuki.model.ids import FeedId
-from tsuzuki.polling.store import KnownItem, Listed, known_items_tx
+from tsuzuki.polling.rows import KnownItem, Listed
+from tsuzuki.polling.store import known_items_tx
 from tsuzuki.polling.together import Together
 
 MOST_TOGETHER = 200

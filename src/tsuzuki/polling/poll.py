@@ -13,8 +13,9 @@ from tsuzuki.ingest.tasks import LARGEST_BATCH
 from tsuzuki.model.errors import NotOurTurn, SourceError, Unended
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.policy import Watched
+from tsuzuki.polling.rows import Failure
 from tsuzuki.polling.saving import Conditions, after_failure, save_failure_or_lose_tx
-from tsuzuki.polling.store import Failure, put_off_tx
+from tsuzuki.polling.store import put_off_tx
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.tasks import NewTask
 from tsuzuki.sources.store import ClaimedWatch

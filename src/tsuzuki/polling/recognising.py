@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.model.harvest import FoundItem, item_hash
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.store import KnownItem
+from tsuzuki.polling.rows import KnownItem
 
 
 class Recognised(msgspec.Struct, frozen=True):

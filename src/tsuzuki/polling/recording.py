@@ -8,7 +8,7 @@ from tsuzuki.ingest.tasks import ReleaseFound
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.store import SeriesTarget
+from tsuzuki.polling.rows import SeriesTarget
 
 
 class PollRecord(Protocol):

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.tasks import ITEMS
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.store import Ended, Leased, News, describe_feeds_tx, save_answers_tx
+from tsuzuki.polling.rows import Ended, Leased, News
+from tsuzuki.polling.store import describe_feeds_tx, save_answers_tx
 from tsuzuki.polling.together import Together
 from tsuzuki.queue.store import enqueue_many_tx
 

@@ -14,7 +14,8 @@ from tsuzuki.model.errors import Gone, ShapeChanged, SourceError, Unavailable
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.policy import Failed, Look, Pace, Watched, is_broken, next_look
-from tsuzuki.polling.store import Answer, Failure, save_answer_tx, save_failure_tx
+from tsuzuki.polling.rows import Answer, Failure
+from tsuzuki.polling.store import save_answer_tx, save_failure_tx
 from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.store import ClaimedWatch

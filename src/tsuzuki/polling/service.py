@@ -31,11 +31,10 @@ from tsuzuki.polling.known import Known
 from tsuzuki.polling.looks import Looks, Replaying
 from tsuzuki.polling.policy import SKIPPED, end_of_skipped, numbers_of
 from tsuzuki.polling.recording import Recorder
+from tsuzuki.polling.rows import DueFeed, SeriesTarget
 from tsuzuki.polling.saver import Saver
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.store import (
-    DueFeed,
-    SeriesTarget,
     ask_refresh_all_tx,
     ask_refresh_tx,
     claim_gate_tx,
