@@ -276,6 +276,20 @@ async def test_one_who_comes_back_is_told_what_happened_meanwhile_also_by_anothe
     assert (last, counts.kind) == (meanwhile[2], "counts")
 
 
+@pytest.mark.parametrize("before", ["", "a"])
+async def test_from_a_place_that_was_asked_for_everything_later_is_told(db, before):
+    feed, [shelf] = await a_followed_feed(db)
+    events = Events(db, MemoryBell(), lambda: NOON)
+    for key in before:
+        await publish(db, feed, key)
+    place = await events.place(shelf)
+    await publish(db, feed, "b")
+    async with aclosing(events.follow(shelf, place)) as stream:
+        counts, entry = await some(stream, 2)
+    assert msgspec.json.decode(counts.data)["missed"] is False
+    assert entry.kind == "entry"
+
+
 @pytest.mark.parametrize("place", ["1-999999", "nonsense"])
 async def test_one_whose_place_is_unknown_is_told_so(db, place):
     feed, [shelf] = await a_followed_feed(db)

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Route, expect
 from structlog.testing import capture_logs
 
 from tests.api.people import Town, a_town
@@ -39,6 +39,18 @@ async def test_new_installments_appear_by_themselves_and_counts_move(browser: Br
         await expect(count(page)).to_have_text("31")
         await expect(count(page, "chapters")).to_have_text("10")
         assert "(31)" in await page.title()
+
+
+async def test_what_comes_before_the_page_listens_appears_too(browser: Browser, tmp_path):
+    async with a_home(tmp_path) as (town, user, stage), browsing(browser, town, user) as page:
+
+        async def release_first(route: Route) -> None:
+            await release_items(town, stage.feeds[0], [an_item("early", at=town.time(), title="Came in between")])
+            await route.continue_()
+
+        await page.route("**/api/v1/events", release_first, times=1)
+        await settled(page, f"{town.client.base}/")
+        await expect(page.get_by_role("link", name="Came in between", exact=True)).to_be_visible()
 
 
 async def test_mark_all_comes_with_news_takes_them_along_and_goes(browser: Browser, tmp_path):

@@ -46,6 +46,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """All that the reader has, the open one first."""
     preferences: Preferences
     locale: Locale
+    place: str
+    """Where the page's stream of events begins. It is read before what the page shows: nothing falls between them."""
     counts: Counts
     groups: list[GroupLink]
     here: str
@@ -83,6 +85,7 @@ class Framing:
         shelves = await self._accounts.oneself.shelves_of(caller)
         shelf = found(next(iter(shelves), None), "shelf")
         preferences = await self._accounts.preferences.look(caller)
+        place = await self._events.place(shelf.id)
         counts = await self._events.count(shelf.id)
         groups = [
             GroupLink(show_id(group.public_id), group.name, counts.groups.get(show_id(group.public_id), 0))
@@ -95,6 +98,7 @@ class Framing:
             shelves=shelves,
             preferences=preferences,
             locale=locale_of(language, clock=preferences.clock, zone=preferences.time_zone),
+            place=place,
             counts=counts,
             groups=groups,
             here=here,

@@ -57,7 +57,6 @@ async def test_from_the_first_start_to_the_first_article_in_under_ten_steps(brow
             await steps.press("link", "Add a feed")
             await steps.fill("Address", publisher.url, enter=True)
             await steps.press("button", "Follow")
-            await page.wait_for_timeout(4_000)  # a new server starts its first parser
             await steps.press("link", "Inbox")
             await steps.press("link", "Item one", timeout=20_000)
             await expect(page.get_by_role("heading", name="Item one")).to_be_visible()

@@ -109,6 +109,10 @@ class Events:
                 if not page and not await ear.wait(_QUIET):
                     yield None
 
+    async def place(self, shelf_id: ShelfId) -> str:
+        """The Last-Event-ID of whoever reads the shelf next: what happens from now on is told to them."""
+        return str(await self._db.read(lambda tx: newest_of_shelf_tx(tx, shelf_id)))
+
     async def count(self, shelf_id: ShelfId) -> Counts:
         """What the shelf has not read, now."""
         return await self._db.read(lambda tx: counts_tx(tx, shelf_id))
@@ -152,6 +156,8 @@ class Events:
         newest = await self._db.read(lambda tx: newest_of_shelf_tx(tx, shelf_id))
         if newest == Cursor():
             await self._lay_ground(shelf_id)
+        if named == Cursor():
+            return named, False  # there was no event yet when this reader looked: all are told
         return newest, bool(last_event_id)
 
     async def _lay_ground(self, shelf_id: ShelfId) -> None:

@@ -136,7 +136,7 @@ export async function refresh() {
   const response = await fetch(list().dataset.path, { headers: { accept: "text/html" } }).catch(() => null);
   if (!response?.ok || response.redirected) return;
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html").body;
-  document.querySelector(".empty")?.remove();
+  if (fresh.children.length) document.querySelector(".empty")?.remove();
   let after = null;
   for (const node of [...fresh.children]) {
     const known = node.id && document.getElementById(node.id);
@@ -219,8 +219,8 @@ export function startList() {
   addEventListener("marks-sent", settle);
   let isFirst = true;
   on("counts", ({ missed }) => {
-    if (isFirst && !missed) isFirst = false;  // what the page was made with
-    else if (missed) refresh();
-    else settle();
+    if (missed) refresh();
+    else if (!isFirst) settle();  // the first are what the page was made with
+    isFirst = false;
   });
 }
