@@ -16,6 +16,8 @@ from tsuzuki.db.migrate import migrate, recreate
 from tsuzuki.db.queries import Engine
 from tsuzuki.db.sqlite_file import path_of
 from tsuzuki.db.steps import Applied, Migration, available, plan
+from tsuzuki.ingest.listings.store import known_releases_tx
+from tsuzuki.model.ids import SeriesSourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.store import claim_due_watches_tx
 
@@ -290,7 +292,41 @@ async def test_the_step_of_conduct_keeps_watches_and_plans_them_as_before(empty_
     await db.close()
 
 
+async def test_the_step_of_absences_keeps_releases_as_available(empty_database_url):
+    """R100: nothing was counted before, so nothing was absent."""
+    options, steps = DatabaseOptions(empty_database_url), available(engine_of(empty_database_url))
+    await migrate(options, now=0, known=[step for step in steps if step.version < ABSENCES])
+    is_sqlite = engine_of(empty_database_url) == "sqlite"
+    for row in A_RELEASE:
+        await run_on(empty_database_url, row.replace("ID16", f"x'{ID}'" if is_sqlite else f"'\\x{ID}'"))
+    await migrate(options, now=0)
+    db = await open_database(options)
+    [kept] = await db.read(lambda tx: known_releases_tx(tx, SeriesSourceId(1)))
+    assert (kept.key, kept.is_available, kept.absences, kept.last_seen_at) == ("n:1", True, 0, 7)
+    await db.close()
+
+
 CONDUCT = 5
+ABSENCES = 6
+ID = "00" * 16
+WRITTEN = {"created_at": "1", "updated_at": "1"}
+A_RELEASE = [
+    f"insert into {table} ({', '.join(row)}) values ({', '.join(row.values())})"
+    for table, row in (
+        ("source", {"id": "1", "uid": "1", "name": "'a'", "slug": "'a'", "base_url": "'https://a'"} | WRITTEN),
+        ("series", {"id": "1", "public_id": "ID16", "title": "'a'", "match_key": "'a'"} | WRITTEN),
+        (
+            "series_source",
+            {"id": "1", "series_id": "1", "source_id": "1", "source_key": "'a'", "url": "'https://a/1'"} | WRITTEN,
+        ),
+        ("chapter", {"id": "1", "series_id": "1", "key": "'1'", "first_seen_at": "1", "updated_at": "1"}),
+        (
+            "release",
+            {"chapter_id": "1", "series_source_id": "1", "key": "'n:1'", "url": "'https://a/1/1'"}
+            | {"content_hash": "ID16", "first_seen_at": "1", "last_seen_at": "7"},
+        ),
+    )
+]
 
 
 def engine_of(url):

@@ -19,9 +19,9 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import raise_latest_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.ingest.tasks import new_item
 from tsuzuki.model.harvest import Enclosure, FoundItem
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import DAY, Millis
 
-LATER = Millis(NOON + 60_000)
+LATER = Millis(NOON + DAY)
 
 q = parse_queries(
     "tests",
@@ -30,6 +30,8 @@ q = parse_queries(
 select title, volume, published_at, first_seen_at, updated_at from chapter where series_id = :id;
 -- name: releases
 select url, first_seen_at, last_seen_at from release where series_source_id = :id order by source_order;
+-- name: groups
+select group_name from release where series_source_id = :id;
 -- name: latest
 select latest_number from series where id = :id;
 -- name: item
@@ -118,6 +120,16 @@ async def test_rel_03_a_source_that_changes_every_address_brings_nothing_new(db)
     assert [release.is_new for release in moved] == [False] * len(numbers)
     rows = await db.read(lambda tx: tx.many(ReleaseRow, q.releases, id=mapping))
     assert rows == [ReleaseRow(f"https://new.example.org/{n}", NOON, LATER) for n in numbers]
+
+
+async def test_r101_a_known_release_has_the_group_of_the_newest_listing(db):
+    series = await stored_series(db)
+    mapping = await stored_series_source(db, series, await stored_source(db))
+    await db.with_tx(lambda tx: upsert_chapters_tx(tx, series, [a_new_chapter(1)], NOON))
+    for group in ("Moon", "Sun", None):
+        release = a_new_release(1, key="id:1", group_name=group)
+        await db.with_tx(lambda tx, release=release: upsert_releases_tx(tx, series, mapping, [release], now=NOON))
+    assert await db.read(lambda tx: tx.many(str, q.groups, id=mapping)) == ["Sun"]
 
 
 async def test_r7_the_same_chapter_on_another_source_is_a_second_release_of_one_chapter(db):

@@ -66,7 +66,7 @@ class Publisher(Served):
 
 
 class Plain(Connector):
-    """A source whose series are JSON lists of chapter numbers, the newest first."""
+    """A source whose series are JSON lists of chapter numbers, the newest first; `1@A` is a release by the group A."""
 
     info = ConnectorInfo(
         id="org.example.plain", name="Plain", languages=("en",), base_url="https://example.org", ratelimit=1000
@@ -76,10 +76,12 @@ class Plain(Connector):
         reply: Reply = yield Ask(series_url)
         numbers = msgspec.json.decode(reply.body, type=list[str])
         base = reply.headers.get("x-base", series_url)
-        return tuple(
-            FoundChapter(url=f"{base}/{number}", title=f"Chapter {number}", number=Decimal(number), language="en")
-            for number in numbers
-        )
+        return tuple(_found(base, *each.partition("@")) for each in numbers)
+
+
+def _found(base: str, number: str, _: str, group: str) -> FoundChapter:
+    url = f"{base}/{number}"
+    return FoundChapter(url, f"Chapter {number}", number=Decimal(number), language="en", group=group or None)
 
 
 def a_feed(*keys: str, title: str = "A feed", changed: str = "") -> bytes:

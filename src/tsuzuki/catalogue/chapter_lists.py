@@ -10,13 +10,12 @@ from tsuzuki.catalogue.store import chapter_target_tx, chapters_age_tx, chapters
 from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import NOTHING, Delivered
+from tsuzuki.ingest.listings.service import compare_listing, record_listing
 from tsuzuki.ingest.service import OF_ITS_CONTENT, ChapterIngest
-from tsuzuki.ingest.tasks import CHAPTERS, LARGEST_BATCH, ChapterBatch, ReleaseFound, in_order, release_hash
+from tsuzuki.ingest.tasks import CHAPTERS, LARGEST_BATCH, ChapterBatch, ReleaseFound, in_order
 from tsuzuki.model.errors import NotFound, ShapeChanged
 from tsuzuki.model.ids import ReleaseId, ShelfId
-from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.store import known_releases_tx
 from tsuzuki.queue.store import enqueue_tx
 from tsuzuki.sources.sites.rows import Source
 
@@ -91,13 +90,13 @@ class ChapterLists:
         target = await self._db.read(lambda tx: _target_tx(tx, manga))
         if not found and target.has_content:
             raise ShapeChanged("The source lists no chapters, though it had some before.")  # R28
-        by_key = {release_key(each.found): each for each in found}
-        known = await self._db.read(lambda tx: known_releases_tx(tx, manga.id, by_key))
-        changed = [each for key, each in by_key.items() if known.get(key) != release_hash(each)]
+        listing = await compare_listing(self._db, manga.id, found, self._clock())
+        changed = listing.changed
         is_first = target.first_harvest_at is None
         for start in range(0, len(changed), LARGEST_BATCH):
             await self._store(manga, tuple(changed[start : start + LARGEST_BATCH]), is_first=is_first)
         now = self._clock()
+        await record_listing(self._db, manga.id, listing, now)
         await self._db.with_tx(lambda tx: chapters_fetched_tx(tx, manga.id, now))
 
     async def _store(self, manga: Manga, releases: tuple[ReleaseFound, ...], *, is_first: bool) -> None:

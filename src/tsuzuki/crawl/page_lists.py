@@ -7,13 +7,13 @@ from tsuzuki.crawl.calling import SourceCall
 from tsuzuki.crawl.journal import Journal
 from tsuzuki.crawl.rows import Target
 from tsuzuki.db import Database
+from tsuzuki.ingest.listings.store import known_releases_tx
 from tsuzuki.ingest.store import PagelessRelease, pageless_releases_tx, save_pages_tx
 from tsuzuki.ingest.tasks import ReleaseFound
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.store import known_releases_tx
 
 _LOOK_AGAIN = 0.1
 _LOOKS = 100
@@ -50,9 +50,9 @@ class PageLists:
 
     async def _stored(self, target: Target, found: Sequence[ReleaseFound]) -> None:
         """Wait for ingest, by which every chapter comes; what is late gets its pages from the next crawl."""
-        keys = [release_key(each.found) for each in found]
+        keys = {release_key(each.found) for each in found}
         for _ in range(_LOOKS):
-            known = await self._db.read(lambda tx: known_releases_tx(tx, target.series_source_id, keys))
-            if len(known) == len(keys):
+            known = await self._db.read(lambda tx: known_releases_tx(tx, target.series_source_id))
+            if keys <= {release.key for release in known}:
                 return
             await asyncio.sleep(_LOOK_AGAIN)

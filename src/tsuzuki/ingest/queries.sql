@@ -29,7 +29,8 @@ set latest_number = :number, latest_sort = :number_sort, last_chapter_at = :now,
 where id = :series_id and (latest_sort is null or latest_sort < :number_sort);
 
 -- name: upsert_releases
--- I1, R5: the address is an attribute; a new one updates the row in place. Newness as in upsert_chapters.
+-- I1, R5: the address is an attribute; a new one updates the row in place. Newness as in upsert_chapters. R100:
+-- last_seen_at moves at most once a day. R101: so is the group. Pages of another chapter are fetched anew.
 insert into release (
   chapter_id, series_source_id, key, source_key, url, real_url, title, language, group_name, published_at, source_order,
   page_count, is_readable, content_hash, first_seen_at, last_seen_at
@@ -44,15 +45,22 @@ cross join chapter
 where chapter.series_id = :series_id and chapter.key = value ->> 'chapter_key'
 on conflict (series_source_id, key) do update set
   chapter_id = excluded.chapter_id,
+  source_key = coalesce(excluded.source_key, release.source_key),
   url = excluded.url,
   real_url = coalesce(excluded.real_url, release.real_url),
   title = case when excluded.title = '' then release.title else excluded.title end,
+  language = coalesce(excluded.language, release.language),
+  group_name = coalesce(excluded.group_name, release.group_name),
   published_at = coalesce(excluded.published_at, release.published_at),
   source_order = excluded.source_order,
   is_readable = excluded.is_readable,
   is_available = true,
+  absences = 0,
+  pages_fetched_at = case when excluded.chapter_id = release.chapter_id then release.pages_fetched_at end,
   content_hash = excluded.content_hash,
-  last_seen_at = excluded.last_seen_at,
+  last_seen_at = case
+    when excluded.last_seen_at - release.last_seen_at >= 86400000 then excluded.last_seen_at else release.last_seen_at
+  end,
   revision = release.revision + 1
 where excluded.content_hash <> release.content_hash
 returning id, chapter_id, key, revision = 0 as is_new;

@@ -18,6 +18,7 @@ from tsuzuki.db.fulltext import Words
 from tsuzuki.delivery.fanout import NOTHING, Delivered, Lot, deliver_chapters_tx, deliver_feeds_tx
 from tsuzuki.delivery.store import share_feeds_tx
 from tsuzuki.ingest.detached.store import adopt_items_tx
+from tsuzuki.ingest.listings.store import rename_releases_tx
 from tsuzuki.ingest.policy import in_rounds
 from tsuzuki.ingest.store import (
     Release,
@@ -304,6 +305,8 @@ class ChapterIngest(_Ingest[ChapterBatch]):
         series_id = await series_of_tx(tx, batch.series_source_id) or batch.series_id
         chapters = [new_chapter(release.found) for release in batch.releases]
         stored = await upsert_chapters_tx(tx, series_id, chapters, now)
+        if renamed := {release_key(each.found): each.previous_key for each in batch.releases if each.previous_key}:
+            await rename_releases_tx(tx, batch.series_source_id, renamed)
         releases = [new_release(release) for release in batch.releases]
         await upsert_releases_tx(tx, series_id, batch.series_source_id, releases, now=now)
         keys = {chapter.key for chapter in chapters}

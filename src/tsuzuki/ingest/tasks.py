@@ -34,6 +34,8 @@ class ReleaseFound(msgspec.Struct, frozen=True):
 
     found: FoundChapter
     source_order: int
+    previous_key: str | None = None
+    """The key that it is stored under, where that is another one (R101)."""
 
 
 class ChapterBatch(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,10 +7,10 @@ from tsuzuki.connectors.config import SourceConfig, decode_config
 from tsuzuki.connectors.protocol import Connector
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.tasks import CHAPTERS, ChapterBatch, ReleaseFound, in_order, release_hash
+from tsuzuki.ingest.listings.service import compare_listing, record_listing
+from tsuzuki.ingest.tasks import CHAPTERS, ChapterBatch, ReleaseFound, in_order
 from tsuzuki.model.errors import Invalid, ShapeChanged
 from tsuzuki.model.ids import SourceId
-from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.policy import Answered, Watched, next_look
@@ -22,7 +22,6 @@ from tsuzuki.polling.saving import (
     save_answer_or_lose_tx,
     visited,
 )
-from tsuzuki.polling.store import known_releases_tx
 from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.store import enqueue_many_tx
 from tsuzuki.sources.store import ClaimedWatch
@@ -54,9 +53,11 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
 
     async def _poll(self) -> list[ReleaseFound]:
         found = await self._visit()
-        changed = await self._new_or_changed(found)
-        await self._save(changed)
-        return changed
+        series_source_id = self._target.series_source_id
+        listing = await compare_listing(self._db, series_source_id, found, self._clock())
+        await self._save(listing.changed)
+        await record_listing(self._db, series_source_id, listing, self._clock())
+        return listing.changed
 
     async def _visit(self) -> list[ReleaseFound]:
         config = read_config(self._connector, self._target.config)
@@ -67,11 +68,6 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
         if not found and self._target.has_content:
             raise ShapeChanged("The source lists no chapters, though it had some before.")  # R28
         return found
-
-    async def _new_or_changed(self, found: Sequence[ReleaseFound]) -> list[ReleaseFound]:
-        by_key = {release_key(each.found): each for each in found}
-        known = await self._db.read(lambda tx: known_releases_tx(tx, self._target.series_source_id, by_key))
-        return [each for key, each in by_key.items() if known.get(key) != release_hash(each)]
 
     async def _save(self, found: Sequence[ReleaseFound]) -> None:
         now = self._clock()

@@ -272,11 +272,6 @@ update item set key = :key
 where feed_id = :feed_id and key = :old
   and not exists (select 1 from item as other where other.feed_id = :feed_id and other.key = :key);
 
--- name: known_releases
-select release.key, release.content_hash from json_each(cast(:rows as text))
-cross join release
-where release.series_source_id = :series_source_id and release.key = value ->> 'key';
-
 -- name: save_answer
 -- One row; it waits for whoever holds it.
 {answered}

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.ids import FeedId, SeriesSourceId, ShelfId, WatchId
+from tsuzuki.model.ids import FeedId, ShelfId, WatchId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.polling.policy import LONGEST_SKIP, MANY_READERS
 from tsuzuki.polling.rows import (
@@ -38,11 +38,6 @@ class _Said(msgspec.Struct, frozen=True):
     key: str
     title: str
     published_at: Millis | None
-
-
-class _Known(msgspec.Struct, frozen=True):
-    key: str
-    content_hash: bytes | None
 
 
 async def claim_watch_tx(tx: Tx, watch_id: WatchId, *, now: Millis, lease: Millis) -> ClaimedWatch | None:
@@ -177,13 +172,6 @@ async def rekey_items_tx(tx: Tx, feed_id: FeedId, keys: Mapping[str, str]) -> No
     """R93: give stored items the keys that they have from now on."""
     for old, key in keys.items():
         await tx.run(q.rekey_item, feed_id=feed_id, old=old, key=key)
-
-
-async def known_releases_tx(tx: Tx, series_source_id: SeriesSourceId, keys: Iterable[str]) -> dict[str, bytes | None]:
-    """The stored ones of these keys with their content's hash."""
-    rows = [{"key": key} for key in keys]
-    known = await tx.bulk(_Known, q.known_releases, rows, series_source_id=series_source_id)
-    return {each.key: each.content_hash for each in known}
 
 
 async def save_answer_tx(tx: Tx, watch: ClaimedWatch, answer: Answer, now: Millis) -> bool:
