@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ import uvloop
 
 from tests.parsing import parsers
 from tsuzuki.model.errors import NotAFeed, ShapeChanged, TooLarge, Unavailable
+from tsuzuki.parsing.forkserver import FORK_SERVER
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 
 
@@ -123,6 +125,12 @@ async def has_begun(pool: ParsePool) -> None:
             await asyncio.sleep(0.005)
 
 
+def children_of_the_fork_server() -> list[int]:
+    server = FORK_SERVER._process
+    assert server is not None
+    return [int(pid) for pid in Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()]
+
+
 async def cancel_at_any_moment(dice: random.Random, trials: int) -> list[int]:
     """Calls that are cancelled, some of them twice, while a process starts, works or ends; those that were begun."""
     pids = []
@@ -132,7 +140,7 @@ async def cancel_at_any_moment(dice: random.Random, trials: int) -> list[int]:
             if trial % 3 == 0:
                 await has_begun(pool)
             await asyncio.sleep(dice.choice([0, dice.uniform(0, 0.02), dice.uniform(0, 0.4)]))
-            pids += [child._process.pid for child in pool._children]
+            pids += children_of_the_fork_server()
             for call in calls:
                 call.cancel()
                 for _ in range(dice.randrange(3)):

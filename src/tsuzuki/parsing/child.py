@@ -1,4 +1,4 @@
-"""What runs in a child of the parse pool: reads orders, calls functions, writes answers; ends when the pipe does.
+"""What runs in a child of the parse pool: reads orders, calls functions, writes answers; ends when the socket does.
 
 It limits itself before it reads anything: address space, no core dumps, no files written. Each call runs against a
 timer of CPU time whose signal nobody handles, so that not even a loop in C outlives it.
@@ -10,7 +10,6 @@ import os
 import resource
 import signal
 import struct
-import sys
 from collections.abc import Callable
 from typing import Any, BinaryIO, get_type_hints
 
@@ -41,16 +40,13 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
     message: str = ""
 
 
-def main() -> None:
-    """Serve until the parent goes."""
-    memory = int(sys.argv[1])
-    orders, answers = os.fdopen(0, "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # a parser that prints must not print into our answers
+def serve(connection: int, memory: int) -> None:
+    """Serve until the pool closes its end."""
+    orders, answers = os.fdopen(connection, "rb"), os.fdopen(os.dup(connection), "wb")
     os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's; it closes the pipe
     _write(answers, READY)
     while head := orders.read(LENGTH.size):
         order = msgspec.msgpack.decode(orders.read(*LENGTH.unpack(head)), type=Order)
@@ -93,7 +89,3 @@ def _arguments(function: Callable[..., Any], encoded: bytes) -> list[Any]:
 def _write(pipe: BinaryIO, frame: bytes) -> None:
     pipe.write(LENGTH.pack(len(frame)) + frame)
     pipe.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -2,26 +2,24 @@
 
 A parser that loops, bloats or crashes takes down its own process and nothing else: the call ends in a named error and
 the next one gets a new process. Values travel as msgpack, typed by the function's own annotations; nothing that a child
-says can run code here, which pickle would allow. The child is a fresh interpreter without our environment.
+says can run code here, which pickle would allow. Children are forked from a server that has not our environment.
 
 Processes are begun and ended by tasks of the pool's own, never by a caller's: one who is cancelled leaves no process
 and no pipe half-way.
 """
 
 import asyncio
-import os
 import signal
-import sys
+import socket
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, Self, TypeVar, get_type_hints
 
 import msgspec
 
 from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge, Unavailable
-from tsuzuki.parsing import child as child_process
-from tsuzuki.parsing.child import LENGTH, Answer, Order
+from tsuzuki.parsing.child import LENGTH, READY, Answer, Order
+from tsuzuki.parsing.forkserver import FORK_SERVER, STATUS, Request
 
 T = TypeVar("T")
 
@@ -55,6 +53,7 @@ class ParsePool:
         self._idle: asyncio.LifoQueue[_Child | None] = asyncio.LifoQueue()
         self._children: set[_Child] = set()
         self._chores: set[asyncio.Task[Any]] = set()
+        self._modules: set[str] = set()
         self._closed = asyncio.Event()
         for _ in range(options.processes):
             self._idle.put_nowait(None)
@@ -62,6 +61,7 @@ class ParsePool:
     async def run(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         """What the function returns, or the SourceError it raises; NotAFeed or TooLarge when its process had to end."""
         order = _order(function, arguments, self._options)
+        self._modules.add(order.module)
         child = await self._idle.get()
         try:
             child = await self._fresh(child)
@@ -111,7 +111,8 @@ class ParsePool:
         return new
 
     async def _started(self) -> "_Child":
-        starting = self._begin(_Child.start(self._options))
+        request = Request(tuple(sorted(self._modules)), self._options.memory_bytes)
+        starting = self._begin(_Child.start(request))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
@@ -135,46 +136,39 @@ class ParsePool:
 
 
 class _Child:
-    """One interpreter, and the pipes to it."""
+    """A process that was forked for us, and the sockets to it and to whoever knows how it ended."""
 
-    def __init__(self, process: asyncio.subprocess.Process, transport: asyncio.SubprocessTransport) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._process = process
-        self._transport = transport
-        self._stdin = process.stdin
-        self._stdout = process.stdout
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, watch: socket.socket) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._watch = watch
+        self._ending: asyncio.Future[int] | None = None
         self.calls = 0
 
     @property
     def is_fit(self) -> bool:
         """True while it lives and has not served too long."""
-        return self._process.returncode is None and self.calls < _CALLS_PER_CHILD
+        return not self._reader.at_eof() and self.calls < _CALLS_PER_CHILD
 
     @classmethod
-    async def start(cls, options: PoolOptions) -> "_Child":
+    async def start(cls, request: Request) -> "_Child":
         """A child that said it is ready."""
-        loop = asyncio.get_running_loop()
-        # As asyncio.create_subprocess_exec does it; that one keeps the transport, which alone can be closed, to itself.
-        transport, protocol = await loop.subprocess_exec(
-            lambda: asyncio.subprocess.SubprocessStreamProtocol(limit=_BUFFER, loop=loop),
-            sys.executable,
-            "-B",
-            "-m",
-            child_process.__name__,
-            str(options.memory_bytes),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={"PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path), "PYTHONUTF8": "1"},
-        )
-        child = cls(asyncio.subprocess.Process(transport, protocol, loop), transport)
+        for _ in range(2):
+            with suppress(EOFError, ConnectionError):  # the server left just as it was asked: the next one has not
+                return await cls._forked(request)
+        raise Unavailable("A parser process did not start.")
+
+    @classmethod
+    async def _forked(cls, request: Request) -> "_Child":
+        connection, watch = FORK_SERVER.fork(request)
+        watch.settimeout(0)
+        child = cls(*await asyncio.open_unix_connection(sock=connection, limit=_BUFFER), watch)
         try:
             async with asyncio.timeout(_START_WITHIN):
-                await child._frame(len(child_process.READY))
+                await child._frame(len(READY))
         except BaseException as error:
             await child.stop()
-            if isinstance(error, TimeoutError | EOFError):
+            if isinstance(error, TimeoutError):
                 raise Unavailable("A parser process did not start.") from error
             raise
         return child
@@ -185,8 +179,8 @@ class _Child:
         frame = msgspec.msgpack.encode(order)
         try:
             async with asyncio.timeout(options.wall_seconds):
-                self._stdin.write(LENGTH.pack(len(frame)) + frame)
-                await self._stdin.drain()
+                self._writer.write(LENGTH.pack(len(frame)) + frame)
+                await self._writer.drain()
                 return msgspec.msgpack.decode(await self._frame(options.answer_bytes), type=Answer)
         except TimeoutError as error:
             raise NotAFeed(f"The document could not be read within {options.wall_seconds:g} s.") from error
@@ -195,24 +189,34 @@ class _Child:
 
     async def stop(self, grace: float = 0.0) -> int:
         """The exit status of a child that was told to go, and made to when it did not within `grace` seconds."""
-        self._stdin.close()
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._end(grace))
+        return await asyncio.shield(self._ending)
+
+    async def _end(self, grace: float) -> int:
+        loop = asyncio.get_running_loop()
+        self._writer.transport.abort()
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(grace):
-                    await self._process.wait()
-        finally:  # also when the loop itself is being ended: nobody else would do it
-            with suppress(ProcessLookupError):
-                self._process.kill()
-            status = await self._process.wait()
-            self._transport.close()
-            await asyncio.sleep(0)  # when its pipes are closed
-        return status
+                    return _status(await loop.sock_recv(self._watch, STATUS.size))
+            self._watch.shutdown(socket.SHUT_WR)  # the fork server ends it
+            return _status(await loop.sock_recv(self._watch, STATUS.size))
+        finally:
+            self._watch.close()
+            with suppress(OSError):
+                await self._writer.wait_closed()
 
     async def _frame(self, at_most: int) -> bytes:
-        (length,) = LENGTH.unpack(await self._stdout.readexactly(LENGTH.size))
+        (length,) = LENGTH.unpack(await self._reader.readexactly(LENGTH.size))
         if length > at_most:
             raise TooLarge("The document unfolds to more than we accept.")
-        return await self._stdout.readexactly(length)
+        return await self._reader.readexactly(length)
+
+
+def _status(told: bytes) -> int:
+    """What the fork server said; nothing when it was ended itself."""
+    return int(STATUS.unpack(told)[0]) if told else -signal.SIGKILL
 
 
 def _shut_down() -> Unavailable:
