@@ -51,6 +51,7 @@ from tsuzuki.net.headers import user_agent
 from tsuzuki.net.localfiles import LocalFiles
 from tsuzuki.net.options import ClientOptions, Deadlines
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
+from tsuzuki.polling.breakers.service import Breakers
 from tsuzuki.polling.looks import Looks
 from tsuzuki.polling.policy import Pace
 from tsuzuki.polling.saving import Conditions
@@ -139,12 +140,11 @@ async def open_way(
     async with AsyncExitStack() as parts:
         bell = await _open_bell(parts, settings)
         outside = await parts.enter_async_context(open_outside(settings, clock=clock, redis=redis))
-        looks = Looks(db, clock)
+        looks, cache = Looks(db, clock), _cache(db, redis)
         trier = Trier(outside.driver, outside.registry, pace_of(settings), looks)
-        outside = msgspec.structs.replace(outside, trier=trier)
         conditions = Conditions(pace_of(settings), clock, random.random, bell.ring)
+        outside = _answering_to(outside, Breakers(db, conditions, changed=cache.forget), trier)
         options = PollOptions(lease=settings.task_lease)
-        cache = _cache(db, redis)
         poller = Poller(
             db,
             outside.poll_driver,
@@ -163,6 +163,16 @@ async def open_way(
             cache=cache,
             crawler=_crawler(settings, db, outside, poller, bell=bell, clock=clock, cache=cache),
         )
+
+
+def _answering_to(outside: Outside, breakers: Breakers, trier: Trier) -> Outside:
+    """R99: whoever calls a source and is answered closes its breakers."""
+    return msgspec.structs.replace(
+        outside,
+        driver=outside.driver.answering_to(breakers.close),
+        poll_driver=outside.poll_driver.answering_to(breakers.close),
+        trier=trier,
+    )
 
 
 def _cache(db: Database, redis: "Redis | None") -> Cache:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tests.builders import NOON, stored_feed, stored_shelf, stored_watch
 from tests.polling.builders import Clock, a_poller, q, state
 from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.priorities import COLD, HOT, WARM
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.claiming import Places, shares
-from tsuzuki.polling.policy import COLD, HOT, WARM
 from tsuzuki.polling.store import put_off_tx
 
 

@@ -5,12 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOON
+from tsuzuki.model.priorities import COLD, HOT, WARM
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.policy import (
-    COLD,
-    HOT,
     SPREAD,
-    WARM,
     Answered,
     Failed,
     Pace,

@@ -31,8 +31,9 @@ from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import WatchId
+from tsuzuki.model.priorities import COLD, HOT, WARM
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
-from tsuzuki.polling.policy import COLD, HOT, WARM, Answered, Failed, Pace, Watched, next_look
+from tsuzuki.polling.policy import Answered, Failed, Pace, Watched, next_look
 from tsuzuki.polling.rows import Answer, Ended, Failure
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Poller, PollOptions

@@ -19,8 +19,8 @@ from tsuzuki.db.errors import Contention
 from tsuzuki.ingest.store import index_series_tx
 from tsuzuki.model.harvest import FoundSeries, SeriesPage
 from tsuzuki.model.ids import PublicId, SeriesSourceId
+from tsuzuki.model.priorities import COLD
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.policy import COLD
 from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
 from tsuzuki.sources.comics.policy import match_key
 from tsuzuki.sources.comics.service import watch_mapping_tx

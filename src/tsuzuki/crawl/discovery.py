@@ -13,8 +13,8 @@ from tsuzuki.ingest.store import index_series_tx
 from tsuzuki.model.errors import NotFound, SourceError
 from tsuzuki.model.harvest import FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.ids import PublicId, SourceId
+from tsuzuki.model.priorities import COLD
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.polling.policy import COLD
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.comics.policy import is_matchable, match_key
 from tsuzuki.sources.comics.service import watch_mapping_tx

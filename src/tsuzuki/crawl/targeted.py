@@ -12,8 +12,8 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.tasks import CHAPTERS, ReleaseFound
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import SeriesId, WatchId
+from tsuzuki.model.priorities import COLD
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.polling.policy import COLD
 from tsuzuki.polling.service import Poller
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost

@@ -143,13 +143,24 @@ on conflict (series_source_id, chapter_id) do nothing
 returning chapter_id;
 
 -- name: released
--- R24: something new makes a watch hot again. Says whether others hold installments of it that are not stored yet. Rows
--- are a watch and the task that stores it now.
+-- R24, R98: something new makes a watch hot at once, whoever found it, and a series is looked at again by that class. Says
+-- whether others hold installments of it that are not stored yet. Rows are a watch and the task that stores it now.
 update watch
-set last_release_at = case when last_release_at > cast(:now as bigint) then last_release_at else cast(:now as bigint) end
+set last_release_at = case when last_release_at > cast(:now as bigint) then last_release_at else cast(:now as bigint) end,
+  priority = 1, next_check_at = case when {is_too_late} then {hot_at} else next_check_at end,
+  next_check_why = case when {is_too_late} then :hot_why else next_check_why end
 where {is_wanted}
 returning id,
   exists (select 1 from task where {is_waiting}) or exists (select 1 from dead_letter where {is_given_up}) as is_awaited;
+
+-- fragment: hot_at
+-- Never faster than the fastest plan among its readers allows.
+(cast(:now as bigint) + case when poll_floor > cast(:hot as bigint) then poll_floor else cast(:hot as bigint) end)
+
+-- fragment: is_too_late
+-- Who polls it now decides by what is stored; a Retry-After holds.
+series_source_id is not null and suspended_at is null and (lease_until is null or lease_until <= :now)
+  and (retry_after_until is null or retry_after_until <= {hot_at}) and next_check_at > {hot_at}
 
 -- fragment: is_wanted
 id in (select cast(value ->> 0 as bigint) from json_each(cast(:rows as text)))

@@ -10,6 +10,7 @@ from tsuzuki.db.fulltext import Document, Words, document
 from tsuzuki.ingest.words import chapter_words, series_words
 from tsuzuki.model.harvest import Enclosure, FoundPage
 from tsuzuki.model.ids import ChapterId, FeedId, ItemId, ReleaseId, SeriesId, SeriesSourceId, WatchId
+from tsuzuki.model.priorities import CLASS_INTERVAL, HOT, why_class
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.ingest")
@@ -234,7 +235,8 @@ class _Unstored(msgspec.Struct, frozen=True):
 async def released_tx(tx: Tx, queue: str, releases: Iterable[Release], now: Millis) -> set[WatchId]:
     """Remember that these watches brought something new; those of which `unstored_tx` would find something."""
     rows = [(each.watch_id, each.task_id) for each in releases]
-    released = await tx.bulk(_Released, q.released, rows, queue=queue, now=now)
+    hot = {"hot": CLASS_INTERVAL[HOT], "hot_why": why_class(HOT)}
+    released = await tx.bulk(_Released, q.released, rows, queue=queue, now=now, **hot)
     return {watch.id for watch in released if watch.is_awaited}
 
 

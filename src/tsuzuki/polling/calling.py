@@ -8,6 +8,7 @@ from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.protocol import Connector, Visit
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import SourceId
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.comics import FolderOf, read_config, source_identity
 from tsuzuki.polling.saving import visited
@@ -25,10 +26,17 @@ class SourceCall(msgspec.Struct, frozen=True):
     driver: Driver
     origin: SourceIdentity
     folder: LocalReader | None
+    source_id: SourceId
 
     async def ask(self, visit: Visit[T]) -> T:
         """What the visit brings; a SourceError when the source does not."""
-        return await visited(self.driver, visit, self.origin, folder=self.folder)
+        found = await visited(self.driver, visit, self.origin, folder=self.folder)
+        await self.answered()
+        return found
+
+    async def answered(self) -> None:
+        """To be said of a call that was answered some other way than by `ask` (R99)."""
+        await self.driver.answered(self.source_id)
 
 
 def source_call(source: Source, registry: Registry, driver: Driver, *, folder_of: FolderOf) -> SourceCall:
@@ -39,4 +47,4 @@ def source_call(source: Source, registry: Registry, driver: Driver, *, folder_of
     config = read_config(connector, source.config)
     connector = connector.fitted(config)
     origin = source_identity(connector, config, source.id)
-    return SourceCall(connector, config, driver, origin, folder_of(config))
+    return SourceCall(connector, config, driver, origin, folder_of(config), source.id)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
 
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.polling.policy import COLD, HOT, WARM, Priority
+from tsuzuki.model.priorities import COLD, HOT, WARM, Priority
 from tsuzuki.sources.store import Busy
 
 ORDER: tuple[Priority, ...] = (HOT, WARM, COLD)

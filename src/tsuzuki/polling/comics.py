@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from tsuzuki.connectors.config import SourceConfig, decode_config
 from tsuzuki.connectors.protocol import Connector
 from tsuzuki.db import Database, Tx
@@ -22,6 +24,7 @@ from tsuzuki.polling.saving import (
     save_answer_or_lose_tx,
     visited,
 )
+from tsuzuki.polling.store import last_release_tx
 from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.store import enqueue_many_tx
 from tsuzuki.sources.store import ClaimedWatch
@@ -57,6 +60,7 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
         listing = await compare_listing(self._db, series_source_id, found, self._clock())
         await self._save(listing.changed)
         await record_listing(self._db, series_source_id, listing, self._clock())
+        await self._driver.answered(self._target.source_id)
         return listing.changed
 
     async def _visit(self) -> list[ReleaseFound]:
@@ -71,8 +75,22 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
 
     async def _save(self, found: Sequence[ReleaseFound]) -> None:
         now = self._clock()
-        look = next_look(self._watched, Answered(), self._pace, now, dice=self._dice())
-        answer = Answer(
+
+        async def save(tx: Tx) -> Delivered:
+            if self._record is not None:
+                await self._record.answered_tx(tx, found, now)
+            # R98: also by what others stored of it while we called.
+            answer = self._answer(await last_release_tx(tx, self._watch), now)
+            told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
+            await enqueue_many_tx(tx, CHAPTERS, self._tasks(found, self._batch), now=now)
+            return told
+
+        await self._write(save)
+
+    def _answer(self, last_release_at: Millis | None, now: Millis) -> Answer:
+        watched = msgspec.structs.replace(self._watched, last_release_at=last_release_at)
+        look = next_look(watched, Answered(), self._pace, now, dice=self._dice())
+        return Answer(
             next_check_at=look.at if look.at is not None else Millis(now + self._pace.ceiling),
             why=look.why,
             priority=look.priority,
@@ -82,15 +100,6 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
             suspended_at=now if look.at is None else None,
             suspended_reason=look.why if look.at is None else None,
         )
-
-        async def save(tx: Tx) -> Delivered:
-            if self._record is not None:
-                await self._record.answered_tx(tx, found, now)
-            told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
-            await enqueue_many_tx(tx, CHAPTERS, self._tasks(found, self._batch), now=now)
-            return told
-
-        await self._write(save)
 
     async def _save_failure_tx(self, tx: Tx, failure: Failure, now: Millis) -> Delivered:
         if self._record is not None:

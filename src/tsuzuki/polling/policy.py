@@ -8,15 +8,9 @@ from typing import Literal
 
 import msgspec
 
+from tsuzuki.model.priorities import CLASS_INTERVAL, COLD, HOT, WARM, Priority, why_class
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 
-Priority = Literal[1, 2, 3]
-HOT: Priority = 1
-WARM: Priority = 2
-COLD: Priority = 3
-
-CLASS_INTERVAL: dict[Priority, Millis] = {HOT: Millis(15 * MINUTE), WARM: Millis(4 * HOUR), COLD: DAY}
-CLASS_NAME: dict[Priority, str] = {HOT: "hot", WARM: "warm", COLD: "cold"}
 WARM_AFTER = Millis(7 * DAY)
 COLD_AFTER = Millis(30 * DAY)
 MANY_READERS = 100
@@ -195,7 +189,7 @@ def plans_of(watched: Watched, priority: Priority, pace: Pace) -> list[Plan]:
         if watched.kind == "feed":
             plans.append(Plan(pace.interval, AS_USUAL))
         else:
-            plans.append(Plan(CLASS_INTERVAL[priority], f"the series is {CLASS_NAME[priority]}"))
+            plans.append(Plan(CLASS_INTERVAL[priority], why_class(priority)))
     return [_allowed(plan, watched, pace) for plan in plans]
 
 

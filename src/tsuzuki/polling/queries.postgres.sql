@@ -2,6 +2,10 @@
 -- As an array: a join would be planned for a thousand rows.
 watch.id = any (array(select cast(value ->> 'id' as bigint) from json_each(cast(:rows as text))))
 
+-- name: last_release
+-- Held: whoever stores something new of it comes before this poll's end, or after it and sees it.
+select last_release_at from watch where id = :id for no key update;
+
 -- name: save_answer
 {answered} and {chosen}
 returning watch.id;

@@ -248,6 +248,9 @@ join series_source on series_source.id = watch.series_source_id
 join source on source.id = series_source.source_id
 where watch.id = :id;
 
+-- name: last_release
+select last_release_at from watch where id = :id;
+
 -- name: known_items
 -- What is stored under these keys of these feeds, with what content, and under these pages, whatever its key (REL-27),
 -- the newest of a page that all items share.

@@ -174,6 +174,11 @@ async def rekey_items_tx(tx: Tx, feed_id: FeedId, keys: Mapping[str, str]) -> No
         await tx.run(q.rekey_item, feed_id=feed_id, old=old, key=key)
 
 
+async def last_release_tx(tx: Tx, watch: ClaimedWatch) -> Millis | None:
+    """When something new of it was last stored, whoever found that; nobody stores more until the transaction's end."""
+    return await tx.maybe(Millis, q.last_release, id=watch.id)
+
+
 async def save_answer_tx(tx: Tx, watch: ClaimedWatch, answer: Answer, now: Millis) -> bool:
     """Write the outcome; False when the lease was lost, and nothing is written."""
     return bool(await tx.bulk(WatchId, q.save_answer, [_row(Ended(watch, answer, now))]))

@@ -1,12 +1,13 @@
 """Drives a connector: does what it yields, and hands the answer, or the failure, back at the same place."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.model.errors import RefusedAddress, ShapeChanged, SourceError
 from tsuzuki.model.fetching import Ask, FileEntry, Parse, Parsers, ReadArchive, ReadFile, ReadFolder, Reply, Want
+from tsuzuki.model.ids import SourceId
 from tsuzuki.net.options import SourceIdentity
 
 T = TypeVar("T")
@@ -52,12 +53,24 @@ class LocalReader(Protocol):
     async def read(self, want: ReadFolder | ReadFile | ReadArchive) -> bytes | tuple[FileEntry, ...]: ...
 
 
+async def _nobody(_: SourceId) -> None:
+    return None
+
+
 class Driver:
     """Runs visits. One for all sources; the identity and the folder come with each visit."""
 
-    def __init__(self, fetcher: Fetcher, parsers: Parsers) -> None:
+    def __init__(
+        self, fetcher: Fetcher, parsers: Parsers, *, answered: Callable[[SourceId], Awaitable[None]] = _nobody
+    ) -> None:
+        """`answered` is told of every source that was called and answered (R99)."""
         self._fetcher = fetcher
         self._parsers = parsers
+        self.answered = answered
+
+    def answering_to(self, answered: Callable[[SourceId], Awaitable[None]]) -> "Driver":
+        """The same driver, with somebody who is told which sources answer."""
+        return Driver(self._fetcher, self._parsers, answered=answered)
 
     def overheard(self, listener: Listener) -> "Driver":
         """The same driver, with somebody who is told of every call."""
@@ -65,7 +78,7 @@ class Driver:
 
     def through(self, wrap: Callable[[Fetcher], Fetcher]) -> "Driver":
         """The same driver, whose calls go through what is wrapped around its client."""
-        return Driver(wrap(self._fetcher), self._parsers)
+        return Driver(wrap(self._fetcher), self._parsers, answered=self.answered)
 
     async def run(self, visit: Visit[T], origin: SourceIdentity, *, folder: LocalReader | None = None) -> T:
         """What the visit returns. A SourceError is thrown into it first, so that a connector may go on without."""

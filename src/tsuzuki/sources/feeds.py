@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import FeedId
+from tsuzuki.model.priorities import HOT
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.queue.store import withdraw_tx
@@ -31,8 +32,6 @@ NOBODY_WAITS = "everyone who follows it has suspended it"
 ITEM_INGEST = "item-ingest"
 """The queue of what polls of feeds found."""
 
-_HOT = 1
-
 
 async def follow_feed_tx(tx: Tx, link: str, *, proxy: str, now: Millis) -> FeedId:
     """The feed behind this canonical link, made and watched from now on where it was unknown (R70).
@@ -42,7 +41,7 @@ async def follow_feed_tx(tx: Tx, link: str, *, proxy: str, now: Millis) -> FeedI
     while True:  # whoever leaves last may drop it between two of these statements; then it is made anew
         made = await new_feed_tx(tx, link, now=now, proxy=proxy)
         if made is not None:
-            watch = NewWatch(feed_id=made, host=parse(link).host, priority=_HOT, next_check_at=now)
+            watch = NewWatch(feed_id=made, host=parse(link).host, priority=HOT, next_check_at=now)
             await add_watch_tx(tx, watch, now)
             return made
         known = await find_feed_tx(tx, link, proxy)

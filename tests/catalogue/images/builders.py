@@ -52,6 +52,10 @@ select address from image_of where address is not null
 union all select image_url from page where image_url is not null;
 -- name: open_tasks
 select count(*) from task where queue = :queue and status in ('queued', 'running');
+-- name: break_watches
+update watch set consecutive_failures = 5;
+-- name: watch_failures
+select consecutive_failures from watch;
 -- name: set_used
 update image set used_at = :at where id = :id;
 """,

@@ -13,7 +13,9 @@ from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo, ImageOutcome
 from tsuzuki.model.errors import HttpStatus, NotAnImage, RefusedAddress
 from tsuzuki.model.fetching import Ask, ReadFolder
+from tsuzuki.model.ids import SourceId
 from tsuzuki.polling.calling import SourceCall
+from tsuzuki.polling.visit import Driver
 
 PICTURE = a_picture()
 NOBODY = cast("Any", None)
@@ -34,7 +36,7 @@ class Curious(Connector):
 
 
 def called(url: str, reports: str) -> tuple[SourceCall, Ask]:
-    call = SourceCall(Curious(reports), SourceConfig(), NOBODY, SOMEONE, None)
+    call = SourceCall(Curious(reports), SourceConfig(), Driver(NOBODY, NOBODY), SOMEONE, None, SourceId(1))
     return call, Ask(url, headers={"referer": "https://example.org/"})
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests.catalogue.images.builders import a_bomb, a_gallery, a_picture, an_animation, on_sqlite, q
 from tsuzuki.catalogue.images.rows import at_address, cover_of, page_of
 from tsuzuki.model.ids import ReleaseId, SeriesSourceId
+from tsuzuki.sources.store import NewWatch, add_watch_tx
 
 
 async def test_a_page_comes_from_its_source_once_and_then_from_disk(tmp_path, database_url):
@@ -244,3 +245,13 @@ def test_subjects_of_different_kinds_are_never_the_same():
     pages = {page_of(ReleaseId(1), 2).key, page_of(ReleaseId(12), 0).key}
     covers = {cover_of(SeriesSourceId(1)).key, cover_of(SeriesSourceId(12)).key}
     assert len(pages | covers | {at_address("https://example.org/1").key}) == 5
+
+
+async def test_r99_an_image_that_comes_closes_its_sources_breaker(tmp_path, database_url):
+    async with a_gallery(tmp_path, database_url) as gallery:
+        new = NewWatch(series_source_id=gallery.manga_id, host="127.0.0.1", next_check_at=gallery.town.time())
+        await gallery.db.with_tx(lambda tx: add_watch_tx(tx, new, gallery.town.time()))
+        await gallery.db.with_tx(lambda tx: tx.run(q.break_watches))
+        gallery.show(0, a_picture())
+        assert (await gallery.reader.get(gallery.page(0))).status == 200
+        assert await gallery.db.read(lambda tx: tx.one(int, q.watch_failures)) == 1

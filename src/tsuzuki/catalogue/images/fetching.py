@@ -126,6 +126,7 @@ class Fetcher:
         if not isinstance(want, ReadFile) or call.folder is None:
             raise RefusedAddress(f"{call.origin.source} has no folder to read images from.")
         data = await call.folder.read(msgspec.structs.replace(want, max_bytes=min(want.max_bytes, IMAGE_CAP)))
+        await call.answered()
         async with aclosing(_one(data)) as pieces:
             yield pieces
 
@@ -137,6 +138,7 @@ class Fetcher:
         try:
             async with self._streamed(wanted, call.origin) as answer:
                 outcome.saw(answer)
+                await call.answered()
                 async with aclosing(outcome.counted(answer.chunks(IMAGE_CAP))) as pieces:
                     yield pieces
         finally:

@@ -25,6 +25,7 @@ from tsuzuki.ingest.store import hold_items_tx
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.harvest import FoundItem, item_hash
 from tsuzuki.model.ids import FeedId
+from tsuzuki.model.priorities import WARM
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.shelves.limits import hold_room_tx
@@ -36,7 +37,6 @@ from tsuzuki.sources.store import NewWatch, add_watch_tx, find_feed_tx
 
 _How = Literal["existing", "joined", "made"]
 
-_WARM = 2
 _MISSED = 50
 """R8: as many as a new subscription gets of what is known."""
 _UNFOLLOWED = "belong to a feed that did not come along."
@@ -98,7 +98,7 @@ class FeedsIn:
             feed_id, how = await follow_feed_tx(tx, feed.link, proxy=feed.proxy, now=now), "joined"
         else:
             host = parse(feed.link).host
-            watch = NewWatch(feed_id=feed_id, host=host, priority=_WARM, next_check_at=self._landing.due())
+            watch = NewWatch(feed_id=feed_id, host=host, priority=WARM, next_check_at=self._landing.due())
             await add_watch_tx(tx, watch, now)
         former = await take_former_tx(tx, self._shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
         group_id = self._known.group(feed.group)

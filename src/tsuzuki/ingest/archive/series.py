@@ -33,6 +33,7 @@ from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded
 from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.ids import SeriesId, SeriesSourceId
 from tsuzuki.model.numbers import parse_number, sort_value
+from tsuzuki.model.priorities import WARM
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.library.follows.nouns import FollowRow, Preferences
 from tsuzuki.shelves.library.follows.store import (
@@ -50,7 +51,6 @@ from tsuzuki.sources.sites.rows import Wanted
 from tsuzuki.sources.sites.service import Sources
 from tsuzuki.sources.store import hold_series_tx, share_shape_tx, unwatched_tx
 
-_WARM = 2
 _SHARED = (
     "were not known here, and others follow their series: what it holds is not changed for them. "
     "Once its source has brought them, import the archive again."
@@ -158,7 +158,7 @@ class SeriesIn:
         for each in await unwatched_tx(tx, series_id) if series.follow is not None else []:
             due = self._landing.due()
             await watch_mapping_tx(
-                tx, each.id, url=each.url, base_url=each.base_url, priority=_WARM, due_at=due, now=now
+                tx, each.id, url=each.url, base_url=each.base_url, priority=WARM, due_at=due, now=now
             )
         await followers_changed_tx(tx, series_id, now)
         return series_id, is_new or found is None

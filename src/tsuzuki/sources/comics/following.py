@@ -2,14 +2,13 @@
 
 from tsuzuki.db import Tx
 from tsuzuki.model.ids import SeriesId
+from tsuzuki.model.priorities import HOT
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.comics.service import watch_mapping_tx
 from tsuzuki.sources.pace.service import series_readers_changed_tx
 from tsuzuki.sources.store import rest_series_tx, unwatched_tx, wake_series_tx
 
 NOBODY_FOLLOWS = "nobody follows it"
-
-_HOT = 1
 
 
 async def followers_changed_tx(tx: Tx, series_id: SeriesId, now: Millis) -> None:
@@ -23,5 +22,5 @@ async def followers_changed_tx(tx: Tx, series_id: SeriesId, now: Millis) -> None
 async def watch_everywhere_tx(tx: Tx, series_id: SeriesId, now: Millis) -> None:
     """Somebody follows it: what was only looked at in a catalogue is polled from now on."""
     for each in await unwatched_tx(tx, series_id):
-        await watch_mapping_tx(tx, each.id, url=each.url, base_url=each.base_url, priority=_HOT, due_at=now, now=now)
+        await watch_mapping_tx(tx, each.id, url=each.url, base_url=each.base_url, priority=HOT, due_at=now, now=now)
     await followers_changed_tx(tx, series_id, now)

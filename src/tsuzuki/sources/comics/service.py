@@ -13,6 +13,7 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
 from tsuzuki.model.ids import PublicId, SeriesSourceId, show_id
+from tsuzuki.model.priorities import HOT
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.comics.policy import match_key
 from tsuzuki.sources.comics.rows import Comic, Mapping, MappingChange, NewMapping, SourceComic
@@ -33,7 +34,6 @@ from tsuzuki.sources.store import NewWatch, add_series_source_tx, add_series_tx,
 ENTITY = "comicsource"
 NO_MAPPING = "Comic source not found"
 _LINKED = "This comic is already linked to the specified source with this external ID"
-_HOT = 1
 
 
 class Comics:
@@ -117,7 +117,7 @@ class Comics:
             )
             if made is None:
                 raise Conflict(_LINKED)
-            await watch_mapping_tx(tx, made, url=new.url, base_url=source.base_url, priority=_HOT, due_at=now, now=now)
+            await watch_mapping_tx(tx, made, url=new.url, base_url=source.base_url, priority=HOT, due_at=now, now=now)
             mapping = await mapping_tx(tx, comic, made)
             if not new.is_active:
                 mapping = msgspec.structs.replace(mapping, is_active=False)

@@ -1,0 +1,1 @@
+"""Breakers of series, which close when their source answers anybody (R99)."""
