@@ -36,9 +36,10 @@ from tsuzuki.net.client import Client
 from tsuzuki.net.guard import AllowList, Guard
 from tsuzuki.net.options import ClientOptions
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
+from tsuzuki.polling.claims import PollOptions
 from tsuzuki.polling.policy import Pace
 from tsuzuki.polling.saving import Conditions
-from tsuzuki.polling.service import Polled, Poller, PollOptions
+from tsuzuki.polling.service import Polled, Poller
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.station import Station
 from tsuzuki.queue.worker import Worker

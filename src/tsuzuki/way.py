@@ -52,10 +52,11 @@ from tsuzuki.net.localfiles import LocalFiles
 from tsuzuki.net.options import ClientOptions, Deadlines
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.breakers.service import Breakers
+from tsuzuki.polling.claims import PollOptions
 from tsuzuki.polling.looks import Looks
 from tsuzuki.polling.policy import Pace
 from tsuzuki.polling.saving import Conditions
-from tsuzuki.polling.service import Poller, PollOptions
+from tsuzuki.polling.service import Poller
 from tsuzuki.polling.trying import Trier
 from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.attempts import BatchHandler, Handler

@@ -21,9 +21,10 @@ from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
+from tsuzuki.polling.claims import PollOptions
 from tsuzuki.polling.policy import Pace
 from tsuzuki.polling.saving import Conditions
-from tsuzuki.polling.service import Polled, Poller, PollOptions
+from tsuzuki.polling.service import Polled, Poller
 from tsuzuki.polling.visit import Driver
 
 LEASE = Millis(30 * SECOND)

@@ -33,10 +33,11 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import WatchId
 from tsuzuki.model.priorities import COLD, HOT, WARM
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
+from tsuzuki.polling.claims import PollOptions
 from tsuzuki.polling.policy import Answered, Failed, Pace, Watched, next_look
 from tsuzuki.polling.rows import Answer, Ended, Failure
 from tsuzuki.polling.saving import Conditions
-from tsuzuki.polling.service import Poller, PollOptions
+from tsuzuki.polling.service import Poller
 from tsuzuki.polling.store import CLOCKS_DIFFER, save_answer_tx, save_answers_tx, save_failure_tx
 from tsuzuki.sources.store import ClaimedWatch
 

@@ -219,7 +219,7 @@ class Days:
     async def _poll_all(self) -> None:
         self._pace.set_demand(await self._poller.demand())
         while claimed := await self._poller.claim(PLACES, {}, starts=self._pace.left(self._clock() / SECOND)):
-            self._pace.spend(sum(watch.last_checked_at is not None for watch in claimed))
+            self._pace.spend([watch.host for watch in claimed if watch.last_checked_at is not None])
             self.begun[self._clock() // SECOND] += len(claimed)
             await asyncio.gather(*(self._poller.poll(watch) for watch in claimed))
 

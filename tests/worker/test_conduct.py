@@ -133,10 +133,10 @@ def test_polls_begin_at_the_pace_at_which_they_fall_due():
     pace = StartPace(burst=10)
     pace.set_demand(per_second=100 / 1800)
     assert pace.left(0.0) == 10
-    pace.spend(10)
+    pace.spend(["h"] * 10)
     assert [pace.left(moment) for moment in (0.5, 1.0, 3.0)] == [0, int(SLOWEST_START), int(3 * SLOWEST_START)]
     pace.set_demand(per_second=20.0)
-    pace.spend(3)
+    pace.spend(["h"] * 3)
     assert pace.left(4.0) == 20 * CATCHING_UP
     assert pace.left(1000.0) == 20 * CATCHING_UP
     assert pace.left(1000.0) == 20 * CATCHING_UP

@@ -1,7 +1,7 @@
 """Which due watches are taken: urgent ones first, none starved, no host and no shelf above its share. Pure."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol, TypeVar
 
 from tsuzuki.model.ids import ShelfId
@@ -56,6 +56,7 @@ class StartPace:
         self._left = float(burst)
         self._rate = SLOWEST_START
         self._since: float | None = None
+        self._begun: deque[str] = deque(maxlen=burst)
 
     def set_demand(self, per_second: float) -> None:
         """By how many fall due in the ordinary way; a little more, so that what has piled up becomes less."""
@@ -68,9 +69,16 @@ class StartPace:
         self._since = now
         return max(0, int(self._left))
 
-    def spend(self, begun: int) -> None:
-        """So many began."""
-        self._left -= begun
+    def spend(self, hosts: Collection[str]) -> None:
+        """One began at each of these hosts."""
+        self._left -= len(hosts)
+        self._begun.extend(hosts)
+
+    @property
+    def served(self) -> frozenset[str]:
+        """The host that had more than half of the last starts, if any did: the next is for others, if any wait."""
+        counts = Counter(self._begun)
+        return frozenset(host for host, count in counts.items() if count * 2 > len(self._begun))
 
 
 class Places:
@@ -80,12 +88,21 @@ class Places:
     """
 
     def __init__(
-        self, free: int, *, hosts: Mapping[str, int], shelves: Mapping[ShelfId, int], per_host: int, is_shared: bool
+        self,
+        free: int,
+        *,
+        hosts: Mapping[str, int],
+        shelves: Mapping[ShelfId, int],
+        per_host: int,
+        is_shared: bool,
+        held: Collection[str] = (),
     ) -> None:
+        """`held` are hosts that let us wait."""
         self.left = free
         self._hosts = Counter(hosts)
         self._shelves = Counter(shelves)
         self._per_host = per_host
+        self._held = frozenset(held)
         self._is_shared = is_shared
 
     def take(self, wanted: Iterable[W]) -> tuple[list[W], list[W]]:
@@ -106,14 +123,13 @@ class Places:
             self._shelves[shelf] += 1
         return True
 
-    @property
-    def busy(self) -> Busy:
-        """Who is not to be asked for more."""
-        hosts = [host for host in self._hosts if self._has_enough(host)]
-        return Busy(hosts, [shelf for shelf in self._shelves if self._holds_enough(shelf)])
+    def busy_and(self, others: Collection[str]) -> Busy:
+        """Who is not to be asked for more, and these hosts."""
+        hosts = {host for host in self._hosts if self._has_enough(host)}.union(self._held, others)
+        return Busy(sorted(hosts), [shelf for shelf in self._shelves if self._holds_enough(shelf)])
 
     def _has_enough(self, host: str) -> bool:
-        return self._hosts[host] >= self._per_host
+        return host in self._held or self._hosts[host] >= self._per_host
 
     def _holds_enough(self, shelf: ShelfId) -> bool:
         return self._is_shared and self._shelves[shelf] >= OF_THE_FREE * self.left

@@ -103,12 +103,16 @@ delete from looked_at where at < :oldest or at < (select at from looked_at order
 delete from looked_at where url = :url and at >= :oldest returning reply;
 
 -- name: refreshes
--- What people asked for and nobody polls yet, the oldest wish first.
+-- What people asked for and nobody polls yet, the oldest wish first; full hosts are passed over, as in a claim.
 -- R96: never before a Retry-After is over.
-select id, host, {sole_shelf} as shelf_id from watch
-where refresh_at is not null and (lease_until is null or lease_until <= :now)
-  and (retry_after_until is null or retry_after_until <= :now)
-order by refresh_at
+select id, host, {sole_shelf} as shelf_id from (
+  select id, host, feed_id from watch
+  where refresh_at is not null and (lease_until is null or lease_until <= :now)
+    and (retry_after_until is null or retry_after_until <= :now)
+  order by refresh_at
+  limit :ahead
+) as watch
+where host not in (select value ->> 0 from json_each(cast(:hosts as text)))
 limit :most;
 
 -- fragment: may_be_asked

@@ -6,12 +6,9 @@ the outcomes of many polls share one. Whoever lost the lease writes nothing (I4)
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import Coroutine, Mapping
 from contextlib import nullcontext
-from functools import partial
-from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, Unpack
 
 import msgspec
 import structlog
@@ -20,16 +17,15 @@ from tsuzuki.connectors.protocol import Connector, Unsupported
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.tasks import ReleaseFound
-from tsuzuki.model.errors import NotFound, SourceError
+from tsuzuki.model.errors import NotFound, NotOurTurn, SourceError
 from tsuzuki.model.ids import ShelfId, WatchId
-from tsuzuki.model.times import DAY, MINUTE, SECOND, Millis
-from tsuzuki.polling.claiming import ORDER, Places, shares
+from tsuzuki.model.times import DAY, MINUTE, Millis
+from tsuzuki.polling.claims import Claims, Limits, PollOptions
 from tsuzuki.polling.comics import FolderOf, SeriesPoll
 from tsuzuki.polling.feeds import FeedPoll
 from tsuzuki.polling.holding import Hold
 from tsuzuki.polling.known import Known
 from tsuzuki.polling.looks import Looks, Replaying
-from tsuzuki.polling.policy import SKIPPED, end_of_skipped, numbers_of
 from tsuzuki.polling.recording import Recorder
 from tsuzuki.polling.rows import DueFeed, SeriesTarget
 from tsuzuki.polling.saver import Saver
@@ -37,43 +33,26 @@ from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.store import (
     ask_refresh_all_tx,
     ask_refresh_tx,
-    claim_gate_tx,
     claim_watch_tx,
     demand_tx,
     give_back_tx,
     mend_watches_tx,
     put_off_tx,
-    refreshes_tx,
     series_target_tx,
     with_targets_tx,
 )
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.shelves.ground import Asked
-from tsuzuki.sources.store import Busy, ClaimedWatch, claim_due_watches_tx, claim_new_watches_tx
+from tsuzuki.sources.store import ClaimedWatch
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
 T = TypeVar("T")
 
 ASKED_AGAIN_AFTER = MINUTE
-MOST_ROUNDS = 8
-FOR_NEW = 0.6
-"""Of the free places, for what was never looked at, before what is looked at again has its turn."""
-REFRESHES_SEEN = 10
-"""For each free place: among so many wishes some are for a host that has its share not yet."""
-
-
 AT_ONCE = nullcontext(enter_result=True)
 """A turn that never has to be waited for."""
-
-
-class PollOptions(msgspec.Struct, frozen=True):
-    """How polls are taken and held."""
-
-    lease: Millis = Millis(30 * SECOND)
-    per_host: int = 2
-    """Polls of one host at the same time in one process."""
 
 
 class Polled(msgspec.Struct, frozen=True):
@@ -82,12 +61,8 @@ class Polled(msgspec.Struct, frozen=True):
     outcome: str
     """changed, unchanged, skipped, lost, or the error's code."""
     found: int = 0
-
-
-class Claim(Protocol):
-    """Leases up to so many watches, but none of those who have enough."""
-
-    async def __call__(self, most: int, /, *, busy: Busy) -> list[ClaimedWatch]: ...
+    host_waits: Millis = Millis(0)
+    """For how long its host lets us wait, where that is why nothing was asked."""
 
 
 class Turn(Protocol):
@@ -126,88 +101,13 @@ class Poller:
         self._looks = looks
         self._known = Known(db)
         self._saver = Saver(db)
+        self._claims = Claims(db, conditions, options)
 
     # -- taking
 
-    async def claim(
-        self,
-        slots: int,
-        in_flight: Mapping[str, int],
-        *,
-        shelves: Mapping[ShelfId, int] = MappingProxyType({}),
-        starts: int | None = None,
-    ) -> list[ClaimedWatch]:
-        """Lease up to `slots` watches: what people asked for, what is new, then by class.
-
-        `in_flight` and `shelves` count polls for each host and shelf; of what is polled again `starts` at most.
-        """
-        if slots <= 0:
-            return []
-
-        async def claim(tx: Tx) -> list[ClaimedWatch]:
-            now = self._conditions.clock()
-            gate = await claim_gate_tx(tx, now)
-            if gate.is_paused:
-                return []
-            per_host = self._options.per_host
-            places = Places(slots, hosts=in_flight, shelves=shelves, per_host=per_host, is_shared=gate.is_shared)
-            wanted = await self._claim_wanted_tx(tx, places, now) if gate.is_wanted else []
-            claimed = await with_targets_tx(tx, wanted, now)
-            new = partial(claim_new_watches_tx, tx, now=now, lease=self._options.lease)
-            if gate.is_new:
-                claimed += await self._fill_tx(tx, places, new, most=max(1, int(slots * FOR_NEW)), now=now)
-            due = partial(self._claim_due_tx, tx, now=now)
-            again = await self._fill_tx(tx, places, due, most=slots if starts is None else starts, now=now)
-            claimed += [watch for watch in again if not await self._is_skipped_tx(tx, watch, now)]
-            if gate.is_new:
-                claimed += await self._fill_tx(tx, places, new, most=slots, now=now)
-            return claimed
-
-        return await self._db.with_tx(claim)
-
-    async def _claim_wanted_tx(self, tx: Tx, places: Places, now: Millis) -> list[ClaimedWatch]:
-        """Only those whose turn it is: what is claimed and given back would no longer be wanted."""
-        wanted = await refreshes_tx(tx, now=now, most=places.left * REFRESHES_SEEN)
-        in_turn, _ = places.take(wanted)
-        asked = [await claim_watch_tx(tx, each.id, now=now, lease=self._options.lease) for each in in_turn]
-        return [watch for watch in asked if watch is not None]
-
-    @staticmethod
-    async def _fill_tx(tx: Tx, places: Places, claim: "Claim", *, most: int, now: Millis) -> list[ClaimedWatch]:
-        """R97: what has no place, for its host's or its shelf's sake, is given back and keeps its own in the line; then
-        others are asked. Each round somebody more has enough.
-        """
-        taken: list[ClaimedWatch] = []
-        for _ in range(MOST_ROUNDS):
-            slots = min(places.left, most - len(taken))
-            claimed = await claim(slots, busy=places.busy) if slots > 0 else []
-            in_order = sorted(claimed, key=lambda watch: (watch.priority, watch.waits_since, watch.id))
-            kept, surplus = places.take(await with_targets_tx(tx, in_order, now))
-            taken += kept
-            if not surplus:
-                break
-            await give_back_tx(tx, surplus)
-        return taken
-
-    async def _is_skipped_tx(self, tx: Tx, watch: ClaimedWatch, now: Millis) -> bool:
-        """R94: True for one that fell due long ago, and now is a time at which its publisher wishes no call."""
-        if not isinstance(watch, DueFeed) or watch.target.wished_interval is not None:
-            return False
-        target = watch.target
-        hours, days = numbers_of(target.skip_hours), numbers_of(target.skip_days)
-        until = end_of_skipped(now, hours, days, dice=self._conditions.dice())
-        return until > now and await put_off_tx(tx, watch, until=until, why=SKIPPED)
-
-    async def _claim_due_tx(self, tx: Tx, slots: int, *, now: Millis, busy: Busy) -> list[ClaimedWatch]:
-        """Each class has its share, and what one leaves the others may have."""
-        first, lease = shares(slots), self._options.lease
-        claimed = await claim_due_watches_tx(tx, first, now=now, lease=lease, busy=busy)
-        taken = Counter(watch.priority for watch in claimed)
-        for priority in ORDER:
-            left = slots - len(claimed)
-            if left and taken[priority] == first[priority]:
-                claimed += await claim_due_watches_tx(tx, {priority: left}, now=now, lease=lease, busy=busy)
-        return claimed
+    async def claim(self, slots: int, in_flight: Mapping[str, int], **limits: Unpack[Limits]) -> list[ClaimedWatch]:
+        """See `Claims.claim`."""
+        return await self._claims.claim(slots, in_flight, **limits)
 
     async def demand(self) -> float:
         """How many polls fall due a second in the ordinary way."""
@@ -253,6 +153,8 @@ class Poller:
         except asyncio.CancelledError:
             await asyncio.shield(self._give_back(watch))  # told to end, which is no poll that never ended
             raise
+        except NotOurTurn as error:
+            return Polled(error.code, host_waits=Millis(error.retry_after or 0))
         except SourceError as error:
             return Polled(error.code)
         except LeaseLost:

@@ -25,7 +25,7 @@ from tsuzuki.polling.rows import (
     WhyNot,
 )
 from tsuzuki.shelves.ground import Asked
-from tsuzuki.sources.store import ClaimedWatch
+from tsuzuki.sources.store import LOOK_AHEAD, NOBODY, Busy, ClaimedWatch
 
 q = load_queries("tsuzuki.polling")
 
@@ -66,9 +66,11 @@ async def take_look_tx(tx: Tx, url: str, *, oldest: Millis) -> bytes | None:
     return await tx.maybe(bytes, q.take_look, url=url, oldest=oldest)
 
 
-async def refreshes_tx(tx: Tx, *, now: Millis, most: int) -> list[Wanted]:
-    """Watches that a person wants polled now, and that nobody polls."""
-    return await tx.many(Wanted, q.refreshes, now=now, most=most)
+async def refreshes_tx(tx: Tx, *, now: Millis, most: int, busy: Busy = NOBODY) -> list[Wanted]:
+    """Watches that a person wants polled now, that nobody polls, and whose host is not full."""
+    return await tx.many(
+        Wanted, q.refreshes, now=now, most=most, ahead=LOOK_AHEAD + most, hosts=busy.as_rows()["hosts"]
+    )
 
 
 async def ask_refresh_tx(tx: Tx, watch_id: WatchId, now: Millis, *, before: Millis | None = None) -> Asked:

@@ -2,9 +2,24 @@
 -- SKIP LOCKED: without it four workers took 22,500 of 40,000 rows twice.
 {lease}
 where id = any (
-  array(select id from watch where priority = 1 and {due} order by {place} limit :hot for update skip locked)
-  || array(select id from watch where priority = 2 and {due} order by {place} limit :warm for update skip locked)
-  || array(select id from watch where priority = 3 and {due} order by {place} limit :cold for update skip locked)
+  array(
+    select id from (
+      select id, host from watch where priority = 1 and {due} order by {place} limit :ahead for update skip locked
+    ) as line
+    where {of_free_host} limit :hot
+  )
+  || array(
+    select id from (
+      select id, host from watch where priority = 2 and {due} order by {place} limit :ahead for update skip locked
+    ) as line
+    where {of_free_host} limit :warm
+  )
+  || array(
+    select id from (
+      select id, host from watch where priority = 3 and {due} order by {place} limit :ahead for update skip locked
+    ) as line
+    where {of_free_host} limit :cold
+  )
 )
 returning {claimed};
 
@@ -12,7 +27,26 @@ returning {claimed};
 {lease}
 where id = any (
   array(
-    select id from watch where last_checked_at is null and {due} order by {place} limit :most for update skip locked
+    select id from (
+      select id, host from watch where last_checked_at is null and {due} order by {place} limit :ahead for update skip locked
+    ) as line
+    where {of_free_host} limit :most
+  )
+)
+returning {claimed};
+
+-- name: claim_of_hosts
+{lease}
+where id = any (
+  array(
+    select line.id from json_each(cast(:hosts as text)) as waiting, lateral (
+      select id from watch
+      where host = waiting.value ->> 0 and {seen} = :is_seen and {due}
+      order by {place}
+      limit :each
+      for update skip locked
+    ) as line
+    limit :most
   )
 )
 returning {claimed};

@@ -42,30 +42,49 @@ set lease_token = lease_token + 1, lease_until = :until, waits_since = {place}, 
   unended = unended + 1
 
 -- fragment: due
--- Whose turn it is, but those of hosts and shelves that have their share. A watch is a shelf's own when nobody else
--- wants it. The place comes first: by it the index is walked.
-suspended_at is null and {place} <= :now and next_check_at <= :now
-  and host not in (select value ->> 0 from json_each(cast(:hosts as text)))
-  and (
-    cast(:shelves as text) = '[]' or watch.feed_id is null or not exists (
-      select 1 from subscription
-      where subscription.feed_id = watch.feed_id and subscription.suspended_at is null
-      group by subscription.feed_id
-      having count(*) = 1
-        and min(shelf_id) in (select cast(value ->> 0 as bigint) from json_each(cast(:shelves as text)))
-    )
+-- The place comes first: by it the index is walked.
+suspended_at is null and {place} <= :now and next_check_at <= :now and {not_of_busy_shelf}
+
+-- fragment: not_of_busy_shelf
+-- A watch is a shelf's own when nobody else wants it.
+(
+  cast(:shelves as text) = '[]' or watch.feed_id is null or not exists (
+    select 1 from subscription
+    where subscription.feed_id = watch.feed_id and subscription.suspended_at is null
+    group by subscription.feed_id
+    having count(*) = 1
+      and min(shelf_id) in (select cast(value ->> 0 as bigint) from json_each(cast(:shelves as text)))
   )
+)
+
+-- fragment: of_free_host
+-- Those of full hosts are passed over, `ahead` of them at most: behind a host's long line others are found by their
+-- hosts (claim_of_hosts), so that a claim costs the same however many are due.
+host not in (select value ->> 0 from json_each(cast(:hosts as text)))
+
+-- fragment: seen
+-- As the index watch_host has it.
+case when last_checked_at is null then 0 else 1 end
 
 -- name: claim_due_watches
 -- R25: one statement takes the lease, so two schedulers never poll the same watch. I5: while it is held, next_check_at is
 -- its end; a claimer that dies leaves the watch due again then.
 {lease}
 where id in (
-  select id from (select id from watch where priority = 1 and {due} order by {place} limit :hot) as hot
+  select id from (
+    select id from (select id, host from watch where priority = 1 and {due} order by {place} limit :ahead) as line
+    where {of_free_host} limit :hot
+  ) as hot
   union all
-  select id from (select id from watch where priority = 2 and {due} order by {place} limit :warm) as warm
+  select id from (
+    select id from (select id, host from watch where priority = 2 and {due} order by {place} limit :ahead) as line
+    where {of_free_host} limit :warm
+  ) as warm
   union all
-  select id from (select id from watch where priority = 3 and {due} order by {place} limit :cold) as cold
+  select id from (
+    select id from (select id, host from watch where priority = 3 and {due} order by {place} limit :ahead) as line
+    where {of_free_host} limit :cold
+  ) as cold
 )
 returning {claimed};
 
@@ -73,9 +92,36 @@ returning {claimed};
 -- As claim_due_watches, of those that were never looked at: somebody waits for them.
 {lease}
 where id in (
-  select id from (select id from watch where last_checked_at is null and {due} order by {place} limit :most) as new
+  select id from (select id, host from watch where last_checked_at is null and {due} order by {place} limit :ahead) as line
+  where {of_free_host} limit :most
 )
 returning {claimed};
+
+-- name: claim_of_hosts
+-- As claim_due_watches, of these hosts alone, a few of each.
+{lease}
+where id in (
+  select watch.id from json_each(cast(:hosts as text)) as waiting
+  cross join watch
+  where watch.id in (
+    select id from watch
+    where host = waiting.value ->> 0 and {seen} = :is_seen and {due}
+    order by {place}
+    limit :each
+  )
+  limit :most
+)
+returning {claimed};
+
+-- name: waiting_hosts
+-- Where something is due, the longest waiting first. It reads all that is due: not for every claim.
+select host from watch where priority in (1, 2, 3) and suspended_at is null and {place} <= :now and next_check_at <= :now
+group by host order by min({place}) limit :most;
+
+-- name: waiting_new_hosts
+-- As waiting_hosts, of what was never looked at.
+select host from watch where last_checked_at is null and suspended_at is null and {place} <= :now and next_check_at <= :now
+group by host order by min({place}) limit :most;
 
 -- name: hold_feed
 -- One writer at a time: nothing to hold.

@@ -11,6 +11,9 @@ from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.sources")
 
+LOOK_AHEAD = 200
+"""So many watches of full hosts a claim passes over in the line."""
+
 
 class NewWatch(msgspec.Struct, frozen=True, kw_only=True):
     """A watch on exactly one of the two."""
@@ -185,9 +188,9 @@ async def claim_due_watches_tx(
 ) -> list[ClaimedWatch]:
     """Lease up to so many due watches of each priority, the longest overdue first; in any order."""
     hot, warm, cold = (most.get(priority, 0) for priority in (1, 2, 3))
-    until, apart = Millis(now + lease), busy.as_rows()
+    until, apart, ahead = Millis(now + lease), busy.as_rows(), LOOK_AHEAD + max(most.values(), default=0)
     return await tx.many(
-        ClaimedWatch, q.claim_due_watches, hot=hot, warm=warm, cold=cold, now=now, until=until, **apart
+        ClaimedWatch, q.claim_due_watches, hot=hot, warm=warm, cold=cold, now=now, until=until, ahead=ahead, **apart
     )
 
 
@@ -195,8 +198,28 @@ async def claim_new_watches_tx(
     tx: Tx, most: int, *, now: Millis, lease: Millis, busy: Busy = NOBODY
 ) -> list[ClaimedWatch]:
     """Lease up to so many watches that were never looked at, the longest waiting first; in any order."""
-    until = Millis(now + lease)
-    return await tx.many(ClaimedWatch, q.claim_new_watches, most=most, now=now, until=until, **busy.as_rows())
+    until, ahead = Millis(now + lease), LOOK_AHEAD + most
+    return await tx.many(
+        ClaimedWatch, q.claim_new_watches, most=most, now=now, until=until, ahead=ahead, **busy.as_rows()
+    )
+
+
+async def claim_of_hosts_tx(
+    tx: Tx, hosts: Iterable[str], most: int, *, is_new: bool, each: int, now: Millis, lease: Millis, busy: Busy = NOBODY
+) -> list[ClaimedWatch]:
+    """Lease up to so many due watches of these hosts, `each` of one at the most; new ones alone, or known ones."""
+    until, apart = Millis(now + lease), {**busy.as_rows(), "hosts": [[host] for host in hosts]}
+    is_seen = 0 if is_new else 1
+    return await tx.many(
+        ClaimedWatch, q.claim_of_hosts, most=most, each=each, is_seen=is_seen, now=now, until=until, **apart
+    )
+
+
+async def waiting_hosts_tx(tx: Tx, most: int, *, is_new: bool, now: Millis) -> list[str]:
+    """Hosts of which something is due, the longest waiting first."""
+    if is_new:
+        return await tx.many(str, q.waiting_new_hosts, most=most, now=now)
+    return await tx.many(str, q.waiting_hosts, most=most, now=now)
 
 
 async def share_shape_tx(tx: Tx) -> None:

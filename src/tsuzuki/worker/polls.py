@@ -5,7 +5,7 @@ import contextlib
 import math
 import random
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import structlog
 
@@ -26,6 +26,9 @@ _GATHER = 0.01
 _AHEAD = 0.1
 """Seconds. What begins within them, as quickly as polls end just now, is claimed though no place is free yet: then no
 place stands empty while a claim is on its way. Where polls are slow that is nothing, and others may have it."""
+
+_LONGEST_HOLD = 30.0
+"""Seconds. A host that lets one poll wait is left alone for so long at most: what made it wait may concern that one."""
 
 _DEMAND_LASTS = 300.0
 """Seconds, unless polls wait for their start."""
@@ -61,6 +64,7 @@ class PollLoop:
         self._ingest_bells = ingest_bells
         self._polled = polled
         self._running: dict[asyncio.Task[None], ClaimedWatch] = {}
+        self._held: dict[str, float] = {}
         self.places = asyncio.Semaphore(concurrency)
         self._ended: deque[float] = deque(maxlen=concurrency)
         self.is_stopping = False
@@ -102,7 +106,10 @@ class PollLoop:
         shelves = Counter(watch.shelf_id for watch in self._running.values() if watch.shelf_id is not None)
         try:
             starts = await self._starts()
-            claimed = await self._poller.claim(room, hosts, shelves=shelves, starts=starts)
+            served = () if self._start_pace is None else self._start_pace.served
+            claimed = await self._poller.claim(
+                room, hosts, shelves=shelves, held=self._held_hosts(), starts=starts, served=served
+            )
         except Unavailable as error:
             _log.warning("polling_unavailable", reason=str(error))
             return False
@@ -114,7 +121,7 @@ class PollLoop:
             self._running[poll] = watch
             poll.add_done_callback(self._end)
         if self._start_pace is not None:
-            self._start_pace.spend(sum(watch.last_checked_at is not None for watch in claimed))
+            self._start_pace.spend([watch.host for watch in claimed if watch.last_checked_at is not None])
         return bool(claimed)
 
     async def _starts(self) -> int | None:
@@ -129,6 +136,11 @@ class PollLoop:
             self._demand_good_until = clock() + _DEMAND_LASTS
             self._demand_good_for_now = clock() + max(FLOOR / SECOND, took * _SELDOM)
         return left
+
+    def _held_hosts(self) -> Collection[str]:
+        now = asyncio.get_running_loop().time()
+        self._held = {host: until for host, until in self._held.items() if until > now}
+        return self._held
 
     async def _look_at_clock(self) -> None:
         """REL-19g: what was planned by a clock that was ahead is mended at the start, and when the clock went back."""
@@ -184,7 +196,10 @@ class PollLoop:
         except Exception:  # noqa: BLE001  one watch's trouble is not the others'
             _log.exception("poll_failed", watch=watch.id)
             return
-        self._polled(polled, asyncio.get_running_loop().time() - turn.begun)
+        now = asyncio.get_running_loop().time()
+        if polled.host_waits:
+            self._held[watch.host] = now + min(polled.host_waits / SECOND, _LONGEST_HOLD)
+        self._polled(polled, now - turn.begun)
         if polled.found:
             self._bell.ring(*self._ingest_bells)
 

@@ -1,0 +1,189 @@
+"""Takes what is due: what people asked for, what is new, then by class; no host and no shelf above its share."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Protocol, TypedDict, Unpack
+
+import msgspec
+
+from tsuzuki.db import Database, Tx
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.polling.claiming import ORDER, Places, shares
+from tsuzuki.polling.policy import SKIPPED, end_of_skipped, numbers_of
+from tsuzuki.polling.rows import DueFeed
+from tsuzuki.polling.saving import Conditions
+from tsuzuki.polling.store import (
+    claim_gate_tx,
+    claim_watch_tx,
+    give_back_tx,
+    put_off_tx,
+    refreshes_tx,
+    with_targets_tx,
+)
+from tsuzuki.polling.waiting import WaitingHosts
+from tsuzuki.sources.store import (
+    Busy,
+    ClaimedWatch,
+    claim_due_watches_tx,
+    claim_new_watches_tx,
+    claim_of_hosts_tx,
+)
+
+MOST_ROUNDS = 8
+FOR_NEW = 0.6
+"""Of the free places, for what was never looked at, before what is looked at again has its turn."""
+REFRESHES_SEEN = 10
+"""For each free place: among so many wishes some are for a host that has its share not yet."""
+
+
+class PollOptions(msgspec.Struct, frozen=True):
+    """How polls are taken and held."""
+
+    lease: Millis = Millis(30 * SECOND)
+    per_host: int = 2
+    """Polls of one host at the same time in one process."""
+
+
+class Claim(Protocol):
+    """Leases up to so many watches, but none of those who have enough."""
+
+    async def __call__(self, most: int, /, *, busy: Busy) -> list[ClaimedWatch]: ...
+
+
+NO_SHELVES: Mapping[ShelfId, int] = MappingProxyType({})
+
+
+class Limits(TypedDict, total=False):
+    """What a claim has to leave alone."""
+
+    shelves: Mapping[ShelfId, int]
+    """Polls of each shelf that are under way."""
+    held: Collection[str]
+    """Hosts that let us wait: as full as those with all their polls."""
+    starts: int | None
+    """So many at most of what is polled again; None for all."""
+    served: Collection[str]
+    """Hosts that had most of the last starts; they have another when nobody else wants it."""
+
+
+class Claims:
+    """Leases watches that are due. One per process."""
+
+    def __init__(self, db: Database, conditions: Conditions, options: PollOptions) -> None:
+        self._db = db
+        self._conditions = conditions
+        self._options = options
+        self._new = WaitingHosts(db, is_new=True)
+        self._again = WaitingHosts(db, is_new=False)
+
+    async def claim(self, slots: int, in_flight: Mapping[str, int], **limits: Unpack[Limits]) -> list[ClaimedWatch]:
+        """Lease up to `slots` watches; `in_flight` counts the polls of each host that are under way."""
+        if slots <= 0:
+            return []
+        now = self._conditions.clock()
+        for waiting in (self._new, self._again):
+            await waiting.read(now)
+        return await self._db.with_tx(lambda tx: self._claim_tx(tx, slots, in_flight, limits))
+
+    async def _claim_tx(self, tx: Tx, slots: int, in_flight: Mapping[str, int], limits: Limits) -> list[ClaimedWatch]:
+        now = self._conditions.clock()
+        gate = await claim_gate_tx(tx, now)
+        if gate.is_paused:
+            return []
+        places = Places(
+            slots,
+            hosts=in_flight,
+            held=limits.get("held", ()),
+            shelves=limits.get("shelves", NO_SHELVES),
+            per_host=self._options.per_host,
+            is_shared=gate.is_shared,
+        )
+        wanted = await self._claim_wanted_tx(tx, places, now) if gate.is_wanted else []
+        claimed = await with_targets_tx(tx, wanted, now)
+        new = partial(self._claim_new_tx, tx, now=now)
+        if gate.is_new:
+            claimed += await self._fill_tx(tx, places, new, most=max(1, int(slots * FOR_NEW)), now=now)
+        starts, served = limits.get("starts"), limits.get("served", ())
+        again = await self._claim_again_tx(tx, places, slots if starts is None else starts, served=served, now=now)
+        claimed += [watch for watch in again if not await self._is_skipped_tx(tx, watch, now)]
+        if gate.is_new:
+            claimed += await self._fill_tx(tx, places, new, most=slots, now=now)
+        return claimed
+
+    async def _claim_again_tx(
+        self, tx: Tx, places: Places, most: int, *, served: Collection[str], now: Millis
+    ) -> list[ClaimedWatch]:
+        """First others than those who were served; what they leave is for all."""
+        due = partial(self._claim_due_tx, tx, now=now)
+        others = await self._fill_tx(tx, places, due, most=most, now=now, but=served) if served else []
+        return others + await self._fill_tx(tx, places, due, most=most - len(others), now=now)
+
+    async def _claim_wanted_tx(self, tx: Tx, places: Places, now: Millis) -> list[ClaimedWatch]:
+        """Only those whose turn it is: what is claimed and given back would no longer be wanted."""
+        busy = places.busy_and(())
+        wanted = await refreshes_tx(tx, now=now, most=places.left * REFRESHES_SEEN, busy=busy)
+        in_turn, _ = places.take(wanted)
+        asked = [await claim_watch_tx(tx, each.id, now=now, lease=self._options.lease) for each in in_turn]
+        return [watch for watch in asked if watch is not None]
+
+    @staticmethod
+    async def _fill_tx(
+        tx: Tx, places: Places, claim: Claim, *, most: int, now: Millis, but: Collection[str] = ()
+    ) -> list[ClaimedWatch]:
+        """R97: what has no place, for its host's or its shelf's sake, is given back and keeps its own in the line; then
+        others are asked. Each round somebody more has enough.
+        """
+        taken: list[ClaimedWatch] = []
+        for _ in range(MOST_ROUNDS):
+            slots = min(places.left, most - len(taken))
+            claimed = await claim(slots, busy=places.busy_and(but)) if slots > 0 else []
+            in_order = sorted(claimed, key=lambda watch: (watch.priority, watch.waits_since, watch.id))
+            kept, surplus = places.take(await with_targets_tx(tx, in_order, now))
+            taken += kept
+            if not surplus:
+                break
+            await give_back_tx(tx, surplus)
+        return taken
+
+    async def _is_skipped_tx(self, tx: Tx, watch: ClaimedWatch, now: Millis) -> bool:
+        """R94: True for one that fell due long ago, and now is a time at which its publisher wishes no call."""
+        if not isinstance(watch, DueFeed) or watch.target.wished_interval is not None:
+            return False
+        target = watch.target
+        hours, days = numbers_of(target.skip_hours), numbers_of(target.skip_days)
+        until = end_of_skipped(now, hours, days, dice=self._conditions.dice())
+        return until > now and await put_off_tx(tx, watch, until=until, why=SKIPPED)
+
+    async def _claim_new_tx(self, tx: Tx, slots: int, *, now: Millis, busy: Busy) -> list[ClaimedWatch]:
+        claimed = await claim_new_watches_tx(tx, slots, now=now, lease=self._options.lease, busy=busy)
+        return claimed + await self._claim_behind_tx(tx, self._new, slots - len(claimed), now=now, busy=busy)
+
+    async def _claim_due_tx(self, tx: Tx, slots: int, *, now: Millis, busy: Busy) -> list[ClaimedWatch]:
+        """Each class has its share, and what one leaves the others may have."""
+        first, lease = shares(slots), self._options.lease
+        claimed = await claim_due_watches_tx(tx, first, now=now, lease=lease, busy=busy)
+        taken = Counter(watch.priority for watch in claimed)
+        for priority in ORDER:
+            left = slots - len(claimed)
+            if left and taken[priority] == first[priority]:
+                claimed += await claim_due_watches_tx(tx, {priority: left}, now=now, lease=lease, busy=busy)
+        return claimed + await self._claim_behind_tx(tx, self._again, slots - len(claimed), now=now, busy=busy)
+
+    async def _claim_behind_tx(
+        self, tx: Tx, waiting: WaitingHosts, slots: int, *, now: Millis, busy: Busy
+    ) -> list[ClaimedWatch]:
+        """What stands in the line behind more of full hosts than a claim passes over."""
+        hosts = waiting.others(busy.hosts, slots) if busy.hosts and slots > 0 else []
+        if not hosts:
+            return []
+        each, lease = self._options.per_host, self._options.lease
+        claimed = await claim_of_hosts_tx(
+            tx, hosts, slots, is_new=waiting.is_new, each=each, now=now, lease=lease, busy=busy
+        )
+        if len(claimed) < slots:
+            given = Counter(watch.host for watch in claimed)
+            waiting.forget(host for host in hosts if given[host] < each)
+        return claimed
