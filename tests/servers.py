@@ -172,6 +172,21 @@ class Postgres:
             return subprocess.run(probe, check=False, timeout=20).returncode == 0
         return _accepts(self.port)
 
+    def hang(self) -> None:
+        """Answer nothing, and close nothing, until `resume`."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, what: signal.Signals) -> None:
+        """To the server and to those of its connections."""
+        assert self._server is not None
+        pid = self._server.process.pid
+        for each in (pid, *_children(pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, what)
+
     def remove(self) -> None:
         """Stop it and forget its data."""
         self.stop()
@@ -190,6 +205,10 @@ def in_memory() -> Path | None:
     if shared.is_dir() and os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > ROOMY:
         return shared
     return None
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def _accepts(port: int) -> bool:

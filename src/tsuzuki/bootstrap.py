@@ -39,6 +39,7 @@ from tsuzuki.crawl.trials import Trials
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
+from tsuzuki.db.patience import unhurried
 from tsuzuki.db.sealing.service import seal_stored
 from tsuzuki.db.secret_key import load_vault
 from tsuzuki.db.sqlite_file import path_of, refuse_read_only
@@ -156,7 +157,8 @@ async def _open_sealed(options: DatabaseOptions, clock: Clock) -> Database:
     """The database, with every secret in it sealed (R123); those that cannot be read are told of in the log."""
     db = await open_database(options)
     try:
-        unreadable = await seal_stored(db, options.vault, clock())
+        with unhurried():
+            unreadable = await seal_stored(db, options.vault, clock())
     except BaseException:
         await db.close()
         raise
@@ -171,7 +173,8 @@ async def _open_sealed(options: DatabaseOptions, clock: Clock) -> Database:
 
 async def _prepare(options: DatabaseOptions, clock: Clock) -> None:
     """A database of ReedMe or Fusion that lies here is turned into one of ours; then every step is applied."""
-    await adopt(options, clock)
+    with unhurried():
+        await adopt(options, clock)
     await migrate(options, now=clock())
 
 

@@ -35,8 +35,13 @@ def with_person(name: str, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T
     """The same, for what is the person's too."""
     settings = start()
     from tsuzuki.bootstrap import open_tsuzuki
+    from tsuzuki.db.patience import unhurried
 
     async def run() -> T:
+        with unhurried():
+            return await do()
+
+    async def do() -> T:
         async with open_tsuzuki(settings) as opened:
             person = await opened.accounts.users.find(name)
             return await work(opened, person, (await opened.accounts.oneself.shelf_of(person, writes=writes)).id)

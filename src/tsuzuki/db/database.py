@@ -18,8 +18,8 @@ class DatabaseOptions(msgspec.Struct, frozen=True):
     """`sqlite:///absolute/path` or `postgresql://...`."""
     min_connections: int = 2
     max_connections: int = 10
-    command_timeout: float = 60
-    """Seconds until a PostgreSQL that does not answer a statement counts as lost."""
+    command_timeout: float = 20
+    """Seconds until a PostgreSQL that does not answer a statement counts as lost; `db.patience` gives more."""
     vault: Vault = NO_KEY
     """What secrets are sealed with; without a key they are stored as they are."""
 

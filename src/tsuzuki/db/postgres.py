@@ -20,16 +20,22 @@ from tsuzuki.db.errors import (
     UniqueViolation,
 )
 from tsuzuki.db.gate import Gate
+from tsuzuki.db.patience import deadline
 from tsuzuki.db.queries import Engine
 from tsuzuki.db.tx import Answer, Drive, Statement, Work, arguments
 
 T = TypeVar("T")
 Connection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
-CONNECT_TIMEOUT = 10
-BEGIN_TIMEOUT = 10
-ROLLBACK_TIMEOUT = 5
+CONNECT_TIMEOUT = 5
+ACQUIRE_TIMEOUT = 10
+BEGIN_TIMEOUT = 3
+CLEAN_UP_TIMEOUT = 2
+"""For what is owed to a connection after a failure; one that cannot even do that is thrown away."""
+CLOSE_TIMEOUT = 5
 ATTEMPTS = 3
+SILENT_ATTEMPTS = 2
+"""A connection that does not answer may be half open, two of them are a server that hangs."""
 
 READ_ONLY = (asyncpg.ReadOnlySQLTransactionError, asyncpg.InsufficientPrivilegeError)
 _LOST = (
@@ -99,7 +105,7 @@ class PostgresDatabase:
                 async with self._transaction() as connection:
                     statement = drive.start()
                     while statement is not None:
-                        statement = await _next(drive, _ask(connection, statement))
+                        statement = await _next(drive, self._ask(connection, statement))
             except DiskFull:
                 self._is_full = True
                 raise
@@ -115,8 +121,10 @@ class PostgresDatabase:
                 try:
                     while statement is not None:
                         statement = await _next(drive, self._read_one(held, statement))
-                finally:
-                    await self._release(held.connection)
+                except BaseException:
+                    await self._release(held.connection, patience=CLEAN_UP_TIMEOUT)
+                    raise
+                await self._release(held.connection)
             result: T = drive.result
         return result
 
@@ -130,8 +138,13 @@ class PostgresDatabase:
 
     async def close(self) -> None:
         """See `Database`."""
-        if await self._gate.close():
-            await self._pool.close()
+        if not await self._gate.close():
+            return
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT):
+                await self._pool.close()
+        except TimeoutError:
+            self._pool.terminate()
 
     # -- connections
 
@@ -142,11 +155,13 @@ class PostgresDatabase:
             await self._begin(held)
             yield held.connection
             await _ours(held.connection.execute("commit"))
-        except BaseException:
+        except BaseException as error:
+            if _is_silence(error):
+                _throw_away(held.connection)
             await _roll_back(held.connection)
+            await self._release(held.connection, patience=CLEAN_UP_TIMEOUT)
             raise
-        finally:
-            await self._release(held.connection)
+        await self._release(held.connection)
 
     async def _begin(self, held: "_Held") -> None:
         """Begin on a connection that lives: nothing has been done yet, so one that has died is simply replaced."""
@@ -156,7 +171,7 @@ class PostgresDatabase:
                 await held.connection.execute("begin", timeout=timeout)
                 return
             except (*_LOST, asyncpg.InterfaceError) as error:
-                if attempt == ATTEMPTS:
+                if attempt >= (SILENT_ATTEMPTS if isinstance(error, TimeoutError) else ATTEMPTS):
                     raise _unreachable(error) from error
                 await self._replace(held)
 
@@ -166,34 +181,52 @@ class PostgresDatabase:
             raise MisuseError(f"{statement.query.name} writes; call it in with_tx")
         for _ in range(1, ATTEMPTS):
             try:
-                return await _ask(held.connection, statement)
+                return await self._ask(held.connection, statement)
             except DatabaseUnavailable as error:
-                await self._replace(held)
                 if isinstance(error.__cause__, _TOO_MUCH):  # asking again would make that worse
+                    await self._expire(held.connection)
                     raise
-        return await _ask(held.connection, statement)
+                await self._replace(held)
+        return await self._ask(held.connection, statement)
+
+    async def _ask(self, connection: Connection, statement: Statement) -> Answer:
+        text, timeout = statement.query.postgres, deadline(self._options.command_timeout)
+        values = arguments(statement.query, text, statement.params)
+        if statement.query.returns_rows:
+            rows = await _ours(connection.fetch(text.sql, *values, timeout=timeout))
+            return rows, len(rows) if statement.query.writes else 0
+        status: str = await _ours(connection.execute(text.sql, *values, timeout=timeout))
+        touched = status.rpartition(" ")[2]  # "UPDATE 3", "CREATE TABLE"
+        return [], int(touched) if touched.isdecimal() else 0
 
     async def _acquire(self) -> Connection:
         # A timeout costs a task and a timer, so it is set only where one has to wait.
-        patience = None if self._pool.get_idle_size() else self._options.command_timeout
+        patience = None if self._pool.get_idle_size() else min(ACQUIRE_TIMEOUT, self._options.command_timeout)
         try:
             return await self._pool.acquire(timeout=patience)
         except _REFUSED as error:
             raise _unreachable(error) from error
 
-    async def _release(self, connection: Connection) -> None:
-        """The pool shields it: a caller that is cancelled once more does not keep the connection."""
+    async def _release(self, connection: Connection, patience: float | None = None) -> None:
+        """The pool shields it: a caller that is cancelled once more does not keep the connection.
+
+        `patience` costs a timer; without it nothing may be under way on the connection.
+        """
         try:
-            await self._pool.release(connection)
+            await self._pool.release(connection, timeout=patience)
         except (*_LOST, asyncpg.InterfaceError):
             _throw_away(connection)
 
     async def _replace(self, held: "_Held") -> None:
-        """Another connection instead of this one. The others of its age are not tried: what killed it killed them."""
-        _throw_away(held.connection)
-        await self._pool.expire_connections()
+        """Another connection instead of this one."""
+        await self._expire(held.connection)
         await self._release(held.connection)
         held.connection = await self._acquire()
+
+    async def _expire(self, connection: Connection) -> None:
+        """Use neither this connection again nor the others of its age: what killed it killed them."""
+        _throw_away(connection)
+        await self._pool.expire_connections()
 
 
 class _Door:
@@ -245,29 +278,23 @@ async def _next(drive: Drive, answer: Awaitable[Answer]) -> Statement | None:
     return drive.answer(brought)
 
 
-async def _ask(connection: Connection, statement: Statement) -> Answer:
-    text = statement.query.postgres
-    values = arguments(statement.query, text, statement.params)
-    if statement.query.returns_rows:
-        rows = await _ours(connection.fetch(text.sql, *values))
-        return rows, len(rows) if statement.query.writes else 0
-    status: str = await _ours(connection.execute(text.sql, *values))
-    touched = status.rpartition(" ")[2]  # "UPDATE 3", "CREATE TABLE"
-    return [], int(touched) if touched.isdecimal() else 0
-
-
 async def _roll_back(connection: Connection) -> None:
     """Undo, also while we are being cancelled; a connection that cannot even do that is thrown away."""
     if _is_gone(connection):
         return
     undo = asyncio.ensure_future(connection.execute("rollback"))
     try:
-        await asyncio.wait_for(asyncio.shield(undo), ROLLBACK_TIMEOUT)
+        await asyncio.wait_for(asyncio.shield(undo), CLEAN_UP_TIMEOUT)
     except BaseException as error:
         undo.add_done_callback(_forget)
         _throw_away(connection)
         if not isinstance(error, Exception):
             raise
+
+
+def _is_silence(error: BaseException) -> bool:
+    """Whether the server did not answer in time: it would not answer to a rollback either."""
+    return isinstance(error, DatabaseUnavailable) and isinstance(error.__cause__, TimeoutError)
 
 
 def _forget(done: "asyncio.Future[Any]") -> None:

@@ -13,6 +13,9 @@ from tsuzuki.db.postgres import connect_once
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
+SEND_TIMEOUT = 10
+"""Seconds."""
+
 _BROKEN = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 
@@ -56,7 +59,7 @@ class PostgresLine:
     async def send(self, text: str) -> None:
         """See `coord.bell_wire.Line`."""
         try:
-            await self._connection.execute("select pg_notify($1, $2)", CHANNEL, text)
+            await self._connection.execute("select pg_notify($1, $2)", CHANNEL, text, timeout=SEND_TIMEOUT)
         except _BROKEN as error:
             raise WireBroken(str(error)) from error
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.routing import Resource, page
 
-PATIENCE_S = 3.0
+PATIENCE_S = 2.5
 
 Check = Callable[[], Awaitable[object]]
 """Returns when the part answers, raises when it does not."""
@@ -54,10 +54,21 @@ def probes(
 
 async def _answers(name: str, check: Check) -> bool:
     """Why a part is down is for the log; an open probe says only that it is."""
+    asking = asyncio.ensure_future(_ask(check))
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            await check()
+        await asyncio.wait({asking}, timeout=PATIENCE_S)
+    finally:
+        asking.cancel()  # and not waited for: what hangs may take its time to be cancelled
+    reason = asking.result() if asking.done() and not asking.cancelled() else "it does not answer in time"
+    if reason is not None:
+        _log.warning("part_down", part=name, reason=reason)
+    return reason is None
+
+
+async def _ask(check: Check) -> str | None:
+    """Why the part does not answer; None when it does."""
+    try:
+        await check()
     except Exception as error:  # noqa: BLE001  whatever it is, the part does not answer
-        _log.warning("part_down", part=name, reason=str(error) or type(error).__name__)
-        return False
-    return True
+        return str(error) or type(error).__name__
+    return None

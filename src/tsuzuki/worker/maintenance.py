@@ -13,6 +13,7 @@ import structlog
 
 from tsuzuki.coord.bell import Ear
 from tsuzuki.db import Database, Tx
+from tsuzuki.db.patience import unhurried
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.policy import QueueSettings
@@ -112,7 +113,8 @@ class Housekeeper:
         if chore is None:
             await self._db.with_tx(lambda tx: skip_tx(tx, task, now=self._clock(), why="There is no such chore."))
             return
-        done = await chore.work()
+        with unhurried():
+            done = await chore.work()
         tell = _log.info if done else _log.debug  # a minute in which there was nothing to do is no news
         tell("chore_done", chore=chore.name, result=str(done))
         await self._db.with_tx(lambda tx: finish_tx(tx, task, now=self._clock()))

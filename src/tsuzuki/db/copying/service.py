@@ -7,6 +7,7 @@ from tsuzuki.db.database import Database, DatabaseOptions
 from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.opening import open_database
+from tsuzuki.db.patience import unhurried
 from tsuzuki.db.postgres import connect_once
 from tsuzuki.db.sqlite_file import path_of
 from tsuzuki.db.unfinished import is_unfinished
@@ -30,7 +31,8 @@ async def copy_database(
         copied = await copier.copy()
         db = await open_database(target)
         try:
-            await index(db)
+            with unhurried():
+                await index(db)
         finally:
             await db.close()
         await copier.finish()
