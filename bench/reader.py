@@ -38,7 +38,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import parse_terms
 from tsuzuki.shelves.entries import store as entries
 from tsuzuki.shelves.entries.service import Entries, Filter
-from tsuzuki.shelves.ground import Asked, Ground
+from tsuzuki.shelves.ground import ALWAYS, Asked, Ground
 from tsuzuki.shelves.search.service import Search
 from tsuzuki.shelves.store import FAR
 from tsuzuki.shelves.store import q as searches
@@ -65,7 +65,9 @@ SMALL = Sizes(items=(1_000, 3_000), calls=60)
 class Quiet:
     """Nothing lies above: only the reader is measured."""
 
-    async def subscribed_tx(self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None: ...
+    async def subscribed_tx(
+        self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis, *, since: Millis = ALWAYS
+    ) -> None: ...
 
     async def followed_tx(
         self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, available: int, now: Millis

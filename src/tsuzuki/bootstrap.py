@@ -62,6 +62,7 @@ from tsuzuki.grounds import (
     in_force,
     oidc_door,
     reading_of,
+    rules_of,
 )
 from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
@@ -71,6 +72,8 @@ from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.polling.trying import Trier
 from tsuzuki.queue.station import Timed
+from tsuzuki.retention.preview import Preview
+from tsuzuki.retention.service import Pruner
 from tsuzuki.settings import Settings
 from tsuzuki.shelves.services import Reading
 from tsuzuki.way import QUEUES, Beside, Way, crew, folder_of, ids_of, open_way
@@ -110,6 +113,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     channels: Channels
     events: Events
     figures: Figures
+    pruner: Pruner
 
 
 class Tsuzuki(Parts, frozen=True, kw_only=True):
@@ -268,6 +272,7 @@ async def _open_parts(settings: Settings, options: DatabaseOptions, clock: Clock
             channels=Channels(db, way.outside.client, way.bell, clock=clock),
             events=_open_events(opening, way, db, clock),
             figures=Figures(db, way.tasks, clock),
+            pruner=Pruner(db, clock, rules_of(settings), pruned=metrics.pruned),
         )
 
 
@@ -276,7 +281,8 @@ def _beside(parts: Parts) -> Beside:
     room = parts.pictures.room
     chores = [
         Chore(name="expired sessions", every=HOUR, work=parts.accounts.forget_old),
-        Chore(name="entries beyond retention", every=HOUR, work=parts.reading.subscriptions.prune),
+        Chore(name="feeds that were left", every=HOUR, work=parts.reading.subscriptions.forget_former),
+        Chore(name="retention", every=Millis(2 * MINUTE), work=parts.pruner.work),
         Chore(name="figures", every=MINUTE, work=parts.figures.take),
         Chore(name="billing", every=MINUTE, work=parts.billing.look_after),
         Chore(name="billing's upkeep", every=HOUR, work=parts.billing.tidy),
@@ -310,6 +316,7 @@ async def _services(parts: Parts, environ: Mapping[str, str]) -> dict[type, obje
         Media: Media(outside.client),
         MediaLinks: await MediaLinks.open(db, os.urandom, clock),
         Figures: parts.figures,
+        Preview: Preview(db, clock, rules_of(parts.settings)),
         Trials: Trials(outside.registry, outside.driver, folder_of),
         InForce: in_force(parts.settings, environ),
         Home: Home(parts.settings.public_url),

@@ -21,6 +21,7 @@ from tsuzuki.db import Database
 from tsuzuki.edge.oidc import OidcDoor
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.shelving import ForShelves
+from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.settings import Settings, effective
 from tsuzuki.shelves.ground import Ground as ShelvesGround
 from tsuzuki.shelves.services import Reading, build_reading
@@ -61,6 +62,16 @@ def reading_of(way: Way, db: Database, clock: Clock) -> Reading:
     """The services of shelves, joined to what lies above them."""
     above = ForShelves(way.poller, way.outside.client, way.bell, poll_bell=POLL_BELL)
     return build_reading(ShelvesGround(db, clock, ids_of(clock), above, way.outside.parsers))
+
+
+def rules_of(settings: Settings) -> RetentionRules:
+    """How long things are kept."""
+    return RetentionRules(
+        keep_read=settings.keep_read,
+        keep_jobs=settings.keep_jobs,
+        keep_audit=settings.keep_audit,
+        hours=settings.prune_hours,
+    )
 
 
 def billing_of(settings: Settings, accounts: Accounts, way: Way) -> Billing:

@@ -72,6 +72,7 @@ class Town:
         self.channels = opened.channels
         self.crew = opened.crew
         self.figures = opened.figures
+        self.pruner = opened.pruner
         self.way = opened.way
         self.pictures = opened.pictures
         self.bell = opened.way.bell

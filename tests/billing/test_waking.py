@@ -14,12 +14,13 @@ from tsuzuki.billing.access import OPERATOR
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.notices.tasks import NOTICES
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
+from tsuzuki.retention.policy import RetentionRules
+from tsuzuki.retention.service import Pruner
 from tsuzuki.shelves.library.follows.nouns import Wish
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.lists import Lists
 from tsuzuki.shelves.subscriptions.nouns import Wish as Feed
 from tsuzuki.shelves.subscriptions.service import Subscriptions
-from tsuzuki.shelves.subscriptions.store import prune_chapters_tx
 
 q = parse_queries(
     "tests",
@@ -144,8 +145,8 @@ async def test_chapters_that_were_read_go_when_the_plan_keeps_them_no_longer_and
     await shop.billing.reactor.sync(shelf.id)
 
     async def prune(days):
-        now = Millis(NOON + days * DAY)
-        return await db.with_tx(lambda tx: prune_chapters_tx(tx, now=now, most=100))
+        pruner = Pruner(db, lambda: Millis(NOON + days * DAY), RetentionRules())
+        return (await pruner.prune()).get("chapters", 0)
 
     assert await prune(400) == 0
     await db.with_tx(lambda tx: tx.run(q.read_entries, shelf_id=shelf.id))

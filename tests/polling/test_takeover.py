@@ -199,7 +199,7 @@ async def test_who_followed_the_address_keeps_what_they_had(server):
     assert sorted(await server.titles(follower)) == ["Fake", "Real"]
     await server.opened.reading.subscriptions.delete(follower, restored.public_id)
     server.clock.turn(60 * DAY)
-    await server.opened.reading.subscriptions.prune()
+    await server.opened.reading.subscriptions.forget_former()
     assert await forget_unheld(server.db) == 1
     assert await server.titles(victim) == ["Real"]
 
@@ -287,7 +287,7 @@ async def test_what_a_reader_pruned_does_not_come_back_with_its_feed(server):
     await server.wait(Millis(13 * HOUR), times=6)
     feed = await server.feed_of(follower)
     await server.opened.reading.subscriptions.change(follower, feed.public_id, Change(retention=Millis(HOUR)))
-    await server.opened.reading.subscriptions.prune()
+    await server.opened.pruner.prune()
     assert await server.titles(follower) == ["Real"]
     server.good.response = answer(
         200, a_document(post("fake", "Again", link="https://evil.example/fake"), post("1", "Real"))
@@ -338,7 +338,7 @@ async def test_what_shelves_hold_is_forgotten_only_with_the_last(server):
     for shelf in followers:
         await server.opened.reading.subscriptions.delete(shelf, (await server.feed_of(shelf)).public_id)
         server.clock.turn(60 * DAY)
-        await server.opened.reading.subscriptions.prune()
+        await server.opened.reading.subscriptions.forget_former()
         forgotten.append(await forget_unheld(server.db))
     assert forgotten == [0, 1]
     assert await server.db.read(lambda tx: tx.one(int, q.count_items)) == 1

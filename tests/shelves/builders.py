@@ -6,7 +6,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import deliver_known_chapters_tx, deliver_known_items_tx
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.ground import Asked, Ground
+from tsuzuki.shelves.ground import ALWAYS, Asked, Ground
 
 q = parse_queries(
     "tests",
@@ -35,8 +35,10 @@ async def on_plan(
 class Above:
     """Delivers what is known; whatever else is asked for does not matter here."""
 
-    async def subscribed_tx(self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None:
-        await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
+    async def subscribed_tx(
+        self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis, *, since: Millis = ALWAYS
+    ) -> None:
+        await deliver_known_items_tx(tx, shelf_id, feed_id, since=since, now=now)
 
     async def followed_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, available: int, now: Millis) -> None:
         await deliver_known_chapters_tx(tx, shelf_id, series_id, now=now, available=available)

@@ -152,7 +152,7 @@ async def test_after_a_month_it_cannot_be_undone_and_is_forgotten(reading):
     later = reading.at(Millis(NOON + KEPT + 1))
     with pytest.raises(NotFound):
         await later.restore(reading.shelf, reading.made.public_id)
-    await later.prune()
+    await later.forget_former()
     assert await reading.db.read(lambda tx: tx.one(int, q.remembered)) == 0
     assert await reading.db.read(lambda tx: tx.one(int, q.feeds)) == 0
     fresh = await later.add(reading.shelf, Wish(link=LINK))

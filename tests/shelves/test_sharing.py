@@ -54,7 +54,7 @@ async def test_whoever_subscribes_while_the_last_one_leaves_has_the_feed(db, sub
 
     await asyncio.gather(*(come_and_go(shelf, scaled(10, 200)) for shelf in shelves))
     assert failures == []
-    await Subscriptions(a_ground(db, Millis(NOON + KEPT + 1))).prune()
+    await Subscriptions(a_ground(db, Millis(NOON + KEPT + 1))).forget_former()
     assert (await count(db, q.feeds), await count(db, q.watches)) == (0, 0)
     made = await asyncio.gather(*(subscriptions.add(shelf, Wish(link=LINK)) for shelf in shelves))
     assert len({one.feed_id for one in made}) == 1
@@ -82,7 +82,7 @@ async def test_the_last_one_to_leave_takes_the_content_along_once_nobody_can_und
     assert (await subscriptions.get(shelf, made.public_id)).item_count == 5
     await subscriptions.delete(shelf, made.public_id)
     assert (await count(db, q.feeds), await count(db, q.resting)) == (1, 1)
-    await subscriptions.prune()
+    await subscriptions.forget_former()
     assert await count(db, q.feeds) == 1
-    await Subscriptions(a_ground(db, Millis(NOON + KEPT + 1))).prune()
+    await Subscriptions(a_ground(db, Millis(NOON + KEPT + 1))).forget_former()
     assert (await count(db, q.feeds), await count(db, q.watches)) == (0, 0)

@@ -61,6 +61,7 @@ class Metrics:
             buckets=_WORK_BUCKETS,
             registry=self.registry,
         )
+        self._pruned = Counter("tsuzuki_pruned_rows", "Rows that retention removed", ("what",), registry=self.registry)
         self._queues = {
             name: Gauge(f"tsuzuki_queue_{name}", text, ("queue",), registry=self.registry)
             for name, text in _QUEUE_GAUGES.items()
@@ -84,6 +85,10 @@ class Metrics:
     def worked(self, queue: str, outcome: str, seconds: float) -> None:
         """Count one try of a task."""
         self._task_seconds.labels(queue, outcome).observe(seconds)
+
+    def pruned(self, what: str, rows: int) -> None:
+        """Count what retention removed."""
+        self._pruned.labels(what).inc(rows)
 
     def queued(self, queue: str, figures: Iterable[tuple[str, float]]) -> None:
         """How a queue fares at this moment, by the names of `_QUEUE_GAUGES`."""

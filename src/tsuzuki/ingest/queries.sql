@@ -79,7 +79,9 @@ select
   found.published_at, found.published_raw, found.sort_at, found.categories, found.enclosures, found.page_urls,
   found.image_url, found.comments_url, unhex(found.content_hash), cast(:now as bigint)
 from {found_items}
-where true
+where not exists (  -- REL-39d: removed since the poll found it
+  select 1 from item_tombstone where item_tombstone.feed_id = found.feed_id and item_tombstone.key = found.key
+)
 order by found.place  -- ids in the order of the feed: it is what tells items of the same moment apart
 on conflict (feed_id, key) do update set
   title = excluded.title,
@@ -187,11 +189,23 @@ where watch.id = cast(wanted.value ->> 0 as bigint) and {is_given_up};
 
 -- name: count_unknown_items
 select count(*) from json_each(cast(:rows as text)) as found
-where not exists (select 1 from item where item.feed_id = :feed_id and item.key = found.value ->> 0);
+where not exists (select 1 from item where item.feed_id = :feed_id and item.key = found.value ->> 0)
+  and not exists (
+    select 1 from item_tombstone where item_tombstone.feed_id = :feed_id and item_tombstone.key = found.value ->> 0
+  );
 
 -- name: count_unknown_chapters
 select count(*) from json_each(cast(:rows as text)) as found
 where not exists (select 1 from chapter where chapter.series_id = :series_id and chapter.key = found.value ->> 0);
+
+-- name: prune_item_tombstones
+-- One that was in the last document that was read stays, though that may be long ago: see `touch_tombstones`.
+delete from item_tombstone where (feed_id, key) in (
+  select gone.feed_id, gone.key from item_tombstone as gone
+  join watch on watch.feed_id = gone.feed_id
+  where gone.at < :before and gone.at < watch.harvested_at - :touched
+  order by gone.at limit :most
+);
 
 -- name: prune_tombstones
 delete from entry_tombstone where (feed_id, key, shelf_id) in (

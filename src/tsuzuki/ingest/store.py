@@ -261,6 +261,14 @@ async def prune_tombstones_tx(tx: Tx, *, before: Millis, most: int) -> int:
     return await tx.run(q.prune_tombstones, before=before, most=most)
 
 
+async def prune_item_tombstones_tx(tx: Tx, *, before: Millis, touched: Millis, most: int) -> int:
+    """Forget up to `most` items that were removed or listed before then, and are not in their feed's last document.
+
+    `touched` is how much earlier than that document the time of one that is in it can be.
+    """
+    return await tx.run(q.prune_item_tombstones, before=before, touched=touched, most=most)
+
+
 def last_of_each(found: Iterable[K]) -> list[K]:
     """One per key, the last one seen: PostgreSQL refuses to touch a row twice in one statement."""
     return list({each.key: each for each in found}.values())

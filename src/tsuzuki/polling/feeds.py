@@ -7,6 +7,7 @@ import msgspec
 from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import Delivered
+from tsuzuki.ingest.housekeeping import TOUCHED
 from tsuzuki.ingest.tasks import ItemBatch
 from tsuzuki.model.errors import ShapeChanged
 from tsuzuki.model.fetching import Validators
@@ -30,7 +31,7 @@ from tsuzuki.polling.saving import (
     save_answer_or_lose_tx,
     visited,
 )
-from tsuzuki.polling.store import rekey_items_tx, said_items_tx
+from tsuzuki.polling.store import rekey_items_tx, said_items_tx, touch_tombstones_tx
 from tsuzuki.polling.visit import Driver
 
 NOT_MODIFIED = 304
@@ -51,6 +52,7 @@ class FeedPoll(Poll[int]):
         self._is_unstable = False
         self._rekeyed: dict[str, str] = {}
         self._same: set[str] = set()
+        self._untouched: set[str] = set()
         now = conditions.clock()
         self._is_moving = is_believed(moved_again(self._moved_before, target.moved_to, now), now)
         """Whether it takes one answer more to believe where it moved to."""
@@ -92,13 +94,15 @@ class FeedPoll(Poll[int]):
     def _compare(self, found: Mapping[str, FoundItem], recognised: Recognised) -> list[FoundItem]:
         self._is_unstable = recognised.is_unstable
         self._rekeyed = recognised.rekeyed
-        changed = []
+        changed, untouched = [], self._clock() - TOUCHED
         for key, item in found.items():
             row = recognised.known.get(key)
             stays = key if row is None else self._rekeyed.get(row.key, row.key)
+            if row is not None and row.pruned_at is not None and row.pruned_at < untouched:
+                self._untouched.add(stays)
             if row is not None and item_hash(item) == row.content_hash:
                 self._same.add(stays)
-            else:
+            elif row is None or row.pruned_at is None:  # REL-39d: what was removed stays so, whatever it says now
                 changed.append(msgspec.structs.replace(item, key=stays, other_keys=()))
         return changed
 
@@ -123,7 +127,7 @@ class FeedPoll(Poll[int]):
         news = None if outcome.harvest is None else self._news(outcome.harvest, found, now)
         # Only with the new address's document at hand: what it says is what the feed holds from then on.
         new_link = moved.to if outcome.harvest is not None and is_believed(moved, now) else None
-        is_plain = new_link is None and not (self._rekeyed or self._watch.consecutive_failures)
+        is_plain = new_link is None and not (self._rekeyed or self._untouched or self._watch.consecutive_failures)
         if is_plain and len(found) <= MOST_TOGETHER and await self._saver.save(Ended(self._watch, answer, now, news)):
             return
 
@@ -133,6 +137,8 @@ class FeedPoll(Poll[int]):
             told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
             if self._rekeyed:
                 await rekey_items_tx(tx, self._target.feed_id, self._rekeyed)
+            if self._untouched:
+                await touch_tombstones_tx(tx, self._target.feed_id, self._untouched, now)
             if new_link is not None:
                 await move_alone_tx(tx, self._target.feed_id, new_link, same=self._same, now=now)
             if news is not None:

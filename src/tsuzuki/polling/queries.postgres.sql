@@ -24,14 +24,24 @@ feed.id = any (array(select cast(value ->> 'id' as bigint) from json_each(cast(:
 -- name: known_items
 -- OFFSET 0 keeps it a look into indexes for each row: a join would be planned for a thousand rows, and would read whole
 -- tables where they were small when that was planned.
-select known.feed_id, known.key, known.link_key, known.content_hash from json_each(cast(:rows as text)) as listed, lateral (
-  select feed_id, key, link_key, content_hash from item
+select known.feed_id, known.key, known.link_key, known.content_hash, known.pruned_at from json_each(cast(:rows as text)) as listed, lateral (
+  select feed_id, key, link_key, content_hash, cast(null as bigint) as pruned_at from item
   where feed_id = cast(listed.value ->> 0 as bigint) and key = listed.value ->> 1
   union all
   (
-    select feed_id, key, link_key, content_hash from item
+    select feed_id, key, link_key, content_hash, cast(null as bigint) from item
     where feed_id = cast(listed.value ->> 0 as bigint) and link_key = listed.value ->> 2
     order by id desc
+    limit 1000
+  )
+  union all
+  select feed_id, key, link_key, content_hash, at from item_tombstone
+  where feed_id = cast(listed.value ->> 0 as bigint) and key = listed.value ->> 1
+  union all
+  (
+    select feed_id, key, link_key, content_hash, at from item_tombstone
+    where feed_id = cast(listed.value ->> 0 as bigint) and link_key = listed.value ->> 2
+    order by at desc
     limit 1000
   )
   offset 0

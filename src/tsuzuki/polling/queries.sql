@@ -30,7 +30,8 @@ set lease_until = null, waits_since = null, unended = 0, refresh_at = null, next
   retry_after_until = new.retry_after_until, body_hash = new.body_hash, last_checked_at = new.now,
   last_full_at = coalesce(new.last_full_at, watch.last_full_at), last_http_status = new.status,
   last_success_at = coalesce(new.as_of, new.now), last_error = null, last_error_code = null, consecutive_failures = 0,
-  first_harvest_at = coalesce(watch.first_harvest_at, new.harvested_at), moved_to = new.moved_to,
+  first_harvest_at = coalesce(watch.first_harvest_at, new.harvested_at),
+  harvested_at = coalesce(new.harvested_at, watch.harvested_at), moved_to = new.moved_to,
   moved_count = new.moved_count, moved_since = new.moved_since, gone_since = null,
   suspended_at = coalesce(watch.suspended_at, new.suspended_at),
   suspended_reason = coalesce(watch.suspended_reason, new.suspended_reason)
@@ -258,14 +259,24 @@ select last_release_at from watch where id = :id;
 -- name: known_items
 -- What is stored under these keys of these feeds, with what content, and under these pages, whatever its key (REL-27),
 -- the newest of a page that all items share.
--- One may come twice.
-select item.feed_id, item.key, item.link_key, item.content_hash from json_each(cast(:rows as text))
+-- One may come twice. REL-39d: what retention removed is known too, since `pruned_at`.
+select item.feed_id, item.key, item.link_key, item.content_hash, null as pruned_at from json_each(cast(:rows as text))
 join item on item.feed_id = cast(value ->> 0 as bigint) and item.key = value ->> 1
 union all
-select item.feed_id, item.key, item.link_key, item.content_hash from json_each(cast(:rows as text))
+select item.feed_id, item.key, item.link_key, item.content_hash, null from json_each(cast(:rows as text))
 join item on item.id in (
   select page.id from item as page
   where page.feed_id = cast(value ->> 0 as bigint) and page.link_key = value ->> 2 order by page.id desc limit 1000
+)
+union all
+select gone.feed_id, gone.key, gone.link_key, gone.content_hash, gone.at from json_each(cast(:rows as text))
+cross join item_tombstone as gone
+where gone.feed_id = cast(value ->> 0 as bigint) and gone.key = value ->> 1
+union all
+select gone.feed_id, gone.key, gone.link_key, gone.content_hash, gone.at from json_each(cast(:rows as text))
+join item_tombstone as gone on gone.feed_id = cast(value ->> 0 as bigint) and gone.key in (
+  select page.key from item_tombstone as page
+  where page.feed_id = cast(value ->> 0 as bigint) and page.link_key = value ->> 2 order by page.at desc limit 1000
 );
 
 -- name: said_items
@@ -278,6 +289,16 @@ where item.feed_id = :feed_id and item.key = value ->> 0;
 update item set key = :key
 where feed_id = :feed_id and key = :old
   and not exists (select 1 from item as other where other.feed_id = :feed_id and other.key = :key);
+
+-- name: rekey_tombstone
+update item_tombstone set key = :key
+where feed_id = :feed_id and key = :old
+  and not exists (select 1 from item_tombstone as other where other.feed_id = :feed_id and other.key = :key);
+
+-- name: touch_tombstones
+-- The publisher still lists them.
+update item_tombstone set at = :now
+where feed_id = :feed_id and key in (select value ->> 0 from json_each(cast(:rows as text)));
 
 -- name: save_answer
 -- One row; it waits for whoever holds it.

@@ -203,9 +203,11 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 class KnownItem(msgspec.Struct, frozen=True):
-    """An item that the feed holds."""
+    """An item that the feed holds, or had until retention removed it."""
 
     feed_id: FeedId
     key: str
     link_key: str | None
     content_hash: bytes
+    pruned_at: Millis | None = None
+    """When retention removed it, or the feed listed it after that."""

@@ -10,7 +10,7 @@ from tsuzuki.model.ids import FeedId, SeriesId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
 from tsuzuki.polling.service import Poller
-from tsuzuki.shelves.ground import Asked
+from tsuzuki.shelves.ground import ALWAYS, Asked
 
 
 class ForShelves:
@@ -22,9 +22,11 @@ class ForShelves:
         self._bell = bell
         self._poll_bell = poll_bell
 
-    async def subscribed_tx(self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None:
+    async def subscribed_tx(
+        self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis, *, since: Millis = ALWAYS
+    ) -> None:
         """See `Above`."""
-        await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
+        await deliver_known_items_tx(tx, shelf_id, feed_id, since=since, now=now)
 
     async def followed_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, available: int, now: Millis) -> None:
         """See `Above`."""

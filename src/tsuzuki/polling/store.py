@@ -174,6 +174,12 @@ async def rekey_items_tx(tx: Tx, feed_id: FeedId, keys: Mapping[str, str]) -> No
     """R93: give stored items the keys that they have from now on."""
     for old, key in keys.items():
         await tx.run(q.rekey_item, feed_id=feed_id, old=old, key=key)
+        await tx.run(q.rekey_tombstone, feed_id=feed_id, old=old, key=key)
+
+
+async def touch_tombstones_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str], now: Millis) -> None:
+    """REL-39d: remember for longer what was removed and is still listed."""
+    await tx.run(q.touch_tombstones, rows=[[key] for key in keys], feed_id=feed_id, now=now)
 
 
 async def last_release_tx(tx: Tx, watch: ClaimedWatch) -> Millis | None:

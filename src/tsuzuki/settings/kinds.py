@@ -74,6 +74,28 @@ def duration(lowest: Millis) -> Kind:
     return Kind(f"seconds, or a number with s, m, h or d such as 30s, 15m, 48h{least}", read)
 
 
+def span(lowest: Millis) -> Kind:
+    """How long something is kept: a duration, or 0 for ever."""
+    usual = duration(lowest)
+
+    def read(text: str) -> Millis:
+        length: Millis = duration(Millis(0)).read(text)
+        return length if length == 0 else usual.read(text)
+
+    days = lowest // DAY
+    return Kind(f"a number with d such as 90d, 365d, at least {days} day{'s' if days > 1 else ''}, or 0 for ever", read)
+
+
+def _hours(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,2})-(\d{1,2})", text, re.ASCII)
+    if match is None or int(match[1]) > 23 or int(match[2]) > 24 or int(match[1]) == int(match[2]):
+        raise ValueError(text)
+    return int(match[1]), int(match[2])
+
+
+HOURS = Kind("two full hours of a day such as 2-6 or 22-4; 0-24 is always", _hours)
+
+
 def size(lowest: int) -> Kind:
     """Bytes, or a number with its unit."""
 

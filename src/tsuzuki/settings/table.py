@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from tsuzuki.model.secrets import MASKED, mask_text
-from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.settings import kinds
 from tsuzuki.settings.kinds import Kind, Network
 
@@ -89,6 +89,31 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "The most that cached images may take on disk; what was not looked at for longest goes first. Chapters "
             "that a reader keeps do not count and never go.",
         ),
+    ]
+    keep_read: Annotated[
+        Millis,
+        _data(
+            kinds.span(DAY),
+            "365d",
+            "How long an article stays after it was read, where neither its shelf nor its feed says otherwise; `0` "
+            "keeps all for ever. What is unread, saved or bookmarked never goes. See docs/retention.md.",
+        ),
+    ]
+    keep_jobs: Annotated[
+        Millis,
+        _data(
+            kinds.span(Millis(8 * DAY)),
+            "365d",
+            "How long crawl jobs that said something stay; `0` keeps them for ever. None goes before its log, or while "
+            "it is its source's last.",
+        ),
+    ]
+    keep_audit: Annotated[
+        Millis, _data(kinds.span(Millis(30 * DAY)), "730d", "How long the audit log reaches back; `0` is for ever.")
+    ]
+    prune_hours: Annotated[
+        tuple[int, int],
+        _data(kinds.HOURS, "2-6", "When what is older is removed: full hours by the clock of this machine."),
     ]
     secret_key: Annotated[
         tuple[str, ...],

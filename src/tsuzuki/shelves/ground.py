@@ -10,6 +10,8 @@ from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
 
+ALWAYS = Millis(0)
+
 
 class Asked(msgspec.Struct, frozen=True):
     """R96: what became of asking for a look now."""
@@ -25,8 +27,13 @@ class Asked(msgspec.Struct, frozen=True):
 class Above(Protocol):
     """What lies above shelves and is asked by them or must hear of them: delivery, polling, the client."""
 
-    async def subscribed_tx(self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis) -> None:
-        """A shelf follows a feed from this transaction on: R8, its newest known items become entries."""
+    async def subscribed_tx(
+        self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis, *, since: Millis = ALWAYS
+    ) -> None:
+        """A shelf follows a feed from this transaction on: R8, its newest known items become entries.
+
+        `since` is for one that was suspended from then on: what it had before, and retention removed, stays away.
+        """
         ...
 
     async def followed_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, available: int, now: Millis) -> None:

@@ -13,9 +13,11 @@ from tsuzuki.sources.pace.service import feed_readers_changed_tx
 from tsuzuki.sources.store import (
     NewWatch,
     add_watch_tx,
+    bury_for_readers_tx,
     count_followers_tx,
     detach_items_tx,
     drop_feed_tx,
+    drop_item_tombstones_tx,
     find_feed_tx,
     find_feed_watch_tx,
     hold_feed_tx,
@@ -77,6 +79,9 @@ async def leave_address_tx(
     Nor what was found there and is not stored yet. See `detach_items_tx`.
     """
     await withdraw_tx(tx, ITEM_INGEST, f"ingest-{await find_feed_watch_tx(tx, feed_id)}-", now)
+    same = list(same)
+    await bury_for_readers_tx(tx, feed_id, feed_id, now)
+    await drop_item_tombstones_tx(tx, feed_id, but=same)
     await detach_items_tx(tx, feed_id, but=same, is_trusted=is_trusted)
 
 

@@ -159,6 +159,21 @@ where subscription.feed_id = :feed_id and not exists (
 )
 on conflict (feed_id, key, shelf_id) do nothing;
 
+-- name: bury_for_readers
+-- What was removed as no shelf had it is no news to those who followed then, at another address neither. `target` is the
+-- feed that they follow from now on. In the order of the key, as everybody who writes here.
+insert into entry_tombstone (shelf_id, feed_id, key, at)
+select subscription.shelf_id, cast(:target as bigint), gone.key, cast(:now as bigint)
+from item_tombstone as gone
+join subscription on subscription.feed_id = gone.feed_id
+where gone.feed_id = :feed_id
+order by gone.key, subscription.shelf_id
+on conflict (feed_id, key, shelf_id) do nothing;
+
+-- name: drop_item_tombstones
+delete from item_tombstone
+where feed_id = :feed_id and key not in (select value ->> 0 from json_each(cast(:rows as text)));
+
 -- name: detach_items
 -- What shelves have of them stays theirs; it is no longer the feed's. `link_key`: whoever `is_trusted` knows the item
 -- again by its key alone, else it has to be of the same page (ingest/detached: adoptable).

@@ -122,6 +122,16 @@ async def keep_tombstones_tx(tx: Tx, feed_id: FeedId, now: Millis) -> None:
     await tx.run(q.keep_tombstones, feed_id=feed_id, now=now)
 
 
+async def bury_for_readers_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) -> None:
+    """REL-39d: what retention removed of a feed stays no news to its followers, at the feed `target` too."""
+    await tx.run(q.bury_for_readers, feed_id=feed_id, target=target, now=now)
+
+
+async def drop_item_tombstones_tx(tx: Tx, feed_id: FeedId, *, but: Iterable[str] = ()) -> None:
+    """Forget what retention removed of a feed, `but` these keys."""
+    await tx.run(q.drop_item_tombstones, feed_id=feed_id, rows=[[key] for key in but])
+
+
 async def detach_items_tx(tx: Tx, feed_id: FeedId, *, but: Iterable[str] = (), is_trusted: bool = False) -> None:
     """Take from a feed what it holds, `but` these keys: what a feed holds comes only from fetching its address.
 

@@ -128,10 +128,9 @@ async def test_what_is_older_than_the_reader_keeps_leaves_the_shelf_unless_unrea
     [unread, saved, read] = await me.get("/items")
     await me.patch("/items/-/read", {"ids": [saved["id"], read["id"]]})
     await me.post("/bookmarks", {"item_id": saved["id"]})
-    subscriptions = library.town.reading.subscriptions
-    assert await subscriptions.prune() == 0
+    assert await library.town.pruner.prune() == {}
     library.town.time.pass_(2 * DAY)
-    assert await subscriptions.prune() == 1
+    assert await library.town.pruner.prune() == {"entries": 1}
     assert {item["id"] for item in await me.get("/items")} == {unread["id"], saved["id"]}
 
 

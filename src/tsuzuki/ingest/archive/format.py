@@ -22,6 +22,8 @@ Moment = Annotated[int, Meta(ge=EARLIEST, le=LATEST)]
 Since1970 = Annotated[int, Meta(ge=0, le=LATEST)]
 """The same of what lists are sorted by: a place in them is never before 1970."""
 Length = Annotated[int, Meta(gt=0, le=10**15)]
+KeptFor = Annotated[int, Meta(ge=0, le=10**15)]
+"""0 is for ever."""
 """Milliseconds."""
 Page = Annotated[int, Meta(ge=0, le=10**9)]
 Place = Annotated[int, Meta(ge=-(10**9), le=10**9)]
@@ -78,7 +80,7 @@ class Feed(Line, frozen=True, kw_only=True):
     notify: bool = True
     full_text: bool = False
     poll_interval: Length | None = None
-    retention: Length | None = None
+    retention: KeptFor | None = None
     created_at: Moment
     lacks_password: bool = False
     """Its proxy's, which is not in the archive."""

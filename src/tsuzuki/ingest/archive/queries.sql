@@ -36,6 +36,9 @@ select key from (
   where item.feed_id = :feed_id and item.key > cast(:after as text)
     and not exists (select 1 from entry where entry.shelf_id = :shelf_id and entry.item_id = item.id)
   union
+  select item_tombstone.key from item_tombstone
+  where item_tombstone.feed_id = :feed_id and item_tombstone.key > cast(:after as text)
+  union
   select entry_tombstone.key from entry_tombstone
   where entry_tombstone.feed_id = :feed_id and entry_tombstone.shelf_id = :shelf_id
     and entry_tombstone.key > cast(:after as text)

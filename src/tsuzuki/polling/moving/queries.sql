@@ -13,6 +13,7 @@ from subscription
 join item on item.feed_id = :target and item.created_at >= subscription.created_at
 where subscription.feed_id = :feed_id and subscription.suspended_at is null
   and not exists (select 1 from item as known where known.feed_id = :feed_id and known.key = item.key)
+  and not exists (select 1 from item_tombstone as known where known.feed_id = :feed_id and known.key = item.key)
   and not exists (
     select 1 from item as known join entry on entry.item_id = known.id
     where known.feed_id is null and known.key = item.key

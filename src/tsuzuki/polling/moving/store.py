@@ -3,7 +3,7 @@
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.sources.store import ClaimedWatch, detach_items_tx
+from tsuzuki.sources.store import ClaimedWatch, bury_for_readers_tx, detach_items_tx
 
 q = load_queries("tsuzuki.polling.moving")
 
@@ -32,6 +32,7 @@ async def move_items_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) ->
     await tx.run(q.move_entries, **both)
     await tx.run(q.move_bookmarks, **both)
     await tx.run(q.move_tombstones, **both)
+    await bury_for_readers_tx(tx, feed_id, target, now)
 
 
 async def move_subscriptions_tx(tx: Tx, feed_id: FeedId, target: FeedId, now: Millis) -> None:

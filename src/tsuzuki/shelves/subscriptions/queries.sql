@@ -97,38 +97,6 @@ update bookmark set item_id = null where shelf_id = :shelf_id and feed_id = :fee
 -- name: delete_subscription
 delete from subscription where id = :id;
 
--- name: prune_entries
--- What was read, is not saved and is older than the reader wants to keep, or the plan keeps. The item itself stays for
--- others.
-delete from entry where id in (select entry.id from {past_retention} limit :most);
-
--- name: keep_pruned
--- REL-39d: what no feed holds would be news when its feed brings it.
-insert into entry_tombstone (shelf_id, feed_id, key, at)
-select entry.shelf_id, entry.feed_id, item.key, cast(:now as bigint)
-from {past_retention} and item.feed_id is null
-on conflict (feed_id, key, shelf_id) do nothing;
-
--- fragment: past_retention
-subscription
-join shelf on shelf.id = subscription.shelf_id
-join entry on entry.shelf_id = subscription.shelf_id and entry.feed_id = subscription.feed_id
-join item on item.id = entry.item_id
-where (subscription.retention is not null or shelf.retention is not null)
-  and (entry.sort_at < :now - subscription.retention or entry.sort_at < :now - shelf.retention)
-  and not entry.unread and not entry.saved
-
--- name: prune_chapters
--- The same for chapters, as the plan keeps them. I9: that it was read stands in progress, and stays.
-delete from entry
-where id in (
-  select entry.id from shelf
-  join entry on entry.shelf_id = shelf.id and entry.series_id is not null
-  join progress on progress.shelf_id = entry.shelf_id and progress.chapter_id = entry.chapter_id and progress.is_read
-  where shelf.retention is not null and entry.sort_at < :now - shelf.retention and not entry.unread and not entry.saved
-  limit :most
-);
-
 -- name: drop_former
 -- Its entries go along.
 delete from former_subscription where shelf_id = :shelf_id and feed_id = :feed_id;

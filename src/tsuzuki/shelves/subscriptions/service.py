@@ -12,7 +12,7 @@ from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, NotFound, TsuzukiError
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
 from tsuzuki.model.times import DAY, MINUTE, Millis
-from tsuzuki.shelves.ground import Asked, Ground
+from tsuzuki.shelves.ground import ALWAYS, Asked, Ground
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
 from tsuzuki.shelves.limits import allow_waking_tx, free_room_tx, hold_room_tx
@@ -33,8 +33,6 @@ from tsuzuki.shelves.subscriptions.store import (
     let_in_tx,
     list_subscriptions_tx,
     point_subscription_tx,
-    prune_chapters_tx,
-    prune_entries_tx,
     refreshing_tx,
     restore_tx,
     take_former_tx,
@@ -45,7 +43,6 @@ from tsuzuki.sources.store import hold_feed_tx
 KEPT = Millis(30 * DAY)
 """For so long, what was left can be had back."""
 
-_CHUNK = 1_000
 _LOOKUPS = 50
 _FORGOTTEN = 50
 """Feeds at a time: each may take all of its items along."""
@@ -232,7 +229,8 @@ class Subscriptions:
         if change.is_suspended is not UNSET or target is not None:
             await suspension_changed_tx(tx, feed_id, by_person=change.is_suspended is False, now=now)
         if before.suspended_at is not None and wanted.suspended_at is None:
-            await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now)
+            since = before.suspended_at if target is None else ALWAYS
+            await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now, since=since)
         return await own_subscription_tx(tx, shelf_id, public_id)
 
     async def _move_tx(self, tx: Tx, shelf_id: ShelfId, before: Subscription, target: tuple[str, str]) -> FeedId:
@@ -275,17 +273,10 @@ class Subscriptions:
         await with_tx_again(self._ground.db, delete)
         self._ground.above.committed()
 
-    async def prune(self) -> int:
-        """Take off the shelves what is older than readers want to keep it, or plans do; how many entries that were.
-
-        A feed that was left a month ago cannot be had back any more.
-        """
+    async def forget_former(self) -> int:
+        """A feed that was left a month ago cannot be had back any more; how many those were."""
         count, now = 0, self._ground.clock()
-        while await with_tx_again(self._ground.db, lambda tx: self._forget_former_tx(tx, now)):
-            pass
-        while done := await self._ground.db.with_tx(lambda tx: prune_entries_tx(tx, now=now, most=_CHUNK)):
-            count += done
-        while done := await self._ground.db.with_tx(lambda tx: prune_chapters_tx(tx, now=now, most=_CHUNK)):
+        while done := await with_tx_again(self._ground.db, lambda tx: self._forget_former_tx(tx, now)):
             count += done
         return count
 
@@ -310,7 +301,8 @@ class Subscriptions:
                 await allow_waking_tx(tx, shelf_id, found.id)
                 now = self._ground.clock()
                 await let_in_tx(tx, found.id, until=Millis(now + _LET_IN))
-                await self._ground.above.subscribed_tx(tx, shelf_id, found.feed_id, now)
+                since = found.suspended_at
+                await self._ground.above.subscribed_tx(tx, shelf_id, found.feed_id, now, since=since)
             return found
 
         found = await with_tx_again(self._ground.db, open_up)

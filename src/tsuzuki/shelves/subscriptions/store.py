@@ -90,20 +90,6 @@ async def delete_subscription_tx(tx: Tx, subscription_id: int) -> None:
     await tx.run(q.delete_subscription, id=subscription_id)
 
 
-async def prune_entries_tx(tx: Tx, *, now: Millis, most: int) -> int:
-    """Take up to `most` entries off their shelves that are older than their readers want to keep."""
-    await tx.run(q.keep_pruned, now=now)
-    return await tx.run(q.prune_entries, now=now, most=most)
-
-
-async def prune_chapters_tx(tx: Tx, *, now: Millis, most: int) -> int:
-    """The same for chapters that are older than the plan keeps them; how many."""
-    return await tx.run(q.prune_chapters, now=now, most=most)
-
-
-# -- what was left
-
-
 async def keep_former_tx(tx: Tx, shelf_id: ShelfId, gone: Subscription, now: Millis) -> None:
     """Remember it and its entries, before they go."""
     await tx.run(q.drop_former, shelf_id=shelf_id, feed_id=gone.feed_id)

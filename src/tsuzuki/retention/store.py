@@ -1,0 +1,180 @@
+"""What is old, found and removed. Finding is for `db.read`, removing for small transactions."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.ids import FeedId, ShelfId
+from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.retention")
+
+
+class StepRow(msgspec.Struct, frozen=True):
+    """How far one part of the work has come."""
+
+    name: str
+    after_id: int
+    finished_at: Millis
+    pruned: int
+    """Rows in all, since the beginning."""
+
+
+class ShelfSpans(msgspec.Struct, frozen=True):
+    """How long a shelf keeps what was read: by its owners' wish, and by its plan."""
+
+    own_retention: Millis | None
+    plan: Millis | None
+
+
+class EntryRange(msgspec.Struct, frozen=True):
+    """The subscriptions that are looked at together, by their ids, and what counts as old there."""
+
+    after: int
+    last: int
+    now: Millis
+    keep_read: Millis
+
+
+# -- articles on shelves
+
+
+async def next_subscription_tx(tx: Tx, *, after: int, most: int) -> int | None:
+    """The last id of the next so many subscriptions; None when there are no more."""
+    return await tx.maybe(int, q.next_subscription, after=after, most=most)
+
+
+async def list_old_entries_tx(tx: Tx, within: EntryRange, *, most: int) -> list[int]:
+    """Entries that were read and are older than they are kept."""
+    return await tx.many(int, q.list_old_entries, **msgspec.structs.asdict(within), most=most)
+
+
+async def count_old_entries_tx(tx: Tx, within: EntryRange, *, most: int) -> int:
+    """How many those are, up to `most`."""
+    return await tx.one(int, q.count_old_entries, **msgspec.structs.asdict(within), most=most)
+
+
+async def count_old_of_feed_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, before: Millis, most: int) -> int:
+    """How many entries of a feed would go if it kept them from then on only."""
+    return await tx.one(int, q.count_old_of_feed, shelf_id=shelf_id, feed_id=feed_id, before=before, most=most)
+
+
+async def count_old_of_shelf_tx(tx: Tx, shelf_id: ShelfId, *, before: Millis, most: int) -> int:
+    """The same for a whole shelf, but the feeds that have a setting of their own."""
+    return await tx.one(int, q.count_old_of_shelf, shelf_id=shelf_id, before=before, most=most)
+
+
+async def prune_entries_tx(tx: Tx, entries: Sequence[int], *, now: Millis, keep_read: Millis) -> int:
+    """Remove those of these entries that are still old, read, and neither saved nor bookmarked; how many."""
+    rows = [[entry] for entry in entries]
+    await tx.run(q.keep_pruned, rows=rows, now=now, keep_read=keep_read)
+    return await tx.run(q.prune_entries, rows=rows, now=now, keep_read=keep_read)
+
+
+# -- chapters in inboxes that a plan limits
+
+
+async def next_limited_shelf_tx(tx: Tx, *, after: int) -> int | None:
+    """The next shelf whose plan has a limit."""
+    return await tx.maybe(int, q.next_limited_shelf, after=after)
+
+
+async def list_old_chapters_tx(tx: Tx, shelf_id: int, *, now: Millis, most: int) -> list[int]:
+    """Entries of chapters that were read, older than the plan keeps them."""
+    return await tx.many(int, q.list_old_chapters, shelf_id=shelf_id, now=now, most=most)
+
+
+async def prune_chapters_tx(tx: Tx, entries: Sequence[int], *, now: Millis) -> int:
+    """Take those of these chapters out of the inbox that are still read and old; their progress stays (I9)."""
+    return await tx.run(q.prune_chapters, rows=[[entry] for entry in entries], now=now)
+
+
+# -- articles that no shelf has
+
+
+async def next_feed_tx(tx: Tx, *, after: int) -> int | None:
+    """The next feed."""
+    return await tx.maybe(int, q.next_feed, after=after)
+
+
+async def list_spare_items_tx(tx: Tx, feed_id: FeedId, *, newest: int, most: int) -> list[int]:
+    """Items that no shelf has, beyond the feed's newest."""
+    return await tx.many(int, q.list_spare_items, feed_id=feed_id, newest=newest, most=most)
+
+
+async def count_spare_items_tx(tx: Tx, feed_id: FeedId, *, newest: int, now: Millis, keep_read: Millis) -> int:
+    """How many items no shelf will have when old entries are gone, up to a bound."""
+    where = {"feed_id": feed_id, "newest": newest, "now": now, "keep_read": keep_read}
+    return await tx.one(int, q.count_spare_items, **where, most=MOST_COUNTED)
+
+
+async def prune_items_tx(tx: Tx, feed_id: FeedId, items: Sequence[int], *, before: Millis, now: Millis) -> int:
+    """Remove those of these items that no shelf has; each leaves its key, so that it is not new when listed (REL-39d).
+
+    To be called with the feed and its items locked.
+    """
+    where = {"rows": [[item] for item in items], "feed_id": feed_id, "before": before}
+    await tx.run(q.bury_items, **where, now=now)
+    return await tx.run(q.prune_items, **where)
+
+
+# -- records
+
+
+async def list_old_jobs_tx(tx: Tx, *, before: Millis, most: int) -> list[int]:
+    """Crawl jobs that ended before then and may go."""
+    return await tx.many(int, q.list_old_jobs, before=before, most=most)
+
+
+async def prune_jobs_tx(tx: Tx, jobs: Sequence[int]) -> int:
+    """Remove these."""
+    return await tx.run(q.prune_jobs, rows=[[job] for job in jobs])
+
+
+async def count_old_jobs_tx(tx: Tx, *, before: Millis) -> int:
+    """How many may go, up to a bound."""
+    return await tx.one(int, q.count_old_jobs, before=before, most=MOST_COUNTED)
+
+
+async def prune_audit_tx(tx: Tx, step: str, *, before: Millis, most: int) -> int:
+    """Remove up to so many rows of the audit log from before then; the schema lets nothing else be removed."""
+    await tx.run(q.allow_audit_pruning, name=step, before=before)
+    return await tx.run(q.prune_audit, before=before, most=most)
+
+
+async def count_old_audit_tx(tx: Tx, *, before: Millis) -> int:
+    """How many rows of the audit log are from before then, up to a bound."""
+    return await tx.one(int, q.count_old_audit, before=before, most=MOST_COUNTED)
+
+
+async def average_item_tx(tx: Tx) -> int:
+    """How long the text of an item is, about."""
+    return await tx.one(int, q.average_item)
+
+
+# -- how far it has come
+
+
+async def add_steps_tx(tx: Tx, names: Iterable[str], *, finished_at: Millis) -> None:
+    """Rows for these where there are none."""
+    await tx.run(q.add_steps, rows=[[name] for name in names], finished_at=finished_at)
+
+
+async def list_steps_tx(tx: Tx) -> list[StepRow]:
+    """Every part of the work."""
+    return await tx.many(StepRow, q.list_steps)
+
+
+async def save_step_tx(tx: Tx, name: str, *, after_id: int, finished_at: Millis | None, pruned: int) -> None:
+    """Go on from there; with a moment, that all of it was done then."""
+    await tx.run(q.save_step, name=name, after_id=after_id, finished_at=finished_at, pruned=pruned)
+
+
+async def shelf_spans_tx(tx: Tx, shelf_id: ShelfId) -> ShelfSpans:
+    """What is set for a shelf."""
+    return await tx.one(ShelfSpans, q.shelf_retention, id=shelf_id)
+
+
+MOST_COUNTED = 100_000
+"""What is shown before is counted up to here."""
