@@ -4,8 +4,10 @@
 alter table shelf add column own_retention bigint check (own_retention >= 0);
 
 -- The same for one feed: null is what the shelf has, 0 is for ever. Before, it could only be longer than 0.
-alter table subscription drop constraint subscription_retention_check;
-alter table subscription add constraint subscription_retention_check check (retention >= 0);
+alter table subscription add column new_retention bigint check (new_retention >= 0);
+update subscription set new_retention = retention;
+alter table subscription drop column retention;
+alter table subscription rename column new_retention to retention;
 
 create index entry_read on entry (shelf_id, feed_id, coalesce(read_at, created_at))
 where not unread and not saved and feed_id is not null;
