@@ -20,8 +20,9 @@ from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.options import SourceIdentity
+from tsuzuki.polling.claims import PollOptions
 from tsuzuki.polling.saving import Conditions
-from tsuzuki.polling.service import Poller, PollOptions
+from tsuzuki.polling.service import Poller
 from tsuzuki.polling.visit import Driver
 from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.retention.preview import Preview
