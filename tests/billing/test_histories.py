@@ -1,6 +1,7 @@
 """Whatever happens to a tenant, in whatever order, its ledger is right to the cent."""
 
 import calendar
+from collections import Counter
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
@@ -171,5 +172,8 @@ async def log_of(shop: Shop, tenant: Tenant) -> list[Activity]:
 
 
 async def items_of(shop: Shop, tenant: Tenant) -> list[int]:
-    items = await shop.db.read(lambda tx: list_items_for_tenant_tx(tx, tenant.id))
-    return [item.amount_cents for item in items]
+    """What each line says in all, however many invoices it was split over."""
+    whole: Counter[int] = Counter()
+    for item in await shop.db.read(lambda tx: list_items_for_tenant_tx(tx, tenant.id)):
+        whole[item.part_of or item.id] += item.amount_cents
+    return list(whole.values())

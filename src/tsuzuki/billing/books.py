@@ -152,9 +152,9 @@ class Books:
                 found = await own_invoice_tx(tx, whose, invoice_id)
                 await hold_account_tx(tx, found.tenant_id)
                 written = await write_off_tx(tx, found, now)
-                if written is None:
+                if not written:
                     raise Conflict(f"Invoice {found.number} is not open any more.")
-                logged.append(written)
+                logged.extend(written)
                 deed = Deed("invoice.void", "invoice", show_id(found.public_id), after={"cents": found.amount_cents})
                 await record_tx(tx, whose.actor, deed, now=now)
                 return await get_invoice_tx(tx, found.id)
@@ -212,7 +212,7 @@ async def lines_tx(tx: Tx, tenant_id: TenantId) -> list[Line]:
         for credit in await list_credits_for_tenant_tx(tx, tenant_id)
         if credit.kind not in {"applied", "settled"}  # those move within the account
     ]
-    for invoice in (await list_invoices_for_tenant_tx(tx, tenant_id, EVERYTHING))[0]:
+    for invoice in (await list_invoices_for_tenant_tx(tx, tenant_id, EVERYTHING))[0][::-1]:
         if invoice.paid_at is not None and invoice.method != "credit":
             says = f"Invoice {invoice.number} paid ({invoice.method})"
             moved.append(Line(invoice.paid_at, "payment", says, -invoice.amount_cents))

@@ -7,6 +7,7 @@ from tsuzuki.accounts.activity.store import hold_account_tx, insert_activity_tx,
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.store import get_tenant_tx
 from tsuzuki.accounts.tenants import tenant_snapshot
+from tsuzuki.billing.ledger import bill_tx
 from tsuzuki.billing.nouns import Invoice
 from tsuzuki.billing.policy import reminders_due, standing
 from tsuzuki.billing.rented.nouns import RentedShelf
@@ -47,7 +48,7 @@ async def look_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
         return await _remind_tx(tx, unpaid, now) + await _wake_tx(tx, account, now)
     slept = await _put_to_sleep_tx(tx, tenant_id, now)
     if stands == "churned":  # nobody is reminded of what is written off, or told twice at once that it is over
-        return slept + await _give_up_tx(tx, tenant_id, now)
+        return slept + await _give_up_tx(tx, tenant_id, slept, now)
     if slept:
         await tell_tenant_tx(tx, slept[0], asleep(unpaid[0], _names(slept), now))
     return await _remind_tx(tx, unpaid, now) + slept
@@ -86,9 +87,12 @@ async def _wake_tx(tx: Tx, account: Account, now: Millis) -> list[Activity]:
     ]
 
 
-async def _give_up_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
-    """It left: what it owes is written off."""
-    done = await void_open_invoices_tx(tx, tenant_id, now)
+async def _give_up_tx(tx: Tx, tenant_id: TenantId, slept: Sequence[Activity], now: Millis) -> list[Activity]:
+    """It left: what it owes is written off, less what its shelves will not use because they sleep from now on."""
+    done: list[Activity] = []
+    for activity in slept:
+        done += await bill_tx(tx, activity, now) or ()
+    done += await void_open_invoices_tx(tx, tenant_id, now)
     if await mark_churned_tx(tx, tenant_id, now):
         snapshot = tenant_snapshot(await get_tenant_tx(tx, tenant_id))
         logged = await insert_tenant_activity_tx(tx, tenant_id, "tenant.churned", snapshot, now=now)

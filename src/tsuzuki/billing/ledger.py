@@ -9,6 +9,7 @@ from tsuzuki.accounts.activity.store import (
     mark_activity_billed_tx,
 )
 from tsuzuki.accounts.ground import Ground
+from tsuzuki.billing.giving_back import give_back_tx, pay_from_credit_tx
 from tsuzuki.billing.nouns import Invoice, InvoiceId, Item, NewInvoice, NewItem
 from tsuzuki.billing.policy import (
     SHORTEST_PERIOD,
@@ -24,14 +25,12 @@ from tsuzuki.billing.store import (
     attach_items_tx,
     credit_left_tx,
     get_account_tx,
-    get_invoice_tx,
     insert_credit_tx,
     insert_invoice_tx,
     insert_item_tx,
     list_open_invoices_tx,
     list_tenants_to_look_at_tx,
     list_unbilled_invoice_items_tx,
-    mark_invoice_paid_tx,
     rented_shelves_tx,
 )
 from tsuzuki.db import Tx
@@ -64,8 +63,9 @@ class Ledger:
         return sum([await self._bill_one(activity) for activity in found])
 
     async def _bill_one(self, activity: Activity) -> bool:
-        now = self._ground.clock()
-        return await self._ground.db.with_tx(lambda tx: insert_invoice_item_for_activity_tx(tx, activity, now))
+        paid = await self._ground.db.with_tx(lambda tx: bill_tx(tx, activity, self._ground.clock()))
+        await self._ground.publisher.publish(*paid or ())
+        return paid is not None
 
     async def renew(self, tenant_id: TenantId) -> int:
         """Charge every period that has begun since the last one; how many periods."""
@@ -104,6 +104,14 @@ class Ledger:
 
 
 # -- the steps, each in a transaction
+
+
+async def bill_tx(tx: Tx, activity: Activity, now: Millis) -> list[Activity] | None:
+    """Charge for an activity, or give back at once what it gives back; None when somebody else has."""
+    await hold_account_tx(tx, activity.tenant_id)
+    if not await insert_invoice_item_for_activity_tx(tx, activity, now):
+        return None
+    return await give_back_tx(tx, activity.tenant_id, now)
 
 
 async def insert_invoice_item_for_activity_tx(tx: Tx, activity: Activity, now: Millis) -> bool:
@@ -151,17 +159,10 @@ async def insert_invoice_items_for_renewal_tx(tx: Tx, tenant_id: TenantId, now: 
 
 async def settle_from_credit_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
     """Credit that came after an invoice pays it as soon as there is enough: nobody is dunned for what we hold."""
-    await hold_account_tx(tx, tenant_id)
-    credit, done = await credit_left_tx(tx, tenant_id), []
+    done = await give_back_tx(tx, tenant_id, now)
     for invoice in await list_open_invoices_tx(tx, tenant_id):
-        cents = invoice.amount_cents
-        if credit < cents or not await mark_invoice_paid_tx(tx, invoice.id, "credit", reference=None, now=now):
-            continue
-        reason = f"paid invoice {invoice.number}"
-        await insert_credit_tx(tx, tenant_id, -cents, "settled", reason=reason, invoice_id=invoice.id, now=now)
-        paid = await get_invoice_tx(tx, invoice.id)
-        done.append(await insert_tenant_activity_tx(tx, tenant_id, "invoice.paid", paid.snapshot(), now=now))
-        credit -= cents
+        if await credit_left_tx(tx, tenant_id) >= invoice.amount_cents:
+            done += await pay_from_credit_tx(tx, invoice, now)
     return done
 
 

@@ -13,7 +13,8 @@ Method = Literal["manual", "stripe", "lightning", "credit"]
 CreditKind = Literal["granted", "payment", "applied", "settled", "returned", "refunded"]
 """`payment`: money that found nothing to pay (R87). Negative: `applied` made an invoice smaller when it was made,
 `settled` paid one that was open, `refunded` went back to who paid. `returned`: the invoice that it was applied to was
-voided."""
+voided; negative where time was given back that had been written off. `applied` is positive where time was given back
+that had been paid."""
 
 
 def invoice_number(invoice_id: InvoiceId) -> str:
@@ -75,7 +76,10 @@ class Dues(msgspec.Struct, frozen=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One line: a change of what a shelf costs, or its renewal for a period. Not on an invoice yet: None there."""
+    """One line: a change of what a shelf costs, or its renewal for a period. Not on an invoice yet: None there.
+
+    What gives time back goes to the invoices that charged for it; where these are several, it is split into parts.
+    """
 
     id: int
     tenant_id: TenantId
@@ -87,6 +91,7 @@ class Item(msgspec.Struct, frozen=True):
     period_start: Millis
     period_end: Millis
     created_at: Millis
+    part_of: int | None = None
 
 
 class NewItem(msgspec.Struct, frozen=True, kw_only=True):

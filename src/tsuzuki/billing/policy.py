@@ -1,6 +1,7 @@
 """Periods, prices and patience. Pure: the clock is an argument, money is integer cents."""
 
 import calendar
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -83,6 +84,41 @@ def prorated(cents: int, left: int, length: int) -> int:
 def change_cents(before: Rented | None, after: Rented, *, at: Millis, period: Period) -> int:
     """What a change costs for the rest of its period; negative when it becomes cheaper."""
     return prorated(monthly_cents(after) - monthly_cents(before), period.end - at, period.length)
+
+
+# -- time that is given back
+
+
+class Charged(msgspec.Struct, frozen=True):
+    """What an invoice charged for a shelf's period, less what it gave back of it; None is what is on no invoice yet."""
+
+    invoice_id: int | None
+    status: Literal["unbilled", "open", "paid", "voided"]
+    cents: int
+
+
+_TAKEN_FROM = ("unbilled", "open", "paid", "voided")
+
+
+def spread(cents: int, charged: Sequence[Charged], unpaid: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """On which invoices so many cents that are given back go, and how many on each.
+
+    First to what charged for that time: what is on no invoice yet needs nothing done, then what is open, then what was
+    paid, the newest first, and last what was written off. Whatever is left goes to any open invoice, the oldest first;
+    `unpaid` are these with their amounts.
+    """
+    placed: dict[int, int] = {}
+    for one in sorted(charged, key=lambda one: (_TAKEN_FROM.index(one.status), -(one.invoice_id or 0))):
+        share = min(cents, max(0, one.cents))
+        cents -= share
+        if one.invoice_id is not None and share:
+            placed[one.invoice_id] = share
+    for invoice_id, amount in unpaid:
+        share = min(cents, max(0, amount - placed.get(invoice_id, 0)))
+        cents -= share
+        if share:
+            placed[invoice_id] = placed.get(invoice_id, 0) + share
+    return list(placed.items())
 
 
 # -- patience

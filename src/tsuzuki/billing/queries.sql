@@ -1,7 +1,7 @@
 -- Items -----------------------------------------------------------------------------------------------------
 
 -- fragment: item_columns
-id, tenant_id, invoice_id, shelf_id, activity_id, description, amount_cents, period_start, period_end, created_at
+id, tenant_id, invoice_id, shelf_id, activity_id, description, amount_cents, period_start, period_end, created_at, part_of
 
 -- name: insert_item
 -- I10: unique by its activity, or by shelf and period where it is a renewal; a second one is an error.
@@ -24,6 +24,28 @@ select {item_columns} from invoice_item where tenant_id = :tenant_id order by id
 update invoice_item set invoice_id = :invoice_id
 where invoice_id is null and id in (select cast(value ->> 0 as bigint) from json_each(cast(:rows as text)))
 returning id;
+
+-- name: list_charged
+-- Who charged for the period that a line gives something back of: every invoice with lines of this shelf and period.
+select invoice_item.invoice_id,
+  case when invoice.id is null then 'unbilled' when invoice.voided_at is not null then 'voided'
+    when invoice.paid_at is not null then 'paid' else 'open' end as status,
+  cast(sum(invoice_item.amount_cents) as bigint) as cents
+from invoice_item left join invoice on invoice.id = invoice_item.invoice_id
+where invoice_item.shelf_id = :shelf_id and invoice_item.period_end = :period_end and invoice_item.id <> :item_id
+group by invoice_item.invoice_id, invoice.id, invoice.voided_at, invoice.paid_at
+order by invoice_item.invoice_id;
+
+-- name: place_item
+update invoice_item set invoice_id = :invoice_id, amount_cents = :amount_cents where id = :id;
+
+-- name: insert_part
+insert into invoice_item (
+  tenant_id, invoice_id, shelf_id, description, amount_cents, period_start, period_end, created_at, part_of
+)
+values (
+  :tenant_id, :invoice_id, :shelf_id, :description, :amount_cents, :period_start, :period_end, :created_at, :part_of
+);
 
 -- name: rented_shelves
 select id from shelf where tenant_id = :tenant_id order by id;
@@ -61,6 +83,10 @@ select {invoice_columns} from invoice
 where tenant_id = :tenant_id and paid_at is null and voided_at is null
 order by created_at, id;
 
+-- name: lower_invoice
+-- Never to nothing: what covers it all is credit, and pays it.
+update invoice set amount_cents = amount_cents - :cents where id = :id and paid_at is null and voided_at is null;
+
 -- name: mark_invoice_paid
 -- Once, and never one that was voided.
 update invoice set paid_at = :now, method = :method, reference = :reference
@@ -93,6 +119,10 @@ select cast(coalesce(sum(amount_cents), 0) as bigint) as cents from credit where
 -- name: credit_applied
 select cast(coalesce(-sum(amount_cents), 0) as bigint) as cents from credit
 where invoice_id = :invoice_id and kind = 'applied';
+
+-- name: credit_returned
+select cast(coalesce(sum(amount_cents), 0) as bigint) as cents from credit
+where invoice_id = :invoice_id and kind = 'returned';
 
 -- Tenants ---------------------------------------------------------------------------------------------------
 

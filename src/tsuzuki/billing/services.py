@@ -61,6 +61,7 @@ class Billing(msgspec.Struct, frozen=True):
             await self.reactor.sync(activity.shelf_id)
             await self.ledger.reconcile(activity.tenant_id)
         elif activity.activity_type in {"invoice.created", "invoice.paid", "invoice.voided"}:
+            await self.ledger.reconcile(activity.tenant_id)  # whoever is given up owes what was billed by then
             await self.dunning.look(activity.tenant_id)
         elif activity.activity_type == "credit.granted":
             await self.ledger.reconcile(activity.tenant_id)

@@ -18,6 +18,7 @@ from tsuzuki.billing.nouns import (
     Refund,
     Totals,
 )
+from tsuzuki.billing.policy import Charged
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId
 from tsuzuki.model.times import Millis
@@ -51,6 +52,32 @@ async def list_items_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[Item]:
 async def attach_items_tx(tx: Tx, invoice_id: InvoiceId, items: Sequence[Item]) -> int:
     """Put these lines on an invoice; how many were free."""
     return len(await tx.bulk(int, q.attach_items, [[item.id] for item in items], invoice_id=invoice_id))
+
+
+async def list_charged_tx(tx: Tx, item: Item) -> list[Charged]:
+    """What else was charged for this line's shelf and period, by invoice."""
+    return await tx.many(Charged, q.list_charged, shelf_id=item.shelf_id, period_end=item.period_end, item_id=item.id)
+
+
+async def place_item_tx(tx: Tx, item_id: int, invoice_id: InvoiceId | None, cents: int) -> None:
+    """Put a line on an invoice, or on none, with what is left of its amount."""
+    await tx.run(q.place_item, id=item_id, invoice_id=invoice_id, amount_cents=cents)
+
+
+async def insert_part_tx(tx: Tx, part: Item) -> None:
+    """A part of a line, on the invoice that this one names."""
+    await tx.run(
+        q.insert_part,
+        tenant_id=part.tenant_id,
+        invoice_id=part.invoice_id,
+        shelf_id=part.shelf_id,
+        description=part.description,
+        amount_cents=part.amount_cents,
+        period_start=part.period_start,
+        period_end=part.period_end,
+        created_at=part.created_at,
+        part_of=part.part_of or part.id,
+    )
 
 
 async def rented_shelves_tx(tx: Tx, tenant_id: TenantId) -> list[ShelfId]:
@@ -90,6 +117,11 @@ async def list_invoices_for_tenant_tx(tx: Tx, tenant_id: TenantId, part: Slice) 
 async def list_open_invoices_tx(tx: Tx, tenant_id: TenantId) -> list[Invoice]:
     """Neither paid nor voided, oldest first."""
     return await tx.many(Invoice, q.list_open_invoices, tenant_id=tenant_id)
+
+
+async def lower_invoice_tx(tx: Tx, invoice_id: InvoiceId, cents: int) -> None:
+    """An open invoice asks for so much less."""
+    await tx.run(q.lower_invoice, id=invoice_id, cents=cents)
 
 
 async def mark_invoice_paid_tx(
@@ -141,6 +173,11 @@ async def credit_left_tx(tx: Tx, tenant_id: TenantId) -> int:
 async def credit_applied_tx(tx: Tx, invoice_id: InvoiceId) -> int:
     """What an invoice used up of it."""
     return await tx.one(int, q.credit_applied, invoice_id=invoice_id)
+
+
+async def credit_returned_tx(tx: Tx, invoice_id: InvoiceId) -> int:
+    """What came back of it when the invoice was written off."""
+    return await tx.one(int, q.credit_returned, invoice_id=invoice_id)
 
 
 async def list_refunds_of_tx(tx: Tx, invoice_id: InvoiceId) -> list[Refund]:

@@ -131,7 +131,10 @@ class RentedShelves:
         return await self._change(whose, shelf_id, deactivate)
 
     async def reactivate(self, whose: Whose, shelf_id: PublicId) -> RentedShelf:
-        """Awake again, charged from now on; Conflict while invoices are overdue. A tenant that left is back."""
+        """Awake again, charged from now on; Conflict while invoices are overdue.
+
+        A tenant that left is back, with this shelf alone: its others sleep on, now by their owner's choice.
+        """
 
         async def reactivate(tx: Tx, shelf: RentedShelf, now: Millis) -> Done:
             if shelf.status == "active":
@@ -144,7 +147,8 @@ class RentedShelves:
                 return done
             snapshot = tenant_snapshot(await get_tenant_tx(tx, shelf.tenant_id))
             back = await insert_tenant_activity_tx(tx, shelf.tenant_id, "tenant.returned", snapshot, now=now)
-            return msgspec.structs.replace(done, activities=(*done.activities, back))
+            others = await _leave_asleep_tx(tx, shelf, now)
+            return msgspec.structs.replace(done, activities=(*done.activities, back, *others))
 
         return await self._change(whose, shelf_id, reactivate)
 
@@ -191,6 +195,17 @@ class RentedShelves:
         )
         await record_tx(tx, actor, deed, now=now)
         return Done(shelf, (await insert_activity_tx(tx, shelf.id, kind, shelf.snapshot(), now=now),))
+
+
+async def _leave_asleep_tx(tx: Tx, woken: RentedShelf, now: Millis) -> list[Activity]:
+    """Nobody pays for a shelf that they did not wake: in good standing, what the system put to sleep would wake."""
+    done = []
+    for shelf in await list_shelves_for_tenant_tx(tx, woken.tenant_id):
+        if shelf.status == "delinquent":
+            await hold_shelf_tx(tx, shelf.id)
+            changed = await set_shelf_status_tx(tx, shelf.id, "inactive", now)
+            done.append(await insert_activity_tx(tx, shelf.id, "shelf.deactivated", changed.snapshot(), now=now))
+    return done
 
 
 def _taken(name: str) -> Conflict:

@@ -60,6 +60,8 @@ class Bolt11(msgspec.Struct, frozen=True):
     created_at: Millis
     expires_at: Millis
     settled_at: Millis | None
+    amount_cents: int | None
+    """What the invoice asked for when this was made: it may ask for less by now. None: as it asks now."""
 
 
 class NewBolt11(msgspec.Struct, frozen=True, kw_only=True):

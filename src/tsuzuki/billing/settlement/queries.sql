@@ -25,11 +25,13 @@ select id, invoice_id, amount_cents, currency, outcome, created_at from intent
 where invoice_id = :invoice_id order by created_at, id;
 
 -- fragment: bolt11_columns
-id, invoice_id, request, payment_hash, amount_msat, created_at, expires_at, settled_at
+id, invoice_id, request, payment_hash, amount_msat, created_at, expires_at, settled_at, amount_cents
 
 -- name: insert_bolt11
-insert into bolt11 (invoice_id, request, payment_hash, amount_msat, created_at, expires_at)
-values (:invoice_id, :request, :payment_hash, :amount_msat, :now, :expires_at)
+insert into bolt11 (invoice_id, request, payment_hash, amount_msat, created_at, expires_at, amount_cents)
+select cast(:invoice_id as bigint), cast(:request as text), cast(:payment_hash as text), cast(:amount_msat as bigint),
+  cast(:now as bigint), cast(:expires_at as bigint), (select amount_cents from invoice where id = :invoice_id)
+where true
 on conflict do nothing
 returning {bolt11_columns};
 

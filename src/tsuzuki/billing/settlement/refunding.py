@@ -2,6 +2,7 @@
 
 from tsuzuki.accounts.activity.nouns import Activity
 from tsuzuki.accounts.activity.store import hold_account_tx, insert_tenant_activity_tx
+from tsuzuki.billing.giving_back import standing_paid_tx
 from tsuzuki.billing.nouns import Invoice, Refund
 from tsuzuki.billing.settlement.nouns import GivenBack, Intent
 from tsuzuki.billing.settlement.store import given_back_tx, insert_refund_tx
@@ -18,7 +19,8 @@ async def give_back_tx(tx: Tx, intent: Intent, total_cents: int, now: Millis) ->
     """
     invoice = await get_invoice_tx(tx, intent.invoice_id)
     await hold_account_tx(tx, invoice.tenant_id)
-    refund = _refund(intent, invoice, await given_back_tx(tx, intent.id), total_cents, now=now)
+    before, standing = await given_back_tx(tx, intent.id), await standing_paid_tx(tx, invoice)
+    refund = _refund(intent, invoice, before, min(total_cents, intent.amount_cents), standing=standing, now=now)
     if refund is None:
         return None
     await insert_refund_tx(tx, refund)
@@ -29,18 +31,20 @@ async def give_back_tx(tx: Tx, intent: Intent, total_cents: int, now: Millis) ->
     return await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.refunded", invoice.snapshot(), now=now)
 
 
-def _refund(intent: Intent, invoice: Invoice, before: GivenBack, total_cents: int, *, now: Millis) -> Refund | None:
-    """Credit first: it is what was paid beyond what was owed."""
-    total = min(total_cents, intent.amount_cents)
+def _refund(
+    intent: Intent, invoice: Invoice, before: GivenBack, total: int, *, standing: int, now: Millis
+) -> Refund | None:
+    """Credit first: what was paid beyond what was owed, or was given back meanwhile for time that was not used."""
     if intent.outcome == "refused" or total <= before.total_cents:
         return None
-    became_credit = intent.amount_cents - (invoice.amount_cents if intent.outcome == "paid" else 0)
     amount = total - before.total_cents
+    beyond = intent.amount_cents - (invoice.amount_cents if intent.outcome == "paid" else 0)
+    paid = amount - min(amount, max(0, beyond - before.credit_cents))
     return Refund(
         intent_id=intent.id,
         invoice_id=invoice.id,
         total_cents=total,
         amount_cents=amount,
-        credit_cents=min(amount, became_credit - before.credit_cents),
+        credit_cents=amount - min(paid, max(0, standing)),
         created_at=now,
     )

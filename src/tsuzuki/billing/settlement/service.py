@@ -152,7 +152,8 @@ class Settlement:
             await hold_account_tx(tx, invoice.tenant_id)
             if not await mark_bolt11_settled_tx(tx, found.id, now):
                 return None
-            payment = Payment("lightning", payment_hash, invoice.amount_cents, invoice.currency)
+            cents = found.amount_cents or invoice.amount_cents
+            payment = Payment("lightning", payment_hash, cents, invoice.currency)
             return await receive_payment_tx(tx, invoice.id, payment, now)
 
         receipt = await self._ground.db.with_tx(settle)

@@ -16,6 +16,7 @@ TEXTS = {
     "invoice.sum": "Sum",
     "invoice.credit": "Your credit",
     "invoice.owed": "Credit that was used and then given back",
+    "invoice.became_credit": "Became your credit",
     "invoice.refunds": "Given back",
     "invoice.refunded": "{amount} went back to you on {date}.",
     "invoice.total": "To pay",
