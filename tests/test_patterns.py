@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from re import _constants as constants  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 import msgspec
@@ -42,6 +44,26 @@ class Found(msgspec.Struct, frozen=True):
 def test_every_pattern_is_linear(area: str):
     slow = {one.where: str(found) for one in patterns_of(area) if (found := attacked(one)) is not None}
     assert slow == {}
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_no_pattern_lets_a_newline_through_at_its_end(area: str):
+    """`$` matches before a newline that ends the text, too: `\\Z` does not. Where lines are meant, say MULTILINE."""
+    loose = [
+        f"{one.where}: {one.pattern.pattern!r}"
+        for one in patterns_of(area)
+        if one.method != "fullmatch" and not one.pattern.flags & re.MULTILINE and _has_dollar(one.pattern)
+    ]
+    assert loose == []
+
+
+def _has_dollar(pattern: re.Pattern[Any]) -> bool:
+    def within(node: Any) -> bool:
+        if isinstance(node, parser.SubPattern | list | tuple):
+            return tuple(node) == (constants.AT, constants.AT_END) or any(within(one) for one in node)
+        return False
+
+    return within(parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG))
 
 
 def attacked(found: Found) -> Slow | None:

@@ -14,6 +14,7 @@ from tsuzuki.api.views import Listing, Told
 from tsuzuki.edge.auth import SESSION
 from tsuzuki.edge.errors import ErrorBody, status_of
 from tsuzuki.model.errors import Forbidden, Invalid, TsuzukiError, Unauthorized
+from tsuzuki.model.patterns import readable_patterns
 
 Json = dict[str, Any]
 
@@ -30,7 +31,7 @@ class _Schemas:
         for kind in types:
             if kind not in unique:
                 unique.append(kind)
-        schemas, self.components = msgspec.json.schema_components(unique, ref_template=_REF)
+        schemas, self.components = readable_patterns(msgspec.json.schema_components(unique, ref_template=_REF))
         self._by_type = list(zip(unique, schemas, strict=True))
 
     def of(self, kind: Any) -> Json:

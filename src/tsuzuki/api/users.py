@@ -21,7 +21,7 @@ from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
 
-Email = Annotated[str, Meta(min_length=3, max_length=254, pattern=r"^[^@\s]+@[^@\s]+$")]
+Email = Annotated[str, Meta(min_length=3, max_length=254, pattern=r"^[^@\s]+@[^@\s]+\Z")]
 Reason = Annotated[str, Meta(max_length=500)]
 
 

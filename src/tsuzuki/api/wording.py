@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tsuzuki.model.patterns import readable
+
 _NAMES = {
     "int": "a whole number",
     "float": "a number",
@@ -41,7 +43,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = tup
         (r"Expected `(\w+)` of length (\S+) (\d+)", _length),
         (r"Expected `\w+` ([<>]=?) (\S+)", lambda found: f"must be {_BOUNDS[found[1]]} {found[2]}"),
         (r"Expected `\w+` that's a multiple of (\S+)", lambda found: f"must be a multiple of {found[1]}"),
-        (r"Expected `str` matching regex (.+)", lambda found: f"must have the form {found[1]}"),
+        (r"Expected `str` matching regex (.+)", lambda found: f"must have the form {readable(found[1])}"),
         (r"Expected `datetime` with a timezone component", lambda _: f"{_TIME}, with its zone"),
         (r"Invalid RFC3339 encoded datetime", lambda _: _TIME),
         (r"Invalid UUID", lambda _: "must be a UUID"),

@@ -75,7 +75,7 @@ _WORDS = {
     "twelve": "12",
 }
 _WORD_NUMBER = re.compile(rf"(?<=chapter |episode )(?:{'|'.join(_WORDS)})\b")
-_ROMAN_NUMBER = re.compile(r"(?<=chapter |episode )(?P<roman>[ivxlc]{1,8})(?=$|[\s:.,-])")
+_ROMAN_NUMBER = re.compile(r"(?<=chapter |episode )(?P<roman>[ivxlc]{1,8})(?=\Z|[\s:.,-])")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _RESOLUTION = re.compile(r"(?<!\w)\d{3,4}[px](?:\d{3,4})?(?!\w)")
 _VERSION = re.compile(r"(?<=\d)\s?\(?v[1-9](?!\w)\)?")

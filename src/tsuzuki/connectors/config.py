@@ -10,12 +10,13 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.model.errors import Invalid, Problem
+from tsuzuki.model.patterns import readable, readable_patterns
 from tsuzuki.model.secrets import MASKED, UNREADABLE, Unreadable, is_secret, unreadable_places
 
 MAX_HEADERS = 50
 
-HeaderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", max_length=100)]
-HeaderValue = Annotated[str, Meta(pattern=r"^[\t -~\u0080-\u00ff]*$", max_length=4000)]
+HeaderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z", max_length=100)]
+HeaderValue = Annotated[str, Meta(pattern=r"^[\t -~\u0080-\u00ff]*\Z", max_length=4000)]
 
 OUR_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "connection", "via", "te", "upgrade", "expect"})
 _PROXY_SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
@@ -76,7 +77,7 @@ def decode_config(kind: type[C], raw: Any) -> C:
 
 def config_schema(kind: type[SourceConfig]) -> dict[str, Any]:
     """JSON Schema of a connector's config; secret keys are marked `writeOnly`."""
-    schema = msgspec.json.schema(kind)
+    schema: dict[str, Any] = readable_patterns(msgspec.json.schema(kind))
     definition = schema["$defs"][kind.__name__]
     for name, described in definition["properties"].items():
         if is_secret(name):
@@ -98,7 +99,7 @@ def _mistyped(name: str, error: msgspec.ValidationError) -> Problem:
     """One problem; msgspec ends its message with the place inside the value: ` - at `$.a[0]``."""
     message, _, place = str(error).partition(" - at `")
     inside = re.sub(r"^(?:key` in `)?\$", "", place.rstrip("`"))
-    return Problem(f"config.{name}{inside}", f"{message}.")
+    return Problem(f"config.{name}{inside}", f"{readable(message)}.")
 
 
 def _type_name(value: Any) -> str:

@@ -40,7 +40,7 @@ _TYPES = frozenset(
     }
 )
 _MAYBE_TYPES = frozenset({"application/json", "application/xml", "text/xml"})
-_FEED_LIKE = re.compile(r"(?:^|[/._?=-])(?:feeds?|rss2?|atom)(?:[/._?&=-]|$)", re.IGNORECASE)
+_FEED_LIKE = re.compile(r"(?:^|[/._?=-])(?:feeds?|rss2?|atom)(?:[/._?&=-]|\Z)", re.IGNORECASE)
 _SAYS_FEED = re.compile(r"\b(?:rss|atom|feeds?)\b|フィード", re.IGNORECASE)
 _COMMENTS = re.compile(r"comment|kommentar|コメント", re.IGNORECASE)
 _LINK_HEADER = re.compile(r"<([^<>]{1,2000})>([^<]*)")

@@ -24,14 +24,14 @@ _YOUTUBE_IN_PAGE = (
 )
 """Where its pages name their channel, the surest first: a page of a video names other people's channels, too."""
 _YOUTUBE_HOSTS = frozenset({"youtube.com", "music.youtube.com", "youtu.be"})
-_APPLE_PODCAST = re.compile(r"/(?:[\w-]{1,20}/)?podcast/(?:[^/]{1,500}/)?id(\d{1,15})(?:/|$)")
+_APPLE_PODCAST = re.compile(r"/(?:[\w-]{1,20}/)?podcast/(?:[^/]{1,500}/)?id(\d{1,15})(?:/|\Z)")
 _SUBSTACK_SHARE = re.compile(r"/pub/([\w-]{1,100})")
 _BLUESKY = re.compile(r"/profile/([\w.:-]{1,300})")
-_REPOSITORY = re.compile(r"/([\w.-]+)/([\w.-]+?)(?:\.git)?(?:/|$)")
-_PERSON = re.compile(r"/([\w.-]+)/?$")
+_REPOSITORY = re.compile(r"/([\w.-]+)/([\w.-]+?)(?:\.git)?(?:/|\Z)")
+_PERSON = re.compile(r"/([\w.-]+)/?\Z")
 _REDDIT = re.compile(r"/(?:r|user|u)/[\w.-]+(?:/(?:new|top|hot|rising))?")
 _MEDIUM = re.compile(r"/(@?[\w.-]+)")
-_MASTODON = re.compile(r"/@(\w[\w.-]*)/?$")
+_MASTODON = re.compile(r"/@(\w[\w.-]*)/?\Z")
 _NOT_OWNERS = frozenset({"about", "explore", "features", "login", "marketplace", "settings", "sponsors", "topics"})
 
 

@@ -47,6 +47,10 @@ class Notes:
 
     def overhear(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
         """A call that was made."""
+        for status, wait in outcome.retried:
+            seconds_asked = -(-wait // SECOND)
+            said = f"Rate limit hit — retrying after {seconds_asked}s"
+            self.say("warn", said, url=ask.url, httpstatus=status, retryafter=seconds_asked)
         meta: dict[str, Any] = {"url": ask.url, "durationms": round(seconds * 1000)}
         if isinstance(outcome, Reply):
             self.say("debug", f"{ask.method} {ask.url}", **meta, httpstatus=outcome.status)
@@ -56,9 +60,9 @@ class Notes:
             meta["httpstatus"] = outcome.status
         message = str(outcome)
         if outcome.retry_after is not None:
-            meta["retryafter"] = outcome.retry_after // SECOND
+            meta["retryafter"] = -(-outcome.retry_after // SECOND)
         if isinstance(outcome, RateLimited):
-            message = "Rate limit hit" + (f" — retrying after {meta['retryafter']}s" if "retryafter" in meta else "")
+            message = f"Rate limit hit, not tried again: {message}"
         self.say("warn", message, **meta)
 
     def found(self, releases: Sequence[ReleaseFound], url: str) -> None:

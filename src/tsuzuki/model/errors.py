@@ -105,9 +105,11 @@ class SourceError(TsuzukiError):
     """Calling a source went wrong. The message is a sentence that an operator understands.
 
     `status` is the HTTP status where there was one; `retry_after` is in milliseconds, already read from its header.
+    `retried` are the rate limits that were waited out before: the status, and for how many milliseconds.
     """
 
     code = "source_error"
+    retried: tuple[tuple[int, int], ...] = ()
 
     def __init__(self, message: str, *, status: int | None = None, retry_after: int | None = None) -> None:
         super().__init__(message)

@@ -75,6 +75,8 @@ class Reply(msgspec.Struct, frozen=True):
     body: bytes
     received_at: Millis
     hops: tuple[Hop, ...] = ()
+    retried: tuple[tuple[int, int], ...] = ()
+    """Rate limits that were waited out before this came: the status, and for how many milliseconds."""
 
     @property
     def validators(self) -> Validators:

@@ -13,7 +13,7 @@ BEGINNING = 6000
 _NUMBERED = re.compile(
     r"(?:(?:vol(?:ume)?\.?\s{0,3}\d{1,6}\s{0,3})?(?P<word>chapter|chap|ch|episode|ep|no|#|第)[.\s]{0,3})?"
     r"0{0,9}(?P<number>\d{1,12}(?:\.\d{1,9})?)(?:\s{0,3}[話章回화])?"
-    r"(?P<gap>\s{0,3}[:\-–—.|,]\s{0,3}|\s{1,3}|$)",
+    r"(?P<gap>\s{0,3}[:\-–—.|,]\s{0,3}|\s{1,3}|\Z)",
     re.IGNORECASE,
 )
 

@@ -107,16 +107,21 @@ class Client:
         return str(target)
 
     async def _fetch(self, ask: Ask, origin: SourceIdentity) -> Reply:
-        budget = Budget(self._options.deadlines)
-        for _ in range(self._options.repeats):
+        budget, left = Budget(self._options.deadlines), self._options.repeats
+        retried: tuple[tuple[int, int], ...] = ()
+        while True:
             try:
-                return await self._attempt(ask, origin, budget)
-            except (Unreachable, RateLimited) as error:
-                again = self._worth_asking_again(ask, error)
+                reply = await self._attempt(ask, origin, budget)
+            except SourceError as error:
+                again = self._worth_asking_again(ask, error) if left else None
                 if again is None:
+                    error.retried = retried
                     raise
-                ask = again
-        return await self._attempt(ask, origin, budget)
+                if isinstance(error, RateLimited):
+                    retried = (*retried, (error.status or 0, error.retry_after or 0))
+                ask, left = again, left - 1
+            else:
+                return msgspec.structs.replace(reply, retried=retried) if retried else reply
 
     async def _attempt(self, ask: Ask, origin: SourceIdentity, budget: Budget) -> Reply:
         async with self._exchange.open(ask, origin, budget) as answer:
@@ -168,6 +173,8 @@ class Client:
             wait = error.retry_after
             is_short = error.status is not None and wait is not None and wait <= self._options.short_wait
             return ask if is_short else None
+        if not isinstance(error, Unreachable):
+            return None
         if is_malformed(error.__cause__) and ask.validators != Validators():
             # REL-26: a 304 with a body breaks the connection; without a condition there is no 304
             return msgspec.structs.replace(ask, validators=Validators())

@@ -28,7 +28,7 @@ _SESSION = re.compile(
 )
 _PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sid)=[^/?#;]*", re.IGNORECASE)
 _PLAIN = re.compile(r"https?://([a-z0-9-]+(?:\.[a-z0-9-]+)*/[^?#;\s]*)")
-_TRACKING_FRAGMENT = re.compile(r"(?:xtor=|utm_|:~:text=|rss$|ref=)", re.IGNORECASE)
+_TRACKING_FRAGMENT = re.compile(r"(?:xtor=|utm_|:~:text=|rss\Z|ref=)", re.IGNORECASE)
 
 
 def stable_url(url: str) -> str:

@@ -10,7 +10,7 @@ WORDS_PER_IMAGE = 140
 MAX_WORDS = 1000
 _SMALL = 100
 _DECORATION = re.compile(
-    r"[/_.-](?:emojis?|avatars?|gravatar|smileys?|smilies|icons?|buttons?|badges?|share|logo)(?:[/_.\d-]|$)",
+    r"[/_.-](?:emojis?|avatars?|gravatar|smileys?|smilies|icons?|buttons?|badges?|share|logo)(?:[/_.\d-]|\Z)",
     re.IGNORECASE,
 )
 # The sanitiser writes one form of markup only, lower case and every value in double quotes: patterns can read it.

@@ -8,11 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 
 _LIST_PAGE = re.compile(r"(/[a-z-]{2,7}/[\w-]+/[^/]+)/(?:list|rss|[^/]+/viewer)")
-_TAPAS_ID = re.compile(r"/(?:rss/)?series/(\d+)(?:/|$)")
+_TAPAS_ID = re.compile(r"/(?:rss/)?series/(\d+)(?:/|\Z)")
 _TAPAS_META = re.compile(r"tapastic://series/(\d+)")
-_COMICFURY = re.compile(r"/read/([\w-]+)(?:/|$)")
+_COMICFURY = re.compile(r"/read/([\w-]+)(?:/|\Z)")
 _XKCD = re.compile(r"/(\d{1,6})/?")
-_LAST_NUMBER = re.compile(r"/(\d{1,6})/?$")
+_LAST_NUMBER = re.compile(r"/(\d{1,6})/?\Z")
 
 
 class Preset(msgspec.Struct, frozen=True):

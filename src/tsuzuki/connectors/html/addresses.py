@@ -9,7 +9,7 @@ MAX_ADDRESS = 4096
 _NOT_IN_ADDRESSES = re.compile(r"[\x00-\x20\x7f-\x9f\u2028\u2029\ufeff]+")
 _PLAIN = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,4})?(?:[/?#][\w/.%~?&=;,+@:!$'()*#-]*)?", re.ASCII)
 _ROOTED = re.compile(r"/(?!/)[\w/.%~?&=;,+@:!$'()*#-]*", re.ASCII)
-_ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(?=/|$)", re.ASCII)
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(?=/|\Z)", re.ASCII)
 _QUOTED = str.maketrans({'"': "%22", "<": "%3C", ">": "%3E", "`": "%60", "\\": "/"})
 _SIZE = re.compile(r"([0-9.]{1,20})([wxh])")
 MAX_SRCSET = 20_000

@@ -44,8 +44,8 @@ HOSTS = frozenset(
 )
 """Hosts whose pictures in feeds are never content."""
 
-_PATHS = re.compile(r"/(?:pixel|beacon|track(?:ing|er)?|1x1|spacer)\.(?:gif|png|php)$", re.IGNORECASE)
-_TINY_STYLE = re.compile(r"(?:^|;)\s*(?:width|height)\s*:\s*[01](?:px)?\s*(?:;|!|$)", re.IGNORECASE)
+_PATHS = re.compile(r"/(?:pixel|beacon|track(?:ing|er)?|1x1|spacer)\.(?:gif|png|php)\Z", re.IGNORECASE)
+_TINY_STYLE = re.compile(r"(?:^|;)\s*(?:width|height)\s*:\s*[01](?:px)?\s*(?:;|!|\Z)", re.IGNORECASE)
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _TINY = frozenset({"0", "1", "0px", "1px"})
 

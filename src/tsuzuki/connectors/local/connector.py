@@ -42,7 +42,7 @@ INFO_FILE = "ComicInfo.xml"
 class LocalConfig(SourceConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`folder` is the root on the server's disk; nothing outside of it is ever read."""
 
-    folder: Annotated[str, Meta(min_length=1, max_length=4000, pattern=r"^/[^\x00]*$")]
+    folder: Annotated[str, Meta(min_length=1, max_length=4000, pattern=r"^/[^\x00]*\Z")]
 
 
 class LocalFolder(Connector):

@@ -52,13 +52,13 @@ LANGUAGES = (
 )  # fmt: skip
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-Uuid = Annotated[str, Meta(pattern=rf"^{_UUID.pattern}$")]
+Uuid = Annotated[str, Meta(pattern=rf"^{_UUID.pattern}\Z")]
 
 
 class MangaDexConfig(SourceConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`contentrating` is what lists and feeds may contain; `datasaver` takes the smaller images."""
 
-    language: Annotated[str, Meta(pattern="^[a-z]{2}(-[a-z]{2})?$")] = "en"
+    language: Annotated[str, Meta(pattern=r"^[a-z]{2}(-[a-z]{2})?\Z")] = "en"
     contentrating: tuple[Literal["safe", "suggestive", "erotica", "pornographic"], ...] = (
         "safe",
         "suggestive",

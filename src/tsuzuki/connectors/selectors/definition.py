@@ -64,7 +64,7 @@ class SearchFilter(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A choice beside the search text: one of `options`, or free text when there are none."""
 
     name: Short
-    param: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.\[\]-]{1,60}$")]
+    param: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.\[\]-]{1,60}\Z")]
     options: Annotated[dict[str, str], Meta(max_length=200)] = {}
 
 
@@ -140,9 +140,9 @@ class FixedSeries(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Definition(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole source."""
 
-    id: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9_-]*)+$", max_length=200)]
+    id: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9_-]*)+\Z", max_length=200)]
     name: Annotated[str, Meta(min_length=1, max_length=128)]
-    language: Annotated[str, Meta(pattern=r"^(all|[a-z]{2,3}(-[a-z0-9]{2,8})?)$")]
+    language: Annotated[str, Meta(pattern=r"^(all|[a-z]{2,3}(-[a-z0-9]{2,8})?)\Z")]
     base_url: Address
     hosts: Annotated[tuple[Short, ...], Meta(max_length=20)] = ()
     """Other hosts that its pages may be on. Images may be anywhere."""

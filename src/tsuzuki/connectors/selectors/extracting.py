@@ -24,7 +24,7 @@ MAX_VALUES = 500
 MAX_TEXT = 20_000
 
 _META_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"@([A-Za-z_][\w:.-]{0,60})$")
+_ATTRIBUTE = re.compile(r"@([A-Za-z_][\w:.-]{0,60})\Z")
 
 Texts = tuple[tuple[str, ...], ...]
 """Per expression of a pick, in order, what it found."""

@@ -9,6 +9,7 @@ from msgspec import inspect
 
 from tsuzuki.connectors.selectors.definition import Definition, Pick
 from tsuzuki.connectors.selectors.document import Node
+from tsuzuki.model.patterns import readable
 
 Path = tuple[str | int, ...]
 Found = list[tuple[int, int, str]]
@@ -141,7 +142,7 @@ def _text_problem(node: Node, kind: inspect.StrType) -> str | None:
     if kind.max_length is not None and len(node.text) > kind.max_length:
         return f"At most {kind.max_length} characters are taken here."
     if kind.pattern is not None and not re.search(kind.pattern, node.text):
-        return f"{node.text[:60]!r} is not of the form {kind.pattern}."
+        return f"{node.text[:60]!r} is not of the form {readable(kind.pattern)}."
     return None
 
 

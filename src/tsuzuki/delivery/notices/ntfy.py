@@ -23,8 +23,8 @@ class NtfyConfig(ChannelConfig, frozen=True, kw_only=True, forbid_unknown_fields
     """The server, the topic (whoever knows it can read it) and, for a protected one, an access token."""
 
     url: str = "https://ntfy.sh/"
-    topic: Annotated[str, Meta(pattern=r"^[-_A-Za-z0-9]{1,64}$")]
-    token: Annotated[str, Meta(pattern=r"^[!-~]{1,200}$")] | None = None
+    topic: Annotated[str, Meta(pattern=r"^[-_A-Za-z0-9]{1,64}\Z")]
+    token: Annotated[str, Meta(pattern=r"^[!-~]{1,200}\Z")] | None = None
     priority: Annotated[int, Meta(ge=1, le=5)] = 3
 
 

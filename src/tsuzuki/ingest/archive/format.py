@@ -317,7 +317,7 @@ class Part(Line, frozen=True, kw_only=True):
 
     lines: Annotated[int, Meta(ge=0, le=10**9)]
     bytes: Annotated[int, Meta(ge=0, le=10**12)]
-    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 class Manifest(Line, frozen=True, kw_only=True):

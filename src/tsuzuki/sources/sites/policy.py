@@ -11,14 +11,14 @@ from tsuzuki.sources.sites.rows import Source
 MOST_NAME = 100
 MOST_SLUG = 120
 MOST_CONNECTOR = 200
-SLUG = r"^[a-z0-9-]+$"
-CONNECTOR = r"^[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9_-]*)+$"
+SLUG = r"^[a-z0-9-]+\Z"
+CONNECTOR = r"^[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9_-]*)+\Z"
 """Reverse-domain: `com.example.name`."""
 BAD_BASE_URL = "BaseURL must be a valid HTTPS URL"
 BAD_SOURCE_URL = "SourceURL must be a valid HTTPS URL"
 
 _LOCAL = "local:"
-_IN_NAME = re.compile(r"\(([A-Za-z-]{2,10})\)\s*$")
+_IN_NAME = re.compile(r"\(([A-Za-z-]{2,10})\)\s*\Z")
 
 Standing = Literal["ok", "failing", "disabled", "paused", "not_installed"]
 

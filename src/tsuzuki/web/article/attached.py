@@ -21,8 +21,8 @@ LOOKED_AT = 100_000
 _MEGABYTE = 1_000_000
 _SOURCE = re.compile(r'<(?:img|audio|video|source)(?: [a-z-]++="[^"]*+")*? src="([^"]*+)"')
 _IMAGE = re.compile(r'<img(?: [a-z-]++="[^"]*+")*? src="([^"]*+)"')
-_PICTURE_FILE = re.compile(r"\.(?:avif|gif|jpe?g|png|webp)$", re.IGNORECASE)
-_SIZE = re.compile(r"-(?:\d{2,5}x\d{2,5}|scaled|thumb|small|large|medium)$|_[a-z]$")
+_PICTURE_FILE = re.compile(r"\.(?:avif|gif|jpe?g|png|webp)\Z", re.IGNORECASE)
+_SIZE = re.compile(r"-(?:\d{2,5}x\d{2,5}|scaled|thumb|small|large|medium)\Z|_[a-z]\Z")
 _LONG_NAME = 9
 """Letters of a file's name that make it unlikely to be another one's."""
 
