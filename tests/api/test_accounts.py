@@ -258,6 +258,7 @@ async def test_people_are_added_changed_disabled_and_deleted(town):
     path = f"/admin/users/{added.json()['data']['id']}"
     assert added.json()["data"]["tenant"]["name"] == "Other"
     assert (await admin.post("/admin/users", body)).status == 409
+    assert (await admin.ask("PATCH", path, {"email": "a@example.org\n"})).status == 400
     assert (await admin.ask("PATCH", path, {"email": "a@example.org"})).json()["data"]["email"] == "a@example.org"
     signed_in = await town.anyone.post("/sessions", {"username": "alice", "password": PASSWORD})
     assert signed_in.status == 200

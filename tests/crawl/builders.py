@@ -76,6 +76,8 @@ class Site(Served):
         self.pages = 3
         """Of every chapter."""
         self.is_down = False
+        self.retry_after: list[int] = []
+        """The next calls are answered 429, with these seconds to wait."""
         self.delay = 0.0
         self.is_listed = asyncio.Event()
         """Set once somebody has asked for its list."""
@@ -98,7 +100,9 @@ class Site(Served):
             self.waiting.put_nowait(path)
             await self.gates[path].wait()
         self._open -= 1
-        if self.is_down:
+        if self.retry_after:
+            writer.write(answer(429, b"slow down", retry_after=str(self.retry_after.pop(0))))
+        elif self.is_down:
             writer.write(answer(500, b"down"))
         elif path.startswith("/list-"):
             writer.write(self._page(self._list(int(path[6:].partition(".")[0]))))

@@ -270,3 +270,19 @@ async def test_a_mapping_that_leads_to_another_host_is_not_followed_there(town: 
         failed = await run(admin, source, comic)
         assert (failed["status"], elsewhere.asked) == ("failed", [])
         assert failed["lasterror"]
+
+
+async def test_a_job_says_when_it_waits_and_when_it_does_not(town: Town, site):
+    """A short Retry-After is waited out within the job; a long one ends it, and is not called a retry."""
+    admin = await the_admin(town)
+    source, comic = await a_mapped_comic(admin, site.url)
+    limits = {}
+    for seconds in (1, 600):
+        site.retry_after = [seconds]
+        job = await run(admin, source, comic)
+        rows = (await admin.get(f"{JOBS}/{job['id']}/logs?level=warn")).json()["data"]
+        limits[job["status"]] = [(row["message"], row["meta"]["httpstatus"], row["meta"]["retryafter"]) for row in rows]
+    assert limits["done"] == [("Rate limit hit — retrying after 1s", 429, 1)]
+    [(message, status, wait)] = limits["failed"]
+    assert message.startswith("Rate limit hit, not tried again")
+    assert (status, wait) == (429, 600)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.api.crawler.contract import SOURCE_TEXTS, World
 from tests.crawl.builders import a_source_body, made
 from tsuzuki.db.queries import parse_queries
@@ -56,6 +58,14 @@ async def test_lengths_end_where_the_document_says(world: World):
         body = a_source_body(extensionid="com." + "a" * (length - 4))
         answer = await world.admin.post("/admin/crawler/sources", body)
         assert said in answer.json()["error"]
+
+
+@pytest.mark.parametrize(("field", "text"), [("slug", "one\n"), ("extensionid", "org.mangadex\n")])
+async def test_a_newline_at_the_end_is_refused(world: World, field, text):
+    body = a_source_body(name="Newline", slug="newline") | {field: text}
+    answer = await world.admin.post("/admin/crawler/sources", body)
+    assert (answer.status, [problem["field"] for problem in answer.json()["details"]]) == (400, [field])
+    assert "\\Z" not in answer.text  # people and clients read the pattern as JSON Schema has it
 
 
 async def test_all_problems_of_a_body_are_told_at_once(world: World):
