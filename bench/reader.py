@@ -33,7 +33,7 @@ from tsuzuki.delivery.inbox import store as boxes
 from tsuzuki.delivery.inbox.entries import Wanted
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.model.ids import FeedId, ItemId, SeriesId, ShelfId
-from tsuzuki.model.pages import FROM_THE_TOP
+from tsuzuki.model.pages import FROM_THE_TOP, LATEST
 from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import parse_terms
 from tsuzuki.shelves.entries import store as entries
@@ -137,7 +137,7 @@ async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[
     service, search, inbox = Entries(ground), Search(db, HERE), Inbox(db)
     dice = random.Random(2)
     ids = [row.id for row in (await service.list(shelf, Filter(), after=FROM_THE_TOP, most=100)).rows]
-    top = {"shelf_id": shelf, "at": FROM_THE_TOP.at, "id": FROM_THE_TOP.id, "most": PAGE + 1}
+    top = {"shelf_id": shelf, "at": FROM_THE_TOP.at, "id": FROM_THE_TOP.id, "then": LATEST, "most": PAGE + 1}
     unread = {"since": 0, "unread": True, "saved": None, "with_content": False}
 
     def one() -> ItemId:

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -40,16 +41,20 @@ def files_of(area: str) -> list[Path]:
 
 @cache
 def uses(area: str) -> list[tuple[str, str, ast.Call]]:
-    """Every `tx.verb(..., q.name, ...)` of an area: the module, the query's name, the call."""
+    """Every `tx.verb(..., q.name, ...)` of an area: the module, the query's name, the call; or one of two queries."""
     found = []
     for file in files_of(area):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VERBS:
-                for argument in node.args:
+                for argument in chain.from_iterable(map(_either, node.args)):
                     if isinstance(argument, ast.Attribute) and ast.unparse(argument.value) == "q":
                         module = ".".join(("tsuzuki", *file.relative_to(SOURCE).with_suffix("").parts))
                         found.append((module, argument.attr, node))
     return found
+
+
+def _either(argument: ast.expr) -> list[ast.expr]:
+    return [argument.body, argument.orelse] if isinstance(argument, ast.IfExp) else [argument]
 
 
 @cache

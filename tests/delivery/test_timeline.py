@@ -117,13 +117,13 @@ async def test_neighbours_of_an_unread_list_are_those_that_were_unread_when_it_w
     await mark(db, shelf, [fourth.id], now=Millis(NOON - MINUTE))  # read long before
     await mark(db, shelf, [second.id, middle.id], now=NOON)
     timeline = Timeline(db)
-    plain = await timeline.neighbours(shelf, UNREAD, middle.place)
+    plain = await timeline.neighbours(shelf, UNREAD, middle.place(Wanted()))
     assert (plain.newer, plain.older) == (await _line(db, shelf, newest.id), await _line(db, shelf, oldest.id))
-    since = await timeline.neighbours(shelf, Wanted(only_unread=True, read_since=NOON), middle.place)
+    since = await timeline.neighbours(shelf, Wanted(only_unread=True, read_since=NOON), middle.place(Wanted()))
     assert since.newer is not None
     assert since.older is not None
     assert (since.newer.id, since.older.id) == (second.id, oldest.id)
-    ends = await timeline.neighbours(shelf, ALL, newest.place)
+    ends = await timeline.neighbours(shelf, ALL, newest.place(Wanted()))
     assert (ends.newer, ends.older and ends.older.id) == (None, second.id)
 
 

@@ -23,6 +23,8 @@ update feed set title = :title, site_url = :site_url where id = :id;
 -- name: break_watch
 update watch set consecutive_failures = 3, last_error = :error, last_error_code = 'SOURCE_HTTP_ERROR',
   last_error_at = :now, last_checked_at = :now where feed_id = :id;
+-- name: arrive
+update entry set created_at = sort_at where shelf_id = :shelf_id;
 -- name: items_of
 select id from item where feed_id = :id order by id;
 """,
@@ -69,6 +71,7 @@ async def furnish(town: Town, user: User, *, articles: int = 40) -> Stage:
         lambda tx: tx.run(q.break_watch, id=feeds[-1], error="The server answered 503 (Service Unavailable).", now=now)
     )
     series = [await a_series(town, shelf, title, group=groups["Webcomics"].id) for title in SERIES]
+    await town.db.with_tx(lambda tx: tx.run(q.arrive, shelf_id=shelf))  # each when it came out
     known = await town.db.read(lambda tx: tx.many(int, q.items_of, id=feeds[0]))
     return Stage(shelf, feeds, series, known)
 

@@ -13,6 +13,8 @@ from tsuzuki.model.ids import ItemId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import MINUTE, Millis
 
+IN_2019 = Millis(1_550_000_000_000)
+
 
 async def test_the_inbox_has_all_kinds_newest_first_by_day(home):
     page = await home.guest.see("/")
@@ -23,6 +25,30 @@ async def test_the_inbox_has_all_kinds_newest_first_by_day(home):
     assert "The ink was still wet" in page.text
     times = re.findall(r'<time datetime="([^"]+)"', page.text)
     assert times == sorted(times, reverse=True)
+
+
+async def test_r92_what_arrives_now_is_on_top_whatever_its_date(home):
+    await release_items(home.town, home.stage.feeds[0], [an_item("late", at=IN_2019, title="Found in an attic")])
+    by_arrival = await home.guest.see("/")
+    first = by_arrival.text[by_arrival.text.index('class="entry ') :]
+    assert first.index("Found in an attic") < first.index("</h3>")
+    assert by_arrival.text.index(">Today<") < by_arrival.text.index("Found in an attic")
+    assert 'datetime="2019-02-12T' in first[: first.index("</article>")], "the publisher's date is shown"
+    [path] = re.findall(r'<a href="([^"]+)">By date<', by_arrival.text)
+    by_date = await home.guest.see(unescape(path))
+    assert re.findall(r'aria-current="true">([^<]+)<', by_date.text) == ["All", "By date", "Unread"]
+    times = re.findall(r'<time datetime="([^"]+)"', by_date.text)
+    assert times == sorted(times, reverse=True)
+    assert times[-1].startswith("2019-")
+
+
+async def test_r92_an_article_has_the_neighbours_of_its_list(home):
+    await release_items(home.town, home.stage.feeds[0], [an_item("late", at=IN_2019, title="Found in an attic")])
+    for list_path, newer in (("/", False), ("/?sort=published", True)):
+        listed = await home.guest.see(list_path)
+        [path] = re.findall(r'<a class="entry-link" href="([^"]+)">Found in an attic<', listed.text)
+        article = await home.guest.see(unescape(path))
+        assert ('class="step newer"' in article.text, 'class="step older"' in article.text) == (newer, not newer)
 
 
 @pytest.mark.parametrize(("query", "count"), [("?kind=item", 20), ("?kind=chapter", 9), ("?show=saved", 0)])

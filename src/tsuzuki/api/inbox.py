@@ -1,5 +1,7 @@
 """What came in, newest first."""
 
+from typing import Literal
+
 import msgspec
 
 from tsuzuki.accounts.caller import Caller
@@ -21,6 +23,8 @@ class InboxQuery(CursorQuery, frozen=True, kw_only=True):
 
     kind: Kind | None = None
     unread: bool | None = None
+    order_by: Literal["created_at", "pub_date"] = "created_at"
+    """By arrival, or by the publishers' dates."""
 
 
 class ItemRef(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,9 +68,9 @@ class EntryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 async def list_inbox(
     query: InboxQuery, caller: Caller, oneself: Oneself, inbox: Inbox
 ) -> Listing[EntryView, CursorMeta]:
-    """Newest first."""
+    """Newest first (R92)."""
     shelf = await query.pick(caller, oneself)
-    wanted = Wanted(kind=query.kind, unread=query.unread)
+    wanted = Wanted(kind=query.kind, unread=query.unread, by_published=query.order_by == "pub_date")
     return listing(await inbox.page(shelf.id, wanted, after=query.after, most=query.limit), _entry)
 
 

@@ -11,6 +11,7 @@ from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.notices.tasks import NOTICES, Notice
 from tsuzuki.delivery.policy import KNOWN_ITEMS, SETTLING, loudness
 from tsuzuki.delivery.store import (
+    ArrivingItems,
     Placed,
     Reader,
     Surge,
@@ -57,6 +58,8 @@ class Lot(msgspec.Struct, frozen=True):
     """R8: a back-catalogue, of which nobody is told."""
     came: int = 0
     """How many came at once, where these are only a part of them."""
+    arrived_at: Millis | None = None
+    """R92: when all of a first harvest arrived, of which this may be a part; None for now."""
 
 
 async def deliver_items_tx(
@@ -77,8 +80,11 @@ async def deliver_feeds_tx(tx: Tx, lots: Iterable[Lot], now: Millis) -> Delivere
         return NOTHING
     feeds = sorted({FeedId(lot.of_id) for lot in lots})
     await share_feeds_tx(tx, feeds)
-    items = [(FeedId(lot.of_id), [ItemId(item) for item in lot.installments]) for lot in lots]
-    placed = await add_item_entries_tx(tx, items, now)
+    arriving = [
+        ArrivingItems(FeedId(lot.of_id), [ItemId(item) for item in lot.installments], lot.arrived_at or now)
+        for lot in lots
+    ]
+    placed = await add_item_entries_tx(tx, arriving, now)
     if not placed:
         return NOTHING
     return await _announce_tx(tx, lots, placed, await feed_readers_tx(tx, feeds, now), now=now)

@@ -5,7 +5,7 @@ select 1 where cast(:rows as text) is not null;
 select count(*) from chapter where series_id = :series_id;
 
 -- name: add_item_entries
--- Rows are an item, its feed, and the lot that it belongs to.
+-- Rows are an item, its feed, the lot that it belongs to, and when it arrived.
 {item_entries}
 returning shelf_id, item_id as installment_id, 1 as count, id as newest;
 
@@ -14,7 +14,7 @@ returning shelf_id, item_id as installment_id, 1 as count, id as newest;
 -- for each other and do not deadlock. Suspended in the future: what a refresh by hand brings is still let in.
 -- CROSS JOIN: SQLite begins with what is new, not with all that the feed ever had.
 insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
-select subscription.shelf_id, item.feed_id, item.id, item.sort_at, cast(:now as bigint)
+select subscription.shelf_id, item.feed_id, item.id, item.sort_at, cast(wanted.value ->> 3 as bigint)
 from json_each(cast(:rows as text)) as wanted
 cross join item
 join subscription on subscription.feed_id = item.feed_id

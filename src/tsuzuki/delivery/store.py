@@ -16,6 +16,14 @@ q = load_queries("tsuzuki.delivery")
 SurgeKind = Literal["item", "chapter", "catalogue"]
 
 
+class ArrivingItems(msgspec.Struct, frozen=True):
+    """Items of one feed, and when they arrived."""
+
+    feed_id: FeedId
+    items: Sequence[ItemId]
+    at: Millis
+
+
 class Placed(msgspec.Struct, frozen=True):
     """Entries that were inserted just now on one shelf, of one lot."""
 
@@ -76,12 +84,12 @@ async def count_chapters_tx(tx: Tx, series_id: SeriesId) -> int:
     return await tx.one(int, q.count_chapters, series_id=series_id)
 
 
-async def add_item_entries_tx(tx: Tx, lots: Iterable[tuple[FeedId, Sequence[ItemId]]], now: Millis) -> list[Placed]:
+async def add_item_entries_tx(tx: Tx, lots: Iterable[ArrivingItems], now: Millis) -> list[Placed]:
     """An entry for each of these items on each shelf that is subscribed; only the new ones come back (I2).
 
     An item that is not of the feed it is said to be of is left out.
     """
-    rows = [(item, feed_id, lot) for lot, (feed_id, items) in enumerate(lots) for item in dict.fromkeys(items)]
+    rows = [(item, lot.feed_id, number, lot.at) for number, lot in enumerate(lots) for item in dict.fromkeys(lot.items)]
     return await tx.bulk(Placed, q.add_item_entries, rows, now=now)
 
 

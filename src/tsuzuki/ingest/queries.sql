@@ -152,7 +152,7 @@ set last_release_at = case when last_release_at > cast(:now as bigint) then last
   priority = 1, next_check_at = case when {is_too_late} then {hot_at} else next_check_at end,
   next_check_why = case when {is_too_late} then :hot_why else next_check_why end
 where {is_wanted}
-returning id,
+returning id, first_harvest_at,
   exists (select 1 from task where {is_waiting}) or exists (select 1 from dead_letter where {is_given_up}) as is_awaited;
 
 -- fragment: hot_at

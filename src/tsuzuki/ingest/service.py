@@ -22,6 +22,7 @@ from tsuzuki.ingest.listings.store import rename_releases_tx
 from tsuzuki.ingest.policy import in_rounds
 from tsuzuki.ingest.store import (
     Release,
+    Released,
     StoredChapter,
     add_appearances_tx,
     count_unknown_chapters_tx,
@@ -74,6 +75,8 @@ class Parted(msgspec.Struct, Generic[Id], frozen=True):
 
     catalogue: list[Id] = []
     news: list[Id] = []
+    harvested_at: Millis | None = None
+    """Of the first harvest."""
 
 
 class _Ingest(ABC, Generic[B]):
@@ -162,12 +165,16 @@ class _Ingest(ABC, Generic[B]):
         Called when the batches' rows are written, under the locks of ingest: nobody stores others of them meanwhile.
         """
         releases = [each.release for each in stored if each.new]
-        awaited = await released_tx(tx, self.queue.name, releases, now) if releases else set()
+        released = await released_tx(tx, self.queue.name, releases, now) if releases else {}
+        awaited = {watch_id for watch_id, watch in released.items() if watch.is_awaited}
         doubtful = [
             each.release for each in stored if each.batch.watch_id in awaited and not each.batch.is_first_harvest
         ]
         catalogue = await self._first_harvests_tx(tx, doubtful) if doubtful else {}
-        return [_parted(each, catalogue.get(each.batch.watch_id, set())) for each in stored]
+        return [
+            _parted(each, catalogue.get(each.batch.watch_id, set()), released.get(each.batch.watch_id))
+            for each in stored
+        ]
 
     async def _first_harvests_tx(self, tx: Tx, releases: Sequence[Release]) -> dict[WatchId, set[str]]:
         """The keys of what the watches' first harvests found and nobody has stored yet."""
@@ -250,7 +257,10 @@ class ItemIngest(_Ingest[ItemBatch]):
         await adopt_items_tx(tx, written)
         stored = [Stored(batch, task_id, new[batch.feed_id]) for batch, task_id in batches]
         parted = list(zip(stored, await self._part_tx(tx, stored, now), strict=True))
-        quiet = [Lot("item", one.batch.feed_id, tuple(parts.catalogue), is_quiet=True) for one, parts in parted]
+        quiet = [
+            Lot("item", one.batch.feed_id, tuple(parts.catalogue), is_quiet=True, arrived_at=parts.harvested_at)
+            for one, parts in parted
+        ]
         loud = [
             Lot("item", one.batch.feed_id, tuple(parts.news), is_quiet=False, came=one.batch.came)
             for one, parts in parted
@@ -340,13 +350,15 @@ class ChapterIngest(_Ingest[ChapterBatch]):
         return await count_unknown_chapters_tx(tx, series_id, self.keys(batch))
 
 
-def _parted(stored: Stored[B, Id], catalogue: Collection[str]) -> Parted[Id]:
+def _parted(stored: Stored[B, Id], catalogue: Collection[str], released: Released | None) -> Parted[Id]:
     """What is new; `catalogue` are the keys of an unstored first harvest."""
+    harvested_at = None if released is None else released.first_harvest_at
     if stored.batch.is_first_harvest:
-        return Parted(catalogue=list(stored.new.values()))
+        return Parted(catalogue=list(stored.new.values()), harvested_at=harvested_at)
     return Parted(
         catalogue=[each for key, each in stored.new.items() if key in catalogue],
         news=[each for key, each in stored.new.items() if key not in catalogue],
+        harvested_at=harvested_at,
     )
 
 

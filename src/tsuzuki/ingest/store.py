@@ -222,9 +222,13 @@ class Release(msgspec.Struct, frozen=True):
     task_id: int
 
 
-class _Released(msgspec.Struct, frozen=True):
+class Released(msgspec.Struct, frozen=True):
+    """A watch that brought something new."""
+
     id: WatchId
+    first_harvest_at: Millis | None
     is_awaited: bool
+    """Whether `unstored_tx` would find something of it."""
 
 
 class _Unstored(msgspec.Struct, frozen=True):
@@ -232,12 +236,12 @@ class _Unstored(msgspec.Struct, frozen=True):
     payload: str
 
 
-async def released_tx(tx: Tx, queue: str, releases: Iterable[Release], now: Millis) -> set[WatchId]:
-    """Remember that these watches brought something new; those of which `unstored_tx` would find something."""
+async def released_tx(tx: Tx, queue: str, releases: Iterable[Release], now: Millis) -> dict[WatchId, Released]:
+    """Remember that these watches brought something new."""
     rows = [(each.watch_id, each.task_id) for each in releases]
     hot = {"hot": CLASS_INTERVAL[HOT], "hot_why": why_class(HOT)}
-    released = await tx.bulk(_Released, q.released, rows, queue=queue, now=now, **hot)
-    return {watch.id for watch in released if watch.is_awaited}
+    released = await tx.bulk(Released, q.released, rows, queue=queue, now=now, **hot)
+    return {watch.id: watch for watch in released}
 
 
 async def unstored_tx(tx: Tx, queue: str, releases: Iterable[Release]) -> list[tuple[WatchId, str]]:

@@ -1,4 +1,4 @@
-"""Places in lists that are read page by page: the time and the id of the last one seen, exact at page ends."""
+"""Places in lists that are read page by page: the times and the id of the last one seen, exact at page ends."""
 
 import re
 from typing import Generic, TypeVar
@@ -9,7 +9,9 @@ from tsuzuki.model.times import Millis
 
 T = TypeVar("T")
 
-_CURSOR = re.compile(r"([0-9]{1,15})-([0-9]{1,18})")
+_CURSOR = re.compile(r"([0-9]{1,15})-([0-9]{1,18})(?:-([0-9]{1,15}))?")
+
+LATEST = Millis(10**15 - 1)
 
 
 class Cursor(msgspec.Struct, frozen=True):
@@ -17,18 +19,22 @@ class Cursor(msgspec.Struct, frozen=True):
 
     at: Millis
     id: int
+    then: Millis | None = None
+    """What orders those of the same time, before their ids; only for lists that have it."""
 
     def __str__(self) -> str:
-        return f"{self.at}-{self.id}"
+        return f"{self.at}-{self.id}" if self.then is None else f"{self.at}-{self.id}-{self.then}"
 
     @classmethod
     def read(cls, text: str) -> "Cursor | None":
         """The place that a client names; None when it is none."""
         found = _CURSOR.fullmatch(text)
-        return None if found is None else cls(Millis(int(found[1])), int(found[2]))
+        if found is None:
+            return None
+        return cls(Millis(int(found[1])), int(found[2]), None if found[3] is None else Millis(int(found[3])))
 
 
-FROM_THE_TOP = Cursor(Millis(10**15 - 1), 10**18 - 1)
+FROM_THE_TOP = Cursor(LATEST, 10**18 - 1)
 """Before everything, where the newest comes first."""
 
 

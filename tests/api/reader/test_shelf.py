@@ -3,11 +3,21 @@
 from tests.api.reader.promises import BOOKMARK, FEED
 from tests.builders import NOON, a_new_chapter, stored_series
 from tests.delivery.builders import follow, release
+from tests.web.stage import an_item, release_items
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import index_series_tx, upsert_chapters_tx
-from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.ids import FeedId, ShelfId
+from tsuzuki.model.times import Millis
 
-q = parse_queries("tests", "-- name: shelf_with_entries\nselect shelf_id from entry limit 1;")
+q = parse_queries(
+    "tests",
+    """
+-- name: shelf_with_entries
+select shelf_id from entry limit 1;
+-- name: any_feed
+select id from feed limit 1;
+""",
+)
 
 
 async def test_search(library, me):
@@ -102,6 +112,24 @@ async def test_the_inbox_shows_items_as_entries(library, me):
     assert await me.get("/inbox?kind=chapter") == []
     await me.patch("/items/-/read", {"ids": [entry["item"]["id"]]})
     assert len(await me.get("/inbox?unread=true")) == 1
+
+
+async def test_r92_the_inbox_is_listed_by_arrival_or_by_date(library, me):
+    """Read page by page both ways; a word that is no order is refused."""
+    await me.follow(library.press.publish("/a", "1", "2"), 2)
+    town = library.town
+    feed_id = await town.db.read(lambda tx: tx.one(FeedId, q.any_feed))
+    await release_items(town, feed_id, [an_item("late", at=Millis(1_550_000_000_000), title="Found in an attic")])
+    for query, expected in (("", 0), ("order_by=created_at", 0), ("order_by=pub_date", 2)):
+        found, place = [], ""
+        while place is not None:
+            listed = await me.ask("GET", f"/inbox?limit=1&{query}{place}")
+            found += [entry["item"]["title"] for entry in listed["data"]]
+            place = listed["meta"]["next_cursor"] and f"&before={listed['meta']['next_cursor']}"
+        assert found.index("Found in an attic") == expected
+        assert len(found) == 3
+    assert (await me.get("/inbox"))[0]["item"]["pub_date"].startswith("2019-")
+    await me.get("/inbox?order_by=title", expect=400)
 
 
 async def test_the_inbox_is_marked_items_and_chapters_alike(library, me):

@@ -38,3 +38,5 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: Kind | None = None
     unread: bool | None = None
+    by_published: bool = False
+    """R92: in the order of the publishers' dates, instead of that of arrival."""

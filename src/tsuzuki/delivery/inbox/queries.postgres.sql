@@ -1,2 +1,5 @@
 -- fragment: by_unread
 entry
+
+-- fragment: by_unread_published
+entry

@@ -4,13 +4,26 @@
 select id, unread, saved, sort_at, created_at, feed_id, item_id, series_id, chapter_id
 
 -- fragment: below
-shelf_id = :shelf_id and (sort_at, id) < (cast(:at as bigint), cast(:id as bigint)) and {is_wanted}
+-- R92: by arrival, those that came at once as their publisher dates them.
+shelf_id = :shelf_id and (created_at, sort_at, id) < (:at, :then, :id) and {is_wanted}
+
+-- fragment: below_published
+shelf_id = :shelf_id and (sort_at, id) < (:at, :id) and {is_wanted}
+
+-- fragment: newest
+order by created_at desc, sort_at desc, id desc limit :most
+
+-- fragment: newest_published
+order by sort_at desc, id desc limit :most
 
 -- fragment: is_wanted
 (cast(:kind as text) is null or (cast(:kind as text) = 'item') = (item_id is not null))
 
 -- fragment: by_unread
 -- Without statistics SQLite would walk through everything that was ever read.
+entry indexed by entry_unread_arrival
+
+-- fragment: by_unread_published
 entry indexed by entry_unread
 
 -- fragment: entries
@@ -25,19 +38,30 @@ left join item on item.id = page.item_id
 left join subscription on subscription.shelf_id = :shelf_id and subscription.feed_id = page.feed_id
 left join chapter on chapter.id = page.chapter_id
 left join series on series.id = page.series_id
-order by page.sort_at desc, page.id desc
 
 -- name: all_entries
-with page as ({columns} from entry where {below} order by sort_at desc, id desc limit :most)
-{entries};
+with page as ({columns} from entry where {below} {newest})
+{entries} order by page.created_at desc, page.sort_at desc, page.id desc;
 
 -- name: unread_entries
-with page as ({columns} from {by_unread} where {below} and unread order by sort_at desc, id desc limit :most)
-{entries};
+with page as ({columns} from {by_unread} where {below} and unread {newest})
+{entries} order by page.created_at desc, page.sort_at desc, page.id desc;
 
 -- name: read_entries
-with page as ({columns} from entry where {below} and not unread order by sort_at desc, id desc limit :most)
-{entries};
+with page as ({columns} from entry where {below} and not unread {newest})
+{entries} order by page.created_at desc, page.sort_at desc, page.id desc;
+
+-- name: all_entries_published
+with page as ({columns} from entry where {below_published} {newest_published})
+{entries} order by page.sort_at desc, page.id desc;
+
+-- name: unread_entries_published
+with page as ({columns} from {by_unread_published} where {below_published} and unread {newest_published})
+{entries} order by page.sort_at desc, page.id desc;
+
+-- name: read_entries_published
+with page as ({columns} from entry where {below_published} and not unread {newest_published})
+{entries} order by page.sort_at desc, page.id desc;
 
 -- name: tallied
 -- However much lies there: a row for each feed and series of the shelf.

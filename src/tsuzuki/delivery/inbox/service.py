@@ -19,7 +19,13 @@ class Inbox:
         async def look(tx: Tx) -> Page[InboxEntry]:
             found = await entries_tx(tx, shelf_id, wanted, after=after, most=most + 1)
             rows = found[:most]
-            further = Cursor(rows[-1].sort_at, rows[-1].id) if len(found) > most else None
+            further = _place(rows[-1], wanted) if len(found) > most else None
             return Page(rows, await count_tx(tx, shelf_id, wanted), further)
 
         return await self._db.read(look)
+
+
+def _place(entry: InboxEntry, wanted: Wanted) -> Cursor:
+    if wanted.by_published:
+        return Cursor(entry.sort_at, entry.id)
+    return Cursor(entry.created_at, entry.id, entry.sort_at)

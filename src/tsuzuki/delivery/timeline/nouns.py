@@ -15,6 +15,9 @@ class Line(msgspec.Struct, frozen=True):
     unread: bool
     saved: bool
     sort_at: Millis
+    """When its publisher dates it, or when it was first seen, whichever is earlier (R30)."""
+    created_at: Millis
+    """When it arrived."""
     item_id: ItemId | None
     feed_id: PublicId | None
     """Of the shelf's subscription."""
@@ -39,10 +42,9 @@ class Line(msgspec.Struct, frozen=True):
     cover_id: int | None
     """The series source whose cover stands for the series."""
 
-    @property
-    def place(self) -> Cursor:
+    def place(self, wanted: "Wanted") -> Cursor:
         """Where it stands in the list."""
-        return Cursor(self.sort_at, self.id)
+        return wanted.place(arrived_at=self.created_at, published_at=self.sort_at, entry_id=self.id)
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +58,12 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     group: PublicId | None = None
     read_since: Millis | None = None
     """With `only_unread`: what was read after this moment counts as unread, as it was when the list was made."""
+    by_published: bool = False
+    """R92: in the order of the publishers' dates, instead of that of arrival."""
+
+    def place(self, *, arrived_at: Millis, published_at: Millis, entry_id: EntryId) -> Cursor:
+        """Where an entry stands in the list."""
+        return Cursor(published_at, entry_id) if self.by_published else Cursor(arrived_at, entry_id, published_at)
 
 
 class Part(msgspec.Struct, frozen=True):

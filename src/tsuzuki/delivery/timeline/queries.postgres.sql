@@ -1,6 +1,9 @@
 -- fragment: by_unread
 entry
 
+-- fragment: by_unread_published
+entry
+
 -- fragment: by_saved
 entry
 

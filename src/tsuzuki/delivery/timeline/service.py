@@ -17,6 +17,7 @@ from tsuzuki.delivery.timeline.store import (
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, ShelfId
 from tsuzuki.model.pages import Cursor
+from tsuzuki.model.times import Millis
 from tsuzuki.shelves.library.progress.holding import begin_reading_tx
 from tsuzuki.shelves.library.progress.store import bookmark_follows_tx
 
@@ -33,7 +34,7 @@ class Timeline:
         async def look(tx: Tx) -> Part:
             where = await where_tx(tx, shelf_id, wanted)
             found = await older_lines_tx(tx, where, wanted, after=after, most=most + 1)
-            return Part(found[:most], found[most - 1].place if len(found) > most else None)
+            return Part(found[:most], found[most - 1].place(wanted) if len(found) > most else None)
 
         return await self._db.read(look)
 
@@ -45,9 +46,14 @@ class Timeline:
             newer = await newer_lines_tx(tx, where, wanted, before=at, most=1)
             older = await older_lines_tx(tx, where, wanted, after=at, most=1)
             if wanted.only_unread and wanted.read_since is not None:
-                read_newer, read_older = await lately_read_tx(tx, where, since=wanted.read_since, at=at)
+                read_newer, read_older = await lately_read_tx(tx, where, wanted, since=wanted.read_since, at=at)
                 newer, older = newer + read_newer, older + read_older
-            return Neighbours(min(newer, key=_order, default=None), max(older, key=_order, default=None))
+
+            def order(line: Line) -> tuple[Millis, Millis, EntryId]:
+                place = line.place(wanted)
+                return place.at, place.then or Millis(0), line.id
+
+            return Neighbours(min(newer, key=order, default=None), max(older, key=order, default=None))
 
         return await self._db.read(look)
 
@@ -78,7 +84,3 @@ class Timeline:
 
         if not await self._db.with_tx(save):
             raise NotFound("There is no such chapter in the inbox.")
-
-
-def _order(line: Line) -> tuple[int, int]:
-    return line.sort_at, line.id

@@ -7,7 +7,7 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.delivery.timeline.nouns import Line, State, Wanted
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, FeedId, GroupId, PublicId, SeriesId, ShelfId
-from tsuzuki.model.pages import Cursor
+from tsuzuki.model.pages import LATEST, Cursor
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.store import find_series_tx
 
@@ -54,31 +54,39 @@ def _found(row_id: T | None, what: str) -> T:
     return row_id
 
 
+def _at(where: Where, wanted: Wanted, place: Cursor, most: int) -> Where:
+    """The parameters of a list from this place on."""
+    params = where | {"at": place.at, "id": place.id, "most": most}
+    return params if wanted.by_published else params | {"then": LATEST if place.then is None else place.then}
+
+
 async def older_lines_tx(tx: Tx, where: Where, wanted: Wanted, *, after: Cursor, most: int) -> list[Line]:
     """The newest lines that come after this place in the list."""
-    params = where | {"at": after.at, "id": after.id, "most": most}
+    params, by_published = _at(where, wanted, after, most), wanted.by_published
     if wanted.only_saved:
-        return await tx.many(Line, q.saved_lines, **params)
+        return await tx.many(Line, q.saved_lines_published if by_published else q.saved_lines, **params)
     if wanted.only_unread:
-        return await tx.many(Line, q.unread_lines, **params)
-    return await tx.many(Line, q.all_lines, **params)
+        return await tx.many(Line, q.unread_lines_published if by_published else q.unread_lines, **params)
+    return await tx.many(Line, q.all_lines_published if by_published else q.all_lines, **params)
 
 
 async def newer_lines_tx(tx: Tx, where: Where, wanted: Wanted, *, before: Cursor, most: int) -> list[Line]:
     """The oldest lines that come before this place in the list, the closest first."""
-    params = where | {"at": before.at, "id": before.id, "most": most}
+    params, by_published = _at(where, wanted, before, most), wanted.by_published
     if wanted.only_saved:
-        return await tx.many(Line, q.newer_saved_lines, **params)
+        return await tx.many(Line, q.newer_saved_lines_published if by_published else q.newer_saved_lines, **params)
     if wanted.only_unread:
-        return await tx.many(Line, q.newer_unread_lines, **params)
-    return await tx.many(Line, q.newer_lines, **params)
+        return await tx.many(Line, q.newer_unread_lines_published if by_published else q.newer_unread_lines, **params)
+    return await tx.many(Line, q.newer_lines_published if by_published else q.newer_lines, **params)
 
 
-async def lately_read_tx(tx: Tx, where: Where, *, since: Millis, at: Cursor) -> tuple[list[Line], list[Line]]:
+async def lately_read_tx(tx: Tx, where: Where, wanted: Wanted, *, since: Millis, at: Cursor) -> list[list[Line]]:
     """The closest line before and after a place that was read since then."""
-    params = where | {"at": at.at, "id": at.id, "most": 1, "since": since}
-    newer = await tx.many(Line, q.lately_read_newer, **params)
-    return newer, await tx.many(Line, q.lately_read_older, **params)
+    params, by_published = _at(where, wanted, at, 1) | {"since": since}, wanted.by_published
+    return [
+        await tx.many(Line, q.lately_read_newer_published if by_published else q.lately_read_newer, **params),
+        await tx.many(Line, q.lately_read_older_published if by_published else q.lately_read_older, **params),
+    ]
 
 
 async def unread_ids_tx(tx: Tx, where: Where, wanted: Wanted, newest: EntryId) -> list[EntryId]:

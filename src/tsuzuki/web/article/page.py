@@ -15,7 +15,6 @@ from tsuzuki.edge.routing import Resource, page
 from tsuzuki.edge.security import WITH_PLAYERS
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ItemId, show_id
-from tsuzuki.model.pages import Cursor
 from tsuzuki.model.titles import title_of
 from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.polling.articles.service import Articles
@@ -71,7 +70,9 @@ def article_page(site: Site) -> Resource:
         frame = await framing.frame(request, caller, view.place)
         item = await entries.get(frame.shelf.id, _number(request.path_params["item_id"]))
         feed = await feeds.get(frame.shelf.id, item.feed_id)
-        near = await timeline.neighbours(frame.shelf.id, view.wanted, Cursor(item.sort_at, item.entry_id))
+        wanted = view.wanted
+        here = wanted.place(arrived_at=item.created_at, published_at=item.sort_at, entry_id=item.entry_id)
+        near = await timeline.neighbours(frame.shelf.id, wanted, here)
         if view.show == "unread" and view.since is None:
             view = msgspec.structs.replace(view, since=frame.now)  # what is read from here on stays a neighbour
         query = view.fields | ({} if view.since is None else {"since": str(view.since)})

@@ -59,6 +59,7 @@ def show_inbox(site: Site) -> Owned:
             notes=notes,
             tabs=_tabs(view),
             shows=_shows(view),
+            sorts=_sorts(view),
             rows_shown=site.pages.part("inbox_rows.html", **values),
             **values,
         )
@@ -83,7 +84,7 @@ def _listed(request: Request, frame: Frame, view: View, *, part: Part, picture: 
     rows = rows_of(part.lines, frame, view, picture=picture, last_day=request.query_params.get("day", ""))
     older = None
     if part.next is not None:
-        older = view.path(before=str(part.next), day=day_after(rows, part.lines, frame))
+        older = view.path(before=str(part.next), day=day_after(part.lines, frame, view))
     is_below = "before" in request.query_params
     return {"rows": rows, "older": older, "view": view, "is_below": is_below}
 
@@ -123,3 +124,9 @@ def _tabs(view: View) -> list[Tab]:
 def _shows(view: View) -> list[Tab]:
     names = (("unread", "inbox.unread_only"), ("all", "inbox.with_read"), ("saved", "inbox.saved"))
     return [Tab(say(name), view.but(show=show).path(), view.show == show) for show, name in names]
+
+
+def _sorts(view: View) -> list[Tab]:
+    """By arrival, unless this is chosen; chosen again, it is left."""
+    is_here = view.sort == "published"
+    return [Tab(say("inbox.by_date"), view.but(sort="arrived" if is_here else "published").path(), is_here)]

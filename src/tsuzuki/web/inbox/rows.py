@@ -82,12 +82,18 @@ def rows_of(lines: list[Line], frame: Frame, view: View, *, picture: Picture, la
     origins = _Origins(urlencode(view.fields), picture)
     for line in lines:
         row = _row(line, origins, time_of(line.sort_at, frame))
-        begun = _said(frame.locale, line.sort_at).day
+        listed_at = _listed_at(line, view)
+        begun = _said(frame.locale, listed_at).day
         if begun != day:
             day = begun
-            row = msgspec.structs.replace(row, day=frame.locale.day(line.sort_at, frame.now), day_id=begun)
+            row = msgspec.structs.replace(row, day=frame.locale.day(listed_at, frame.now), day_id=begun)
         rows.append(row)
     return rows
+
+
+def _listed_at(line: Line, view: View) -> Millis:
+    """By what the list is sorted (R92)."""
+    return line.sort_at if view.sort == "published" else line.created_at
 
 
 _Origin = tuple[str, tuple[str, int]]
@@ -115,9 +121,9 @@ def _origin_path(kind: Literal["feed", "series"], origin_id: str) -> str:
     return series_path(origin_id) if kind == "series" else View(feed=origin_id, show="all").path()
 
 
-def day_after(rows: list[Row], lines: list[Line], frame: Frame) -> str:
+def day_after(lines: list[Line], frame: Frame, view: View) -> str:
     """The day that the last line is of."""
-    return _said(frame.locale, lines[-1].sort_at).day if rows else ""
+    return _said(frame.locale, _listed_at(lines[-1], view)).day if lines else ""
 
 
 def _row(line: Line, origins: _Origins, time: Time) -> Row:

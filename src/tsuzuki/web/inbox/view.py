@@ -15,6 +15,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.web.ids import number_of
 
 Show = Literal["unread", "all", "saved"]
+Sort = Literal["arrived", "published"]
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +26,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     group: str | None = None
     feed: str | None = None
     series: str | None = None
+    sort: Sort = "arrived"
     since: Millis | None = None
     """When the list was made: what was read since then is still in it."""
 
@@ -39,6 +41,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
             feed=_id(self.feed),
             series=_id(self.series),
             read_since=self.since,
+            by_published=self.sort == "published",
         )
 
     @property
@@ -48,6 +51,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         shown = {name: value for name, value in said.items() if value}
         if self.show != "unread":
             shown["show"] = self.show
+        if self.sort != "arrived":
+            shown["sort"] = self.sort
         return shown
 
     def path(self, **more: str) -> str:
@@ -90,6 +95,7 @@ def read_view(query: QueryParams) -> View:
         group=query.get("group") or None,
         feed=query.get("feed") or None,
         series=query.get("series") or None,
+        sort="published" if query.get("sort") == "published" else "arrived",
         since=None if since is None else Millis(since),
     )
 

@@ -10,6 +10,8 @@ TEXTS = {
     "inbox.unread_only": "Unread",
     "inbox.with_read": "With read",
     "inbox.show": "Read or not",
+    "inbox.sort": "Sort by",
+    "inbox.by_date": "By date",
     "inbox.mark_all": "Mark all read",
     "inbox.mark_all_key": "Mark all as read",
     "inbox.older": "Older",
