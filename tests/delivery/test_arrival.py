@@ -18,6 +18,7 @@ from tests.builders import (
 )
 from tests.delivery.builders import a_reader, publish
 from tests.ingest.builders import a_task
+from tests.polling.builders import Clock
 from tsuzuki.db.queries import load_queries, parse_queries
 from tsuzuki.delivery.fanout import deliver_chapters_tx, deliver_items_tx
 from tsuzuki.delivery.inbox import entries as inbox_entries
@@ -51,21 +52,21 @@ select cast(:shelf_id as bigint), feed_id, id, id % 50 = 0, sort_at, 4000 - sort
 
 async def titles(db, shelf, *, most=50, **wanted):
     """What the list shows, page by page."""
-    found, place = [], FROM_THE_TOP
-    while place is not None:
-        part = await Timeline(db).page(shelf, Wanted(**wanted), after=place, most=most)
-        found += [line.item_title or line.number for line in part.lines]
-        place = part.next
-    return found
+    part = await Timeline(db).page(shelf, Wanted(**wanted), after=FROM_THE_TOP, most=most)
+    lines = part.lines
+    while part.next is not None:
+        part = await Timeline(db).page(shelf, Wanted(**wanted), after=part.next, most=most)
+        lines += part.lines
+    return [line.item_title or line.number for line in lines]
 
 
 async def api_titles(db, shelf, *, most=50, **wanted):
-    found, place = [], FROM_THE_TOP
-    while place is not None:
-        page = await Inbox(db).page(shelf, inbox_entries.Wanted(**wanted), after=place, most=most)
-        found += [entry.item_title or entry.number for entry in page.rows]
-        place = page.next_cursor
-    return found
+    page = await Inbox(db).page(shelf, inbox_entries.Wanted(**wanted), after=FROM_THE_TOP, most=most)
+    rows = page.rows
+    while page.next_cursor is not None:
+        page = await Inbox(db).page(shelf, inbox_entries.Wanted(**wanted), after=page.next_cursor, most=most)
+        rows += page.rows
+    return [entry.item_title or entry.number for entry in rows]
 
 
 async def bring(db, feed, *items, now):
@@ -131,7 +132,7 @@ async def test_r92_a_first_harvest_keeps_the_publishers_order(db):
     found = [FoundItem(key=str(n), title=f"Post {n}", published_at=Millis(NOON - n * DAY)) for n in range(6)]
     for part in (found[2:4], found[4:], found[:2]):
         now = Millis(moments.pop(0))
-        ingest = ItemIngest(db, HERE, clock=lambda now=now: now, after_commit=lambda _: None)
+        ingest = ItemIngest(db, HERE, clock=Clock(now), after_commit=lambda _: None)
         batch = ItemBatch(watch_id=watch, feed_id=feed, items=tuple(part), is_first_harvest=True)
         await ingest.handle(await a_task(db, ITEMS, batch))
         await publish(db, other, [f"after {len(moments)}"], now=Millis(now + MINUTE))
@@ -165,16 +166,16 @@ LISTS = {
 }
 
 
-async def plan_of(engine, database_url, query, values):
-    if engine == "sqlite":
-        with apsw.Connection(database_url.removeprefix("sqlite://")) as connection:
-            text = query.sqlite
-            rows = connection.execute(f"explain query plan {text.sql}", [values[name] for name in text.params])
-            return "\n".join(row[3] for row in rows)
+def sqlite_plan(database_url, text, values):
+    with apsw.Connection(database_url.removeprefix("sqlite://")) as connection:
+        steps = connection.execute(f"explain query plan {text.sql}", [values[name] for name in text.params])
+        return "\n".join(str(step[3]) for step in steps)
+
+
+async def postgres_plan(database_url, text, values):
     connection = await asyncpg.connect(database_url)
     try:
         await connection.execute("analyze")
-        text = query.postgres
         rows = await connection.fetch(f"explain {text.sql}", *[values[name] for name in text.params])
         return "\n".join(row[0] for row in rows)
     finally:
@@ -184,12 +185,14 @@ async def plan_of(engine, database_url, query, values):
 @pytest.mark.parametrize("name", LISTS)
 async def test_r92_each_list_is_read_along_an_index(db, engine, database_url, long_shelf, name):
     """However long the shelf is: the page's rows are read in their order, and no more of them."""
-    area, _, query = name.partition(".")
+    area, _, called = name.partition(".")
+    query = getattr(load_queries(f"tsuzuki.delivery.{area}"), called)
     values = {"shelf_id": long_shelf, "at": 2000, "then": LATEST, "id": 0, "most": 10}
     values |= dict.fromkeys(("kind", "feed_id", "series_id", "group_id"))
-    plan = await plan_of(engine, database_url, getattr(load_queries(f"tsuzuki.delivery.{area}"), query), values)
     if engine == "sqlite":
         order = "sort_at" if "published" in name else "(created_at,sort_at)"
+        plan = sqlite_plan(database_url, query.sqlite, values)
         assert f"SEARCH entry USING INDEX {LISTS[name]} (shelf_id=? AND {order}" in plan
     else:
+        plan = await postgres_plan(database_url, query.postgres, values)
         assert re.search(rf"Limit .*\n *->  Index Scan (Backward )?using {LISTS[name]} on entry ", plan), plan

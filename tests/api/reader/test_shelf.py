@@ -121,12 +121,12 @@ async def test_r92_the_inbox_is_listed_by_arrival_or_by_date(library, me):
     feed_id = await town.db.read(lambda tx: tx.one(FeedId, q.any_feed))
     await release_items(town, feed_id, [an_item("late", at=Millis(1_550_000_000_000), title="Found in an attic")])
     for query, expected in (("", 0), ("order_by=created_at", 0), ("order_by=pub_date", 2)):
-        found, place = [], ""
-        while place is not None:
-            listed = await me.ask("GET", f"/inbox?limit=1&{query}{place}")
-            found += [entry["item"]["title"] for entry in listed["data"]]
-            place = listed["meta"]["next_cursor"] and f"&before={listed['meta']['next_cursor']}"
-        assert found.index("Found in an attic") == expected
+        listed = await me.ask("GET", f"/inbox?limit=1&{query}")
+        found = listed["data"]
+        while place := listed["meta"]["next_cursor"]:
+            listed = await me.ask("GET", f"/inbox?limit=1&{query}&before={place}")
+            found += listed["data"]
+        assert [entry["item"]["title"] for entry in found].index("Found in an attic") == expected
         assert len(found) == 3
     assert (await me.get("/inbox"))[0]["item"]["pub_date"].startswith("2019-")
     await me.get("/inbox?order_by=title", expect=400)
