@@ -29,8 +29,12 @@ async def test_everything_that_was_asked_for_once_is_in_the_database(town, sampl
     assert detailed["initialized"] is True
     assert (detailed["author"], detailed["genres"], detailed["status"]) == ("Author 0", ["Drama", "Travel"], 2)
     assert detailed["series_id"] == manga["series_id"]
+    names = [detailed[name] for name in ("genre", "thumbnail_url", "thumbnail_last_fetched", "uid", "update_strategy")]
+    source = (await got(reader, "/sources"))["data"][0]
+    assert names == ["Drama, Travel", detailed["cover_url"], None, source["uid"], "ALWAYS_UPDATE"]
     chapters = (await got(reader, f"/manga/{manga['id']}/chapters"))["data"]
     assert len(chapters) == sample.counts()[0]
+    assert [chapter["name"] for chapter in chapters] == [chapter["title"] for chapter in chapters]
     pages = (await got(reader, f"/chapters/{chapters[0]['id']}/pages"))["data"]
     assert [page["index"] for page in pages] == [0, 1, 2]
     assert pages[1]["image"] == f"/api/v1/chapters/{chapters[0]['id']}/pages/1/image"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import NOON, stored_shelf
+from tests.builders import NOON, a_public_id, stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_manga, a_source
 from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.catalogue.conditional import LARGEST_BODY, MOST_BYTES, Revalidating
@@ -15,13 +15,32 @@ from tsuzuki.catalogue.policy import filters_key, fresh_until, is_fresh, lack, p
 from tsuzuki.catalogue.store import find_manga_tx, list_pages_tx
 from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.connectors.protocol import Unsupported
+from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, NotFound, ShapeChanged, Unavailable
 from tsuzuki.model.fetching import Ask, Reply, Validators
 from tsuzuki.model.harvest import FoundPage, FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.ids import ReleaseId
 from tsuzuki.model.times import DAY, MINUTE, Millis
 from tsuzuki.net.options import SourceIdentity
+from tsuzuki.polling.policy import COMPLETE
 from tsuzuki.sources.sites.store import find_source_tx
+
+_q = parse_queries(
+    "tests",
+    """
+-- name: add_group
+insert into shelf_group (public_id, shelf_id, name, created_at, updated_at) values (:public_id, :shelf_id, 'A', 1, 1)
+returning id;
+-- name: follow
+insert into follow (public_id, shelf_id, series_id, group_id, created_at, updated_at)
+select :public_id, cast(:shelf_id as bigint), series_id, cast(:group_id as bigint), 1, 1
+from series_source where id = :id;
+-- name: rest
+update watch set suspended_at = 1, suspended_reason = :reason where series_source_id = :id;
+-- name: is_awake
+select suspended_at is null as is_awake from watch where series_source_id = :id;
+""",
+)
 
 # -- policy
 
@@ -270,6 +289,35 @@ async def test_r62_details_that_say_nothing_blank_nothing(db):
     again = (await catalogue.details.show(manga, shelf, refresh=True)).value
     assert again == full
     assert (again.title, again.author, again.genres, again.status) == ("T", "A", ["G"], 1)
+
+
+async def test_r24_a_connector_says_whether_a_series_is_complete(db):
+    """What it does not say stays, and what it says that nobody knows is nothing."""
+    connector = Fixed()
+    shelf = await stored_shelf(db)
+    catalogue = a_catalogue(db, connector)
+    manga = await a_manga(db, catalogue, shelf)
+    strategies = []
+    for said in (None, "ONLY_FETCH_ONCE", None, "SOMETIMES", "ALWAYS_UPDATE"):
+        connector.details_found = SeriesDetails("T", update_strategy=said)  # type: ignore[arg-type]
+        strategies.append((await catalogue.details.show(manga, shelf, refresh=True)).value.update_strategy)
+    assert strategies == ["ALWAYS_UPDATE", "ONLY_FETCH_ONCE", "ONLY_FETCH_ONCE", "ONLY_FETCH_ONCE", "ALWAYS_UPDATE"]
+
+
+async def test_i5_a_series_that_is_not_complete_after_all_is_polled_again(db):
+    connector = Fixed()
+    shelf = await stored_shelf(db)
+    catalogue = a_catalogue(db, connector)
+    manga = await a_manga(db, catalogue, shelf)
+    connector.details_found = SeriesDetails("T", update_strategy="ONLY_FETCH_ONCE")
+    await catalogue.details.show(manga, shelf)
+    group = await db.with_tx(lambda tx: tx.one(int, _q.add_group, public_id=a_public_id(), shelf_id=shelf))
+    follow = {"id": manga, "public_id": a_public_id(), "shelf_id": shelf, "group_id": group}
+    await db.with_tx(lambda tx: tx.run(_q.follow, **follow))
+    await db.with_tx(lambda tx: tx.run(_q.rest, id=manga, reason=COMPLETE))
+    connector.details_found = SeriesDetails("T", update_strategy="ALWAYS_UPDATE")
+    await catalogue.details.show(manga, shelf, refresh=True)
+    assert await db.read(lambda tx: tx.one(bool, _q.is_awake, id=manga))
 
 
 async def test_what_a_connector_says_is_for_adults_is_said_of_its_source_and_series(db):

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from tests.db.builders import a_query, add_link_tx, links
+from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import DatabaseError, DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.migrate import migrate, recreate
@@ -19,6 +20,8 @@ from tsuzuki.db.steps import Applied, Migration, available, plan
 from tsuzuki.ingest.listings.store import known_releases_tx
 from tsuzuki.model.ids import SeriesSourceId
 from tsuzuki.model.times import Millis
+from tsuzuki.sources.sites.rows import SourceFilter
+from tsuzuki.sources.sites.store import list_sources_tx
 from tsuzuki.sources.store import claim_due_watches_tx
 
 ONE = Migration(1, "one", "create table one (id integer primary key)", "a")
@@ -306,7 +309,23 @@ async def test_the_step_of_absences_keeps_releases_as_available(empty_database_u
     await db.close()
 
 
+async def test_r9_sources_that_shared_a_uid_are_told_apart(empty_database_url):
+    """The oldest keeps it: that is the one that other programs may know."""
+    options, steps = DatabaseOptions(empty_database_url), available(engine_of(empty_database_url))
+    await migrate(options, now=0, known=[step for step in steps if step.version < SOURCE_UIDS])
+    for number, uid in ((100000, 7), (100001, 7), (100002, 8), (100003, 7)):
+        row = {"id": str(number), "uid": str(uid), "name": f"'{number}'", "slug": f"'{number}'", "base_url": "''"}
+        columns, values = zip(*(row | WRITTEN).items(), strict=True)
+        await run_on(empty_database_url, f"insert into source ({', '.join(columns)}) values ({', '.join(values)})")
+    await migrate(options, now=0)
+    db = await open_database(options)
+    kept, _ = await db.read(lambda tx: list_sources_tx(tx, SourceFilter(), Slice()))
+    assert [source.uid for source in kept] == [7, 100001, 8, 100003]
+    await db.close()
+
+
 CONDUCT = 5
+SOURCE_UIDS = 11
 ABSENCES = 6
 ID = "00" * 16
 WRITTEN = {"created_at": "1", "updated_at": "1"}

@@ -74,11 +74,16 @@ class FilterView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MangaView(msgspec.Struct, frozen=True, kw_only=True):
-    """A series as one source knows it; `series_id` is the work, which a shelf can follow. `status` as R10."""
+    """A series as one source knows it; `series_id` is the work, which a shelf can follow. `status` as R10.
+
+    `uid` is the source's, as a text (R9). `genre` and `thumbnail_url` are `genres` and `cover_url` by the names that
+    Tachiyomi's family has for them; `thumbnail_last_fetched` is when this server last fetched the cover.
+    """
 
     id: int
     series_id: str
     source_id: int
+    uid: str
     url: str
     real_url: str | None
     title: str
@@ -86,8 +91,11 @@ class MangaView(msgspec.Struct, frozen=True, kw_only=True):
     artist: str | None
     description: str | None
     genres: list[str]
+    genre: str | None
     status: int
     cover_url: str | None
+    thumbnail_url: str | None
+    thumbnail_last_fetched: Time | None
     is_nsfw: bool
     initialized: bool
     update_strategy: str
@@ -100,7 +108,7 @@ class MangaView(msgspec.Struct, frozen=True, kw_only=True):
 class ChapterView(msgspec.Struct, frozen=True, kw_only=True):
     """A release of a chapter. `chapter_id` is the chapter that it is a release of; `source_order` is 0 for the oldest.
 
-    `page_count` is -1 until somebody knows it.
+    `page_count` is -1 until somebody knows it; `name` is the title by the name that Tachiyomi's family has for it.
     """
 
     id: int
@@ -109,6 +117,7 @@ class ChapterView(msgspec.Struct, frozen=True, kw_only=True):
     number: str | None
     volume: str | None
     title: str
+    name: str
     scanlator: str | None
     language: str | None
     url: str
@@ -203,6 +212,7 @@ def manga_view(manga: Manga) -> MangaView:
         id=manga.id,
         series_id=show_id(manga.series_public_id),
         source_id=manga.source_id,
+        uid=str(manga.source_uid),
         url=manga.url,
         real_url=manga.real_url,
         title=manga.title,
@@ -210,8 +220,11 @@ def manga_view(manga: Manga) -> MangaView:
         artist=manga.artist,
         description=manga.description,
         genres=manga.genres,
+        genre=", ".join(manga.genres) or None,
         status=manga.status,
         cover_url=manga.cover_url,
+        thumbnail_url=manga.cover_url,
+        thumbnail_last_fetched=shown(manga.cover_fetched_at),
         is_nsfw=manga.is_nsfw,
         initialized=manga.is_initialized,
         update_strategy=manga.update_strategy,
@@ -247,6 +260,7 @@ def _chapter_view(
         number=release.number,
         volume=release.volume,
         title=release.title,
+        name=release.title,
         scanlator=release.group_name,
         language=release.language,
         url=release.url,

@@ -1,6 +1,7 @@
 """All that a source tells of one series."""
 
 from collections.abc import Callable
+from typing import get_args
 
 import msgspec
 
@@ -12,16 +13,18 @@ from tsuzuki.catalogue.store import (
     describe_series_tx,
     find_manga_tx,
     hold_lonely_tx,
+    replace_rest_reason_tx,
     save_details_tx,
 )
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.store import index_series_tx
 from tsuzuki.model.errors import NotFound
-from tsuzuki.model.harvest import SeriesDetails
+from tsuzuki.model.harvest import SeriesDetails, UpdateStrategy
 from tsuzuki.model.ids import SeriesId, SeriesSourceId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.sources.comics.following import followers_changed_tx
+from tsuzuki.polling.policy import COMPLETE
+from tsuzuki.sources.comics.following import NOBODY_FOLLOWS, followers_changed_tx
 from tsuzuki.sources.comics.policy import is_matchable, match_key
 from tsuzuki.sources.comics.store import matching_comic_tx
 from tsuzuki.sources.sites.rows import Source
@@ -29,6 +32,7 @@ from tsuzuki.sources.sites.store import find_source_tx
 from tsuzuki.sources.store import hold_shape_tx, series_of_tx, share_shape_tx
 
 NO_MANGA = "There is no such series."
+UPDATE_STRATEGIES = frozenset(get_args(UpdateStrategy))
 SWITCHED_OFF = "This series is switched off at this source."
 
 
@@ -88,6 +92,9 @@ async def _save_tx(tx: Tx, source: Source, manga: Manga, found: SeriesDetails, *
     if own is None:
         raise NotFound(NO_MANGA)
     await save_details_tx(tx, manga.id, found, now)
+    if found.update_strategy == "ALWAYS_UPDATE" and manga.update_strategy == "ONLY_FETCH_ONCE":
+        await replace_rest_reason_tx(tx, manga.id, COMPLETE, by=NOBODY_FOLLOWS)  # I5: it is not complete after all
+        await followers_changed_tx(tx, own, now)
     home = await _joined_tx(tx, source, manga.id, own, key=key, now=now) if may_move else own
     await describe_series_tx(tx, home, found, match_key=key, now=now)
     if home == own:
@@ -108,11 +115,12 @@ async def _joined_tx(
 
 
 def _storable(found: SeriesDetails) -> SeriesDetails:
-    """With text that both engines take, and a status that we know (R10)."""
+    """With text that both engines take, and a status and a strategy that we know (R10, R24)."""
     texts = {name: valid_text(text) for name, text in msgspec.structs.asdict(found).items() if isinstance(text, str)}
     lists = {
         "alt_titles": tuple(map(valid_text, found.alt_titles)),
         "genres": tuple(map(valid_text, found.genres)),
         "status": found.status if 0 <= found.status <= 6 else 0,
+        "update_strategy": found.update_strategy if found.update_strategy in UPDATE_STRATEGIES else None,
     }
     return msgspec.structs.replace(found, **texts | lists)

@@ -5,7 +5,8 @@ select
   series_source.artist, series_source.description, series_source.genres, series_source.status, series_source.cover_url,
   series.is_nsfw or source.is_nsfw as is_nsfw, series_source.is_active, series_source.is_initialized,
   series_source.update_strategy, series_source.listed_at, series_source.details_fetched_at,
-  series_source.chapters_fetched_at, follow.created_at as in_library_at
+  series_source.chapters_fetched_at, series_source.cover_fetched_at, source.uid as source_uid,
+  follow.created_at as in_library_at
 from series_source
 join series on series.id = series_source.series_id
 join source on source.id = series_source.source_id
@@ -77,6 +78,9 @@ where series_source.id = listed.id;
 -- I5: found by browsing, and not polled until somebody follows it.
 update watch set suspended_at = :now, suspended_reason = :reason where series_source_id = :series_source_id;
 
+-- name: replace_rest_reason
+update watch set suspended_reason = :by where series_source_id = :id and suspended_reason = :reason;
+
 -- name: save_details
 -- R61, R62: silence never blanks what is known; the list's freshness is another column.
 update series_source
@@ -84,7 +88,7 @@ set title = case when :title = '' then title else :title end, author = coalesce(
   artist = coalesce(:artist, artist), description = coalesce(:description, description),
   genres = case when :has_genres then {as_json} else genres end,
   status = case when :status = 0 then status else :status end, cover_url = coalesce(:cover_url, cover_url),
-  real_url = coalesce(:real_url, real_url), is_initialized = true, details_fetched_at = :now, updated_at = :now
+  real_url = coalesce(:real_url, real_url), update_strategy = coalesce(:update_strategy, update_strategy), is_initialized = true, details_fetched_at = :now, updated_at = :now
 where id = :id;
 
 -- fragment: as_json

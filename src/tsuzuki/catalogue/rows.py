@@ -60,6 +60,8 @@ class Manga(msgspec.Struct, frozen=True):
     listed_at: Millis | None
     details_fetched_at: Millis | None
     chapters_fetched_at: Millis | None
+    cover_fetched_at: Millis | None
+    source_uid: int
     in_library_at: Millis | None
 
 

@@ -93,8 +93,14 @@ async def save_details_tx(tx: Tx, manga_id: SeriesSourceId, found: SeriesDetails
         status=found.status,
         cover_url=found.cover_url,
         real_url=found.real_url,
+        update_strategy=found.update_strategy,
         now=now,
     )
+
+
+async def replace_rest_reason_tx(tx: Tx, manga_id: SeriesSourceId, reason: str, *, by: str) -> None:
+    """A watch that rests for this reason rests for another one."""
+    await tx.run(q.replace_rest_reason, id=manga_id, reason=reason, by=by)
 
 
 async def describe_series_tx(tx: Tx, series_id: SeriesId, found: SeriesDetails, *, match_key: str, now: Millis) -> None:

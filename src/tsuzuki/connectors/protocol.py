@@ -96,8 +96,8 @@ class Connector:
 
     info: ConnectorInfo
 
-    def fitted(self, config: Any) -> "Connector":
-        """Who answers for a source with this config: itself, unless the config says what the source is."""
+    def fitted(self, config: Any, base_url: str = "") -> "Connector":
+        """Who answers for a source with this config and address: itself, unless they say what it is or where."""
         return self
 
     def series_at(self, config: Any, url: str) -> SeriesAt | None:

@@ -280,12 +280,13 @@ set jobs = crawl_tally.jobs + excluded.jobs, spent_ms = crawl_tally.spent_ms + e
 delete from crawl_tally where hour < :before;
 
 -- name: watching
+-- What was found by browsing and nobody follows is not watched.
 select
   count(*) as watched, coalesce(sum(case when watch.consecutive_failures > 0 then 1 else 0 end), 0) as failing,
   coalesce(sum(case when watch.consecutive_failures >= :breaker_at then 1 else 0 end), 0) as open_breakers,
   min(case when watch.suspended_at is null then watch.next_check_at end) as next_due_at
 from watch join series_source on series_source.id = watch.series_source_id
-where series_source.source_id = :source_id;
+where series_source.source_id = :source_id and watch.suspended_reason is distinct from 'nobody follows it';
 
 -- name: last_failure
 select public_id as job_id, last_error as reason, finished_at as at from crawl_job

@@ -92,6 +92,10 @@ class SeriesPage(msgspec.Struct, frozen=True):
     has_next: bool = False
 
 
+UpdateStrategy = Literal["ALWAYS_UPDATE", "ONLY_FETCH_ONCE"]
+"""Whether a series is polled again after its first complete list, in the words of Tachiyomi's sources."""
+
+
 class SeriesDetails(msgspec.Struct, frozen=True):
     """All that a source tells of one series. None means: the source did not say."""
 
@@ -108,6 +112,8 @@ class SeriesDetails(msgspec.Struct, frozen=True):
     is_nsfw: bool = False
     real_url: str | None = None
     """Where a person would read it, when that differs from the address that is called."""
+    update_strategy: UpdateStrategy | None = None
+    """R24: `ONLY_FETCH_ONCE` for a series that is complete, such as a one-shot."""
 
 
 class FoundChapter(msgspec.Struct, frozen=True):

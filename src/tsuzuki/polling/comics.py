@@ -65,7 +65,7 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
 
     async def _visit(self) -> list[ReleaseFound]:
         config = read_config(self._connector, self._target.config)
-        connector = self._connector.fitted(config)
+        connector = self._connector.fitted(config, self._target.base_url)
         origin = identity(connector, config, self._target, watch=f"watch:{self._watch.id}")
         asking = connector.chapters(config, self._target.url)
         found = in_order(await visited(self._driver, asking, origin, folder=self._folder_of(config)))

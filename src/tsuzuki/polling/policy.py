@@ -32,6 +32,8 @@ SPREAD = 0.05
 
 
 SKIPPED = "the publisher asks for no call before"
+COMPLETE = "the source says that this is complete"
+"""R24: why a series is not polled again."""
 AS_USUAL = "the pull interval"
 """Why a feed is looked at then, where nothing else says when."""
 
@@ -107,7 +109,7 @@ def next_look(watched: Watched, outcome: Answered | Failed, pace: Pace, now: Mil
         look = Look(Millis(now + spread(delay, bounds, dice)), demoted(resting), why)
         return look if plan.is_own else outside_skipped(look, watched, dice=dice)
     if watched.fetch_once:
-        return Look(None, resting, "the source says that this is complete")
+        return Look(None, resting, COMPLETE)
     looks = [_after_answer(plan, watched, outcome, pace=pace, now=now, dice=dice) for plan in plans]
     at, why = min(looks)
     return Look(at, resting, why)

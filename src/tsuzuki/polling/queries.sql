@@ -243,8 +243,8 @@ where {chosen};
 -- name: series_target
 select
   series_source.id as series_source_id, series_source.series_id, series_source.url, series_source.update_strategy,
-  source.id as source_id, source.name as source_name, source.slug as source_slug, source.lang, source.connector, source.config,
-  source.is_enabled,
+  source.id as source_id, source.name as source_name, source.slug as source_slug, source.lang, source.base_url,
+  source.connector, source.config, source.is_enabled,
   watch.first_harvest_at, watch.last_release_at, watch.poll_floor, watch.gone_since,
   (select count(*) from follow where follow.series_id = series_source.series_id) as followers,
   exists (select 1 from release where release.series_source_id = series_source.id) as has_content

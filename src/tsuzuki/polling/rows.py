@@ -71,6 +71,7 @@ class SeriesTarget(msgspec.Struct, frozen=True):
     source_name: str
     source_slug: str
     lang: str
+    base_url: str
     connector: str | None
     config: Annotated[dict[str, Any], Sealed(SOURCE)]
     is_enabled: bool

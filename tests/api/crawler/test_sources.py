@@ -166,6 +166,22 @@ async def test_r9_a_source_is_asked_in_the_language_that_it_says_it_has(world: W
     assert (changed["lang"], changed["config"]) == ("ko", {"maxpages": 2, "language": "ko"})
 
 
+async def test_r9_two_sources_may_not_have_the_same_uid(world: World):
+    """One of an extension in a language; folders are told apart by their names."""
+    path = "/admin/crawler/sources"
+    await made(world.admin, path, a_source_body(name="Dex", slug="dex", extensionid="org.mangadex"))
+    again = await world.admin.post(path, a_source_body(name="Dex 2", slug="dex-2", extensionid="org.mangadex"))
+    assert (again.status, again.json()["code"]) == (409, "CONFLICT")
+    assert again.json()["error"] == (
+        "Dex is a source of the same extension and language: two may not have the same uid"
+    )
+    french = a_source_body(name="Dex (FR)", slug="dex-fr", extensionid="org.mangadex", config={"language": "fr"})
+    await made(world.admin, path, french)
+    for name in ("one", "two"):
+        folder = {"extensionid": "tsuzuki.local", "baseurl": "local:", "config": {"folder": f"/srv/{name}"}}
+        await made(world.admin, path, a_source_body(name=name, slug=name) | folder)
+
+
 async def test_secrets_are_never_shown_and_masks_keep_what_is_stored(world: World):
     """R47."""
     config = {

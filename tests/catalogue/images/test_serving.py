@@ -8,6 +8,7 @@ import pytest
 from tests.catalogue.images.builders import a_bomb, a_gallery, a_picture, an_animation, on_sqlite, q
 from tsuzuki.catalogue.images.rows import at_address, cover_of, page_of
 from tsuzuki.model.ids import ReleaseId, SeriesSourceId
+from tsuzuki.model.times import Millis, iso
 from tsuzuki.sources.store import NewWatch, add_watch_tx
 
 
@@ -70,7 +71,9 @@ async def test_ranges_are_answered_from_disk(tmp_path, database_url, size):
 
 async def test_thumbnails_and_covers_are_made_once(tmp_path, database_url):
     async with a_gallery(tmp_path, database_url) as gallery:
+        manga, began = f"/manga/{gallery.manga_id}", iso(Millis(gallery.town.time()))
         assert (await gallery.reader.get(gallery.cover)).status == 404
+        assert (await gallery.reader.get(manga)).json()["data"]["thumbnail_last_fetched"] is None
         await gallery.show_cover(a_picture("JPEG", (600, 900)))
         small, same = await asyncio.gather(*(gallery.reader.get(gallery.cover + "?width=160") for _ in range(2)))
         assert small.headers["content-type"] == "image/webp"
@@ -78,6 +81,8 @@ async def test_thumbnails_and_covers_are_made_once(tmp_path, database_url):
         assert len(small.body) < 2000
         assert (await gallery.reader.get(gallery.cover)).headers["content-type"] == "image/jpeg"
         assert gallery.site.asked_for("/cover.png") == 1
+        fetched = (await gallery.reader.get(manga)).json()["data"]["thumbnail_last_fetched"]
+        assert began <= fetched <= iso(Millis(gallery.town.time()))
 
         gallery.site.pictures["/new.png"] = a_picture("PNG", (300, 300), color="blue")
         renamed = f"{gallery.site.url}/new.png"

@@ -15,6 +15,7 @@ from tests.connectors.mangadex.entities import (
 )
 from tsuzuki.connectors.filters import FilterValue, SortState
 from tsuzuki.model.errors import Invalid
+from tsuzuki.model.fetching import Ask
 
 
 def test_popular_asks_for_the_most_followed_in_the_sources_language():
@@ -119,3 +120,21 @@ def test_a_pasted_address_finds_that_series_whatever_its_language_and_rating():
     assert query_of(ask)["ids[]"] == [CAT]
     assert "availableTranslatedLanguage[]" not in query_of(ask)
     assert "pornographic" in query_of(ask)["contentRating[]"]
+
+
+@pytest.mark.parametrize(
+    ("base_url", "api"),
+    [
+        ("https://mangadex.org", "https://api.mangadex.org"),
+        ("https://www.mangadex.org/", "https://api.mangadex.org"),
+        ("", "https://api.mangadex.org"),
+        ("https://api.mangadex.dev/", "https://api.mangadex.dev"),
+        ("https://evilmangadex.org", "https://evilmangadex.org"),
+    ],
+)
+def test_another_address_than_its_own_is_where_its_api_is(base_url, api):
+    source = DEX.fitted(CONFIG, base_url)
+    assert source.info.api_url == api
+    ask = next(source.popular(CONFIG, 1))
+    assert isinstance(ask, Ask)
+    assert ask.url.startswith(f"{api}/manga?")

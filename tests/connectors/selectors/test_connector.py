@@ -165,6 +165,13 @@ def test_details_are_read_as_the_definition_says():
     assert details.cover_url == f"{SITE}/c.png"
 
 
+def test_details_say_that_every_series_is_complete():
+    step = DETAILS + "  update_strategy: ONLY_FETCH_ONCE\n"
+    pages = {f"{SITE}/cat/": "<h1>The Cat</h1>"}
+    assert run(a_source(step).details(CONFIG, "/cat/"), pages).update_strategy == "ONLY_FETCH_ONCE"
+    assert run(a_source(DETAILS).details(CONFIG, "/cat/"), pages).update_strategy is None
+
+
 def test_details_without_a_title_are_a_changed_shape():
     with pytest.raises(ShapeChanged, match="no title"):
         run(a_source(DETAILS).details(CONFIG, "/cat/"), {f"{SITE}/cat/": "<p>captcha</p>"})

@@ -1,6 +1,7 @@
 """Figures are taken once a minute, kept for a week, and summed up for charts."""
 
-from tests.builders import stored_feed, stored_watch
+from tests.builders import stored_feed, stored_shelf, stored_watch
+from tests.catalogue.fixed import Fixed, a_catalogue, a_manga
 from tests.crawl.builders import a_dead_letter
 from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.crawl.figures.service import Figures
@@ -121,3 +122,10 @@ async def test_amounts_are_of_everything_that_grows(db):
     assert set(amounts) == {"database", "images", "items", "chapters", "entries", "watches", "logs"}
     assert amounts["database"] > 100_000
     assert amounts["images"] == 0
+
+
+async def test_what_was_only_browsed_is_not_watched(db):
+    shelf = await stored_shelf(db)
+    await a_manga(db, a_catalogue(db, Fixed(series=3)), shelf)
+    await stored_watch(db, await stored_feed(db))
+    assert (await figures_of(db, Hand()).amounts())["watches"] == 1

@@ -63,6 +63,7 @@ async def test_a_source_is_added_with_the_form_of_its_connector(desk):
     assert f"/admin/sources/add?connector={SITE}" in picked.text
     form = await desk.operator.see(f"/admin/sources/add?connector={SITE}")
     assert value_of(form, "baseurl") == desk.site.url
+    await desk.operator.send(f"{desk.source}/delete")
     said = {"name": "Second site", "baseurl": desk.site.url, "enabled": "on", "config.maxpages": "7"}
     said |= {"config.headers": "X-One: 1\nX-Two: a:b", "config.fetchpages": "on", "config.ratelimit": "1.5"}
     added = await desk.operator.send(f"/admin/sources/add?connector={SITE}", said)

@@ -59,6 +59,9 @@ delete from image_of where subject = :subject and thumbnail > 0 and exists (
   where whole.subject = image_of.subject and whole.thumbnail = 0 and whole.image_id <> :image_id
 );
 
+-- name: cover_fetched
+update series_source set cover_fetched_at = :now where id = :id;
+
 -- name: find_address
 select address from image_of where subject = :subject and thumbnail = 0 and address is not null;
 

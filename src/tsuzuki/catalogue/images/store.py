@@ -56,6 +56,8 @@ async def save_image_tx(tx: Tx, subject: Subject, new: NewImage, *, address: str
         address = await tx.maybe(str, q.find_address, subject=subject.key)
     else:
         await tx.run(q.drop_thumbnails, subject=subject.key, image_id=image.id)
+        if subject.series_source_id is not None:
+            await tx.run(q.cover_fetched, id=subject.series_source_id, now=now)
     await tx.run(
         q.show_image,
         subject=subject.key,

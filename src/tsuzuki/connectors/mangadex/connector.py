@@ -78,7 +78,7 @@ class MangaDexConfig(SourceConfig, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class MangaDex(Connector):
-    """The connector; `api` differs only for the developers' mirror and for tests."""
+    """The connector; `api` differs for a source whose address is not MangaDex's own."""
 
     info = ConnectorInfo(
         id="org.mangadex",
@@ -94,6 +94,11 @@ class MangaDex(Connector):
 
     def __init__(self, api: str = API) -> None:
         self._api = api
+        self.info = msgspec.structs.replace(type(self).info, api_url=api)
+
+    def fitted(self, config: MangaDexConfig, base_url: str = "") -> Connector:  # noqa: ARG002  # the protocol's signature
+        """An address other than MangaDex's own is where its API is called, such as that of a mirror."""
+        return self if _is_official(urlsplit(base_url).hostname) else MangaDex(base_url.rstrip("/"))
 
     def series_at(self, config: MangaDexConfig, url: str) -> SeriesAt | None:  # noqa: ARG002  # the protocol's signature
         """A page below `/title/`."""
@@ -212,9 +217,8 @@ class MangaDex(Connector):
         return Ask(image_url, max_bytes=IMAGE_CAP)
 
     def image_report(self, outcome: ImageOutcome) -> Ask | None:
-        """MangaDex@Home wants to hear of every image, unless its own servers sent it."""
-        host = urlsplit(outcome.url).hostname or ""
-        if host == "mangadex.org" or host.endswith(".mangadex.org"):
+        """MangaDex@Home wants to hear of every image, unless its own servers sent it, or those of a mirror."""
+        if self._api != API or _is_official(urlsplit(outcome.url).hostname):
             return None
         report = {
             "url": outcome.url,
@@ -231,6 +235,10 @@ class MangaDex(Connector):
     ) -> Ask:
         url = f"{self._api}{path}?{urlencode(query, safe='[]')}"
         return Ask(url, accept_statuses=frozenset(accept), rate_headers=LIMITS, pace=pace)
+
+
+def _is_official(host: str | None) -> bool:
+    return not host or host == "mangadex.org" or host.endswith(".mangadex.org")
 
 
 def _id_in(url: str) -> str:

@@ -128,6 +128,7 @@ class SelectorsSource(Connector):
             language=None if self.definition.language == "all" else self.definition.language,
             is_nsfw=self.definition.nsfw,
             real_url=self._own(series_url),
+            update_strategy=step.update_strategy,
         )
 
     def chapters(self, config: SourceConfig, series_url: str) -> Visit[tuple[FoundChapter, ...]]:
@@ -267,4 +268,5 @@ def _fixed_details(series: FixedSeries, definition: Definition) -> SeriesDetails
         language=None if definition.language == "all" else definition.language,
         is_nsfw=definition.nsfw,
         real_url=own_address(definition, series.url),
+        update_strategy=series.update_strategy,
     )

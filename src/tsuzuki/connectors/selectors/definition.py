@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from tsuzuki.model.harvest import UpdateStrategy
+
 Short = Annotated[str, Meta(min_length=1, max_length=200)]
 Expression = Annotated[str, Meta(max_length=300)]
 Address = Annotated[str, Meta(min_length=1, max_length=1000)]
@@ -96,6 +98,8 @@ class DetailsStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
     genres: Pick | None = None
     status: StatusPick | None = None
     cover: Pick | None = None
+    update_strategy: UpdateStrategy | None = None
+    """Of every series of the site."""
 
 
 class ChaptersStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -135,6 +139,7 @@ class FixedSeries(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
     description: Annotated[str, Meta(max_length=4000)] | None = None
     genres: tuple[Short, ...] = ()
     status: StatusWord = "unknown"
+    update_strategy: UpdateStrategy | None = None
 
 
 class Definition(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -53,7 +53,7 @@ class WrittenSource(Connector):
         abilities=Abilities(),
     )
 
-    def fitted(self, config: WrittenConfig) -> Connector:
+    def fitted(self, config: WrittenConfig, base_url: str = "") -> Connector:  # noqa: ARG002  # the definition says where
         """The source that the definition describes."""
         return _source_of(config.definition)
 

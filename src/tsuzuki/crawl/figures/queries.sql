@@ -56,10 +56,11 @@ group by source_id, hour
 order by source_id, hour;
 
 -- name: list_amounts
+-- What was found by browsing and nobody follows is not watched.
 select 'database' as name, (select page_count from pragma_page_count) * (select page_size from pragma_page_size) as amount
 union all select 'images', coalesce(sum(bytes), 0) from image
 union all select 'items', count(*) from item
 union all select 'chapters', count(*) from chapter
 union all select 'entries', count(*) from entry
-union all select 'watches', count(*) from watch
+union all select 'watches', count(*) from watch where suspended_reason is distinct from 'nobody follows it'
 union all select 'logs', count(*) from crawl_log;

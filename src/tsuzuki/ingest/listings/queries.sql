@@ -4,13 +4,14 @@ from release where series_source_id = :series_source_id;
 
 -- name: rename_releases
 -- R101: the key follows what it is made of. What is stored under the new key already stays as it is.
-update release set key = renamed.value ->> 'key'
-from json_each(cast(:rows as text)) as renamed
-where release.series_source_id = :series_source_id and release.key = renamed.value ->> 'previous_key'
-  and not exists (
-    select 1 from release as other
-    where other.series_source_id = :series_source_id and other.key = renamed.value ->> 'key'
-  );
+update release set key = renamed.key
+from (
+  select known.id, value ->> 'key' as key from json_each(cast(:rows as text)) cross join release as known
+  where known.series_source_id = :series_source_id and known.key = value ->> 'previous_key'
+) as renamed
+where release.id = renamed.id and not exists (
+  select 1 from release as other where other.series_source_id = :series_source_id and other.key = renamed.key
+);
 
 -- name: mark_seen
 -- R100: it is there again; last_seen_at moves at most once a day.

@@ -16,6 +16,9 @@ select count(*) from source where {source_filter};
 -- inline: by primary key
 select {source_columns} from source where id = :id;
 
+-- name: find_namesake
+select name from source where name = :name or uid = :uid order by case when name = :name then 0 else 1 end limit 1;
+
 -- name: hold_source
 -- One writer at a time on SQLite; PostgreSQL locks the row.
 select {source_columns} from source where id = :id;

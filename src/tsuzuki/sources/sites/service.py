@@ -23,6 +23,7 @@ from tsuzuki.sources.sites.rows import Change, NewSource, Pause, Source, SourceF
 from tsuzuki.sources.sites.store import (
     change_source_tx,
     delete_source_tx,
+    find_namesake_tx,
     find_source_tx,
     hold_source_tx,
     list_sources_tx,
@@ -38,6 +39,7 @@ NO_SOURCE = "Source not found"
 _TAKEN = {
     "source.name": "A source with this name already exists",
     "source.slug": "A source with this slug already exists",
+    "source.uid": "{other} is a source of the same extension and language: two may not have the same uid",
 }
 
 Release = Callable[[Tx, SourceId, Millis], Any]
@@ -91,13 +93,14 @@ class Sources:
     # -- doing
 
     async def register(self, actor: Actor, wanted: Wanted, *, is_restored: bool = False) -> Source:
-        """A new source; Invalid with all that is wrong, Conflict when its name or slug is taken.
+        """A new source; Invalid with all that is wrong, Conflict when its name, slug or uid is taken.
 
         One that `is_restored` from an archive comes whether its connector is installed or not.
         """
         new, now = self._new(wanted, is_restored=is_restored), self._clock()
 
         async def add(tx: Tx) -> Source:
+            await _refuse_taken_tx(tx, new)
             source = await register_source_tx(tx, new, is_enabled=wanted.is_enabled, now=now)
             deed = Deed(f"{ENTITY}.create", ENTITY, str(source.id), after=_told(source))
             await record_tx(tx, actor, deed, now=now)
@@ -200,7 +203,7 @@ class Sources:
         info = source_info(self._registry, wanted.connector, config)
         config, language = _spoken(wanted.name, info, connector, config)
         return NewSource(
-            uid=computed_uid(wanted.name, language) if info is None else source_uid(info, language),
+            uid=_uid(wanted.name, info, language),
             name=wanted.name,
             slug=wanted.slug,
             base_url=wanted.base_url,
@@ -280,9 +283,16 @@ class Sources:
         try:
             source: Source = await self._db.with_tx(work)
         except UniqueViolation as error:
-            raise Conflict(_TAKEN.get(error.on, str(error))) from error
+            raise Conflict(_TAKEN.get(error.on, str(error)).format(other="Another one")) from error
         await self._changed()
         return source
+
+
+async def _refuse_taken_tx(tx: Tx, new: NewSource) -> None:
+    """Says which source has the name or uid; in a race the unique indexes say it."""
+    other = await find_namesake_tx(tx, name=new.name, uid=new.uid)
+    if other is not None:
+        raise Conflict(_TAKEN["source.name" if other == new.name else "source.uid"].format(other=other))
 
 
 def _there(source: Source | None) -> Source:
@@ -350,6 +360,11 @@ def _spoken(
     language = language_of(name, info, config.get("language"))
     is_asked_otherwise = _asked_language(connector, config) not in {None, language}
     return {**config, "language": language} if is_asked_otherwise else config, language
+
+
+def _uid(name: str, info: ConnectorInfo | None, language: str) -> int:
+    """R9; folders have theirs by their names: there may be several, and no other program knows them."""
+    return computed_uid(name, language) if info is None or is_folder(info) else source_uid(info, language)
 
 
 def _asked_language(info: ConnectorInfo | None, config: Mapping[str, Any]) -> str | None:

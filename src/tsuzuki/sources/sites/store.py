@@ -29,13 +29,18 @@ async def find_source_tx(tx: Tx, source_id: int) -> Source | None:
     return await tx.maybe(Source, q.find_source, id=source_id)
 
 
+async def find_namesake_tx(tx: Tx, *, name: str, uid: int) -> str | None:
+    """The name of the source with this name, else with this uid."""
+    return await tx.maybe(str, q.find_namesake, name=name, uid=uid)
+
+
 async def hold_source_tx(tx: Tx, source_id: int) -> Source | None:
     """One source, held to the end of the transaction."""
     return await tx.maybe(Source, q.hold_source, id=source_id)
 
 
 async def register_source_tx(tx: Tx, new: NewSource, *, is_enabled: bool, now: Millis) -> Source:
-    """A new source; UniqueViolation on `source.name` or `source.slug`."""
+    """A new source; UniqueViolation on `source.name`, `source.slug` or `source.uid`."""
     sealed = msgspec.structs.replace(new, config=tx.vault.seal_source(new.config))
     return await tx.one(Source, q.register_source, **msgspec.structs.asdict(sealed), is_enabled=is_enabled, now=now)
 

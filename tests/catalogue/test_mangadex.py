@@ -1,0 +1,17 @@
+"""MangaDex at another address than its own."""
+
+from tests.catalogue.builders import a_reader, got
+from tests.catalogue.test_chapters import polled
+from tests.connectors.test_end_to_end import a_mangadex
+from tests.crawl.builders import made, the_admin
+from tests.net.builders import a_server
+
+
+async def test_mangadex_is_called_at_the_sources_address(town):
+    """By readers and by polls."""
+    async with a_server(a_mangadex(3)) as server:
+        body = {"name": "Mirror", "slug": "mirror", "baseurl": server.url, "extensionid": "org.mangadex"}
+        source = (await made(await the_admin(town), "/admin/crawler/sources", body))["id"]
+        [manga] = (await got(await a_reader(town), f"/sources/{source}/popular"))["data"]
+        assert await polled(town, manga["id"]) == 3
+        assert len(server.heads) == 2
