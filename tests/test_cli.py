@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.ingest.reedme_files import a_newer_file
 from tsuzuki import __version__
 from tsuzuki.cli import COMMANDS, main
 from tsuzuki.db.sqlite_file import connect
@@ -101,6 +102,14 @@ def test_settings_shows_what_is_in_force_and_no_secret(run):
     assert "TSUZUKI_HOST=127.0.0.1  # default: " in result.stdout
     assert "canary" not in result.output
     assert "did you mean TSUZUKI_PORT?" in result.stderr
+
+
+def test_a_file_of_reedme_as_database_names_the_command_that_brings_it(run, tmp_path):
+    a_newer_file(tmp_path / "tsuzuki.db")
+    result = run("migrate")
+    assert result.exit_code == 1
+    assert "This is a database of ReedMe." in result.stderr
+    assert "tsuzuki import reedme" in result.stderr
 
 
 def test_help_is_quick_because_it_imports_nothing_heavy():

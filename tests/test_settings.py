@@ -203,7 +203,16 @@ def test_what_is_in_force_says_where_it_came_from():
     found = {one.name: one for one in effective(read_settings(environ), environ)}
     assert (found["TSUZUKI_PORT"].value, found["TSUZUKI_PORT"].origin) == ("9000", "environment")
     assert (found["TSUZUKI_HOST"].value, found["TSUZUKI_HOST"].origin) == ("127.0.0.1", "default")
-    assert found["TSUZUKI_DATABASE_URL"].value == "sqlite:///home/ann/.local/share/tsuzuki/tsuzuki.db"
+    assert found["TSUZUKI_DATABASE_URL"].value == "sqlite:////home/ann/.local/share/tsuzuki/tsuzuki.db"
+
+
+@pytest.mark.parametrize("url", ["", "sqlite:///sub/x.db", "sqlite:////var/x.db"])
+def test_a_database_url_that_is_copied_back_names_the_same_file(url):
+    environ = {**HOME, "TSUZUKI_DATABASE_URL": url}
+    settings = read_settings(environ)
+    shown = next(one for one in effective(settings, environ) if one.name == "TSUZUKI_DATABASE_URL")
+    again = read_settings({"HOME": "/elsewhere", "TSUZUKI_DATABASE_URL": shown.value})
+    assert again.database_url == settings.database_url
 
 
 @pytest.mark.parametrize(

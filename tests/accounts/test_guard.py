@@ -52,6 +52,13 @@ def test_a_block_shorter_than_the_window_does_not_let_more_through():
     assert wait(after(0, 0, limits=limits), at(2 * SECOND), limits) == MINUTE - 2 * SECOND
 
 
+def test_a_block_shorter_than_the_window_says_how_long_both_last():
+    limits = Limits(failures=2, window=MINUTE, block=SECOND)
+    told = wait(after(0, 0, limits=limits), at(0), limits)
+    assert told == MINUTE
+    assert wait(after(0, 0, limits=limits), at(told), limits) == 0
+
+
 @pytest.mark.parametrize("ahead", [MINUTE, 6 * MINUTE, 365 * DAY])
 def test_nobody_waits_for_a_clock_that_was_ahead(ahead):
     """REL-19g: what failed in that future counts only as long as it could have happened here."""

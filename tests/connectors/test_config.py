@@ -27,10 +27,18 @@ def problems_of(kind, raw):
 def test_every_config_knows_rate_proxy_headers_and_pages():
     config = decode_config(
         SourceConfig,
-        {"ratelimit": 0.5, "proxy": "socks5h://u:p@proxy.example:1080", "headers": {"X-A": "b"}, "maxpages": 3},
+        {"ratelimit": 0.5, "proxy": "http://u:p@proxy.example:1080", "headers": {"X-A": "b"}, "maxpages": 3},
     )
     assert (config.ratelimit, config.headers, config.maxpages) == (0.5, {"X-A": "b"}, 3)
     assert decode_config(SourceConfig, {}) == SourceConfig()
+
+
+@pytest.mark.parametrize("proxy", ["socks5://proxy.example:1080", "socks5h://u:p@proxy.example:1080", "proxy.example"])
+def test_a_proxy_that_cannot_be_used_is_refused(proxy):
+    told = problems_of(SourceConfig, {"proxy": proxy})
+    assert told == {
+        "config.proxy": "A proxy is written as http://host:port or https://host:port; SOCKS cannot be used."
+    }
 
 
 def test_sec_27_all_unknown_missing_and_mistyped_keys_are_named_at_once():

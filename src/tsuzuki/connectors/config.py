@@ -19,7 +19,7 @@ HeaderName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z", max_
 HeaderValue = Annotated[str, Meta(pattern=r"^[\t -~\u0080-\u00ff]*\Z", max_length=4000)]
 
 OUR_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "connection", "via", "te", "upgrade", "expect"})
-_PROXY_SCHEMES = frozenset({"http", "https", "socks5", "socks5h"})
+_PROXY_SCHEMES = frozenset({"http", "https"})
 
 
 class SourceConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -109,7 +109,7 @@ def _type_name(value: Any) -> str:
 def _proxy_problems(proxy: str) -> Iterator[Problem]:
     parts = _split(proxy)
     if parts is None or parts.scheme not in _PROXY_SCHEMES or not parts.hostname:
-        yield Problem("proxy", "A proxy is written as http://host:port, https://, socks5:// or socks5h://.")
+        yield Problem("proxy", "A proxy is written as http://host:port or https://host:port; SOCKS cannot be used.")
 
 
 def masked(config: Mapping[str, Any]) -> dict[str, Any]:

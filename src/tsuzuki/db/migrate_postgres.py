@@ -29,7 +29,7 @@ async def migrate_server(url: str, known: Sequence[Migration], *, now: int, dry_
                 raise SchemaRefused(UNFINISHED)
             applied = await _applied(connection)
             others = await _tables(connection)
-            steps = plan(applied, known, has_other_tables=bool(others))
+            steps = plan(applied, known, other_tables=others)
             for step in () if dry_run else steps:
                 await _apply(connection, step, now)
             return outcome(applied, steps, dry_run=dry_run)

@@ -27,7 +27,7 @@ def migrate_file(path: Path, known: Sequence[Migration], *, now: int, dry_run: b
         with closing(connect_bare(path)) as connection:
             connection.execute("begin immediate")
             applied = _applied(connection)
-            steps = plan(applied, known, has_other_tables=bool(_tables(connection)))
+            steps = plan(applied, known, other_tables=_tables(connection))
             if steps and not dry_run:
                 _apply(connection, steps, now)
             connection.execute("rollback" if dry_run else "commit")

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from importlib.resources import files
 
 import msgspec
@@ -12,6 +13,11 @@ from tsuzuki.db.queries import Engine
 
 RECREATE = "tsuzuki migrate --recreate"
 NOT_OURS = "This database holds tables that Tsuzuki did not make. Name another one."
+REEDME_TABLES = frozenset({"groups", "feeds", "items"})
+OF_REEDME = (
+    "This is a database of ReedMe. Name another one for Tsuzuki, start, and bring its feeds along by: "
+    "tsuzuki import reedme FILE"
+)
 
 LEDGER = """
 create table if not exists schema_migration (
@@ -63,10 +69,12 @@ def available(engine: Engine) -> list[Migration]:
     return steps
 
 
-def plan(applied: Sequence[Applied], known: Sequence[Migration], *, has_other_tables: bool = False) -> list[Migration]:
+def plan(
+    applied: Sequence[Applied], known: Sequence[Migration], *, other_tables: AbstractSet[str] = frozenset()
+) -> list[Migration]:
     """What is still to be done; SchemaRefused unless what was done is how this program begins."""
-    if not applied and has_other_tables:
-        raise SchemaRefused(NOT_OURS)
+    if not applied and other_tables:
+        raise SchemaRefused(OF_REEDME if other_tables >= REEDME_TABLES else NOT_OURS)
     newest = known[-1].version if known else 0
     if applied and applied[-1].version > newest:
         raise SchemaRefused(

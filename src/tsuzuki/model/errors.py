@@ -121,6 +121,10 @@ class RefusedAddress(SourceError):
     code = "refused_address"
 
 
+class RefusedProxy(RefusedAddress):
+    """The address of the proxy that somebody wants to be used."""
+
+
 class Unreachable(SourceError):
     code = "unreachable"
 

@@ -17,7 +17,7 @@ import msgspec
 import structlog
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from tsuzuki.model.errors import RefusedAddress, Unreachable
+from tsuzuki.model.errors import RefusedAddress, RefusedProxy, Unreachable
 from tsuzuki.net.guard import Address, Guard, Lane, read_address
 from tsuzuki.net.options import ClientOptions
 from tsuzuki.net.urls import Url, parse
@@ -40,7 +40,8 @@ class Proxy(msgspec.Struct, frozen=True):
         """`http://user:secret@proxy.example:3128`; RefusedAddress, without the secret, when it is none."""
         scheme, _, rest = text.partition("://")
         if scheme.lower() not in {"http", "https"}:
-            raise RefusedAddress("The proxy is refused: its address must begin with http:// or https://.")
+            what = "SOCKS cannot be used; the" if scheme.lower().startswith("socks") else "its"
+            raise RefusedProxy(f"The proxy is refused: {what} address must begin with http:// or https://.")
         login, at, host = rest.rpartition("@")
         url = parse(f"{scheme}://{host}")
         if not at:
@@ -152,9 +153,12 @@ class Dialer:
 
     async def _judged_proxy(self, text: str) -> tuple[Proxy, Lane]:
         """Proxies live on odd ports, so any high one will do."""
-        proxy = Proxy.read(text)
-        url = proxy.url if proxy.url.port < _PROXY_PORTS_FROM else msgspec.structs.replace(proxy.url, port=443)
-        return proxy, await self.lane_of(url, hidden=True)
+        try:
+            proxy = Proxy.read(text)
+            url = proxy.url if proxy.url.port < _PROXY_PORTS_FROM else msgspec.structs.replace(proxy.url, port=443)
+            return proxy, await self.lane_of(url, hidden=True)
+        except RefusedAddress as error:
+            raise RefusedProxy(str(error)) from error
 
     def session(self, route: Route) -> aiohttp.ClientSession:
         """The session for a route: one for each lane, and one for each proxy."""

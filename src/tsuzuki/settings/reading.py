@@ -71,8 +71,11 @@ def effective(settings: Settings, environ: Mapping[str, str]) -> list[Effective]
 
 
 def _shown(value: Any, text: str) -> str:
-    """As it was written, but for paths, which are shown as they were understood."""
-    return str(value) if isinstance(value, Path) or str(value).startswith("sqlite:") else text
+    """As it was written, but for paths, which are shown as they were understood, to be copied back."""
+    if isinstance(value, Path):
+        return str(value)
+    # A setting has a slash more than what the data layer takes: `sqlite:///name` is a file in the data folder.
+    return value.replace("sqlite://", "sqlite:///", 1) if str(value).startswith("sqlite:") else text
 
 
 def _field(name: str) -> str:

@@ -38,14 +38,15 @@ class Guard(msgspec.Struct, frozen=True):
 def wait(guard: Guard, now: Millis, limits: Limits) -> Millis:
     """How long until the next attempt may be made; 0 for at once.
 
-    Never longer than a block: one that ends later was begun while the clock was ahead (REL-19g).
+    A block that ends later than one from now would was begun while the clock was ahead, and does not count (REL-19g).
     """
+    waits = [0]
     if guard.blocked_until is not None and now < guard.blocked_until <= now + limits.block:
-        return Millis(guard.blocked_until - now)
+        waits.append(guard.blocked_until - now)
     within = _within(guard.recent, now, limits)
-    if len(within) >= limits.failures:  # a block that is shorter than the window
-        return Millis(within[-limits.failures] + limits.window - now)
-    return Millis(0)
+    if len(within) >= limits.failures:  # it is used up until the window has moved on, also when the block is shorter
+        waits.append(within[-limits.failures] + limits.window - now)
+    return Millis(min(max(waits), max(limits.block, limits.window)))
 
 
 def attempted(guard: Guard, now: Millis, limits: Limits) -> Guard:

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource
-from tsuzuki.model.errors import Conflict, SourceError
+from tsuzuki.model.errors import Conflict, RefusedProxy, SourceError
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, SECOND, Millis
@@ -25,7 +25,8 @@ from tsuzuki.web.site import Site, with_query
 INTERVALS = (3_600, 21_600, 86_400, 604_800)
 RETENTIONS = (30, 90, 365)
 _RULES = Rules(
-    keep=("name", "group", "link", "interval", "retention", "proxy"), beside={Conflict: "link", SourceError: "link"}
+    keep=("name", "group", "link", "interval", "retention", "proxy"),
+    beside={Conflict: "link", RefusedProxy: "proxy", SourceError: "link"},
 )
 
 

@@ -100,7 +100,7 @@ TEXTS = {
     "config.how_pairs": "One in each line, as in Name: value.",
     "config.how_json": "As JSON.",
     "config.about_ratelimit": "Requests a second, at most. Left empty, the connector's own limit.",
-    "config.about_proxy": "As in http://host:port or socks5://host:port.",
+    "config.about_proxy": "As in http://host:port or https://host:port.",
     "config.about_headers": "Sent with every request.",
     "config.about_maxpages": "How many pages of a list are walked.",
     "config.about_fetchpages": "A crawl asks for the page lists of new chapters too.",
