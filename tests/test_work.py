@@ -1,9 +1,12 @@
 """`tsuzuki work` as processes that share one PostgreSQL."""
 
 import asyncio
+import re
 import signal
 from collections import Counter
 
+import aiohttp
+import msgspec
 import pytest
 
 from tests.app import in_settings
@@ -12,6 +15,10 @@ from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher, state
 from tests.test_serve import PATIENCE_S, environment, line_of, process
 from tests.waiting import eventually
+from tsuzuki.bootstrap import wall_clock
+from tsuzuki.db.steps import available
+from tsuzuki.queue.workers.service import Workers
+from tsuzuki.way import QUEUES
 
 FEEDS = 12
 
@@ -57,3 +64,50 @@ async def test_two_who_work_call_nothing_twice_and_finish_what_they_began_when_a
             assert (one.returncode, other.returncode) == (0, 0)
         called = {path for path in watches if (await state(db, watches[path])).last_http_status == 200}
     assert slow.calls == Counter(dict.fromkeys(called, 1))
+
+
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_r125_one_who_works_is_seen_and_tells_how_it_fares(db, database_url, tmp_path):
+    """Its numbers, that it lives, and one line in the log for each poll, task and start."""
+    env = environment(tmp_path, DATABASE_URL=in_settings(database_url), ALLOW_PRIVATE_NETWORKS="127.0.0.0/8")
+    workers = Workers(db, wall_clock)
+    async with a_publisher() as publisher:
+        publisher.response = answer(200, a_feed("1"))
+        watch = await stored_watch(db, await stored_feed(db, f"{publisher.url}/feed"), host="127.0.0.1")
+        gone = await stored_watch(db, await stored_feed(db, "http://127.0.0.1:9/gone"), host="127.0.0.9")
+        async with process("-m", "tsuzuki", "work", "--metrics-port", "0", env=env) as child:
+            found = re.search(r"(http://127\.0\.0\.1:\d+)/metrics", await line_of(child))
+            assert found is not None
+
+            async def are_polled():
+                states = [await state(db, each) for each in (watch, gone)]
+                return states[0].last_http_status == 200 and states[1].last_error_code
+
+            await eventually(are_polled)
+            [seen] = (await workers.look()).live
+            assert (seen.pid, set(seen.queues)) == (child.pid, set(QUEUES))
+            async with aiohttp.ClientSession() as session:
+                answers = {path: await ask(session, found[1] + path) for path in ("/healthz", "/readyz", "/metrics")}
+                assert (await ask(session, found[1] + "/"))[0] == 404
+            child.send_signal(signal.SIGTERM)
+            _, err = await asyncio.wait_for(child.communicate(), PATIENCE_S)
+    assert [status for status, _ in answers.values()] == [200, 200, 200]
+    assert 'tsuzuki_poll_duration_seconds_count{outcome="changed"} 1.0' in answers["/metrics"][1]
+    assert 'tsuzuki_workers{queue="poll-source"} 1.0' in answers["/metrics"][1]
+    assert (await workers.look()).live == []
+    lines = [msgspec.json.decode(line) for line in err.splitlines()]
+    polled = {line["watch"]: line for line in lines if line["event"] == "polled"}
+    assert (polled[watch]["level"], polled[watch]["outcome"], polled[watch]["found"]) == ("info", "changed", 1)
+    assert (polled[gone]["level"], polled[gone]["outcome"]) == ("warning", "unreachable")
+    assert polled[gone]["reason"]
+    tasks = [line for line in lines if line["event"] == "task_ended"]
+    assert [(line["queue"], line["outcome"]) for line in tasks] == [("item-ingest", "done")]
+    [schema] = [line for line in lines if line["event"] == "schema"]
+    assert schema["version"] == len(available("postgres"))
+    assert {"worker_started", "worker_stopped"} <= {line["event"] for line in lines}
+    assert not {"chore_done", "called"} & {line["event"] for line in lines}
+
+
+async def ask(session, url):
+    async with session.get(url) as response:
+        return response.status, await response.text()

@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -50,7 +49,6 @@ from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.edge.auth import Callers
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.oidc import OidcDoor
-from tsuzuki.edge.probes import probes
 from tsuzuki.edge.routing import Resource
 from tsuzuki.edge.stack import build_app
 from tsuzuki.grounds import (
@@ -67,15 +65,16 @@ from tsuzuki.grounds import (
 from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId
-from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
+from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.polling.trying import Trier
-from tsuzuki.queue.station import Timed
+from tsuzuki.queue.workers.service import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
 from tsuzuki.settings import Settings
 from tsuzuki.shelves.services import Reading
+from tsuzuki.vitals import Vitals, probe_app, probes_of, timed_by
 from tsuzuki.way import QUEUES, Beside, Way, crew, folder_of, ids_of, open_way
 from tsuzuki.web.build import build_web
 from tsuzuki.web.desk.in_force import InForce
@@ -84,7 +83,6 @@ from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import Site
 from tsuzuki.worker.crew import Crew
 from tsuzuki.worker.maintenance import Chore
-from tsuzuki.worker.polls import POLL_BELL
 
 if TYPE_CHECKING:
     from tsuzuki.coord.connecting import Redis
@@ -120,6 +118,8 @@ class Tsuzuki(Parts, frozen=True, kw_only=True):
     """The parts, and what runs over them."""
 
     app: ASGIApp
+    probe_app: ASGIApp
+    """The probes alone, for a process that serves no pages."""
     crew: Crew
     """The loops; whoever opened this starts and stops them, or leaves them to other processes."""
     setup_code: str | None
@@ -179,7 +179,8 @@ async def _prepare(options: DatabaseOptions, clock: Clock) -> None:
     """A database of ReedMe or Fusion that lies here is turned into one of ours; then every step is applied."""
     with unhurried():
         await adopt(options, clock)
-    await migrate(options, now=clock())
+    outcome = await migrate(options, now=clock())
+    _log.info("schema", version=outcome.after, before=outcome.before)
 
 
 @asynccontextmanager
@@ -233,11 +234,18 @@ async def open_tsuzuki(
             clock=clock,
             queues=queues,
             concurrency=concurrency,
-            timed=_timed(parts.metrics),
+            timed=timed_by(parts.metrics),
             beside=_beside(parts),
         )
-        app = _build_app(parts, _probes(parts, loops), await _services(parts, environ))
-        yield Tsuzuki(**msgspec.structs.asdict(parts), app=app, crew=loops, setup_code=setup_code)
+        vitals = _vitals(parts)
+        app = _build_app(parts, probes_of(vitals, loops), await _services(parts, environ))
+        yield Tsuzuki(
+            **msgspec.structs.asdict(parts),
+            app=app,
+            probe_app=probe_app(vitals, loops),
+            crew=loops,
+            setup_code=setup_code,
+        )
 
 
 @asynccontextmanager
@@ -317,6 +325,7 @@ async def _services(parts: Parts, environ: Mapping[str, str]) -> dict[type, obje
         MediaLinks: await MediaLinks.open(db, os.urandom, clock),
         Figures: parts.figures,
         Preview: Preview(db, clock, rules_of(parts.settings)),
+        Workers: Workers(db, clock),
         Trials: Trials(outside.registry, outside.driver, folder_of),
         InForce: in_force(parts.settings, environ),
         Home: Home(parts.settings.public_url),
@@ -351,41 +360,16 @@ def _open_redis(parts: AsyncExitStack, settings: Settings) -> "Redis | None":
     return redis
 
 
-def _timed(metrics: Metrics) -> Timed:
-    def timed(queue: str, outcome: str, seconds: float) -> None:
-        if queue == POLL_BELL:
-            metrics.polled(outcome, seconds)
-        else:
-            metrics.worked(queue, outcome, seconds)
-
-    return timed
-
-
-def _probes(parts: Parts, loops: Crew) -> Sequence[Resource]:
-    return probes(
-        {"database": parts.db.ping, "queue": partial(_queue_answers, parts.way, loops)},
-        parts.metrics,
-        helpers={} if parts.redis is None else {"redis": parts.redis.ping},
-        measure=partial(_measure_queues, parts.way, parts.metrics, parts.clock),
+def _vitals(parts: Parts) -> Vitals:
+    return Vitals(
+        db=parts.db,
+        redis=parts.redis,
+        metrics=parts.metrics,
+        tasks=parts.way.tasks,
+        figures=parts.figures,
+        workers=Workers(parts.db, parts.clock),
+        clock=parts.clock,
     )
-
-
-async def _queue_answers(way: Way, loops: Crew) -> None:
-    if loops.trouble is not None:
-        raise Unavailable(loops.trouble)
-    await way.tasks.stats()
-
-
-async def _measure_queues(way: Way, metrics: Metrics, clock: Clock) -> None:
-    for stats in await way.tasks.stats():
-        figures = {
-            "depth": stats.depth,
-            "oldest_seconds": stats.oldest_age(clock()) / SECOND,
-            "finished_last_minute": stats.finished_last_minute,
-            "failed_last_hour": stats.failed_last_hour,
-            "dead_letters": stats.dead_letters,
-        }
-        metrics.queued(stats.queue, figures.items())
 
 
 def _build_app(parts: Parts, asked_by_machines: Sequence[Resource], services: Mapping[type, object]) -> ASGIApp:

@@ -64,8 +64,11 @@ from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.station import Station, Timed
 from tsuzuki.queue.tasks import Queue
 from tsuzuki.queue.worker import Worker
+from tsuzuki.queue.workers.service import Workers
+from tsuzuki.queue.workers.store import WorkerProcess
 from tsuzuki.settings import Settings
 from tsuzuki.worker.crew import Crew, Loop
+from tsuzuki.worker.heartbeat import Heartbeat
 from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner
 from tsuzuki.worker.polls import POLL_BELL, PollLoop
 
@@ -227,13 +230,22 @@ def crew(
     beside: Beside = Beside(),  # noqa: B008  frozen
 ) -> Crew:
     """The loops of this process for these queues. `concurrency` replaces each queue's own."""
-    name = f"{socket.gethostname()}:{os.getpid()}"
-    station = Station(db=db, bell=way.bell, clock=clock, name=name, timed=timed)
+    now = clock()
+    me = WorkerProcess(
+        id=uuid7(now, os.urandom(10)),
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        queues=tuple(name for name in QUEUES if name in queues),
+        doing={},
+        started_at=now,
+    )
+    station = Station(db=db, bell=way.bell, clock=clock, name=me.name, timed=timed)
     works = [*_handlers(way, station, settings.public_url), *beside.works]
     chores = [*way_chores(way, settings, db, clock), *beside.chores]
     works.append((MAINTENANCE, Housekeeper(db, clock, chores)))
     every = Beside(chores, works)
-    return Crew(list(_loops(way, settings, station, every, queues=queues, concurrency=concurrency)))
+    loops = list(_loops(way, settings, station, every, queues=queues, concurrency=concurrency))
+    return Crew(loops, Heartbeat(Workers(db, clock), me))
 
 
 def way_chores(way: Way, settings: Settings, db: Database, clock: Clock) -> list[Chore]:
@@ -246,6 +258,7 @@ def way_chores(way: Way, settings: Settings, db: Database, clock: Clock) -> list
         Chore(name="uneventful polls", every=HOUR, work=lambda: forget_uneventful(db, clock())),
         Chore(name="events and outages", every=HOUR, work=lambda: housekeeping.prune(db, clock())),
         Chore(name="watches of a wrong clock", every=HOUR, work=way.poller.mend),
+        Chore(name="lost workers", every=HOUR, work=Workers(db, clock).forget_lost),
         Chore(name="log partitions", every=HOUR, work=lambda: look_after_partitions(db, clock())),
         Chore(name="old logs", every=DAY, at=Millis(2 * HOUR), work=lambda: archive_months(db, archive, now=clock())),
         Chore(name="tombstones", every=DAY, at=Millis(3 * HOUR), work=lambda: forget_tombstones(db, clock())),

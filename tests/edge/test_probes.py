@@ -6,15 +6,24 @@ from prometheus_client.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
 
 from tests.app import Client, in_settings, running_app, serving, serving_resources, settings_for
+from tests.builders import a_public_id, stored_feed, stored_watch
 from tests.servers import free_port
 from tests.waiting import eventually
+from tsuzuki import vitals
 from tsuzuki.bootstrap import open_tsuzuki, wall_clock
 from tsuzuki.db import Tx
+from tsuzuki.db.queries import parse_queries
 from tsuzuki.edge import probes as probes_module
 from tsuzuki.edge.metrics import Metrics
 from tsuzuki.edge.probes import probes
+from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.store import enqueue_tx
+from tsuzuki.queue.workers.service import Workers
+from tsuzuki.queue.workers.store import WorkerProcess
+from tsuzuki.way import QUEUES
 from tsuzuki.worker.maintenance import MAINTENANCE, Due
+
+q = parse_queries("tests", "-- name: fail\nupdate watch set consecutive_failures = 2 where priority = 2;")
 
 
 async def fine() -> None:
@@ -68,7 +77,7 @@ async def test_the_whole_server_is_ready_on_each_engine(empty_database_url, tmp_
     async with running_app(settings_for(tmp_path, database_url=url)) as client:
         answer = await client.get("/readyz")
         about = await client.get("/api/v1/about")
-    assert (answer.status, answer.json()["parts"]) == (200, {"database": "ok", "queue": "ok"})
+    assert (answer.status, answer.json()["parts"]) == (200, {"database": "ok", "queue": "ok", "workers": "ok"})
     assert about.json()["data"]["engine"] == ("sqlite" if url.startswith("sqlite") else "postgres")
 
 
@@ -78,7 +87,7 @@ async def test_a_server_whose_database_is_gone_is_alive_but_not_ready(empty_data
         await opened.db.close()
         ready = await client.get("/readyz")
         alive = await client.get("/healthz")
-    assert (ready.status, ready.json()["parts"]) == (503, {"database": "down", "queue": "down"})
+    assert (ready.status, ready.json()["parts"]) == (503, {"database": "down", "queue": "down", "workers": "ok"})
     assert alive.status == 200
 
 
@@ -86,7 +95,7 @@ async def test_a_server_whose_database_is_gone_is_alive_but_not_ready(empty_data
 async def test_redis_is_asked_when_there_is_one(redis_url, tmp_path):
     async with running_app(settings_for(tmp_path, redis_url=redis_url)) as client:
         answer = await client.get("/readyz")
-    assert answer.json()["parts"] == {"database": "ok", "queue": "ok", "redis": "ok"}
+    assert answer.json()["parts"] == {"database": "ok", "queue": "ok", "workers": "ok", "redis": "ok"}
 
 
 async def test_r40_a_redis_that_is_gone_is_shown_and_can_be_done_without(tmp_path):
@@ -143,6 +152,57 @@ async def test_metrics_count_transactions_by_how_they_ended(tmp_path):
         before = await _committed(client)
         await opened.db.with_tx(nothing)
         assert await _committed(client) == before + 1
+
+
+def samples_of(text: str) -> dict[tuple[str, ...], float]:
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+async def test_r125_readiness_says_when_nobody_works(database_url, tmp_path, monkeypatch):
+    """Not at once: workers may be started after the server."""
+    settings = settings_for(tmp_path, database_url=in_settings(database_url))
+    async with open_tsuzuki(settings) as opened, serving(opened.app) as client:
+        assert (await client.get("/readyz")).status == 200
+        monkeypatch.setattr(vitals, "FIRST_WORKER_WITHIN", 0)
+        nobody = await client.get("/readyz")
+        assert (nobody.status, nobody.json()["parts"]["workers"]) == (503, "down")
+        assert nobody.json()["reasons"]["workers"].startswith("No worker is running")
+        other = WorkerProcess(id=a_public_id(), host="box", pid=7, queues=QUEUES, doing={}, started_at=wall_clock())
+        workers = Workers(opened.db, wall_clock)
+        await workers.beat(other, {})
+        assert (await client.get("/readyz")).status == 200
+        hanging = Workers(opened.db, lambda: Millis(wall_clock() - MINUTE))
+        await hanging.beat(other, {})
+        lost = await client.get("/readyz")
+        assert (lost.status, "The last was box:7." in lost.json()["reasons"]["workers"]) == (503, True)
+        assert samples_of((await client.get("/metrics")).text)["tsuzuki_workers_lost",] == 1
+        opened.crew.start()
+        assert (await client.get("/readyz")).status == 200
+        await opened.crew.stop()
+
+
+async def test_metrics_tell_how_polling_fares(database_url, tmp_path):
+    """What is due, how late, what fails, by class and as a queue; and who works on it."""
+    settings = settings_for(tmp_path, database_url=in_settings(database_url))
+    async with open_tsuzuki(settings) as opened, serving(opened.app) as client:
+        now = wall_clock()
+        for priority, late in ((1, 60), (1, 600), (2, -3600)):
+            due = Millis(now - late * SECOND)
+            await stored_watch(opened.db, await stored_feed(opened.db), priority=priority, next_check_at=due)
+        await opened.db.with_tx(lambda tx: tx.run(q.fail))
+        samples = samples_of((await client.get("/metrics")).text)
+    assert samples["tsuzuki_watches_due", "hot"] == 2
+    assert 600 <= samples["tsuzuki_watches_oldest_due_seconds", "hot"] < 660
+    assert (samples["tsuzuki_watches_total", "warm"], samples["tsuzuki_watches_due", "warm"]) == (1, 0)
+    assert (samples["tsuzuki_watches_failing", "warm"], samples["tsuzuki_watches_failing_ratio", "warm"]) == (1, 1)
+    assert samples["tsuzuki_watches_oldest_due_seconds", "cold"] == 0
+    assert samples["tsuzuki_queue_due", "poll-source"] == 2
+    assert 600 <= samples["tsuzuki_queue_oldest_seconds", "poll-source"] < 660
+    assert samples["tsuzuki_workers", "poll-source"] == 0
 
 
 async def _committed(client: Client) -> float:

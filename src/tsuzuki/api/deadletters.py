@@ -11,6 +11,7 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Id, Query
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.views import Listing, Time, shown
+from tsuzuki.crawl.figures.service import Figures
 from tsuzuki.crawl.letters import Letters
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.times import iso
@@ -129,9 +130,9 @@ async def discard_dead_letters(caller: Caller, body: LetterFilterBody, letters: 
     return CountView(await letters.discard_all(caller.actor, _which(body)))
 
 
-async def list_queues(letters: Letters) -> list[QueueView]:
-    """By name."""
-    return [_queue(stats) for stats in await letters.queues()]
+async def list_queues(figures: Figures) -> list[QueueView]:
+    """What is polled first (`poll-source`), then tasks by name."""
+    return [_queue(stats) for stats in await figures.queues()]
 
 
 def _which(body: LetterFilterBody) -> LetterFilter:

@@ -1,6 +1,6 @@
 """Numbers for Prometheus, in a registry of our own: requests, transactions, the process and the build."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, GCCollector, Histogram, Info, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -12,10 +12,19 @@ _TX_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
 
 _QUEUE_GAUGES = {
     "depth": "Tasks that are due, scheduled or running",
+    "due": "Tasks that wait to be begun",
     "oldest_seconds": "How long the oldest due task has been waiting",
     "finished_last_minute": "Tasks that ended in the last minute",
     "failed_last_hour": "Tasks that were given up in the last hour",
     "dead_letters": "Tasks that were given up and nobody has dealt with",
+}
+
+_WATCH_GAUGES = {
+    "total": "What is watched and not suspended",
+    "due": "Watches that wait for their poll",
+    "oldest_due_seconds": "How late the longest waiting poll is",
+    "failing": "Watches whose last poll failed",
+    "failing_ratio": "The share of those whose last poll failed",
 }
 
 
@@ -66,6 +75,12 @@ class Metrics:
             name: Gauge(f"tsuzuki_queue_{name}", text, ("queue",), registry=self.registry)
             for name, text in _QUEUE_GAUGES.items()
         }
+        self._watches = {
+            name: Gauge(f"tsuzuki_watches_{name}", text, ("class",), registry=self.registry)
+            for name, text in _WATCH_GAUGES.items()
+        }
+        self._workers = Gauge("tsuzuki_workers", "Processes that work on a queue", ("queue",), registry=self.registry)
+        self._lost = Gauge("tsuzuki_workers_lost", "Processes that died or hang", registry=self.registry)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one answer."""
@@ -90,10 +105,23 @@ class Metrics:
         """Count what retention removed."""
         self._pruned.labels(what).inc(rows)
 
-    def queued(self, queue: str, figures: Iterable[tuple[str, float]]) -> None:
+    def queued(self, queue: str, figures: Mapping[str, float]) -> None:
         """How a queue fares at this moment, by the names of `_QUEUE_GAUGES`."""
-        for name, value in figures:
+        for name, value in figures.items():
             self._queues[name].labels(queue).set(value)
+
+    def watching(self, class_name: str, figures: Mapping[str, float]) -> None:
+        """How the watches of a class fare at this moment, by the names of `_WATCH_GAUGES`."""
+        for name, value in figures.items():
+            self._watches[name].labels(class_name).set(value)
+
+    def working(self, queue: str, processes: int) -> None:
+        """How many processes work on this queue."""
+        self._workers.labels(queue).set(processes)
+
+    def lost(self, processes: int) -> None:
+        """How many processes were lost."""
+        self._lost.set(processes)
 
     def render(self) -> bytes:
         """The page that Prometheus reads."""

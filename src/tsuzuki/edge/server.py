@@ -7,8 +7,8 @@ import signal
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import uvicorn
@@ -260,6 +260,30 @@ class Server(uvicorn.Server):
         if self.should_exit:
             os._exit(128 + number)  # every store survives this; nothing needs to be asked
         self.stop()
+
+
+@asynccontextmanager
+async def serving_aside(app: ASGIApp, host: str, port: int) -> AsyncIterator[str]:
+    """Serve this until the end of the block, whose signals are somebody else's; where."""
+    with listen(host, port) as bound:
+        started = asyncio.Event()
+        server = _Aside(app, on_started=started.set, grace_s=1)
+        running = asyncio.ensure_future(server.serve(sockets=[bound]))
+        await started.wait()
+        try:
+            yield url_of(bound)
+        finally:
+            server.stop()
+            await running
+
+
+class _Aside(Server):
+    """A server beside the work of a process."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """None: whoever works is told."""
+        yield
 
 
 def run_with_uvloop(main: Any) -> None:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 import msgspec
+import structlog
 from aiohttp.abc import AbstractResolver
 
 from tsuzuki.coord.pacer import Pacer
@@ -23,6 +24,8 @@ from tsuzuki.net.options import ClientOptions, Deadlines, SourceIdentity
 from tsuzuki.net.solver import Solution, Solver
 from tsuzuki.net.statuses import LOOKED_AT, challenge_error, status_error
 from tsuzuki.net.urls import parse
+
+_log = structlog.stdlib.get_logger("tsuzuki.net")
 
 _REPEATABLE = frozenset({"GET", "HEAD"})
 _PATIENCE_WITH_NAMES = 3.0
@@ -135,6 +138,7 @@ class Client:
     async def _judge(self, answer: Answer, ask: Ask, origin: SourceIdentity) -> None:
         """Hold the watch back where the answer says so, then raise what its status is."""
         wait = self._wait_asked_by(answer, ask)
+        _log.debug("called", host=answer.host, status=answer.status, source=origin.source)
         error = status_error(
             answer.status, answer.host, answer.headers, conditional=answer.request.is_conditional, wait=wait
         )

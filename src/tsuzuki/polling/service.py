@@ -61,6 +61,8 @@ class Polled(msgspec.Struct, frozen=True):
     outcome: str
     """changed, unchanged, skipped, lost, or the error's code."""
     found: int = 0
+    why: str = ""
+    """In words, when it failed."""
     host_waits: Millis = Millis(0)
     """For how long its host lets us wait, where that is why nothing was asked."""
 
@@ -154,9 +156,9 @@ class Poller:
             await asyncio.shield(self._give_back(watch))  # told to end, which is no poll that never ended
             raise
         except NotOurTurn as error:
-            return Polled(error.code, host_waits=Millis(error.retry_after or 0))
+            return Polled(error.code, why=str(error), host_waits=Millis(error.retry_after or 0))
         except SourceError as error:
-            return Polled(error.code)
+            return Polled(error.code, why=str(error))
         except LeaseLost:
             return Polled("lost")
         if found is None:

@@ -178,8 +178,12 @@ class Attempts(Generic[P]):
             await asyncio.sleep(_ASK_AGAIN)
 
     def _tell(self, tasks: Sequence[Held], outcome: str, seconds: float) -> None:
-        for _ in tasks:
+        """One line in the log for each task; of those that failed there is one with the reason already."""
+        tell = _log.debug if self._queue.settings.is_routine or outcome != "done" else _log.info
+        for task in tasks:
             self._station.timed(self._queue.name, outcome, seconds)
+            facts = {"queue": self._queue.name, "task": task.id, "key": task.key}
+            tell("task_ended", **facts, outcome=outcome, seconds=round(seconds, 3))
 
 
 def _all_or_each(handler: Handler[P] | BatchHandler[P]) -> Callable[[Sequence[Task[P]]], Awaitable[None]]:

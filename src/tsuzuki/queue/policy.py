@@ -43,6 +43,8 @@ class QueueSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Handlers at the same time in one process."""
     batch: int = 50
     """Most tasks in one call of a batch handler."""
+    is_routine: bool = False
+    """Its tasks come by the clock and are no news: the log has them at debug."""
     gather: Millis = Millis(50)
     """How long tasks that come one by one wait behind a batch that is being done: together they cost little more."""
 

@@ -56,6 +56,9 @@ class Held(Protocol):
     @property
     def lease_token(self) -> int: ...
 
+    @property
+    def key(self) -> str: ...
+
 
 class ClaimedRow(msgspec.Struct, frozen=True):
     """A task as the database gives it to a worker."""

@@ -1,7 +1,7 @@
 """The loop that takes the tasks of one queue and has them done."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Generic, TypeVar
 
@@ -48,6 +48,11 @@ class Worker(Generic[P]):
     def trouble(self) -> str | None:
         """Why nothing is taken any more, for readiness; None while all is well."""
         return self._attempts.trouble
+
+    @property
+    def doing(self) -> Mapping[str, int]:
+        """Calls of the handler that are under way."""
+        return {self._queue.name: len(self._running)}
 
     def stop(self) -> None:
         """Take nothing more; `run` returns when what was begun is done, or given back after its patience."""

@@ -1,8 +1,11 @@
 """All the loops of one process, begun and ended together."""
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Protocol
+
+from tsuzuki.worker.heartbeat import Heartbeat
 
 
 class Loop(Protocol):
@@ -10,6 +13,11 @@ class Loop(Protocol):
 
     @property
     def trouble(self) -> str | None: ...
+    @property
+    def doing(self) -> Mapping[str, int]:
+        """What is under way, by queue."""
+        ...
+
     def stop(self) -> None: ...
     async def run(self, *, patience: float = ...) -> None: ...
 
@@ -17,9 +25,22 @@ class Loop(Protocol):
 class Crew:
     """The loops of a process."""
 
-    def __init__(self, loops: Sequence[Loop]) -> None:
+    def __init__(self, loops: Sequence[Loop], heartbeat: Heartbeat | None = None) -> None:
         self._loops = loops
+        self._heartbeat = heartbeat
         self._running: asyncio.Task[None] | None = None
+
+    @property
+    def is_working(self) -> bool:
+        """Whether the loops run in this process."""
+        return self._running is not None and not self._running.done()
+
+    def doing(self) -> Mapping[str, int]:
+        """What is under way in this process, by queue."""
+        counts: Counter[str] = Counter()
+        for loop in self._loops:
+            counts.update(loop.doing)
+        return +counts
 
     @property
     def trouble(self) -> str | None:
@@ -45,6 +66,12 @@ class Crew:
             await asyncio.shield(self._running)
 
     async def _run(self) -> None:
-        async with asyncio.TaskGroup() as group:
-            for loop in self._loops:
-                group.create_task(loop.run())
+        beating = None if self._heartbeat is None else asyncio.ensure_future(self._heartbeat.run(self.doing))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for loop in self._loops:
+                    group.create_task(loop.run())
+        finally:
+            if beating is not None:
+                beating.cancel()
+                await asyncio.gather(beating, return_exceptions=True)

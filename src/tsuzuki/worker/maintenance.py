@@ -45,7 +45,7 @@ class Due(msgspec.Struct, frozen=True):
     chore: str
 
 
-MAINTENANCE: Final[Queue[Due]] = Queue("maintenance", Due, QueueSettings(concurrency=1))
+MAINTENANCE: Final[Queue[Due]] = Queue("maintenance", Due, QueueSettings(concurrency=1, is_routine=True))
 
 
 class Planner:
@@ -62,6 +62,11 @@ class Planner:
     def trouble(self) -> str | None:
         """A plan needs nothing but the database, which has a check of its own."""
         return None
+
+    @property
+    def doing(self) -> Mapping[str, int]:
+        """Planning takes a moment: nothing worth telling."""
+        return {}
 
     def stop(self) -> None:
         """Plan nothing more."""
@@ -115,6 +120,5 @@ class Housekeeper:
             return
         with unhurried():
             done = await chore.work()
-        tell = _log.info if done else _log.debug  # a minute in which there was nothing to do is no news
-        tell("chore_done", chore=chore.name, result=str(done))
+        _log.debug("chore_done", chore=chore.name, result=str(done))
         await self._db.with_tx(lambda tx: finish_tx(tx, task, now=self._clock()))

@@ -5,7 +5,7 @@ import contextlib
 import math
 import random
 from collections import Counter, deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 import structlog
 
@@ -13,11 +13,12 @@ from tsuzuki.coord.bell import Bell, Ear
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND
 from tsuzuki.polling.claiming import StartPace
+from tsuzuki.polling.policy import POLL_QUEUE
 from tsuzuki.polling.service import Polled, Poller
 from tsuzuki.queue.policy import FLOOR
 from tsuzuki.sources.store import ClaimedWatch
 
-POLL_BELL = "poll-source"
+POLL_BELL = POLL_QUEUE
 """Rung when a watch may have become due out of turn: a subscription, a refresh."""
 
 _GATHER = 0.01
@@ -77,6 +78,11 @@ class PollLoop:
     def trouble(self) -> str | None:
         """Polling needs nothing but the database, which has a check of its own."""
         return None
+
+    @property
+    def doing(self) -> Mapping[str, int]:
+        """Polls that are under way."""
+        return {POLL_BELL: len(self._running)}
 
     def stop(self) -> None:
         """Claim nothing more; `run` returns when the polls that were begun are over."""
@@ -199,9 +205,18 @@ class PollLoop:
         now = asyncio.get_running_loop().time()
         if polled.host_waits:
             self._held[watch.host] = now + min(polled.host_waits / SECOND, _LONGEST_HOLD)
-        self._polled(polled, now - turn.begun)
+        self._tell(watch, polled, now - turn.begun)
         if polled.found:
             self._bell.ring(*self._ingest_bells)
+
+    def _tell(self, watch: ClaimedWatch, polled: Polled, seconds: float) -> None:
+        """One line in the log for each poll, with the reason where it failed."""
+        self._polled(polled, seconds)
+        facts = {"watch": watch.id, "host": watch.host, "outcome": polled.outcome, "seconds": round(seconds, 3)}
+        if polled.why:
+            _log.warning("polled", **facts, reason=polled.why)
+        else:
+            _log.info("polled", **facts, found=polled.found)
 
 
 class _Turn:

@@ -51,11 +51,12 @@ async def test_what_is_due_is_counted_with_how_long_it_waits(db):
     clock = Hand()
     for late in (10_000, 20_000, -60_000):
         await stored_watch(db, await stored_feed(db), next_check_at=Millis(NOON - late))
-    polls = await figures_of(db, clock).polls()
-    assert (polls.due, polls.oldest_due_at, polls.last_minute) == (2, NOON - 20_000, 0)
-    await polled(db, Millis(NOON - 10_000))
-    await figures_of(db, clock).take()
-    assert (await figures_of(db, clock).polls()).last_minute == 1
+    await polled(db, Millis(NOON - 10_000), failures=1)
+    [polls, *_] = await figures_of(db, clock).queues()
+    assert (polls.queue, polls.due, polls.scheduled, polls.running) == ("poll-source", 2, 2, 0)
+    assert (polls.oldest_due_at, polls.finished_last_minute) == (NOON - 20_000, 1)
+    [warm] = await figures_of(db, clock).watches()
+    assert (warm.priority, warm.watched, warm.due, warm.failing) == (2, 4, 2, 1)
 
 
 async def test_a_minute_says_what_was_polled_what_fails_and_what_was_given_up(db):

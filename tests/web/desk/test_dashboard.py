@@ -26,7 +26,7 @@ async def crawl(desk: Desk) -> str:
 async def test_what_waits_what_fails_and_what_is_slow_is_told(tmp_path):
     async with a_desk(tmp_path) as desk:
         before = (await desk.operator.see("/admin")).text
-        assert cells(before, "polls")[0] == "1"  # the comic that was mapped has not been called yet
+        assert cells(before, "poll-source")[0] == "1"  # the comic that was mapped has not been called yet
         assert "No source fails." in section(before, "failing")
         assert "No source was called" in section(before, "slowest")
         desk.town.crew.start()

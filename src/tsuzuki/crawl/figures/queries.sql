@@ -6,15 +6,20 @@ select
   coalesce(sum(case when consecutive_failures > 0 and suspended_at is null then 1 else 0 end), 0) as failing
 from watch;
 
--- name: look_at_polls
--- By watch_due: only what is due is looked at.
+-- name: look_at_watches
+-- One pass over the watches, beside the writer, by class. Due is what waits for its poll; a lease that ran out leaves it due.
 select
-  count(*) as due,
-  min(case when waits_since < next_check_at then waits_since else next_check_at end) as oldest_due_at,
-  coalesce((select polls from figure where at >= :since order by at desc limit 1), 0) as last_minute
+  priority, count(*) as watched,
+  sum(case when next_check_at <= :now then 1 else 0 end) as due,
+  sum(case when lease_until > :now then 1 else 0 end) as running,
+  min(case when next_check_at > :now then null when waits_since < next_check_at then waits_since else next_check_at end) as oldest_due_at,
+  sum(case when consecutive_failures > 0 then 1 else 0 end) as failing,
+  sum(case when last_checked_at >= :minute_ago then 1 else 0 end) as polled_last_minute,
+  sum(case when last_error_at >= :hour_ago then 1 else 0 end) as failed_last_hour
 from watch
-where suspended_at is null and priority in (1, 2, 3)
-  and case when waits_since < next_check_at then waits_since else next_check_at end <= :now and next_check_at <= :now;
+where suspended_at is null
+group by priority
+order by priority;
 
 -- name: add_figure
 -- Taken twice, it is the same minute.

@@ -27,12 +27,17 @@ class Minute(msgspec.Struct, frozen=True):
     failing: int
 
 
-class Polls(msgspec.Struct, frozen=True):
-    """What waits to be called: watches are their own queue. `last_minute` is the last that was written down."""
+class WatchFigures(msgspec.Struct, frozen=True):
+    """How the watches of one class fare; those that are suspended do not count."""
 
+    priority: int
+    watched: int
     due: int
+    running: int
     oldest_due_at: Millis | None
-    last_minute: int
+    failing: int
+    polled_last_minute: int
+    failed_last_hour: int
 
 
 class Pulse(msgspec.Struct, frozen=True):

@@ -1,8 +1,10 @@
 """Takes figures of every minute, and shows them to the operator."""
 
-from collections.abc import Callable, Mapping
+import asyncio
+import math
+from collections.abc import Callable, Mapping, Sequence
 
-from tsuzuki.crawl.figures.rows import Figure, Polls, Pulse
+from tsuzuki.crawl.figures.rows import Figure, Pulse, WatchFigures
 from tsuzuki.crawl.figures.store import (
     add_figure_tx,
     forget_figures_tx,
@@ -10,13 +12,19 @@ from tsuzuki.crawl.figures.store import (
     list_figures_tx,
     list_pulses_tx,
     look_at_minute_tx,
-    look_at_polls_tx,
+    look_at_watches_tx,
 )
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
+from tsuzuki.polling.policy import POLL_QUEUE
 from tsuzuki.queue.service import Tasks
+from tsuzuki.queue.tasks import QueueStats
 
 KEPT = Millis(7 * DAY)
+SELDOM = 20
+"""Times as long as it took to look at all watches they are not looked at again."""
+LONGEST_KEPT = 60.0
+"""Seconds."""
 
 
 class Figures:
@@ -26,6 +34,8 @@ class Figures:
         self._db = db
         self._tasks = tasks
         self._clock = clock
+        self._watches: Sequence[WatchFigures] = ()
+        self._watches_good_until = -math.inf
 
     async def take(self) -> int:
         """Write down the last minute and forget what is older than a week; how many rows that touched."""
@@ -48,10 +58,18 @@ class Figures:
 
         return await self._db.with_tx(write)
 
-    async def polls(self) -> Polls:
-        """How far calling is behind."""
-        now = self._clock()
-        return await self._db.read(lambda tx: look_at_polls_tx(tx, now))
+    async def watches(self) -> Sequence[WatchFigures]:
+        """How polling fares, by class. As it was a moment ago: it reads all that is watched."""
+        steady = asyncio.get_running_loop().time
+        if (began := steady()) >= self._watches_good_until:
+            now = self._clock()
+            self._watches = await self._db.read(lambda tx: look_at_watches_tx(tx, now))
+            self._watches_good_until = steady() + min(SELDOM * (steady() - began), LONGEST_KEPT)
+        return self._watches
+
+    async def queues(self) -> list[QueueStats]:
+        """How every queue fares: what is polled, whose queue are the watches themselves, and those of tasks by name."""
+        return [poll_stats(await self.watches()), *await self._tasks.stats()]
 
     async def figures(self, length: Millis, width: Millis) -> list[Figure]:
         """So long back, in steps of this width; the oldest first."""
@@ -69,3 +87,18 @@ class Figures:
     async def amounts(self) -> dict[str, int]:
         """Bytes of `database` and `images`, and rows of what there is most of."""
         return {amount.name: amount.amount for amount in await self._db.read(list_amounts_tx)}
+
+
+def poll_stats(classes: Sequence[WatchFigures]) -> QueueStats:
+    """The watches of all classes as a queue."""
+    due, running = sum(each.due for each in classes), sum(each.running for each in classes)
+    return QueueStats(
+        queue=POLL_QUEUE,
+        due=due,
+        scheduled=sum(each.watched for each in classes) - due - running,
+        running=running,
+        oldest_due_at=min((each.oldest_due_at for each in classes if each.oldest_due_at is not None), default=None),
+        finished_last_minute=sum(each.polled_last_minute for each in classes),
+        failed_last_hour=sum(each.failed_last_hour for each in classes),
+        dead_letters=0,
+    )

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from tsuzuki.crawl.figures.rows import Amount, Figure, Minute, Polls, Pulse
+from tsuzuki.crawl.figures.rows import Amount, Figure, Minute, Pulse, WatchFigures
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.model.times import HOUR, MINUTE, Millis
 
 q = load_queries("tsuzuki.crawl.figures")
 
@@ -14,9 +14,9 @@ async def look_at_minute_tx(tx: Tx, since: Millis) -> Minute:
     return await tx.one(Minute, q.look_at_minute, since=since)
 
 
-async def look_at_polls_tx(tx: Tx, now: Millis) -> Polls:
-    """What is due, and how many were called lately."""
-    return await tx.one(Polls, q.look_at_polls, now=now, since=now - 2 * MINUTE)
+async def look_at_watches_tx(tx: Tx, now: Millis) -> list[WatchFigures]:
+    """How far calling is behind, and how it went, by class."""
+    return await tx.many(WatchFigures, q.look_at_watches, now=now, minute_ago=now - MINUTE, hour_ago=now - HOUR)
 
 
 async def add_figure_tx(tx: Tx, figure: Figure) -> int:

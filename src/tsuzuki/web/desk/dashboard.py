@@ -7,9 +7,9 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.crawl.figures.service import Figures
-from tsuzuki.crawl.letters import Letters
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.times import DAY, Millis
+from tsuzuki.queue.workers.service import Workers
 from tsuzuki.sources.sites.rows import SourceFilter
 from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.desk.charts import charts_of, span_of
@@ -38,7 +38,7 @@ class Watchlist(msgspec.Struct, frozen=True):
 def dashboard_pages(site: Site) -> tuple[Resource, ...]:
     """The page and its switch."""
     framing = framing_of(site)
-    letters, figures, sources = site.part(Letters), site.part(Figures), site.part(Sources)
+    figures, workers, sources = site.part(Figures), site.part(Workers), site.part(Sources)
 
     async def show_dashboard(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "desk")
@@ -47,8 +47,8 @@ def dashboard_pages(site: Site) -> tuple[Resource, ...]:
         return framing.show(
             frame,
             "desk/dashboard.html",
-            queues=await letters.queues(),
-            polls=await figures.polls(),
+            queues=await figures.queues(),
+            workforce=await workers.look(),
             watchlist=_watchlist(rows, total),
             charts=await charts_of(figures, span_of(request.query_params.get("span")), frame.now),
             amounts=await figures.amounts(),

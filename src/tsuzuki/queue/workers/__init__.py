@@ -1,0 +1,1 @@
+"""The processes that work, as they say of themselves (R125)."""

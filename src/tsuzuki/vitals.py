@@ -1,0 +1,142 @@
+"""What machines ask a process: whether it is ready, and its numbers."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+from starlette.types import ASGIApp
+
+from tsuzuki.crawl.figures.rows import WatchFigures
+from tsuzuki.crawl.figures.service import Figures
+from tsuzuki.db import Database
+from tsuzuki.edge.errors import json_failure
+from tsuzuki.edge.metrics import Metrics
+from tsuzuki.edge.probes import Check, NotReady, probes
+from tsuzuki.edge.routing import Resource
+from tsuzuki.edge.stack import build_app
+from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.priorities import CLASS_NAME
+from tsuzuki.model.times import MINUTE, SECOND, Millis
+from tsuzuki.queue.service import Tasks
+from tsuzuki.queue.station import Timed
+from tsuzuki.queue.tasks import QueueStats
+from tsuzuki.queue.workers.service import Workers, Workforce
+from tsuzuki.way import QUEUES
+from tsuzuki.worker.crew import Crew
+from tsuzuki.worker.polls import POLL_BELL
+
+if TYPE_CHECKING:
+    from tsuzuki.coord.connecting import Redis
+
+FIRST_WORKER_WITHIN = MINUTE
+"""After the start of a server that does no work itself: its workers may be started after it."""
+
+
+class Vitals(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked after."""
+
+    db: Database
+    redis: "Redis | None"
+    metrics: Metrics
+    tasks: Tasks
+    figures: Figures
+    workers: Workers
+    clock: Callable[[], Millis]
+
+
+def probes_of(vitals: Vitals, crew: Crew) -> list[Resource]:
+    """/healthz, /readyz and /metrics of this process, whose loops are the crew's."""
+
+    async def queue() -> None:
+        if crew.trouble is not None:
+            raise Unavailable(crew.trouble)
+        await vitals.tasks.stats()
+
+    checks: Mapping[str, Check] = {
+        "database": vitals.db.ping,
+        "queue": queue,
+        "workers": _somebody_works(vitals.workers, crew),
+    }
+    redis = vitals.redis
+    return probes(
+        checks,
+        vitals.metrics,
+        helpers={} if redis is None else {"redis": redis.ping},
+        measure=lambda: _measure(vitals),
+    )
+
+
+def probe_app(vitals: Vitals, crew: Crew) -> ASGIApp:
+    """Nothing but the probes, for a process that serves no pages."""
+    return build_app(probes_of(vitals, crew), metrics=vitals.metrics, error_page=json_failure)
+
+
+def _somebody_works(workers: Workers, crew: Crew) -> Check:
+    """R125: in this process or in another."""
+    began = time.monotonic()
+
+    async def check() -> None:
+        if crew.is_working or time.monotonic() - began < FIRST_WORKER_WITHIN / SECOND:
+            return
+        if (why := await workers.why_nobody_works()) is not None:
+            raise NotReady(why)
+
+    return check
+
+
+def timed_by(metrics: Metrics) -> Timed:
+    """Counts polls and tasks."""
+
+    def timed(queue: str, outcome: str, seconds: float) -> None:
+        if queue == POLL_BELL:
+            metrics.polled(outcome, seconds)
+        else:
+            metrics.worked(queue, outcome, seconds)
+
+    return timed
+
+
+# -- numbers of all processes, read when they are asked for
+
+
+async def _measure(vitals: Vitals) -> None:
+    now, metrics = vitals.clock(), vitals.metrics
+    for stats in await vitals.figures.queues():
+        metrics.queued(stats.queue, queue_figures(stats, now))
+    by_class = {each.priority: each for each in await vitals.figures.watches()}
+    for priority, name in CLASS_NAME.items():
+        metrics.watching(name, watch_figures(by_class.get(priority), now))
+    _count_workers(metrics, await vitals.workers.look())
+
+
+def _count_workers(metrics: Metrics, workforce: Workforce) -> None:
+    for queue in QUEUES:
+        metrics.working(queue, workforce.working_on(queue))
+    metrics.lost(len(workforce.lost))
+
+
+def queue_figures(stats: QueueStats, now: Millis) -> dict[str, float]:
+    """By the names of the gauges of a queue."""
+    return {
+        "depth": stats.depth,
+        "due": stats.due,
+        "oldest_seconds": stats.oldest_age(now) / SECOND,
+        "finished_last_minute": stats.finished_last_minute,
+        "failed_last_hour": stats.failed_last_hour,
+        "dead_letters": stats.dead_letters,
+    }
+
+
+def watch_figures(seen: WatchFigures | None, now: Millis) -> dict[str, float]:
+    """By the names of the gauges of a class; nothing of it is watched when None."""
+    if seen is None:
+        return {"total": 0, "due": 0, "oldest_due_seconds": 0, "failing": 0, "failing_ratio": 0}
+    oldest = now if seen.oldest_due_at is None else seen.oldest_due_at
+    return {
+        "total": seen.watched,
+        "due": seen.due,
+        "oldest_due_seconds": max(0, now - oldest) / SECOND,
+        "failing": seen.failing,
+        "failing_ratio": seen.failing / seen.watched,
+    }
