@@ -1,5 +1,6 @@
 """What stands around a page of somebody who is signed in: places, groups with what is unread, and how it looks."""
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -82,14 +83,15 @@ class Framing:
 
     async def frame(self, request: Request, caller: Caller, here: str) -> Frame:
         """The frame of the caller's default shelf."""
-        shelves = await self._accounts.oneself.shelves_of(caller)
+        shelves, preferences = await asyncio.gather(
+            self._accounts.oneself.shelves_of(caller), self._accounts.preferences.look(caller)
+        )
         shelf = found(next(iter(shelves), None), "shelf")
-        preferences = await self._accounts.preferences.look(caller)
         place = await self._events.place(shelf.id)
-        counts = await self._events.count(shelf.id)
+        counts, listed = await asyncio.gather(self._events.count(shelf.id), self._groups.list(shelf.id))
         groups = [
             GroupLink(show_id(group.public_id), group.name, counts.groups.get(show_id(group.public_id), 0))
-            for group in await self._groups.list(shelf.id)
+            for group in listed
         ]
         language = request.headers.get("accept-language", "")
         return Frame(

@@ -17,6 +17,9 @@ limit :most;
 -- name: newest_of_shelf
 select txid, id from event where shelf_id = :shelf_id and txid < :horizon order by txid desc, id desc limit 1;
 
+-- name: settled_of_shelf
+select txid, id from event where shelf_id = :shelf_id and {is_settled} order by txid desc, id desc limit 1;
+
 -- name: newest_event
 select txid, id from event where txid < :horizon order by txid desc, id desc limit 1;
 
@@ -38,3 +41,6 @@ delete from event where id in (select id from event where created_at < :before o
 
 -- fragment: is_foreign
 false
+
+-- fragment: is_settled
+true

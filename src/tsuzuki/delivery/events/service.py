@@ -21,6 +21,7 @@ from tsuzuki.delivery.events.store import (
     newest_event_tx,
     newest_of_shelf_tx,
     next_events_tx,
+    settled_of_shelf_tx,
     shelves_with_news_tx,
 )
 from tsuzuki.model.errors import TooManyRequests, Unavailable
@@ -111,7 +112,7 @@ class Events:
 
     async def place(self, shelf_id: ShelfId) -> str:
         """The Last-Event-ID of whoever reads the shelf next: what happens from now on is told to them."""
-        return str(await self._db.read(lambda tx: newest_of_shelf_tx(tx, shelf_id)))
+        return str(await self._db.read(lambda tx: settled_of_shelf_tx(tx, shelf_id)))
 
     async def count(self, shelf_id: ShelfId) -> Counts:
         """What the shelf has not read, now."""
