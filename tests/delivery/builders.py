@@ -146,13 +146,19 @@ async def publish(
 
 
 async def release(
-    db: Database, series: SeriesId, numbers: Iterable[int], *, first: bool = False, now: Millis = NOON
+    db: Database,
+    series: SeriesId,
+    numbers: Iterable[int],
+    *,
+    first: bool = False,
+    now: Millis = NOON,
+    harvest: str = "",
 ) -> Delivered:
     """Chapters through storing and delivery."""
 
     async def ingest(tx: Tx) -> Delivered:
         new = await chapters_tx(tx, series, numbers, now)
-        return await deliver_chapters_tx(tx, series, new, is_first_harvest=first, now=now)
+        return await deliver_chapters_tx(tx, series, new, is_first_harvest=first, now=now, harvest=harvest)
 
     return await db.with_tx(ingest)
 

@@ -13,6 +13,7 @@ from tests.delivery.builders import (
     a_followed_feed,
     a_followed_series,
     a_reader,
+    entry_ids,
     follow,
     publish,
     release,
@@ -29,7 +30,7 @@ from tsuzuki.delivery.notices.sending import Sender
 from tsuzuki.delivery.notices.service import Change
 from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
 from tsuzuki.delivery.policy import AT_ONCE, SETTLING
-from tsuzuki.model.times import HOUR, MINUTE, Millis, iso
+from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis, iso
 from tsuzuki.net.guard import Guard
 
 
@@ -178,6 +179,49 @@ async def test_what_comes_later_is_no_part_of_the_flood(db, office, receiver):
         office.later(AT_ONCE + SETTLING)
         await office.until_idle()
     assert titles(receiver) == [("chapter.new", "Chapter 22"), ("chapters.new", "21 new chapters")]
+
+
+async def test_what_comes_after_the_flood_was_told_is_told_too(db, office, receiver):
+    """Half a minute later, well within what would have counted as at once."""
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    await release(db, series, range(1, 31))
+    async with office.open():
+        office.later(SETTLING)
+        await office.until_idle()
+        assert titles(receiver) == [("chapters.new", "30 new chapters")]
+        office.later(30 * SECOND)
+        await release(db, series, [31], now=Millis(NOON + SETTLING + 30 * SECOND))
+        await office.until_idle()
+        assert titles(receiver) == [("chapter.new", "Chapter 31"), ("chapters.new", "30 new chapters")]
+    assert len(await entry_ids(db, reader)) == 31
+
+
+async def test_what_comes_before_the_flood_is_told_is_counted_with_it(db, office, receiver):
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    await release(db, series, range(1, 31))
+    await release(db, series, [31], now=Millis(NOON + SETTLING - 1))
+    async with office.open():
+        office.later(SETTLING)
+        await office.until_idle()
+    assert titles(receiver) == [("chapters.new", "31 new chapters")]
+
+
+async def test_r8_the_rest_of_a_flood_is_no_news_after_it_was_told(db, office, receiver):
+    """Of the same poll: a batch that is stored late. Another poll's is news."""
+    series, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    await release(db, series, range(1, 31), harvest="7-1")
+    async with office.open():
+        office.later(SETTLING)
+        await office.until_idle()
+        later = Millis(NOON + SETTLING + SECOND)
+        office.later(SECOND)
+        await release(db, series, [31], harvest="7-1", now=later)
+        await release(db, series, [32], harvest="7-2", now=later)
+        await office.until_idle()
+    assert titles(receiver) == [("chapter.new", "Chapter 32"), ("chapters.new", "30 new chapters")]
 
 
 async def test_a_surge_of_a_clock_that_was_wrong_silences_nobody(db, office, receiver):

@@ -92,25 +92,26 @@ class ChapterLists:
             raise ShapeChanged("The source lists no chapters, though it had some before.")  # R28
         listing = await compare_listing(self._db, manga.id, found, self._clock())
         changed = listing.changed
-        is_first = target.first_harvest_at is None
+        is_first, harvest = target.first_harvest_at is None, f"{target.watch_id}-c{self._clock()}"
         for start in range(0, len(changed), LARGEST_BATCH):
-            await self._store(manga, tuple(changed[start : start + LARGEST_BATCH]), is_first=is_first)
+            part = tuple(changed[start : start + LARGEST_BATCH])
+            await self._store(manga, part, is_first=is_first, harvest=harvest)
         now = self._clock()
         await record_listing(self._db, manga.id, listing, now)
         await self._db.with_tx(lambda tx: chapters_fetched_tx(tx, manga.id, now))
 
-    async def _store(self, manga: Manga, releases: tuple[ReleaseFound, ...], *, is_first: bool) -> None:
+    async def _store(self, manga: Manga, releases: tuple[ReleaseFound, ...], *, is_first: bool, harvest: str) -> None:
         """As a poll's task would be; what cannot be stored becomes such a task, is split there and given up alone."""
         now = self._clock()
 
         async def store(tx: Tx) -> Delivered:
-            batch = _batch(await _target_tx(tx, manga), releases, is_first=is_first)
+            batch = _batch(await _target_tx(tx, manga), releases, is_first=is_first, harvest=harvest)
             return await self._ingest.store_tx(tx, batch, now)
 
         async def enqueue(tx: Tx) -> Delivered:
             target = await _target_tx(tx, manga)
             key = f"ingest-{target.watch_id}-c{now}-{releases[0].source_order}"
-            batch = _batch(target, releases, is_first=is_first)
+            batch = _batch(target, releases, is_first=is_first, harvest=harvest)
             await enqueue_tx(tx, CHAPTERS, key, batch, now=now, priority=target.priority)
             return NOTHING
 
@@ -130,11 +131,12 @@ async def _target_tx(tx: Tx, manga: Manga) -> ChapterTarget:
     return target
 
 
-def _batch(target: ChapterTarget, releases: tuple[ReleaseFound, ...], *, is_first: bool) -> ChapterBatch:
+def _batch(target: ChapterTarget, releases: tuple[ReleaseFound, ...], *, is_first: bool, harvest: str) -> ChapterBatch:
     return ChapterBatch(
         watch_id=target.watch_id,
         series_id=target.series_id,
         series_source_id=target.series_source_id,
         releases=releases,
         is_first_harvest=is_first,
+        harvest=harvest,
     )

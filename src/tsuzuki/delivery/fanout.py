@@ -58,6 +58,8 @@ class Lot(msgspec.Struct, frozen=True):
     """R8: a back-catalogue, of which nobody is told."""
     came: int = 0
     """How many came at once, where these are only a part of them."""
+    harvest: str = ""
+    """Names what found them, where others of one flood may come later."""
     arrived_at: Millis | None = None
     """R92: when all of a first harvest arrived, of which this may be a part; None for now."""
 
@@ -98,6 +100,7 @@ async def deliver_chapters_tx(
     is_first_harvest: bool,
     now: Millis,
     came: int = 0,
+    harvest: str = "",
 ) -> Delivered:
     """Entries for chapters inserted in this transaction (R1, R7), on every shelf that has not dropped the series.
 
@@ -106,7 +109,7 @@ async def deliver_chapters_tx(
     if not new_chapters:
         return NOTHING
     await hold_series_tx(tx, series_id)  # as ingest does first: nobody's follow is committed unseen
-    lot = Lot("chapter", series_id, tuple(new_chapters), is_first_harvest, came)
+    lot = Lot("chapter", series_id, tuple(new_chapters), is_first_harvest, came, harvest)
     if is_first_harvest:
         return await _show_catalogue_tx(tx, lot, await series_readers_tx(tx, series_id), now)
     placed = await add_chapter_entries_tx(tx, series_id, new_chapters, now)
@@ -242,7 +245,7 @@ def _event(arrival: _Arrival) -> NewEvent:
 
 async def _notices_tx(tx: Tx, lots: Sequence[Lot], now: Millis) -> list[Notice]:
     """Of lots of one kind."""
-    swells = [Swell(lot.of_id, len(lot.installments), lot.came) for lot in lots]
+    swells = [Swell(lot.of_id, len(lot.installments), lot.came, lot.harvest) for lot in lots]
     surges = await swell_tx(tx, lots[0].kind, swells, now)
     return [notice for lot in lots for notice in _notices(lot, surges[lot.of_id], now)]
 

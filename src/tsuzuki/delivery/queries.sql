@@ -110,10 +110,11 @@ where follow.series_id = :id and follow.status <> 'dropped' and follow.held_at i
 
 -- name: swell
 -- Serialises the batches of one poll for the rest of their transactions, so that exactly one of them is the first of a
--- flood. A surge that began in the future is none: the clock was wrong. Rows are whose it is, how many, and if a flood.
-insert into surge (kind, of_id, since, count, floods)
+-- flood. A surge that began in the future is none: the clock was wrong. Rows are whose it is, how many, if a flood, and
+-- which harvest's.
+insert into surge (kind, of_id, since, count, floods, harvest)
 select cast(:kind as text), cast(value ->> 0 as bigint) as wanted, cast(:now as bigint), cast(value ->> 1 as bigint),
-  cast(value ->> 2 as bigint)
+  cast(value ->> 2 as bigint), value ->> 3
 from json_each(cast(:rows as text))
 where true
 order by wanted
@@ -124,11 +125,15 @@ on conflict (kind, of_id) do update set
     when not ({is_same}) then excluded.floods
     when surge.floods > 0 or excluded.floods > 0 or surge.count + excluded.count > :flood then surge.floods + 1
     else 0
-  end
+  end,
+  harvest = case when {is_same} and surge.floods > 0 then surge.harvest else excluded.harvest end,
+  told_at = case when {is_same} then surge.told_at end
 returning of_id, since, count, floods;
 
 -- fragment: is_same
+-- What comes after its readers were told is no part of it, but for the rest of the same harvest.
 surge.since > cast(:fresh as bigint) and surge.since <= excluded.since
+  and (surge.told_at is null or (surge.harvest <> '' and surge.harvest = excluded.harvest))
 
 -- name: prune_surges
 delete from surge where since < :before;

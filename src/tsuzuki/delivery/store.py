@@ -51,6 +51,7 @@ class Swell(msgspec.Struct, frozen=True):
     of_id: int
     new: int
     came: int = 0
+    harvest: str = ""
 
 
 class Surge(msgspec.Struct, frozen=True):
@@ -136,7 +137,7 @@ async def series_readers_tx(tx: Tx, series_id: SeriesId) -> list[Reader]:
 
 async def swell_tx(tx: Tx, kind: SurgeKind, swells: Iterable[Swell], now: Millis) -> dict[int, Surge]:
     """Count new ones towards what came at once, each feed or series once; the surges by whose they are."""
-    rows = [(each.of_id, each.new, int(max(each.new, each.came) > FLOOD)) for each in swells]
+    rows = [(each.of_id, each.new, int(max(each.new, each.came) > FLOOD), each.harvest) for each in swells]
     surges = await tx.bulk(Surge, q.swell, rows, kind=kind, flood=FLOOD, now=now, fresh=now - AT_ONCE)
     return {surge.of_id: surge for surge in surges}
 

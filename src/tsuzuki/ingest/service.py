@@ -262,7 +262,14 @@ class ItemIngest(_Ingest[ItemBatch]):
             for one, parts in parted
         ]
         loud = [
-            Lot("item", one.batch.feed_id, tuple(parts.news), is_quiet=False, came=one.batch.came)
+            Lot(
+                "item",
+                one.batch.feed_id,
+                tuple(parts.news),
+                is_quiet=False,
+                came=one.batch.came,
+                harvest=one.batch.harvest,
+            )
             for one, parts in parted
         ]
         return await deliver_feeds_tx(tx, quiet + loud, now)
@@ -326,7 +333,9 @@ class ChapterIngest(_Ingest[ChapterBatch]):
         ids = {chapter.key: chapter.id for chapter in new}
         [parted] = await self._part_tx(tx, [Stored(batch, task_id, ids)], now)
         quiet = await deliver_chapters_tx(tx, series_id, parted.catalogue, is_first_harvest=True, now=now)
-        loud = await deliver_chapters_tx(tx, series_id, parted.news, is_first_harvest=False, now=now, came=batch.came)
+        loud = await deliver_chapters_tx(
+            tx, series_id, parted.news, is_first_harvest=False, now=now, came=batch.came, harvest=batch.harvest
+        )
         return quiet + loud
 
     def split(self, batch: ChapterBatch) -> list[tuple[str, ChapterBatch]]:

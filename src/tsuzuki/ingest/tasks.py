@@ -27,6 +27,8 @@ class ItemBatch(msgspec.Struct, frozen=True, kw_only=True):
     is_first_harvest: bool
     came: int = 0
     """How many new ones came at once, where this is a part of a batch that was split: a flood stays one (R8)."""
+    harvest: str = ""
+    """Names the poll or refresh that found them: its other batches are of the same flood."""
 
 
 class ReleaseFound(msgspec.Struct, frozen=True):
@@ -47,6 +49,8 @@ class ChapterBatch(msgspec.Struct, frozen=True, kw_only=True):
     releases: tuple[ReleaseFound, ...]
     is_first_harvest: bool
     came: int = 0
+    """As in an ItemBatch."""
+    harvest: str = ""
     """As in an ItemBatch."""
 
 

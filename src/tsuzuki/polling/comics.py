@@ -113,6 +113,7 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
             series_source_id=self._target.series_source_id,
             releases=releases,
             is_first_harvest=self._target.first_harvest_at is None,
+            harvest=self._harvest,
         )
 
     @property

@@ -207,6 +207,7 @@ class FeedPoll(Poll[int]):
             feed_id=self._target.feed_id,
             items=items,
             is_first_harvest=self._target.first_harvest_at is None,
+            harvest=self._harvest,
         )
 
     @property

@@ -90,11 +90,16 @@ class Poll(ABC, Generic[Outcome]):
         told = await self._db.with_tx(save)
         self._ring(*told.bells)
 
+    @property
+    def _harvest(self) -> str:
+        """Names this poll."""
+        return f"{self._watch.id}-{self._watch.lease_token}"
+
     def _tasks(self, found: Sequence[Found], batch: Callable[[tuple[Found, ...]], Batch]) -> list[NewTask[Batch]]:
         """Tasks for ingest, none of them too large for one transaction."""
         return [
             NewTask(
-                f"ingest-{self._watch.id}-{self._watch.lease_token}-{start}",
+                f"ingest-{self._harvest}-{start}",
                 batch(tuple(found[start : start + LARGEST_BATCH])),
                 self._watch.priority,
             )

@@ -6,7 +6,8 @@ import msgspec
 
 from tsuzuki.coord.bell import Bell
 from tsuzuki.db import Database, Tx
-from tsuzuki.delivery.notices.store import Subject, Tellee, subject_tx, surge_count_tx, tellees_tx
+from tsuzuki.db.again import with_tx_again
+from tsuzuki.delivery.notices.store import Subject, Tellee, subject_tx, tell_surge_tx, tellees_tx
 from tsuzuki.delivery.notices.tasks import SENDS, Notice, Send, delivery_id
 from tsuzuki.delivery.notices.wording import news
 from tsuzuki.model.ids import show_id
@@ -32,9 +33,11 @@ class Announcer:
         now = self._clock()
 
         async def announce(tx: Tx) -> int:
-            return sum([await _announce_tx(tx, task, now) for task in tasks])
+            # By what they are of, as those who deliver lock its surge.
+            in_order = sorted(tasks, key=lambda task: (task.payload.kind, task.payload.of_id))
+            return sum([await _announce_tx(tx, task, now) for task in in_order])
 
-        if await self._db.with_tx(announce):
+        if await with_tx_again(self._db, announce):
             self._bell.ring(SENDS.name)
 
 
@@ -45,7 +48,7 @@ async def _announce_tx(tx: Tx, task: Task[Notice], now: Millis) -> int:
         await skip_tx(tx, task, now=now, why="What it tells of is gone.")
         return 0
     if notice.installment_id is None:
-        notice = msgspec.structs.replace(notice, count=await surge_count_tx(tx, notice))
+        notice = msgspec.structs.replace(notice, count=await tell_surge_tx(tx, notice, now))
     sends = [_send(notice, subject, tellee) for tellee in await tellees_tx(tx, notice)]
     if sends:
         await enqueue_many_tx(tx, SENDS, [send.task() for send in sends], now=now)

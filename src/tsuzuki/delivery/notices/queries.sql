@@ -79,8 +79,9 @@ from feed where id = :id;
 select title, cast(null as text) as url, cast(null as text) as number, public_id as series_id, '' as beginning
 from series where id = :id;
 
--- name: surge_count
-select count from surge where kind = :kind and of_id = :of_id and since = :at;
+-- name: tell_surge
+-- From here on what comes is told by itself.
+update surge set told_at = :now where kind = :kind and of_id = :of_id and since = :at returning count;
 
 -- fragment: channel
 id, public_id, shelf_id, kind, name, config, is_enabled, consecutive_failures, rests_until, last_sent_at, last_failed_at,

@@ -97,9 +97,9 @@ async def subject_tx(tx: Tx, notice: Notice) -> Subject | None:
     return await tx.maybe(Subject, q.chapter_subject, id=notice.installment_id)
 
 
-async def surge_count_tx(tx: Tx, notice: Notice) -> int:
-    """How much a flood brought in all by now."""
-    count = await tx.maybe(int, q.surge_count, kind=notice.kind, of_id=notice.of_id, at=notice.at)
+async def tell_surge_tx(tx: Tx, notice: Notice, now: Millis) -> int:
+    """How much a flood brought in all by now, which is when it is told."""
+    count = await tx.maybe(int, q.tell_surge, kind=notice.kind, of_id=notice.of_id, at=notice.at, now=now)
     return notice.count if count is None else count
 
 
