@@ -120,6 +120,17 @@ async def test_an_unknown_variable_is_a_warning_and_no_more(tmp_path):
     assert b"TSUZUKI_PROT is no setting of ours; did you mean TSUZUKI_PORT?" in err
 
 
+@pytest.mark.parametrize("command", ["serve", "work"])
+async def test_a_flaresolverr_is_said_not_to_be_used(empty_database_url, tmp_path, command):
+    url = in_settings(empty_database_url)
+    env = environment(tmp_path, PORT=0, DATABASE_URL=url, FLARESOLVERR_URL="http://127.0.0.1:8191/v1")
+    async with process("-m", "tsuzuki", command, env=env) as child:
+        await line_of(child)
+        child.terminate()
+        _, err = await asyncio.wait_for(child.communicate(), PATIENCE_S)
+    assert b"flaresolverr_is_not_used" in err
+
+
 async def test_two_that_start_at_once_on_one_new_database_both_serve(tmp_path):
     async with serve(tmp_path, "--port", "0") as one, serve(tmp_path, "--port", "0") as two:
         assert (await line_of(one)).startswith("Tsuzuki is at ")

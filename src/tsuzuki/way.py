@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import structlog
 
 from tsuzuki.catalogue.images.tasks import COPIES
 from tsuzuki.connectors.config import SourceConfig
@@ -74,6 +75,8 @@ from tsuzuki.worker.polls import POLL_BELL, PollLoop
 
 if TYPE_CHECKING:
     from tsuzuki.coord.connecting import Redis
+
+_log = structlog.stdlib.get_logger("tsuzuki.start")
 
 CRAWLER_CACHE = "crawler"
 Clock = Callable[[], Millis]
@@ -141,6 +144,9 @@ async def open_way(
     settings: Settings, db: Database, *, clock: Clock, redis: "Redis | None" = None
 ) -> AsyncIterator[Way]:
     """Open what polls, stores and delivers; nothing runs by itself yet."""
+    if settings.flaresolverr_url is not None:
+        why = "no kind of source asks for a FlareSolverr yet; those behind a browser check stay out of reach"
+        _log.warning("flaresolverr_is_not_used", why=why)
     async with AsyncExitStack() as parts:
         bell = await _open_bell(parts, settings)
         outside = await parts.enter_async_context(open_outside(settings, clock=clock, redis=redis))

@@ -250,7 +250,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, _pull(kinds.number(1, 1000), "5", "Failed crawls in a row after which a source is disabled.")
     ]
     flaresolverr_url: Annotated[
-        str | None, _pull(kinds.HTTP_URL, "", "A FlareSolverr for sources that want to see a browser.")
+        str | None,
+        _pull(
+            kinds.HTTP_URL,
+            "",
+            "A FlareSolverr for sources that want to see a browser. Not used yet: no kind of source asks for it.",
+        ),
     ]
 
     task_lease: Annotated[
