@@ -1,6 +1,7 @@
 """A running Tsuzuki, or a few resources behind the real edge, on a free port; and a client for them."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -32,7 +33,24 @@ class Answer(msgspec.Struct, frozen=True):
         return self.body.decode()
 
     def json(self) -> Any:
-        return msgspec.json.decode(self.body)
+        """What it says. Every time in it, whoever asks, has milliseconds: texts sort as their moments do."""
+        said = msgspec.json.decode(self.body)
+        assert not (odd := times_without_milliseconds(said)), odd
+        return said
+
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_OURS = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+def times_without_milliseconds(said: Any) -> list[str]:
+    """Every text in an answer that is a time, but not as all others are."""
+    if isinstance(said, dict):
+        return [odd for value in said.values() for odd in times_without_milliseconds(value)]
+    if isinstance(said, list):
+        return [odd for value in said for odd in times_without_milliseconds(value)]
+    is_odd = isinstance(said, str) and _TIME.fullmatch(said) and not _OURS.fullmatch(said)
+    return [said] if is_odd else []
 
 
 class Client:

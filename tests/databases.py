@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
+from tsuzuki.bootstrap import wall_clock
 from tsuzuki.db import DatabaseOptions
 from tsuzuki.db.migrate import migrate
 
@@ -62,7 +63,8 @@ async def make_template(server_url: str) -> None:
     """A migrated, empty database that others are copied from."""
     await on_server(server_url, f"drop database if exists {TEMPLATE} with (force)")
     await on_server(server_url, f"create database {TEMPLATE} template template0")
-    await migrate(DatabaseOptions(named(server_url, TEMPLATE)), now=0)
+    now = wall_clock()  # the log's partitions are there then, and no start changes the schema
+    await migrate(DatabaseOptions(named(server_url, TEMPLATE)), now=now)
 
 
 @contextlib.asynccontextmanager

@@ -22,7 +22,7 @@ from tsuzuki.api.feeds import Door
 from tsuzuki.api.gate import AccountsGate
 from tsuzuki.api.library import LibraryDoor
 from tsuzuki.api.series import SeriesDoor
-from tsuzuki.billing.services import Billing
+from tsuzuki.billing.services import Billing, started
 from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.services import Pictures, open_images
 from tsuzuki.catalogue.images.tasks import COPIES
@@ -258,8 +258,7 @@ async def _open_parts(settings: Settings, options: DatabaseOptions, clock: Clock
         redis = _open_redis(opening, settings)
         way = await opening.enter_async_context(open_way(settings, db, clock=clock, redis=redis))
         accounts = accounts_of(settings, db, clock)
-        billing = billing_of(settings, accounts, way)
-        await billing.start()
+        billing = await opening.enter_async_context(started(billing_of(settings, accounts, way)))
         kept = KeptChapters(db, way.bell, clock)
         catalogue = catalogue_of(settings, way, db, clock, kept=kept)
         opening.push_async_callback(catalogue.close)

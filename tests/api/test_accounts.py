@@ -181,7 +181,7 @@ async def test_tokens_are_made_listed_and_revoked(town):
     assert (listed["name"], listed["scopes"], listed["expires_at"]) == (
         "phone",
         ["read", "admin"],
-        "2999-01-01T00:00:00Z",
+        "2999-01-01T00:00:00.000Z",
     )
     assert listed["last_used_at"] is not None
     assert (await visitor.ask("DELETE", f"/me/tokens/{listed['id']}")).status == 204

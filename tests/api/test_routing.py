@@ -42,7 +42,7 @@ async def test_r48_a_success_is_data(client):
 
 async def test_r48_a_list_has_data_and_meta_and_times_have_a_z(client):
     answer = await client.get("/api/v1/cars?page=2")
-    assert [car["seen_at"] for car in answer.json()["data"]] == ["2026-02-22T00:16:49Z", None]
+    assert [car["seen_at"] for car in answer.json()["data"]] == ["2026-02-22T00:16:49.000Z", None]
     assert answer.json()["meta"] == {"total": 41, "page": 2, "limit": 20, "pages": 3}
 
 

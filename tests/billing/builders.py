@@ -39,6 +39,7 @@ class Shop:
 
     async def open(self) -> "Shop":
         await self.billing.start()
+        await self.billing.look_after()
         return self
 
     async def open_quietly(self) -> "Shop":

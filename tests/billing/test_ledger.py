@@ -6,6 +6,7 @@ import pytest
 
 from tests.billing.builders import EVERYTHING, Shop, a_request, member_of
 from tests.builders import NOON
+from tests.waiting import eventually
 from tsuzuki.accounts.activity.nouns import ActivityId, ShelfSnapshot
 from tsuzuki.accounts.activity.store import (
     get_latest_shelf_activity_before_tx,
@@ -22,6 +23,7 @@ from tsuzuki.billing.ledger import (
 )
 from tsuzuki.billing.nouns import NewItem
 from tsuzuki.billing.policy import months_after
+from tsuzuki.billing.services import started
 from tsuzuki.billing.store import insert_item_tx, list_items_for_tenant_tx
 from tsuzuki.billing.switch import turn
 from tsuzuki.db.errors import UniqueViolation
@@ -139,6 +141,15 @@ async def test_a_start_does_what_an_earlier_process_left(db):
     tenant = await dead.tenant("basic")
     started = await Shop(db).open()
     assert [invoice.notices for invoice in await started.open_invoices(tenant)] == [1]
+
+
+async def test_a_start_waits_for_no_look_at_the_accounts(db, quiet):
+    """With 5,000 open invoices a look takes most of a minute: it is done beside everything else."""
+    tenants = [await quiet.tenant("basic", f"Tenant {number}") for number in range(40)]
+    other = Shop(db)
+    async with started(other.billing):
+        assert await other.invoices(tenants[-1]) == []
+        await eventually(lambda: other.invoices(tenants[-1]), within=60)
 
 
 # -- boundaries

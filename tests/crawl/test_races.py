@@ -107,7 +107,7 @@ async def test_a_job_that_is_cancelled_as_it_ends_has_one_end(town: Town, caller
         [failure] = failures
         status = (await jobs.get(made_job.public_id)).status
         assert isinstance(failure, LeaseLost if status == "cancelled" else Invalid)
-        lines, _ = await jobs.log(made_job.public_id, after=LogPlace(), level=None, most=10)
+        lines = (await jobs.log(made_job.public_id, after=LogPlace(), level=None, most=10)).rows
         assert [line.message for line in lines] == (["Job cancelled"] if status == "cancelled" else [])
         ends[status] += 1
     assert ends.keys() == {"done", "cancelled"}

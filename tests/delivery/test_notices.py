@@ -300,7 +300,7 @@ async def test_a_webhook_is_signed_so_that_anyone_with_the_secret_can_verify_it(
     assert got.headers["content-type"] == "application/json"
     assert got.document == {
         "type": "chapter.new",
-        "timestamp": "2026-02-22T12:00:00Z",
+        "timestamp": "2026-02-22T12:00:00.000Z",
         "data": {"title": "One", "text": "Chapter 45", "url": None, "page": None, "number": "45", "count": 1},
     }
 

@@ -11,8 +11,8 @@ from tsuzuki.model.times import EARLIEST, LATEST, Millis, bounded, from_datetime
 @pytest.mark.parametrize(
     ("moment", "text"),
     [
-        (0, "1970-01-01T00:00:00Z"),
-        (NOON, "2026-02-22T12:00:00Z"),
+        (0, "1970-01-01T00:00:00.000Z"),
+        (NOON, "2026-02-22T12:00:00.000Z"),
         (NOON + 5, "2026-02-22T12:00:00.005Z"),
         (-1, "1969-12-31T23:59:59.999Z"),
     ],
@@ -41,7 +41,7 @@ def test_what_names_no_moment_is_refused():
 @pytest.mark.parametrize("moment", [-(2**63), EARLIEST - 1, EARLIEST])
 def test_what_lies_before_all_calendars_is_their_first_moment(moment):
     assert bounded(moment) == EARLIEST
-    assert iso(Millis(moment)) == "0001-01-02T00:00:00Z"
+    assert iso(Millis(moment)) == "0001-01-02T00:00:00.000Z"
 
 
 @pytest.mark.parametrize("moment", [LATEST, LATEST + 1, 2**63 - 1])

@@ -37,7 +37,7 @@ class JobCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LastJobView(msgspec.Struct, frozen=True, kw_only=True):
-    """The job that was scheduled last."""
+    """The newest job whose time has come, and that was not cancelled before it began."""
 
     id: str
     status: Status

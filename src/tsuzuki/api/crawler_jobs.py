@@ -74,10 +74,14 @@ class CancelledView(msgspec.Struct, frozen=True):
 
 
 class LogMeta(msgspec.Struct, frozen=True):
-    """How many lines there are, and the place after the last one shown: later lines begin there."""
+    """How many lines there are, and the place after the last one shown: later lines begin there.
+
+    `archived` counts the lines that are no longer here, but in the files of the archive.
+    """
 
     total: int
     nextcursor: str | None
+    archived: int
 
 
 async def list_crawl_jobs(query: JobQuery, jobs: Jobs) -> Listing[JobView, PageMeta]:
@@ -123,9 +127,9 @@ async def cancel_crawl_job(job_id: IdText, caller: Caller, body: ReasonBody, job
 async def list_crawl_logs(job_id: IdText, query: LogQuery, jobs: Jobs) -> Listing[LogView, LogMeta]:
     """The oldest first; never from a cache."""
     public_id, after = _job(job_id), read_place(query.since)
-    rows, total = await jobs.log(public_id, after=after, level=query.level, most=query.limit)
-    place = show_place(rows[-1]) if rows else query.since
-    return Listing([log_view(row, public_id) for row in rows], LogMeta(total, place))
+    page = await jobs.log(public_id, after=after, level=query.level, most=query.limit)
+    place = show_place(page.rows[-1]) if page.rows else query.since
+    return Listing([log_view(row, public_id) for row in page.rows], LogMeta(page.total, place, page.archived))
 
 
 async def follow_crawl_job(job_id: IdText, request: Request, jobs: Jobs, follower: Follower) -> StreamingResponse:

@@ -12,7 +12,7 @@ T = TypeVar("T")
 M = TypeVar("M")
 
 Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-"""ISO 8601 in UTC, with a Z: `2026-02-22T00:16:49Z`."""
+"""ISO 8601 in UTC, with milliseconds and a Z: `2026-02-22T00:16:49.000Z`."""
 
 
 def shown(moment: Millis | None) -> Time | None:

@@ -1,6 +1,8 @@
 """Every service of this area, built once for a process."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import msgspec
 import structlog
@@ -52,8 +54,6 @@ class Billing(msgspec.Struct, frozen=True):
         if self.is_on:
             self.ground.publisher.listen(self.hear)
         await turn(self.ground, is_on=self.is_on)
-        if self.is_on:
-            await self.look_after()
 
     async def hear(self, activity: Activity) -> None:
         """Do at once what `look_after` would do within a minute."""
@@ -67,7 +67,10 @@ class Billing(msgspec.Struct, frozen=True):
             await self.ledger.reconcile(activity.tenant_id)
 
     async def look_after(self) -> int:
-        """R89: find by markers what was missed, at the start and every minute; how many shelves and tenants it did."""
+        """R89: find by markers what was missed, at the start and every minute; how many shelves and tenants it did.
+
+        At the start beside everything else: with thousands of open invoices it takes a while.
+        """
         count = await self.reactor.sync_pending()
         if not self.is_on:
             return count
@@ -89,6 +92,25 @@ class Billing(msgspec.Struct, frozen=True):
         before = Millis(self.ground.clock() - KEPT)
         forgotten = await self.ground.db.with_tx(lambda tx: forget_answers_tx(tx, before))
         return forgotten + (await self.reactor.mend_floors() if self.is_on else 0)
+
+
+@asynccontextmanager
+async def started(billing: Billing) -> AsyncIterator[Billing]:
+    """Billing, switched as it is set. What was missed is found beside it: nobody's port waits for that."""
+    await billing.start()
+    looking = asyncio.ensure_future(_first_look(billing))
+    try:
+        yield billing
+    finally:
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+
+
+async def _first_look(billing: Billing) -> None:
+    try:
+        await billing.look_after()
+    except Exception:  # noqa: BLE001  nobody waits for this; the next look is within a minute
+        _log.exception("billing_not_looked_after")
 
 
 def build_billing(

@@ -47,7 +47,7 @@ class HealthDesk:
                 source=source,
                 is_paused=await paused_since_tx(tx) is not None,
                 jobs=await count_by_status_tx(tx, source.id),
-                last_job=await last_job_tx(tx, source.id),
+                last_job=await last_job_tx(tx, source.id, now),
                 day=await spell_tx(tx, source.id, Millis(now - DAY)),
                 week=await spell_tx(tx, source.id, Millis(now - 7 * DAY)),
                 watching=await watching_tx(tx, source.id, breaker_at=BREAKER_AT),

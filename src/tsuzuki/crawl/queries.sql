@@ -222,6 +222,11 @@ limit :most;
 -- name: count_log
 select count(*) from crawl_log where job_id = :job_id and (cast(:level as text) is null or level = cast(:level as text));
 
+-- name: count_archived
+-- R52: nothing but the archive ever takes a row away.
+select log_count - (select count(*) from crawl_log where crawl_log.job_id = crawl_job.id) as archived
+from crawl_job where id = :job_id;
+
 -- name: count_writes
 -- inline: one row at most
 select generation from crawler_generation where id = 1;
@@ -235,7 +240,8 @@ select status, count(*) as jobs from crawl_job where source_id = :source_id grou
 
 -- name: last_job
 {job}
-where crawl_job.source_id = :source_id
+where crawl_job.source_id = :source_id and crawl_job.scheduled_at <= :now
+  and (crawl_job.status <> 'cancelled' or crawl_job.started_at is not null)
 order by crawl_job.scheduled_at desc, crawl_job.id desc
 limit 1;
 

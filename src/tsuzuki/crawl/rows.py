@@ -101,6 +101,16 @@ class LogRow(msgspec.Struct, frozen=True):
     created_at: Millis
 
 
+class LogPage(msgspec.Struct, frozen=True):
+    """Some lines of a job's log."""
+
+    rows: list[LogRow]
+    total: int
+    """Of that level, or of any."""
+    archived: int
+    """R52: lines that have left the database for a file."""
+
+
 class LogPlace(msgspec.Struct, frozen=True):
     """After this row a page of the log begins (R49)."""
 

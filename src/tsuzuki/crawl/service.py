@@ -8,12 +8,13 @@ from tsuzuki.accounts.audit.recording import Deed, record_tx
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Actor, Slice
 from tsuzuki.coord.bell import Bell
-from tsuzuki.crawl.rows import Job, JobFilter, Level, LogLine, LogPlace, LogRow
+from tsuzuki.crawl.rows import Job, JobFilter, Level, LogLine, LogPage, LogPlace
 from tsuzuki.crawl.store import (
     NewJob,
     add_job_tx,
     append_log_tx,
     cancel_job_tx,
+    count_archived_tx,
     count_log_tx,
     find_active_tx,
     find_job_tx,
@@ -90,15 +91,13 @@ class Jobs:
         """One job, or NotFound."""
         return await self._db.read(lambda tx: job_tx(tx, public_id))
 
-    async def log(
-        self, public_id: PublicId, *, after: LogPlace, level: Level | None, most: int
-    ) -> tuple[Sequence[LogRow], int]:
-        """The next lines of a job's log, and how many there are in all."""
+    async def log(self, public_id: PublicId, *, after: LogPlace, level: Level | None, most: int) -> LogPage:
+        """The next lines of a job's log, how many there are in all, and how many are in the archive."""
 
-        async def look(tx: Tx) -> tuple[Sequence[LogRow], int]:
+        async def look(tx: Tx) -> LogPage:
             job = await job_tx(tx, public_id)
             rows = await list_log_tx(tx, job.id, after=after, level=level, most=most)
-            return rows, await count_log_tx(tx, job.id, level)
+            return LogPage(rows, await count_log_tx(tx, job.id, level), await count_archived_tx(tx, job.id))
 
         return await self._db.read(look)
 

@@ -317,6 +317,11 @@ async def count_log_tx(tx: Tx, job_id: JobId, level: Level | None) -> int:
     return await tx.one(int, q.count_log, job_id=job_id, level=level)
 
 
+async def count_archived_tx(tx: Tx, job_id: JobId) -> int:
+    """How many lines of a job are in the archive."""
+    return max(0, await tx.one(int, q.count_archived, job_id=job_id))
+
+
 # -- kept answers
 
 
@@ -339,9 +344,9 @@ async def count_by_status_tx(tx: Tx, source_id: SourceId) -> dict[Status, int]:
     return {row.status: row.jobs for row in rows}
 
 
-async def last_job_tx(tx: Tx, source_id: SourceId) -> Job | None:
-    """The one that was scheduled last."""
-    return await tx.maybe(Job, q.last_job, source_id=source_id)
+async def last_job_tx(tx: Tx, source_id: SourceId, now: Millis) -> Job | None:
+    """The newest whose time has come, and that was not cancelled before it began."""
+    return await tx.maybe(Job, q.last_job, source_id=source_id, now=now)
 
 
 async def spell_tx(tx: Tx, source_id: SourceId, since: Millis) -> Spell:

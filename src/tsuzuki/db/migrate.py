@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from tsuzuki.db.database import DatabaseOptions
+from tsuzuki.db.errors import Contention
 from tsuzuki.db.sqlite_file import path_of
 from tsuzuki.db.steps import Migration, Outcome, available
+from tsuzuki.model.times import Millis
 
 __all__ = ["Outcome", "available", "migrate", "recreate"]
 
@@ -25,7 +28,23 @@ async def migrate(
     from tsuzuki.db.migrate_postgres import migrate_server
 
     steps = available("postgres") if known is None else known
-    return await migrate_server(options.url, steps, now=now, dry_run=dry_run)
+    outcome = await migrate_server(options.url, steps, now=now, dry_run=dry_run)
+    if known is None and not dry_run:
+        await _make_partitions(options, Millis(now))
+    return outcome
+
+
+async def _make_partitions(options: DatabaseOptions, now: Millis) -> None:
+    """R52: the log has its months from the first job on; where somebody is in the way, the hourly chore makes them."""
+    from tsuzuki.db.log.partitions import ensure_partitions
+    from tsuzuki.db.opening import open_database
+
+    db = await open_database(options)
+    try:
+        with suppress(Contention):
+            await ensure_partitions(db, now)
+    finally:
+        await db.close()
 
 
 async def recreate(options: DatabaseOptions, *, now: int) -> str:

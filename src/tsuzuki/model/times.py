@@ -21,10 +21,10 @@ def bounded(moment: int) -> Millis:
 
 
 def iso(moment: Millis) -> str:
-    """`2026-02-22T00:16:49Z`; milliseconds only where there are some."""
+    """`2026-02-22T00:16:49.000Z`; always with milliseconds, so that texts sort as their moments do."""
     seconds, rest = divmod(bounded(moment), SECOND)
     text = datetime.fromtimestamp(seconds, UTC).isoformat()[:19]  # four times as fast as strftime
-    return f"{text}.{rest:03d}Z" if rest else f"{text}Z"
+    return f"{text}.{rest:03d}Z"
 
 
 def from_iso(text: str) -> Millis:

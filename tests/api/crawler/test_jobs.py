@@ -2,6 +2,8 @@
 
 from tests.api.crawler.contract import World
 from tests.crawl.builders import made
+from tsuzuki.db.log.archive import archive_month
+from tsuzuki.db.log.months import month_of
 
 
 async def test_a_mapping_is_made_once(world: World):
@@ -99,3 +101,31 @@ async def test_whether_the_crawler_is_paused_can_be_asked(world: World):
 async def test_queues_say_how_deep_they_are(world: World):
     [queue] = [one for one in await world.data("/admin/queues") if one["queue"] == "crawl"]
     assert (queue["depth"], queue["due"], queue["running"]) == (1, 1, 0)
+
+
+async def test_the_last_job_is_none_of_tomorrow_and_none_that_never_ran(world: World):
+    body = {"sourceid": world.ids["source"], "scheduledat": "2099-01-01T00:00:00Z"}
+    future = await made(world.admin, "/admin/crawler/jobs", body)
+
+    async def last() -> str | None:
+        job = (await world.data("/admin/crawler/sources/{source}/health"))["lastjob"]
+        return None if job is None else str(job["id"])
+
+    assert await last() == world.ids["job"]
+    await world.done("PATCH", f"/admin/crawler/jobs/{future['id']}/cancel", {})
+    assert await last() == world.ids["job"]
+    await world.done("PATCH", "/admin/crawler/jobs/{job}/cancel", {})
+    assert await last() is None
+
+
+async def test_a_log_says_how_much_of_it_is_archived(world: World, tmp_path):
+    """R52: the lines of old months are in files, and an empty answer says so."""
+    await world.done("PATCH", "/admin/crawler/jobs/{job}/cancel", {})
+    logs = world.path("/admin/crawler/jobs/{job}/logs")
+    before = (await world.admin.get(logs)).json()
+    assert (len(before["data"]), before["meta"]["archived"]) == (1, 0)
+    await archive_month(world.town.db, month_of(world.town.time()), tmp_path / "archive")
+    after = (await world.admin.get(logs)).json()
+    assert (after["data"], after["meta"]) == ([], {"total": 0, "nextcursor": None, "archived": 1})
+    page = await world.town.client.ask("GET", f"/admin/jobs/{world.ids['job']}", headers=world.admin.headers)
+    assert "1 lines of this log are in the archive" in page.text

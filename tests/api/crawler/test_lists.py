@@ -15,7 +15,7 @@ PAGED = {"total": 1, "page": 1, "limit": 50, "pages": 1}
 LISTS: dict[str, tuple[dict[str, Any], int]] = {
     "/admin/crawler/sources": (PAGED, 200),
     "/admin/crawler/jobs": (PAGED, 200),
-    "/admin/crawler/jobs/{job}/logs": ({"total": 0, "nextcursor": None}, 1000),
+    "/admin/crawler/jobs/{job}/logs": ({"total": 0, "nextcursor": None, "archived": 0}, 1000),
 }
 """What each says of itself, and the most of it that can be asked for."""
 

@@ -85,7 +85,7 @@ async def test_bookmarks(library, me):
         "pub_date": "2026-02-22T12:00:00Z",
     }
     made = await me.post("/bookmarks", free)
-    assert (made["item_id"], made["content"], made["pub_date"]) == (None, "<p>Text</p>", "2026-02-22T12:00:00Z")
+    assert (made["item_id"], made["content"], made["pub_date"]) == (None, "<p>Text</p>", "2026-02-22T12:00:00.000Z")
     listed = await me.ask("GET", "/bookmarks?limit=1")
     assert ([one["id"] for one in listed["data"]], listed["meta"]["total"]) == ([made["id"]], 2)
     rest = await me.ask("GET", f"/bookmarks?limit=1&before={listed['meta']['next_cursor']}")

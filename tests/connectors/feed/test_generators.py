@@ -21,7 +21,7 @@ def entries(name: str, harvest: FeedHarvest) -> list[Expected]:
             file=name,
             key=item.key,
             title=item.title,
-            at=None if item.published_at is None else iso(item.published_at),
+            at=None if item.published_at is None else iso(item.published_at).replace(".000Z", "Z"),
             author=item.author,
             files=tuple((file.url, file.media_type, file.duration_seconds) for file in item.enclosures),
         )

@@ -14,7 +14,7 @@ from tsuzuki.connectors.feed.document import MAX_NODES
 from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_fast
 from tsuzuki.model.errors import NotAFeed, TooLarge
 from tsuzuki.model.harvest import Enclosure
-from tsuzuki.model.times import iso
+from tsuzuki.model.times import from_iso
 
 VERSION = "https://jsonfeed.org/version/1.1"
 
@@ -32,7 +32,7 @@ def test_an_item_of_1_1():
     assert (item.key, item.link, item.title) == ("1", "https://comic.example/part/1", "Part 1")
     assert (item.content, item.author, item.categories) == ("<p>x</p>", "Ada", ("a", "b"))
     assert item.published_at is not None
-    assert iso(item.published_at) == "2024-03-01T10:20:30Z"
+    assert item.published_at == from_iso("2024-03-01T10:20:30Z")
 
 
 def test_an_item_of_1_0_in_plain_text():

@@ -16,8 +16,15 @@ from tsuzuki.db.log import archive
 from tsuzuki.db.log.archive import archive_month, archive_months
 from tsuzuki.db.log.files import read_archive
 from tsuzuki.db.log.months import Month, month_of
-from tsuzuki.db.log.partitions import ensure_partitions, look_after_partitions, partitions, rows_in_rest
+from tsuzuki.db.log.partitions import (
+    drop_partition_tx,
+    ensure_partitions,
+    look_after_partitions,
+    partitions,
+    rows_in_rest,
+)
 from tsuzuki.db.log.store import count_logs_tx
+from tsuzuki.db.migrate import migrate
 from tsuzuki.model.times import DAY, Millis, from_iso
 
 NOW = from_iso("2026-11-15T12:00:00Z")
@@ -83,6 +90,28 @@ def test_a_moment_lies_between_the_start_and_the_end_of_its_month(moment, month)
 # -- partitions, which only PostgreSQL has
 
 on_postgres = pytest.mark.parametrize("engine", ["postgres"])
+
+
+@pytest.fixture
+async def db(db):
+    """Without the partitions that a migrated database has by today."""
+    for month in await partitions(db):
+        await db.with_tx(partial(drop_partition_tx, month=month))
+    return db
+
+
+@on_postgres
+async def test_a_fresh_database_has_the_partitions_of_its_month(empty_database_url):
+    """Before any worker has run."""
+    options = DatabaseOptions(empty_database_url)
+    await migrate(options, now=NOW)
+    fresh = await open_database(options)
+    try:
+        assert await partitions(fresh) == [NOVEMBER, Month(2026, 12), Month(2027, 1)]
+        await stored_logs(fresh, at=NOW)
+        assert await rows_in_rest(fresh) == 0
+    finally:
+        await fresh.close()
 
 
 @on_postgres

@@ -55,16 +55,17 @@ def job_pages(site: Site) -> tuple[Resource, ...]:
         public_id = id_of(request, "job_id")
         level = next((one for one in LEVELS if one == request.query_params.get("level")), None)
         job = await jobs.get(public_id)
-        lines, total = await jobs.log(public_id, after=LogPlace(), level=level, most=MOST_LINES)
+        log = await jobs.log(public_id, after=LogPlace(), level=level, most=MOST_LINES)
         frame = await framing.frame(request, caller, "jobs")
-        is_live = job.status not in OVER and level is None and len(lines) < MOST_LINES
+        is_live = job.status not in OVER and level is None and len(log.rows) < MOST_LINES
         return framing.show(
             frame,
             "desk/job.html",
             job=job,
             job_id=show_id(public_id),
-            lines=lines,
-            total=total,
+            lines=log.rows,
+            total=log.total,
+            archived=log.archived,
             level=level,
             levels=LEVELS,
             is_over=job.status in OVER,

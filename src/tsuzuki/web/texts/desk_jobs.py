@@ -32,6 +32,7 @@ TEXTS = {
     "jobs.started": "Begun",
     "jobs.finished": "Ended",
     "jobs.log": "Log",
+    "jobs.archived": "{count} lines of this log are in the archive, in the data folder.",
     "jobs.level": "Level",
     "jobs.live": "New lines appear by themselves.",
     "jobs.part_of": "The first {shown} of {total} lines.",
