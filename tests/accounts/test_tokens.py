@@ -112,7 +112,7 @@ async def test_a_device_password_opens_its_protocol_and_nothing_else(house):
     assert caller.user_id == user.id
     assert not any(caller.may(scope) for scope in ("read", "write", "admin"))
     with pytest.raises(Unauthorized):
-        await house.sign_in.sign_in_device(user.username, key, "fever", address=HERE)
+        await house.sign_in.sign_in_device(user.username, key, "greader", address=HERE)
     with pytest.raises(Unauthorized):
         await house.sign_in.sign_in_device("other", key, "opds", address=HERE)
     assert await house.tokens.resume(key, HERE) is None

@@ -324,7 +324,44 @@ async def test_r9_sources_that_shared_a_uid_are_told_apart(empty_database_url):
     await db.close()
 
 
+async def test_r107_device_passwords_that_could_never_work_are_removed(empty_database_url, capsys):
+    """With a line in the log; those that are good for something else stay for that."""
+    options, steps = DatabaseOptions(empty_database_url), available(engine_of(empty_database_url))
+    await migrate(options, now=0, known=[step for step in steps if step.version < DEVICE_PASSWORDS])
+    hexed = ("x'{}'" if engine_of(empty_database_url) == "sqlite" else "'\\x{}'").format
+    for row in A_PERSON:
+        await run_on(empty_database_url, row.format(hexed(ID)))
+    for number, (kind, scopes) in enumerate(HELD):
+        ids = hexed(f"{number:032x}"), hexed(f"{number:064x}")
+        await run_on(empty_database_url, A_TOKEN.format(*ids, kind, scopes))
+    await migrate(options, now=0)
+    db = await open_database(options)
+    kept = await db.read(lambda tx: tx.many(str, a_query("select kind || ' ' || scopes from api_token order by id")))
+    assert kept == ["token read", "device opds", "device greader"]
+    await db.close()
+    assert "removed_by_migration" in capsys.readouterr().out
+
+
 CONDUCT = 5
+DEVICE_PASSWORDS = 13
+HELD = [
+    ("token", "read"),
+    ("device", "fever"),
+    ("device", "opds koreader"),
+    ("device", "fever greader koreader"),
+    ("device", "koreader"),
+]
+A_PERSON = (
+    "insert into tenant (id, public_id, name, anchor_at, created_at, updated_at) values (1, {0}, 'a', 1, 1, 1)",
+    (
+        "insert into user_account (id, public_id, tenant_id, username, role, created_at, updated_at)"
+        " values (1, {0}, 1, 'ann', 'reader', 1, 1)"
+    ),
+)
+A_TOKEN = (
+    "insert into api_token (public_id, user_id, name, kind, key_hash, scopes, created_at)"
+    " values ({0}, 1, 'a', '{2}', {1}, '{3}', 1)"
+)
 SOURCE_UIDS = 11
 ABSENCES = 6
 ID = "00" * 16

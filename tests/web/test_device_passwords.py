@@ -13,7 +13,7 @@ from tests.web.guests import a_guest, error_of, focus_of, value_of
 from tsuzuki.model.errors import Unauthorized
 
 PATH = "/account/device-passwords"
-WANTED = [("name", "Kitchen <b>"), ("protocols", "opds"), ("protocols", "koreader"), ("life", "never")]
+WANTED = [("name", "Kitchen <b>"), ("protocols", "opds"), ("protocols", "greader"), ("life", "never")]
 
 
 async def test_one_is_made_used_listed_and_revoked_after_a_question(empty_database_url, tmp_path):
@@ -29,7 +29,9 @@ async def test_one_is_made_used_listed_and_revoked_after_a_question(empty_databa
         assert user.username in made.text
         page = await guest.see(PATH)
         assert key not in page.text
-        assert all(text in page.text for text in ("Kitchen &lt;b&gt;", "OPDS", "KOReader", "never used", "never ends"))
+        assert all(
+            text in page.text for text in ("Kitchen &lt;b&gt;", "OPDS", "Google Reader", "never used", "never ends")
+        )
         assert "Kitchen" not in (await guest.see("/account")).text  # tokens are another list
         assert "Kitchen" not in (await stranger.see(PATH)).text
         sign_in = town.accounts.sign_in.sign_in_device
@@ -55,6 +57,8 @@ WRONG = (
     ({"name": "x" * 101}, "name"),
     ({"protocols": ""}, "protocols"),
     ({"protocols": "gopher"}, "protocols"),
+    ({"protocols": "fever"}, "protocols"),
+    ({"protocols": "koreader"}, "protocols"),
     ({"life": "always"}, "life"),
 )
 
@@ -68,6 +72,7 @@ async def test_what_is_wrong_stands_beside_its_field_and_nothing_typed_is_lost(t
             assert error_of(told, field) is not None, over
             assert field == "name" or value_of(told, "name") == "Reader", over
             assert "No device passwords." in told.text, over
+            assert not re.search(r'value="(fever|koreader)"', told.text)
 
 
 @pytest.mark.browser

@@ -10,8 +10,8 @@ from tsuzuki.model.times import Millis
 
 Role = Literal["admin", "reader"]
 Scope = Literal["read", "write", "admin"]
-Protocol = Literal["opds", "greader", "fever", "koreader"]
-"""What a device password can be made for."""
+Protocol = Literal["opds", "greader"]
+"""What a device password can be made for: protocols that send the password itself (R107)."""
 TokenKind = Literal["token", "device"]
 
 SessionId = NewType("SessionId", int)

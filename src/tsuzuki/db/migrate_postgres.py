@@ -51,8 +51,10 @@ async def _apply(connection: Connection, step: Migration, now: int) -> None:
     try:
         async with connection.transaction():
             await connection.execute(LEDGER)
+            removed = await connection.fetchval(step.removes[1]) if step.removes else 0
             await connection.execute(step.sql)
             await connection.execute("insert into schema_migration values ($1, $2, $3, $4)", *step.ledger_row(now))
+        step.log_removed(removed)
     except asyncpg.PostgresError as error:
         raise step.failure(error) from error
 

@@ -42,12 +42,14 @@ def _apply(connection: apsw.Connection, steps: Sequence[Migration], now: int) ->
     connection.execute(LEDGER)
     for step in steps:
         try:
+            removed = connection.execute(step.removes[1]).fetchall()[0][0] if step.removes else 0
             connection.execute(step.sql).fetchall()  # to the end: a statement that gives rows would stop it there
             for orphan in connection.execute("pragma foreign_key_check"):
                 raise step.failure(ValueError(f"it leaves {orphan[0]} pointing to nothing in {orphan[2]}"))
         except apsw.Error as error:
             raise step.failure(error) from error
         connection.execute("insert into schema_migration values (?, ?, ?, ?)", step.ledger_row(now))
+        step.log_removed(removed)
 
 
 def _tables(connection: apsw.Connection) -> set[str]:

@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from importlib.resources import files
 
 import msgspec
+import structlog
 
 from tsuzuki.db.errors import DatabaseError, SchemaRefused
 from tsuzuki.db.queries import Engine
@@ -23,6 +24,8 @@ LEDGER = """
 create table if not exists schema_migration (
   version integer primary key, name text not null, checksum text not null, applied_at bigint not null
 )"""
+_REMOVES = re.compile(r"^-- removes: ([^:\n]+): (select .+)$", re.MULTILINE)
+_log = structlog.stdlib.get_logger("tsuzuki.migrate")
 _FILE = re.compile(r"(\d{4})_(\w+)\.sql")
 
 
@@ -33,6 +36,17 @@ class Migration(msgspec.Struct, frozen=True):
     name: str
     sql: str
     checksum: str
+
+    @property
+    def removes(self) -> tuple[str, str] | None:
+        """What people had that the step takes away, and the query that counts it: it is logged, if there is any."""
+        found = _REMOVES.search(self.sql)
+        return None if found is None else (found[1], found[2])
+
+    def log_removed(self, count: object) -> None:
+        """One line, so that nobody wonders where it went."""
+        if self.removes is not None and count:
+            _log.warning("removed_by_migration", step=f"{self.version:04d}", what=self.removes[0], count=count)
 
     def ledger_row(self, now: int) -> tuple[int, str, str, int]:
         """What a database remembers of it."""

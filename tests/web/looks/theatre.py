@@ -150,7 +150,7 @@ async def _shelf(town: Town, articles: int) -> dict[str, str]:
 async def _keys(desk: Desk) -> dict[str, str]:
     """A token, a password of a device, and a channel."""
     admin = await desk.town.admin()
-    wish = {"name": "Phone", "protocols": "fever", "life": "never"}
+    wish = {"name": "Phone", "protocols": "greader", "life": "never"}
     made_one = await desk.operator.send("/account/device-passwords", wish)
     assert made_one.status == 200, made_one.text
     kinds = ("token_id", "channel_id")

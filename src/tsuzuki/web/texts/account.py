@@ -154,9 +154,5 @@ TEXTS = {
     "protocols.for_opds": "comics, in e-readers and comic readers",
     "protocols.name_greader": "Google Reader",
     "protocols.for_greader": "feeds, in most reader apps",
-    "protocols.name_fever": "Fever",
-    "protocols.for_fever": "feeds, in older reader apps",
-    "protocols.name_koreader": "KOReader",
-    "protocols.for_koreader": "how far you have read",
     "done.password_revoked": "The device password is revoked.",
 }
