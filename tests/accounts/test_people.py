@@ -73,6 +73,20 @@ async def test_several_processes_that_start_at_once_set_up_once(house, database_
         await other.close()
 
 
+async def test_tenants_are_found_by_a_part_of_their_name(house):
+    for name in ("Lantern Press", "lanternfish", "100% Comics", "100 Comics"):
+        await house.tenants.add(SYSTEM, name)
+
+    async def found(text):
+        rows, total = await house.tenants.list(Slice(), text=text)
+        assert total == len(rows)
+        return [tenant.name for tenant in rows]
+
+    assert await found("LANTERN") == ["Lantern Press", "lanternfish"]
+    assert await found("100%") == ["100% Comics"]
+    assert await found("nobody") == []
+
+
 async def test_an_empty_password_opens_only_where_the_settings_say_so(db):
     """R76."""
     house = House(db, is_open=True)

@@ -23,10 +23,13 @@ select {tenant_columns} from tenant where public_id = :public_id;
 select {tenant_columns} from tenant where id = :id;
 
 -- name: list_tenants
-select {tenant_columns} from tenant order by id limit :most offset :skip;
+select {tenant_columns} from tenant where {is_searched} order by id limit :most offset :skip;
 
 -- name: count_tenants
-select count(*) as total from tenant;
+select count(*) as total from tenant where {is_searched};
+
+-- fragment: is_searched
+(cast(:pattern as text) is null or lower(name) like cast(:pattern as text) escape '\')
 
 -- name: rename_tenant
 update tenant set name = :name, updated_at = :now where id = :id

@@ -21,6 +21,7 @@ from tsuzuki.accounts.nouns import (
     Ways,
 )
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.like import like
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
 from tsuzuki.model.times import Millis
 
@@ -55,10 +56,11 @@ async def get_tenant_tx(tx: Tx, tenant_id: TenantId) -> Tenant:
     return await tx.one(Tenant, q.get_tenant, id=tenant_id)
 
 
-async def list_tenants_tx(tx: Tx, part: Slice) -> tuple[list[Tenant], int]:
-    """Oldest first, and how many there are in all."""
-    rows = await tx.many(Tenant, q.list_tenants, most=part.most, skip=part.skip)
-    return rows, await tx.one(int, q.count_tenants)
+async def list_tenants_tx(tx: Tx, part: Slice, text: str | None = None) -> tuple[list[Tenant], int]:
+    """Oldest first, and how many there are in all; with a text, those that have it in their name."""
+    pattern = like(text) if text else None
+    rows = await tx.many(Tenant, q.list_tenants, pattern=pattern, most=part.most, skip=part.skip)
+    return rows, await tx.one(int, q.count_tenants, pattern=pattern)
 
 
 async def rename_tenant_tx(tx: Tx, tenant_id: TenantId, name: str, now: Millis) -> Tenant:

@@ -41,9 +41,9 @@ class Tenants:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
 
-    async def list(self, part: Slice) -> tuple[list[Tenant], int]:
-        """All, oldest first, and how many they are."""
-        return await self._ground.db.read(lambda tx: list_tenants_tx(tx, part))
+    async def list(self, part: Slice, *, text: str | None = None) -> tuple[list[Tenant], int]:
+        """All, oldest first, and how many they are; with a text, those that have it in their name."""
+        return await self._ground.db.read(lambda tx: list_tenants_tx(tx, part, text))
 
     async def get(self, public_id: PublicId) -> Tenant:
         """One, or NotFound."""

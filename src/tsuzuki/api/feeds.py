@@ -152,7 +152,7 @@ class Door:
 
 
 async def list_feeds(query: FeedQuery, caller: Caller, door: Door) -> list[FeedView]:
-    """All feeds with exact counts, the oldest first."""
+    """All feeds with exact counts, by name: 3 comes before 27."""
     shelf = await door.shelf(query, caller)
     group = id_in_field(query.group_id, "group_id")
     return [feed_view(one) for one in await door.feeds.list(shelf.id, group=group, status=query.status)]

@@ -43,10 +43,16 @@ class NewTenantBody(TenantBody, frozen=True, kw_only=True):
     plan: PlanName | None = None
 
 
-async def list_tenants(page: PageQuery, tenants: Tenants) -> Listing[TenantView, PageMeta]:
+class TenantsQuery(PageQuery, frozen=True, kw_only=True):
+    """Which tenants, by a part of the name, and which page of them."""
+
+    q: Annotated[str, Meta(max_length=200)] | None = None
+
+
+async def list_tenants(query: TenantsQuery, tenants: Tenants) -> Listing[TenantView, PageMeta]:
     """All tenants, oldest first."""
-    found, total = await tenants.list(page.part)
-    return Listing([_tenant(tenant) for tenant in found], page.meta(total))
+    found, total = await tenants.list(query.part, text=query.q)
+    return Listing([_tenant(tenant) for tenant in found], query.meta(total))
 
 
 async def create_tenant(caller: Caller, body: NewTenantBody, tenants: Tenants) -> TenantView:

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
@@ -50,6 +50,19 @@ def refuse_read_only(path: Path) -> None:
         raise DatabaseUnavailable(f"The folder {path.parent} is read-only: SQLite writes there too, beside its file.")
     if os.access(path, os.F_OK) and not os.access(path, os.W_OK):
         raise DatabaseUnavailable(f"The database file {path} is read-only: this user may not write it.")
+
+
+def refuse_in_use(path: Path) -> None:
+    """DatabaseUnavailable while another connection has the file open: in WAL mode each holds a lock to its end."""
+    with closing(connect_bare(path)) as connection:
+        connection.set_busy_timeout(0)
+        connection.execute("pragma locking_mode = exclusive").fetchall()
+        try:
+            connection.execute("select count(*) from sqlite_schema").fetchall()
+        except apsw.BusyError:
+            raise DatabaseUnavailable(f"{path} is in use; stop every Tsuzuki first.") from None
+        except apsw.NotADBError:
+            raise SchemaRefused(f"{path} is not a SQLite database.") from None
 
 
 def has_wal_reset_race(version: str) -> bool:

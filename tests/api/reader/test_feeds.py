@@ -65,6 +65,13 @@ async def test_feeds_are_listed_by_group_and_status(library, me):
     assert failed["next_check_why"] == "failure 1 in a row"
 
 
+async def test_feeds_are_listed_by_name_as_people_count(library, me):
+    for name in ("Feed 27", "feed 3", "Alpha", "Feed 100"):
+        body = {"link": f"{library.press.url}/{name.replace(' ', '-')}", "name": name, "suspended": True}
+        await me.post("/feeds", body)
+    assert [feed["name"] for feed in await me.get("/feeds")] == ["Alpha", "feed 3", "Feed 27", "Feed 100"]
+
+
 async def test_many_feeds_at_once_each_say_what_became_of_them(library, me):
     link = library.press.publish("/a", "1")
     await me.post("/feeds", {"link": link})

@@ -6,8 +6,9 @@ import pytest
 from tests.connectors.builders import run
 from tests.connectors.local.builders import PNG, an_archive, images
 from tsuzuki.connectors.local.connector import LocalConfig, LocalFolder
-from tsuzuki.connectors.local.names import address, natural, parts
+from tsuzuki.connectors.local.names import address, parts
 from tsuzuki.model.errors import Invalid, RefusedAddress, ShapeChanged, Unreachable
+from tsuzuki.model.sorting import natural
 from tsuzuki.model.times import from_iso
 from tsuzuki.net.localfiles import LocalFiles
 

@@ -1,6 +1,7 @@
 """Everything of a SQLite file is in PostgreSQL afterwards, also when the copy was interrupted."""
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ import pytest
 from tests.databases import empty
 from tests.db.copying.builders import NOW, filled
 from tests.scale import scaled
-from tsuzuki.db import Database, DatabaseOptions
+from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.copying import copier as copier_module
 from tsuzuki.db.copying import words as words_module
 from tsuzuki.db.copying.copier import Differs, Step, open_copier
 from tsuzuki.db.copying.service import copy_database
 from tsuzuki.db.copying.tables import in_order, tables_of
-from tsuzuki.db.errors import SchemaRefused
+from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.sqlite_file import connect
 
@@ -154,13 +155,11 @@ async def test_a_row_that_differs_afterwards_is_found(source, target, file):
 
 
 async def test_rows_that_are_written_meanwhile_do_not_tear_the_copy(source, target, file):
-    writer = connect(file)
-
     def write(step: Step) -> None:
-        writer.execute("update item set title = 'Later' where id = (select max(id) from item)")
+        with closing(connect(file)) as writer:
+            writer.execute("update item set title = 'Later' where id = (select max(id) from item)")
 
     await copy(source, target, write)
-    writer.close()
     assert await values(target, "select count(*) from item where title = 'Later'") == [(0,)]
 
 
@@ -178,6 +177,14 @@ async def test_what_cannot_be_copied_is_refused_with_a_sentence(source, target, 
         await copy(target, source)
     with pytest.raises(SchemaRefused, match="There is no database at"):
         await copy(DatabaseOptions(f"sqlite://{tmp_path}/none.db"), target)
+
+
+async def test_a_source_that_is_served_is_refused_and_nothing_is_begun(source, target):
+    served = await open_database(source)
+    with pytest.raises(DatabaseUnavailable, match="is in use; stop every Tsuzuki first"):
+        await copy(source, target)
+    await served.close()
+    assert await values(target, "select 1 from pg_tables where schemaname = 'public'") == []
 
 
 async def test_tables_come_after_those_that_they_refer_to(source, target, file):

@@ -48,6 +48,15 @@ async def test_tenants_are_listed_added_and_renamed(town, operator):
     assert error_of(await operator.send("/admin/tenants/add", {"name": " "}), "name")
 
 
+async def test_tenants_are_searched_by_a_part_of_their_name(operator):
+    found = await operator.see("/admin/tenants?q=OTH")
+    assert ">Other</a>" in found.text
+    assert 'value="OTH"' in found.text
+    none = await operator.see("/admin/tenants?q=100%25")
+    assert ">Other</a>" not in none.text
+    assert 'href="/admin/tenants"' in none.text
+
+
 async def test_an_invoice_is_marked_paid_once_with_its_reference(town, operator):
     invoice = await an_invoice(town)
     assert invoice.number in (await operator.see(path_of(town))).text

@@ -23,7 +23,6 @@ from tsuzuki.connectors.local.names import (
     is_archive,
     is_hidden,
     is_image,
-    natural,
     parts,
     read_of,
     stem,
@@ -32,6 +31,7 @@ from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, Vis
 from tsuzuki.model.errors import ShapeChanged, SourceError
 from tsuzuki.model.fetching import FileEntry, Parse, ReadArchive, ReadFile, ReadFolder
 from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
+from tsuzuki.model.sorting import natural
 from tsuzuki.model.times import Millis, from_datetime
 
 LIST_SIZE = 50

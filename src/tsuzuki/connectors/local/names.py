@@ -1,7 +1,5 @@
-"""Names of files: which are pages or archives, how people sort them, and as addresses."""
+"""Names of files: which are pages or archives, and as addresses."""
 
-import re
-import unicodedata
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from tsuzuki.model.errors import Invalid
@@ -11,14 +9,7 @@ SCHEME = "local:"
 IMAGES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".avif", ".jxl")
 ARCHIVES = (".cbz", ".zip")
 COVERS = ("cover", "folder", "poster", "thumbnail")
-_DIGITS = re.compile(r"(\d{1,18})")
 _HIDDEN = ("__MACOSX", "@eaDir")
-
-
-def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A key that sorts 2 before 10, letters without regard to case or width."""
-    parts = _DIGITS.split(unicodedata.normalize("NFKC", name).casefold())
-    return tuple((0, int(part), part) if part.isdecimal() else (1, 0, part) for part in parts if part)
 
 
 def is_image(name: str) -> bool:

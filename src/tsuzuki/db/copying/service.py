@@ -9,7 +9,7 @@ from tsuzuki.db.migrate import migrate
 from tsuzuki.db.opening import open_database
 from tsuzuki.db.patience import unhurried
 from tsuzuki.db.postgres import connect_once
-from tsuzuki.db.sqlite_file import path_of
+from tsuzuki.db.sqlite_file import path_of, refuse_in_use
 from tsuzuki.db.unfinished import is_unfinished
 
 Index = Callable[[Database], Awaitable[None]]
@@ -24,6 +24,7 @@ async def copy_database(
         raise SchemaRefused("A database is copied from SQLite to PostgreSQL: `sqlite:///...` to `postgresql://...`.")
     if not path_of(source.url).is_file():
         raise SchemaRefused(f"There is no database at {path_of(source.url)}.")
+    refuse_in_use(path_of(source.url))  # what is written meanwhile would be missing
     await migrate(source, now=now)
     if not await _is_begun(target.url):
         await migrate(target, now=now)

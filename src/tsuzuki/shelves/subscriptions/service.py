@@ -11,6 +11,7 @@ from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, NotFound, TsuzukiError
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
+from tsuzuki.model.sorting import natural
 from tsuzuki.model.times import DAY, MINUTE, Millis
 from tsuzuki.shelves.ground import ALWAYS, Asked, Ground
 from tsuzuki.shelves.groups.service import own_group_tx
@@ -65,14 +66,15 @@ class Subscriptions:
     async def list(
         self, shelf_id: ShelfId, *, group: PublicId | None = None, status: Status | None = None
     ) -> list[Subscription]:
-        """All of the shelf's, or those of a group or status; NotFound for a group of another shelf."""
+        """All of the shelf's, or those of a group or status, by name; NotFound for a group of another shelf."""
 
         async def collect(tx: Tx) -> list[Subscription]:
             group_id = None if group is None else (await own_group_tx(tx, shelf_id, group)).id
             return await list_subscriptions_tx(tx, shelf_id, group_id)
 
         found = await self._ground.db.read(collect)
-        return [one for one in found if status is None or one.status == status]
+        wanted = [one for one in found if status is None or one.status == status]
+        return sorted(wanted, key=lambda one: natural(one.shown_name))
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
         """One of the shelf's; NotFound otherwise."""

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.like import like
 from tsuzuki.model.harvest import FoundSeries
 from tsuzuki.model.ids import PublicId, SeriesId, SeriesSourceId, SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.comics.rows import Comic, Mapping, SourceComic
-from tsuzuki.sources.sites.store import like
 
 q = load_queries("tsuzuki.sources.comics")
 

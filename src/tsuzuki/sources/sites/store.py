@@ -4,6 +4,7 @@ import msgspec
 
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.like import like
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.sources.sites.rows import NewSource, Outcome, Pause, Source, SourceFilter
@@ -16,12 +17,6 @@ async def list_sources_tx(tx: Tx, wanted: SourceFilter, part: Slice) -> tuple[li
     filters = {"is_enabled": wanted.is_enabled, "pattern": None if wanted.text is None else like(wanted.text)}
     rows = await tx.many(Source, q.list_sources, most=part.most, skip=part.skip, **filters)
     return rows, await tx.one(int, q.count_sources, **filters)
-
-
-def like(text: str) -> str:
-    """The pattern that finds this text anywhere, in any case."""
-    plain = text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{plain}%"
 
 
 async def find_source_tx(tx: Tx, source_id: int) -> Source | None:

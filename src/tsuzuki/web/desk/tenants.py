@@ -14,7 +14,7 @@ from tsuzuki.web.desk.ledger import AMOUNT_RULES, cents_of, once_of, reference_o
 from tsuzuki.web.desk.pages import pages_of, slice_of
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.ids import id_of
+from tsuzuki.web.ids import id_of, word_of
 from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site, with_query
 
@@ -31,13 +31,15 @@ def tenant_pages(site: Site) -> tuple[Resource, ...]:
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         billing.opened()
         frame = await framing.frame(request, caller, "users")
-        found, total = await tenants.list(slice_of(request))
+        text = word_of(request, "q")
+        found, total = await tenants.list(slice_of(request), text=text)
         return framing.show(
             frame,
             "desk/tenants.html",
             sheet,
             rows=[(tenant, (await billing.books.tenant(whose(caller), tenant.public_id))[1]) for tenant in found],
             pages=pages_of(request, total),
+            text=text,
             done=said("done", request.query_params.get("done")),
             show_id=show_id,
             money=money,

@@ -112,14 +112,13 @@ async def _left(feeds: Subscriptions, shelf_id: ShelfId, text: str) -> Left | No
 
 
 def group_rows(groups: Sequence[Group], feeds: Sequence[Subscription]) -> list[GroupRow]:
-    """Each group with its feeds, those by name."""
-    by_name = sorted(feeds, key=lambda feed: feed.shown_name.casefold())
+    """Each group with its feeds, in the order that they come in."""
     return [
         GroupRow(
             id=show_id(group.public_id),
             name=group.name,
             is_default=group.is_default,
-            feeds=[feed_row(feed) for feed in by_name if feed.group_id == group.id],
+            feeds=[feed_row(feed) for feed in feeds if feed.group_id == group.id],
             is_first=place == 0,
             is_last=place == len(groups) - 1,
         )

@@ -56,6 +56,7 @@ TEXTS = {
     "tenants.lead": "Who rents shelves here, and where their accounts stand.",
     "tenants.add": "Add a tenant",
     "tenants.name": "Name",
+    "tenants.q": "Name contains",
     "tenants.name_problem": "A name has 1 to {most} characters.",
     "tenants.churned": "left",
     "tenants.churned_at": "Left on {date}",
