@@ -196,6 +196,19 @@ async def open_accounts(settings: Settings, *, clock: Clock = wall_clock) -> Asy
         await db.close()
 
 
+@asynccontextmanager
+async def open_retention(settings: Settings, *, clock: Clock = wall_clock) -> AsyncIterator[tuple[Pruner, Preview]]:
+    """Migrate and open no more than removing what is old needs, and showing it before."""
+    make_data_dir(settings)
+    options = _options(settings)
+    await _prepare(options, clock)
+    db = await _open_sealed(options, clock)
+    try:
+        yield Pruner(db, clock, rules_of(settings)), Preview(db, clock, rules_of(settings))
+    finally:
+        await db.close()
+
+
 async def _welcome(accounts: Accounts, settings: Settings) -> str | None:
     """See that somebody can sign in, and say in the log how when that is not obvious; the code, if it takes one."""
     prepared = await accounts.setup.prepare(password=settings.password, is_open=settings.allow_empty_password)

@@ -22,7 +22,7 @@ from tsuzuki.accounts.shelves.nouns import ShelfRole
 from tsuzuki.delivery.notices.sending import KINDS
 from tsuzuki.edge.security import HEADERS
 from tsuzuki.web.account.page import LIVES
-from tsuzuki.web.feeds.changing import INTERVALS, RETENTIONS
+from tsuzuki.web.feeds.changing import INTERVALS
 from tsuzuki.web.messages import MESSAGES
 from tsuzuki.web.navigation import MANAGING, READING, RUNNING
 from tsuzuki.web.settings import CHOICES
@@ -201,7 +201,8 @@ def test_every_message_is_used_and_every_use_has_one():
     used |= {f"settings.{name}_{value}" for name, values in CHOICES.items() for value in values}
     used |= {f"js.theme_{theme}" for theme in CHOICES["theme"]}
     used |= {f"feed.interval_{span}" for span in (*INTERVALS, "own")}
-    used |= {f"feed.retention_{span}" for span in (*RETENTIONS, "own")}
+    used |= {f"retention.of_{step}" for step in ("entries", "items", "jobs", "audit")}
+    used |= {"keep.as_shelf", "keep.as_server", "keep.removes", "keep.removes_more"}
     used |= {f"channels.{kind}" for kind in KINDS}
     used |= {f"feeds.{status}" for status in ("ok", "error", "suspended", "waiting")}
     used |= CHOSEN | chosen_at_the_desk() | chosen_in_the_library()

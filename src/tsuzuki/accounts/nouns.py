@@ -45,6 +45,8 @@ class Shelf(msgspec.Struct, frozen=True):
     status: Literal["active", "inactive", "delinquent"]
     proxy_images: bool
     """Whether the images of articles come through this server."""
+    own_retention: Millis | None
+    """How long articles stay after they were read; None is as the server keeps them, 0 for ever."""
 
 
 class User(msgspec.Struct, frozen=True):

@@ -24,12 +24,14 @@ from tsuzuki.accounts.shelves.store import (
     put_member_tx,
     remove_member_tx,
     rename_shelf_tx,
+    set_retention_tx,
 )
 from tsuzuki.accounts.store import find_user_by_name_tx, get_user_tx, lock_people_tx
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, Forbidden, Invalid, LimitExceeded, Problem
 from tsuzuki.model.ids import PublicId, TenantId, UserId
+from tsuzuki.model.times import Millis
 
 
 class ShelfUser(msgspec.Struct, frozen=True):
@@ -180,6 +182,21 @@ class Sharing:
             return msgspec.structs.replace(shelf, name=wanted)
 
         return await self._ground.db.with_tx(rename)
+
+    async def keep(self, who: ShelfUser, shelf_id: PublicId, retention: Millis | None) -> MemberShelf:
+        """How long it keeps articles after they were read: None is as the server does, 0 for ever."""
+
+        async def keep(tx: Tx) -> MemberShelf:
+            shelf = await _owned_tx(tx, who, shelf_id)
+            if shelf.own_retention == retention:
+                return shelf
+            now = self._ground.clock()
+            await set_retention_tx(tx, shelf.id, retention, now=now)
+            before, after = {"retention": shelf.own_retention}, {"retention": retention}
+            await record_tx(tx, who.actor, on_shelf("shelf.retention", shelf, before=before, after=after), now=now)
+            return msgspec.structs.replace(shelf, own_retention=retention)
+
+        return await self._ground.db.with_tx(keep)
 
     async def delete(self, who: ShelfUser, shelf_id: PublicId) -> None:
         """Delete it with what `contents` names; Conflict for the only shelf of this person."""

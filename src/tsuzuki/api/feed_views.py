@@ -35,7 +35,10 @@ class FetchStateView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FeedView(msgspec.Struct, frozen=True, kw_only=True):
-    """A feed that the shelf follows. `interval` is in seconds, `retention` in days; null is the usual."""
+    """A feed that the shelf follows. `interval` is in seconds; null is the usual.
+
+    `retention` is how many days articles stay after they were read; 0 is for ever, null as the shelf keeps them.
+    """
 
     id: str
     group_id: str

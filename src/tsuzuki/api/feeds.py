@@ -13,7 +13,7 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.feed_views import FeedView, feed_view
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
-from tsuzuki.api.shelf import ShelfQuery
+from tsuzuki.api.shelf import Days, ShelfQuery
 from tsuzuki.api.views import Time, shown
 from tsuzuki.edge.errors import failure_of
 from tsuzuki.model.errors import (
@@ -59,7 +59,10 @@ class FeedBody(Body, frozen=True, kw_only=True):
 
 
 class FeedChangeBody(Body, frozen=True, kw_only=True):
-    """What to change. An empty `proxy` is none; a null `interval` (seconds) or `retention` (days) is the usual."""
+    """What to change. An empty `proxy` is none; a null `interval` (seconds) is the usual.
+
+    `retention` is how many days articles stay after they were read; 0 is for ever, null as the shelf keeps them.
+    """
 
     name: Name | UnsetType = UNSET
     group_id: IdText | UnsetType = UNSET
@@ -69,7 +72,7 @@ class FeedChangeBody(Body, frozen=True, kw_only=True):
     proxy: Proxy | UnsetType = UNSET
     interval: Annotated[int, Meta(ge=300, le=30 * 86_400)] | UnsetType | None = UNSET
     full_text: bool | UnsetType = UNSET
-    retention: Annotated[int, Meta(ge=1, le=36_500)] | UnsetType | None = UNSET
+    retention: Days | UnsetType | None = UNSET
     notify: bool | UnsetType = UNSET
 
 

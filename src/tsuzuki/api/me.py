@@ -20,7 +20,7 @@ from tsuzuki.api.sessions import NewPassword
 from tsuzuki.api.views import Time, shown
 from tsuzuki.model.errors import Conflict, NotFound, TooManyRequests
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import from_datetime, iso
+from tsuzuki.model.times import DAY, from_datetime, iso
 
 
 class TenantRef(msgspec.Struct, frozen=True):
@@ -33,6 +33,8 @@ class TenantRef(msgspec.Struct, frozen=True):
 class ShelfView(msgspec.Struct, frozen=True):
     """A shelf to read from. With `proxy_images` the images of its articles come through this server.
 
+    `retention` is how many days its articles stay after they were read; 0 is for ever, null as the server keeps them.
+
     `role` is what the caller may: a `reader` sees all of it, an `editor` changes what is on it, an `owner` shares,
     renames and deletes it.
     """
@@ -42,6 +44,7 @@ class ShelfView(msgspec.Struct, frozen=True):
     plan: str
     proxy_images: bool
     role: ShelfRole
+    retention: int | None
 
 
 class MeView(msgspec.Struct, frozen=True):
@@ -198,7 +201,8 @@ async def revoke_token(token_id: IdText, caller: Caller, tokens: Tokens) -> None
 
 def shelf_view(shelf: MemberShelf) -> ShelfView:
     """A shelf as its readers see it."""
-    return ShelfView(show_id(shelf.public_id), shelf.name, shelf.plan, shelf.proxy_images, shelf.role)
+    keeps = None if shelf.own_retention is None else shelf.own_retention // DAY
+    return ShelfView(show_id(shelf.public_id), shelf.name, shelf.plan, shelf.proxy_images, shelf.role, keeps)
 
 
 def _session(session: Session, caller: Caller) -> SessionView:

@@ -1,9 +1,12 @@
 """Which shelf a request means."""
 
-from msgspec import UNSET, UnsetType
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.sharing import Sharing, shelf_user
 from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
@@ -11,6 +14,10 @@ from tsuzuki.api.forms import Body, Query
 from tsuzuki.api.ids import IdText, id_in_field
 from tsuzuki.api.me import ShelfView, shelf_view
 from tsuzuki.model.errors import NotFound
+from tsuzuki.model.times import DAY, Millis
+
+Days = Annotated[int, Meta(ge=0, le=36_500)]
+"""How long articles stay after they were read; 0 is for ever."""
 
 
 class ShelfQuery(Query, frozen=True, kw_only=True):
@@ -27,9 +34,10 @@ class ShelfQuery(Query, frozen=True, kw_only=True):
 
 
 class ShelfBody(Body, frozen=True, kw_only=True):
-    """What to change."""
+    """What to change. `retention` is in days, 0 for ever, null as the server keeps articles; for owners."""
 
     proxy_images: bool | UnsetType = UNSET
+    retention: Days | UnsetType | None = UNSET
 
 
 async def show_shelf(query: ShelfQuery, caller: Caller, oneself: Oneself) -> ShelfView:
@@ -37,9 +45,14 @@ async def show_shelf(query: ShelfQuery, caller: Caller, oneself: Oneself) -> She
     return shelf_view(await query.pick(caller, oneself))
 
 
-async def change_shelf(query: ShelfQuery, body: ShelfBody, caller: Caller, oneself: Oneself) -> ShelfView:
+async def change_shelf(
+    *, query: ShelfQuery, body: ShelfBody, caller: Caller, oneself: Oneself, sharing: Sharing
+) -> ShelfView:
     """Changes what readers may change of a shelf."""
     shelf = await query.pick(caller, oneself)
+    if not isinstance(body.retention, UnsetType):
+        keep = None if body.retention is None else Millis(body.retention * DAY)
+        shelf = await sharing.keep(shelf_user(caller), shelf.public_id, keep)
     if body.proxy_images is not UNSET:
         shelf = await oneself.proxy_images(shelf, wanted=body.proxy_images)
     return shelf_view(shelf)

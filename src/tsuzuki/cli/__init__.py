@@ -15,6 +15,7 @@ from tsuzuki.cli.copying import copy_database
 from tsuzuki.cli.demo import demo
 from tsuzuki.cli.migrate import migrate
 from tsuzuki.cli.people import token, user
+from tsuzuki.cli.prune import prune
 from tsuzuki.cli.serve import serve
 from tsuzuki.cli.settings import settings
 from tsuzuki.cli.trying import poll, source
@@ -22,7 +23,22 @@ from tsuzuki.cli.work import work
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.settings import BadSetting
 
-COMMANDS = (serve, work, demo, migrate, backup, copy_database, settings, user, token, poll, source, import_, export)
+COMMANDS = (
+    serve,
+    work,
+    demo,
+    migrate,
+    backup,
+    copy_database,
+    prune,
+    settings,
+    user,
+    token,
+    poll,
+    source,
+    import_,
+    export,
+)
 
 
 class _Misconfigured(click.ClickException):

@@ -117,6 +117,11 @@ class Preview:
         spans = await self.spans(shelf_id)
         return kept_for(feed=None, shelf=spans.own_retention, server=self._rules.keep_read, plan=spans.plan)
 
+    async def usual(self, shelf_id: ShelfId) -> Millis | None:
+        """How long a shelf without a setting of its own keeps them; None is for ever."""
+        spans = await self.spans(shelf_id)
+        return kept_for(feed=None, shelf=None, server=self._rules.keep_read, plan=spans.plan)
+
     async def spans(self, shelf_id: ShelfId) -> ShelfSpans:
         """What is set for a shelf."""
         return await self._db.read(lambda tx: shelf_spans_tx(tx, shelf_id))

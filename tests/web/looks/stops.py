@@ -86,6 +86,7 @@ ADMIN = (
     "/admin/tenants/{tenant_id}",
     "/admin/invoices/{invoice_id}",
     "/admin/settings",
+    "/admin/retention",
     "/styleguide",
 )
 # A tenant's member who has something to pay, a full shelf, and one that sleeps.

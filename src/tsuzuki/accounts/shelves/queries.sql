@@ -1,8 +1,9 @@
 -- fragment: columns
-id, public_id, name, plan, status, proxy_images
+id, public_id, name, plan, status, proxy_images, own_retention
 
 -- fragment: member_columns
-shelf.id, shelf.public_id, shelf.name, shelf.plan, shelf.status, shelf.proxy_images, shelf_member.role
+shelf.id, shelf.public_id, shelf.name, shelf.plan, shelf.status, shelf.proxy_images,
+shelf.own_retention, shelf_member.role
 
 -- name: add_shelf
 insert into shelf (public_id, tenant_id, name, plan, created_at, updated_at)
@@ -31,6 +32,9 @@ where shelf.public_id = :public_id;
 -- name: set_proxy_images
 update shelf set proxy_images = :proxy_images, updated_at = :now where id = :id
 returning {columns};
+
+-- name: set_retention
+update shelf set own_retention = :retention, updated_at = :now where id = :id;
 
 -- name: rename_shelf
 update shelf set name = :name, updated_at = :now where id = :id

@@ -39,6 +39,11 @@ async def set_proxy_images_tx(tx: Tx, shelf_id: ShelfId, *, proxy_images: bool, 
     return await tx.one(Shelf, q.set_proxy_images, id=shelf_id, proxy_images=proxy_images, now=now)
 
 
+async def set_retention_tx(tx: Tx, shelf_id: ShelfId, retention: Millis | None, *, now: Millis) -> None:
+    """How long the shelf keeps articles after they were read."""
+    await tx.run(q.set_retention, id=shelf_id, retention=retention, now=now)
+
+
 async def rename_shelf_tx(tx: Tx, shelf_id: ShelfId, name: str, *, now: Millis) -> Shelf:
     """The shelf under its new name; UniqueViolation when the tenant has one of that name."""
     return await tx.one(Shelf, q.rename_shelf, id=shelf_id, name=name, now=now)

@@ -3,6 +3,7 @@
 from typing import Any, get_args
 
 import msgspec
+from msgspec import UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,10 +15,12 @@ from tsuzuki.billing.services import Billing
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import read_id, show_id
+from tsuzuki.retention.preview import Preview
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
 from tsuzuki.web.frame import Frame, framing_of
 from tsuzuki.web.ids import id_of
+from tsuzuki.web.keeping_choices import chosen_keep, keep_choices, posted_keep, spans_to_count
 from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import ACCOUNT, Site, with_query
 
@@ -69,6 +72,7 @@ def own_shelf_pages(site: Site) -> tuple[Resource, ...]:
         Resource(f"{ACCOUNT}/open-shelf", {"POST": site.signed_in(open_, SHELVES)}),
         *_offer(site),
         *_one(site),
+        _keeping(site),
         _removing(site),
         _deleting(site),
     )
@@ -97,21 +101,26 @@ def _offer(site: Site) -> tuple[Resource, ...]:
 
 def _one(site: Site) -> tuple[Resource, ...]:
     """`/account/shelves/{shelf_id}`: who has it, sharing it, its name."""
-    framing, sharing = framing_of(site), site.accounts.sharing
+    framing, sharing, preview = framing_of(site), site.accounts.sharing, site.part(Preview)
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         who, shelf_id = shelf_user(caller), id_of(request, "shelf_id")
         shelf = await sharing.shelf(who, shelf_id)
         owns = shelf.role == "owner"
         values: dict[str, Any] = {"shelf": shelf, "id": show_id(shelf_id), "owns": owns, "roles": ROLES}
+        frame = await framing.frame(request, caller, "account")
+        usual = await preview.usual(shelf.id)
+        counted = await preview.of_shelf(shelf.id, spans_to_count(shelf.own_retention, usual))
         return framing.show(
-            await framing.frame(request, caller, "account"),
+            frame,
             "shelf.html",
             sheet,
             people=await sharing.people(who, shelf_id),
             others=await sharing.others(who, shelf_id) if owns else [],
             done=said("done", request.query_params.get("done")),
             most=LONGEST_NAME,
+            keeps=keep_choices(counted, shelf.own_retention, usual, label="keep.as_server", locale=frame.locale),
+            keep=chosen_keep(shelf.own_retention),
             **values,
         )
 
@@ -142,6 +151,19 @@ def _one(site: Site) -> tuple[Resource, ...]:
         Resource(ONE, {"GET": site.signed_in(show_shelf), "POST": site.signed_in(rename, SHELVES)}),
         Resource(f"{ONE}/people", {"POST": site.signed_in(share, SHELVES)}),
     )
+
+
+def _keeping(site: Site) -> Resource:
+    """How long it keeps articles after they were read."""
+    sharing = site.accounts.sharing
+
+    async def keep(request: Request, caller: Caller) -> Response:
+        chosen = posted_keep(await read_form(request))
+        if not isinstance(chosen, UnsetType):
+            await sharing.keep(shelf_user(caller), id_of(request, "shelf_id"), chosen)
+        return see(with_query(_path(request), done="shelf_keeps"))
+
+    return Resource(f"{ONE}/retention", {"POST": site.signed_in(keep, SHELVES)})
 
 
 def _removing(site: Site) -> Resource:

@@ -10,6 +10,7 @@ from tsuzuki.web.desk.mapping_add import mapping_add_page
 from tsuzuki.web.desk.mappings import mapping_pages
 from tsuzuki.web.desk.people import people_pages
 from tsuzuki.web.desk.person import person_pages
+from tsuzuki.web.desk.retention import retention_page
 from tsuzuki.web.desk.source_form import source_form_pages
 from tsuzuki.web.desk.sources import source_pages
 from tsuzuki.web.desk.tenants import tenant_pages
@@ -31,4 +32,5 @@ def desk_pages(site: Site) -> tuple[Resource, ...]:
         *person_pages(site),
         *tenant_pages(site),
         in_force_page(site),
+        retention_page(site),
     )

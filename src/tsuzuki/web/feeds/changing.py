@@ -1,6 +1,5 @@
 """One feed: its state, and changing it."""
 
-import msgspec
 from msgspec import UNSET, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,7 +9,8 @@ from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, RefusedProxy, SourceError
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.secrets import mask_text
-from tsuzuki.model.times import DAY, SECOND, Millis
+from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.retention.preview import Preview
 from tsuzuki.shelves.subscriptions.nouns import Change, Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.sources.sites.service import Sources
@@ -19,32 +19,27 @@ from tsuzuki.web.feeds.page import PATH, feed_row
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
+from tsuzuki.web.keeping_choices import chosen_keep, keep_choices, posted_keep, spans_to_count
 from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site, with_query
 
 INTERVALS = (3_600, 21_600, 86_400, 604_800)
-RETENTIONS = (30, 90, 365)
 _RULES = Rules(
     keep=("name", "group", "link", "interval", "retention", "proxy"),
     beside={Conflict: "link", RefusedProxy: "proxy", SourceError: "link"},
 )
 
 
-class Chosen(msgspec.Struct, frozen=True):
-    """What the two lists of spans show: `usual`, one of ours, or `own` for another."""
-
-    interval: str
-    retention: str
-
-
 def changing_page(site: Site) -> Resource:
     """`/feeds/{id}`"""
     framing = framing_of(site)
-    feeds, sources = site.part(Subscriptions), site.part(Sources)
+    feeds, sources, preview = site.part(Subscriptions), site.part(Sources), site.part(Preview)
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "feeds")
         feed = await feeds.get(frame.shelf.id, id_of(request, "feed_id"))
+        usual = await preview.shelf_keeps(frame.shelf.id)
+        counted = await preview.of_feed(frame.shelf.id, feed.feed_id, spans_to_count(feed.retention, usual))
         return framing.show(
             frame,
             "feed_edit.html",
@@ -53,10 +48,11 @@ def changing_page(site: Site) -> Resource:
             row=feed_row(feed),
             pause=await sources.show_pause(),
             group_id=show_id(feed.group_public_id),
-            chosen=_chosen(feed),
+            interval=_named(feed.poll_interval, SECOND, INTERVALS),
             proxy=mask_text(feed.proxy),
             intervals=INTERVALS,
-            retentions=RETENTIONS,
+            keeps=keep_choices(counted, feed.retention, usual, label="keep.as_shelf", locale=frame.locale),
+            keep=chosen_keep(feed.retention),
             done=said("done", request.query_params.get("done")),
         )
 
@@ -76,10 +72,6 @@ def changing_page(site: Site) -> Resource:
     return Resource(one, {"GET": site.signed_in(show_feed), "POST": site.signed_in(change, PATH)})
 
 
-def _chosen(feed: Subscription) -> Chosen:
-    return Chosen(_named(feed.poll_interval, SECOND, INTERVALS), _named(feed.retention, DAY, RETENTIONS))
-
-
 def _named(span: Millis | None, unit: Millis, ours: tuple[int, ...]) -> str:
     if span is None:
         return "usual"
@@ -97,7 +89,7 @@ def _change(form: Form, feed: Subscription) -> Change:
         notify=form.one("notify") == "on",
         full_text=form.one("full_text") == "on",
         poll_interval=_span(form, "interval", SECOND, INTERVALS),
-        retention=_span(form, "retention", DAY, RETENTIONS),
+        retention=posted_keep(form),
     )
 
 

@@ -1,0 +1,77 @@
+"""How long articles are kept: the choices of the two forms that ask it, each with what it would remove."""
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tsuzuki.model.times import DAY, Millis
+from tsuzuki.retention.policy import FOR_EVER
+from tsuzuki.retention.preview import WouldGo
+from tsuzuki.web.forms import Form, problem
+from tsuzuki.web.locale import Locale
+from tsuzuki.web.messages import say, say_many
+
+SPANS = (30, 90, 365, 0)
+"""Days; 0 is for ever."""
+FIELD = "retention"
+
+
+class KeepChoice(msgspec.Struct, frozen=True):
+    """One line of the list."""
+
+    value: str
+    text: str
+
+
+def spans_to_count(own: Millis | None, usual: Millis | None) -> list[Millis]:
+    """What the form has to count for: every choice, the usual, and a span of the reader's own."""
+    return [Millis(days * DAY) for days in SPANS] + [usual or FOR_EVER, own or FOR_EVER]
+
+
+def keep_choices(
+    counted: Sequence[WouldGo], own: Millis | None, usual: Millis | None, *, label: str, locale: Locale
+) -> list[KeepChoice]:
+    """The usual first, named by this message; a span that is none of ours last."""
+    gone = {each.keep: each for each in counted}
+    choices = [KeepChoice("usual", _line(say(label, span=keep_words(usual)), gone[usual or FOR_EVER], locale))]
+    choices += [
+        KeepChoice(str(days), _line(keep_words(Millis(days * DAY)), gone[Millis(days * DAY)], locale)) for days in SPANS
+    ]
+    if chosen_keep(own) == "own" and own is not None:
+        choices.append(KeepChoice("own", _line(keep_words(own), gone[own], locale)))
+    return choices
+
+
+def chosen_keep(own: Millis | None) -> str:
+    """Which of them is set."""
+    if own is None:
+        return "usual"
+    return str(own // DAY) if own % DAY == 0 and own // DAY in SPANS else "own"
+
+
+def posted_keep(form: Form) -> Millis | UnsetType | None:
+    """What was chosen: None for the usual, UNSET for what is set already."""
+    text = form.one(FIELD)
+    if text == "own":
+        return UNSET
+    if text in ("", "usual"):
+        return None
+    if text not in map(str, SPANS):
+        raise problem(FIELD, say("feed.wrong_choice"))
+    return Millis(int(text) * DAY)
+
+
+def keep_words(span: Millis | None) -> str:
+    """`90 days`, `a year`, `for ever`."""
+    if not span:
+        return say("keep.for_ever")
+    return say("keep.year") if span == 365 * DAY else say_many("keep.days", max(1, span // DAY))
+
+
+def _line(text: str, gone: WouldGo, locale: Locale) -> str:
+    if not gone.entries:
+        return text
+    count = locale.number(gone.entries)
+    key = "keep.removes_more" if gone.is_more else "keep.removes"
+    return say(key, text=text, count=count)

@@ -1,0 +1,157 @@
+"""The settings of retention on pages, in the API, on the command line and in the environment."""
+
+import os
+
+import pytest
+from click.testing import CliRunner
+
+from tests.api.people import a_town
+from tests.web.guests import a_guest
+from tests.web.home import follow_to
+from tests.web.stage import furnish
+from tsuzuki.cli import main
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import DAY
+from tsuzuki.settings import BadSetting, read_settings
+
+q = parse_queries(
+    "tests",
+    """
+-- name: read_all
+update entry set unread = false, read_at = :at where feed_id is not null and not saved;
+""",
+)
+
+
+@pytest.fixture
+async def town(tmp_path):
+    async with a_town(tmp_path) as town:
+        yield town
+
+
+async def a_reading_guest(town):
+    """Who has read twenty articles forty days ago, and the shelf's page."""
+    user = await town.add()
+    stage = await furnish(town, user, articles=20)
+    await town.db.with_tx(lambda tx: tx.run(q.read_all, at=town.time() - 40 * DAY))
+    shelf = await town.accounts.oneself.shelf_of(user)
+    return await a_guest(town, user), user, stage, f"/account/shelves/{show_id(shelf.public_id)}"
+
+
+async def test_a_feeds_form_says_what_each_choice_removes(town):
+    guest, _, stage, _ = await a_reading_guest(town)
+    feeds = await town.reading.subscriptions.list(stage.shelf)
+    counts = {feed.public_id: feed.item_count for feed in feeds}
+    feed = max(feeds, key=lambda one: one.item_count)
+    path = f"/feeds/{show_id(feed.public_id)}"
+    page = (await guest.see(path)).text
+    assert "like the shelf: a year</option>" in page
+    assert f"30 days (removes {counts[feed.public_id]} now)" in page
+    assert "90 days</option>" in page
+    fields = {"name": feed.name, "link": feed.link, "retention": "0"}
+    saved = await follow_to(guest, await guest.send(path, fields))
+    assert '<option value="0" selected>for ever</option>' in saved.text
+    assert (await guest.send(path, fields | {"retention": "12"})).status == 400
+
+
+async def test_a_shelfs_page_sets_how_long_it_keeps(town):
+    guest, user, _, path = await a_reading_guest(town)
+    page = (await guest.see(path)).text
+    assert "like this server: a year" in page
+    assert "30 days (removes" in page
+    saved = await follow_to(guest, await guest.send(f"{path}/retention", {"retention": "30"}))
+    assert '<option value="30" selected>' in saved.text
+    assert "Saved. What is older goes at night." in saved.text
+    assert (await town.accounts.oneself.shelf_of(user)).own_retention == 30 * DAY
+    assert (await guest.send(f"{path}/retention", {"retention": "31"})).status == 400
+    pruned = await town.pruner.prune()
+    assert pruned["entries"] > 0
+
+
+async def test_only_owners_say_how_long_a_shelf_keeps(town):
+    guest, _, _, path = await a_reading_guest(town)
+    other = await town.add(username="other")
+    await guest.send(f"{path}/people", {"person": "other", "role": "editor"})
+    theirs = await a_guest(town, other)
+    assert "Read articles" not in (await theirs.see(path)).text
+    assert (await theirs.send(f"{path}/retention", {"retention": "30"})).status == 403
+
+
+async def test_the_api_takes_days_0_and_null(town):
+    user = await town.add()
+    reader = await town.with_token(user, "read", "write")
+    assert (await reader.get("/shelf")).json()["data"]["retention"] is None
+    for days in (90, 0, None):
+        changed = await reader.ask("PATCH", "/shelf", {"retention": days})
+        assert (changed.status, changed.json()["data"]["retention"]) == (200, days)
+    for wrong in (-1, 36_501, "a year", 1.5):
+        refused = await reader.ask("PATCH", "/shelf", {"retention": wrong})
+        assert refused.status == 400
+        assert "retention" in refused.text
+    admin = await town.with_token(await town.admin(), "admin")
+    log = (await admin.get("/admin/auditlog?action=shelf.retention")).json()["data"]
+    assert [row["after"]["retention"] for row in log] == [None, 0, 90 * DAY]
+
+
+async def test_operators_see_what_would_go(town):
+    await a_reading_guest(town)
+    admin = await town.admin()
+    town.time.pass_(400 * DAY)
+    token = await town.with_token(admin, "admin")
+    shown = (await token.get("/admin/retention")).json()["data"]
+    assert shown["hours"] == [2, 6]
+    by_kind = {each["what"]: each for each in shown["removable"]}
+    assert by_kind["entries"]["rows"] > 0
+    assert by_kind["entries"]["bytes"] > 0
+    assert (by_kind["entries"]["keep_days"], by_kind["audit"]["keep_days"]) == (365, 730)
+    guest = await a_guest(town, admin)
+    page = (await guest.see("/admin/retention")).text
+    assert "Read articles on shelves" in page
+    assert "from 2:00 to 6:00" in page
+    assert 'href="/admin/retention"' in (await guest.see("/admin")).text
+    await town.pruner.prune()
+    again = (await token.get("/admin/retention")).json()["data"]["removable"]
+    assert (again[0]["rows"], again[0]["removed"]) == (0, by_kind["entries"]["rows"])
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setattr("tsuzuki.log.set_up_logging", lambda **_: None)
+    for name in [name for name in os.environ if name.startswith("TSUZUKI_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TSUZUKI_DATA_DIR", str(tmp_path / "data"))
+    return lambda *arguments: CliRunner().invoke(main, arguments)
+
+
+def test_prune_shows_first_and_then_removes(run):
+    shown = run("prune", "--dry-run")
+    assert shown.exit_code == 0
+    assert "0  read articles on shelves, about 0.0 MiB" in shown.stdout
+    assert shown.stdout.endswith("Nothing was removed.\n")
+    assert run("prune").stdout == "There was nothing to remove.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("KEEP_READ", "12h"),
+        ("KEEP_READ", "a year"),
+        ("KEEP_JOBS", "7d"),
+        ("KEEP_AUDIT", "29d"),
+        ("PRUNE_HOURS", "2-2"),
+        ("PRUNE_HOURS", "24-3"),
+        ("PRUNE_HOURS", "night"),
+    ],
+)
+def test_wrong_settings_are_refused_in_one_line(tmp_path, name, value):
+    environ = {"TSUZUKI_DATA_DIR": str(tmp_path), f"TSUZUKI_{name}": value}
+    with pytest.raises(BadSetting, match=f"^TSUZUKI_{name} is '{value}'; it takes [^\n]*$"):
+        read_settings(environ)
+
+
+def test_settings_take_days_and_0_for_ever(tmp_path):
+    environ = {"TSUZUKI_DATA_DIR": str(tmp_path), "TSUZUKI_KEEP_READ": "0", "TSUZUKI_KEEP_JOBS": "90d"}
+    settings = read_settings(environ | {"TSUZUKI_PRUNE_HOURS": "22-4"})
+    assert (settings.keep_read, settings.keep_jobs, settings.keep_audit) == (0, 90 * DAY, 730 * DAY)
+    assert settings.prune_hours == (22, 4)
