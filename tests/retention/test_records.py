@@ -61,7 +61,7 @@ insert into subscription (public_id, shelf_id, feed_id, group_id, retention, cre
 select :public_id, shelf_group.shelf_id, feed.id, shelf_group.id, cast(:retention as bigint), 0, 0
 from feed cross join shelf_group where feed.link = :link;
 -- name: retentions
-select retention from subscription order by id;
+select coalesce(retention, -1) as retention from subscription order by id;
 -- name: keep_for_ever
 update subscription set retention = 0;
 """,
@@ -248,7 +248,7 @@ async def test_settings_of_before_stay_and_0_is_allowed_now(empty_database_url):
     await db.close()
     await migrate(options, now=0)
     db = await open_database(options)
-    assert await db.read(lambda tx: tx.many(int | None, q.retentions)) == [30 * DAY, None]
+    assert await db.read(lambda tx: tx.many(int, q.retentions)) == [30 * DAY, -1]
     await db.with_tx(lambda tx: tx.run(q.keep_for_ever))
-    assert await db.read(lambda tx: tx.many(int | None, q.retentions)) == [0, 0]
+    assert await db.read(lambda tx: tx.many(int, q.retentions)) == [0, 0]
     await db.close()
