@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.people import API, Visitor, a_town
 from tests.billing.builders import SECRET
-from tests.billing.stripe import a_refund, an_event, signed
+from tests.billing.stripe import a_dispute, a_refund, an_event, signed
 from tests.web.guests import a_guest
 from tsuzuki.accounts.nouns import SYSTEM, Slice
 from tsuzuki.billing.access import OPERATOR
@@ -17,7 +17,8 @@ from tsuzuki.settings.reading import BadSetting
 
 @pytest.fixture
 async def town(tmp_path):
-    async with a_town(tmp_path, billing="on", stripe="on", stripe_webhook_secret=SECRET) as town:
+    settings = {"stripe": "on", "stripe_webhook_secret": SECRET, "allow_private_networks": "127.0.0.0/8"}
+    async with a_town(tmp_path, billing="on", **settings) as town:
         yield town
 
 
@@ -226,3 +227,32 @@ async def test_while_billing_is_off_there_is_nothing_of_it_and_nothing_is_limite
         for number in range(11):
             assert (await me.post("/feeds", {"link": f"http://93.184.216.34/{number}"})).status == 201
         assert (await town.billing.look_after()) >= 1  # shelves are synced all the same
+
+
+async def test_a_dispute_leaves_a_trace_and_tells_the_operator_once(town, renter, desk):
+    """Nothing moves in the ledger; each state is told once, and what was decided stays so."""
+    hook = {"kind": "webhook", "name": "Mine", "config": {"url": "http://127.0.0.1:9/key"}}
+    assert (await desk.post("/channels", hook)).status == 201
+    await put_on(renter, "basic")
+    found, _ = await town.billing.books.invoices(OPERATOR, renter.tenant.public_id, Slice())
+
+    async def heard(body):
+        said = {"content-type": "application/json", "stripe-signature": signed(body, town.time())}
+        answer = await town.client.ask("POST", f"{API}/webhooks/stripe", headers=said, data=body)
+        return answer.json()["data"]["outcome"]
+
+    assert await heard(a_dispute(found[0], "needs_response")) == "ignored"  # a payment that we never heard of
+    assert await heard(an_event(found[0])) == "paid"
+    before = (await renter.get("/statement"))["totals"]
+    told = [await heard(a_dispute(found[0], status)) for status in ("needs_response", "needs_response", "lost", "won")]
+    assert told == ["disputed", "known", "disputed", "known"]
+    assert (await renter.get("/statement"))["totals"] == before
+    rows = (await desk.get("/admin/auditlog?entitytype=invoice")).json()["data"]
+    assert [(row["action"], row["after"]["status"]) for row in rows] == [
+        ("invoice.dispute", "lost"),
+        ("invoice.dispute", "needs_response"),
+    ]
+    kinds = [one["activity_type"] for one in await renter.get("/activity")]
+    assert kinds.count("invoice.disputed") == 2
+    waiting = [stats for stats in await town.way.tasks.stats() if stats.queue == "channel-sends"]
+    assert [stats.depth for stats in waiting] == [2]

@@ -61,6 +61,19 @@ def a_refund(invoice: Invoice, total: int, *, intent: str = "pi_1", **over: Any)
     return an_event(invoice, kind="charge.refunded", intent="ch_1", **told | over)
 
 
+def a_dispute(invoice: Invoice, status: str, *, kind: str = "created", intent: str = "pi_1", **over: Any) -> bytes:
+    told: dict[str, Any] = {
+        "object": "dispute",
+        "amount": 500,
+        "amount_received": None,
+        "payment_intent": intent,
+        "reason": "fraudulent",
+        "status": status,
+        "metadata": {},
+    }
+    return an_event(invoice, kind=f"charge.dispute.{kind}", intent="dp_1", **told | over)
+
+
 async def send(shop: Shop, body: bytes, **over: Any) -> Told:
     values: dict[str, Any] = {"at": shop.time(), "secret": SECRET} | over
     return await shop.billing.settlement.hear_stripe(signed(body, **values), body)

@@ -126,6 +126,6 @@ def build_billing(
         ledger=Ledger(ground),
         dunning=Dunning(ground, ring),
         books=Books(ground),
-        settlement=Settlement(ground, stripe_secret=stripe_secret),
+        settlement=Settlement(ground, stripe_secret=stripe_secret, ring=ring),
         charging=Charging(ground),
     )

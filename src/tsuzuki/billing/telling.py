@@ -56,6 +56,14 @@ def closed(tenant: str, now: Millis) -> Message:
     return Message(type="account.closed", title=tenant, text=text, at=now)
 
 
+def disputed(invoice: Invoice, cents: int, why: str, now: Millis) -> Message:
+    """For the operator: that somebody wants a payment back from the bank."""
+    amount, page = money(cents, invoice.currency), f"/admin/invoices/{show_id(invoice.public_id)}"
+    text = f"{amount} of its payment is disputed ({why}). Answer it at Stripe; nothing is done here."
+    title = f"Invoice {invoice.number}"
+    return Message(type="invoice.disputed", title=title, text=text, page=page, number=invoice.number, at=now)
+
+
 def _of(kind: MessageType, invoice: Invoice, text: str, *, count: int, now: Millis) -> Message:
     title, page = f"Invoice {invoice.number}", f"/invoices/{show_id(invoice.public_id)}"
     return Message(type=kind, title=title, text=text, page=page, number=invoice.number, count=count, at=now)

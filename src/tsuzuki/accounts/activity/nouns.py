@@ -32,6 +32,7 @@ TenantActivity = Literal[
     "invoice.paid",
     "invoice.voided",
     "invoice.refunded",
+    "invoice.disputed",
     "credit.granted",
 ]
 

@@ -20,6 +20,13 @@ from refund where intent_id = :intent_id;
 insert into refund (intent_id, total_cents, invoice_id, amount_cents, credit_cents, created_at)
 values (:intent_id, :total_cents, :invoice_id, :amount_cents, :credit_cents, :created_at);
 
+-- name: put_dispute
+-- A repeat changes nothing; what was decided is not undone by an event that comes late.
+insert into dispute (id, intent_id, invoice_id, amount_cents, reason, status, created_at, updated_at)
+values (:dispute_id, :intent_id, :invoice_id, :amount_cents, :reason, :status, :now, :now)
+on conflict (id) do update set status = excluded.status, updated_at = excluded.updated_at
+where dispute.status <> excluded.status and dispute.status not in ('won', 'lost', 'warning_closed');
+
 -- name: list_intents
 select id, invoice_id, amount_cents, currency, outcome, created_at from intent
 where invoice_id = :invoice_id order by created_at, id;

@@ -1,5 +1,6 @@
 """Settling invoices: by hand, by what Stripe tells, by Lightning."""
 
+from collections.abc import Callable
 from typing import Literal
 
 import structlog
@@ -13,6 +14,7 @@ from tsuzuki.billing.access import Whose
 from tsuzuki.billing.books import own_invoice_tx
 from tsuzuki.billing.nouns import Invoice
 from tsuzuki.billing.once import Request, once_tx
+from tsuzuki.billing.settlement.disputes import note_dispute_tx
 from tsuzuki.billing.settlement.nouns import Bolt11, NewBolt11, Payment, Receipt
 from tsuzuki.billing.settlement.receiving import receive_payment_tx
 from tsuzuki.billing.settlement.refunding import give_back_tx
@@ -24,13 +26,21 @@ from tsuzuki.billing.settlement.store import (
     mark_bolt11_settled_tx,
     set_intent_outcome_tx,
 )
-from tsuzuki.billing.settlement.stripe import StripePayment, StripeRefund, check_signature, event_id, read_event
+from tsuzuki.billing.settlement.stripe import (
+    StripeDispute,
+    StripePayment,
+    StripeRefund,
+    check_signature,
+    event_id,
+    read_event,
+)
 from tsuzuki.billing.store import find_invoice_tx, get_invoice_tx
 from tsuzuki.db import Tx
+from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tsuzuki.model.ids import PublicId, show_id
 
-Told = Literal["paid", "credited", "refused", "refunded", "known", "ignored"]
+Told = Literal["paid", "credited", "refused", "refunded", "disputed", "known", "ignored"]
 """What became of an event: `known` was settled or given back before, `ignored` is not about our invoices."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.billing")
@@ -39,8 +49,11 @@ _log = structlog.stdlib.get_logger("tsuzuki.billing")
 class Settlement:
     """Every claim and its effect are one transaction, so that no event is lost or counted twice."""
 
-    def __init__(self, ground: Ground, *, stripe_secret: str = "") -> None:
+    def __init__(
+        self, ground: Ground, *, stripe_secret: str = "", ring: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._ground = ground
+        self._ring = ring
         self._stripe_secret = stripe_secret
 
     @property
@@ -85,6 +98,8 @@ class Settlement:
             told = read_event(body)
             if told is None:
                 return "ignored"
+            if isinstance(told, StripeDispute):
+                return await self._note_dispute(told)
             return await self._refund(told) if isinstance(told, StripeRefund) else await self._settle(told)
         except Invalid as error:
             await self._record_refusal(event_id(body), str(error))
@@ -133,6 +148,22 @@ class Settlement:
         _log.info("payment_given_back", intent=told.intent_id, cents=told.total_cents)
         await self._ground.publisher.publish(done)
         return "refunded"
+
+    async def _note_dispute(self, told: StripeDispute) -> Told:
+        async def note(tx: Tx) -> Activity | Told:
+            intent = await find_intent_tx(tx, told.intent_id)
+            return (
+                "ignored"
+                if intent is None
+                else await note_dispute_tx(tx, told, intent, self._ground.clock()) or "known"
+            )
+
+        done = await self._ground.db.with_tx(note)
+        if not isinstance(done, Activity):
+            return done
+        self._ring(SENDS.name)
+        await self._ground.publisher.publish(done)
+        return "disputed"
 
     # -- Lightning
 

@@ -4,6 +4,7 @@ import msgspec
 
 from tsuzuki.billing.nouns import InvoiceId, Refund
 from tsuzuki.billing.settlement.nouns import Attempt, Bolt11, GivenBack, Intent, NewBolt11, Outcome, Payment
+from tsuzuki.billing.settlement.stripe import StripeDispute
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.times import Millis
 
@@ -39,6 +40,11 @@ async def given_back_tx(tx: Tx, intent_id: str) -> GivenBack:
 async def insert_refund_tx(tx: Tx, refund: Refund) -> None:
     """Some of a payment was given back."""
     await tx.run(q.insert_refund, **msgspec.structs.asdict(refund))
+
+
+async def put_dispute_tx(tx: Tx, told: StripeDispute, invoice_id: InvoiceId, now: Millis) -> bool:
+    """Where a dispute stands now; False when that is known."""
+    return await tx.run(q.put_dispute, **msgspec.structs.asdict(told), invoice_id=invoice_id, now=now) > 0
 
 
 async def list_intents_tx(tx: Tx, invoice_id: InvoiceId) -> list[Intent]:

@@ -20,8 +20,10 @@ TOLERANCE = Millis(5 * MINUTE)
 MOST_CENTS = 10**12
 """Of one payment: Stripe itself takes no more in any currency, and a million of them still add up within 64 bits."""
 SIGNATURE = "stripe-signature"
+_LONGEST_WORD = 100
 
 _REFUNDED = "charge.refunded"
+_DISPUTES = ("charge.dispute.created", "charge.dispute.updated", "charge.dispute.closed")
 _SUCCEEDED = "payment_intent.succeeded"
 _CHECKOUTS = ("checkout.session.completed", "checkout.session.async_payment_succeeded")
 
@@ -43,6 +45,16 @@ class StripeRefund(msgspec.Struct, frozen=True):
     invoice_id: PublicId | None
 
 
+class StripeDispute(msgspec.Struct, frozen=True):
+    """Somebody wants a payment back from the bank, or that was decided."""
+
+    dispute_id: str
+    intent_id: str
+    amount_cents: int
+    status: str
+    reason: str
+
+
 _Cents = Annotated[int, Meta(ge=-MOST_CENTS, le=MOST_CENTS)]
 
 
@@ -52,6 +64,9 @@ class _Object(msgspec.Struct, frozen=True):
     amount_received: _Cents | None = None
     amount_total: _Cents | None = None
     amount_refunded: _Cents | None = None
+    amount: _Cents | None = None
+    status: str | None = None
+    reason: str | None = None
     payment_intent: str | None = None
     payment_status: str | None = None
     client_reference_id: str | None = None
@@ -89,11 +104,11 @@ def check_signature(secret: str, header: str | None, body: bytes, *, now: Millis
         raise Forbidden("The signature is too old, or from a clock that is ahead.")
 
 
-def read_event(body: bytes) -> StripePayment | StripeRefund | None:
+def read_event(body: bytes) -> StripePayment | StripeRefund | StripeDispute | None:
     """What an event tells of; None for events of other kinds, and for what is not about our invoices."""
     try:
         kind = msgspec.json.decode(body, type=_Kind).type
-        if kind not in (_SUCCEEDED, _REFUNDED, *_CHECKOUTS):
+        if kind not in (_SUCCEEDED, _REFUNDED, *_DISPUTES, *_CHECKOUTS):
             return None
         told = msgspec.json.decode(body, type=_Event).data.object
     except msgspec.DecodeError as error:
@@ -101,6 +116,8 @@ def read_event(body: bytes) -> StripePayment | StripeRefund | None:
     invoice = (told.metadata or {}).get("invoice") or told.client_reference_id
     if kind == _REFUNDED:
         return _refund(told)
+    if kind in _DISPUTES:
+        return _dispute(told)
     if kind == _SUCCEEDED:
         return _payment(told.id, invoice, told.amount_received, told.currency)
     if told.payment_status != "paid":
@@ -124,6 +141,15 @@ def _refund(told: _Object) -> StripeRefund | None:
     invoice = (told.metadata or {}).get("invoice")
     invoice_id = None if invoice is None else read_id(invoice)
     return StripeRefund(told.payment_intent, told.amount_refunded, told.currency.upper(), invoice_id)
+
+
+def _dispute(told: _Object) -> StripeDispute | None:
+    if not told.payment_intent:
+        return None
+    if not told.amount or told.amount < 0 or not told.status:
+        raise Invalid("This dispute lacks its amount or status.")
+    words = [text[:_LONGEST_WORD] for text in (told.status, told.reason or "no reason")]
+    return StripeDispute(told.id, told.payment_intent, told.amount, *words)
 
 
 def _payment(intent_id: str, invoice: str | None, cents: int | None, currency: str | None) -> StripePayment | None:

@@ -14,6 +14,7 @@ _TAGS: dict[MessageType, str] = {
     "source.broken": "warning",
     "source.healed": "white_check_mark",
     "invoice.due": "receipt",
+    "invoice.disputed": "warning",
     "account.asleep": "warning",
     "account.closed": "warning",
 }

@@ -20,6 +20,7 @@ MessageType = Literal[
     "source.healed",
     "channel.test",
     "invoice.due",
+    "invoice.disputed",
     "account.asleep",
     "account.closed",
 ]
