@@ -145,7 +145,7 @@ def test_an_empty_secret_believes_nothing():
 @pytest.mark.parametrize(
     "body",
     [
-        b'{"type": "charge.dispute.created", "data": {"object": {"id": 3}}}',
+        b'{"type": "charge.expired", "data": {"object": {"id": 3}}}',
         b'{"type": "customer.created"}',
         b'{"type": "payment_intent.succeeded", "id": "e", "data": {"object": {"id": "pi", "metadata": {}}}}',
         b'{"type": "payment_intent.succeeded", "id": "", "data": {"object": {"id": "", "metadata": {"invoice": ""}}}}',
