@@ -108,6 +108,7 @@ def catalogue_of(settings: Settings, way: Way, db: Database, clock: Clock, *, ke
         ring=way.bell.ring,
         ttls=Ttls(settings.manga_list_ttl, settings.manga_detail_ttl, settings.chapter_list_ttl),
         kept_of=kept.kept_of,
+        is_shared=db.engine == "postgres" or settings.redis_url is not None,
     )
     return build_catalogue(ground)
 
@@ -122,6 +123,7 @@ def image_ground(settings: Settings, way: Way, catalogue: Catalogue, kept: KeptC
         calls=Calls(ground.db, ground.registry, ground.driver, ground.folder_of),
         chapters=catalogue.chapters,
         details=catalogue.details,
+        locks=catalogue.locks,
         kept=kept,
         clock=ground.clock,
         dice=os.urandom,

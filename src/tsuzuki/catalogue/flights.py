@@ -1,7 +1,4 @@
-"""R65: however many ask for the same at the same time, the source is called once.
-
-One process counts; two processes may call a source twice for one cold key, and what they store is the same.
-"""
+"""R65: however many ask this process for the same at the same time, it asks once. `call_locks` see to the others."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable

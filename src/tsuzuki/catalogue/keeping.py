@@ -1,10 +1,12 @@
 """The rule of every cached answer: from the database while fresh, else from the source, else stale (R64)."""
 
+import hashlib
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
 import msgspec
 
+from tsuzuki.catalogue.call_locks.service import CallLocks
 from tsuzuki.catalogue.flights import Flights
 from tsuzuki.catalogue.policy import fresh_until, is_fresh
 from tsuzuki.model.errors import SourceError, Unavailable
@@ -61,8 +63,9 @@ class Question(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 class Keeper:
     """Answers questions. One per process."""
 
-    def __init__(self, clock: Callable[[], Millis], patience: float = PATIENCE) -> None:
+    def __init__(self, clock: Callable[[], Millis], locks: CallLocks, patience: float = PATIENCE) -> None:
         self._clock = clock
+        self._locks = locks
         self.patience = patience
         self._flights = Flights()
 
@@ -72,14 +75,13 @@ class Keeper:
 
     async def answer(self, question: Question[T], *, refresh: bool) -> Answered[T]:
         """From the cache while it is fresh and `refresh` is not said. Raises only when there is nothing to show."""
-        asked_at = self._clock()
         kept = await question.look()
-        if not refresh and is_fresh(kept.fetched_at, question.ttl, asked_at):
+        if not refresh and is_fresh(kept.fetched_at, question.ttl, self._clock()):
             return Answered(kept.value, self._freshness(kept, question.ttl, is_from_cache=True))
         try:
             fetched = await self._flights.join(
                 question.key,
-                lambda: self._fetch(question, asked_at, refresh=refresh),
+                lambda: self._fetch(question, kept.fetched_at, refresh=refresh),
                 patience=self.patience if kept.is_there else None,
             )
         except (SourceError, Unavailable) as error:
@@ -90,14 +92,13 @@ class Keeper:
         kept = await question.look() if fetched is None else fetched
         return Answered(kept.value, self._freshness(kept, question.ttl, is_from_cache=False))
 
-    async def _fetch(self, question: Question[T], asked_at: Millis, *, refresh: bool) -> Kept[T] | None:
-        """R65: a call that landed between the caller's look and this one counts."""
-        kept = await question.look()
-        now = self._clock()
-        came_meanwhile = kept.fetched_at is not None and asked_at < kept.fetched_at <= now
-        if came_meanwhile or (not refresh and is_fresh(kept.fetched_at, question.ttl, now)):
-            return None
-        return await question.fetch()
+    async def _fetch(self, question: Question[T], seen: Millis | None, *, refresh: bool) -> Kept[T] | None:
+        """R65, R102: a call of anybody's that landed after the caller's look, which saw `seen`, counts."""
+        async with self._locks.hold(_name(question.key)):
+            kept = await question.look()
+            if kept.fetched_at != seen or (not refresh and is_fresh(kept.fetched_at, question.ttl, self._clock())):
+                return None
+            return await question.fetch()
 
     def _freshness(
         self, kept: Kept[T], ttl: Millis | None, *, is_from_cache: bool, trouble: str | None = None
@@ -112,3 +113,8 @@ class Keeper:
             is_from_cache=is_from_cache,
             error=trouble or kept.error,
         )
+
+
+def _name(key: Hashable) -> str:
+    """The same in every process."""
+    return hashlib.sha256(repr(key).encode()).hexdigest()

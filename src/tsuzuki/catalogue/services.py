@@ -6,6 +6,7 @@ import msgspec
 
 from tsuzuki.catalogue.addresses import Addresses
 from tsuzuki.catalogue.browsing import Browsing
+from tsuzuki.catalogue.call_locks.service import CallLocks
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.chapter_lists import ChapterLists, KeptOf, none_kept
 from tsuzuki.catalogue.chapters import Chapters
@@ -46,6 +47,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     ttls: Ttls = Ttls()
     kept_of: KeptOf = none_kept
     patience: float = PATIENCE
+    is_shared: bool = False
+    """Whether other processes may answer readers too (R102)."""
 
 
 class Catalogue(msgspec.Struct, frozen=True):
@@ -58,6 +61,7 @@ class Catalogue(msgspec.Struct, frozen=True):
     notes: Notes
     addresses: Addresses
     keeper: Keeper
+    locks: CallLocks
     ground: Ground
 
     def by_type(self) -> dict[type, object]:
@@ -68,6 +72,7 @@ class Catalogue(msgspec.Struct, frozen=True):
     async def forget_old(self) -> int:
         """Forget lists that nobody has asked for in a month; how many."""
         before = Millis(self.ground.clock() - LISTINGS_KEPT)
+        await self.locks.forget_old()
         return await self.ground.db.with_tx(lambda tx: forget_listings_tx(tx, before))
 
     async def close(self) -> None:
@@ -80,7 +85,8 @@ def build_catalogue(ground: Ground) -> Catalogue:
     db, clock, ttls = ground.db, ground.clock, ground.ttls
     driver = ground.driver.through(lambda fetcher: Revalidating(fetcher, clock))
     calls = Calls(db, ground.registry, driver, ground.folder_of)
-    keeper = Keeper(clock, ground.patience)
+    locks = CallLocks(db, clock, is_shared=ground.is_shared)
+    keeper = Keeper(clock, locks, ground.patience)
     return Catalogue(
         browsing=Browsing(db, calls, keeper, Shelver(ground.new_id), clock=clock, ttl=ttls.lists),
         details=Details(db, calls, keeper, clock=clock, ttl=ttls.details),
@@ -91,5 +97,6 @@ def build_catalogue(ground: Ground) -> Catalogue:
         notes=Notes(db, clock),
         addresses=Addresses(db, calls, Shelver(ground.new_id), clock),
         keeper=keeper,
+        locks=locks,
         ground=ground,
     )

@@ -63,6 +63,11 @@ class Arrival:
         self.image.set_result(image)
         self._let_go()
 
+    def found(self, image: Image) -> None:
+        """Another process has brought and verified it."""
+        self.head.set_result(Head(image.media_type, image.width, image.height))
+        self.image.set_result(image)
+
     def fail(self, error: BaseException) -> None:
         """Nothing more comes."""
         for future in (self.head, self.image):

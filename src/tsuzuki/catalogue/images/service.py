@@ -7,6 +7,7 @@ from contextlib import suppress
 import msgspec
 import structlog
 
+from tsuzuki.catalogue.call_locks.service import CallLocks
 from tsuzuki.catalogue.flights import Flights
 from tsuzuki.catalogue.images.arriving import Arrival, Listener
 from tsuzuki.catalogue.images.decoding import Seen, Small, examine, shrink
@@ -69,6 +70,7 @@ class Images:
         fetcher: Fetcher,
         pool: Parsers,
         *,
+        locks: CallLocks,
         clock: Callable[[], Millis],
         stored: Callable[[int], None],
     ) -> None:
@@ -77,6 +79,7 @@ class Images:
         self._files = files
         self._fetcher = fetcher
         self._pool = pool
+        self._locks = locks
         self._clock = clock
         self._stored = stored
         self._flights: dict[str, _Flight] = {}
@@ -119,7 +122,7 @@ class Images:
                 return shown
         try:
             self._refuse_too_early(known, refresh=refresh)
-            arrival = self._arrival(subject, address, failures=known.failures if known else 0, is_ahead=False)
+            arrival = self._arrival(subject, address, known, is_ahead=False)
             head = await asyncio.shield(arrival.head)
             if not whole and not arrival.image.done():
                 return Arriving(head, arrival.listen())
@@ -154,15 +157,15 @@ class Images:
             return image
         try:
             self._refuse_too_early(known)
-            return await self._whole(subject, address, failures=known.failures if known else 0, is_ahead=is_ahead)
+            return await self._whole(subject, address, known, is_ahead=is_ahead)
         except (SourceError, NotFound, Unavailable):
             image = await self._here(await self._copied(subject, user_id))
             if image is None:
                 raise
             return image
 
-    async def _whole(self, subject: Subject, address: str, *, failures: int, is_ahead: bool) -> Image:
-        arrival = self._arrival(subject, address, failures=failures, is_ahead=is_ahead)
+    async def _whole(self, subject: Subject, address: str, known: Known | None, *, is_ahead: bool) -> Image:
+        arrival = self._arrival(subject, address, known, is_ahead=is_ahead)
         try:
             return await asyncio.shield(arrival.image)
         except asyncio.CancelledError:
@@ -227,14 +230,14 @@ class Images:
 
     # -- what comes
 
-    def _arrival(self, subject: Subject, address: str, *, failures: int, is_ahead: bool) -> Arrival:
-        """The download of this image: the one that is under way, or a new one."""
+    def _arrival(self, subject: Subject, address: str, known: Known | None, *, is_ahead: bool) -> Arrival:
+        """The download of this image: the one that is under way, or a new one; `known` is what there was before."""
         flight = self._flights.get(subject.key)
         if flight is not None:
             flight.is_ahead = flight.is_ahead and is_ahead
             return flight.arrival
         arrival = Arrival()
-        task = asyncio.create_task(self._fly(subject, address, arrival, failures=failures))
+        task = asyncio.create_task(self._fly(subject, address, arrival, known))
         self._flights[subject.key] = flight = _Flight(arrival, task, is_ahead)
         self._flying.add(task)
         task.add_done_callback(self._flying.discard)
@@ -245,13 +248,18 @@ class Images:
         if self._flights.get(key) is flight:
             del self._flights[key]
 
-    async def _fly(self, subject: Subject, address: str, arrival: Arrival, *, failures: int) -> None:
+    async def _fly(self, subject: Subject, address: str, arrival: Arrival, known: Known | None) -> None:
         """Bring the image, or say to everyone who waits why not."""
         try:
-            await self._bring(subject, address, arrival)
+            async with self._locks.hold(subject.key) as has_waited:
+                image = await self._brought(subject, known, has_waited=has_waited)
+                if image is None:
+                    await self._bring(subject, address, arrival)
+                else:
+                    arrival.found(image)
         except SourceError as error:
             if not _is_ours(error):
-                await self._remember(subject, error, failures + 1)
+                await self._remember(subject, error, (known.failures if known else 0) + 1)
             arrival.fail(error)
         except asyncio.CancelledError:
             arrival.fail(Unavailable("The image is not waited for any more."))
@@ -261,6 +269,14 @@ class Images:
             arrival.fail(Unavailable(f"The image cannot be stored: {error.strerror}."))
         except Exception as error:  # noqa: BLE001  those who wait must hear of it, whatever it is
             arrival.fail(error)
+
+    async def _brought(self, subject: Subject, known: Known | None, *, has_waited: bool) -> Image | None:
+        """R102: what another process has brought since; None where its file is not here."""
+        now_known = await self._db.read(lambda tx: find_known_tx(tx, subject))
+        before = None if known is None else known.id
+        if now_known is None or (now_known.id == before and not has_waited):
+            return None
+        return await self._here(now_known.image)
 
     async def _bring(self, subject: Subject, address: str, arrival: Arrival) -> None:
         """R66: an address that is refused is asked for anew, once."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from tsuzuki.catalogue.call_locks.service import CallLocks
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.catalogue.details import Details
@@ -35,6 +36,7 @@ class ImageGround(msgspec.Struct, frozen=True, kw_only=True):
     calls: Calls
     chapters: Chapters
     details: Details
+    locks: CallLocks
     kept: KeptChapters
     clock: Callable[[], Millis]
     dice: Callable[[int], bytes]
@@ -70,7 +72,7 @@ async def open_images(ground: ImageGround) -> AsyncIterator[Pictures]:
         parts.push_async_callback(pool.close)
         fetcher = Fetcher(db, ground.client, ground.calls, chapters=ground.chapters, details=ground.details)
         parts.push_async_callback(fetcher.close)
-        images = Images(db, files, fetcher, pool, clock=clock, stored=room.stored)
+        images = Images(db, files, fetcher, pool, locks=ground.locks, clock=clock, stored=room.stored)
         parts.push_async_callback(images.close)
         prefetch = Prefetch(db, images, clock)
         parts.push_async_callback(prefetch.close)
