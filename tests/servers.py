@@ -35,6 +35,13 @@ class Server:
         self.url = url
         self.log = log
 
+    def tell(self, what: signal.Signals) -> None:
+        """A signal to it and to its children, such as those of PostgreSQL's connections."""
+        pid = self.process.pid
+        for each in (pid, *_children(pid)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each, what)
+
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         if self.process.poll() is None:
             self.process.send_signal(how)
@@ -180,12 +187,8 @@ class Postgres:
         self._signal(signal.SIGCONT)
 
     def _signal(self, what: signal.Signals) -> None:
-        """To the server and to those of its connections."""
         assert self._server is not None
-        pid = self._server.process.pid
-        for each in (pid, *_children(pid)):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(each, what)
+        self._server.tell(what)
 
     def remove(self) -> None:
         """Stop it and forget its data."""
@@ -240,6 +243,15 @@ class Redis:
         process = spawn([self._binary, *settings], self._log, self._folder)
         self._server = _wait(Server(process, self.url, self._log), lambda: _accepts(self.port))
         return self
+
+    def hang(self) -> None:
+        """Answer nothing, and close nothing, until `resume`."""
+        assert self._server is not None
+        self._server.tell(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        assert self._server is not None
+        self._server.tell(signal.SIGCONT)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         if self._server is not None:

@@ -36,6 +36,10 @@ class Fleet:
         """Between two polls of an outlet."""
         self.exits: list[str] = []
         """Processes that ended otherwise than by our hand."""
+        self.log_level = "warning"
+        self.work_options: tuple[str, ...] = ()
+        self.said: dict[int, str] = {}
+        """The first line of each process."""
         self._folder = folder
         self._ours: set[int] = set()
         self._log: IO[bytes] = (folder / "log.jsonl").open("ab")
@@ -62,7 +66,7 @@ class Fleet:
 
     async def start_worker(self, place: int, mortal: str = "") -> Process:
         self._must_be_ours(self.workers[place])
-        worker = await self._start("work", mortal=mortal)
+        worker = await self._start("work", *self.work_options, mortal=mortal)
         self.workers[place] = worker
         return worker
 
@@ -83,6 +87,7 @@ class Fleet:
                 line = await child.stdout.readline()
             if mortal:
                 self._ours.add(child.pid)
+            self.said[child.pid] = line.decode()
             if line or mortal:
                 return child
             status = await child.wait()
@@ -101,7 +106,7 @@ class Fleet:
             "PULL_CONCURRENCY": "8",
             "PASSWORD": "canary of the crash test",
             "LOG_FORMAT": "json",
-            "LOG_LEVEL": "warning",
+            "LOG_LEVEL": self.log_level,
         }
         if self.redis_url is not None:
             ours["REDIS_URL"] = self.redis_url

@@ -387,3 +387,9 @@ A_RELEASE = [
 
 def engine_of(url):
     return "sqlite" if url.startswith("sqlite:") else "postgres"
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres"])
+def test_steps_are_numbered_without_a_gap_or_a_double(engine):
+    versions = [step.version for step in available(engine)]
+    assert versions == list(range(1, len(versions) + 1))

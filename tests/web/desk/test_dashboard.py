@@ -2,8 +2,14 @@
 
 import re
 
+import msgspec
+
+from tests.builders import a_public_id
 from tests.crawl.builders import a_dead_letter, the_admin, until_over
 from tests.web.desk.stage import Desk, a_desk
+from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.queue.workers.service import Workers
+from tsuzuki.queue.workers.store import WorkerProcess
 
 
 def cells(text: str, row: str) -> list[str]:
@@ -13,7 +19,7 @@ def cells(text: str, row: str) -> list[str]:
 
 
 def section(text: str, name: str) -> str:
-    [found] = re.findall(rf'<section class="card" aria-labelledby="{name}">(.*?)</section>', text, re.DOTALL)
+    [found] = re.findall(rf'<section class="card[^"]*" aria-labelledby="{name}">(.*?)</section>', text, re.DOTALL)
     return str(found)
 
 
@@ -42,3 +48,24 @@ async def test_what_waits_what_fails_and_what_is_slow_is_told(tmp_path):
     assert cells(after, "nobody")[-1] == "1"
     assert int(cells(after, "crawl")[4]) >= 1  # done in a minute
     assert re.search(r"<dt>Watched</dt><dd>[1-9]", section(after, "storage"))
+
+
+async def test_r125_who_works_is_listed_with_what_it_does_and_who_is_lost(tmp_path):
+    async with a_desk(tmp_path) as desk:
+        db, now = desk.town.db, desk.town.time
+        nobody = section((await desk.operator.see("/admin")).text, "workers")
+        one = WorkerProcess(
+            id=a_public_id(), host="<box>", pid=7, queues=("poll-source", "crawl"), doing={}, started_at=now()
+        )
+        other = msgspec.structs.replace(one, id=a_public_id(), host="other", pid=8)
+        await Workers(db, now).beat(one, {"crawl": 2})
+        await Workers(db, lambda: Millis(now() - 5 * MINUTE)).beat(other, {})
+        shown = (await desk.operator.see("/admin")).text
+    assert "No worker is running: nothing is polled or delivered." in nobody
+    assert "No worker is running" not in shown
+    one_row, other_row = (
+        " ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in re.findall(r'<li class="worker">(.*?)</li>', shown)
+    )
+    assert one_row.startswith("&lt;box&gt;:7 Works on poll-source, crawl since ")
+    assert re.search(r"Seen \d.* ago crawl 2$", one_row)
+    assert other_row.endswith("Lost, last seen 5 min ago")
