@@ -207,7 +207,7 @@ async def lose_all_workers(fleet, watch) -> None:
     fleet.workers[1].send_signal(signal.SIGSTOP)
 
     async def is_told() -> bool:
-        return (await watch.ready())[0] == 503
+        return bool((await watch.ready())[0] == 503)
 
     await watch.until(is_told, "nobody works, and readiness says so")
     status, body = await watch.ready()
@@ -287,7 +287,7 @@ async def lose_postgres(ground, watch) -> None:
 
 async def is_well(watch) -> None:
     async def is_ready() -> bool:
-        return (await watch.ready())[0] == 200
+        return bool((await watch.ready())[0] == 200)
 
     await watch.until(is_ready, "ready again")
     await watch.polls_go_on()
