@@ -52,6 +52,10 @@ def a_newer_file(path: Path) -> Path:
             " pub_date integer, feed_name text, created_at integer);"
             "create table schema_migrations (version integer)"
         )
+        connection.execute(
+            "create table feed_fetch_state (feed_id integer primary key, etag text, last_modified text,"
+            " next_check_at integer, retry_after_until integer)"
+        )
         item_id = connection.execute("select id from items where guid = '1-2'").fetchall()[0][0]
         connection.executemany(
             "insert into bookmarks (item_id, link, title, content, pub_date, feed_name, created_at)"

@@ -5,9 +5,11 @@ import random
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import apsw
+import msgspec
 import pytest
 
 from tests.app import settings_for
@@ -19,16 +21,33 @@ from tsuzuki.bootstrap import open_tsuzuki
 from tsuzuki.db import DatabaseOptions
 from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.legacy import is_legacy, read_items
+from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.ingest.reedme.service import Brought, Reedme
+from tsuzuki.model.ids import FeedId
 from tsuzuki.model.pages import FROM_THE_TOP
-from tsuzuki.model.times import from_iso
+from tsuzuki.model.times import DAY, from_iso
 from tsuzuki.shelves.bookmarks.nouns import Place
 from tsuzuki.shelves.bookmarks.store import list_bookmarks_tx
 from tsuzuki.shelves.entries.nouns import Wanted
 from tsuzuki.shelves.entries.store import list_items_tx
 from tsuzuki.shelves.groups.store import list_groups_tx
 from tsuzuki.shelves.subscriptions.store import list_subscriptions_tx
+from tsuzuki.sources.store import fetch_whole_tx
+
+q = parse_queries(
+    "tests",
+    """
+-- name: fetched
+select etag, last_modified, next_check_at from watch where feed_id is not null;
+""",
+)
+
+
+class FetchRow(msgspec.Struct, frozen=True):
+    etag: str | None
+    last_modified: str | None
+    next_check_at: int
 
 
 async def test_groups_feeds_items_and_what_was_read_come_along_once(db, tmp_path):
@@ -51,6 +70,32 @@ async def test_groups_feeds_items_and_what_was_read_come_along_once(db, tmp_path
     assert saved[0].published_at == from_iso("2024-01-02T15:04:05.123Z")
     kept = await db.read(lambda tx: list_bookmarks_tx(tx, shelf, Place(), after=FROM_THE_TOP, most=9))
     assert {mark.feed_name for mark in kept} == {"Feed 1", "Feed 2"}
+
+
+async def test_feeds_are_asked_as_they_were_and_when_it_was_planned(db, tmp_path):
+    """For two days at most (I5), and not where somebody else waits for them too."""
+    file = a_newer_file(tmp_path / "reedme.db")
+    planned = NOON // 1000 + 3600
+    with closing(apsw.Connection(str(file))) as connection:
+        state = (1, '"abc"', "Fri, 02 Jan 2026 10:00:00 GMT", planned, 0)
+        connection.execute("insert into feed_fetch_state values (?, ?, ?, ?, ?)", state)
+    reader, other = await a_reader(db), await a_reader(db)
+    reedme = Reedme(db, lambda: NOON, a_public_id, parsers=HERE)
+    await reedme.bring(file, reader)
+    row = ('"abc"', "Fri, 02 Jan 2026 10:00:00 GMT", planned * 1000)
+    assert await db.read(lambda tx: tx.one(FetchRow, q.fetched)) == FetchRow(*row)
+    await db.with_tx(lambda tx: fetch_whole_tx(tx, FeedId(1), NOON))
+    assert await db.read(lambda tx: tx.one(FetchRow, q.fetched)) == FetchRow(None, None, NOON)
+    await reedme.bring(file, other)
+    assert await db.read(lambda tx: tx.one(FetchRow, q.fetched)) == FetchRow(None, None, NOON)
+
+
+async def test_a_plan_that_is_too_far_ahead_is_cut(db, tmp_path):
+    file = a_newer_file(tmp_path / "reedme.db")
+    with closing(apsw.Connection(str(file))) as connection:
+        connection.execute("insert into feed_fetch_state values (1, null, null, 4000000000, 0)")
+    await Reedme(db, lambda: NOON, a_public_id, parsers=HERE).bring(file, await a_reader(db))
+    assert (await db.read(lambda tx: tx.one(FetchRow, q.fetched))).next_check_at == NOON + 2 * DAY
 
 
 async def test_the_snapshots_of_a_newer_file_come_along_once_as_they_were_taken(db, tmp_path):

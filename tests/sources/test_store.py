@@ -20,7 +20,7 @@ async def test_r9_source_ids_are_numbers_from_100000(db):
 
 @pytest.mark.parametrize("same", ["name", "slug"])
 async def test_a_source_that_exists_is_a_conflict_that_says_on_what(db, same):
-    new = NewSource(uid=1, name="One", slug="one", base_url="https://example.org")
+    new = NewSource(uid=2**40, name="One", slug="one", base_url="https://example.org")
     await stored_source(db, name="One" if same == "name" else "Other", slug="one" if same == "slug" else "other")
     with pytest.raises(UniqueViolation) as refused:
         await db.with_tx(lambda tx: register_source_tx(tx, new, is_enabled=True, now=NOON))

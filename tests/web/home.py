@@ -26,7 +26,9 @@ class Home:
         self.guest = guest
 
     async def feed_id(self, place: int = 0) -> str:
-        return show_id((await self.town.reading.subscriptions.list(self.stage.shelf))[place].public_id)
+        """Of the one that was followed at this place."""
+        feeds = await self.town.reading.subscriptions.list(self.stage.shelf)
+        return show_id(sorted(feed.public_id for feed in feeds)[place])
 
     async def group_id(self, name: str) -> str:
         found = await self.town.reading.groups.list(self.stage.shelf)

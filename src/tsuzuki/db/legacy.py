@@ -42,6 +42,10 @@ class LegacyFeed(msgspec.Struct, frozen=True, kw_only=True):
     site_url: str | None
     proxy: str
     is_suspended: bool
+    etag: str | None
+    last_modified: str | None
+    next_check_at: Millis | None
+    """When it was to be asked again: as it was planned, or as its server wished."""
 
 
 class LegacyItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +111,7 @@ def read_feeds(path: Path) -> list[LegacyFeed]:
     with _open(path) as connection:
         groups = {_id(row["id"]): _text(row.get("name")) for _, row in _rows(connection, "groups")}
         default = next(iter(groups), None)
+        states = _fetch_states(connection)
         return [
             LegacyFeed(
                 id=_id(row["id"]),
@@ -116,9 +121,29 @@ def read_feeds(path: Path) -> list[LegacyFeed]:
                 site_url=_text(row.get("site_url")) or None,
                 proxy=_text(row.get("proxy") or row.get("req_proxy")),
                 is_suspended=_flag(row.get("suspended")),
+                **states.get(_id(row["id"]), _NO_STATE),
             )
             for _, row in _rows(connection, "feeds")
         ]
+
+
+_NO_STATE: dict[str, Any] = {"etag": None, "last_modified": None, "next_check_at": None}
+
+
+def _fetch_states(connection: apsw.Connection) -> dict[LegacyId, dict[str, Any]]:
+    """How each feed was fetched, in a table of its own in the newer files."""
+    if "feed_fetch_state" not in _tables(connection):
+        return {}
+    return {
+        _id(row.get("feed_id")): {
+            "etag": _text(row.get("etag")) or None,
+            "last_modified": _text(row.get("last_modified")) or None,
+            "next_check_at": max(
+                filter(None, (_moment(row.get(name)) for name in ("next_check_at", "retry_after_until"))), default=None
+            ),
+        }
+        for _, row in _rows(connection, "feed_fetch_state")
+    }
 
 
 def read_items(path: Path, feed_id: LegacyId, *, after: int | None = None, most: int = 100) -> LegacyPage:

@@ -199,6 +199,22 @@ set host = :host, next_check_at = :now, next_check_why = '', refresh_at = null, 
   moved_to = null, moved_count = 0, moved_since = null, gone_since = null
 where feed_id = :feed_id;
 
+-- name: bring_fetch_state
+-- Of a feed that came from elsewhere, which nobody has asked for here and nobody else follows. What it holds comes from
+-- fetching it, so its validators count for a day only: then the whole of it is fetched (R26).
+update watch
+set etag = :etag, last_modified = :last_modified, next_check_at = coalesce(cast(:next_check_at as bigint), next_check_at),
+  last_full_at = :full_at
+where feed_id = :feed_id and last_checked_at is null and not exists (
+  select 1 from subscription where subscription.feed_id = :feed_id and subscription.shelf_id <> :shelf_id
+);
+
+-- name: fetch_whole
+-- Somebody else follows it now, and it holds nothing yet: nothing that was brought from elsewhere may keep it so.
+update watch set etag = null, last_modified = null, next_check_at = :now
+where feed_id = :feed_id and (etag is not null or last_modified is not null)
+  and not exists (select 1 from item where item.feed_id = :feed_id);
+
 -- name: rest_watch
 -- Nobody waits for it: it is not called until somebody does.
 update watch set suspended_at = :now, suspended_reason = :reason

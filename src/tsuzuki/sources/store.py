@@ -7,12 +7,18 @@ import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import DAY, Millis
 
 q = load_queries("tsuzuki.sources")
 
 LOOK_AHEAD = 200
 """So many watches of full hosts a claim passes over in the line."""
+
+
+LONGEST_PLAN = Millis(2 * DAY)
+"""I5: as far ahead as anything is planned here."""
+FULL_FETCH_IN = Millis(6 * DAY)
+"""A day before the next whole fetch is due (R26)."""
 
 
 class NewWatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,6 +162,35 @@ async def rest_watch_tx(tx: Tx, feed_id: FeedId, *, reason: str, now: Millis) ->
 async def wake_watch_tx(tx: Tx, feed_id: FeedId, *, reason: str | None, now: Millis) -> bool:
     """Make a suspended watch due if somebody waits for the feed; a reason limits it to watches that rest for it."""
     return bool(await tx.run(q.wake_watch, feed_id=feed_id, reason=reason, now=now))
+
+
+class FetchState(msgspec.Struct, frozen=True):
+    """How a feed was fetched where it comes from."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+    next_check_at: Millis | None = None
+
+
+async def bring_fetch_state_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, brought: FetchState, now: Millis) -> None:
+    """Ask as it was asked before, and when that was planned, within the next two days; only what is new here."""
+    if brought == FetchState():
+        return
+    planned = brought.next_check_at
+    await tx.run(
+        q.bring_fetch_state,
+        shelf_id=shelf_id,
+        feed_id=feed_id,
+        etag=brought.etag,
+        last_modified=brought.last_modified,
+        next_check_at=min(planned, now + LONGEST_PLAN) if planned is not None and planned > now else None,
+        full_at=now - FULL_FETCH_IN,
+    )
+
+
+async def fetch_whole_tx(tx: Tx, feed_id: FeedId, now: Millis) -> None:
+    """A feed that holds nothing yet is fetched whole, for somebody who follows it too."""
+    await tx.run(q.fetch_whole, feed_id=feed_id, now=now)
 
 
 async def drop_feed_tx(tx: Tx, feed_id: FeedId) -> bool:

@@ -33,7 +33,7 @@ from tsuzuki.ingest.archive.format import (
     Wishes,
 )
 from tsuzuki.model.errors import LimitExceeded
-from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.shelves.subscriptions.nouns import Wish
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
@@ -169,6 +169,19 @@ async def test_nothing_is_news_and_not_everything_is_called_at_once(db, tmp_path
     assert len(set(times)) == 31
     assert times[0] > NOON + MINUTE
     assert times[-1] <= NOON + 35 * MINUTE
+
+
+async def test_feeds_are_asked_as_they_were_and_when_it_was_planned(db, tmp_path):
+    """And the next archive says the same."""
+    soon = {"etag": '"abc"', "last_modified": "Fri, 02 Jan 2026 10:00:00 GMT", "next_check_at": NOON + HOUR}
+    late = {"next_check_at": NOON + 9 * DAY}
+    feeds = [a_feed("https://example.org/soon", **soon), a_feed("https://example.org/late", **late)]
+    reader = await a_reader(db, tmp_path)
+    await reader.bring(an_archive(tmp_path, {"feeds.jsonl": feeds}))
+    assert await due(db) == [NOON + HOUR, NOON + 2 * DAY]
+    told = {line["link"]: line for line in parts_of(await reader.export())["feeds.jsonl"]}
+    assert told["https://example.org/soon"].items() >= soon.items()
+    assert told["https://example.org/late"]["next_check_at"] == NOON + 2 * DAY
 
 
 async def test_what_was_never_harvested_there_is_a_first_harvest_here(db, tmp_path):

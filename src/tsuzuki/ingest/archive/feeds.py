@@ -33,7 +33,7 @@ from tsuzuki.shelves.subscriptions.nouns import Wish
 from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions
 from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx, restore_tx, take_former_tx
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
-from tsuzuki.sources.store import NewWatch, add_watch_tx, find_feed_tx
+from tsuzuki.sources.store import FetchState, NewWatch, add_watch_tx, bring_fetch_state_tx, find_feed_tx
 
 _How = Literal["existing", "joined", "made"]
 
@@ -104,6 +104,10 @@ class FeedsIn:
         group_id = self._known.group(feed.group)
         public_id = self._ground.new_id()
         await add_subscription_tx(tx, self._shelf_id, feed_id, feed, group_id=group_id, public_id=public_id, now=now)
+        if how == "made":
+            planned = None if feed.next_check_at is None else Millis(feed.next_check_at)
+            state = FetchState(feed.etag, feed.last_modified, planned)
+            await bring_fetch_state_tx(tx, self._shelf_id, feed_id, brought=state, now=now)
         await suspension_changed_tx(tx, feed_id, by_person=False, now=now)
         if former is not None:
             await restore_tx(tx, self._shelf_id, former, now)

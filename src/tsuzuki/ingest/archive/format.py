@@ -29,6 +29,7 @@ Page = Annotated[int, Meta(ge=0, le=10**9)]
 Place = Annotated[int, Meta(ge=-(10**9), le=10**9)]
 Key = Annotated[str, Meta(min_length=1, max_length=5_000)]
 Address = Annotated[str, Meta(min_length=1, max_length=5_000)]
+Validator = Annotated[str, Meta(min_length=1, max_length=1_000)]
 Slug = Annotated[str, Meta(pattern=SLUG, max_length=MOST_SLUG)]
 Kind = Annotated[int, Meta(ge=0, le=6)]
 
@@ -82,6 +83,9 @@ class Feed(Line, frozen=True, kw_only=True):
     poll_interval: Length | None = None
     retention: KeptFor | None = None
     created_at: Moment
+    etag: Validator | None = None
+    last_modified: Validator | None = None
+    next_check_at: Moment | None = None
     lacks_password: bool = False
     """Its proxy's, which is not in the archive."""
 

@@ -9,7 +9,10 @@ where user_account.id = :user_id;
 select feed.id, feed.link, feed.proxy, feed.title, feed.site_url, feed.description, feed.language, feed.icon_url,
   feed.hub_url, feed.has_unstable_keys, watch.first_harvest_at is not null as is_harvested, subscription.group_id,
   subscription.name, subscription.site_url as own_site_url, subscription.suspended_at, subscription.notify,
-  subscription.full_text, subscription.poll_interval, subscription.retention, subscription.created_at
+  subscription.full_text, subscription.poll_interval, subscription.retention, subscription.created_at,
+  case when coalesce(watch.validators_url, feed.link) = feed.link then watch.etag end as etag,
+  case when coalesce(watch.validators_url, feed.link) = feed.link then watch.last_modified end as last_modified,
+  case when coalesce(watch.last_checked_at, watch.last_full_at) is not null then watch.next_check_at end as next_check_at
 from subscription
 join feed on feed.id = subscription.feed_id
 left join watch on watch.feed_id = feed.id

@@ -41,6 +41,9 @@ class FeedRow(msgspec.Struct, frozen=True):
     poll_interval: Millis | None
     retention: Millis | None
     created_at: Millis
+    etag: str | None
+    last_modified: str | None
+    next_check_at: Millis | None
 
 
 class ItemRow(msgspec.Struct, frozen=True):

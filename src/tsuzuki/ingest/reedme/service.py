@@ -48,6 +48,7 @@ from tsuzuki.shelves.groups.store import add_group_tx, default_group_tx, find_gr
 from tsuzuki.shelves.subscriptions.nouns import NewRow
 from tsuzuki.shelves.subscriptions.store import add_subscription_tx, find_subscription_to_tx
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
+from tsuzuki.sources.store import FetchState, bring_fetch_state_tx
 
 L = TypeVar("L")
 T = TypeVar("T")
@@ -147,6 +148,8 @@ class _Import:
             )
             await add_subscription_tx(tx, row, now)
             await suspension_changed_tx(tx, feed_id, by_person=False, now=now)
+            state = FetchState(feed.etag, feed.last_modified, feed.next_check_at)
+            await bring_fetch_state_tx(tx, self._shelf_id, feed_id, brought=state, now=now)
             # R8: as for everyone who comes later.
             await add_known_entries_tx(tx, self._shelf_id, feed_id, since=ALWAYS, most=KNOWN_ITEMS, now=now)
         return feed_id

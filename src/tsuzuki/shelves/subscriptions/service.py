@@ -39,7 +39,7 @@ from tsuzuki.shelves.subscriptions.store import (
     take_former_tx,
 )
 from tsuzuki.sources.feeds import follow_feed_tx, leave_feed_tx, relink_alone_tx, suspension_changed_tx
-from tsuzuki.sources.store import hold_feed_tx
+from tsuzuki.sources.store import fetch_whole_tx, hold_feed_tx
 
 KEPT = Millis(30 * DAY)
 """For so long, what was left can be had back."""
@@ -130,6 +130,7 @@ class Subscriptions:
             raise _followed(wish.link)
         await hold_room_tx(tx, shelf_id, "follows")
         feed_id = await follow_feed_tx(tx, wish.link, proxy=wish.proxy, now=now)
+        await fetch_whole_tx(tx, feed_id, now)
         row = NewRow(
             public_id=public_id,
             shelf_id=shelf_id,
