@@ -28,7 +28,7 @@ class Home:
     async def feed_id(self, place: int = 0) -> str:
         """Of the one that was followed at this place."""
         feeds = await self.town.reading.subscriptions.list(self.stage.shelf)
-        return show_id(sorted(feed.public_id for feed in feeds)[place])
+        return show_id(sorted(feeds, key=lambda feed: feed.feed_id)[place].public_id)
 
     async def group_id(self, name: str) -> str:
         found = await self.town.reading.groups.list(self.stage.shelf)

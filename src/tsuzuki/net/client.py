@@ -17,6 +17,7 @@ from tsuzuki.model.fetching import Ask, Reply, Validators
 from tsuzuki.model.times import Millis
 from tsuzuki.net.answer import Answer
 from tsuzuki.net.budget import Budget
+from tsuzuki.net.dialing import Proxy
 from tsuzuki.net.exchange import Exchange
 from tsuzuki.net.failures import is_malformed, is_reset
 from tsuzuki.net.headers import rate_limit_wait, retry_after
@@ -101,6 +102,8 @@ class Client:
         judged by its form alone. It is judged again at every call.
         """
         target = parse(url)
+        if proxy is not None:
+            Proxy.read(proxy)  # also where the target's name has no answer, so that the proxy's would not be asked for
         try:
             async with asyncio.timeout(_PATIENCE_WITH_NAMES):
                 await self._exchange.dialer.route_to(target, proxy)
