@@ -1,18 +1,24 @@
 """The settings of retention on pages, in the API, on the command line and in the environment."""
 
 import os
+import time
 
 import pytest
 from click.testing import CliRunner
 
 from tests.api.people import a_town
+from tests.app import settings_for
+from tests.builders import stored_feed
+from tests.delivery.builders import a_reader, entries_of, publish
+from tests.polling.builders import Clock
 from tests.web.guests import a_guest
 from tests.web.home import follow_to
 from tests.web.stage import furnish
+from tsuzuki.bootstrap import _beside, open_tsuzuki
 from tsuzuki.cli import main
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import DAY
+from tsuzuki.model.times import DAY, HOUR
 from tsuzuki.settings import BadSetting, read_settings
 
 q = parse_queries(
@@ -129,7 +135,7 @@ def test_prune_shows_first_and_then_removes(run):
     assert shown.exit_code == 0
     assert "0  read articles on shelves, about 0.0 MiB" in shown.stdout
     assert shown.stdout.endswith("Nothing was removed.\n")
-    assert run("prune").stdout == "There was nothing to remove.\n"
+    assert run("prune").stdout.endswith("There was nothing to remove.\n")
 
 
 @pytest.mark.parametrize(
@@ -155,3 +161,27 @@ def test_settings_take_days_and_0_for_ever(tmp_path):
     settings = read_settings(environ | {"TSUZUKI_PRUNE_HOURS": "22-4"})
     assert (settings.keep_read, settings.keep_jobs, settings.keep_audit) == (0, 90 * DAY, 730 * DAY)
     assert settings.prune_hours == (22, 4)
+
+
+async def test_the_servers_chore_prunes_by_its_settings_and_counts(tmp_path, monkeypatch):
+    """By the hours of the machine's own clock."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        clock = Clock()  # noon in Greenwich is nine in the evening in Tokyo
+        settings = settings_for(tmp_path, keep_read="2d", prune_hours="3-5")
+        async with open_tsuzuki(settings, clock=clock) as opened:
+            feed = await stored_feed(opened.db, "https://example.org/feed")
+            shelf = await a_reader(opened.db, feeds=[feed])
+            await publish(opened.db, feed, ["1", "2", "3"])
+            await opened.db.with_tx(lambda tx: tx.run(q.read_all, at=clock.now - 3 * DAY))
+            [chore] = [chore for chore in _beside(opened).chores if chore.name == "retention"]
+            await chore.work()
+            assert len(await entries_of(opened.db, shelf)) == 3
+            clock.turn(7 * HOUR)
+            await chore.work()
+            assert len(await entries_of(opened.db, shelf)) == 1
+            assert b'tsuzuki_pruned_rows_total{what="entries"} 2.0' in opened.metrics.render()
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -10,6 +10,7 @@ from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.steps import available
 from tsuzuki.edge.metrics import Metrics
+from tsuzuki.ingest.archive.store import archived_gone_tx
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.polling.moving.service import merge_moved_tx
 from tsuzuki.retention.policy import NEWEST_KEPT, RetentionRules
@@ -209,6 +210,14 @@ async def test_another_link_keeps_what_was_removed_away(server):
     assert [row.key for row in await server.rows(shelf) if row.unread] == ["fresh"]
     later = await server.reader(B)
     assert await server.keys(later) == ["000", "fresh"]
+
+
+async def test_an_archive_tells_what_was_removed(db, server):
+    """Else it would be news where the archive is read."""
+    shelf = await pruned_of(server, A)
+    [feed] = await server.subscriptions.list(shelf)
+    gone = await db.read(lambda tx: archived_gone_tx(tx, shelf, feed.feed_id, after="", most=2))
+    assert gone == ["000", "001"]
 
 
 async def test_detached_articles_leave_a_tombstone_of_their_shelf(db, server):

@@ -15,6 +15,7 @@ from tsuzuki.web.messages import say, say_many
 SPANS = (30, 90, 365, 0)
 """Days; 0 is for ever."""
 FIELD = "retention"
+YEAR = 365 * DAY
 
 
 class KeepChoice(msgspec.Struct, frozen=True):
@@ -63,10 +64,11 @@ def posted_keep(form: Form) -> Millis | UnsetType | None:
 
 
 def keep_words(span: Millis | None) -> str:
-    """`90 days`, `a year`, `for ever`."""
+    """`90 days`, `a year`, `2 years`, `for ever`."""
     if not span:
         return say("keep.for_ever")
-    return say("keep.year") if span == 365 * DAY else say_many("keep.days", max(1, span // DAY))
+    years, rest = divmod(span, YEAR)
+    return say_many("keep.days", max(1, span // DAY)) if rest else say_many("keep.years", years)
 
 
 def _line(text: str, gone: WouldGo, locale: Locale) -> str:

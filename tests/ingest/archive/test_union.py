@@ -286,7 +286,9 @@ async def test_groups_choices_bookmarks_and_channels_are_not_doubled_or_overwrit
         "channels.jsonl": [channel],
     }
     theirs = {
-        "person.jsonl": [Person(preferences={"theme": "light", "clock": "24", "nonsense": 1}, proxy_images=True)],
+        "person.jsonl": [
+            Person(preferences={"theme": "light", "clock": "24", "nonsense": 1}, proxy_images=True, retention=0)
+        ],
         "groups.jsonl": [Group(name="Other", is_default=True), Group(name="Comics", position=1), Group(name="All")],
         "bookmarks.jsonl": [loose, msgspec.structs.replace(linked, note="theirs")],
         "channels.jsonl": [msgspec.structs.replace(channel, kind="ntfy")],
@@ -295,7 +297,9 @@ async def test_groups_choices_bookmarks_and_channels_are_not_doubled_or_overwrit
     await reader.bring(an_archive(tmp_path, mine))
     await reader.bring(an_archive(tmp_path, theirs))
     stored = parts_of(await reader.export())
-    assert stored["person.jsonl"] == [{"preferences": {"theme": "dark", "clock": "24"}, "proxy_images": True}]
+    assert stored["person.jsonl"] == [
+        {"preferences": {"theme": "dark", "clock": "24"}, "proxy_images": True, "retention": 0}
+    ]
     assert [(group["name"], group.get("position", 0)) for group in stored["groups.jsonl"]] == [
         ("All", 0),
         ("Comics", 5),

@@ -27,7 +27,9 @@ def thought_up(draw: st.DrawFn) -> dict[str, list[Any]]:
     groups = [f"{mark} {n}" for n in range(draw(st.integers(0, 2)))]
     shelf: dict[str, list[Any]] = {name: [] for name in PARTS}
     theme = draw(st.sampled_from([{}, {"theme": "dark"}, {"density": "compact", "clock": "24"}]))
-    shelf["person.jsonl"] = [lines.Person(preferences=theme, proxy_images=draw(st.booleans()))]
+    shelf["person.jsonl"] = [
+        lines.Person(preferences=theme, proxy_images=draw(st.booleans()), retention=draw(st.none() | st.integers(0, 9)))
+    ]
     shelf["groups.jsonl"] = [lines.Group(name="Everything", position=0, is_default=True)]
     shelf["groups.jsonl"] += [lines.Group(name=name, position=n + 1) for n, name in enumerate(groups)]
     for n in range(draw(st.integers(0, 2))):
@@ -60,7 +62,7 @@ def _add_feed(draw: st.DrawFn, shelf: dict[str, list[Any]], link: str, groups: l
         notify=draw(st.booleans()),
         full_text=draw(st.booleans()),
         poll_interval=draw(st.none() | st.integers(1, 10**9)),
-        retention=draw(st.none() | st.integers(1, 10**9)),
+        retention=draw(st.none() | st.integers(0, 10**9)),
         created_at=draw(MOMENTS),
     )
     shelf["feeds.jsonl"].append(feed)

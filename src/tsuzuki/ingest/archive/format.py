@@ -50,6 +50,7 @@ class Person(Line, frozen=True, kw_only=True):
 
     preferences: dict[str, Any] = {}
     proxy_images: bool = False
+    retention: KeptFor | None = None
 
 
 class Group(Line, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 -- Out: every list is read in pages, by a key that an index has in order. In: what is there stays, and is not written again.
 
 -- name: archived_person
-select user_account.preferences, shelf.proxy_images
+select user_account.preferences, shelf.proxy_images, shelf.own_retention as retention
 from user_account join shelf on shelf.id = :shelf_id
 where user_account.id = :user_id;
 
@@ -134,6 +134,9 @@ update shelf_group set position = :position where id = :id;
 
 -- name: proxy_images
 update shelf set proxy_images = true, updated_at = :now where id = :shelf_id and not proxy_images;
+
+-- name: keep_read
+update shelf set own_retention = :retention, updated_at = :now where id = :shelf_id and own_retention is null;
 
 -- name: add_feed
 -- R70: a feed that is known is shared and stays as it is; a repeat returns no row.

@@ -30,6 +30,7 @@ from tsuzuki.ingest.archive.store import (
     add_channel_tx,
     has_bookmark_tx,
     is_bare_tx,
+    keep_read_tx,
     place_group_tx,
     proxy_images_tx,
 )
@@ -134,6 +135,8 @@ class _Rest:
                 changed += 1
             if person.proxy_images:
                 await proxy_images_tx(tx, self._shelf_id, now)
+            if person.retention is not None:
+                await keep_read_tx(tx, self._shelf_id, Millis(person.retention), now)
         return Counts(created=changed, existing=len(run) - changed)
 
     async def bring_groups(self) -> Known:

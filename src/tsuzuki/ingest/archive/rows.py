@@ -16,6 +16,8 @@ class PersonRow(msgspec.Struct, frozen=True):
 
     preferences: dict[str, Any]
     proxy_images: bool
+    retention: Millis | None
+    """The shelf's own; 0 is for ever."""
 
 
 class FeedRow(msgspec.Struct, frozen=True):

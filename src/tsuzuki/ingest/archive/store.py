@@ -115,6 +115,11 @@ async def proxy_images_tx(tx: Tx, shelf_id: ShelfId, now: Millis) -> None:
     await tx.run(q.proxy_images, shelf_id=shelf_id, now=now)
 
 
+async def keep_read_tx(tx: Tx, shelf_id: ShelfId, retention: Millis, now: Millis) -> None:
+    """How long the shelf keeps articles that were read, where nothing is set."""
+    await tx.run(q.keep_read, shelf_id=shelf_id, retention=retention, now=now)
+
+
 async def add_feed_tx(tx: Tx, feed: Feed, now: Millis) -> FeedId | None:
     """A feed with what it says of itself; None when it is known."""
     return await tx.maybe(

@@ -27,6 +27,7 @@ def retention_page(site: Site) -> Resource:
             steps={step.name: step for step in await preview.steps()},
             hours=preview.rules.hours,
             freed=sized(sum(each.bytes for each in found)),
+            anything=any(each.rows or each.is_more for each in found),
             is_more=any(each.is_more for each in found),
             keep_words=keep_words,
             sized=sized,

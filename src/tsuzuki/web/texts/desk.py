@@ -77,6 +77,7 @@ TEXTS = {
     "retention.title": "Retention",
     "retention.lead": "What is older than its setting is removed from {begin}:00 to {end}:00 by this machine's clock.",
     "retention.now": "What would go now",
+    "retention.nothing": "Nothing is old enough.",
     "retention.freed": "About {size} would be free for what comes next.",
     "retention.freed_more": "At least {size} would be free for what comes next. There is too much to count it quickly.",
     "retention.what": "What",
