@@ -9,6 +9,7 @@ import re
 import pytest
 
 from tests.builders import NOON, a_new_item, store_items_tx, stored_feed, stored_series
+from tests.crawl.builders import given_up
 from tests.delivery.builders import (
     a_followed_feed,
     a_followed_series,
@@ -23,14 +24,18 @@ from tests.delivery.builders import (
 )
 from tests.delivery.post import Receiver, a_receiver, an_office
 from tests.waiting import eventually
+from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.crawl.letters import Letters
 from tsuzuki.db import Tx
 from tsuzuki.delivery.fanout import deliver_items_tx, deliver_known_items_tx
 from tsuzuki.delivery.notices.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
 from tsuzuki.delivery.notices.sending import Sender
 from tsuzuki.delivery.notices.service import Change
-from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
+from tsuzuki.delivery.notices.store import ChannelId, channel_failed_tx, channel_worked_tx
+from tsuzuki.delivery.notices.tasks import NOTICES, SENDS, Message, Send
 from tsuzuki.delivery.policy import AT_ONCE, SETTLING
-from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis, iso
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis, iso
 from tsuzuki.net.guard import Guard
 
 
@@ -442,6 +447,30 @@ async def test_what_a_resting_channel_could_not_be_told_for_a_day_is_a_dead_lett
     letters = await office.tasks.letters()
     assert len(letters) == 10
     assert {letter.queue for letter in letters} == {SENDS.name}
+
+
+async def test_replaying_to_a_resting_channel_says_when_it_is_sent(db, office, receiver):
+    """Also what is older than news are: somebody wants it told."""
+    _, [reader] = await a_followed_series(db)
+    await office.webhook(reader, receiver.url)
+    only = ChannelId(1)
+    await db.with_tx(lambda tx: channel_worked_tx(tx, only, office.clock()))
+    for _ in range(FAILURES):
+        await db.with_tx(lambda tx: channel_failed_tx(tx, only, error="It is down.", now=office.clock()))
+    channel = await office.only_channel(reader)
+    message = Message(type="item.new", title="A feed", text="An item", at=Millis(office.clock() - 3 * DAY))
+    send = Send(channel_id=only, delivery_id="1", message=message, channel=show_id(channel.id))
+    letters = Letters(db, office.tasks, office.clock)
+    _, not_before = await letters.replay(SYSTEM, await given_up(db, SENDS, send, office.clock()))
+    assert not_before == channel.rests_until is not None
+    async with office.open():
+        await office.until_quiet()
+        assert receiver.got == []
+        office.later(MINUTE)
+        await office.until_idle()
+    assert [got.id for got in receiver.got] == ["1"]
+    _, at_once = await letters.replay(SYSTEM, await given_up(db, SENDS, send, office.clock()))
+    assert at_once is None
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ async def test_leaving_a_feed_says_what_goes_along_and_it_can_be_followed_again(
     back = await follow_to(home.guest, await home.guest.send(undo[1]))
     assert "You follow it again, as it was." in back.text
     assert len(unread(await home.guest.see("/"))) == 29
-    assert await home.feed_id(-1) == feed
+    assert await home.feed_id() == feed
     assert (await home.guest.send(undo[1])).status == 404  # it is done
     assert undo[1] not in (await home.guest.see(f"/feeds?left={feed}")).text
 

@@ -70,9 +70,10 @@ class LetterMeta(msgspec.Struct, frozen=True):
 
 
 class ReplayView(msgspec.Struct, frozen=True):
-    """The task that a letter became."""
+    """The task that a letter became; `notbefore` is when it is tried, where the channel that it is for rests."""
 
     taskid: int
+    notbefore: Time | None
 
 
 class CountView(msgspec.Struct, frozen=True):
@@ -112,7 +113,8 @@ async def show_dead_letter(letter_id: Number, letters: Letters) -> FullLetterVie
 
 async def replay_dead_letter(letter_id: Number, caller: Caller, letters: Letters) -> ReplayView:
     """Queues its task again; a letter that was replayed before names the same task (R55)."""
-    return ReplayView(await letters.replay(caller.actor, _letter(letter_id)))
+    task, not_before = await letters.replay(caller.actor, _letter(letter_id))
+    return ReplayView(task, shown(not_before))
 
 
 async def discard_dead_letter(letter_id: Number, caller: Caller, letters: Letters) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from tsuzuki.accounts.audit.recording import Deed, masked, record_tx
 from tsuzuki.accounts.nouns import Actor
 from tsuzuki.db import Database
+from tsuzuki.delivery.notices.sending import rests_until_tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.service import Tasks
@@ -33,12 +34,17 @@ class Letters:
         letter = await self._letter(letter_id)
         return letter, _shown(letter.payload)
 
-    async def replay(self, actor: Actor, letter_id: DeadLetterId) -> TaskId:
-        """The task that it became (R55)."""
-        await self._letter(letter_id)
-        task = await self._tasks.replay(letter_id)
+    async def not_before(self, letter: DeadLetter) -> Millis | None:
+        """Until when the channel rests that a message is for; None where nothing is waited for."""
+        now = self._clock()
+        return await self._db.read(lambda tx: rests_until_tx(tx, letter.queue, letter.payload, now))
+
+    async def replay(self, actor: Actor, letter_id: DeadLetterId) -> tuple[TaskId, Millis | None]:
+        """The task that it became (R55), and when it is tried, if not at once."""
+        not_before = await self.not_before(await self._letter(letter_id))
+        task = await self._tasks.replay(letter_id, run_at=not_before)
         await self._record(actor, "replay", str(letter_id), {"taskid": task})
-        return task
+        return task, not_before
 
     async def discard(self, actor: Actor, letter_id: DeadLetterId) -> None:
         """Deal with it by doing nothing; again is no harm."""

@@ -95,8 +95,8 @@ class Tasks:
         """One, whatever became of it; NotFound."""
         return await self._db.read(lambda tx: letter_tx(tx, letter_id))
 
-    async def replay(self, letter_id: DeadLetterId) -> TaskId:
-        """The task that this letter became, now or when it was first replayed (R55).
+    async def replay(self, letter_id: DeadLetterId, *, run_at: Millis | None = None) -> TaskId:
+        """The task that this letter became, now or when it was first replayed (R55); it is not tried before `run_at`.
 
         Conflict when it was discarded, or when another task with its key is queued or running.
         """
@@ -108,7 +108,7 @@ class Tasks:
                 return letter.replayed_as, letter.queue
             if letter.discarded_at is not None:
                 raise Conflict(f"The dead letter {letter_id} was discarded.")
-            [task] = await replay_tx(tx, [letter], now=now)
+            [task] = await replay_tx(tx, [letter], now=now, run_at=run_at)
             if not task.is_new:
                 raise Conflict(f"The task {task.id} with the same key is queued or running.")
             return task.id, letter.queue

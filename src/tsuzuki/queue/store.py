@@ -285,12 +285,17 @@ async def letters_to_replay_tx(tx: Tx, which: LetterFilter, *, after: int, most:
     return await tx.many(DeadLetter, q.letters_to_replay, **which.parameters(), after=after, most=most)
 
 
-async def replay_tx(tx: Tx, letters: Sequence[DeadLetter], *, now: Millis) -> list[Enqueued]:
-    """Enqueue open letters again. One whose key is busy stays open: the task there may carry something else."""
+async def replay_tx(
+    tx: Tx, letters: Sequence[DeadLetter], *, now: Millis, run_at: Millis | None = None
+) -> list[Enqueued]:
+    """Enqueue open letters again, to be tried at once or then.
+
+    One whose key is busy stays open: the task there may carry something else.
+    """
     answers: dict[DeadLetterId, Enqueued] = {}
     for queue in sorted({letter.queue for letter in letters}):
         own = [letter for letter in letters if letter.queue == queue]
-        rows = [_NewRow(letter.key, letter.payload, letter.priority, now) for letter in own]
+        rows = [_NewRow(letter.key, letter.payload, letter.priority, run_at or now) for letter in own]
         answers |= zip((letter.id for letter in own), await _enqueue_rows_tx(tx, queue, rows, now), strict=True)
     replayed = [(letter_id, task.id) for letter_id, task in answers.items() if task.is_new]
     if replayed:

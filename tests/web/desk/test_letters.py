@@ -5,8 +5,20 @@ import re
 import pytest
 
 from tests.api.people import Town
-from tests.crawl.builders import a_dead_letter
+from tests.crawl.builders import a_dead_letter, given_up
+from tests.delivery.builders import a_channel, a_reader
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.delivery.notices.tasks import SENDS, Message, Send
+from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.queue.service import ANY
+
+_q = parse_queries(
+    "tests",
+    """
+-- name: rest
+update channel set rests_until = :until;
+""",
+)
 
 
 async def open_letters(town: Town) -> int:
@@ -42,6 +54,19 @@ async def test_r55_a_letter_is_replayed_once_and_its_page_says_so(town, operator
     assert (await operator.send(f"{path}/replay")).status == 303
     assert "Replayed" in (await operator.see(path)).text
     assert await open_letters(town) == 0
+
+
+async def test_a_letter_to_a_resting_channel_says_when_it_is_sent(town, operator):
+    shelf = await a_reader(town.db)
+    await a_channel(town.db, shelf)
+    now = Millis(town.time())
+    await town.db.with_tx(lambda tx: tx.run(_q.rest, until=now + HOUR))
+    message = Message(type="item.new", title="A feed", text="An item", at=now)
+    number = await given_up(town.db, SENDS, Send(channel_id=1, delivery_id="1", message=message), now)
+    path = f"/admin/dead-letters/{number}"
+    assert "Its channel rests after too many failures." in (await operator.see(path)).text
+    await operator.send(f"{path}/replay")
+    assert "What is replayed is sent at " in (await operator.see(path)).text
 
 
 async def test_discarding_asks_first_and_a_discarded_letter_is_not_replayed(town, operator):

@@ -24,7 +24,7 @@ from tsuzuki.model.secrets import mask_text, unreadable_places
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.queue.errors import NotRetryable
+from tsuzuki.queue.errors import NotRetryable, Undecodable
 from tsuzuki.queue.store import enqueue_tx, finish_tx, skip_tx
 from tsuzuki.queue.tasks import Task
 
@@ -32,6 +32,20 @@ KINDS: Final[Mapping[str, ChannelKind[Any]]] = {kind.name: kind for kind in (Web
 
 _SPREAD = 0.2
 """What waited for a channel together does not come back together."""
+
+
+async def rests_until_tx(tx: Tx, queue: str, payload: str, now: Millis) -> Millis | None:
+    """Until when the channel rests that a task is for; None for one that may be called, or that is for none."""
+    if queue != SENDS.name:
+        return None
+    try:
+        send = SENDS.decode(payload)
+    except Undecodable:
+        return None
+    channel = await channel_to_tell_tx(tx, send.channel_id)
+    if channel is None or not send.is_for(channel.public_id) or channel.rests_until is None:
+        return None
+    return channel.rests_until if channel.rests_until > now else None
 
 
 class Sender:
@@ -80,7 +94,8 @@ class Sender:
         """The same task again, later: a channel that rests is no failure of the notices that wait for it."""
         now = self._clock()
         run_at = Millis(int(wakes_at + (wakes_at - now) * _SPREAD * self._dice()))
-        if is_stale(task.payload.message.at, run_at):
+        # What somebody replayed may be old; it is given up only where the channel has not worked for so long either.
+        if is_stale(task.payload.message.at, run_at) and is_stale(channel.last_sent_at or Millis(0), run_at):
             raise NotRetryable(f"The channel did not answer for too long: {channel.last_error or 'it rests'}")
 
         async def again(tx: Tx) -> None:

@@ -53,7 +53,16 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
         letter, payload = await letters.get(_letter(request))
         frame = await framing.frame(request, caller, "letters")
         done = said("done", request.query_params.get("done"))
-        return framing.show(frame, "desk/letter.html", sheet, letter=letter, payload=as_json(payload), done=done)
+        not_before = None if letter.discarded_at else await letters.not_before(letter)
+        return framing.show(
+            frame,
+            "desk/letter.html",
+            sheet,
+            letter=letter,
+            payload=as_json(payload),
+            not_before=not_before,
+            done=done,
+        )
 
     async def show_letter(request: Request, caller: Caller) -> Response:
         return await show(request, caller)

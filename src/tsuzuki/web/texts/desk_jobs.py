@@ -58,6 +58,7 @@ TEXTS = {
     "letters.replay": "Replay",
     "letters.discard": "Discard",
     "letters.replayed": "Replayed",
+    "letters.rests": "Its channel rests after too many failures. What is replayed is sent at {time}.",
     "letters.discarded": "Discarded",
     "letters.payload": "What it carried",
     "letters.stack": "Where it failed",
