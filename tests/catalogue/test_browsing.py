@@ -53,6 +53,7 @@ async def test_chapters_are_newest_first_and_count_from_the_oldest(town, sample)
     assert [chapter["title"] for chapter in chapters] == [one.title for one in reversed(oldest)]
     numbers = [None if one.number is None else f"{one.number:f}" for one in reversed(oldest)]
     assert [chapter["number"] for chapter in chapters] == numbers
+    assert [chapter["chapter_number"] for chapter in chapters] == [float(number or -1) for number in numbers]
     assert {chapter["scanlator"] for chapter in chapters} == {"Alpha Scans", "Beta", "Gamma & Friends"}
 
 

@@ -108,13 +108,15 @@ class MangaView(msgspec.Struct, frozen=True, kw_only=True):
 class ChapterView(msgspec.Struct, frozen=True, kw_only=True):
     """A release of a chapter. `chapter_id` is the chapter that it is a release of; `source_order` is 0 for the oldest.
 
-    `page_count` is -1 until somebody knows it; `name` is the title by the name that Tachiyomi's family has for it.
+    `page_count` is -1 until somebody knows it; `name` is the title by the name that Tachiyomi's family has for it, and
+    `chapter_number` the number, -1 where there is none.
     """
 
     id: int
     manga_id: int
     chapter_id: str
     number: str | None
+    chapter_number: float
     volume: str | None
     title: str
     name: str
@@ -258,6 +260,7 @@ def _chapter_view(
         manga_id=manga_id,
         chapter_id=str(release.chapter_id),
         number=release.number,
+        chapter_number=-1.0 if release.number is None else float(release.number),
         volume=release.volume,
         title=release.title,
         name=release.title,
