@@ -1,5 +1,7 @@
 """What is removed, what never is, and that nothing which was removed comes back as new."""
 
+import asyncio
+
 import pytest
 
 from tests.retention.builders import SimulatedServer, q
@@ -8,7 +10,13 @@ from tsuzuki.ingest.housekeeping import KEPT_TOMBSTONES, forget_tombstones
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.retention.policy import NEWEST_KEPT, RetentionRules, is_due, is_night, kept_for
 from tsuzuki.retention.service import Pruner
-from tsuzuki.retention.store import list_steps_tx
+from tsuzuki.retention.store import (
+    EntryRange,
+    list_old_entries_tx,
+    list_steps_tx,
+    prune_entries_tx,
+    prune_items_tx,
+)
 from tsuzuki.shelves.entries.service import Scope
 from tsuzuki.shelves.subscriptions.nouns import Change
 
@@ -244,6 +252,62 @@ async def test_undo_of_a_mass_mark_outlives_the_night(server):
     await server.night()
     await server.entries.undo(shelf, marked.at)
     assert [row.unread for row in await server.rows(shelf)] == [True, True]
+
+
+async def test_what_changed_since_it_was_found_stays(server):
+    """Found without a lock: somebody may mark it unread, save it or read it again before it is removed."""
+    server.publish(A, "unread", "saved", "read again", "old", "old too", "last")
+    shelf = await server.reader(A)
+    await server.poll()
+    await server.read(shelf)
+    server.clock.turn(2 * MONTH)
+    now = server.clock.now
+    within = EntryRange(0, 10**6, now, MONTH)
+    found = await server.db.read(lambda tx: list_old_entries_tx(tx, within, most=9))
+    assert len(found) == 6
+    by_key = {row.key: row.id for row in await server.rows(shelf)}
+    await server.entries.mark_items(shelf, [by_key["unread"], by_key["read again"]], unread=True)
+    await server.read(shelf, [by_key["read again"]])
+    await server.bookmarks.add_item(shelf, by_key["saved"])
+    assert await server.db.with_tx(lambda tx: prune_entries_tx(tx, found, now=now, keep_read=MONTH)) == 2
+    assert await server.keys(shelf) == ["last", "read again", "saved", "unread"]
+    [feed] = await server.subscriptions.list(shelf)
+    pruned = await server.db.with_tx(  # as if all of them were spare
+        lambda tx: prune_items_tx(tx, feed.feed_id, list(by_key.values()), before=now, now=now)
+    )
+    assert pruned == 2
+    assert await server.keys(shelf) == ["last", "read again", "saved", "unread"]
+
+
+async def test_everybody_goes_on_while_it_removes(server):
+    """Polls, marks, whoever comes and whoever goes; nobody meets an error, and the counts are right."""
+    links = [f"https://{number}.example/feed" for number in range(3)]
+    for link in links:
+        server.publish(link, *old(NEWEST_KEPT + 30))
+    shelf, other = await server.reader(*links), await server.reader(*links)
+    await server.poll()
+    await server.read(shelf)
+    await server.read(other)
+    server.clock.turn(2 * MONTH)
+
+    async def come_and_go() -> None:
+        for link in links:
+            guest = await server.reader(link)
+            assert len(await server.keys(guest)) >= NEWEST_KEPT
+            [feed] = await server.subscriptions.list(guest)
+            await server.subscriptions.delete(guest, feed.public_id)
+
+    async def mark() -> None:
+        for unread in (True, False, True):
+            await server.entries.mark_items(shelf, [row.id for row in await server.rows(shelf)][::7], unread=unread)
+
+    for link in links:
+        server.publish(link, "new")
+    await asyncio.gather(server.pruner.prune(), server.poll(), come_and_go(), mark(), server.pruner.prune())
+    for each in (shelf, other):
+        assert sum(row.key == "new" for row in await server.rows(each)) == 3
+        assert await server.is_tallied(each)
+    assert server.pruned["entries"] > 2 * NEWEST_KEPT
 
 
 # -- at night, in portions

@@ -32,7 +32,7 @@ SUBSCRIPTIONS = 200
 """Looked at together."""
 ROWS = 500
 """Removed in one transaction: about 10 ms of SQLite's writer."""
-ITEMS = 100
+ITEMS = 50
 """The same for items, whose words leave the index too."""
 
 
