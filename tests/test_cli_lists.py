@@ -75,3 +75,20 @@ def test_what_is_something_else_ends_with_one_line(run, tmp_path, kind):
     assert done.exit_code == 1
     assert done.stderr.startswith("Error: ")
     assert run("import", kind, str(file), "--user", "nobody").exit_code == 1
+
+
+def test_a_list_comes_onto_the_own_shelf_whichever_is_open(run, tmp_path):
+    file = tmp_path / "list.opml"
+    file.write_text(LIST, "utf-8")
+    run("user", "add", "bob")
+    run("user", "share", "admin", "bob", "--role", "editor")
+    with closing(apsw.Connection(str(tmp_path / "data" / "tsuzuki.db"))) as connection:
+        main = "select id from shelf where name = 'Main'"
+        connection.execute(f"update user_account set default_shelf_id = ({main}) where username = 'bob'")
+    done = run("import", "opml", str(file), "--user", "bob")
+    assert "Shelf: bob (bob: owner)" in done.stderr
+    assert b"93.184.216.34" in run("export", "--user", "bob").stdout_bytes
+    assert b"93.184.216.34" not in run("export").stdout_bytes
+    assert "1 created" in run("import", "opml", str(file), "--user", "bob", "--shelf", "Main").stdout
+    assert b"93.184.216.34" in run("export").stdout_bytes
+    assert "no shelf Attic" in run("export", "--shelf", "Attic").stderr

@@ -79,6 +79,12 @@ def test_people_are_listed_and_disabled(run, tmp_path):
     with pytest.raises(Unauthorized):
         sign_in(tmp_path, "bob", "any pw")
     assert "last administrator" in run("user", "disable", "root").stderr
+    assert run("user", "enable", "bob").stdout == "Enabled bob.\n"
+    assert sign_in(tmp_path, "bob", "any pw") == "reader"
+
+
+def test_a_short_password_is_taken_from_the_operator_and_said_to_be_short(run):
+    assert "pages ask for 8 characters" in run("user", "add", "bob", "--password-stdin", stdin="any pw").stderr
 
 
 def test_a_second_person_has_a_shelf_of_their_own_and_shares_it(run):
@@ -90,6 +96,7 @@ def test_a_second_person_has_a_shelf_of_their_own_and_shares_it(run):
     assert run("user", "shelves", "root").stdout == "Main\towner\tnobody else\nbob\teditor\tbob (owner)\n"
     assert "no shelf Attic" in run("user", "share", "bob", "root", "--shelf", "Attic").stderr
     assert "no such person here" in run("user", "share", "bob", "nobody").stderr
+    assert "carol does not have this shelf" in run("user", "unshare", "bob", "carol").stderr
     assert run("user", "unshare", "bob", "root", "--shelf", "bob").stdout == "root no longer has bob of bob.\n"
     assert run("user", "shelves", "root").stdout == "Main\towner\tnobody else\n"
 

@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 
@@ -231,3 +234,21 @@ def test_every_setting_says_what_it_is_for():
 def test_the_example_file_changes_nothing_when_all_of_it_is_uncommented():
     lines = [line[1:] for line in docs.env_example().splitlines() if line.startswith("#TSUZUKI_")]
     assert read_settings({**HOME, **dict(line.split("=", 1) for line in lines)}) == read()
+
+
+def test_a_file_beside_a_checkout_is_read_and_what_the_process_has_wins(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "tsuzuki").symlink_to(Path(tsuzuki.__file__).parent)
+    (tmp_path / "pyproject.toml").write_text('name = "tsuzuki"', "utf-8")
+    (tmp_path / ".env").write_text("# mine\n\nTSUZUKI_PORT=8477\nexport TSUZUKI_HOST='::1'\n", "utf-8")
+
+    def settings(**variables: str) -> "subprocess.CompletedProcess[str]":
+        environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path / "src"), **variables}
+        command = [sys.executable, "-m", "tsuzuki", "settings"]
+        return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+
+    assert "TSUZUKI_PORT=8477 " in settings().stdout
+    assert "TSUZUKI_HOST=::1 " in settings().stdout
+    assert "TSUZUKI_PORT=9000 " in settings(TSUZUKI_PORT="9000").stdout
+    (tmp_path / ".env").write_text("TSUZUKI_PORT 8477\n", "utf-8")
+    assert "line 1: a line is NAME=value" in settings().stderr

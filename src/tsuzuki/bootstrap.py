@@ -124,6 +124,7 @@ class Tsuzuki(Parts, frozen=True, kw_only=True):
     """The loops; whoever opened this starts and stops them, or leaves them to other processes."""
     setup_code: str | None
     """What makes whoever types it the first administrator; None once there is one."""
+    schema_version: int
 
     def end_streams(self) -> None:
         """Let every open stream of events come to its end, so that the server can stop."""
@@ -175,12 +176,17 @@ async def _open_sealed(options: DatabaseOptions, clock: Clock) -> Database:
     return db
 
 
-async def _prepare(options: DatabaseOptions, clock: Clock) -> None:
-    """A database of ReedMe or Fusion that lies here is turned into one of ours; then every step is applied."""
+async def _prepare(options: DatabaseOptions, clock: Clock) -> int:
+    """A database of ReedMe or Fusion that lies here is turned into one of ours; then every step is applied.
+
+    The version of the schema.
+    """
     with unhurried():
         await adopt(options, clock)
     outcome = await migrate(options, now=clock())
-    _log.info("schema", version=outcome.after, before=outcome.before)
+    if outcome.after != outcome.before:
+        _log.info("schema_migrated", version=outcome.after, before=outcome.before)
+    return outcome.after
 
 
 @asynccontextmanager
@@ -237,7 +243,7 @@ async def open_tsuzuki(
     """
     make_data_dir(settings)
     options = _options(settings)
-    await _prepare(options, clock)
+    schema_version = await _prepare(options, clock)
     async with _open_parts(settings, options, clock) as parts:
         setup_code = await _welcome(parts.accounts, settings)
         loops = crew(
@@ -258,6 +264,7 @@ async def open_tsuzuki(
             probe_app=probe_app(vitals, loops),
             crew=loops,
             setup_code=setup_code,
+            schema_version=schema_version,
         )
 
 

@@ -11,6 +11,7 @@ from tests.authorisation.objects import OBJECTS
 from tests.builders import stored_feed
 from tests.delivery.builders import publish, subscribe
 from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.accounts.oneself import must_allow
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.bootstrap import open_tsuzuki
 from tsuzuki.db.queries import parse_queries
@@ -115,7 +116,7 @@ async def test_an_import_by_hand_asks_for_the_role_too(town):
     reader = await town.accounts.users.find(other.username)
     assert (await town.accounts.oneself.shelf_of(reader)).id == shelf.id
     with pytest.raises(Forbidden):
-        await town.accounts.oneself.shelf_of(reader, writes=True)
+        must_allow(await town.accounts.oneself.shelf_of(reader), writes=True)
 
 
 # -- servers from before

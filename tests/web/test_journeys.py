@@ -10,9 +10,11 @@ from structlog.testing import capture_logs
 
 from tests.api.people import Town, a_town
 from tests.web.browsing import PHONE, browsing, count, settled
+from tests.web.guests import a_guest
 from tests.web.stage import Stage, an_item, furnish, release_chapters, release_items
 from tsuzuki.accounts.nouns import User
-from tsuzuki.model.ids import ItemId
+from tsuzuki.accounts.sharing import shelf_user
+from tsuzuki.model.ids import ItemId, show_id
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -22,6 +24,25 @@ async def a_home(folder: Path, *, articles: int = 20) -> AsyncIterator[tuple[Tow
     async with a_town(folder) as town:
         user = await town.add()
         yield town, user, await furnish(town, user, articles=articles)
+
+
+async def test_who_only_reads_a_shelf_is_offered_nothing_else(browser: Browser, tmp_path):
+    async with a_home(tmp_path) as (town, user, stage):
+        other = await town.add()
+        shelf = await town.accounts.oneself.shelf_of(user)
+        await town.accounts.sharing.share(shelf_user(user), shelf.public_id, other.username, "reader")
+        await (await a_guest(town, other)).send("/account/open-shelf", {"shelf": show_id(shelf.public_id)})
+        async with browsing(browser, town, other) as page:
+            for path in ("/", "/feeds", f"/items/{stage.items[0]}"):
+                await settled(page, f"{town.client.base}{path}")
+                for name in ("Add a feed", "New group", "Mark all read", "Mark unread", "Mark read", "Save"):
+                    await expect(
+                        page.get_by_role("main").get_by_text(name, exact=True).locator("visible=true")
+                    ).to_have_count(0)
+            await expect(page.get_by_role("button", name="Share")).to_be_visible()
+            await page.goto(f"{town.client.base}/feeds")
+            await page.keyboard.press("Control+k")
+            await expect(page.get_by_role("option", name="New group")).to_have_count(0)
 
 
 # -- while it is open

@@ -127,19 +127,17 @@ class Oneself:
         if shelf is None:
             return await self.shelf_of(caller)
         named = await self._ground.db.read(lambda tx: self._named_tx(tx, caller, shelf))
-        return _allowed(named, writes=caller.writes)
+        return must_allow(named, writes=caller.writes)
 
     async def shelves_of(self, person: Caller | User) -> list[MemberShelf]:
         """All of a person's; the one that is meant when none is named is the first."""
         shelves = await self._ground.db.read(lambda tx: list_member_shelves_tx(tx, _id_of(person)))
         return sorted(shelves, key=lambda shelf: shelf.id != person.default_shelf_id)
 
-    async def shelf_of(self, person: Caller | User, *, writes: bool | None = None) -> MemberShelf:
-        """The shelf that is meant when none is named. Whether it is written to is the request's, unless said."""
+    async def shelf_of(self, person: Caller | User) -> MemberShelf:
+        """The shelf that is meant when none is named."""
         shelf = found(next(iter(await self.shelves_of(person)), None), "shelf")
-        if writes is None:
-            writes = isinstance(person, Caller) and person.writes
-        return _allowed(shelf, writes=writes)
+        return must_allow(shelf, writes=isinstance(person, Caller) and person.writes)
 
     async def still_has(self, caller: Caller, shelf: MemberShelf) -> bool:
         """Whether the shelf was not taken from the caller meanwhile. By its public id: numbers are given out again."""
@@ -171,7 +169,7 @@ def _id_of(person: Caller | User) -> UserId:
     return person.user_id if isinstance(person, Caller) else person.id
 
 
-def _allowed(shelf: MemberShelf, *, writes: bool) -> MemberShelf:
+def must_allow(shelf: MemberShelf, *, writes: bool) -> MemberShelf:
     if writes and not may_write(shelf.role):
         raise Forbidden(READ_ONLY)
     return shelf

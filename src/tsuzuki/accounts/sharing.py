@@ -29,7 +29,7 @@ from tsuzuki.accounts.shelves.store import (
 from tsuzuki.accounts.store import find_user_by_name_tx, get_user_tx, lock_people_tx
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
-from tsuzuki.model.errors import Conflict, Forbidden, Invalid, LimitExceeded, Problem
+from tsuzuki.model.errors import Conflict, Forbidden, Invalid, LimitExceeded, NotFound, Problem
 from tsuzuki.model.ids import PublicId, TenantId, UserId
 from tsuzuki.model.times import Millis
 
@@ -132,7 +132,9 @@ class Sharing:
             gone = next((one for one in members if one.username == plain_name(username)), None)
             if gone is None or gone.user_id != who.user_id:
                 _must_own(shelf)
-            member = found(gone, "person here")
+            if gone is None:
+                raise NotFound(f"{username} does not have this shelf.")
+            member = gone
             _keep_an_owner(members, member.user_id)
             now = self._ground.clock()
             await remove_member_tx(tx, shelf.id, member.user_id, now=now)

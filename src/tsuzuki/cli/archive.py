@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tsuzuki.cli.lists import FILE, import_, user_option, with_person, with_shelf
+from tsuzuki.cli.lists import FILE, Whose, import_, shelf_options, with_person, with_shelf
 from tsuzuki.cli.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -28,22 +28,22 @@ __all__ = ["export", "import_"]
     show_default=True,
     help="The list of feeds, or the shelf with all its state.",
 )
-@user_option
+@shelf_options
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     help="A new file; an OPML list goes to stdout without it, an archive to NAME-shelf.zip.",
 )
-def export(kind: str, name: str, output: Path | None) -> None:
+def export(kind: str, whose: Whose, output: Path | None) -> None:
     """Write the followed feeds as OPML 2.0, or a shelf with everything on it as an archive.
 
     `tsuzuki import shelf` reads the archive. It holds no passwords and tokens, but all that its reader has read: keep
     it as you keep letters.
     """
     if kind == "archive":
-        _export_archive(name, output or Path(f"{name}-shelf.zip"))
+        _export_archive(whose, output or Path(f"{whose.name}-shelf.zip"))
         return
-    body = with_shelf(name, lambda opened, shelf_id: opened.reading.lists.write(shelf_id), writes=False)
+    body = with_shelf(whose, lambda opened, shelf_id: opened.reading.lists.write(shelf_id), writes=False)
     if output is None:
         sys.stdout.buffer.write(body)
         return
@@ -53,7 +53,7 @@ def export(kind: str, name: str, output: Path | None) -> None:
         file.write(body)
 
 
-def _export_archive(name: str, output: Path) -> None:
+def _export_archive(whose: Whose, output: Path) -> None:
     from tsuzuki.ingest.archive.writing import ShelfExport
 
     with shown_progress() as watch:
@@ -61,7 +61,7 @@ def _export_archive(name: str, output: Path) -> None:
         async def write(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "Manifest":
             return await ShelfExport(opened.db, opened.clock).write(output, shelf_id, user.id, watch)
 
-        manifest = with_person(name, write, writes=False)
+        manifest = with_person(whose, write, writes=False)
     lines = {part.removesuffix(".jsonl"): said.lines for part, said in manifest.parts.items()}
     told = ", ".join(f"{lines[part]:,} {part}" for part in ("feeds", "items", "series", "chapters", "bookmarks"))
     click.echo(f"{output}: {told}.")
@@ -69,8 +69,8 @@ def _export_archive(name: str, output: Path) -> None:
 
 @import_.command("shelf")
 @click.argument("file", type=FILE)
-@user_option
-def import_shelf(file: Path, name: str) -> None:
+@shelf_options
+def import_shelf(file: Path, whose: Whose) -> None:
     """Put all that an archive of a shelf holds onto a shelf; what is there already stays.
 
     The whole file is checked before anything is written, and a repeat changes nothing. Exits with 1 when something was
@@ -85,7 +85,7 @@ def import_shelf(file: Path, name: str) -> None:
             bringer = ShelfImport(opened.reading.subscriptions, opened.crawling.sources, parsers)
             return await bringer.bring(file, shelf_id, user, watch)
 
-        brought = with_person(name, bring, writes=True)
+        brought = with_person(whose, bring, writes=True)
     for note in brought.notes:
         click.echo(f"{file}: {note}", err=True)
     if brought.more:

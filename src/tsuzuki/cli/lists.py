@@ -1,6 +1,7 @@
 """`tsuzuki import opml|reedme`: lists of feeds and databases of before. What both directions need is here too."""
 
 import asyncio
+import functools
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -8,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
+import msgspec
 
 from tsuzuki.accounts.setup import FIRST_ADMIN
 from tsuzuki.cli.start import start
 
 if TYPE_CHECKING:
     from tsuzuki.accounts.nouns import User
+    from tsuzuki.accounts.shelves.nouns import MemberShelf
     from tsuzuki.bootstrap import Tsuzuki
     from tsuzuki.ingest.reedme.service import Brought
     from tsuzuki.model.ids import ShelfId
@@ -21,19 +24,38 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-user_option = click.option(
-    "--user", "name", default=FIRST_ADMIN, show_default=True, help="Whose shelf; the one that is theirs by default."
-)
 
 
-def with_shelf(name: str, work: "Callable[[Tsuzuki, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
-    """Do this with everything open, on the shelf of this person; refused where they only read it and this writes."""
-    return with_person(name, lambda opened, _, shelf_id: work(opened, shelf_id), writes=writes)
+class Whose(msgspec.Struct, frozen=True):
+    """The shelf that a command is about."""
+
+    name: str
+    """Of a person."""
+    shelf: str | None
+    """Which of that person's; None for the first that is their own."""
 
 
-def with_person(name: str, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
+def shelf_options(command: Callable[..., None]) -> Callable[..., None]:
+    """`--user` and `--shelf`, given to the command as `whose`."""
+
+    @click.option("--user", "name", default=FIRST_ADMIN, show_default=True, help="Whose shelf.")
+    @click.option("--shelf", help="Which of theirs, by its name; without it, the one that is their own.")
+    @functools.wraps(command)
+    def with_options(*, name: str, shelf: str | None, **others: object) -> None:
+        command(whose=Whose(name, shelf), **others)
+
+    return with_options
+
+
+def with_shelf(whose: Whose, work: "Callable[[Tsuzuki, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
+    """Do this with everything open, on this shelf; refused where the person only reads it and this writes."""
+    return with_person(whose, lambda opened, _, shelf_id: work(opened, shelf_id), writes=writes)
+
+
+def with_person(whose: Whose, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
     """The same, for what is the person's too."""
     settings = start()
+    from tsuzuki.accounts.oneself import must_allow
     from tsuzuki.bootstrap import open_tsuzuki
     from tsuzuki.db.patience import unhurried
 
@@ -43,10 +65,25 @@ def with_person(name: str, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T
 
     async def do() -> T:
         async with open_tsuzuki(settings) as opened:
-            person = await opened.accounts.users.find(name)
-            return await work(opened, person, (await opened.accounts.oneself.shelf_of(person, writes=writes)).id)
+            person = await opened.accounts.users.find(whose.name)
+            shelves = await opened.accounts.oneself.shelves_of(person)
+            shelf = own_shelf(shelves, whose)
+            must_allow(shelf, writes=writes)
+            if whose.shelf is None and len(shelves) > 1:
+                click.echo(f"Shelf: {shelf.name} ({whose.name}: {shelf.role})", err=True)
+            return await work(opened, person, shelf.id)
 
     return asyncio.run(run())
+
+
+def own_shelf(shelves: "list[MemberShelf]", whose: Whose) -> "MemberShelf":
+    """The one that is named, or the first that this person owns; a shared one only where they own none."""
+    wanted = [one for one in shelves if whose.shelf in (None, one.name)]
+    if not wanted:
+        raise click.UsageError(
+            f"{whose.name} has no shelf {whose.shelf}." if whose.shelf else f"{whose.name} has no shelf."
+        )
+    return next((one for one in wanted if one.role == "owner"), wanted[0])
 
 
 @click.group("import")
@@ -56,11 +93,11 @@ def import_() -> None:
 
 @import_.command("opml")
 @click.argument("file", type=FILE)
-@user_option
-def import_opml(file: Path, name: str) -> None:
+@shelf_options
+def import_opml(file: Path, whose: Whose) -> None:
     """Follow the feeds of an OPML file; what is followed already stays as it is. Exits with 1 when a line failed."""
     body = file.read_bytes()
-    report = with_shelf(name, lambda opened, shelf_id: opened.reading.lists.read(shelf_id, body), writes=True)
+    report = with_shelf(whose, lambda opened, shelf_id: opened.reading.lists.read(shelf_id, body), writes=True)
     for line in report:
         if line.error is not None:
             click.echo(f"{file}:{line.line}: {line.link}: {line.error}", err=True)
@@ -72,8 +109,8 @@ def import_opml(file: Path, name: str) -> None:
 
 @import_.command("reedme")
 @click.argument("file", type=FILE)
-@user_option
-def import_reedme(file: Path, name: str) -> None:
+@shelf_options
+def import_reedme(file: Path, whose: Whose) -> None:
     """Bring groups, feeds, items and what was read from a database of ReedMe or Fusion.
 
     A file that is damaged is refused before anything is written. Exits with 1 when something was left out.
@@ -84,7 +121,7 @@ def import_reedme(file: Path, name: str) -> None:
         parsers = opened.way.outside.parsers
         return await Reedme(opened.db, opened.clock, opened.new_id, parsers=parsers).bring(file, shelf_id)
 
-    brought = with_shelf(name, bring, writes=True)
+    brought = with_shelf(whose, bring, writes=True)
     for link in brought.refused:
         click.echo(f"{link}: this address cannot be called.", err=True)
     for note in brought.notes:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from tsuzuki.accounts.policy import SHORTEST_PASSWORD
+from tsuzuki.cli.lists import Whose, own_shelf
 from tsuzuki.cli.start import start
 
 if TYPE_CHECKING:
@@ -41,12 +43,14 @@ def _password(*, from_stdin: bool) -> tuple[str, bool]:
     password = sys.stdin.readline().rstrip("\r\n")
     if not password:
         raise click.UsageError("There is no password on the first line of stdin.")
+    if len(password) < SHORTEST_PASSWORD:
+        click.echo(f"Taken, though it is short: pages ask for {SHORTEST_PASSWORD} characters.", err=True)
     return password, False
 
 
 @click.group()
 def user() -> None:
-    """Add, list and disable people; reset passwords; share shelves."""
+    """Add, list, disable and enable people; reset passwords; share shelves."""
 
 
 @user.command("add")
@@ -103,6 +107,20 @@ def disable_user(name: str) -> None:
     click.echo(f"Disabled {name}.")
 
 
+@user.command("enable")
+@click.argument("name")
+def enable_user(name: str) -> None:
+    """Let someone in again; sessions and tokens from before stay ended."""
+
+    async def enable(accounts: "Accounts") -> None:
+        from tsuzuki.accounts.nouns import SYSTEM
+
+        await accounts.users.enable(SYSTEM, (await accounts.users.find(name)).public_id)
+
+    _with_accounts(enable)
+    click.echo(f"Enabled {name}.")
+
+
 @user.command("reset-password")
 @click.argument("name")
 @click.option(
@@ -149,7 +167,7 @@ def list_shelves(name: str) -> None:
 @click.argument("name")
 @click.argument("other", metavar="WITH")
 @click.option("--role", type=click.Choice(["owner", "editor", "reader"]), default="reader", show_default=True)
-@click.option("--shelf", help="Which of theirs, by its name; the one that they read from without.")
+@click.option("--shelf", help="Which of theirs, by its name; without it, the one that is their own.")
 def share_shelf(name: str, other: str, role: "ShelfRole", shelf: str | None) -> None:
     """Share a shelf of someone with somebody else of the same tenant, or change that person's role."""
 
@@ -164,7 +182,7 @@ def share_shelf(name: str, other: str, role: "ShelfRole", shelf: str | None) -> 
 @user.command("unshare")
 @click.argument("name")
 @click.argument("other", metavar="WITH")
-@click.option("--shelf", help="Which of theirs, by its name; the one that they read from without.")
+@click.option("--shelf", help="Which of theirs, by its name; without it, the one that is their own.")
 def unshare_shelf(name: str, other: str, shelf: str | None) -> None:
     """Take a shelf of someone from somebody else, with that person's channels of it."""
 
@@ -182,10 +200,8 @@ async def _shelf_of(accounts: "Accounts", name: str, shelf: str | None) -> "tupl
     from tsuzuki.accounts.sharing import shelf_user
 
     person = await accounts.users.find(name)
-    found = [one for one in await accounts.oneself.shelves_of(person) if shelf in (None, one.name)]
-    if not found:
-        raise click.UsageError(f"{name} has no shelf {shelf}.")
-    return shelf_user(person, SYSTEM), found[0]
+    shelves = await accounts.oneself.shelves_of(person)
+    return shelf_user(person, SYSTEM), own_shelf(shelves, Whose(name, shelf))
 
 
 @click.group()

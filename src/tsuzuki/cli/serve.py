@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from tsuzuki.cli.start import start
+from tsuzuki.cli.start import log_start, start
 from tsuzuki.settings import Settings
 
 
@@ -29,6 +29,7 @@ async def _serve(settings: Settings, *, workers: bool) -> None:
 
     with listen(settings.host, settings.port) as bound:
         async with open_tsuzuki(settings) as opened:
+            log_start(opened.schema_version)
             facts = _where(settings) if workers else f"{_where(settings)}, no workers"
             lines = [f"Tsuzuki is at {url_of(bound)} ({facts}). Ctrl+C stops it."]
             if opened.setup_code is not None and sys.stdout.isatty():  # elsewhere the log has it, for programs

@@ -4,13 +4,14 @@ import os
 from pathlib import Path
 
 import tsuzuki
-from tsuzuki.settings import PREFIX, Settings, checkout, read_settings, unknown_variables
+from tsuzuki.settings import PREFIX, Settings, checkout, read_env_file, read_settings, unknown_variables
 
 
 def environment(**overrides: object) -> dict[str, str]:
-    """The variables of this process, with what options of the command line say instead: `port=8080`."""
+    """The variables of this process; where it has none, of a checkout's `.env`; options of the command line win."""
     said = {PREFIX + name.upper(): str(value) for name, value in overrides.items() if value is not None}
-    return {**os.environ, **said}
+    beside = checkout(Path(tsuzuki.__file__).parent)
+    return {**({} if beside is None else read_env_file(beside / ".env")), **os.environ, **said}
 
 
 def load_settings(environ: dict[str, str]) -> Settings:
@@ -30,3 +31,10 @@ def start(**overrides: object) -> Settings:
     for sentence in unknown_variables(environ):
         structlog.stdlib.get_logger("tsuzuki.settings").warning("unknown_variable", why=sentence)
     return settings
+
+
+def log_start(schema_version: int) -> None:
+    """What a server or worker says of itself at its start."""
+    import structlog
+
+    structlog.stdlib.get_logger("tsuzuki.start").info("schema", version=schema_version, program=tsuzuki.__version__)

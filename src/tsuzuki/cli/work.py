@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import click
 
-from tsuzuki.cli.start import start
+from tsuzuki.cli.start import log_start, start
 from tsuzuki.settings import Settings
 
 
@@ -44,6 +44,7 @@ async def _work(settings: Settings, queues: tuple[str, ...], concurrency: int | 
         if metrics_port is not None:
             url = await opening.enter_async_context(serving_aside(opened.probe_app, settings.host, metrics_port))
             asked_at = f" {url}/metrics has the numbers."
+        log_start(opened.schema_version)
         opened.crew.start()
         click.echo(f"Working on {', '.join(queues)}.{asked_at} Ctrl+C stops it.")
         ended = asyncio.ensure_future(opened.crew.wait())

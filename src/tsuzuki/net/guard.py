@@ -69,6 +69,11 @@ _PRIVATE_SUFFIXES = (
 )
 
 
+_PRIVATE = (
+    "not on the public internet (private, local or reserved), and TSUZUKI_ALLOW_PRIVATE_NETWORKS does not allow it"
+)
+
+
 class Lane(Enum):
     """The way a request goes out; each has its own sessions and its own rule for the address dialled."""
 
@@ -173,7 +178,7 @@ class Guard(msgspec.Struct, frozen=True):
             return None if self.is_allow_listed(plain) else "outside the allow-listed networks"
         if self.nat64 and isinstance(plain, IPv6Address) and plain in _NAT64:
             plain = IPv4Address(int(plain) & 0xFFFF_FFFF)
-        return None if _is_public(plain) else "not on the public internet (private, local or reserved)"
+        return None if _is_public(plain) else _PRIVATE
 
 
 def read_address(text: str) -> Address:

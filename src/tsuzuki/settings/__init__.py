@@ -1,6 +1,14 @@
 """One frozen `Settings`, read once from the TSUZUKI_* variables."""
 
-from tsuzuki.settings.reading import BadSetting, Effective, checkout, effective, read_settings, unknown_variables
+from tsuzuki.settings.reading import (
+    BadSetting,
+    Effective,
+    checkout,
+    effective,
+    read_env_file,
+    read_settings,
+    unknown_variables,
+)
 from tsuzuki.settings.table import PREFIX, Settings, Variable, variables
 
 __all__ = [
@@ -11,6 +19,7 @@ __all__ = [
     "Variable",
     "checkout",
     "effective",
+    "read_env_file",
     "read_settings",
     "unknown_variables",
     "variables",

@@ -17,7 +17,8 @@ a warning. `tsuzuki settings` shows what is in force and where it came from.
 """
 
 _EXAMPLE = """\
-# Every setting of Tsuzuki with its default. Copy this file to .env and uncomment what you change.
+# Every setting of Tsuzuki with its default. Copy this file to .env beside it and uncomment what you change:
+# commands that run from this checkout read it, and a variable of the process wins.
 # Written by tools/settings-docs; docs/settings.md says the same in a table.
 """
 

@@ -50,6 +50,26 @@ def checkout(package: Path) -> Path | None:
     return None
 
 
+def read_env_file(file: Path) -> dict[str, str]:
+    """The variables of a file with a line NAME=value each, none without it; BadSetting names a line that is none."""
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSetting(f"{file} cannot be read: {error}") from error
+    found = {}
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if not line or line.startswith("#"):
+            continue
+        name, is_set, value = line.removeprefix("export ").partition("=")
+        if not is_set or not name.strip().isidentifier():
+            raise BadSetting(f"{file}, line {number}: a line is NAME=value, or begins with #.")
+        plain = value.strip()
+        found[name.strip()] = plain[1:-1] if len(plain) > 1 and plain[0] == plain[-1] and plain[0] in "'\"" else plain
+    return found
+
+
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     """One sentence for each TSUZUKI_* variable that means nothing to us."""
     known = variables()

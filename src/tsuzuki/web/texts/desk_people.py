@@ -2,8 +2,8 @@
 
 TEXTS = {
     "people.title": "People",
-    "people.count.one": "1 person can sign in here.",
-    "people.count.many": "{count} people can sign in here.",
+    "people.count.one": "1 person has an account here.",
+    "people.count.many": "{count} people have an account here.",
     "people.add": "Add somebody",
     "people.add_lead": "With a password that you tell them. By an invitation they choose their own.",
     "people.name": "Name",

@@ -39,6 +39,7 @@ TEXTS = {
     "add.find": "Look",
     "add.found": "What is there",
     "add.choose": "Which of them?",
+    "add.only": "This page has one feed:",
     "add.nothing": "There is no feed at this address, and its page names none.",
     "add.name": "Name",
     "add.name_hint": "Empty: what the feed calls itself.",

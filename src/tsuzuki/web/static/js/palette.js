@@ -15,7 +15,7 @@ const field = () => dialog().querySelector("input");
 const list = () => document.getElementById("palette-list");
 
 function commands() {
-  const places = [...document.querySelectorAll("[data-command]")].map((node) => ({
+  const places = [...document.querySelectorAll("[data-command]")].filter((node) => getComputedStyle(node).display !== "none").map((node) => ({
     name: (node.querySelector("span")?.textContent ?? node.textContent).trim(),
     icon: node.querySelector("use")?.getAttribute("href").split("#")[1] ?? "chevron-right",
     keys: node.dataset.key ?? "",
