@@ -80,6 +80,7 @@ def test_what_is_something_else_ends_with_one_line(run, tmp_path, kind):
 def test_a_list_comes_onto_the_own_shelf_whichever_is_open(run, tmp_path):
     file = tmp_path / "list.opml"
     file.write_text(LIST, "utf-8")
+    run("export")  # the first start makes the administrator
     run("user", "add", "bob")
     run("user", "share", "admin", "bob", "--role", "editor")
     with closing(apsw.Connection(str(tmp_path / "data" / "tsuzuki.db"))) as connection:

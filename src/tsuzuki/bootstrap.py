@@ -184,7 +184,7 @@ async def _prepare(options: DatabaseOptions, clock: Clock) -> int:
     with unhurried():
         await adopt(options, clock)
     outcome = await migrate(options, now=clock())
-    if outcome.after != outcome.before:
+    if 0 < outcome.before < outcome.after:
         _log.info("schema_migrated", version=outcome.after, before=outcome.before)
     return outcome.after
 
