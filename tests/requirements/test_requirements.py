@@ -14,8 +14,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from tsuzuki.api import crawler_health, crawler_sources
 from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.api.openapi import document
+from tsuzuki.ingest.tasks import ChapterBatch
+from tsuzuki.model.harvest import FoundChapter
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -67,6 +70,23 @@ def names_in(path: str) -> set[str]:
     tree = ast.parse((ROOT / path).read_text("utf-8"))
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     return {function.name for function in functions if function.name.startswith("test_")}
+
+
+# -- tables of the contracts that no other test has as a whole
+
+
+def test_answers_are_kept_as_long_as_the_contract_says():
+    assert (crawler_sources.LIST_SECONDS, crawler_sources.SOURCE_SECONDS, crawler_health.HEALTH_SECONDS) == (
+        60,
+        120,
+        30,
+    )
+
+
+def test_what_ingest_is_handed_has_the_contracts_fields():
+    wanted = {"number", "title", "url", "published_at", "source_key", "volume", "group", "language"}
+    assert wanted <= set(FoundChapter.__struct_fields__)
+    assert {"series_id", "series_source_id", "releases"} <= set(ChapterBatch.__struct_fields__)
 
 
 # -- the API's description
