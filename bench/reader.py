@@ -32,7 +32,8 @@ from tsuzuki.db.queries import Query
 from tsuzuki.delivery.inbox import store as boxes
 from tsuzuki.delivery.inbox.entries import Wanted
 from tsuzuki.delivery.inbox.service import Inbox
-from tsuzuki.model.ids import FeedId, ItemId, SeriesId, ShelfId
+from tsuzuki.model.ids import FeedId, ItemId, PublicId, SeriesId, ShelfId
+from tsuzuki.model.installments import FeedChange
 from tsuzuki.model.pages import FROM_THE_TOP, LATEST
 from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import parse_terms
@@ -74,6 +75,10 @@ class Quiet:
     ) -> None: ...
 
     async def counts_changed_tx(self, tx: Tx, shelf_id: ShelfId, now: Millis) -> None: ...
+
+    async def feed_changed_tx(
+        self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, *, name: str, change: FeedChange, now: Millis
+    ) -> None: ...
 
     def committed(self) -> None: ...
 

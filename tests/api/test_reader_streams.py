@@ -10,6 +10,8 @@ import pytest
 
 from tests.api.library import Library, Reader, a_library
 from tests.api.people import API
+from tests.catalogue.builders import a_browsing_town, a_site
+from tests.catalogue.sample import Plan, a_sample
 from tsuzuki.model.times import MINUTE
 
 MOST = 20
@@ -44,6 +46,24 @@ class Stream:
                     return data, await self.counts()
         raise AssertionError("no entry was told")
 
+    async def told(self, wanted: str, count: int) -> list[Any]:
+        """The next so many of one kind."""
+        found: list[Any] = []
+        async with asyncio.timeout(20):
+            while len(found) < count:
+                kind, data = await self.next()
+                if kind == wanted:
+                    found.append(data)
+        return found
+
+    async def next_but(self, kind: str) -> str:
+        """The next that is of another kind."""
+        async with asyncio.timeout(20):
+            while True:
+                found, _ = await self.next()
+                if found != kind:
+                    return found
+
     async def counts(self) -> Any:
         for _ in range(MOST):
             kind, data = await self.next()
@@ -53,10 +73,10 @@ class Stream:
 
 
 @asynccontextmanager
-async def listening(me: Reader) -> AsyncIterator[Stream]:
+async def listening(me: Reader, query: str = "") -> AsyncIterator[Stream]:
     """An open stream after its first counts."""
     client = me.visitor.client
-    async with client._session.get(f"{client.base}{API}/events", headers=me.visitor.headers) as response:
+    async with client._session.get(f"{client.base}{API}/events{query}", headers=me.visitor.headers) as response:
         stream = Stream(response)
         await stream.counts()
         yield stream
@@ -107,3 +127,41 @@ async def test_a_new_feed_and_a_refresh_of_all_are_heard_as_they_bring_something
         assert await me.post("/feeds/refresh", expect=202) == {"queued": 1}
         entry, counts = await stream.arrival(feed)
         assert (entry["count"], counts["unread"]) == (1, 2)
+
+
+async def test_what_a_reader_does_with_a_feed_is_told_as_feed_events(library):
+    """In every open page of the shelf, and on no other shelf."""
+    me, other = await library.reader(), await library.reader()
+    async with listening(me) as stream, listening(other) as others:
+        feed = await me.post("/feeds", {"link": library.press.publish("/a", "1"), "suspended": True})
+        await me.patch(f"/feeds/{feed['id']}", {"name": "Mine"})
+        await me.delete(f"/feeds/{feed['id']}")
+        told = await stream.told("feed", 3)
+        assert [(each["id"], each["change"]) for each in told] == [
+            (feed["id"], "added"),
+            (feed["id"], "changed"),
+            (feed["id"], "left"),
+        ]
+        assert [each["name"] for each in told[1:]] == ["Mine", "Mine"]
+        theirs = await other.post("/feeds", {"link": library.press.publish("/b", "1"), "suspended": True})
+        assert [each["id"] for each in await others.told("feed", 1)] == [theirs["id"]]
+
+
+async def test_those_who_run_the_server_hear_of_crawl_jobs(tmp_path, database_url):
+    """As they are queued, begin and end; nobody else does, also on a shelf that is shared."""
+    async with a_sample(Plan(series=2, chapters=4)) as sample, a_browsing_town(tmp_path, database_url, sample) as town:
+        admin = Reader(await town.signed_in(await town.admin()))
+        shelf = (await admin.get("/me"))["shelves"][0]["id"]
+        user = await town.add()
+        await admin.ask("PUT", f"/me/shelves/{shelf}/people/{user.username}", {"role": "reader"})
+        guest, source = Reader(await town.signed_in(user)), await a_site(town, sample)
+        town.crew.start()
+        async with listening(admin) as stream, listening(guest, f"?shelf={shelf}") as others:
+            job = await admin.post("/admin/crawler/jobs", {"sourceid": source})
+            told = await stream.told("job", 3)
+            steps = [(job["id"], "queued"), (job["id"], "running"), (job["id"], "done")]
+            assert [(each["id"], each["status"]) for each in told] == steps
+            assert {(each["kind"], each["source"], each["comic"]) for each in told} == {("discovery", "Sample", None)}
+            await admin.post("/feeds", {"link": f"{sample.url}/feed", "suspended": True})
+            assert await others.next_but("counts") == "feed"
+        await town.crew.stop()

@@ -14,7 +14,15 @@ from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.events import service
-from tsuzuki.delivery.events.news import EVENTS_BELL, Arrived, CountsChanged, NewEvent, WatchChanged
+from tsuzuki.delivery.events.news import (
+    EVENTS_BELL,
+    Arrived,
+    CountsChanged,
+    JobChanged,
+    NewEvent,
+    SubscriptionChanged,
+    WatchChanged,
+)
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.events.store import (
     Cursor,
@@ -358,6 +366,8 @@ async def test_a_shelf_hears_only_its_own(db):
         (Arrived(kind="item", id="a", name="b"), "entry"),
         (CountsChanged(), "counts"),
         (WatchChanged(kind="item", id="a", name="b", is_broken=True), "feed"),
+        (SubscriptionChanged(id="a", name="b", change="added"), "feed"),
+        (JobChanged(id="a", kind="targeted", status="done", source="b", comic=None), "job"),
     ],
 )
 def test_each_kind_of_news_has_its_name(news, kind):

@@ -4,7 +4,8 @@ from tests.builders import HERE, NOON, a_public_id
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import deliver_known_chapters_tx, deliver_known_items_tx
-from tsuzuki.model.ids import FeedId, SeriesId, ShelfId, WatchId
+from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, WatchId
+from tsuzuki.model.installments import FeedChange
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.ground import ALWAYS, Asked, Ground
 
@@ -44,6 +45,11 @@ class Above:
         await deliver_known_chapters_tx(tx, shelf_id, series_id, now=now, available=available)
 
     async def counts_changed_tx(self, tx: Tx, shelf_id: ShelfId, now: Millis) -> None:
+        pass
+
+    async def feed_changed_tx(
+        self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, *, name: str, change: FeedChange, now: Millis
+    ) -> None:
         pass
 
     def committed(self) -> None:

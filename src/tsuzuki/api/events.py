@@ -1,7 +1,7 @@
 """What happens on a shelf, as it happens: server-sent events."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
 from starlette.requests import Request
@@ -9,7 +9,6 @@ from starlette.responses import StreamingResponse
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oneself import Oneself
-from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.shelf import ShelfQuery
@@ -27,13 +26,15 @@ _STILL_HERE = b": still here\n\n"
 async def follow_events(
     *, query: ShelfQuery, caller: Caller, request: Request, oneself: Oneself, events: Events
 ) -> StreamingResponse:
-    """A `text/event-stream` of `entry`, `counts` and `feed` events.
+    """A `text/event-stream` of `entry`, `counts` and `feed` events, and of `job` events for those who run this server.
 
     `Last-Event-ID` resumes without a gap; where that is no longer possible, the first `counts` says `missed`.
     """
     shelf = await query.pick(caller, oneself)
     events.refuse_one_too_many(shelf.id)
-    lines = _lines(events, shelf, request.headers.get("last-event-id"), lambda: oneself.still_has(caller, shelf))
+    place, with_jobs = request.headers.get("last-event-id"), caller.may("admin")
+    stream = events.follow(shelf.id, place, with_jobs=with_jobs)
+    lines = _lines(stream, lambda: oneself.still_has(caller, shelf))
     return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
@@ -43,11 +44,11 @@ async def show_counts(query: ShelfQuery, caller: Caller, oneself: Oneself, event
 
 
 async def _lines(
-    events: Events, shelf: MemberShelf, last_event_id: str | None, still_has: Callable[[], Awaitable[bool]]
+    stream: AsyncGenerator[Told | None, None], still_has: Callable[[], Awaitable[bool]]
 ) -> AsyncIterator[bytes]:
     ends_at = time.monotonic() + _LONGEST_S
     yield _RETRY
-    async with aclosing(events.follow(shelf.id, last_event_id)) as stream:
+    async with aclosing(stream):
         try:
             async for told in stream:
                 if not await still_has():

@@ -11,6 +11,7 @@ from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.crawl.journal import Journal
 from tsuzuki.crawl.rows import BegunJob, JobId, Status
 from tsuzuki.crawl.store import end_job_tx, fail_abandoned_tx
+from tsuzuki.crawl.telling.service import tell_jobs_tx
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.delivery.fanout import NOTHING, Delivered
@@ -50,6 +51,7 @@ async def end_tx(
     elif ending.is_counted:
         told = await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
     await finish_tx(tx, task, now=now)
+    await tell_jobs_tx(tx, [job.id], now)
     return told
 
 
@@ -83,6 +85,7 @@ async def fail_abandoned(
         ended = await fail_abandoned_tx(tx, reason=reason, now=now)
         for job in ended:
             await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
+        await tell_jobs_tx(tx, [job.id for job in ended], now)
         return len(ended)
 
     count = await with_tx_again(db, end)  # jobs of many sources, in no order

@@ -13,7 +13,9 @@ from tsuzuki.crawl.rows import BegunJob
 from tsuzuki.crawl.store import begin_job_tx
 from tsuzuki.crawl.targeted import Targeted
 from tsuzuki.crawl.tasks import JOB_BELL, CrawlTask
+from tsuzuki.crawl.telling.service import tell_jobs_tx
 from tsuzuki.db import Database, Tx
+from tsuzuki.delivery.events.news import EVENTS_BELL
 from tsuzuki.model.errors import Invalid, NotFound, NotOurTurn, SourceError, TsuzukiError, Unavailable
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
@@ -67,6 +69,7 @@ class Crawler:
         if job is None:
             return
         self._moved()
+        self._bell.ring(EVENTS_BELL)
         await self._changed()
         journal = Journal(self._db, job, self._clock, dice=self._dice, written=self._moved)
         async with journal.kept():
@@ -76,7 +79,7 @@ class Crawler:
         told = await self._db.with_tx(
             lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=self._threshold, now=now)
         )
-        self._bell.ring(JOB_BELL, *told.bells)
+        self._bell.ring(JOB_BELL, EVENTS_BELL, *told.bells)
         await self._changed()
 
     async def _begin_tx(self, tx: Tx, task: Task[CrawlTask]) -> BegunJob | None:
@@ -86,6 +89,8 @@ class Crawler:
         job = await begin_job_tx(tx, task.payload.job_id, lease_token=task.lease_token, now=now)
         if job is None:
             await skip_tx(tx, task, now=now, why="its job is over")
+        else:
+            await tell_jobs_tx(tx, [job.id], now)
         return job
 
     async def _run(self, job: BegunJob, journal: Journal) -> Ending:

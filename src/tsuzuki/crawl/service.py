@@ -24,8 +24,10 @@ from tsuzuki.crawl.store import (
     set_task_tx,
 )
 from tsuzuki.crawl.tasks import CRAWLS, JOB_BELL, CrawlTask, task_key
+from tsuzuki.crawl.telling.service import tell_jobs_tx
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import Contention
+from tsuzuki.delivery.events.news import EVENTS_BELL
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
 from tsuzuki.model.ids import PublicId, SeriesId, show_id, uuid7
 from tsuzuki.model.times import Millis
@@ -115,7 +117,7 @@ class Jobs:
         """A queued job. R40: the row and its task are written together; the bell only saves waiting."""
         now = self._clock()
         job = await self._db.with_tx(lambda tx: self._trigger_tx(tx, caller, wish, now))
-        self._bell.ring(CRAWLS.name, JOB_BELL)
+        self._bell.ring(CRAWLS.name, JOB_BELL, EVENTS_BELL)
         await self._changed()
         return job
 
@@ -135,6 +137,7 @@ class Jobs:
         await set_task_tx(tx, job_id, task.id)
         job = await job_tx(tx, new.public_id)
         await record_tx(tx, caller.actor, _triggered(job), now=now)
+        await tell_jobs_tx(tx, [job_id], now)
         return job
 
     async def _new_job_tx(self, tx: Tx, caller: Caller, wish: Wish, now: Millis) -> NewJob:
@@ -170,10 +173,11 @@ class Jobs:
             job = await job_tx(tx, public_id)
             deed = Deed(f"{ENTITY}.cancel", ENTITY, show_id(public_id), after={"status": job.status}, reason=reason)
             await record_tx(tx, actor, deed, now=now)
+            await tell_jobs_tx(tx, [ended.id], now)
             return job
 
         job = await self._db.with_tx(end)
-        self._bell.ring(cancel_bell(CRAWLS.name), JOB_BELL)
+        self._bell.ring(cancel_bell(CRAWLS.name), JOB_BELL, EVENTS_BELL)
         await self._changed()
         return job
 

@@ -3,10 +3,11 @@
 from tsuzuki.connectors.feed_addresses import web_address
 from tsuzuki.coord.bell import Bell
 from tsuzuki.db import Tx
-from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, NewEvent
+from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, NewEvent, SubscriptionChanged
 from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.fanout import deliver_known_chapters_tx, deliver_known_items_tx
-from tsuzuki.model.ids import FeedId, SeriesId, ShelfId, WatchId
+from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, WatchId, show_id
+from tsuzuki.model.installments import FeedChange
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
 from tsuzuki.polling.service import Poller
@@ -35,6 +36,13 @@ class ForShelves:
     async def counts_changed_tx(self, tx: Tx, shelf_id: ShelfId, now: Millis) -> None:
         """See `Above`."""
         await add_events_tx(tx, [NewEvent(shelf_id, CountsChanged())], now)
+
+    async def feed_changed_tx(
+        self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, *, name: str, change: FeedChange, now: Millis
+    ) -> None:
+        """See `Above`."""
+        news = SubscriptionChanged(id=show_id(public_id), name=name, change=change)
+        await add_events_tx(tx, [NewEvent(shelf_id, news)], now)
 
     def committed(self) -> None:
         """See `Above`."""

@@ -8,6 +8,7 @@ import msgspec
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, WatchId
+from tsuzuki.model.installments import FeedChange
 from tsuzuki.model.times import Millis
 
 ALWAYS = Millis(0)
@@ -44,8 +45,14 @@ class Above(Protocol):
         """Entries were marked or saved: open pages are told when this transaction is committed."""
         ...
 
+    async def feed_changed_tx(
+        self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, *, name: str, change: FeedChange, now: Millis
+    ) -> None:
+        """A subscription was added, changed or left: open pages are told when this transaction is committed."""
+        ...
+
     def committed(self) -> None:
-        """One of the two above is committed."""
+        """One of those above is committed."""
         ...
 
     def due(self) -> None:

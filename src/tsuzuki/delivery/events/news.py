@@ -5,11 +5,11 @@ from typing import Literal
 import msgspec
 
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.model.installments import Kind
+from tsuzuki.model.installments import FeedChange, Kind
 
 EVENTS_BELL = "events"
 
-EventKind = Literal["entry", "counts", "feed"]
+EventKind = Literal["entry", "counts", "feed", "job"]
 
 
 class Arrived(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -43,12 +43,33 @@ class WatchChanged(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     reason: str = ""
 
 
-News = Arrived | CountsChanged | WatchChanged
+class SubscriptionChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """`feed`: the shelf follows a feed from now on, has changed what it calls it or where it stands, or has left it."""
+
+    kind: Kind = "item"
+    id: str
+    name: str
+    change: FeedChange
+
+
+class JobChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """`job`: a crawl job was queued, began or is over. For those who run this server."""
+
+    id: str
+    kind: str
+    status: str
+    source: str
+    comic: str | None
+
+
+News = Arrived | CountsChanged | WatchChanged | SubscriptionChanged | JobChanged
 
 _KINDS: dict[type[News], EventKind] = {
     Arrived: "entry",
     CountsChanged: "counts",
     WatchChanged: "feed",
+    SubscriptionChanged: "feed",
+    JobChanged: "job",
 }
 
 

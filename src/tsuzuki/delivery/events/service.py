@@ -88,11 +88,14 @@ class Events:
         self._is_closed = True
         self._streams.ring_all()
 
-    async def follow(self, shelf_id: ShelfId, last_event_id: str | None) -> AsyncGenerator[Told | None, None]:
+    async def follow(
+        self, shelf_id: ShelfId, last_event_id: str | None, *, with_jobs: bool = False
+    ) -> AsyncGenerator[Told | None, None]:
         """The shelf's events from where the reader left off, until `close`; at first, and after a change, the counts.
 
         No event is missed and none is repeated; `missed` in the first counts says that the place is no longer known.
-        None comes from time to time while nothing happens.
+        None comes from time to time while nothing happens. `with_jobs` is for those who run this server: who shares a
+        shelf with them hears of no crawl job.
         """
         if self._is_full(shelf_id):
             return  # several came at the same moment
@@ -103,7 +106,7 @@ class Events:
                 page = await self._next(shelf_id, cursor)
                 for event in page:
                     cursor = event.cursor
-                    if event.kind != "counts":
+                    if event.kind != "counts" and (with_jobs or event.kind != "job"):
                         yield Told(str(cursor), event.kind, event.payload)
                 if any(event.kind in {"counts", "entry"} for event in page):
                     yield await self._counts(shelf_id, cursor)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.delivery.events.news import EventKind, NewEvent
+from tsuzuki.delivery.events.news import EventKind, NewEvent, News
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
 
@@ -62,6 +62,12 @@ async def add_events_tx(tx: Tx, events: Iterable[NewEvent], now: Millis) -> int:
     """Write events with what they tell of; how many. Ring `EVENTS_BELL` after the commit."""
     rows = [(event.shelf_id, event.kind, msgspec.json.encode(event.news).decode()) for event in events]
     return await tx.run(q.add_events, rows=rows, now=now) if rows else 0
+
+
+async def tell_operators_tx(tx: Tx, news: News, now: Millis) -> None:
+    """An event on the shelf of each who runs this server. Ring `EVENTS_BELL` after the commit."""
+    shelves = await tx.many(ShelfId, q.operator_shelves)
+    await add_events_tx(tx, [NewEvent(shelf_id, news) for shelf_id in shelves], now)
 
 
 async def next_events_tx(tx: Tx, shelf_id: ShelfId, after: Cursor, *, most: int) -> list[Event]:

@@ -11,6 +11,7 @@ from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, NotFound, TsuzukiError
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
+from tsuzuki.model.installments import FeedChange
 from tsuzuki.model.sorting import natural
 from tsuzuki.model.times import DAY, MINUTE, Millis
 from tsuzuki.shelves.ground import ALWAYS, Asked, Ground
@@ -146,7 +147,7 @@ class Subscriptions:
             return await self._return_tx(tx, as_before(former, row, keeps_group=wish.group is None), former)
         await self._put_tx(tx, row)
         await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now)
-        return await own_subscription_tx(tx, shelf_id, public_id)
+        return await self._told_tx(tx, shelf_id, public_id, "added")
 
     async def restore(self, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
         """Undo having left a feed: its settings, its group, and what was read and saved of it are as they were.
@@ -182,7 +183,7 @@ class Subscriptions:
         await self._put_tx(tx, row)
         await restore_tx(tx, row.shelf_id, former, now)
         await self._ground.above.counts_changed_tx(tx, row.shelf_id, now)
-        return await own_subscription_tx(tx, row.shelf_id, row.public_id)
+        return await self._told_tx(tx, row.shelf_id, row.public_id, "added")
 
     async def _put_tx(self, tx: Tx, row: NewRow) -> None:
         now = self._ground.clock()
@@ -234,7 +235,7 @@ class Subscriptions:
         if before.suspended_at is not None and wanted.suspended_at is None:
             since = before.suspended_at if target is None else ALWAYS
             await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now, since=since)
-        return await own_subscription_tx(tx, shelf_id, public_id)
+        return await self._told_tx(tx, shelf_id, public_id, "changed")
 
     async def _move_tx(self, tx: Tx, shelf_id: ShelfId, before: Subscription, target: tuple[str, str]) -> FeedId:
         """Follow another address. What only this shelf follows moves as it is; else the same items keep their state."""
@@ -272,6 +273,9 @@ class Subscriptions:
             await delete_subscription_tx(tx, gone.id)
             await leave_feed_tx(tx, gone.feed_id, now)
             await self._ground.above.counts_changed_tx(tx, shelf_id, now)
+            await self._ground.above.feed_changed_tx(
+                tx, shelf_id, public_id, name=gone.shown_name, change="left", now=now
+            )
 
         await with_tx_again(self._ground.db, delete)
         self._ground.above.committed()
@@ -328,6 +332,12 @@ class Subscriptions:
     async def _group_tx(self, tx: Tx, shelf_id: ShelfId, group: PublicId | None) -> GroupId:
         found = await (default_group_tx(tx, shelf_id) if group is None else own_group_tx(tx, shelf_id, group))
         return found.id
+
+    async def _told_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, change: FeedChange) -> Subscription:
+        """The subscription as it is now, of which open pages are told."""
+        found, now = await own_subscription_tx(tx, shelf_id, public_id), self._ground.clock()
+        await self._ground.above.feed_changed_tx(tx, shelf_id, public_id, name=found.shown_name, change=change, now=now)
+        return found
 
     def _tell(self) -> None:
         self._ground.above.committed()

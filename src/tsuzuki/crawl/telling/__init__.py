@@ -1,0 +1,1 @@
+"""Crawl jobs in the stream of events."""
