@@ -102,7 +102,7 @@ async def test_r24_what_is_fetched_once_is_not_polled_again(db, poller, publishe
 
 async def test_r23_a_disabled_source_is_skipped_and_that_is_no_failure(db, poller, clock, watch):
     await db.with_tx(lambda tx: tx.run(q.disable))
-    assert await poll_one(poller) == Polled("skipped")
+    assert (await poll_one(poller)).outcome == "skipped"
     after = await state(db, watch)
     assert (after.consecutive_failures, after.next_check_at) == (0, Millis(NOON + DAY))
 
@@ -113,12 +113,12 @@ async def test_r28_a_list_that_is_suddenly_empty_is_a_failure(db, poller, publis
     await ingest(db, series, mapping)
     publisher.response = answer(200, b"[]")
     clock.turn(15 * MINUTE)
-    assert await poll_one(poller) == Polled("shape_changed")
+    assert (await poll_one(poller)).outcome == "shape_changed"
 
 
 async def test_a_connector_that_stumbles_is_a_failure_of_its_source(db, poller, publisher, watch):
     publisher.response = answer(200, b'{"not": "a list"}')
-    assert await poll_one(poller) == Polled("shape_changed")
+    assert (await poll_one(poller)).outcome == "shape_changed"
     assert (await state(db, watch)).consecutive_failures == 1
 
 

@@ -147,7 +147,7 @@ async def test_a_large_harvest_travels_in_several_batches(db, poller, publisher,
 )
 async def test_a_failure_is_counted_once_and_written_with_the_next_check(db, poller, publisher, watch, response, code):
     publisher.response = response
-    assert await poll_one(poller) == Polled(code)
+    assert (await poll_one(poller)).outcome == code
     after = await state(db, watch)
     assert (after.consecutive_failures, after.last_error_code, after.last_error_at) == (1, code, NOON)
     assert after.next_check_at == NOON + int(30 * MINUTE * 1.8)
@@ -202,13 +202,13 @@ async def test_r28_an_empty_feed_that_had_entries_is_a_failure_and_deletes_nothi
     await ingest(db, feed)
     publisher.response = answer(200, a_feed())
     clock.turn(30 * MINUTE)
-    assert await poll_one(poller) == Polled("shape_changed")
+    assert (await poll_one(poller)).outcome == "shape_changed"
     assert await db.read(lambda tx: tx.many(str, q.payloads, queue="item-ingest")) == []
 
 
 async def test_rel_33_a_410_suspends_only_when_confirmed_a_day_later(db, poller, publisher, clock, watch):
     publisher.response = answer(410, b"")
-    assert await poll_one(poller) == Polled("gone")
+    assert (await poll_one(poller)).outcome == "gone"
     first = await state(db, watch)
     assert (first.suspended_reason, first.next_check_at) == (None, NOON + DAY)
     clock.turn(DAY)
