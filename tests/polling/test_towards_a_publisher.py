@@ -143,6 +143,8 @@ class LoggingPublisher:
         if request.path == "/fresh" and not is_known:
             headers["cache_control"] = "max-age=5400"
         page.not_before = request.at + self._pause(request.path)
+        if not request.is_conditional:
+            page.full_at = request.at  # who was turned away may ask for the whole again
         if is_known:
             return answer(304, b"")
         return answer(200, BODIES[request.path](page.version), **headers)
@@ -192,8 +194,6 @@ class LoggingPublisher:
         is_target = request.path.startswith("/target")
         if not sent and expected and not is_target and since is not None and since < FULL_FETCH_EVERY:
             self.wrong.append(f"{request.path}: a whole answer again after {since} ms")
-        if not sent:
-            page.full_at = request.at
 
 
 class Days:
