@@ -166,6 +166,8 @@ async def test_random_lives_lose_nothing_and_get_nothing_twice(db, seed):
     await life.begin()
     for _ in range(scaled(60, 300)):
         await life.act()
+    for _ in range(20):
+        await life.read()  # enough that articles go too, not only entries
     for _ in range(3):
         server.clock.turn(60 * DAY)
         await server.night()

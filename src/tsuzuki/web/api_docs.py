@@ -151,9 +151,11 @@ def _model(name: str, schema: Json) -> Model:
     return Model(name, schema.get("description", ""), fields, [] if fields else list(_kind(schema)))
 
 
-def _kind(schema: Json) -> Iterator[Piece]:
+def _kind(schema: Json | bool) -> Iterator[Piece]:  # noqa: FBT001  JSON Schema's own: True is anything, False nothing
     """The type in words, with a link at each name."""
-    if "$ref" in schema:
+    if isinstance(schema, bool):
+        yield Piece("anything" if schema else "nothing")
+    elif "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         yield Piece(name, name)
     elif "anyOf" in schema:
