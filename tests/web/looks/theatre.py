@@ -80,7 +80,7 @@ async def _desk(desk: Desk) -> dict[str, str]:
     town = desk.town
     admin = await the_admin(town)
     desk.site.series |= {"two": [1, 2], "three": [7]}
-    broken = a_source_body(name="Old Pier", slug="old-pier", baseurl=desk.site.url, extensionid=SITE, lang="fr")
+    broken = a_source_body(name="Old Pier", slug="old-pier", baseurl=desk.site.url, extensionid="org.mangadex")
     broken_id = (await made(admin, "/admin/crawler/sources", broken))["id"]
     town.crew.start()
     done = await _crawl(desk, desk.source_id)
