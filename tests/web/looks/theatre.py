@@ -11,7 +11,7 @@ from playwright.async_api import Page
 from tests.api.people import Town
 from tests.authorisation.objects import OBJECTS
 from tests.catalogue.images.builders import a_picture
-from tests.crawl.builders import SITE, a_dead_letter, a_source_body, made, the_admin, until_over
+from tests.crawl.builders import a_dead_letter, a_source_body, made, the_admin, until_over
 from tests.delivery.builders import subscribe
 from tests.web.desk.stage import Desk, a_desk
 from tests.web.gallery import exhibit
