@@ -92,8 +92,10 @@ class ParsePool:
         for child in self._children:
             _ = self._begin(child.stop(_GRACE))
         self._children.clear()
+        await asyncio.sleep(0)  # a call that was cancelled as its child came has not begun to end it yet
         while self._chores:  # one that started a child may have made another, which ends it
             await asyncio.wait(self._chores)
+            await asyncio.sleep(0)
 
     async def _fresh(self, child: "_Child | None") -> "_Child":
         """This child, or a new one where there is none, it died while idle, or it has served long enough."""
