@@ -23,6 +23,10 @@ async def lines(db: Database, shelf: ShelfId, wanted: Wanted = ALL, *, most: int
     return (await Timeline(db).page(shelf, wanted, after=FROM_THE_TOP, most=most)).lines
 
 
+async def newest_of(timeline: Timeline, shelf: ShelfId) -> EntryId:
+    return (await timeline.page(shelf, ALL, after=FROM_THE_TOP, most=1)).newest
+
+
 async def mark(db: Database, shelf: ShelfId, ids: list[EntryId], *, now: Millis = NOON) -> None:
     await db.with_tx(lambda tx: mark_entries_tx(tx, shelf, ids, unread=False, now=now))
 
@@ -137,11 +141,11 @@ async def _line(db: Database, shelf: ShelfId, entry_id: EntryId) -> Line:
 async def test_a_mass_mark_is_about_what_could_be_seen_and_not_about_what_came_later(db):
     shelf, feed = await a_shelf_with_days(db, 3)
     timeline = Timeline(db)
-    newest = await timeline.newest_id(shelf)
+    newest = await newest_of(timeline, shelf)
     await publish(db, feed, ["later"], now=Millis(NOON - MINUTE))
     assert len(await timeline.unread_ids(shelf, ALL, newest)) == 3
-    assert len(await timeline.unread_ids(shelf, ALL, await timeline.newest_id(shelf))) == 4
-    assert await timeline.newest_id(await a_reader(db)) == 0
+    assert len(await timeline.unread_ids(shelf, ALL, await newest_of(timeline, shelf))) == 4
+    assert await newest_of(timeline, await a_reader(db)) == 0
 
 
 async def test_states_are_told_of_ones_own_entries_only(db):
@@ -161,7 +165,7 @@ async def test_the_entry_of_a_chapter_is_saved_and_let_go(db):
     timeline = Timeline(db)
     await timeline.save_chapter(shelf, first, saved=True)
     assert [line.id for line in await lines(db, shelf, Wanted(only_saved=True))] == [first]
-    assert await timeline.unread_ids(shelf, Wanted(only_saved=True), await timeline.newest_id(shelf)) == [first]
+    assert await timeline.unread_ids(shelf, Wanted(only_saved=True), await newest_of(timeline, shelf)) == [first]
     await timeline.save_chapter(shelf, first, saved=False)
     assert await lines(db, shelf, Wanted(only_saved=True)) == []
     stranger = await a_reader(db)

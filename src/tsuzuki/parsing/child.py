@@ -19,7 +19,7 @@ from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge
 
 LENGTH = struct.Struct(">Q")
 READY = b"ready"
-NICENESS = 5
+NICENESS = 15
 """A document that is slow to read must not slow down the answers to readers."""
 
 

@@ -27,6 +27,7 @@ _CALLS_PER_CHILD = 1000  # a parser that leaks does not leak for ever
 _START_WITHIN = 30.0
 _GRACE = 1.0
 _BUFFER = 64 * 1024
+_LARGE = 64 * 1024
 _MEGABYTE = 1024 * 1024
 _ERRORS = {kind.code: kind for kind in SourceError.__subclasses__()}
 
@@ -78,6 +79,8 @@ class ParsePool:
         if answer.code is not None:
             raise _ERRORS.get(answer.code, NotAFeed)(answer.message)
         result: T = msgspec.msgpack.decode(answer.value, type=get_type_hints(function).get("return", Any))
+        if len(answer.value) > _LARGE:
+            await asyncio.sleep(0)  # that took milliseconds, as what is done with it will: others first
         return result
 
     async def __aenter__(self) -> Self:

@@ -38,6 +38,15 @@ class GroupLink(msgspec.Struct, frozen=True):
     unread: int
 
 
+class Opening(msgspec.Struct, frozen=True):
+    """Which shelf is open, for whom, and from where on its events are told: the part of a frame that is read first."""
+
+    shelf: MemberShelf
+    shelves: list[MemberShelf]
+    preferences: Preferences
+    place: str
+
+
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
     """Who looks, at what, when and how. Templates know it as `frame`."""
 
@@ -81,13 +90,17 @@ class Framing:
         self._events = events
         self._billing = billing
 
-    async def frame(self, request: Request, caller: Caller, here: str) -> Frame:
-        """The frame of the caller's default shelf."""
+    async def open(self, caller: Caller) -> Opening:
+        """What a page must know before it reads anything else."""
         shelves, preferences = await asyncio.gather(
             self._accounts.oneself.shelves_of(caller), self._accounts.preferences.look(caller)
         )
         shelf = found(next(iter(shelves), None), "shelf")
-        place = await self._events.place(shelf.id)
+        return Opening(shelf, shelves, preferences, await self._events.place(shelf.id))
+
+    async def frame(self, request: Request, caller: Caller, here: str, opening: Opening | None = None) -> Frame:
+        """The frame of the caller's default shelf."""
+        shelf, shelves, preferences, place = msgspec.structs.astuple(opening or await self.open(caller))
         counts, listed = await asyncio.gather(self._events.count(shelf.id), self._groups.list(shelf.id))
         groups = [
             GroupLink(show_id(group.public_id), group.name, counts.groups.get(show_id(group.public_id), 0))

@@ -71,6 +71,8 @@ class Part(msgspec.Struct, frozen=True):
 
     lines: list[Line]
     next: Cursor | None
+    newest: EntryId
+    """The shelf's newest entry, read before the lines: what comes in between is not marked unseen. 0 for none."""
 
 
 class Neighbours(msgspec.Struct, frozen=True):

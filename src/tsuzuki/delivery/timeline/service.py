@@ -33,8 +33,9 @@ class Timeline:
 
         async def look(tx: Tx) -> Part:
             where = await where_tx(tx, shelf_id, wanted)
+            newest = await newest_id_tx(tx, shelf_id)
             found = await older_lines_tx(tx, where, wanted, after=after, most=most + 1)
-            return Part(found[:most], found[most - 1].place(wanted) if len(found) > most else None)
+            return Part(found[:most], found[most - 1].place(wanted) if len(found) > most else None, newest)
 
         return await self._db.read(look)
 
@@ -64,10 +65,6 @@ class Timeline:
             return await unread_ids_tx(tx, await where_tx(tx, shelf_id, wanted), wanted, newest)
 
         return await self._db.read(collect)
-
-    async def newest_id(self, shelf_id: ShelfId) -> EntryId:
-        """The entry that came in last; 0 when there is none."""
-        return await self._db.read(lambda tx: newest_id_tx(tx, shelf_id))
 
     async def states(self, shelf_id: ShelfId, ids: Sequence[EntryId]) -> list[State]:
         """How these entries stand now; those that are gone or another shelf's are left out."""

@@ -1,5 +1,6 @@
 """The list, page by page. A script asks for `part=rows`, everyone else gets a whole page."""
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -42,9 +43,12 @@ def show_inbox(site: Site) -> Owned:
 
     async def show(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
-        frame = await framing.frame(request, caller, view.place)
-        newest = await timeline.newest_id(frame.shelf.id)  # before the list: what comes in between is not marked unseen
-        part = await timeline.page(frame.shelf.id, view.wanted, after=_after(request), most=PAGE)
+        wanted, after = view.wanted, _after(request)
+        opening = await framing.open(caller)
+        frame, part = await asyncio.gather(  # the page that is asked for most: its parts are read at once
+            framing.frame(request, caller, view.place, opening),
+            timeline.page(opening.shelf.id, wanted, after=after, most=PAGE),
+        )
         values = _listed(request, frame, view, part=part, picture=pictures)
         if request.query_params.get("part") == "rows":
             return framing.show(frame, "inbox_rows.html", **values)
@@ -54,7 +58,7 @@ def show_inbox(site: Site) -> Owned:
             frame,
             "inbox.html",
             title=name,
-            newest=newest,
+            newest=part.newest,
             has_unread=_has_unread(view, frame, part, is_below=values["is_below"]),
             notes=notes,
             tabs=_tabs(view),
