@@ -12,6 +12,7 @@ import msgspec
 from starlette.types import ASGIApp
 from yarl import URL
 
+from tests.builders import CHEAPEST
 from tsuzuki.bootstrap import open_tsuzuki
 from tsuzuki.edge.errors import json_failure
 from tsuzuki.edge.metrics import Metrics
@@ -112,7 +113,7 @@ async def serving(
 async def running_app(settings: Settings) -> AsyncIterator[Client]:
     """All of Tsuzuki with these settings."""
     async with (
-        open_tsuzuki(settings) as opened,
+        open_tsuzuki(settings, hash_cost=CHEAPEST) as opened,
         serving(opened.app, trusted_proxies=_proxies(settings), on_stopping=opened.end_streams) as client,
     ):
         yield client

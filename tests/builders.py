@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from tsuzuki.accounts.passwords import HashCost
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import NewChapter, NewItem, NewRelease, StoredItem, upsert_items_tx
@@ -24,6 +25,9 @@ from tsuzuki.sources.store import (
 
 NOON = Millis(1_771_761_600_000)
 """2026-02-22T12:00:00Z."""
+
+CHEAPEST = HashCost(memory_kib=8, passes=1)
+"""The least that argon2id takes: tests hash thousands of passwords, and few are about what a hash costs."""
 
 _count = itertools.count(1)
 T = TypeVar("T")

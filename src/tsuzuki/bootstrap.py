@@ -15,6 +15,7 @@ import structlog
 from starlette.types import ASGIApp
 
 from tsuzuki import __version__
+from tsuzuki.accounts.passwords import USUAL_COST, HashCost
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.api.about import About
 from tsuzuki.api.build import build_api
@@ -236,15 +237,16 @@ async def open_tsuzuki(
     queues: Collection[str] = QUEUES,
     concurrency: int | None = None,
     environ: Mapping[str, str] = os.environ,
+    hash_cost: HashCost = USUAL_COST,
 ) -> AsyncIterator[Tsuzuki]:
     """Migrate, open every part, and close them at the end of the block. Nothing works by itself yet: start the crew.
 
-    `environ` is where the settings came from; the operator is shown which of them.
+    `environ` is where the settings came from; the operator is shown which of them. `hash_cost` is that of passwords.
     """
     make_data_dir(settings)
     options = _options(settings)
     schema_version = await _prepare(options, clock)
-    async with _open_parts(settings, options, clock) as parts:
+    async with _open_parts(settings, options, clock, hash_cost) as parts:
         setup_code = await _welcome(parts.accounts, settings)
         loops = crew(
             parts.way,
@@ -269,7 +271,9 @@ async def open_tsuzuki(
 
 
 @asynccontextmanager
-async def _open_parts(settings: Settings, options: DatabaseOptions, clock: Clock) -> AsyncIterator[Parts]:
+async def _open_parts(
+    settings: Settings, options: DatabaseOptions, clock: Clock, hash_cost: HashCost
+) -> AsyncIterator[Parts]:
     async with AsyncExitStack() as opening:
         opened = await _open_sealed(options, clock)
         opening.push_async_callback(opened.close)
@@ -277,7 +281,7 @@ async def _open_parts(settings: Settings, options: DatabaseOptions, clock: Clock
         db = MeasuredDatabase(opened, metrics.transacted)
         redis = _open_redis(opening, settings)
         way = await opening.enter_async_context(open_way(settings, db, clock=clock, redis=redis))
-        accounts = accounts_of(settings, db, clock)
+        accounts = accounts_of(settings, db, clock, hash_cost)
         billing = await opening.enter_async_context(started(billing_of(settings, accounts, way)))
         kept = KeptChapters(db, way.bell, clock)
         catalogue = catalogue_of(settings, way, db, clock, kept=kept)

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.policy import Limits
+from tsuzuki.accounts.passwords import USUAL_COST, HashCost, Passwords
 from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.api import PREFIX
 from tsuzuki.billing.services import Billing, build_billing
@@ -34,10 +35,15 @@ Clock = Callable[[], Millis]
 CALLBACK = f"{PREFIX}/oidc/callback"
 
 
-def accounts_of(settings: Settings, db: Database, clock: Clock) -> Accounts:
+def accounts_of(settings: Settings, db: Database, clock: Clock, hash_cost: HashCost = USUAL_COST) -> Accounts:
     """The services of accounts, as the settings want them."""
     limits = Limits(settings.login_limit, settings.login_window, settings.login_block)
-    return build_accounts(Ground(db, clock, os.urandom), limits, is_open=settings.allow_empty_password)
+    return build_accounts(
+        Ground(db, clock, os.urandom),
+        limits,
+        is_open=settings.allow_empty_password,
+        passwords=Passwords(hash_cost),
+    )
 
 
 def oidc_door(settings: Settings, accounts: Accounts) -> OidcDoor:

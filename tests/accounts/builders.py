@@ -4,12 +4,12 @@ import itertools
 import os
 from typing import Any
 
-from tests.builders import NOON, a_public_id
+from tests.builders import CHEAPEST, NOON, a_public_id
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.policy import Limits
 from tsuzuki.accounts.nouns import SYSTEM, User
-from tsuzuki.accounts.passwords import Passwords
+from tsuzuki.accounts.passwords import HashCost, Passwords
 from tsuzuki.accounts.services import build_accounts
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.tokens import Wish
@@ -40,8 +40,8 @@ class Time:
 class CountedPasswords(Passwords):
     """Counts how often a password was really checked."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, cost: HashCost) -> None:
+        super().__init__(cost)
         self.checks = 0
 
     async def check(self, password: str, stored: str | None) -> Any:
@@ -52,10 +52,12 @@ class CountedPasswords(Passwords):
 class House:
     """Every service of accounts over one database, and the clock they share."""
 
-    def __init__(self, db: Database, *, is_open: bool = False, limits: Limits | None = None) -> None:
+    def __init__(
+        self, db: Database, *, is_open: bool = False, limits: Limits | None = None, hash_cost: HashCost = CHEAPEST
+    ) -> None:
         self.db = db
         self.time = Time()
-        self.passwords = CountedPasswords()
+        self.passwords = CountedPasswords(hash_cost)
         ground = Ground(db, self.time, os.urandom)
         self.all = build_accounts(ground, limits or Limits(), is_open=is_open, passwords=self.passwords)
         self.limiter = self.all.limiter

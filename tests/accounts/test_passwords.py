@@ -5,10 +5,10 @@ import time
 
 import bcrypt
 import pytest
-from pwdlib.hashers.argon2 import Argon2Hasher
 
-from tests.accounts.builders import HERE, PASSWORD
-from tsuzuki.accounts.passwords import MEMORY_KIB, NOBODYS, WRONG, Checked, Passwords
+from tests.accounts.builders import HERE, PASSWORD, House
+from tests.builders import CHEAPEST
+from tsuzuki.accounts.passwords import USUAL_COST, WRONG, Checked, Passwords
 from tsuzuki.accounts.store import get_credential_tx, set_password_hash_tx
 from tsuzuki.model.errors import Unauthorized
 
@@ -16,6 +16,12 @@ from tsuzuki.model.errors import Unauthorized
 @pytest.fixture
 def passwords():
     return Passwords()
+
+
+@pytest.fixture
+def house(db):
+    """With hashes that cost what they do in earnest."""
+    return House(db, hash_cost=USUAL_COST)
 
 
 async def test_a_password_is_kept_as_argon2id_of_nineteen_mebibytes(passwords):
@@ -55,8 +61,17 @@ async def test_a_hash_that_is_none_lets_nobody_in(passwords, stored):
     assert await passwords.check(PASSWORD, stored) == WRONG
 
 
-def test_the_hash_of_nobody_is_made_like_everyones():
-    assert not Argon2Hasher(time_cost=2, memory_cost=MEMORY_KIB, parallelism=1).check_needs_rehash(NOBODYS)
+@pytest.mark.parametrize("cost", [USUAL_COST, CHEAPEST])
+def test_the_hash_of_nobody_is_made_like_everyones(cost):
+    assert not cost.hasher().check_needs_rehash(cost.nobodys())
+    assert not cost.hasher().verify("", cost.nobodys())
+
+
+async def test_a_hash_of_another_cost_is_accepted_and_bettered(passwords):
+    checked = await passwords.check(PASSWORD, await Passwords(CHEAPEST).hash(PASSWORD))
+    assert checked.right
+    assert checked.better is not None
+    assert checked.better.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
 
 
 async def test_signing_in_stores_the_better_hash(house):

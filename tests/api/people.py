@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.app import Answer, Client, serving, settings_for
+from tests.builders import CHEAPEST
 from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.tokens import Wish
@@ -115,7 +116,7 @@ async def a_town(folder: Path, **settings: object) -> AsyncIterator[Town]:
     proxies = [str(network) for network in wanted.trusted_proxies]
     time = Time()
     async with (
-        open_tsuzuki(wanted, clock=time) as opened,
+        open_tsuzuki(wanted, clock=time, hash_cost=CHEAPEST) as opened,
         serving(opened.app, trusted_proxies=proxies, on_stopping=opened.end_streams) as client,
     ):
         other = await opened.accounts.tenants.add(SYSTEM, "Other", "self-hosted")

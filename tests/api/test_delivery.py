@@ -12,7 +12,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from tests.api.people import API, Visitor
 from tests.app import serving_resources
-from tests.builders import NOON, stored_feed, stored_series
+from tests.builders import CHEAPEST, NOON, stored_feed, stored_series
 from tests.delivery.builders import entry_ids, follow, publish, release, subscribe, task_keys
 from tests.net.builders import a_client
 from tests.queue.builders import wall
@@ -20,6 +20,7 @@ from tests.waiting import eventually
 from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.guard.policy import Limits
 from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.services import build_accounts
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.sharing import shelf_user
@@ -49,7 +50,7 @@ class House:
     def __init__(self, db: Any, stack: AsyncExitStack) -> None:
         self.db = db
         self.bell = MemoryBell()
-        self.accounts = build_accounts(Ground(db, wall, os.urandom), Limits())
+        self.accounts = build_accounts(Ground(db, wall, os.urandom), Limits(), passwords=Passwords(CHEAPEST))
         self.events = Events(db, self.bell, wall)
         self._stack = stack
 

@@ -8,12 +8,27 @@ from pwdlib.exceptions import UnknownHashError
 from pwdlib.hashers.argon2 import Argon2Hasher
 from pwdlib.hashers.bcrypt import BcryptHasher
 
-MEMORY_KIB = 19_456
 AT_ONCE = 4
 """Each takes 19 MiB and a core for about 30 ms; more at a time would only wait for one another."""
 
-NOBODYS = "$argon2id$v=19$m=19456,t=2,p=1$NjblNjXMVKx4MCidl1VLtA$OcriJNWXyopL3IGm1/+NG7hUyB6r3O+ZdZm47rcS7GU"
-"""Checked against where there is no hash, so that an unknown name takes as long as a known one (SEC-38)."""
+
+class HashCost(msgspec.Struct, frozen=True):
+    """What argon2id spends on a hash. A stored hash of another cost is replaced when its owner signs in."""
+
+    memory_kib: int = 19_456
+    passes: int = 2
+
+    def hasher(self) -> Argon2Hasher:
+        """Makes and checks hashes of this cost."""
+        return Argon2Hasher(time_cost=self.passes, memory_cost=self.memory_kib, parallelism=1)
+
+    def nobodys(self) -> str:
+        """Checked against where there is no hash, so that an unknown name takes as long as a known one (SEC-38)."""
+        made = "NjblNjXMVKx4MCidl1VLtA$OcriJNWXyopL3IGm1/+NG7hUyB6r3O+ZdZm47rcS7GU"
+        return f"$argon2id$v=19$m={self.memory_kib},t={self.passes},p=1${made}"
+
+
+USUAL_COST = HashCost()
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -29,8 +44,9 @@ WRONG = Checked(right=False)
 class Passwords:
     """Hashes and checks. Passwords of any length count to their last byte (SEC-36)."""
 
-    def __init__(self, at_once: int = AT_ONCE) -> None:
-        self._hash = PasswordHash((Argon2Hasher(time_cost=2, memory_cost=MEMORY_KIB, parallelism=1), BcryptHasher()))
+    def __init__(self, cost: HashCost = USUAL_COST, *, at_once: int = AT_ONCE) -> None:
+        self._hash = PasswordHash((cost.hasher(), BcryptHasher()))
+        self._nobodys = cost.nobodys()
         self._turn = asyncio.Semaphore(at_once)
 
     async def hash(self, password: str) -> str:
@@ -45,9 +61,9 @@ class Passwords:
 
     def _check(self, password: bytes, stored: str | None) -> Checked:
         try:
-            right, better = self._hash.verify_and_update(password, stored or NOBODYS)
+            right, better = self._hash.verify_and_update(password, stored or self._nobodys)
         except (ValueError, UnknownHashError):  # bcrypt does not take more than 72 bytes, nor zeros among them
-            self._hash.verify(password, NOBODYS)
+            self._hash.verify(password, self._nobodys)
             return WRONG
         return Checked(right, better) if stored else WRONG
 
