@@ -13,6 +13,7 @@ from tests.net.builders import a_server, answer, by_path
 from tests.polling.builders import a_feed
 from tests.test_cli_trying import run  # noqa: F401  a fixture
 from tests.web.guests import a_guest, error_of
+from tsuzuki.connectors.feed_addresses import typed_address
 
 HTML = {"content_type": "text/html"}
 LINK = '<link rel="alternate" type="application/rss+xml" title="Main" href="/feed">'
@@ -75,3 +76,61 @@ async def test_a_feed_address_of_the_feed_scheme_is_followed(town):
     async with a_server(by_path({"/feed": answer(200, a_feed("1"))})) as server:
         made = (await visitor.post("/feeds", {"link": f"feed:{server.url}/feed"})).json()["data"]
         assert made["link"] == f"{server.url}/feed"
+
+
+async def test_an_address_that_answers_404_is_told_everywhere(town, run):  # noqa: F811
+    user = await town.add()
+    guest, visitor = await a_guest(town, user), await town.signed_in(user)
+    async with a_server(by_path(defaultdict(lambda: answer(404, b""), {"/feed": answer(200, a_feed("1"))}))) as server:
+        url = f"{server.url}/old.xml"
+        seen = await guest.send("/feeds/find", {"url": url})
+        told = (await visitor.post("/feeds/validate", {"url": url})).json()["data"]
+        _, out, _ = await run("poll", url)
+    wanted = f"{url} answered 404 (not found)."
+    assert wanted in seen.text
+    assert "This site has these feeds:" in seen.text
+    assert told["error"] == wanted
+    assert f"{wanted} This site has these feeds:" in out
+
+
+async def test_a_feed_that_is_followed_says_so_before_follow_is_pressed(town):
+    user = await town.add()
+    guest, visitor = await a_guest(town, user), await town.signed_in(user)
+    page = LINK + LINK.replace("/feed", "/other")
+    async with a_server(
+        by_path({"/feed": answer(200, a_feed("1")), "/": answer(200, page.encode(), **HTML)})
+    ) as server:
+        assert "You follow this already." not in (await guest.send("/feeds/find", {"url": f"{server.url}/feed"})).text
+        made = (await visitor.post("/feeds", {"link": f"{server.url}/feed"})).json()["data"]
+        itself = await guest.send("/feeds/find", {"url": f"{server.url}/feed"})
+        listed = await guest.send("/feeds/find", {"url": f"{server.url}/"})
+    for seen in (itself, listed):
+        assert "You follow this already." in seen.text
+        assert f'href="/feeds/{made["id"]}"' in seen.text
+    assert 'action="/feeds/add"' in listed.text
+    assert re.findall(r'name="link" value="([^"]+)" checked', listed.text) == [f"{server.url}/other"]
+    assert ">Follow<" not in itself.text.replace("</svg> ", ">")
+
+
+@pytest.mark.parametrize(
+    ("typed", "address"),
+    [
+        ("localhost:8080/feed", "http://localhost:8080/feed"),
+        ("example.org:443/feed", "https://example.org:443/feed"),
+        ("127.0.0.1:81", "http://127.0.0.1:81"),
+        ("[::1]:81/x", "http://[::1]:81/x"),
+        ("example.org/a:1/b", "https://example.org/a:1/b"),
+        ("example.org", "https://example.org"),
+        ("HTTP://example.org", "HTTP://example.org"),
+    ],
+)
+def test_an_address_without_a_scheme_is_read_as_browsers_do(typed, address):
+    assert typed_address(typed) == address
+
+
+@pytest.mark.parametrize("typed", ["javascript:alert(1)", "mailto:a@b.example", "ftp://x.example/", "file:///etc/x"])
+async def test_an_address_of_another_scheme_is_refused_in_plain_words(town, typed):
+    guest = await a_guest(town, await town.add())
+    for path in ("/feeds/find", "/discover/find"):
+        seen = await guest.send(path, {"url": typed})
+        assert (error_of(seen, "url") or "").startswith("Write the whole address, beginning with http:// or https://.")

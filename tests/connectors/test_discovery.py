@@ -11,10 +11,10 @@ from tests.connectors.feed.builders import Outside, a_reply
 from tests.data.feeds.make import corpus
 from tests.data.feeds.recipes.shapes import atom, item, rss
 from tests.scale import examples
-from tsuzuki.connectors.discovery import MAX_PROBES, discover
+from tsuzuki.connectors.discovery import MAX_ALIKE, MAX_PROBES, discover
 from tsuzuki.connectors.page_feeds import COMMON_PATHS, FOLDER_PATHS, FoundFeed, read_page
 from tsuzuki.connectors.wellknown import directory_lookup, known_feeds
-from tsuzuki.model.errors import Blocked, Gone, HttpStatus, SourceError, TooLarge, Unreachable
+from tsuzuki.model.errors import Blocked, Gone, HttpStatus, SourceError, TimedOut, TooLarge, Unreachable
 from tsuzuki.model.fetching import Reply
 
 PAGE = "https://blog.example/about/me"
@@ -134,8 +134,8 @@ def test_a_page_without_feeds_costs_the_page_and_ten_probes():
 def test_probes_that_fail_are_passed_over():
     answers: dict[str, Reply | Exception] = {
         PAGE: page(),
-        **{f"https://blog.example/about/{path}": Unreachable("no") for path in (*FOLDER_PATHS, "?format=rss")},
-        "https://blog.example/feed": Unreachable("no"),
+        **{f"https://blog.example/about/{path}": TooLarge("no") for path in (*FOLDER_PATHS, "?format=rss")},
+        "https://blog.example/feed": Unreachable("no"),  # once: a connection may break
         "https://blog.example/rss.xml": page(url="https://blog.example/rss.xml"),
         "https://blog.example/atom.xml": a_reply(b"", url="https://blog.example/atom.xml"),
         "https://blog.example/index.xml": a_reply(FEED, url="https://blog.example/index.xml"),
@@ -428,9 +428,34 @@ def test_a_page_that_may_not_be_seen_is_passed_over(problem: SourceError):
 
 def test_what_a_page_refused_is_the_error_when_nothing_else_is_found():
     outside = Outside({PAGE: Blocked("It refuses us.", status=403)})
-    with pytest.raises(Blocked, match="It refuses us"):
+    with pytest.raises(Blocked, match="It refuses us") as raised:
         outside.run(discover(PAGE))
-    assert len(outside.asked) == 1 + MAX_PROBES
+    assert len(outside.asked) == 1 + MAX_ALIKE
+    assert "No feed is at the usual places either: /about/feed, /about/rss.xml, " in str(raised.value)
+
+
+def test_an_address_that_is_not_there_is_told_beside_the_feeds():
+    url, feed = "https://x.example/old", "https://x.example/rss"
+    outside = Outside({feed: a_reply(FEED, url=feed), "https://x.example/rss.xml": TooLarge("no")})
+    found = outside.run(discover(url))
+    assert (found.problem, found.status) == ("https://x.example/old answered 404 (not found).", 404)
+    assert [one.url for one in found.feeds] == [feed]
+
+
+def test_a_host_that_answers_404_to_all_is_asked_seven_times():
+    outside = Outside({})
+    with pytest.raises(HttpStatus, match=r"/feed, /rss.xml, /atom.xml, /[?]format=rss, /index.xml, /feed.xml[.]"):
+        outside.run(discover("https://x.example/old"))
+    assert len(outside.asked) == 7
+
+
+@pytest.mark.parametrize("failure", [Unreachable("no"), TimedOut("no"), HttpStatus("no", status=500)])
+def test_a_host_in_trouble_is_not_asked_for_all_usual_places(failure: SourceError):
+    outside = Outside(
+        {PAGE: page(), **dict.fromkeys((f"https://blog.example/about/{p}" for p in FOLDER_PATHS), failure)}
+    )
+    assert outside.run(discover(PAGE)).guessed == tuple(f"https://blog.example/about/{p}" for p in FOLDER_PATHS[:2])
+    assert len(outside.asked) == 3
 
 
 @pytest.mark.parametrize("problem", [Unreachable("no"), Gone("no"), TooLarge("no")])

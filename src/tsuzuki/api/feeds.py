@@ -121,7 +121,7 @@ class FoundFeedView(msgspec.Struct, frozen=True):
 
 
 class FoundFeedsView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The feeds of a page, best first; `error` says why there are none, where that is known."""
+    """The feeds of a page, best first; `error` says why there are none, or what is wrong with the address."""
 
     feeds: list[FoundFeedView]
     error: str | None = None
@@ -195,7 +195,7 @@ async def find_feeds(body: UrlBody, door: Door) -> FoundFeedsView:
         raise
     except SourceError as error:
         return FoundFeedsView([], str(error))
-    return FoundFeedsView([FoundFeedView(feed.title, feed.url) for feed in found])
+    return FoundFeedsView([FoundFeedView(feed.title, feed.url) for feed in found.feeds], found.problem)
 
 
 async def refresh_feeds(query: ShelfQuery, caller: Caller, door: Door) -> QueuedView:

@@ -47,7 +47,9 @@ async def _try(settings: Settings, url: str) -> "Tried":
     async with open_outside(settings, clock=wall_clock) as outside:
         tried = await outside.trier.try_url(url, wall_clock())
     if tried.kind == "page" and not tried.found:
-        raise NotAFeed("This is a page, and no feed was found on it or at the usual places of its site.")
+        from tsuzuki.connectors.discovery import guesses_told
+
+        raise NotAFeed(f"This is a page, and it names no feed. {guesses_told(tried.guessed)}")
     return tried
 
 
@@ -124,7 +126,7 @@ def _shown(tried: "Tried") -> dict[str, Any]:
         "found": [times(msgspec.structs.asdict(each)) for each in tried.found],
         "fetch_state": state,
         "next_check": {"at": iso(tried.next_check.at), "why": tried.next_check.why},
-    }
+    } | ({} if tried.problem is None else {"problem": tried.problem})
 
 
 def _print_table(tried: "Tried") -> None:
@@ -135,6 +137,8 @@ def _print_table(tried: "Tried") -> None:
     from tsuzuki.model.times import iso
 
     console = Console()
+    if tried.problem is not None:
+        console.print(f"{tried.problem} This site has these feeds:", highlight=False, markup=False)
     console.print(f"{tried.kind}: {tried.title} ({len(tried.found)} found)", highlight=False, markup=False)
     table = Table("published", "title", "address")
     for each in tried.found[:SHOWN]:

@@ -1,7 +1,10 @@
 """From an address to its feeds: the address itself, what its page says, hosts we know, and a few common paths."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from http import HTTPStatus
+from http.client import responses
+from urllib.parse import urljoin
 
 import msgspec
 
@@ -11,14 +14,20 @@ from tsuzuki.connectors.feed_addresses import web_address
 from tsuzuki.connectors.page_feeds import MAX_FEEDS, FoundFeed, PageFeeds, guesses_for, read_page
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.connectors.wellknown import directory_lookup, known_feeds, read_lookup
-from tsuzuki.model.errors import Blocked, HttpStatus, NotAFeed, SourceError
+from tsuzuki.model.errors import Blocked, HttpStatus, NotAFeed, SourceError, TimedOut, Unreachable
 from tsuzuki.model.fetching import Ask, Parse, Reply
 
 MAX_PROBES = 10
 """Requests beyond the page itself."""
+MAX_ALIKE = 6
+"""So many guesses are enough where the address failed, and the host answers the same to all of them."""
+MAX_IN_TROUBLE = 2
+"""So many in a row are enough that get no answer, or a server's error."""
 MAX_HEADER = 4096
 
 _FAILURES = frozenset(range(400, 600))
+_NO_ANSWER = 0
+_SERVER_ERROR = 500
 
 
 class DiscoveredFeeds(msgspec.Struct, frozen=True):
@@ -27,6 +36,16 @@ class DiscoveredFeeds(msgspec.Struct, frozen=True):
     title: str
     feeds: tuple[FoundFeed, ...]
     outcome: FeedOutcome | None = None
+    problem: str | None = None
+    """What is wrong with the address itself, where feeds were found though it failed."""
+    status: int | None = HTTPStatus.OK
+    guessed: tuple[str, ...] = ()
+    """The usual places that were asked for a feed."""
+
+
+class _Probed(msgspec.Struct, frozen=True):
+    found: tuple[FoundFeed, ...]
+    guessed: tuple[str, ...]
 
 
 def discover(url: str) -> Visit[DiscoveredFeeds]:
@@ -47,12 +66,15 @@ def discover(url: str) -> Visit[DiscoveredFeeds]:
             return _feed_itself(reply, outcome)
     except SourceError as error:
         problem, page = error, _unseen(url, error)
-    found = yield from _probe(known, page)
-    if problem is not None and not found:
-        raise problem
-    feeds = {feed.url: feed for feed in (*found, *page.listed)}
+    probed = yield from _probe(known, page, has_failed=problem is not None)
+    if problem is not None and not probed.found:
+        raise _with_guesses(problem, probed.guessed)
+    feeds = {feed.url: feed for feed in (*probed.found, *page.listed)}
     ordered = sorted(feeds.values(), key=lambda feed: feed.is_of_comments)
-    return DiscoveredFeeds(page.title or url, tuple(ordered[:MAX_FEEDS]))
+    discovered = DiscoveredFeeds(page.title or url, tuple(ordered[:MAX_FEEDS]), guessed=probed.guessed)
+    if problem is None:
+        return discovered
+    return msgspec.structs.replace(discovered, problem=_told(url, problem), status=problem.status)
 
 
 def _arguments(reply: Reply) -> tuple[bytes, str, str | None, str]:
@@ -68,7 +90,34 @@ def _feed_itself(reply: Reply, outcome: FeedOutcome) -> DiscoveredFeeds:
 
 def _unseen(url: str, problem: SourceError) -> PageFeeds:
     """A page that we may not see, though its site answers, has its feeds where others have them."""
+    if problem.status == HTTPStatus.NOT_FOUND:  # nothing is below what is not there
+        url = urljoin(url, ".")
     return PageFeeds(guesses=guesses_for(url) if isinstance(problem, Blocked | HttpStatus) else ())
+
+
+def _told(url: str, problem: SourceError) -> str:
+    """What became of the address that was asked for, in one sentence."""
+    if problem.status is None:
+        return str(problem)
+    phrase = responses.get(problem.status, "")
+    return f"{url} answered {problem.status}" + (f" ({phrase.lower()})." if phrase else ".")
+
+
+def _with_guesses(problem: SourceError, guessed: tuple[str, ...]) -> SourceError:
+    """The same error, which also says where else was looked."""
+    if not guessed:
+        return problem
+    message = f"{problem} {guesses_told(guessed)}"
+    return type(problem)(message, status=problem.status, retry_after=problem.retry_after)
+
+
+def guesses_told(guessed: tuple[str, ...]) -> str:
+    """Which usual places have no feed, in one sentence."""
+    return f"No feed is at the usual places either: {', '.join(_after_host(address) for address in guessed)}."
+
+
+def _after_host(address: str) -> str:
+    return "/" + address.partition("://")[2].partition("/")[2]
 
 
 def _looked_up(url: str) -> Visit[tuple[str, ...]]:
@@ -84,30 +133,46 @@ def _looked_up(url: str) -> Visit[tuple[str, ...]]:
     return feeds
 
 
-def _probe(known: Iterable[str], page: PageFeeds) -> Visit[list[FoundFeed]]:
-    """The addresses that really are feeds: all that are known or named, then guesses until one hits."""
+def _probe(known: Iterable[str], page: PageFeeds, *, has_failed: bool) -> Visit[_Probed]:
+    """The addresses that really are feeds: all that are known or named, then guesses until one hits or none will."""
     listed = {feed.url for feed in page.listed}
     has_enough = any(not feed.is_of_comments for feed in page.listed)
     certain = dict.fromkeys((*known, *page.known, *(() if has_enough else page.named)))
     guesses = () if has_enough else page.guesses
     found: dict[str, FoundFeed] = {}
+    misses: dict[str, int] = {}
     untried = (address for address in dict.fromkeys((*certain, *guesses)) if address not in listed)
     for address in itertools.islice(untried, MAX_PROBES):
-        if address not in certain and any(not feed.is_of_comments for feed in found.values()):
+        is_guess = address not in certain
+        if is_guess and any(not feed.is_of_comments for feed in found.values()):
             break
-        feed = yield from _probe_one(address)
-        if feed is not None:
-            found.setdefault(feed.url, feed)
-    return list(found.values())
+        result = yield from _probe_one(address)
+        if isinstance(result, FoundFeed):
+            found.setdefault(result.url, result)
+        elif is_guess:
+            misses[address] = result
+            if _is_hopeless(tuple(misses.values()), has_failed=has_failed):
+                break
+    return _Probed(tuple(found.values()), tuple(misses))
 
 
-def _probe_one(address: str) -> Visit[FoundFeed | None]:
-    """The feed at an address; None when there is none, for whatever reason."""
+def _is_hopeless(statuses: Sequence[int], *, has_failed: bool) -> bool:
+    """Whether more guesses would only be more of the same."""
+    last = statuses[-MAX_IN_TROUBLE:]
+    if len(last) == MAX_IN_TROUBLE and all(status == _NO_ANSWER or status >= _SERVER_ERROR for status in last):
+        return True
+    return has_failed and len(statuses) >= MAX_ALIKE and len(set(statuses)) == 1
+
+
+def _probe_one(address: str) -> Visit[FoundFeed | int]:
+    """The feed at an address; the status of the answer when it is none."""
     try:
         reply: Reply = yield Ask(address, headers={"Accept": ACCEPT}, accept_statuses=_FAILURES)
         if reply.status in _FAILURES:
-            return None
+            return reply.status
         harvest = yield from read_reply(reply)
-    except SourceError:
-        return None
+    except (Unreachable, TimedOut):
+        return _NO_ANSWER
+    except SourceError as error:
+        return error.status or HTTPStatus.OK
     return FoundFeed(reply.url, harvest.title or reply.url)

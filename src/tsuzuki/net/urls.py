@@ -81,6 +81,14 @@ def parse(text: str) -> Url:
     return Url(scheme=scheme, host=host, port=port or DEFAULT_PORTS[scheme], path=_path(path, query))
 
 
+def canonical(text: str) -> str:
+    """The address as we store it; one that is refused stays as it is written."""
+    try:
+        return str(parse(text))
+    except RefusedAddress:
+        return text
+
+
 def join(base: Url, reference: str) -> Url:
     """Where `reference`, found in an answer from `base`, leads. Spaces around it go, spaces within it are escaped."""
     reference = reference.strip(" \t\r\n").replace(" ", "%20")

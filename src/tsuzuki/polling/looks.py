@@ -9,11 +9,11 @@ import msgspec
 
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.again import with_tx_again
-from tsuzuki.model.errors import RefusedAddress, SourceError
+from tsuzuki.model.errors import SourceError
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.net.urls import parse
+from tsuzuki.net.urls import canonical
 from tsuzuki.polling.store import keep_look_tx, take_look_tx
 from tsuzuki.polling.visit import Fetcher
 
@@ -61,10 +61,10 @@ class Overheard:
 
     def of(self, feeds: Iterable[str]) -> list[tuple[str, Reply]]:
         """The answers of these feeds, under the address that was asked and under the one that it led to."""
-        wanted = {_canonical(url) for url in feeds}
+        wanted = {canonical(url) for url in feeds}
         kept: dict[str, Reply] = {}
         for url, reply in self._replies.items():
-            asked, final = _canonical(url), _canonical(reply.url)
+            asked, final = canonical(url), canonical(reply.url)
             if asked in wanted or final in wanted:
                 kept[final] = msgspec.structs.replace(reply, hops=())
                 kept[asked] = reply
@@ -82,11 +82,3 @@ class Replaying:
     async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply:
         """See `visit.Fetcher`."""
         return self._reply if ask.url == self._url else await self._fetcher.fetch(ask, origin)
-
-
-def _canonical(url: str) -> str:
-    """As a feed's link is stored."""
-    try:
-        return str(parse(url))
-    except RefusedAddress:
-        return url

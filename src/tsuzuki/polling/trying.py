@@ -11,7 +11,6 @@ from tsuzuki.connectors.config import decode_config
 from tsuzuki.connectors.discovery import DiscoveredFeeds, discover
 from tsuzuki.connectors.feed.visiting import FeedOutcome
 from tsuzuki.connectors.feed_addresses import typed_address
-from tsuzuki.connectors.page_feeds import FoundFeed
 from tsuzuki.connectors.protocol import Connector
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.model.errors import Invalid, SourceError, TooManyRequests
@@ -74,6 +73,10 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     found: tuple[TriedInstallment, ...]
     fetch_state: FetchState
     next_check: NextCheck
+    problem: str | None = None
+    """What is wrong with the address itself, where its site has feeds all the same."""
+    guessed: tuple[str, ...] = ()
+    """The usual places of feeds that were asked for one, and have none."""
 
 
 class Trier:
@@ -92,10 +95,10 @@ class Trier:
         with self._place():
             return await self._try_url(typed_address(url), now)
 
-    async def find_feeds(self, url: str) -> tuple[FoundFeed, ...]:
+    async def find_feeds(self, url: str) -> DiscoveredFeeds:
         """The feeds of a page, best first; the page itself when it is one."""
         with self._place():
-            return (await self._discover(typed_address(url))).feeds
+            return await self._discover(typed_address(url))
 
     @contextmanager
     def _place(self) -> Iterator[None]:
@@ -115,7 +118,9 @@ class Trier:
         if discovered.outcome is not None:
             return self._feed(discovered.outcome, now)
         found = tuple(TriedInstallment(feed.url, feed.title, feed.url) for feed in discovered.feeds)
-        return self._tried("page", discovered.title, found, now)
+        page = self._tried("page", discovered.title, found, now)
+        state = msgspec.structs.replace(page.fetch_state, last_http_status=discovered.status)
+        return msgspec.structs.replace(page, fetch_state=state, problem=discovered.problem, guessed=discovered.guessed)
 
     async def _discover(self, url: str) -> DiscoveredFeeds:
         """Everybody who asks for the feeds at an address gets them from here, and so the same."""

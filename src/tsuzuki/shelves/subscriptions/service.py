@@ -14,6 +14,7 @@ from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
 from tsuzuki.model.installments import FeedChange
 from tsuzuki.model.sorting import natural
 from tsuzuki.model.times import DAY, MINUTE, Millis
+from tsuzuki.net.urls import canonical
 from tsuzuki.shelves.ground import ALWAYS, Asked, Ground
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
@@ -80,6 +81,15 @@ class Subscriptions:
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
         """One of the shelf's; NotFound otherwise."""
         return await self._ground.db.read(lambda tx: own_subscription_tx(tx, shelf_id, public_id))
+
+    async def followed(self, shelf_id: ShelfId, links: Iterable[str]) -> dict[str, PublicId]:
+        """Which of these addresses the shelf follows already."""
+
+        async def collect(tx: Tx) -> dict[str, PublicId]:
+            found = {link: await find_subscription_to_tx(tx, shelf_id, canonical(link), "") for link in links}
+            return {link: public_id for link, public_id in found.items() if public_id is not None}
+
+        return await self._ground.db.read(collect)
 
     # -- coming
 

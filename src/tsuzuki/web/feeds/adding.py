@@ -1,14 +1,17 @@
 """Adding a feed: an address is looked at, what is there is shown, then it is followed."""
 
+from collections.abc import Mapping
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.connectors.discovery import guesses_told
 from tsuzuki.connectors.feed_addresses import typed_address
 from tsuzuki.edge.routing import Resource
 from tsuzuki.model.errors import Conflict, RefusedAddress, SourceError
-from tsuzuki.model.ids import PublicId, read_id
+from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.polling.trying import Tried, Trier
 from tsuzuki.shelves.subscriptions.nouns import Wish
 from tsuzuki.shelves.subscriptions.service import Subscriptions
@@ -31,6 +34,13 @@ class Found(msgspec.Struct, frozen=True):
     tried: Tried
     links: list[tuple[str, str]]
     """Feeds to choose from: address and title."""
+    followed: Mapping[str, str]
+    """Those of them that are on the shelf, with their ids."""
+
+    @property
+    def new(self) -> list[str]:
+        """Those that can be followed."""
+        return [link for link, _ in self.links if link not in self.followed]
 
 
 def adding_pages(site: Site) -> tuple[Resource, ...]:
@@ -49,9 +59,13 @@ def adding_pages(site: Site) -> tuple[Resource, ...]:
     async def look(request: Request, caller: Caller) -> Response:
         async def act(form: Form) -> Response:
             url = read_url(form)
-            found = _found(await trier.try_url(url, site.accounts.ground.clock()), url)
-            if not found.links and found.tried.kind == "page":
-                raise problem("url", say("add.nothing"))
+            tried = await trier.try_url(url, site.accounts.ground.clock())
+            if tried.kind == "page" and not tried.found:
+                raise problem("url", f"{say('add.nothing')} {guesses_told(tried.guessed)}")
+            links = _links(tried, url)
+            shelf = await site.accounts.oneself.shelf_of(caller)
+            followed = await feeds.followed(shelf.id, [link for link, _ in links])
+            found = Found(tried, links, {link: show_id(public_id) for link, public_id in followed.items()})
             return await show(request, caller, Sheet(values={"url": (url,)}), found)
 
         return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_LOOKING)
@@ -70,10 +84,10 @@ def adding_pages(site: Site) -> tuple[Resource, ...]:
     )
 
 
-def _found(tried: Tried, url: str) -> Found:
+def _links(tried: Tried, url: str) -> list[tuple[str, str]]:
     if tried.kind == "page":
-        return Found(tried, [(one.url or "", one.title or one.url or "") for one in tried.found])
-    return Found(tried, [(url, tried.title or url)] if tried.kind == "feed" else [])
+        return [(one.url or "", one.title or one.url or "") for one in tried.found]
+    return [(url, tried.title or url)] if tried.kind == "feed" else []
 
 
 def read_url(form: Form) -> str:
