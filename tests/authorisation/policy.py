@@ -101,6 +101,7 @@ POLICY = {
     "POST /account/shelves/{shelf_id}/delete": WRITE,
     "GET /admin": ADMIN,
     "POST /admin/crawler": ADMIN,
+    "GET /admin/feeds": ADMIN,
     "GET /admin/settings": ADMIN,
     "GET /admin/retention": ADMIN,
     "GET /admin/sources": ADMIN,

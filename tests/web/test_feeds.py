@@ -5,13 +5,20 @@ import re
 from tests.web.guests import error_of, value_of
 from tests.web.home import follow_to, unread
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import HOUR
+from tsuzuki.polling.policy import why_failed
 
 q = parse_queries(
     "tests",
     """
 -- name: hold
 update watch set retry_after_until = :until, last_checked_at = :now, refresh_at = null;
+-- name: fail
+update watch set next_check_why = :why where feed_id = (select id from feed where link = :link);
+-- name: gone
+update watch set suspended_at = 1, suspended_reason = 'the source says that it is gone for good (410)'
+where feed_id = (select id from feed where link = :link);
 """,
 )
 
@@ -22,6 +29,18 @@ async def test_the_feeds_say_how_they_are(home):
     assert "failed 3 times in a row" in page.text
     assert "1 feed is failing." in page.text
     assert "No feeds in this group." in page.text
+
+
+async def test_a_failing_feed_says_its_error_once(home):
+    [failing] = await home.town.reading.subscriptions.list(home.stage.shelf, status="error")
+    await home.town.db.with_tx(lambda tx: tx.run(q.fail, link=failing.link, why=why_failed(3)))
+    for path in (f"/feeds/{show_id(failing.public_id)}", "/feeds"):
+        page = (await home.guest.see(path)).text
+        assert page.count("in a row") == 1
+        assert page.count("answered 503") == 1
+    await home.town.db.with_tx(lambda tx: tx.run(q.gone, link=failing.link))
+    page = (await home.guest.see(f"/feeds/{show_id(failing.public_id)}")).text
+    assert (page.count("gone for good"), page.count("answered 503")) == (1, 0)
 
 
 async def test_a_feed_is_changed_and_what_was_wrong_stands_beside_its_field(home):

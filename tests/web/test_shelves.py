@@ -48,6 +48,17 @@ async def test_a_shelf_is_shared_changed_and_left_on_the_page(town):
     assert (await theirs.see(path)).status == 404
 
 
+async def test_the_choice_of_shelves_says_whose_they_are(town):
+    owner, other = await town.add(username="owner"), await town.add(username="other")
+    mine, theirs, path = await a_guest(town, owner), await a_guest(town, other), await path_of(town, owner)
+    await mine.send(f"{path}/people", {"person": "other", "role": "editor"})
+    name = (await town.accounts.oneself.shelf_of(owner)).name
+    for seen in ((await theirs.see("/")).text, (await theirs.see(SHELVES)).text):
+        assert f">{name} – of owner</option>" in seen
+    assert "<span>of owner</span>" in (await theirs.see(SHELVES)).text
+    assert "of owner" not in (await mine.see(SHELVES)).text
+
+
 async def test_somebody_is_removed_only_after_a_question(town):
     owner, other = await town.add(username="owner"), await town.add(username="other")
     mine, path = await a_guest(town, owner), await path_of(town, owner)

@@ -18,6 +18,7 @@ from tsuzuki.accounts.store import (
     NewInvite,
     NewUser,
     add_invite_tx,
+    has_invite_tx,
     has_users_tx,
     list_invites_tx,
     lock_people_tx,
@@ -84,6 +85,10 @@ class Invites:
         """The open ones, oldest first."""
         return await self._ground.db.read(lambda tx: list_invites_tx(tx, self._ground.clock()))
 
+    async def is_open(self, code: str) -> bool:
+        """Whether this code still makes an account. Nobody guesses one: it holds 128 random bits."""
+        return await self._ground.db.read(lambda tx: has_invite_tx(tx, _hash_of(code), self._ground.clock()))
+
     async def revoke(self, caller: Caller, public_id: PublicId) -> None:
         """Its code is worth nothing from now on."""
 
@@ -108,7 +113,7 @@ class Invites:
             now = self._ground.clock()
             if is_setup and await has_users_tx(tx):
                 raise Conflict("This server is set up already.")
-            taken = await take_invite_tx(tx, hash_of(accepted.code.strip().lower()), is_setup=is_setup, now=now)
+            taken = await take_invite_tx(tx, _hash_of(accepted.code), is_setup=is_setup, now=now)
             if taken is None:
                 raise Unauthorized("This code is wrong, was used or has expired.")
             new = NewUser(
@@ -125,3 +130,8 @@ class Invites:
         signed_in = await self._ground.db.with_tx(accept)
         await self._limiter.forgive(attempt)
         return signed_in
+
+
+def _hash_of(code: str) -> bytes:
+    """Of a code as people type it."""
+    return hash_of(code.strip().lower())

@@ -195,10 +195,9 @@ join user_account on user_account.id = invite.invited_by
 where invite.expires_at > :now
 order by invite.id;
 
--- name: take_invite
--- Whoever deletes the row has the invitation: it cannot be used twice. It is worth what its inviter is.
-delete from invite
-where code_hash = :code_hash and expires_at > :now and (invited_by is null) = cast(:is_setup as boolean)
+-- fragment: open_invite
+-- It is worth what its inviter is.
+code_hash = :code_hash and expires_at > :now and (invited_by is null) = cast(:is_setup as boolean)
   and (
     invited_by is null
     or exists (
@@ -206,7 +205,15 @@ where code_hash = :code_hash and expires_at > :now and (invited_by is null) = ca
       where user_account.id = invite.invited_by and user_account.role = 'admin' and user_account.disabled_at is null
     )
   )
+
+-- name: take_invite
+-- Whoever deletes the row has the invitation: it cannot be used twice.
+delete from invite
+where {open_invite}
 returning tenant_id, role;
+
+-- name: has_invite
+select exists (select 1 from invite where {open_invite}) as is_open;
 
 -- name: revoke_invite
 delete from invite where public_id = :public_id and invited_by is not null;

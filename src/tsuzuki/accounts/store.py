@@ -242,6 +242,11 @@ async def take_invite_tx(tx: Tx, code_hash: bytes, *, is_setup: bool, now: Milli
     return await tx.maybe(Taken, q.take_invite, code_hash=code_hash, is_setup=is_setup, now=now)
 
 
+async def has_invite_tx(tx: Tx, code_hash: bytes, now: Millis) -> bool:
+    """Whether somebody can still use it."""
+    return await tx.one(bool, q.has_invite, code_hash=code_hash, is_setup=False, now=now)
+
+
 async def revoke_invite_tx(tx: Tx, public_id: PublicId) -> bool:
     """False when there was none."""
     return await tx.run(q.revoke_invite, public_id=public_id) > 0

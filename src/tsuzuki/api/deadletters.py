@@ -82,6 +82,13 @@ class CountView(msgspec.Struct, frozen=True):
     count: int
 
 
+class ReplayedView(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How many letters that were; `notbefore` is when those are sent that are for a channel that rests."""
+
+    count: int
+    notbefore: Time | None = None
+
+
 class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     """How a queue fares. `rate` is what was finished in the last minute, `failures` in the last hour."""
 
@@ -122,9 +129,10 @@ async def discard_dead_letter(letter_id: Number, caller: Caller, letters: Letter
     await letters.discard(caller.actor, _letter(letter_id))
 
 
-async def replay_dead_letters(caller: Caller, body: LetterFilterBody, letters: Letters) -> CountView:
+async def replay_dead_letters(caller: Caller, body: LetterFilterBody, letters: Letters) -> ReplayedView:
     """Queues every open letter of this kind again."""
-    return CountView(await letters.replay_all(caller.actor, _which(body)))
+    count, not_before = await letters.replay_all(caller.actor, _which(body))
+    return ReplayedView(count, shown(not_before))
 
 
 async def discard_dead_letters(caller: Caller, body: LetterFilterBody, letters: Letters) -> CountView:

@@ -9,12 +9,14 @@ from tsuzuki.accounts.audit.recording import Deed, masked, record_tx
 from tsuzuki.accounts.nouns import Actor
 from tsuzuki.db import Database
 from tsuzuki.delivery.notices.sending import rests_until_tx
+from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, QueueStats, TaskId
 
 ENTITY = "deadletter"
+_LOOKED_AT = 100
 
 
 class Letters:
@@ -52,11 +54,12 @@ class Letters:
         if await self._tasks.discard(letter_id):
             await self._record(actor, "discard", str(letter_id), {})
 
-    async def replay_all(self, actor: Actor, which: LetterFilter) -> int:
-        """How many were queued again."""
+    async def replay_all(self, actor: Actor, which: LetterFilter) -> tuple[int, Millis | None]:
+        """How many were queued again, and when the last of them is tried, if not at once."""
+        not_before = await self._rests_until(which)
         count = await self._tasks.replay_all(which)
         await self._record(actor, "replay", "*", {**which.parameters(), "count": count})
-        return count
+        return count, not_before
 
     async def discard_all(self, actor: Actor, which: LetterFilter) -> int:
         """How many were discarded."""
@@ -67,6 +70,14 @@ class Letters:
     async def queues(self) -> Sequence[QueueStats]:
         """How every queue fares, by name."""
         return await self._tasks.stats()
+
+    async def _rests_until(self, which: LetterFilter) -> Millis | None:
+        """Until when channels rest that letters of this kind are for; the newest letters tell."""
+        if which.queue not in (None, SENDS.name):
+            return None
+        sends = await self._tasks.letters(msgspec.structs.replace(which, queue=SENDS.name), most=_LOOKED_AT)
+        rests = [await self.not_before(letter) for letter in sends]
+        return max((until for until in rests if until is not None), default=None)
 
     async def _letter(self, letter_id: DeadLetterId) -> DeadLetter:
         try:

@@ -216,11 +216,16 @@ def success_delay(answered: Answered, pace: Pace, *, ttl: Millis | None = None) 
     return Millis(min(longest, pace.ceiling)), why
 
 
+def why_failed(failures: int) -> str:
+    """Why a source that failed so often is left alone for longer."""
+    return f"failure {failures} in a row"
+
+
 def failure_delay(kind: str, failed: Failed, pace: Pace) -> tuple[Millis, str]:
     """R22, R23: how long to leave a failing source alone, always within [interval, ceiling]."""
     # 1.8 ** 1208 overflows a float, and any exponent over 40 is beyond every ceiling.
     backoff = pace.interval * BACKOFF_BASE ** min(failed.failures, LARGEST_EXPONENT)
-    delay, why = backoff, f"failure {failed.failures} in a row"
+    delay, why = backoff, why_failed(failed.failures)
     if kind == "series" and failed.failures >= BREAKER_AT:
         delay = max(delay, min(BREAKER_REST, pace.ceiling))
         why = f"the breaker is open after {failed.failures} failures; that look is the probe"

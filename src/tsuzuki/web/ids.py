@@ -7,9 +7,11 @@ from starlette.requests import Request
 
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, read_id, read_number
+from tsuzuki.model.times import Millis
 
 FARTHEST = 100_000
 """The last page that anybody asks a list for."""
+_MOMENT_DIGITS = 14
 
 
 def id_of(request: Request, name: str) -> PublicId:
@@ -28,6 +30,12 @@ def number_of(text: str | None) -> int | None:
 def numbers_of(texts: Iterable[str]) -> list[int]:
     """The numbers among them."""
     return [number for text in texts if (number := read_number(text)) is not None]
+
+
+def moment_of(text: str) -> Millis | None:
+    """The moment that an address names; None for what is none."""
+    is_one = text.isascii() and text.isdigit() and len(text) <= _MOMENT_DIGITS
+    return Millis(int(text)) if is_one else None
 
 
 def number_at(request: Request, name: str) -> int:

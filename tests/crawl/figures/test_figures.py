@@ -3,6 +3,7 @@
 from tests.builders import stored_feed, stored_shelf, stored_watch
 from tests.catalogue.fixed import Fixed, a_catalogue, a_manga
 from tests.crawl.builders import a_dead_letter
+from tsuzuki.accounts.nouns import Slice
 from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.crawl.figures.service import Figures
 from tsuzuki.db import Database
@@ -17,6 +18,8 @@ q = parse_queries(
     """
 -- name: was_polled
 update watch set last_checked_at = :at, consecutive_failures = :failures where feed_id = :feed_id;
+-- name: suspend
+update watch set suspended_at = :at;
 -- name: add_job
 insert into crawl_job (public_id, kind, source_id, source_name, source_slug, status, scheduled_at, started_at,
   finished_at, created_at, updated_at)
@@ -45,6 +48,17 @@ async def polled(db: Database, at: Millis, failures: int = 0) -> None:
     feed = await stored_feed(db)
     await stored_watch(db, feed, next_check_at=Millis(at + DAY))
     await db.with_tx(lambda tx: tx.run(q.was_polled, at=at, failures=failures, feed_id=feed))
+
+
+async def test_feeds_that_fail_are_listed_with_the_worst_first(db):
+    """On both engines; what is suspended is known to somebody, and comics are listed with their sources."""
+    for failures in (0, 1, 7, 3):
+        await polled(db, NOON, failures=failures)
+    rows, total = await figures_of(db, Hand()).failing_feeds(Slice(most=2))
+    assert ([row.failures for row in rows], total) == ([7, 3], 3)
+    assert [row.failures for row in (await figures_of(db, Hand()).failing_feeds(Slice(most=2, skip=2)))[0]] == [1]
+    await db.with_tx(lambda tx: tx.run(q.suspend, at=NOON))
+    assert await figures_of(db, Hand()).failing_feeds(Slice()) == ([], 0)
 
 
 async def test_what_is_due_is_counted_with_how_long_it_waits(db):

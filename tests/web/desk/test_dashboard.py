@@ -7,6 +7,7 @@ import msgspec
 from tests.builders import a_public_id
 from tests.crawl.builders import a_dead_letter, the_admin, until_over
 from tests.web.desk.stage import Desk, a_desk
+from tests.web.guests import a_guest
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.queue.workers.service import Workers
 from tsuzuki.queue.workers.store import WorkerProcess
@@ -48,6 +49,21 @@ async def test_what_waits_what_fails_and_what_is_slow_is_told(tmp_path):
     assert cells(after, "nobody")[-1] == "1"
     assert int(cells(after, "crawl")[4]) >= 1  # done in a minute
     assert re.search(r"<dt>Watched</dt><dd>[1-9]", section(after, "storage"))
+
+
+async def test_feeds_that_fail_are_on_the_dashboard(home):
+    """The worst few, how many there are, and where all of them are; never the address of one."""
+    operator = await a_guest(home.town, await home.town.admin())
+    shown = section((await operator.see("/admin")).text, "failing-feeds")
+    assert "The server answered 503 (Service Unavailable)." in shown
+    assert "failed 3 times in a row" in shown
+    assert '<a href="/admin/feeds">1 feed fails</a>' in shown
+    listed = (await operator.see("/admin/feeds")).text
+    assert "The server answered 503 (Service Unavailable)." in listed
+    [failing] = await home.town.reading.subscriptions.list(home.stage.shelf, status="error")
+    assert failing.link not in listed
+    assert 'class="pager"' not in listed
+    assert (await home.guest.see("/admin/feeds")).status == 403
 
 
 async def test_r125_who_works_is_listed_with_what_it_does_and_who_is_lost(tmp_path):

@@ -7,8 +7,11 @@ import pytest
 from tests.api.people import Town
 from tests.crawl.builders import a_dead_letter, given_up
 from tests.delivery.builders import a_channel, a_reader
+from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.notices.tasks import SENDS, Message, Send
+from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.queue.service import ANY
 
@@ -69,6 +72,22 @@ async def test_a_letter_to_a_resting_channel_says_when_it_is_sent(town, operator
     assert "What is replayed is sent at " in (await operator.see(path)).text
 
 
+async def test_replaying_all_says_when_a_resting_channel_is_called(town, operator):
+    shelf = await a_reader(town.db)
+    await a_channel(town.db, shelf)
+    now = Millis(town.time())
+    await town.db.with_tx(lambda tx: tx.run(_q.rest, until=now + HOUR))
+    message = Message(type="item.new", title="A feed", text="An item", at=now)
+    for delivery in ("1", "2"):
+        await given_up(town.db, SENDS, Send(channel_id=1, delivery_id=delivery, message=message), now)
+    done = await operator.send("/admin/dead-letters/replay", {"queue": SENDS.name})
+    assert done.headers["location"] == f"/admin/dead-letters?done=letters_replayed&until={now + HOUR}"
+    assert "They are sent at " in (await operator.see(done.headers["location"])).text
+    assert "They are sent at " not in (await operator.see("/admin/dead-letters?until=1")).text
+    await a_dead_letter(town.db, now)
+    assert "until" not in (await operator.send("/admin/dead-letters/replay")).headers["location"]
+
+
 async def test_discarding_asks_first_and_a_discarded_letter_is_not_replayed(town, operator):
     number = await a_dead_letter(town.db, town.time())
     path = f"/admin/dead-letters/{number}"
@@ -107,6 +126,21 @@ async def test_what_was_done_is_found_by_who_what_and_when(town, operator):
     for query in ("?actor=system", "?actor=nobody", "?action=user", "?type=user", "?to=2020-01-01", "?from=2999-01-01"):
         assert f"<strong>{found}</strong>" not in (await operator.see(f"/admin/audit{query}")).text, query
     assert f"<strong>{found}</strong>" in (await operator.see("/admin/audit?from=yesterday&page=0")).text
+
+
+async def test_the_log_names_people_and_shelves(town, operator):
+    owner, other = await town.add(username="owner"), await town.add(username="other")
+    shelf = await town.accounts.oneself.shelf_of(owner)
+    await town.accounts.sharing.share(shelf_user(owner, SYSTEM), shelf.public_id, "other", "reader")
+    text = (await operator.see("/admin/audit")).text
+    shown = " ".join(re.sub(r"<[^>]+>", "", text).split())
+    assert f"shelf.share shelf {shelf.name} " in shown
+    assert "user.create user other " in shown
+    assert f'title="{show_id(shelf.public_id)}"' in text
+    await town.accounts.users.delete(SYSTEM, other.public_id)
+    assert f"user.create user {show_id(other.public_id)} " in " ".join(
+        re.sub(r"<[^>]+>", "", (await operator.see("/admin/audit?action=user.create")).text).split()
+    )
 
 
 async def test_the_log_has_pages_that_keep_their_filter(town, operator):

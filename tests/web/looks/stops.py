@@ -86,6 +86,7 @@ ADMIN = (
     "/admin/tenants/{tenant_id}",
     "/admin/invoices/{invoice_id}",
     "/admin/settings",
+    "/admin/feeds",
     "/admin/retention",
     "/styleguide",
 )
@@ -103,7 +104,15 @@ PAYER = (
     "/account/billing/shelves/{sleeping_id}/reactivate",
 )
 # Nobody in particular.
-VISITOR = ("/", "/sign-in", "/sign-in?reason=oidc_not_linked", "/invite?code=none", "/offline", f"{API}/docs")
+VISITOR = (
+    "/",
+    "/sign-in",
+    "/sign-in?reason=oidc_not_linked",
+    "/invite",
+    "/invite?code=none",
+    "/offline",
+    f"{API}/docs",
+)
 # Somebody on a server on which nothing has happened yet.
 NEWCOMER = (
     "/",

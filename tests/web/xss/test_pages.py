@@ -37,7 +37,7 @@ PLAIN = {
         "/groups/new",
         "/admin/sources/add",
     ),
-    *("/history/clear", "/admin", "/admin/retention", "/admin/settings", f"{API}/docs"),
+    *("/history/clear", "/admin", "/admin/feeds", "/admin/retention", "/admin/settings", f"{API}/docs"),
 }
 # Where somebody who is signed in is led elsewhere.
 LED_ON = {"/sign-in", "/setup"}

@@ -16,5 +16,14 @@ where {audit_filter}
 order by at desc, id desc
 limit :most offset :skip;
 
+-- name: find_shelf_name
+select name from shelf where public_id = :public_id;
+
+-- name: find_user_name
+select username from user_account where public_id = :public_id;
+
+-- name: find_tenant_name
+select name from tenant where public_id = :public_id;
+
 -- name: count_audit
 select count(*) as total from audit where {audit_filter};

@@ -1,9 +1,12 @@
 """Looking into the audit log."""
 
+from collections.abc import Iterable
+
 from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
-from tsuzuki.accounts.audit.store import list_audit_tx
+from tsuzuki.accounts.audit.store import find_entity_name_tx, list_audit_tx
 from tsuzuki.accounts.nouns import Slice
-from tsuzuki.db import Database
+from tsuzuki.db import Database, Tx
+from tsuzuki.model.ids import read_id
 
 MOST_ROWS = 500
 
@@ -31,3 +34,18 @@ class AuditLog:
     async def list(self, wanted: AuditFilter, part: Slice) -> tuple[list[AuditRow], int]:
         """Newest first, and how many there are in all."""
         return await self._db.read(lambda tx: list_audit_tx(tx, wanted, part))
+
+    async def names(self, rows: Iterable[AuditRow]) -> dict[str, str]:
+        """What the people, shelves and tenants of these rows are called, by their ids; not those that are gone."""
+        things = {(row.entity_type, row.entity_id) for row in rows}
+
+        async def collect(tx: Tx) -> dict[str, str]:
+            names: dict[str, str] = {}
+            for entity_type, entity_id in sorted(things):
+                public_id = read_id(entity_id)
+                name = None if public_id is None else await find_entity_name_tx(tx, entity_type, public_id)
+                if name is not None:
+                    names[entity_id] = name
+            return names
+
+        return await self._db.read(collect)

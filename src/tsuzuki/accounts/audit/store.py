@@ -7,9 +7,11 @@ import msgspec
 from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.accounts.audit")
+_NAMED = {"shelf": q.find_shelf_name, "user": q.find_user_name, "tenant": q.find_tenant_name}
 
 
 class NewAuditRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +32,12 @@ class NewAuditRow(msgspec.Struct, frozen=True, kw_only=True):
 async def add_audit_tx(tx: Tx, row: NewAuditRow) -> None:
     """Written once and never changed: the schema refuses it."""
     await tx.run(q.add_audit, **msgspec.structs.asdict(row))
+
+
+async def find_entity_name_tx(tx: Tx, entity_type: str, public_id: PublicId) -> str | None:
+    """What a person, a shelf or a tenant is called now; None for one that is gone, and for everything else."""
+    query = _NAMED.get(entity_type)
+    return None if query is None else await tx.maybe(str, query, public_id=public_id)
 
 
 async def list_audit_tx(tx: Tx, wanted: AuditFilter, part: Slice) -> tuple[list[AuditRow], int]:

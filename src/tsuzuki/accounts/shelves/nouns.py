@@ -16,6 +16,8 @@ class MemberShelf(Shelf, frozen=True):
     """A shelf with what one person may do on it."""
 
     role: ShelfRole
+    owner: str | None
+    """Whose it is, where it is not theirs; the first of several."""
 
 
 class Member(msgspec.Struct, frozen=True):

@@ -21,6 +21,23 @@ where suspended_at is null
 group by priority
 order by priority;
 
+-- fragment: failing_feeds
+watch.feed_id is not null and watch.consecutive_failures > 0 and watch.suspended_at is null
+
+-- name: list_failing_feeds
+-- The host and not the address: that of a private feed is as good as a password.
+select
+  feed.title, watch.host, watch.consecutive_failures as failures, watch.last_error as error, watch.last_success_at,
+  watch.next_check_at
+from watch
+join feed on feed.id = watch.feed_id
+where {failing_feeds}
+order by watch.consecutive_failures desc, watch.id
+limit :most offset :skip;
+
+-- name: count_failing_feeds
+select count(*) as total from watch where {failing_feeds};
+
 -- name: add_figure
 -- Taken twice, it is the same minute.
 insert into figure (at, depth, oldest_ms, finished, failed, dead_letters, polls, failing)

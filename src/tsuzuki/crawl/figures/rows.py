@@ -40,6 +40,17 @@ class WatchFigures(msgspec.Struct, frozen=True):
     failed_last_hour: int
 
 
+class FailingFeed(msgspec.Struct, frozen=True):
+    """A feed whose last polls failed."""
+
+    title: str
+    host: str
+    failures: int
+    error: str | None
+    last_success_at: Millis | None
+    next_check_at: Millis
+
+
 class Pulse(msgspec.Struct, frozen=True):
     """What came of calling a source in an hour, counted since 1970."""
 

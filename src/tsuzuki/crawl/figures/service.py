@@ -4,11 +4,13 @@ import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from tsuzuki.crawl.figures.rows import Figure, Pulse, WatchFigures
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.crawl.figures.rows import FailingFeed, Figure, Pulse, WatchFigures
 from tsuzuki.crawl.figures.store import (
     add_figure_tx,
     forget_figures_tx,
     list_amounts_tx,
+    list_failing_feeds_tx,
     list_figures_tx,
     list_pulses_tx,
     look_at_minute_tx,
@@ -83,6 +85,10 @@ class Figures:
         for pulse in await self._db.read(lambda tx: list_pulses_tx(tx, since)):
             found.setdefault(pulse.source_id, []).append(pulse)
         return found
+
+    async def failing_feeds(self, part: Slice) -> tuple[list[FailingFeed], int]:
+        """The worst first, and how many there are in all."""
+        return await self._db.read(lambda tx: list_failing_feeds_tx(tx, part))
 
     async def amounts(self) -> dict[str, int]:
         """Bytes of `database` and `images`, and rows of what there is most of."""

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from tsuzuki.crawl.figures.rows import Amount, Figure, Minute, Pulse, WatchFigures
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.crawl.figures.rows import Amount, FailingFeed, Figure, Minute, Pulse, WatchFigures
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.times import HOUR, MINUTE, Millis
 
@@ -17,6 +18,12 @@ async def look_at_minute_tx(tx: Tx, since: Millis) -> Minute:
 async def look_at_watches_tx(tx: Tx, now: Millis) -> list[WatchFigures]:
     """How far calling is behind, and how it went, by class."""
     return await tx.many(WatchFigures, q.look_at_watches, now=now, minute_ago=now - MINUTE, hour_ago=now - HOUR)
+
+
+async def list_failing_feeds_tx(tx: Tx, part: Slice) -> tuple[list[FailingFeed], int]:
+    """Those that failed most often in a row first, and how many there are in all."""
+    rows = await tx.many(FailingFeed, q.list_failing_feeds, most=part.most, skip=part.skip)
+    return rows, await tx.one(int, q.count_failing_feeds)
 
 
 async def add_figure_tx(tx: Tx, figure: Figure) -> int:

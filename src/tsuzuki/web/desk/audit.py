@@ -48,6 +48,7 @@ def audit_page(site: Site) -> Resource:
             frame,
             "desk/audit.html",
             rows=rows,
+            names=await log.names(rows),
             pages=pages_of(request, total),
             chosen=chosen,
             place_of=partial(_place, places),

@@ -3,6 +3,7 @@
 from tsuzuki.edge.routing import Resource
 from tsuzuki.web.desk.audit import audit_page
 from tsuzuki.web.desk.dashboard import dashboard_pages
+from tsuzuki.web.desk.feeds import failing_feeds_page
 from tsuzuki.web.desk.in_force import in_force_page
 from tsuzuki.web.desk.jobs import job_pages
 from tsuzuki.web.desk.letters import letter_pages
@@ -21,6 +22,7 @@ def desk_pages(site: Site) -> tuple[Resource, ...]:
     """For administrators only."""
     return (
         *dashboard_pages(site),
+        failing_feeds_page(site),
         *source_pages(site),
         *source_form_pages(site),
         *mapping_pages(site),

@@ -43,6 +43,7 @@ def dashboard_pages(site: Site) -> tuple[Resource, ...]:
     async def show_dashboard(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "desk")
         listed, total = await sources.list(SourceFilter(), Slice(most=MOST_SOURCES))
+        feeds, failing_feeds = await figures.failing_feeds(Slice(most=MOST_LISTED))
         rows = source_rows(listed, await figures.pulses(Millis(DAY)), frame.now)
         return framing.show(
             frame,
@@ -50,6 +51,8 @@ def dashboard_pages(site: Site) -> tuple[Resource, ...]:
             queues=await figures.queues(),
             workforce=await workers.look(),
             watchlist=_watchlist(rows, total),
+            feeds=feeds,
+            failing_feeds=failing_feeds,
             charts=await charts_of(figures, span_of(request.query_params.get("span")), frame.now),
             amounts=await figures.amounts(),
             pause=await sources.show_pause(),

@@ -15,7 +15,7 @@ from tsuzuki.web.desk.pages import PER_PAGE
 from tsuzuki.web.desk.shown import as_json
 from tsuzuki.web.forms import BLANK, Form, Sheet, read_form, see
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.ids import number_at, number_of, word_of
+from tsuzuki.web.ids import moment_of, number_at, number_of, word_of
 from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site, with_query
 
@@ -47,6 +47,7 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
             discard_path=with_query(f"{PATH}/discard", **kept),
             older=with_query(PATH, **kept, before=str(rows[PER_PAGE - 1].id)) if is_more else None,
             done=said("done", request.query_params.get("done")),
+            not_before=moment_of(request.query_params.get("until", "")),
         )
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
@@ -103,8 +104,10 @@ def _many(site: Site, letters: Letters) -> tuple[Resource, ...]:
     framing = framing_of(site)
 
     async def replay_all(request: Request, caller: Caller) -> Response:
-        await letters.replay_all(caller.actor, _which(await read_form(request)))
-        return see(with_query(PATH, done="letters_replayed"))
+        _, not_before = await letters.replay_all(caller.actor, _which(await read_form(request)))
+        if not_before is None:
+            return see(with_query(PATH, done="letters_replayed"))
+        return see(with_query(PATH, done="letters_replayed", until=str(not_before)))
 
     async def show_discard(request: Request, caller: Caller) -> Response:
         words = {name: word_of(request, name, longest=LONGEST_WORD) for name in KIND}

@@ -19,11 +19,13 @@ _RULES = Rules(keep=("code", "username"), beside={Unauthorized: "code", Conflict
 def invite_page(site: Site) -> Resource:
     """`/invite?code=...`, the link that an administrator sends. The log has nothing of what is behind the `?`."""
 
-    async def show(sheet: Sheet) -> Response:
-        return site.pages.private("invite.html", sheet, least=SHORTEST_PASSWORD)
+    async def show(sheet: Sheet, *, is_over: bool = False) -> Response:
+        return site.pages.private("invite.html", sheet, least=SHORTEST_PASSWORD, is_over=is_over)
 
     async def show_invite(request: Request) -> Response:
-        return await show(Sheet(values={"code": (request.query_params.get("code", "")[:LONGEST_CODE],)}))
+        code = request.query_params.get("code", "")[:LONGEST_CODE]
+        is_over = code != "" and not await site.accounts.invites.is_open(code)
+        return await show(Sheet(values={"code": (code,)}), is_over=is_over)
 
     async def accept_invite(request: Request) -> Response:
         async def act(form: Form) -> Response:

@@ -11,19 +11,18 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.edge.routing import Resource, page
 from tsuzuki.model.ids import ShelfId, read_id, show_id
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.policy import AS_USUAL
+from tsuzuki.polling.policy import AS_USUAL, why_failed
 from tsuzuki.shelves.groups.nouns import Group
 from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.subscriptions.nouns import Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import moment_of
 from tsuzuki.web.locale import Locale
 from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site
 
-LONGEST_MOMENT = 15
-"""Digits."""
 PATH = "/feeds"
 
 
@@ -96,9 +95,9 @@ def feeds_page(site: Site) -> Resource:
 
 def done_text(told: Mapping[str, str], locale: Locale) -> str | None:
     """The message of an address, with the moment that it names."""
-    until = told.get("until", "")
-    if told.get("done") == "held" and until.isascii() and until.isdigit() and len(until) < LONGEST_MOMENT:
-        return say("feeds.held_until", time=locale.moment(Millis(int(until))))
+    until = moment_of(told.get("until", ""))
+    if told.get("done") == "held" and until is not None:
+        return say("feeds.held_until", time=locale.moment(until))
     return said("done", told.get("done"))
 
 
@@ -128,6 +127,7 @@ def group_rows(groups: Sequence[Group], feeds: Sequence[Subscription]) -> list[G
 
 def feed_row(feed: Subscription) -> FeedRow:
     """How a feed is, in words that the template knows."""
+    is_gone = feed.watch_suspended_at is not None  # why is said beside the next check
     is_new = feed.last_checked_at is None and feed.status == "ok"
     return FeedRow(
         id=show_id(feed.public_id),
@@ -135,7 +135,7 @@ def feed_row(feed: Subscription) -> FeedRow:
         link=feed.link,
         unread=feed.unread_count,
         status="waiting" if is_new else feed.status,
-        error=feed.last_error if feed.consecutive_failures else None,
+        error=feed.last_error if feed.consecutive_failures and not is_gone else None,
         failures=feed.consecutive_failures,
         checked_at=feed.last_checked_at,
         next_at=None if feed.is_suspended or feed.paused_at is not None else feed.next_check_at,
@@ -152,4 +152,5 @@ def _why(feed: Subscription) -> str:
         return feed.suspended_reason or ""
     if feed.paused_at is not None:
         return say("feeds.paused")
-    return "" if feed.next_check_why == AS_USUAL else feed.next_check_why  # what goes without saying
+    said_already = (AS_USUAL, why_failed(feed.consecutive_failures))  # the error says how often it failed
+    return "" if feed.next_check_why in said_already else feed.next_check_why

@@ -13,6 +13,8 @@ TEXTS = {
     "shelves.title": "Shelves",
     "shelves.lead": "What you read is on a shelf: feeds, series, the inbox, bookmarks. You can share one.",
     "shelves.link_hint": "Yours, and those shared with you.",
+    "shelves.of": "{name} – of {owner}",
+    "shelves.of_owner": "of {owner}",
     "shelves.open_label": "Shelf",
     "shelves.open": "Open",
     "shelves.open_name": "Open {name}",

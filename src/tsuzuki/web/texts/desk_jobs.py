@@ -59,6 +59,7 @@ TEXTS = {
     "letters.discard": "Discard",
     "letters.replayed": "Replayed",
     "letters.rests": "Its channel rests after too many failures. What is replayed is sent at {time}.",
+    "letters.all_rest": "Some are for a channel that rests after too many failures. They are sent at {time}.",
     "letters.discarded": "Discarded",
     "letters.payload": "What it carried",
     "letters.stack": "Where it failed",

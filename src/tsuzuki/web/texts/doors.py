@@ -35,6 +35,9 @@ TEXTS = {
     # an invitation
     "invite.title": "You are invited",
     "invite.lead": "Choose a name and a password, and you are in.",
+    "invite.over": "This invitation is no longer valid",
+    "invite.over_text": "It was used already, withdrawn, or has expired. Whoever sent it can make another one.",
+    "invite.sign_in": "Sign in",
     "invite.code": "Code of your invitation",
     "invite.done": "Make my account",
     # fields that several forms have

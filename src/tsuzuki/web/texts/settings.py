@@ -32,7 +32,7 @@ TEXTS = {
     "settings.clock_12": "12 hours",
     "settings.clock_24": "24 hours",
     "settings.time_zone": "Time zone",
-    "settings.time_zone_hint": "For instance Europe/Paris. Empty: your browser says it.",
+    "settings.time_zone_hint": "For instance Europe/Paris. Taken from your browser; empty it to take it again.",
     "settings.time_zone_problem": "There is no such time zone.",
     "settings.save": "Save settings",
     "settings.keys_lead": "Press ? on any page to see its keys.",

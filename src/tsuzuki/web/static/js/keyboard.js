@@ -94,11 +94,11 @@ function section(title, rows) {
 function showHelp() {
   const dialog = document.getElementById("help");
   if (!dialog) return;
-  const nodes = new Map([...document.querySelectorAll("[data-key]")].map((node) => [node.dataset.key, labelOf(node)]));
-  const everywhere = [...nodes].filter(([name]) => name.startsWith("g ") || name.startsWith("Ctrl"));
-  const here = [...nodes].filter(([name]) => !name.startsWith("g ") && !name.startsWith("Ctrl"));
-  const global = ["/", "?", "Escape"];
-  for (const [name, action] of bound) (global.includes(name) ? everywhere : here).push([name, action.label]);
+  const labels = new Map([...document.querySelectorAll("[data-key]")].map((node) => [node.dataset.key, labelOf(node)]));
+  for (const [name, action] of bound) labels.set(name, action.label);
+  const isEverywhere = (name) => name.startsWith("g ") || name.startsWith("Ctrl") || ["/", "?", "Escape"].includes(name);
+  const everywhere = [...labels].filter(([name]) => isEverywhere(name));
+  const here = [...labels].filter(([name]) => !isEverywhere(name));
   dialog.querySelector(".help-keys").replaceChildren(
     ...(here.length ? [section(say("js.keys_here"), here)] : []),
     section(say("js.keys_everywhere"), everywhere),
