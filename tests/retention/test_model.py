@@ -13,6 +13,8 @@ from tsuzuki.shelves.subscriptions.nouns import Change
 
 LINKS = [f"https://{name}.example/feed" for name in "abc"]
 KEEP = Millis(20 * DAY)
+REMEMBERED = Millis(360 * DAY)
+"""What left its feed's document so long ago may be new when it is listed again: tombstones go after 400 days."""
 
 
 class Model:
@@ -39,7 +41,8 @@ class Life:
         self.server, self.dice, self.model = server, random.Random(seed), Model()
         self.shelves: list[ShelfId] = []
         self.made = 0
-        self.retired: dict[str, list[tuple[str, str]]] = {link: [] for link in LINKS}
+        self.retired: dict[str, dict[str, Millis]] = {link: {} for link in LINKS}
+        """By feed and key: when it left the document."""
 
     async def begin(self) -> None:
         for link in LINKS:
@@ -64,19 +67,23 @@ class Life:
     async def publish(self) -> None:
         """Something new; the document may lose its oldest."""
         link = self.dice.choice(LINKS)
-        before = self.server.press.listed[link]
+        before = self._listed(link)
         self.server.publish(link, *self._new(self.dice.randint(1, 30)), listing=self.dice.choice([20, 60, 200]))
-        self.retired[link] += [row for row in before if row not in self.server.press.listed[link]]
+        self.retired[link] |= dict.fromkeys(sorted(before - self._listed(link)), self.server.clock.now)
         await self.poll()
 
     async def relist(self) -> None:
         """What was listed before is listed again, with other words sometimes."""
         link = self.dice.choice(LINKS)
-        again = self.dice.sample(self.retired[link], min(len(self.retired[link]), 15))
-        listed = {key for key, _ in self.server.press.listed[link]}
+        since = self.server.clock.now - REMEMBERED
+        known = sorted({key for key, left_at in self.retired[link].items() if left_at > since} - self._listed(link))
         words = self.dice.choice(["Words of", "Other words of"])
-        self.server.press.listed[link] += [(key, f"{words} {key}") for key, _ in again if key not in listed]
+        again = self.dice.sample(known, min(len(known), 15))
+        self.server.press.listed[link] += [(key, f"{words} {key}") for key in again]
         await self.poll()
+
+    def _listed(self, link: str) -> set[str]:
+        return {key for key, _ in self.server.press.listed[link]}
 
     async def poll(self) -> None:
         await self.server.poll()

@@ -212,6 +212,27 @@ async def test_tombstones_are_forgotten_400_days_after_the_last_listing(server):
     assert await forget_tombstones(server.db, server.clock.now) == 2
 
 
+async def test_the_last_listing_counts_though_the_document_stayed_as_it_was(server):
+    """Eight months of the same document, then another; a year later the first things are listed again."""
+    server.publish(A, *old(NEWEST_KEPT + 2))
+    shelf = await server.reader(A)
+    await server.poll()
+    await server.read(shelf)
+    server.clock.turn(2 * MONTH)
+    await server.pruner.prune()
+    listed = server.press.listed[A]
+    for _ in range(6):
+        server.clock.turn(MONTH)
+        await server.poll()
+    server.press.listed[A] = [("other", "Words")]
+    await server.poll()
+    server.clock.turn(12 * MONTH)
+    assert await forget_tombstones(server.db, server.clock.now) == 0
+    server.press.listed[A] = listed
+    await server.poll()
+    assert [row.key for row in await server.rows(shelf) if row.unread] == ["other"]
+
+
 async def test_resuming_a_feed_brings_only_what_was_missed(server):
     server.publish(A, "read", "late")
     shelf, other = await server.reader(A), await server.reader(A)

@@ -31,7 +31,7 @@ from tsuzuki.polling.saving import (
     save_answer_or_lose_tx,
     visited,
 )
-from tsuzuki.polling.store import rekey_items_tx, said_items_tx, touch_tombstones_tx
+from tsuzuki.polling.store import rekey_items_tx, said_items_tx, touch_last_listed_tx, touch_tombstones_tx
 from tsuzuki.polling.visit import Driver
 
 NOT_MODIFIED = 304
@@ -127,7 +127,9 @@ class FeedPoll(Poll[int]):
         news = None if outcome.harvest is None else self._news(outcome.harvest, found, now)
         # Only with the new address's document at hand: what it says is what the feed holds from then on.
         new_link = moved.to if outcome.harvest is not None and is_believed(moved, now) else None
-        is_plain = new_link is None and not (self._rekeyed or self._untouched or self._watch.consecutive_failures)
+        unseen = None if outcome.harvest is None else self._stood_still()
+        is_plain = new_link is None and unseen is None
+        is_plain &= not (self._rekeyed or self._untouched or self._watch.consecutive_failures)
         if is_plain and len(found) <= MOST_TOGETHER and await self._saver.save(Ended(self._watch, answer, now, news)):
             return
 
@@ -137,6 +139,8 @@ class FeedPoll(Poll[int]):
             told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
             if self._rekeyed:
                 await rekey_items_tx(tx, self._target.feed_id, self._rekeyed)
+            if unseen is not None:
+                await touch_last_listed_tx(tx, self._target.feed_id, since=unseen[0], until=unseen[1])
             if self._untouched:
                 await touch_tombstones_tx(tx, self._target.feed_id, self._untouched, now)
             if new_link is not None:
@@ -146,6 +150,13 @@ class FeedPoll(Poll[int]):
             return told
 
         await self._write(save)
+
+    def _stood_still(self) -> tuple[Millis, Millis] | None:
+        """From when until when the last document stayed as it was; None where tombstones need not know."""
+        read_at, same_at = self._target.harvested_at, self._target.last_success_at
+        if read_at is None or same_at is None or same_at - read_at <= TOUCHED:
+            return None
+        return Millis(read_at - TOUCHED), same_at
 
     def _news(self, harvest: FeedHarvest, found: Sequence[FoundItem], now: Millis) -> News:
         portrait = SelfPortrait(

@@ -212,7 +212,7 @@ where {is_ahead} or next_check_at > {latest} or lease_until > :lease_end or retr
 -- By primary key, and by the beginning of an index each, however many follow.
 select
   feed.id as feed_id, cast(:now as bigint) as seen_at, feed.link, feed.proxy, watch.last_full_at, watch.first_harvest_at, watch.last_release_at,
-  watch.cache_control, watch.expires_at, watch.ttl, watch.skip_hours, watch.skip_days, watch.poll_floor, watch.moved_to, watch.moved_count, watch.moved_since,
+  watch.harvested_at, watch.last_success_at, watch.cache_control, watch.expires_at, watch.ttl, watch.skip_hours, watch.skip_days, watch.poll_floor, watch.moved_to, watch.moved_count, watch.moved_since,
   watch.gone_since,
   case
     when exists (select 1 from subscription where subscription.feed_id = feed.id limit 1 offset :many)
@@ -299,6 +299,10 @@ where feed_id = :feed_id and key = :old
 -- The publisher still lists them.
 update item_tombstone set at = :now
 where feed_id = :feed_id and key in (select value ->> 0 from json_each(cast(:rows as text)));
+
+-- name: touch_last_listed
+-- The document that listed them stayed as it was until then.
+update item_tombstone set at = :until where feed_id = :feed_id and at >= :since and at < :until;
 
 -- name: save_answer
 -- One row; it waits for whoever holds it.

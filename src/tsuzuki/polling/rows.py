@@ -25,6 +25,9 @@ class FeedTarget(msgspec.Struct, frozen=True):
     last_full_at: Millis | None
     first_harvest_at: Millis | None
     last_release_at: Millis | None
+    harvested_at: Millis | None
+    """When its document was last read; later answers said that it is the same."""
+    last_success_at: Millis | None
     cache_control: str | None
     expires_at: Millis | None
     ttl: Millis | None

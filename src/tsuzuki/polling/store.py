@@ -182,6 +182,11 @@ async def touch_tombstones_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str], now:
     await tx.run(q.touch_tombstones, rows=[[key] for key in keys], feed_id=feed_id, now=now)
 
 
+async def touch_last_listed_tx(tx: Tx, feed_id: FeedId, *, since: Millis, until: Millis) -> None:
+    """The same for what the last document listed, of which nothing was read while it stayed as it was."""
+    await tx.run(q.touch_last_listed, feed_id=feed_id, since=since, until=until)
+
+
 async def last_release_tx(tx: Tx, watch: ClaimedWatch) -> Millis | None:
     """When something new of it was last stored, whoever found that; nobody stores more until the transaction's end."""
     return await tx.maybe(Millis, q.last_release, id=watch.id)
