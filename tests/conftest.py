@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import gc
 import ipaddress
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import AsyncIterator
@@ -14,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from tests import databases, servers
+from tests import databases, engines, servers
 from tests.scale import SOAK
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
@@ -28,10 +30,14 @@ _stack = pytest.StashKey[contextlib.ExitStack]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-servers", action="store_true", help="leave out every test that needs a server or a browser")
     parser.addoption("--soak", action="store_true", help="run the long tests with their full counts")
+    parser.addoption("--all-engines", action="store_true", help="run every test on each engine that it can run on")
+    parser.addoption("--engine-seed", type=int, help="draw the same engines as the run that named this number")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The first process starts the servers; xdist's workers inherit their addresses."""
+    """The first process starts the servers and draws the seed; xdist's workers inherit both."""
+    if config.option.engine_seed is None:
+        config.option.engine_seed = secrets.randbelow(10**6)
     if config.getoption("--soak"):
         os.environ[SOAK] = "1"  # properties fix their counts when they are imported
     if (memory := servers.in_memory()) is not None:  # a commit waits for its disk, and tests make ten thousands of them
@@ -41,6 +47,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_stack] = stack = contextlib.ExitStack()
     os.environ[POSTGRES], os.environ[REDIS] = stack.enter_context(servers.servers())
     asyncio.run(databases.make_template(os.environ[POSTGRES]))
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    if _is_on_all_engines(config):
+        return None
+    return f"engines: one for each test above the stores; the same again with --engine-seed={config.option.engine_seed}"
+
+
+def _is_on_all_engines(config: pytest.Config) -> bool:
+    """`-k postgres` means what it says."""
+    said = config.option
+    return bool(said.all_engines or said.soak or said.no_servers or said.keyword)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -53,10 +71,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         asks = set(getattr(item, "fixturenames", ()))
         if asks & {"postgres_url", "redis_url"} or "[postgres" in item.name or "-postgres" in item.name:
             item.add_marker(pytest.mark.server)
+    left: set[pytest.Item] = set()
     if config.getoption("--no-servers"):
-        left = [item for item in items if item.get_closest_marker("server") or item.get_closest_marker("browser")]
-        config.hook.pytest_deselected(items=left)
+        left = {item for item in items if item.get_closest_marker("server") or item.get_closest_marker("browser")}
+    if not _is_on_all_engines(config):
+        left |= _of_other_engines(config, items)
+    if left:
+        config.hook.pytest_deselected(items=list(left))
         items[:] = [item for item in items if item not in left]
+
+
+def _of_other_engines(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:
+    callspecs = {item: getattr(item, "callspec", None) for item in items if not item.get_closest_marker("both_engines")}
+    engine_of = {
+        item.nodeid: spec.params["engine"] for item, spec in callspecs.items() if spec and "engine" in spec.params
+    }
+    left = engines.left_out(engine_of, config.option.engine_seed)
+    return {item for item in items if item.nodeid in left}
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: without this, every full collection of garbage looks at all of it again."""
+    gc.collect()
+    gc.freeze()
 
 
 # -- the network
