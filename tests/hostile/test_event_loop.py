@@ -5,6 +5,7 @@ import gc
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import pytest
@@ -56,25 +57,26 @@ def watched_steps(monkeypatch: pytest.MonkeyPatch) -> Iterator[Steps]:
     with monkeypatch.context() as patched:
         patched.setattr(asyncio.Handle, "_run", run)
         yield steps
-    gc.unfreeze()
 
 
 async def handle(head: bytes, writer: asyncio.StreamWriter) -> None:
     """The document that the path names by its number; any other path is a healthy feed."""
     path = head.split(b" ")[1].decode().strip("/")
     _, _, number = path.partition("hostile-")
-    body = BODIES[int(number) % len(BODIES)] if number else a_feed("2", "1", title=path)
+    body = _bodies()[int(number) % len(DOCUMENTS)] if number else a_feed("2", "1", title=path)
     writer.write(answer(200, body))
 
 
-BODIES = [make() for make in DOCUMENTS.values()]
+@cache
+def _bodies() -> list[bytes]:
+    return [make() for make in DOCUMENTS.values()]
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 async def test_hostile_documents_hold_up_nothing(db, database_url, tmp_path, monkeypatch):
     """Each kind, ten times with `--soak`, beside healthy feeds that all arrive."""
-    hostile, healthy = scaled(1, 10) * len(BODIES), scaled(20, 200)
+    hostile, healthy = scaled(1, 10) * len(DOCUMENTS), scaled(20, 200)
     async with a_publisher(handle) as publisher:
         paths = [f"hostile-{n}" for n in range(hostile)] + [f"healthy-{n}" for n in range(healthy)]
         feeds = [await stored_feed(db, f"{publisher.url}/{path}") for path in paths]

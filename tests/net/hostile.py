@@ -4,7 +4,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import Awaitable, Callable
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from tests.net.builders import SHORT, answer
@@ -56,11 +56,11 @@ def behaves(error: type[SourceError], says: str) -> Callable[[Act], Act]:
     return register
 
 
-def sends(name: str, error: type[SourceError], says: str, *, response: bytes) -> None:
-    """Register a behaviour that is nothing but these bytes."""
+def sends(name: str, error: type[SourceError], says: str, *, response: bytes | Callable[[], bytes]) -> None:
+    """Register a behaviour that is nothing but these bytes; those that take time to make are made when wanted."""
 
     async def act(writer: asyncio.StreamWriter) -> None:
-        writer.write(response)
+        writer.write(response if isinstance(response, bytes) else response())
 
     BEHAVIOURS[name] = Behaviour(act, error, says)
 
@@ -80,8 +80,8 @@ async def forever(writer: asyncio.StreamWriter, piece: bytes, pause: float = 0.0
 
 
 @cache
-def packed_bomb(encoding: str) -> bytes:
-    return bomb(64 * MIB, encoding)
+def _bomb_in(encoding: str) -> bytes:
+    return answer(200, bomb(64 * MIB, encoding), Content_Encoding=encoding)
 
 
 # -- connections
@@ -241,7 +241,7 @@ async def chunks_byte_by_byte(writer):
 
 for _encoding in ("gzip", "deflate", "br", "zstd", "gzip, gzip", "br, gzip"):
     _name = "bomb_in_" + _encoding.replace(", ", "_in_")
-    sends(_name, TooLarge, "unpacks to more", response=answer(200, packed_bomb(_encoding), Content_Encoding=_encoding))
+    sends(_name, TooLarge, "unpacks to more", response=partial(_bomb_in, _encoding))
 for _encoding in ("gzip", "deflate", "br", "zstd"):
     _half = pack(FEED, _encoding)[:-6]
     sends(

@@ -1,6 +1,6 @@
 """SEC-20: text that is made to be slow takes time by its length, and memory too; what comes out is never deep."""
 
-import gc
+import re
 import time
 from collections.abc import Callable
 
@@ -20,12 +20,11 @@ TENFOLD = 20
 
 
 def seconds(work: Callable[[], object]) -> float:
-    gc.collect()
     turns = []
     for _ in range(2):
-        started = time.process_time()
+        started = time.thread_time()
         work()
-        turns.append(time.process_time() - started)
+        turns.append(time.thread_time() - started)
     return min(turns)
 
 
@@ -34,6 +33,12 @@ def must_be_linear(work: Callable[[str], object], text: Callable[[int], str], si
     small = seconds(lambda: work(text(size)))
     large = seconds(lambda: work(text(10 * size)))
     assert large < TENFOLD * max(small, 0.002)
+
+
+def test_time_that_grows_by_the_square_is_found():
+    """So the tests below can fail."""
+    with pytest.raises(AssertionError):
+        must_be_linear(re.compile("a*b").search, repeated("a"), 1000)
 
 
 def repeated(piece: str) -> Callable[[int], str]:
