@@ -10,9 +10,9 @@ from playwright.async_api import Browser, Page, expect
 from tests.api.people import Town, a_town
 from tests.net.builders import answer
 from tests.polling.builders import Publisher, a_feed, a_publisher
-from tests.web.browsing import WIDER, browsing, count, settled
+from tests.web.browsing import browsing, count, settled
 from tests.web.gallery import PAGES, Gallery, a_visitor
-from tests.web.journeys.ways import OTHER, PAPER, WAYS
+from tests.web.journeys.ways import EACH_ONCE, OTHER, WAYS, must_fit_in_each_theme
 from tsuzuki.model.times import MINUTE
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
@@ -61,7 +61,8 @@ async def a_day(browser: Browser, town: Town, way: str) -> AsyncIterator[Day]:
         yield Day(page, other, gallery, publisher)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.soak
+@pytest.mark.parametrize("way", EACH_ONCE)
 async def test_what_is_followed_arrives_live_is_read_by_keys_and_both_browsers_stay_in_step(
     browser: Browser, town, way
 ):
@@ -69,8 +70,7 @@ async def test_what_is_followed_arrives_live_is_read_by_keys_and_both_browsers_s
         await follow_a_feed(day)
         await follow_a_comic(day)
         await see_news_arrive(day)
-        assert await day.page.evaluate("getComputedStyle(document.body).backgroundColor") == PAPER[way.split()[-1]]
-        assert not await day.page.evaluate(WIDER)
+        await must_fit_in_each_theme(day.page)
         await save_and_undo(day)
         await read_an_article(day)
         await read_a_chapter(day)

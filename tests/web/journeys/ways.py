@@ -1,8 +1,13 @@
 """How somebody looks at it: at a desk or on a phone, by day or by night."""
 
-from typing import Any
+from typing import Any, Literal
 
-from tests.web.browsing import DESK, PHONE
+from playwright.async_api import Page
+
+from tests.scale import scaled
+from tests.web.browsing import DESK, PHONE, WIDER
+
+Theme = Literal["light", "dark"]
 
 _AT_A_DESK: dict[str, Any] = {"viewport": DESK}
 _ON_A_PHONE: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
@@ -13,7 +18,17 @@ WAYS: dict[str, dict[str, Any]] = {
     "phone, light": _ON_A_PHONE | {"color_scheme": "light"},
     "phone, dark": _ON_A_PHONE | {"color_scheme": "dark"},
 }
+EACH_ONCE = list(WAYS)[:: scaled(3, 1)]
+"""Each theme and each width; all four with `--soak`. What depends on a theme is looked at in both."""
 OTHER = dict(zip(WAYS, reversed(WAYS), strict=True))
 """The way that differs in both."""
-PAPER = {"light": "rgb(251, 249, 246)", "dark": "rgb(22, 21, 26)"}
+PAPER: dict[Theme, str] = {"light": "rgb(251, 249, 246)", "dark": "rgb(22, 21, 26)"}
 """What is behind everything in each theme."""
+
+
+async def must_fit_in_each_theme(page: Page) -> None:
+    """The page as it stands has each theme's paper behind it, and nothing of it is wider than the screen."""
+    for theme, paper in PAPER.items():
+        await page.emulate_media(color_scheme=theme)
+        assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == paper
+        assert not await page.evaluate(WIDER)
