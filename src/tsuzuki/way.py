@@ -7,8 +7,8 @@ import socket
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
-from importlib.metadata import entry_points
+from functools import cache, partial
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -362,7 +362,12 @@ def read_registry(definitions: Path) -> Registry:
     """The built-in connectors, the operator's definitions, and installed ones; whatever is wrong stops the start."""
     files = sorted(definitions.glob("*.y*ml")) if definitions.is_dir() else []
     own = defined((str(file), file.read_text("utf-8")) for file in files)
-    return Registry([*builtin(), *own, *installed(entry_points(group=ENTRY_POINTS))])
+    return Registry([*builtin(), *own, *installed(_entry_points())])
+
+
+@cache  # packages are not installed while a process runs, and their descriptions are many files
+def _entry_points() -> EntryPoints:
+    return entry_points(group=ENTRY_POINTS)
 
 
 def folder_of(config: SourceConfig) -> LocalReader | None:

@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, get_type_hints
 
 import msgspec
@@ -37,6 +38,7 @@ class Signature(msgspec.Struct, frozen=True):
     answer: Any
 
 
+@cache  # routes and their description ask, for every app that a process builds
 def signature_of(endpoint: Endpoint) -> Signature:
     """The handler's parameters, sorted by where their arguments come from."""
     hints = get_type_hints(endpoint.handler, include_extras=True)
