@@ -7,7 +7,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-PATIENCE_S = 20.0
+PATIENCE_S = 50.0
 
 
 async def eventually(look: Callable[[], Awaitable[T]], within: float = PATIENCE_S) -> T:
