@@ -6,7 +6,7 @@ from tests.api.people import Town, Visitor
 from tests.authorisation.policy import ADMIN, PUBLIC, READ, WRITE
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.users import Change
-from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.model.times import MINUTE, Millis
 
 # What each caller meets at a route of each policy; 0 is being let in.
 CALLERS: dict[str, dict[str, int]] = {
@@ -25,7 +25,7 @@ CALLERS: dict[str, dict[str, int]] = {
 
 
 async def visitor(town: Town, name: str) -> Visitor:
-    """A new one for every request: some requests end the caller's own session."""
+    """Somebody new."""
     makers: dict[str, Callable[[Town], Awaitable[Visitor]]] = {
         "anonymous": _anonymous,
         "reader": _reader,
@@ -70,9 +70,9 @@ async def _demoted(town: Town) -> Visitor:
 
 
 async def _expired(town: Town) -> Visitor:
-    ends = Millis(town.time() + SECOND)
+    ends = Millis(town.time() + MINUTE)
     holder = await town.with_token(await town.add(role="admin"), "read", "write", "admin", ends=ends)
-    town.time.pass_(SECOND)
+    town.time.pass_(MINUTE)
     return holder
 
 
