@@ -23,6 +23,7 @@ from tsuzuki.db.migrate import migrate
 
 POSTGRES = "TSUZUKI_TEST_POSTGRES_URL"
 REDIS = "TSUZUKI_TEST_REDIS_URL"
+ENGINE_SEED = "TSUZUKI_TEST_ENGINE_SEED"
 
 _stack = pytest.StashKey[contextlib.ExitStack]()
 
@@ -37,7 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """The first process starts the servers and draws the seed; xdist's workers inherit both."""
     if config.option.engine_seed is None:
-        config.option.engine_seed = secrets.randbelow(10**6)
+        config.option.engine_seed = int(os.environ.get(ENGINE_SEED) or secrets.randbelow(10**6))
+    os.environ[ENGINE_SEED] = str(config.option.engine_seed)
     if config.getoption("--soak"):
         os.environ[SOAK] = "1"  # properties fix their counts when they are imported
     if (memory := servers.in_memory()) is not None:  # a commit waits for its disk, and tests make ten thousands of them
