@@ -1,6 +1,7 @@
 """Renting and paying over HTTP: a tenant's people, the operator, Stripe, and a server without billing."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -246,6 +247,11 @@ async def test_a_dispute_leaves_a_trace_and_tells_the_operator_once(town, renter
     before = (await renter.get("/statement"))["totals"]
     told = [await heard(a_dispute(found[0], status)) for status in ("needs_response", "needs_response", "lost", "won")]
     assert told == ["disputed", "known", "disputed", "known"]
+    for who in (renter.user, await town.admin()):
+        shown = (await (await a_guest(town, who)).see(f"/invoices/{show_id(found[0].public_id)}")).text
+        assert re.search(r"Disputed on [^<]+: USD 5\.00\. The bank took it back\.", shown)
+    at_the_desk = await a_guest(town, await town.admin())
+    assert "Disputed on " in (await at_the_desk.see(f"/admin/invoices/{show_id(found[0].public_id)}")).text
     assert (await renter.get("/statement"))["totals"] == before
     rows = (await desk.get("/admin/auditlog?entitytype=invoice")).json()["data"]
     assert [(row["action"], row["after"]["status"]) for row in rows] == [

@@ -11,7 +11,7 @@ from tsuzuki.accounts.ground import Ground
 from tsuzuki.accounts.nouns import Slice, Tenant
 from tsuzuki.accounts.store import get_tenant_tx
 from tsuzuki.billing.access import Whose, own_tenant_tx
-from tsuzuki.billing.nouns import Credit, Dues, Invoice, Item, Refund, Totals, invoice_number
+from tsuzuki.billing.nouns import Credit, Dispute, Dues, Invoice, Item, Refund, Totals, invoice_number
 from tsuzuki.billing.once import Request, once_tx
 from tsuzuki.billing.policy import DELINQUENT_AFTER, standing
 from tsuzuki.billing.store import (
@@ -20,6 +20,7 @@ from tsuzuki.billing.store import (
     get_invoice_tx,
     insert_credit_tx,
     list_credits_for_tenant_tx,
+    list_disputes_of_tx,
     list_invoices_for_tenant_tx,
     list_items_for_tenant_tx,
     list_items_of_tx,
@@ -47,6 +48,7 @@ class FullInvoice(msgspec.Struct, frozen=True):
     credit_cents: int
     """What was used of the tenant's credit: the items' sum less this is the amount."""
     refunds: list[Refund]
+    disputes: list[Dispute]
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -112,6 +114,7 @@ class Books:
                 items=await list_items_of_tx(tx, found.id),
                 credit_cents=await credit_applied_tx(tx, found.id),
                 refunds=await list_refunds_of_tx(tx, found.id),
+                disputes=await list_disputes_of_tx(tx, found.id),
             )
 
         return await self._ground.db.read(look)

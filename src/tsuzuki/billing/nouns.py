@@ -129,6 +129,20 @@ class Credit(msgspec.Struct, frozen=True):
     created_at: Millis
 
 
+class Dispute(msgspec.Struct, frozen=True):
+    """A payment that somebody disputes with their bank."""
+
+    amount_cents: int
+    status: str
+    """In Stripe's words."""
+    created_at: Millis
+
+    @property
+    def outcome(self) -> str:
+        """`won`, `lost`, or `open` while it is not decided; an inquiry that was closed took nothing away."""
+        return {"won": "won", "warning_closed": "won", "lost": "lost"}.get(self.status, "open")
+
+
 class Refund(msgspec.Struct, frozen=True):
     """Money that went back to who paid."""
 

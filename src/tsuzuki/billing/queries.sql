@@ -163,6 +163,9 @@ where invoice.tenant_id = :tenant_id order by refund.created_at, refund.intent_i
 -- name: list_refunds_of
 select {refund_columns} from refund where invoice_id = :invoice_id order by created_at, intent_id, total_cents;
 
+-- name: list_disputes_of
+select amount_cents, status, created_at from dispute where invoice_id = :invoice_id order by created_at, id;
+
 -- name: totals
 select
   (select cast(coalesce(sum(amount_cents), 0) as bigint) from invoice_item where tenant_id = :tenant_id) as charged,

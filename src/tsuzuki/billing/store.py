@@ -9,6 +9,7 @@ from tsuzuki.accounts.nouns import Slice
 from tsuzuki.billing.nouns import (
     Credit,
     CreditKind,
+    Dispute,
     Invoice,
     InvoiceId,
     Item,
@@ -183,6 +184,11 @@ async def credit_returned_tx(tx: Tx, invoice_id: InvoiceId) -> int:
 async def list_refunds_of_tx(tx: Tx, invoice_id: InvoiceId) -> list[Refund]:
     """What was given back of an invoice's payments, oldest first."""
     return await tx.many(Refund, q.list_refunds_of, invoice_id=invoice_id)
+
+
+async def list_disputes_of_tx(tx: Tx, invoice_id: InvoiceId) -> list[Dispute]:
+    """Which of an invoice's payments were disputed, oldest first."""
+    return await tx.many(Dispute, q.list_disputes_of, invoice_id=invoice_id)
 
 
 async def list_refunds_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[Refund]:

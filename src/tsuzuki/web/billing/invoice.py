@@ -28,6 +28,7 @@ def invoice_page(site: Site) -> Resource:
             total_cents=sum(item.amount_cents for item in full.items),
             credit_cents=full.credit_cents,
             refunds=full.refunds,
+            disputes=full.disputes,
         )
 
     return page("/invoices/{invoice_id}", site.signed_in(show))

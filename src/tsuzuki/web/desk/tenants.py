@@ -112,6 +112,7 @@ def _invoices(site: Site, billing: Billing) -> tuple[Resource, ...]:
             sheet,
             invoice=full.invoice,
             invoice_id=show_id(full.invoice.public_id),
+            disputes=full.disputes,
             tenant=full.tenant,
             tenant_id=show_id(full.tenant.public_id),
             key=_key(site),

@@ -1,0 +1,63 @@
+"""The frame in a real browser: what does not fit can be reached and is hinted at, and help names each key once."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.api.people import Town, a_town
+from tests.builders import stored_feed, stored_watch
+from tests.web.browsing import PHONE, browsing
+from tsuzuki.db.queries import parse_queries
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+q = parse_queries(
+    "tests",
+    """
+-- name: fail
+update watch set consecutive_failures = 4, last_error = 'example.org answered 503 (service unavailable), as often.';
+""",
+)
+SHADOWS = "getComputedStyle(document.querySelector('{}')).backgroundAttachment"
+CAN_SCROLL = "(({scrollWidth, clientWidth}) => scrollWidth > clientWidth)(document.querySelector('.scroll'))"
+
+
+@asynccontextmanager
+async def a_failing_town(folder: Path) -> AsyncIterator[Town]:
+    async with a_town(folder) as town:
+        await stored_watch(town.db, await stored_feed(town.db, "https://example.org/feed"))
+        await town.db.with_tx(lambda tx: tx.run(q.fail))
+        yield town
+
+
+async def test_the_sidebar_of_a_low_window_scrolls_and_hints_at_it(browser, tmp_path):
+    low = {"width": 900, "height": 600}
+    async with a_failing_town(tmp_path) as town, browsing(browser, town, await town.admin(), viewport=low) as page:
+        await page.goto(f"{town.client.base}/admin")
+        last = page.get_by_role("button", name="Sign out")
+        await last.scroll_into_view_if_needed()
+        box = await last.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 600
+        assert await page.evaluate(SHADOWS.format("#side")) == "local, scroll, scroll"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_a_table_wider_than_a_phone_has_a_shadow_at_its_edge(browser, tmp_path, scheme):
+    looks = {"viewport": PHONE, "color_scheme": scheme}
+    async with a_failing_town(tmp_path) as town, browsing(browser, town, await town.admin(), **looks) as page:
+        await page.goto(f"{town.client.base}/admin/feeds")
+        assert await page.evaluate(CAN_SCROLL)
+        assert await page.evaluate(SHADOWS.format(".scroll")) == "local, local, scroll, scroll"
+
+
+async def test_help_names_each_key_once(browser, tmp_path):
+    async with a_failing_town(tmp_path) as town, browsing(browser, town, await town.admin()) as page:
+        await page.goto(f"{town.client.base}/feeds")
+        await page.wait_for_selector("html.scripted")
+        await page.keyboard.press("?")
+        keys = [key.strip() for key in await page.locator("#help .help-keys dd").all_text_contents()]
+        assert "Ctrl k" in keys
+        assert sorted(keys) == sorted(set(keys))
