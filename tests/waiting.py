@@ -8,12 +8,17 @@ from typing import TypeVar
 T = TypeVar("T")
 
 PATIENCE_S = 50.0
+LONGEST_PAUSE_S = 0.05
 
 
 async def eventually(look: Callable[[], Awaitable[T]], within: float = PATIENCE_S) -> T:
-    """What `look` finds as soon as it finds anything; it fails when that takes too long."""
-    deadline = time.monotonic() + within
+    """What `look` finds as soon as it finds anything; it fails when that takes too long.
+
+    The longer it takes, the seldomer it looks: what is waited for needs the machine too.
+    """
+    deadline, pause = time.monotonic() + within, 0.01
     while not (found := await look()):
         assert time.monotonic() < deadline, f"still not so after {within} s"
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(pause)
+        pause = min(pause * 1.3, LONGEST_PAUSE_S)
     return found
