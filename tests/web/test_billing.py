@@ -133,6 +133,9 @@ async def test_invoices_open_paid_and_void_are_listed_and_the_statement_adds_up(
         await town.billing.rented.create(OPERATOR, payer.tenant.public_id, name=name, plan="growth")
     opened, paid, voided = await payer.invoices()
     await town.billing.settlement.mark_paid(OPERATOR, paid.public_id, "bank", a_request())
+    shown = await payer.text(f"/invoices/{show_id(paid.public_id)}")
+    assert re.search(r" Paid USD \d", shown)
+    assert "To pay" not in shown
     await town.billing.books.void(OPERATOR, voided.public_id, a_request())
     await town.billing.books.grant_credit(
         OPERATOR, payer.tenant.public_id, 123, reason="for the trouble", request=a_request()

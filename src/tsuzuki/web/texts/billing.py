@@ -24,6 +24,7 @@ TEXTS = {
     "invoice.dispute_lost": "The bank took it back.",
     "invoice.refunds": "Given back",
     "invoice.refunded": "{amount} went back to you on {date}.",
+    "invoice.total_paid": "Paid",
     "invoice.total": "To pay",
     "invoice.print": "Print this page, or save it as a PDF, for your files.",
     "invoice.back": "All invoices",
