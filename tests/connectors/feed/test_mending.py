@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from tests.connectors.feed.builders import URL
+from tests.connectors.feed.builders import URL, harvest_of
 from tests.data.feeds.make import corpus, generators
 from tests.data.feeds.recipes.shapes import item, rss
 from tests.scale import examples
@@ -107,6 +107,13 @@ def test_one_broken_entry_costs_no_other():
     harvest = parse_anyhow(rss(*entries), URL)
     assert [found.key for found in harvest.items] == [f"part-{number}" for number in range(1, 6)]
     assert [found.content for found in harvest.items][3] == "Words 4"
+
+
+def test_a_title_that_is_never_closed_swallows_nothing():
+    [item] = harvest_of(
+        "<title>One<link>https://a.example/1</link><guid>g1</guid><description>Words</description>"
+    ).items
+    assert (item.title, item.key, item.link, item.content) == ("One", "g1", "https://a.example/1", "Words")
 
 
 def test_feedparser_is_asked_where_our_reader_finds_no_entry():

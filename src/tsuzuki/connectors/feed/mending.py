@@ -14,6 +14,12 @@ _ATTRIBUTE = re.compile(r"""(?<![\w.:-])([A-Za-z_][\w.:-]*+)\s*+=\s*+("[^"]*+"|'
 _NEVER_CLOSED = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "param", "track", "wbr"})
 _ENDED_BY_THE_NEXT = frozenset({"item", "entry", "dd", "dt", "li", "option", "p", "td", "th", "tr"})
 
+_ENDS_A_TITLE = frozenset(
+    {"author", "category", "comments", "content:encoded", "dc:creator", "dc:date", "description", "enclosure", "guid"}
+    | {"id", "link", "pubdate", "published", "summary", "updated"}
+)
+"""What stands beside a title, never in one: a title that was left open ends before it."""
+
 
 def with_sound_references(text: str) -> str:
     """Every bare `&` written as one, every character that HTML has a name for written as itself."""
@@ -106,6 +112,8 @@ class _Balance:
             return
         if lowered in _ENDED_BY_THE_NEXT and self._counts.get(lowered):
             yield from self._close(self._last(lowered))
+        if lowered in _ENDS_A_TITLE and self._open and self._open[-1].lower() == "title":
+            yield from self._close(len(self._open) - 1)
         is_empty = rest.endswith("/") or lowered in _NEVER_CLOSED
         yield f"<{name}{_quoted(rest.rstrip('/ '))}{'/' if is_empty else ''}>"
         if not is_empty:
