@@ -97,7 +97,7 @@ def growth(work: Callable[[Any], object], text: Callable[[int], Any], size: int,
         small = _best(work, text(size), 3)
         if large < max(TENFOLD * small, QUICK):
             return None
-        large = min(large, _once(work, text(10 * size)))
+        large = min(large, _best(work, text(10 * size), 2))
     if large < CERTAIN:  # it may be a step that comes once: beyond it, time grows with the text
         return growth(work, text, 4 * size, name=name)
     return Slow(name, small, large)
