@@ -11,7 +11,6 @@ from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.accounts.audit")
-_NAMED = {"shelf": q.find_shelf_name, "user": q.find_user_name, "tenant": q.find_tenant_name}
 
 
 class NewAuditRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,8 +35,15 @@ async def add_audit_tx(tx: Tx, row: NewAuditRow) -> None:
 
 async def find_entity_name_tx(tx: Tx, entity_type: str, public_id: PublicId) -> str | None:
     """What a person, a shelf or a tenant is called now; None for one that is gone, and for everything else."""
-    query = _NAMED.get(entity_type)
-    return None if query is None else await tx.maybe(str, query, public_id=public_id)
+    match entity_type:
+        case "shelf":
+            return await tx.maybe(str, q.find_shelf_name, public_id=public_id)
+        case "user":
+            return await tx.maybe(str, q.find_user_name, public_id=public_id)
+        case "tenant":
+            return await tx.maybe(str, q.find_tenant_name, public_id=public_id)
+        case _:
+            return None
 
 
 async def list_audit_tx(tx: Tx, wanted: AuditFilter, part: Slice) -> tuple[list[AuditRow], int]:

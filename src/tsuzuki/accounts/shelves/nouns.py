@@ -17,7 +17,7 @@ class MemberShelf(Shelf, frozen=True):
 
     role: ShelfRole
     owner: str | None
-    """Whose it is, where it is not theirs; the first of several."""
+    """Whose it is, where it is not theirs; the first by name of several."""
 
 
 class Member(msgspec.Struct, frozen=True):

@@ -5,12 +5,10 @@ id, public_id, name, plan, status, proxy_images, own_retention
 shelf.id, shelf.public_id, shelf.name, shelf.plan, shelf.status, shelf.proxy_images,
 shelf.own_retention, shelf_member.role,
 case when shelf_member.role <> 'owner' then (
-  select user_account.username
+  select min(user_account.username)
   from shelf_member as other
   join user_account on user_account.id = other.user_id
   where other.shelf_id = shelf.id and other.role = 'owner'
-  order by other.id
-  limit 1
 ) end as owner
 
 -- name: add_shelf
