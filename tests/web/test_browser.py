@@ -208,6 +208,8 @@ async def states(page: Page, town: Town) -> AsyncIterator[str]:
     for path in ("/", "/api/v1/docs", "/nope", "/sign-in?reason=oidc_not_linked", "/invite?code=" + "x" * 200):
         await page.goto(base + path)
         yield path
+    await page.goto(base + "/invite")
+    await page.get_by_label("Code").fill("x" * 200)
     await page.get_by_label("Username").fill("a" * 64)
     await new_password(page, "short")
     await page.get_by_role("button", name="Make my account").click()
