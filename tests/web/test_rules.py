@@ -204,6 +204,7 @@ def test_every_message_is_used_and_every_use_has_one():
     used |= {f"retention.of_{step}" for step in ("entries", "items", "jobs", "audit")}
     used |= {"keep.as_shelf", "keep.as_server", "keep.removes", "keep.removes_more"}
     used |= {f"channels.{kind}" for kind in KINDS}
+    used |= {f"invoice.dispute_{outcome}" for outcome in ("open", "won", "lost")}
     used |= {f"feeds.{status}" for status in ("ok", "error", "suspended", "waiting")}
     used |= CHOSEN | chosen_at_the_desk() | chosen_in_the_library()
     assert sorted(used - set(MESSAGES)) == []
