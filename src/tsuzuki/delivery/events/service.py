@@ -73,8 +73,10 @@ class Events:
         with self._bell.listen(EVENTS_BELL) as ear:
             while True:
                 try:
-                    seen = await self._look(seen)
+                    # Asked before the look: what settles between the two is seen by it. The other way round it would
+                    # be missed until the floor.
                     is_waiting = await self._db.read(has_unsettled_tx)
+                    seen = await self._look(seen)
                     pause = min(pause * 2, self._floor) if is_waiting else self._floor
                 except Unavailable as error:
                     _log.warning("events_unavailable", reason=str(error))
