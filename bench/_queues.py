@@ -13,13 +13,13 @@ import asyncpg
 import msgspec
 import uvloop
 
-from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.sqlite_file import connect, path_of
 from tsuzuki.model.times import Millis
+from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.station import Station
 from tsuzuki.queue.store import finish_tx
 from tsuzuki.queue.tasks import NewTask, Queue, Task
 from tsuzuki.queue.worker import Worker
@@ -64,8 +64,8 @@ class Batches:
 
 async def work_ours(url: str, handler: Callable[[Database], Any], settings: QueueSettings) -> None:
     db = await open_database(DatabaseOptions(url))
-    station = Station(db=db, bell=MemoryBell(), clock=wall, name=f"bench-{os.getpid()}")
-    worker = Worker(station, Queue("bench", Nothing, settings), handler(db))
+    worker_context = WorkerContext(db=db, wakeup=MemoryWakeup(), clock=wall, name=f"bench-{os.getpid()}")
+    worker = Worker(worker_context, Queue("bench", Nothing, settings), handler(db))
     await ready()
     await worker.run()
 
@@ -156,7 +156,7 @@ Enqueue = Callable[[range], Awaitable[None]]
 @contextlib.asynccontextmanager
 async def ours(url: str) -> AsyncIterator[Enqueue]:
     db = await open_database(DatabaseOptions(url))
-    tasks, queue = Tasks(db, MemoryBell(), wall), Queue("bench", Nothing)
+    tasks, queue = Tasks(db, MemoryWakeup(), wall), Queue("bench", Nothing)
 
     async def enqueue(numbers: range) -> None:
         await tasks.enqueue_many(queue, [NewTask(str(n), Nothing(n)) for n in numbers])

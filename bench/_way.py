@@ -22,9 +22,9 @@ from tests.builders import stored_feed, stored_watch
 from tests.delivery.builders import a_reader
 from tsuzuki.bootstrap import wall_clock
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.coord.bell import MemoryBell
 from tsuzuki.coord.pace import Rate
 from tsuzuki.coord.pacer import MemoryPacer
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
@@ -33,17 +33,17 @@ from tsuzuki.ingest.service import ItemIngest
 from tsuzuki.ingest.tasks import ITEMS as ITEM_QUEUE
 from tsuzuki.model.times import HOUR, MINUTE, Millis
 from tsuzuki.net.client import Client
-from tsuzuki.net.guard import AllowList, Guard
+from tsuzuki.net.guard import AddressGuard, AllowList
 from tsuzuki.net.options import ClientOptions
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.claims import PollOptions
-from tsuzuki.polling.policy import Pace
+from tsuzuki.polling.policy import PullPace
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Polled, Poller
 from tsuzuki.polling.visit import Driver
-from tsuzuki.queue.station import Station
+from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.worker import Worker
-from tsuzuki.worker.crew import Crew
+from tsuzuki.worker.loops import WorkerLoops
 from tsuzuki.worker.polls import PollLoop
 
 AT_ONCE = 32
@@ -72,8 +72,10 @@ class Ours:
         self.pool = pool
         self.parsing = Timing(pool, "run")
         self.timed_db = TimedDatabase(db)
-        self.bell = MemoryBell()
-        conditions = Conditions(Pace(Millis(30 * MINUTE), Millis(48 * HOUR)), wall_clock, lambda: 0.5, self.bell.ring)
+        self.wakeup = MemoryWakeup()
+        conditions = Conditions(
+            PullPace(Millis(30 * MINUTE), Millis(48 * HOUR)), wall_clock, lambda: 0.5, self.wakeup.wake
+        )
         driver = Driver(self.client, self.parsing)  # type: ignore[arg-type]  # they time what they wrap
         options = PollOptions(per_host=10_000)
         self.poller = Poller(self.timed_db, driver, Registry([]), conditions, folder_of=lambda _: None, options=options)
@@ -88,19 +90,21 @@ class Ours:
             if polled >= watches:
                 all_polled.set()
 
-        station = Station(db=self.timed_db, bell=self.bell, clock=wall_clock, name="bench")
+        worker_context = WorkerContext(db=self.timed_db, wakeup=self.wakeup, clock=wall_clock, name="bench")
         ingest = ItemIngest(self.timed_db, self.pool, clock=wall_clock, after_commit=lambda _: None)
-        bells = (ITEM_QUEUE.name,)
-        poll = PollLoop(self.poller, self.bell, concurrency=AT_ONCE, ingest_bells=bells, polled=count, is_spread=False)
-        crew = Crew([poll, Worker(station, ITEM_QUEUE, ingest)])
+        wakeups = (ITEM_QUEUE.name,)
+        poll = PollLoop(
+            self.poller, self.wakeup, concurrency=AT_ONCE, ingest_wakeups=wakeups, polled=count, is_spread=False
+        )
+        worker_loops = WorkerLoops([poll, Worker(worker_context, ITEM_QUEUE, ingest)])
         await self.db.with_tx(lambda tx: tx.run(q.make_due))
         began = time.perf_counter()
-        crew.start()
+        worker_loops.start()
         await all_polled.wait()
         while await self.db.read(lambda tx: tx.one(int, q.count_tasks)):  # noqa: ASYNC110  a table rings no bell
             await asyncio.sleep(0.005)
         took = time.perf_counter() - began
-        await crew.stop()
+        await worker_loops.stop()
         return took
 
 
@@ -338,7 +342,7 @@ async def a_stage(
         watches = await _filled(mine, urls, shelves)
         await _filled(theirs, urls, shelves)
         options = ClientOptions(
-            guard=Guard(allow=AllowList.read(["127.0.0.0/8"])),
+            guard=AddressGuard(allow=AllowList.read(["127.0.0.0/8"])),
             allowed_rate=Rate(per_second=1_000_000, burst=1_000_000),
             allowed_slots=AT_ONCE,
         )

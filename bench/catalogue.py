@@ -18,7 +18,7 @@ from bench.reader import Fetch, engines, measured
 from tests.builders import stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_source
 from tsuzuki.api.catalogue_views import cache_meta, chapter_views, list_meta, manga_view
-from tsuzuki.api.views import Listing
+from tsuzuki.api.views import ListAnswer
 from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.catalogue.store import q
 from tsuzuki.db import Database
@@ -46,7 +46,7 @@ async def lists(db: Database, fetch: Fetch, sizes: Sizes) -> None:
     async def ours() -> bytes:
         answered = await browsing.browse(source, wish)
         meta = list_meta(answered.freshness, page=1, has_next=answered.value.has_next)
-        return msgspec.json.encode(Listing([manga_view(manga) for manga in answered.value.manga], meta))
+        return msgspec.json.encode(ListAnswer([manga_view(manga) for manga in answered.value.manga], meta))
 
     rows = msgspec.json.encode([{"id": manga.id, "place": place} for place, manga in enumerate(listed)]).decode()
 
@@ -67,7 +67,7 @@ async def chapter_lists(db: Database, fetch: Fetch, count: int, calls: int) -> N
     async def ours() -> bytes:
         answered = await catalogue.chapter_lists.list(manga, shelf)
         views = chapter_views(answered.value, manga, ())
-        return msgspec.json.encode(Listing(views, cache_meta(answered.freshness)))
+        return msgspec.json.encode(ListAnswer(views, cache_meta(answered.freshness)))
 
     async def bare() -> bytes:
         return encoded(await fetch(q.list_releases, {"series_source_id": manga, "shelf_id": shelf}))

@@ -30,16 +30,16 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.db.fulltext import match
 from tsuzuki.db.queries import Query
 from tsuzuki.delivery.inbox import store as boxes
-from tsuzuki.delivery.inbox.entries import Wanted
+from tsuzuki.delivery.inbox.entries import InboxFilter
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.model.ids import FeedId, ItemId, PublicId, SeriesId, ShelfId
 from tsuzuki.model.installments import FeedChange
 from tsuzuki.model.pages import FROM_THE_TOP, LATEST
 from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import parse_terms
+from tsuzuki.shelves.deps import ALWAYS, Asked, ShelfDeps
 from tsuzuki.shelves.entries import store as entries
 from tsuzuki.shelves.entries.service import Entries, Filter
-from tsuzuki.shelves.ground import ALWAYS, Asked, Ground
 from tsuzuki.shelves.search.service import Search
 from tsuzuki.shelves.store import FAR
 from tsuzuki.shelves.store import q as searches
@@ -138,8 +138,8 @@ async def measured(ours: Call, bare: Call, calls: int) -> Measured:
 
 async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[str, Measured]:
     """Each verb as the API calls it, beside the one statement that it cannot do without."""
-    ground = Ground(db, lambda: NOON, a_public_id, Quiet(), HERE)
-    service, search, inbox = Entries(ground), Search(db, HERE), Inbox(db)
+    deps = ShelfDeps(db, lambda: NOON, a_public_id, Quiet(), HERE)
+    service, search, inbox = Entries(deps), Search(db, HERE), Inbox(db)
     dice = random.Random(2)
     ids = [row.id for row in (await service.list(shelf, Filter(), after=FROM_THE_TOP, most=100)).rows]
     top = {"shelf_id": shelf, "at": FROM_THE_TOP.at, "id": FROM_THE_TOP.id, "then": LATEST, "most": PAGE + 1}
@@ -166,7 +166,7 @@ async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[
 
     cases: dict[str, tuple[Call, Call]] = {
         "inbox page": (
-            lambda: inbox.page(shelf, Wanted(unread=True), after=FROM_THE_TOP, most=PAGE),
+            lambda: inbox.page(shelf, InboxFilter(unread=True), after=FROM_THE_TOP, most=PAGE),
             lambda: fetch(boxes.q.unread_entries, top | {"kind": None}),
         ),
         "list unread": (

@@ -31,8 +31,8 @@ from bench.harness import say
 from tests.api.people import Town, a_town
 from tests.app import Client, serving
 from tests.web.stage import a_series, furnish
-from tsuzuki.edge import packing
-from tsuzuki.edge.auth import Callers
+from tsuzuki.http import packing
+from tsuzuki.http.auth import Callers
 from tsuzuki.log import set_up_logging
 from tsuzuki.web.rendering import Pages
 

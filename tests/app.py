@@ -14,11 +14,11 @@ from yarl import URL
 
 from tests.builders import CHEAPEST
 from tsuzuki.bootstrap import open_tsuzuki
-from tsuzuki.edge.errors import json_failure
-from tsuzuki.edge.metrics import Metrics
-from tsuzuki.edge.routing import Resource
-from tsuzuki.edge.server import Server, listen, url_of
-from tsuzuki.edge.stack import build_app
+from tsuzuki.http.errors import json_failure
+from tsuzuki.http.metrics import Metrics
+from tsuzuki.http.routing import Resource
+from tsuzuki.http.server import Server, listen, url_of
+from tsuzuki.http.stack import build_app
 from tsuzuki.settings import PREFIX, Settings, read_settings
 
 

@@ -9,10 +9,10 @@ from click.testing import CliRunner, Result
 from tests.ingest.archive.builders import a_chapter, a_feed, a_series, a_source, an_archive, an_item, parts_of
 from tsuzuki.cli import main
 from tsuzuki.connectors.opml import read_opml
-from tsuzuki.ingest.archive.format import Group
+from tsuzuki.ingest.archive.format import GroupLine
 
 SHELF = {
-    "groups.jsonl": [Group(name="Default", is_default=True), Group(name="News", position=1)],
+    "groups.jsonl": [GroupLine(name="Default", is_default=True), GroupLine(name="News", position=1)],
     "feeds.jsonl": [a_feed("https://93.184.216.34/a", group="News")],
     "items.jsonl": [an_item(feed=a_feed("https://93.184.216.34/a"))],
     "sources.jsonl": [a_source()],

@@ -18,14 +18,14 @@ from tsuzuki.connectors.html.safe import plain_text, sanitise
 from tsuzuki.connectors.local.comicinfo import read_comic_info
 from tsuzuki.connectors.opml import read_opml
 from tsuzuki.connectors.page_feeds import read_page
-from tsuzuki.connectors.selectors.extracting import Plan, extract_html, extract_json
+from tsuzuki.connectors.selectors.extracting import ExtractionPlan, extract_html, extract_json
 from tsuzuki.connectors.wellknown import read_lookup
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.tokens import parse_terms, text_of, tokens
 from tsuzuki.shelves.search.policy import Passage, parse_search, snippets
 
 URL = "https://example.org/blog/"
-PLAN = Plan(each="div", row={"title": ("a", "a@href", "", "@title")}, whole={"all": ("p",)})
+PLAN = ExtractionPlan(each="div", row={"title": ("a", "a@href", "", "@title")}, whole={"all": ("p",)})
 JSON_FEED = '{"version":"https://jsonfeed.org/version/1","items":['
 WORDS = parse_search('a b "a b" 第話 x-y').terms
 

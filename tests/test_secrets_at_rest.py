@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from tests.api.people import Town, Visitor, a_town
 from tests.app import in_settings
-from tests.crawl.builders import a_source_body
+from tests.crawler.builders import a_source_body
 from tests.databases import empty
 from tests.delivery.post import Receiver, a_receiver
 from tests.web.guests import a_guest
@@ -75,11 +75,11 @@ async def fill(admin: Visitor, hook: str = f"http://127.0.0.1:9/{CANARY}") -> di
 @asynccontextmanager
 async def running(town: Town) -> AsyncIterator[None]:
     """With the workers."""
-    town.crew.start()
+    town.worker_loops.start()
     try:
         yield
     finally:
-        await town.crew.stop()
+        await town.worker_loops.stop()
 
 
 async def arrived(receiver: Receiver) -> None:
@@ -237,7 +237,7 @@ async def test_an_archive_holds_no_secret_and_no_sealed_text(tmp_path, database_
     async with a_server(tmp_path, database_url) as (town, admin):
         await fill(admin)
         user = await town.admin()
-        shelf = await town.accounts.oneself.shelf_of(user)
+        shelf = await town.accounts.current_user.shelf_of(user)
         export = ShelfExport(town.db, town.time)
         await export.write(tmp_path / "shelf.zip", shelf.id, user.id, lambda *_: None)
     with zipfile.ZipFile(tmp_path / "shelf.zip") as archive:

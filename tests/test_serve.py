@@ -21,7 +21,7 @@ from tsuzuki.db.steps import available
 
 PATIENCE_S = 60
 """For what a busy machine takes its time for; how long things take is not what these tests are about."""
-SLOW = str(Path(__file__).parent / "edge" / "slow_server.py")
+SLOW = str(Path(__file__).parent / "http" / "slow_server.py")
 
 
 def environment(folder: Path, **variables: object) -> dict[str, str]:

@@ -17,8 +17,8 @@ from tests.test_serve import PATIENCE_S, environment, line_of, process
 from tests.waiting import eventually
 from tsuzuki.bootstrap import wall_clock
 from tsuzuki.db.steps import available
+from tsuzuki.pipeline import QUEUES
 from tsuzuki.queue.workers.service import Workers
-from tsuzuki.way import QUEUES
 
 FEEDS = 12
 

@@ -19,23 +19,23 @@ from tsuzuki.accounts.passwords import USUAL_COST, HashCost
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.api.about import About
 from tsuzuki.api.build import build_api
-from tsuzuki.api.feeds import Door
+from tsuzuki.api.feeds import FeedDeps
 from tsuzuki.api.gate import AccountsGate
-from tsuzuki.api.library import LibraryDoor
-from tsuzuki.api.series import SeriesDoor
+from tsuzuki.api.library import LibraryDeps
+from tsuzuki.api.series import SeriesDeps
 from tsuzuki.billing.services import Billing, started
 from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.services import Pictures, open_images
 from tsuzuki.catalogue.images.tasks import COPIES
 from tsuzuki.catalogue.media.links import MediaLinks
-from tsuzuki.catalogue.media.service import Media
+from tsuzuki.catalogue.media.service import MediaService
 from tsuzuki.catalogue.merging.service import Merging
 from tsuzuki.catalogue.services import Catalogue
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
-from tsuzuki.crawl.figures.service import Figures
-from tsuzuki.crawl.services import Crawling
-from tsuzuki.crawl.trials import Trials
+from tsuzuki.crawler.figures.service import Figures
+from tsuzuki.crawler.services import Crawling
+from tsuzuki.crawler.trials import Trials
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
@@ -47,42 +47,42 @@ from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.delivery.notices.service import Channels
 from tsuzuki.delivery.timeline.service import Timeline
-from tsuzuki.edge.auth import Callers
-from tsuzuki.edge.metrics import Metrics
-from tsuzuki.edge.oidc import OidcDoor
-from tsuzuki.edge.routing import Resource
-from tsuzuki.edge.stack import build_app
-from tsuzuki.grounds import (
-    accounts_of,
-    billing_of,
-    catalogue_of,
-    crawling_of,
-    image_ground,
-    in_force,
-    oidc_door,
-    reading_of,
-    rules_of,
-)
+from tsuzuki.http.auth import Callers
+from tsuzuki.http.metrics import Metrics
+from tsuzuki.http.oidc import OidcDeps
+from tsuzuki.http.routing import Resource
+from tsuzuki.http.stack import build_app
 from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.parsing.pool import ParsePool
+from tsuzuki.pipeline import QUEUES, ExtraWork, Pipeline, folder_of, ids_of, open_pipeline, worker_loops
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.polling.trying import Trier
 from tsuzuki.queue.workers.service import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
 from tsuzuki.settings import Settings
-from tsuzuki.shelves.services import Reading
+from tsuzuki.shelves.services import ShelfServices
 from tsuzuki.vitals import Vitals, probe_app, probes_of, timed_by
-from tsuzuki.way import QUEUES, Beside, Way, crew, folder_of, ids_of, open_way
+from tsuzuki.web.admin.effective_settings import EffectiveSettings
 from tsuzuki.web.build import build_web
-from tsuzuki.web.desk.in_force import InForce
 from tsuzuki.web.home_address import Home
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import Site
-from tsuzuki.worker.crew import Crew
+from tsuzuki.wiring import (
+    accounts_of,
+    billing_of,
+    catalogue_of,
+    crawling_of,
+    effective_settings,
+    image_deps,
+    oidc_door,
+    reading_of,
+    rules_of,
+)
+from tsuzuki.worker.loops import WorkerLoops
 from tsuzuki.worker.maintenance import Chore
 
 if TYPE_CHECKING:
@@ -102,9 +102,9 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     db: Database
     redis: "Redis | None"
     metrics: Metrics
-    way: Way
+    pipeline: Pipeline
     accounts: Accounts
-    reading: Reading
+    reading: ShelfServices
     billing: Billing
     crawling: Crawling
     catalogue: Catalogue
@@ -121,7 +121,7 @@ class Tsuzuki(Parts, frozen=True, kw_only=True):
     app: ASGIApp
     probe_app: ASGIApp
     """The probes alone, for a process that serves no pages."""
-    crew: Crew
+    worker_loops: WorkerLoops
     """The loops; whoever opened this starts and stops them, or leaves them to other processes."""
     setup_code: str | None
     """What makes whoever types it the first administrator; None once there is one."""
@@ -248,15 +248,15 @@ async def open_tsuzuki(
     schema_version = await _prepare(options, clock)
     async with _open_parts(settings, options, clock, hash_cost) as parts:
         setup_code = await _welcome(parts.accounts, settings)
-        loops = crew(
-            parts.way,
+        loops = worker_loops(
+            parts.pipeline,
             settings,
             parts.db,
             clock=clock,
             queues=queues,
             concurrency=concurrency,
             timed=timed_by(parts.metrics),
-            beside=_beside(parts),
+            extra_work=_beside(parts),
         )
         vitals = _vitals(parts)
         app = _build_app(parts, probes_of(vitals, loops), await _services(parts, environ))
@@ -264,7 +264,7 @@ async def open_tsuzuki(
             **msgspec.structs.asdict(parts),
             app=app,
             probe_app=probe_app(vitals, loops),
-            crew=loops,
+            worker_loops=loops,
             setup_code=setup_code,
             schema_version=schema_version,
         )
@@ -280,11 +280,11 @@ async def _open_parts(
         metrics = Metrics(version=__version__, engine=opened.engine)
         db = MeasuredDatabase(opened, metrics.transacted)
         redis = _open_redis(opening, settings)
-        way = await opening.enter_async_context(open_way(settings, db, clock=clock, redis=redis))
+        pipeline = await opening.enter_async_context(open_pipeline(settings, db, clock=clock, redis=redis))
         accounts = accounts_of(settings, db, clock, hash_cost)
-        billing = await opening.enter_async_context(started(billing_of(settings, accounts, way)))
-        kept = KeptChapters(db, way.bell, clock)
-        catalogue = catalogue_of(settings, way, db, clock, kept=kept)
+        billing = await opening.enter_async_context(started(billing_of(settings, accounts, pipeline)))
+        kept = KeptChapters(db, pipeline.wakeup, clock)
+        catalogue = catalogue_of(settings, pipeline, db, clock, kept=kept)
         opening.push_async_callback(catalogue.close)
         yield Parts(
             settings=settings,
@@ -293,22 +293,22 @@ async def _open_parts(
             db=db,
             redis=redis,
             metrics=metrics,
-            way=way,
+            pipeline=pipeline,
             accounts=accounts,
-            reading=reading_of(way, db, clock),
+            reading=reading_of(pipeline, db, clock),
             billing=billing,
-            crawling=crawling_of(settings, way, db, clock),
+            crawling=crawling_of(settings, pipeline, db, clock),
             catalogue=catalogue,
-            pictures=await opening.enter_async_context(open_images(image_ground(settings, way, catalogue, kept))),
-            channels=Channels(db, way.outside.client, way.bell, clock=clock),
-            events=_open_events(opening, way, db, clock),
-            figures=Figures(db, way.tasks, clock),
+            pictures=await opening.enter_async_context(open_images(image_deps(settings, pipeline, catalogue, kept))),
+            channels=Channels(db, pipeline.fetching.client, pipeline.wakeup, clock=clock),
+            events=_open_events(opening, pipeline, db, clock),
+            figures=Figures(db, pipeline.tasks, clock),
             pruner=Pruner(db, clock, rules_of(settings), pruned=metrics.pruned),
         )
 
 
-def _beside(parts: Parts) -> Beside:
-    """What the parts above the way have done by its crew."""
+def _beside(parts: Parts) -> ExtraWork:
+    """What the parts above the pipeline have done by its loops."""
     room = parts.pictures.room
     chores = [
         Chore(name="expired sessions", every=HOUR, work=parts.accounts.forget_old),
@@ -321,22 +321,22 @@ def _beside(parts: Parts) -> Beside:
         Chore(name="images", every=Millis(10 * MINUTE), work=room.tidy),
         Chore(name="image files", every=DAY, at=Millis(6 * HOUR), work=room.sweep),
     ]
-    return Beside(chores, [(COPIES, parts.pictures.copier)])
+    return ExtraWork(chores, [(COPIES, parts.pictures.copier)])
 
 
 async def _services(parts: Parts, environ: Mapping[str, str]) -> dict[type, object]:
     """What handlers and pages may ask for, each under its type."""
-    db, clock, way = parts.db, parts.clock, parts.way
-    accounts, reading, outside = parts.accounts, parts.reading, parts.way.outside
+    db, clock, pipeline = parts.db, parts.clock, parts.pipeline
+    accounts, reading, fetching = parts.accounts, parts.reading, parts.pipeline.fetching
     return {
-        Door: Door(accounts.oneself, reading.subscriptions, outside.trier),
-        LibraryDoor: LibraryDoor(accounts.oneself, reading.follows, reading.progress),
-        SeriesDoor: SeriesDoor(accounts.oneself, reading.series, reading.progress),
-        Merging: Merging(db, clock, parts.new_id, ring=way.bell.ring),
-        Articles: Articles(db, outside.driver, clock),
+        FeedDeps: FeedDeps(accounts.current_user, reading.subscriptions, fetching.trier),
+        LibraryDeps: LibraryDeps(accounts.current_user, reading.follows, reading.progress),
+        SeriesDeps: SeriesDeps(accounts.current_user, reading.series, reading.progress),
+        Merging: Merging(db, clock, parts.new_id, wake=pipeline.wakeup.wake),
+        Articles: Articles(db, fetching.driver, clock),
         Inbox: Inbox(db),
         Timeline: Timeline(db),
-        Trier: outside.trier,
+        Trier: fetching.trier,
         Events: parts.events,
         Channels: parts.channels,
         **accounts.by_type(),
@@ -344,24 +344,24 @@ async def _services(parts: Parts, environ: Mapping[str, str]) -> dict[type, obje
         **parts.crawling.by_type(),
         **parts.catalogue.by_type(),
         **parts.pictures.by_type(),
-        Media: Media(outside.client),
+        MediaService: MediaService(fetching.client),
         MediaLinks: await MediaLinks.open(db, os.urandom, clock),
         Figures: parts.figures,
         Preview: Preview(db, clock, rules_of(parts.settings)),
         Workers: Workers(db, clock),
-        Trials: Trials(outside.registry, outside.driver, folder_of),
-        InForce: in_force(parts.settings, environ),
+        Trials: Trials(fetching.registry, fetching.driver, folder_of),
+        EffectiveSettings: effective_settings(parts.settings, environ),
         Home: Home(parts.settings.public_url),
         Billing: parts.billing,
-        Cache: way.cache,
-        Registry: outside.registry,
-        ParsePool: outside.parsers,
+        Cache: pipeline.cache,
+        Registry: fetching.registry,
+        ParsePool: fetching.parsers,
     }
 
 
-def _open_events(parts: AsyncExitStack, way: Way, db: Database, clock: Clock) -> Events:
+def _open_events(parts: AsyncExitStack, pipeline: Pipeline, db: Database, clock: Clock) -> Events:
     """Events for open streams, told until the end."""
-    events = Events(db, way.bell, clock)
+    events = Events(db, pipeline.wakeup, clock)
     telling = asyncio.ensure_future(events.run())
 
     async def end() -> None:
@@ -388,7 +388,7 @@ def _vitals(parts: Parts) -> Vitals:
         db=parts.db,
         redis=parts.redis,
         metrics=parts.metrics,
-        tasks=parts.way.tasks,
+        tasks=parts.pipeline.tasks,
         figures=parts.figures,
         workers=Workers(parts.db, parts.clock),
         clock=parts.clock,
@@ -402,7 +402,7 @@ def _build_app(parts: Parts, asked_by_machines: Sequence[Resource], services: Ma
     known: dict[type, object] = {
         About: About("tsuzuki", __version__, parts.db.engine),
         Callers: callers,
-        OidcDoor: oidc,
+        OidcDeps: oidc,
         **services,
     }
     api = build_api(known, version=__version__, gate=AccountsGate(callers))

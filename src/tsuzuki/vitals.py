@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 import msgspec
 from starlette.types import ASGIApp
 
-from tsuzuki.crawl.figures.rows import WatchFigures
-from tsuzuki.crawl.figures.service import Figures
+from tsuzuki.crawler.figures.rows import WatchFigures
+from tsuzuki.crawler.figures.service import Figures
 from tsuzuki.db import Database
-from tsuzuki.edge.errors import json_failure
-from tsuzuki.edge.metrics import Metrics
-from tsuzuki.edge.probes import Check, NotReady, probes
-from tsuzuki.edge.routing import Resource
-from tsuzuki.edge.stack import build_app
+from tsuzuki.http.errors import json_failure
+from tsuzuki.http.metrics import Metrics
+from tsuzuki.http.probes import Check, NotReady, probes
+from tsuzuki.http.routing import Resource
+from tsuzuki.http.stack import build_app
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.priorities import CLASS_NAME
 from tsuzuki.model.times import MINUTE, SECOND, Millis
+from tsuzuki.pipeline import QUEUES
+from tsuzuki.queue.context import Timed
 from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.station import Timed
 from tsuzuki.queue.tasks import QueueStats
 from tsuzuki.queue.workers.service import Workers, Workforce
-from tsuzuki.way import QUEUES
-from tsuzuki.worker.crew import Crew
-from tsuzuki.worker.polls import POLL_BELL
+from tsuzuki.worker.loops import WorkerLoops
+from tsuzuki.worker.polls import POLL_WAKEUP
 
 if TYPE_CHECKING:
     from tsuzuki.coord.connecting import Redis
@@ -45,18 +45,18 @@ class Vitals(msgspec.Struct, frozen=True, kw_only=True):
     clock: Callable[[], Millis]
 
 
-def probes_of(vitals: Vitals, crew: Crew) -> list[Resource]:
-    """/healthz, /readyz and /metrics of this process, whose loops are the crew's."""
+def probes_of(vitals: Vitals, worker_loops: WorkerLoops) -> list[Resource]:
+    """/healthz, /readyz and /metrics of this process, with its loops."""
 
     async def queue() -> None:
-        if crew.trouble is not None:
-            raise Unavailable(crew.trouble)
+        if worker_loops.trouble is not None:
+            raise Unavailable(worker_loops.trouble)
         await vitals.tasks.stats()
 
     checks: Mapping[str, Check] = {
         "database": vitals.db.ping,
         "queue": queue,
-        "workers": _somebody_works(vitals.workers, crew),
+        "workers": _somebody_works(vitals.workers, worker_loops),
     }
     redis = vitals.redis
     return probes(
@@ -67,17 +67,17 @@ def probes_of(vitals: Vitals, crew: Crew) -> list[Resource]:
     )
 
 
-def probe_app(vitals: Vitals, crew: Crew) -> ASGIApp:
+def probe_app(vitals: Vitals, worker_loops: WorkerLoops) -> ASGIApp:
     """Nothing but the probes, for a process that serves no pages."""
-    return build_app(probes_of(vitals, crew), metrics=vitals.metrics, error_page=json_failure)
+    return build_app(probes_of(vitals, worker_loops), metrics=vitals.metrics, error_page=json_failure)
 
 
-def _somebody_works(workers: Workers, crew: Crew) -> Check:
+def _somebody_works(workers: Workers, worker_loops: WorkerLoops) -> Check:
     """R125: in this process or in another."""
     began = time.monotonic()
 
     async def check() -> None:
-        if crew.is_working or time.monotonic() - began < FIRST_WORKER_WITHIN / SECOND:
+        if worker_loops.is_working or time.monotonic() - began < FIRST_WORKER_WITHIN / SECOND:
             return
         if (why := await workers.why_nobody_works()) is not None:
             raise NotReady(why)
@@ -89,7 +89,7 @@ def timed_by(metrics: Metrics) -> Timed:
     """Counts polls and tasks."""
 
     def timed(queue: str, outcome: str, seconds: float) -> None:
-        if queue == POLL_BELL:
+        if queue == POLL_WAKEUP:
             metrics.polled(outcome, seconds)
         else:
             metrics.worked(queue, outcome, seconds)

@@ -6,13 +6,13 @@ from typing import Any
 
 from tests.builders import CHEAPEST, NOON, a_public_id
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.ground import Ground
-from tsuzuki.accounts.guard.policy import Limits
+from tsuzuki.accounts.deps import AccountDeps
+from tsuzuki.accounts.guard.policy import FailureLimits
 from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.accounts.passwords import HashCost, Passwords
 from tsuzuki.accounts.services import build_accounts
 from tsuzuki.accounts.sessions import Device
-from tsuzuki.accounts.tokens import Wish
+from tsuzuki.accounts.tokens import TokenRequest
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.db import Database
 from tsuzuki.model.ids import TenantId, UserId
@@ -53,19 +53,24 @@ class House:
     """Every service of accounts over one database, and the clock they share."""
 
     def __init__(
-        self, db: Database, *, is_open: bool = False, limits: Limits | None = None, hash_cost: HashCost = CHEAPEST
+        self,
+        db: Database,
+        *,
+        is_open: bool = False,
+        limits: FailureLimits | None = None,
+        hash_cost: HashCost = CHEAPEST,
     ) -> None:
         self.db = db
         self.time = Time()
         self.passwords = CountedPasswords(hash_cost)
-        ground = Ground(db, self.time, os.urandom)
-        self.all = build_accounts(ground, limits or Limits(), is_open=is_open, passwords=self.passwords)
+        deps = AccountDeps(db, self.time, os.urandom)
+        self.all = build_accounts(deps, limits or FailureLimits(), is_open=is_open, passwords=self.passwords)
         self.limiter = self.all.limiter
         self.sessions = self.all.sessions
         self.tokens = self.all.tokens
         self.sign_in = self.all.sign_in
         self.users = self.all.users
-        self.oneself = self.all.oneself
+        self.current_user = self.all.current_user
         self.tenants = self.all.tenants
         self.setup = self.all.setup
         self.invites = self.all.invites
@@ -92,7 +97,7 @@ class House:
     async def token(self, user: User, **over: Any) -> str:
         """The key of a new token."""
         values: dict[str, Any] = {"name": "test", "scopes": ("read",)} | over
-        return (await self.tokens.make_for(SYSTEM, user, Wish(**values))).key
+        return (await self.tokens.make_for(SYSTEM, user, TokenRequest(**values))).key
 
 
 def a_caller(**over: Any) -> Caller:

@@ -6,11 +6,11 @@ import pytest
 from tests.accounts.builders import HERE, PASSWORD
 from tests.builders import NOON
 from tsuzuki.accounts.audit.reading import AuditLog, action_filter
-from tsuzuki.accounts.audit.recording import Deed, masked, record_tx
+from tsuzuki.accounts.audit.recording import AuditEvent, masked, record_tx
 from tsuzuki.accounts.audit.rows import AuditFilter
 from tsuzuki.accounts.nouns import SYSTEM, Slice
-from tsuzuki.accounts.tokens import Wish
-from tsuzuki.accounts.users import Change
+from tsuzuki.accounts.tokens import TokenRequest
+from tsuzuki.accounts.users import UserChange
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import show_id
@@ -26,10 +26,10 @@ async def test_everything_done_to_accounts_is_written_down_with_who_did_it(house
     caller = await house.caller(admin)
     user = await house.add("alice")
     other = await house.caller(user)
-    await house.users.change(caller.actor, user.public_id, Change(email="alice@example.org"))
-    token = await house.tokens.make(other, Wish(name="t", scopes=("read",)))
+    await house.users.change(caller.actor, user.public_id, UserChange(email="alice@example.org"))
+    token = await house.tokens.make(other, TokenRequest(name="t", scopes=("read",)))
     await house.tokens.revoke(other, token.token.public_id)
-    await house.oneself.change_own_password(other, PASSWORD, "another password")
+    await house.current_user.change_own_password(other, PASSWORD, "another password")
     invite = await house.invites.make(caller, "reader", None)
     await house.invites.revoke(caller, invite.public_id)
     tenant = await house.tenants.add(caller.actor, "Other")
@@ -135,7 +135,7 @@ FOUND: dict[str | None, list[str]] = {
 
 async def test_an_action_is_found_by_name_or_by_beginning(house):
     for action in ("user.add", "user.a.b", "userlist.add", "source.enable", "source.enabled"):
-        await house.db.with_tx(lambda tx, a=action: record_tx(tx, SYSTEM, Deed(a, "x", "1"), now=NOON))
+        await house.db.with_tx(lambda tx, a=action: record_tx(tx, SYSTEM, AuditEvent(a, "x", "1"), now=NOON))
     for text, expected in FOUND.items():
         exact, prefix = action_filter(text)
         assert sorted(row.action for row in await rows(house, action=exact, prefix=prefix)) == expected
@@ -145,8 +145,8 @@ async def test_the_log_is_read_by_actor_entity_and_time_in_pages(house):
     user = await house.add()
     caller = await house.caller(user)
     for n in range(5):
-        deed = Deed("thing.do", "thing", str(n % 2))
-        await house.db.with_tx(lambda tx, d=deed, n=n: record_tx(tx, caller.actor, d, now=Millis(NOON + n)))
+        audit_event = AuditEvent("thing.do", "thing", str(n % 2))
+        await house.db.with_tx(lambda tx, d=audit_event, n=n: record_tx(tx, caller.actor, d, now=Millis(NOON + n)))
     log = AuditLog(house.db)
     found, total = await log.list(AuditFilter(entity_type="thing", entity_id="0"), Slice(most=2))
     assert ([row.at - NOON for row in found], total) == ([4, 2], 3)

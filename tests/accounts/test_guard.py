@@ -7,7 +7,15 @@ import pytest
 
 from tests.accounts.builders import HERE, PASSWORD, House
 from tests.builders import NOON
-from tsuzuki.accounts.guard.policy import Guard, Limits, attempted, forgiven, neighbourhood, retry_after, wait
+from tsuzuki.accounts.guard.policy import (
+    FailureLimits,
+    FailureRecord,
+    attempted,
+    forgiven,
+    neighbourhood,
+    retry_after,
+    wait,
+)
 from tsuzuki.accounts.invites import Accepted
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.policy import DEVICE_LIFE, MOST_DEVICES
@@ -16,11 +24,11 @@ from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.model.errors import Invalid, TooManyRequests, Unauthorized
 from tsuzuki.model.times import DAY, MINUTE, SECOND, Millis
 
-LIMITS = Limits()
+LIMITS = FailureLimits()
 
 
-def after(*moments: int, limits: Limits = LIMITS) -> Guard:
-    guard = Guard()
+def after(*moments: int, limits: FailureLimits = LIMITS) -> FailureRecord:
+    guard = FailureRecord()
     for moment in moments:
         guard = attempted(guard, Millis(NOON + moment), limits)
     return guard
@@ -48,12 +56,12 @@ def test_ten_failures_within_a_minute_block_for_five(moments, now, expected):
 
 
 def test_a_block_shorter_than_the_window_does_not_let_more_through():
-    limits = Limits(failures=2, window=MINUTE, block=SECOND)
+    limits = FailureLimits(failures=2, window=MINUTE, block=SECOND)
     assert wait(after(0, 0, limits=limits), at(2 * SECOND), limits) == MINUTE - 2 * SECOND
 
 
 def test_a_block_shorter_than_the_window_says_how_long_both_last():
-    limits = Limits(failures=2, window=MINUTE, block=SECOND)
+    limits = FailureLimits(failures=2, window=MINUTE, block=SECOND)
     told = wait(after(0, 0, limits=limits), at(0), limits)
     assert told == MINUTE
     assert wait(after(0, 0, limits=limits), at(told), limits) == 0
@@ -66,12 +74,12 @@ def test_nobody_waits_for_a_clock_that_was_ahead(ahead):
     assert wait(guard, at(0), LIMITS) <= LIMITS.block
     if ahead > LIMITS.block:
         assert wait(guard, at(0), LIMITS) == 0
-        assert attempted(guard, at(0), LIMITS) == Guard((at(0),))
+        assert attempted(guard, at(0), LIMITS) == FailureRecord((at(0),))
 
 
 def test_a_success_takes_back_its_own_attempt_and_no_other():
     blocked = after(*range(10))
-    assert forgiven(blocked, at(9), LIMITS) == Guard(tuple(at(n) for n in range(9)))
+    assert forgiven(blocked, at(9), LIMITS) == FailureRecord(tuple(at(n) for n in range(9)))
     assert forgiven(blocked, at(77), LIMITS) == blocked
 
 
@@ -213,17 +221,17 @@ async def test_guesses_at_a_name_do_not_keep_its_owner_from_another_password(hou
     await attack(house, user.username, strangers(100))
     for _ in range(3):
         with pytest.raises(Invalid):
-            await house.oneself.change_own_password(caller, "wrong", "another password")
-    await house.oneself.change_own_password(caller, PASSWORD, "another password")
+            await house.current_user.change_own_password(caller, "wrong", "another password")
+    await house.current_user.change_own_password(caller, PASSWORD, "another password")
 
 
 async def test_a_session_guesses_at_its_password_ten_times(house):
     caller = await house.caller(await house.add())
     for _ in range(10):
         with pytest.raises(Invalid):
-            await house.oneself.change_own_password(caller, "wrong", "another password")
+            await house.current_user.change_own_password(caller, "wrong", "another password")
     with pytest.raises(TooManyRequests):
-        await house.oneself.change_own_password(caller, PASSWORD, "another password")
+        await house.current_user.change_own_password(caller, PASSWORD, "another password")
 
 
 async def test_signing_in_does_not_open_the_door_for_more_guesses(house):

@@ -10,7 +10,7 @@ from tests.accounts.wishes import EVIL, KEPT
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.oidc.policy import Identity, ProviderFailed, is_allowed, local_path
-from tsuzuki.accounts.oidc.provider import Provider
+from tsuzuki.accounts.oidc.provider import OidcProvider
 from tsuzuki.accounts.oidc.service import FLOWS, Finished, Oidc, Refused, Returned
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.db.queries import parse_queries
@@ -30,10 +30,10 @@ class Door:
     def __init__(self, house: House, provider: StrictProvider) -> None:
         self.house = house
         self.provider = provider
-        self.client = Provider(provider.options, wall_clock)
+        self.client = OidcProvider(provider.options, wall_clock)
 
     def oidc(self, allowed_user: str | None = None) -> Oidc:
-        return Oidc(self.house.all.ground, self.house.sign_in, self.client, allowed_user=allowed_user)
+        return Oidc(self.house.all.deps, self.house.sign_in, self.client, allowed_user=allowed_user)
 
     async def walk(self, caller: Caller | None = None, *, allowed_user: str | None = None) -> Finished:
         """From the first click to the session."""
@@ -49,7 +49,7 @@ class Door:
 
 
 @pytest.fixture
-async def door(house):
+async def deps(house):
     async with strict_provider() as provider:
         await house.setup.prepare_tenant()
         yield Door(house, provider)
@@ -61,72 +61,72 @@ only_sqlite = pytest.mark.parametrize("engine", ["sqlite"])
 # -- who is let in
 
 
-async def test_whom_the_operator_named_gets_an_account_and_the_same_one_again(door):
-    first = await door.walk(allowed_user="subject-1")
+async def test_whom_the_operator_named_gets_an_account_and_the_same_one_again(deps):
+    first = await deps.walk(allowed_user="subject-1")
     assert (first.signed_in.user.role, first.next) == ("admin", "/inbox")
-    again = await door.walk(allowed_user="subject-1")
+    again = await deps.walk(allowed_user="subject-1")
     assert again.signed_in.user.id == first.signed_in.user.id
-    assert await door.house.sessions.resume(again.signed_in.key, HERE.address) is not None
+    assert await deps.house.sessions.resume(again.signed_in.key, HERE.address) is not None
 
 
-async def test_a_first_sign_in_at_the_provider_makes_a_shelf(door):
-    admin = await door.house.add("admin", role="admin")
-    added = (await door.walk(allowed_user="subject-1")).signed_in.user
-    mine, theirs = [await door.house.oneself.shelf_of(user) for user in (added, admin)]
+async def test_a_first_sign_in_at_the_provider_makes_a_shelf(deps):
+    admin = await deps.house.add("admin", role="admin")
+    added = (await deps.walk(allowed_user="subject-1")).signed_in.user
+    mine, theirs = [await deps.house.current_user.shelf_of(user) for user in (added, admin)]
     assert (mine.name, mine.role) == (added.username, "owner")
     assert mine.id != theirs.id
 
 
-async def test_whom_the_operator_named_is_a_reader_where_there_is_an_administrator(door):
-    await door.house.add("alice", role="admin")
-    door.provider.claims = {"preferred_username": "Alice", "email": "a@example.org", "email_verified": True}
-    user = (await door.walk(allowed_user="A@example.org")).signed_in.user
+async def test_whom_the_operator_named_is_a_reader_where_there_is_an_administrator(deps):
+    await deps.house.add("alice", role="admin")
+    deps.provider.claims = {"preferred_username": "Alice", "email": "a@example.org", "email_verified": True}
+    user = (await deps.walk(allowed_user="A@example.org")).signed_in.user
     assert (user.username, user.role, user.email) == ("alice2", "reader", "a@example.org")
 
 
-async def test_an_account_of_the_same_name_or_address_is_not_taken_over(door):
-    owner = await door.house.add("alice", email="a@example.org")
-    door.provider.claims = {"preferred_username": "alice", "email": "a@example.org", "email_verified": True}
-    assert (await door.walk(allowed_user="a@example.org")).signed_in.user.id != owner.id
+async def test_an_account_of_the_same_name_or_address_is_not_taken_over(deps):
+    owner = await deps.house.add("alice", email="a@example.org")
+    deps.provider.claims = {"preferred_username": "alice", "email": "a@example.org", "email_verified": True}
+    assert (await deps.walk(allowed_user="a@example.org")).signed_in.user.id != owner.id
 
 
-async def test_nobody_comes_in_unlinked_where_the_operator_named_nobody(door):
-    assert await door.refusal() == "not_linked"
+async def test_nobody_comes_in_unlinked_where_the_operator_named_nobody(deps):
+    assert await deps.refusal() == "not_linked"
 
 
-async def test_someone_signed_in_links_their_account_and_comes_in_by_it_afterwards(door):
-    owner = await door.house.add()
-    linked = await door.walk(await door.house.caller(owner))
+async def test_someone_signed_in_links_their_account_and_comes_in_by_it_afterwards(deps):
+    owner = await deps.house.add()
+    linked = await deps.walk(await deps.house.caller(owner))
     assert linked.signed_in.user.id == owner.id
-    assert (await door.walk()).signed_in.user.id == owner.id
+    assert (await deps.walk()).signed_in.user.id == owner.id
 
 
-async def test_an_identity_belongs_to_one_account(door):
-    await door.walk(await door.house.caller(await door.house.add()))
-    assert await door.refusal(await door.house.caller(await door.house.add())) == "taken"
+async def test_an_identity_belongs_to_one_account(deps):
+    await deps.walk(await deps.house.caller(await deps.house.add()))
+    assert await deps.refusal(await deps.house.caller(await deps.house.add())) == "taken"
 
 
-async def test_linking_needs_the_same_person_at_both_ends(door):
-    caller = await door.house.caller(await door.house.add())
-    stranger = await door.house.caller(await door.house.add())
+async def test_linking_needs_the_same_person_at_both_ends(deps):
+    caller = await deps.house.caller(await deps.house.add())
+    stranger = await deps.house.caller(await deps.house.add())
     for other in (None, stranger):
-        begun = await door.oidc().begin(caller, "/", address=HERE.address)
-        state, code = door.provider.authorize(begun.url)
+        begun = await deps.oidc().begin(caller, "/", address=HERE.address)
+        state, code = deps.provider.authorize(begun.url)
         with pytest.raises(Refused, match="expired"):
-            await door.oidc().finish(begun.key, Returned(state, code), other, device=HERE)
+            await deps.oidc().finish(begun.key, Returned(state, code), other, device=HERE)
 
 
-async def test_someone_disabled_stays_outside(door):
-    owner = await door.house.add()
-    await door.walk(await door.house.caller(owner))
-    await door.house.users.disable(SYSTEM, owner.public_id)
-    assert await door.refusal() == "disabled"
+async def test_someone_disabled_stays_outside(deps):
+    owner = await deps.house.add()
+    await deps.walk(await deps.house.caller(owner))
+    await deps.house.users.disable(SYSTEM, owner.public_id)
+    assert await deps.refusal() == "disabled"
 
 
 @only_sqlite
-async def test_someone_else_than_the_operator_named_stays_outside(door):
-    door.provider.claims = {"email": "b@example.org", "email_verified": True}
-    assert await door.refusal(allowed_user="a@example.org") == "not_allowed"
+async def test_someone_else_than_the_operator_named_stays_outside(deps):
+    deps.provider.claims = {"email": "b@example.org", "email_verified": True}
+    assert await deps.refusal(allowed_user="a@example.org") == "not_allowed"
 
 
 @pytest.mark.parametrize(
@@ -146,18 +146,18 @@ def test_the_allowed_user_is_a_subject_or_a_verified_address(allowed, over, expe
 
 
 @only_sqlite
-async def test_a_provider_that_tells_the_address_only_when_asked_is_asked(door):
-    door.provider.metadata = {"userinfo_endpoint": f"{door.provider.base}/user"}
-    door.provider.user = {"sub": "subject-1", "email": "a@example.org", "email_verified": True}
-    assert (await door.walk(allowed_user="a@example.org")).signed_in.user.email == "a@example.org"
-    door.provider.user = {"sub": "another", "email": "a@example.org", "email_verified": True}
-    assert await door.refusal(allowed_user="a@example.org") == "failed"
+async def test_a_provider_that_tells_the_address_only_when_asked_is_asked(deps):
+    deps.provider.metadata = {"userinfo_endpoint": f"{deps.provider.base}/user"}
+    deps.provider.user = {"sub": "subject-1", "email": "a@example.org", "email_verified": True}
+    assert (await deps.walk(allowed_user="a@example.org")).signed_in.user.email == "a@example.org"
+    deps.provider.user = {"sub": "another", "email": "a@example.org", "email_verified": True}
+    assert await deps.refusal(allowed_user="a@example.org") == "failed"
 
 
 @only_sqlite
-async def test_a_provider_that_takes_our_secret_in_the_form_gets_it_there(door):
-    door.provider.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
-    assert (await door.walk(allowed_user="subject-1")).signed_in.user.role == "admin"
+async def test_a_provider_that_takes_our_secret_in_the_form_gets_it_there(deps):
+    deps.provider.metadata = {"token_endpoint_auth_methods_supported": ["client_secret_post"]}
+    assert (await deps.walk(allowed_user="subject-1")).signed_in.user.role == "admin"
 
 
 # -- what must be proved
@@ -182,46 +182,46 @@ async def test_a_provider_that_takes_our_secret_in_the_form_gets_it_there(door):
     ],
     ids=str,
 )
-async def test_an_id_token_that_does_not_hold_lets_nobody_in(door, claims):
-    door.provider.claims = claims
-    assert await door.refusal(allowed_user="subject-1") == "failed"
+async def test_an_id_token_that_does_not_hold_lets_nobody_in(deps, claims):
+    deps.provider.claims = claims
+    assert await deps.refusal(allowed_user="subject-1") == "failed"
 
 
 @only_sqlite
-async def test_a_token_signed_with_the_shared_secret_lets_nobody_in(door):
-    door.provider.sign_with = shared_secret()
-    door.provider.header = {"alg": "HS256"}
-    assert await door.refusal(allowed_user="subject-1") == "failed"
+async def test_a_token_signed_with_the_shared_secret_lets_nobody_in(deps):
+    deps.provider.sign_with = shared_secret()
+    deps.provider.header = {"alg": "HS256"}
+    assert await deps.refusal(allowed_user="subject-1") == "failed"
 
 
 @only_sqlite
-async def test_a_provider_whose_keys_are_none_lets_nobody_in(door):
-    door.provider.metadata = {"jwks_uri": f"{door.provider.base}/.well-known/openid-configuration"}
-    assert await door.refusal(allowed_user="subject-1") == "failed"
+async def test_a_provider_whose_keys_are_none_lets_nobody_in(deps):
+    deps.provider.metadata = {"jwks_uri": f"{deps.provider.base}/.well-known/openid-configuration"}
+    assert await deps.refusal(allowed_user="subject-1") == "failed"
 
 
 @only_sqlite
-async def test_a_provider_that_changes_its_keys_is_asked_for_them_again(door):
-    await door.walk(allowed_user="subject-1")
-    door.provider.change_key()
-    await door.walk(allowed_user="subject-1")
-    assert door.provider.asked.count("/keys") == 2
-    assert door.provider.asked.count("/.well-known/openid-configuration") == 1
+async def test_a_provider_that_changes_its_keys_is_asked_for_them_again(deps):
+    await deps.walk(allowed_user="subject-1")
+    deps.provider.change_key()
+    await deps.walk(allowed_user="subject-1")
+    assert deps.provider.asked.count("/keys") == 2
+    assert deps.provider.asked.count("/.well-known/openid-configuration") == 1
 
 
 @only_sqlite
 @pytest.mark.parametrize("metadata", [{"issuer": "https://evil.example"}, {"token_endpoint": None}], ids=str)
-async def test_a_provider_that_describes_another_is_not_believed(door, metadata):
-    door.provider.metadata = metadata
+async def test_a_provider_that_describes_another_is_not_believed(deps, metadata):
+    deps.provider.metadata = metadata
     with pytest.raises(ProviderFailed):
-        await door.oidc().begin(None, "/", address=HERE.address)
+        await deps.oidc().begin(None, "/", address=HERE.address)
 
 
 @only_sqlite
-async def test_a_code_is_worth_nothing_to_another_browser_a_second_time_or_too_late(door):
-    oidc = door.oidc("subject-1")
+async def test_a_code_is_worth_nothing_to_another_browser_a_second_time_or_too_late(deps):
+    oidc = deps.oidc("subject-1")
     begun, other = await oidc.begin(None, "/", address=HERE.address), await oidc.begin(None, "/", address=HERE.address)
-    state, code = door.provider.authorize(begun.url)
+    state, code = deps.provider.authorize(begun.url)
     for key in (None, "made up", other.key):
         with pytest.raises(Refused, match="expired"):
             await oidc.finish(key, Returned(state, code), None, device=HERE)
@@ -229,26 +229,26 @@ async def test_a_code_is_worth_nothing_to_another_browser_a_second_time_or_too_l
     with pytest.raises(Refused, match="expired"):
         await oidc.finish(begun.key, Returned(state, code), None, device=HERE)
     late = await oidc.begin(None, "/", address=HERE.address)
-    door.house.time.pass_(10 * MINUTE)
+    deps.house.time.pass_(10 * MINUTE)
     with pytest.raises(Refused, match="expired"):
-        await oidc.finish(late.key, Returned(*door.provider.authorize(late.url)), None, device=HERE)
+        await oidc.finish(late.key, Returned(*deps.provider.authorize(late.url)), None, device=HERE)
 
 
 @only_sqlite
-async def test_a_stolen_code_does_not_fit_another_verifier(door):
-    oidc = door.oidc("subject-1")
+async def test_a_stolen_code_does_not_fit_another_verifier(deps):
+    oidc = deps.oidc("subject-1")
     mine, theirs = await oidc.begin(None, "/", address=HERE.address), await oidc.begin(None, "/", address=HERE.address)
-    state, _ = door.provider.authorize(mine.url)
-    _, stolen = door.provider.authorize(theirs.url)
+    state, _ = deps.provider.authorize(mine.url)
+    _, stolen = deps.provider.authorize(theirs.url)
     with pytest.raises(Refused, match="failed"):
         await oidc.finish(mine.key, Returned(state, stolen), None, device=HERE)
 
 
 @only_sqlite
-async def test_a_person_who_says_no_at_the_provider_is_told_so(door):
-    oidc = door.oidc()
+async def test_a_person_who_says_no_at_the_provider_is_told_so(deps):
+    oidc = deps.oidc()
     begun = await oidc.begin(None, "/", address=HERE.address)
-    state, _ = door.provider.authorize(begun.url)
+    state, _ = deps.provider.authorize(begun.url)
     with pytest.raises(Refused, match="denied"):
         await oidc.finish(begun.key, Returned(state, "", "access_denied"), None, device=HERE)
 
@@ -275,15 +275,15 @@ def test_a_path_of_ours_is_kept(path):
 
 
 @only_sqlite
-async def test_sec_37_an_address_begins_only_so_many_flows_and_old_ones_do_not_pile_up(door, db):
-    oidc = door.oidc()
+async def test_sec_37_an_address_begins_only_so_many_flows_and_old_ones_do_not_pile_up(deps, db):
+    oidc = deps.oidc()
     for _ in range(FLOWS.failures):
         await oidc.begin(None, "/", address="2001:db8::1")
     with pytest.raises(TooManyRequests):
         await oidc.begin(None, "/", address="2001:db8::2")  # of the same customer
     await oidc.begin(None, "/", address=HERE.address)
-    await door.house.add("alice")
-    await door.house.sign_in.sign_in("alice", PASSWORD, Device("2001:db8::1"))  # a password is another count
-    door.house.time.pass_(10 * MINUTE)
+    await deps.house.add("alice")
+    await deps.house.sign_in.sign_in("alice", PASSWORD, Device("2001:db8::1"))  # a password is another count
+    deps.house.time.pass_(10 * MINUTE)
     await oidc.begin(None, "/", address="2001:db8::1")
     assert await db.read(lambda tx: tx.one(int, q.count_flows)) == 1

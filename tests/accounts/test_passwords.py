@@ -8,7 +8,7 @@ import pytest
 
 from tests.accounts.builders import HERE, PASSWORD, House
 from tests.builders import CHEAPEST
-from tsuzuki.accounts.passwords import USUAL_COST, WRONG, Checked, Passwords
+from tsuzuki.accounts.passwords import USUAL_COST, WRONG, PasswordCheck, Passwords
 from tsuzuki.accounts.store import get_credential_tx, set_password_hash_tx
 from tsuzuki.model.errors import Unauthorized
 
@@ -31,7 +31,7 @@ async def test_a_password_is_kept_as_argon2id_of_nineteen_mebibytes(passwords):
 @pytest.mark.parametrize("length", [1, 70, 71, 72, 73, 100, 5000])
 async def test_every_byte_counts_whatever_the_length(passwords, length):
     stored = await passwords.hash("é" * length)
-    assert await passwords.check("é" * length, stored) == Checked(right=True)
+    assert await passwords.check("é" * length, stored) == PasswordCheck(right=True)
     assert await passwords.check("é" * (length - 1) + "e", stored) == WRONG
     assert await passwords.check("é" * (length + 1), stored) == WRONG
 

@@ -9,7 +9,7 @@ from tests.accounts.builders import HERE, PASSWORD, House
 from tsuzuki.accounts.invites import Accepted
 from tsuzuki.accounts.nouns import SYSTEM, Slice
 from tsuzuki.accounts.policy import name_from, name_problems
-from tsuzuki.accounts.users import Change
+from tsuzuki.accounts.users import UserChange
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unauthorized
 from tsuzuki.model.times import DAY
@@ -29,7 +29,7 @@ async def test_a_fresh_install_has_one_tenant_one_unlimited_shelf_and_a_code_for
     signed_in = await house.invites.accept(accepted(prepared.code.upper(), username="Root"), HERE, is_setup=True)
     assert (signed_in.user.username, signed_in.user.role) == ("root", "admin")
     caller = (await house.sessions.resume(signed_in.key, HERE.address)).caller
-    me = await house.oneself.look(caller)
+    me = await house.current_user.look(caller)
     assert [(shelf.name, shelf.plan) for shelf in me.shelves] == [("Main", "self-hosted")]
     assert not await house.setup.is_needed()
 
@@ -131,13 +131,13 @@ async def test_the_last_administrator_cannot_be_disabled_demoted_or_deleted(hous
     admin = await house.add(role="admin")
     for attempt in (
         lambda: house.users.disable(SYSTEM, admin.public_id),
-        lambda: house.users.change(SYSTEM, admin.public_id, Change(role="reader")),
+        lambda: house.users.change(SYSTEM, admin.public_id, UserChange(role="reader")),
         lambda: house.users.delete(SYSTEM, admin.public_id),
     ):
         with pytest.raises(Conflict, match="last administrator"):
             await attempt()
     await house.add(role="admin")
-    assert (await house.users.change(SYSTEM, admin.public_id, Change(role="reader"))).role == "reader"
+    assert (await house.users.change(SYSTEM, admin.public_id, UserChange(role="reader"))).role == "reader"
 
 
 async def test_two_administrators_cannot_disable_each_other_at_the_same_time(house):
@@ -188,16 +188,16 @@ async def test_a_tenant_begins_with_a_shelf_of_its_own_and_its_people_see_no_oth
     tenant = await house.tenants.add(SYSTEM, "Other")
     mine = await house.caller(await house.add())
     theirs = await house.caller(await house.add(tenant_id=tenant.public_id))
-    oneself = house.oneself
-    my_shelf, their_shelf = await oneself.pick_shelf(mine, None), await oneself.pick_shelf(theirs, None)
+    current_user = house.current_user
+    my_shelf, their_shelf = await current_user.pick_shelf(mine, None), await current_user.pick_shelf(theirs, None)
     assert my_shelf.id != their_shelf.id
-    assert await oneself.pick_shelf(mine, my_shelf.public_id) == my_shelf
+    assert await current_user.pick_shelf(mine, my_shelf.public_id) == my_shelf
     with pytest.raises(NotFound):
-        await oneself.pick_shelf(mine, their_shelf.public_id)
+        await current_user.pick_shelf(mine, their_shelf.public_id)
     with pytest.raises(NotFound):
-        await oneself.choose_shelf(mine, their_shelf.public_id)
-    assert (await oneself.choose_shelf(mine, my_shelf.public_id)).default_shelf_id == my_shelf.id
-    assert (await oneself.choose_shelf(mine, None)).default_shelf_id is None
+        await current_user.choose_shelf(mine, their_shelf.public_id)
+    assert (await current_user.choose_shelf(mine, my_shelf.public_id)).default_shelf_id == my_shelf.id
+    assert (await current_user.choose_shelf(mine, None)).default_shelf_id is None
 
 
 async def test_a_tenant_with_people_is_not_deleted(house):
@@ -252,7 +252,7 @@ async def test_an_invitation_is_worth_what_its_inviter_is(house):
     disabled, demoted = await house.add(role="admin"), await house.add(role="admin")
     codes = [(await house.invites.make(await house.caller(one), "admin", None)).code for one in (disabled, demoted)]
     await house.users.disable(SYSTEM, disabled.public_id)
-    await house.users.change(SYSTEM, demoted.public_id, Change(role="reader"))
+    await house.users.change(SYSTEM, demoted.public_id, UserChange(role="reader"))
     for code in codes:
         with pytest.raises(Unauthorized):
             await house.invites.accept(accepted(code), HERE)

@@ -84,11 +84,11 @@ async def test_a_changed_password_ends_every_other_session(house):
     user = await house.add()
     caller = await house.caller(user)
     other = await house.enter(user)
-    oneself = house.oneself
+    current_user = house.current_user
     with pytest.raises(Invalid, match="not the current password"):
-        await oneself.change_own_password(caller, "wrong", "another password")
+        await current_user.change_own_password(caller, "wrong", "another password")
     assert await lives(house, other)
-    await oneself.change_own_password(caller, PASSWORD, "another password")
+    await current_user.change_own_password(caller, PASSWORD, "another password")
     assert not await lives(house, other)
     assert [one.id for one in await house.sessions.list(caller)] == [caller.session_id]
     with pytest.raises(Unauthorized):
@@ -100,8 +100,8 @@ async def test_a_first_password_is_set_by_whoever_is_signed_in_and_not_by_a_toke
     caller = await house.tokens.resume(await house.token(user, scopes=("write",)), HERE.address)
     assert caller is not None
     with pytest.raises(Forbidden):
-        await house.oneself.change_own_password(caller, "", PASSWORD)
-    await house.oneself.change_own_password(msgspec.structs.replace(caller, by="session"), "", PASSWORD)
+        await house.current_user.change_own_password(caller, "", PASSWORD)
+    await house.current_user.change_own_password(msgspec.structs.replace(caller, by="session"), "", PASSWORD)
     await house.enter(user)
 
 

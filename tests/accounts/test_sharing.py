@@ -28,7 +28,7 @@ select count(*) as total from shelf;
 
 async def shelves(house: House, user: User) -> dict[str, str]:
     """A person's shelves by name, with their roles."""
-    return {one.name: one.role for one in await house.oneself.shelves_of(await fresh(house, user))}
+    return {one.name: one.role for one in await house.current_user.shelves_of(await fresh(house, user))}
 
 
 async def fresh(house: House, user: User) -> User:
@@ -36,7 +36,7 @@ async def fresh(house: House, user: User) -> User:
 
 
 async def home(house: House, user: User) -> MemberShelf:
-    return await house.oneself.shelf_of(await fresh(house, user))
+    return await house.current_user.shelf_of(await fresh(house, user))
 
 
 async def share(house: House, owner: User, other: User, role: Any = "editor") -> MemberShelf:
@@ -111,12 +111,12 @@ async def test_a_shared_shelf_is_seen_by_its_people_alone(house):
     for user, has in ((owner, True), (editor, True), (other, False)):
         caller = await house.caller(user)
         if has:
-            assert (await house.oneself.pick_shelf(caller, shelf.public_id)).id == shelf.id
+            assert (await house.current_user.pick_shelf(caller, shelf.public_id)).id == shelf.id
             continue
         with pytest.raises(NotFound):
-            await house.oneself.pick_shelf(caller, shelf.public_id)
+            await house.current_user.pick_shelf(caller, shelf.public_id)
         with pytest.raises(NotFound):
-            await house.oneself.choose_shelf(caller, shelf.public_id)
+            await house.current_user.choose_shelf(caller, shelf.public_id)
         with pytest.raises(NotFound):
             await house.all.sharing.people(shelf_user(user), shelf.public_id)
 
@@ -194,7 +194,7 @@ async def test_nobody_deletes_their_only_shelf(house):
 async def test_an_own_default_that_is_lost_is_the_own_shelf_again(house):
     owner, other = await house.add(), await house.add("other")
     shelf = await share(house, owner, other)
-    await house.oneself.choose_shelf(await house.caller(other), shelf.public_id)
+    await house.current_user.choose_shelf(await house.caller(other), shelf.public_id)
     assert (await home(house, other)).id == shelf.id
     await house.all.sharing.remove(shelf_user(other), shelf.public_id, "other")
     assert (await home(house, other)).name == "other"

@@ -8,7 +8,7 @@ import pytest
 from tests.accounts.builders import PASSWORD, House, a_caller
 from tsuzuki.accounts.audit.rows import AuditFilter
 from tsuzuki.accounts.nouns import SYSTEM, Slice, User
-from tsuzuki.accounts.tokens import Made, Wish, read_scopes
+from tsuzuki.accounts.tokens import Made, TokenRequest, read_scopes
 from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Unauthorized
 from tsuzuki.model.times import DAY, MINUTE, Millis
 
@@ -16,7 +16,7 @@ HERE = "192.0.2.1"
 
 
 async def made(house: House, user: User, **over) -> Made:
-    wish = Wish(**{"name": "test", "scopes": ("read",)} | over)
+    wish = TokenRequest(**{"name": "test", "scopes": ("read",)} | over)
     return await house.tokens.make(await house.caller(user), wish)
 
 
@@ -100,8 +100,8 @@ async def test_a_token_makes_none_that_may_do_more_or_live_longer_than_itself(ho
     assert caller is not None
     for more in ({"scopes": ("admin",)}, {"scopes": ("write",)}, {"scopes": (), "protocols": ("opds",)}):
         with pytest.raises(Forbidden):
-            await house.tokens.make(caller, Wish(**{"name": "more"} | more))
-    assert (await house.tokens.make(caller, Wish(name="same", scopes=("write",), expires_at=ends))).key
+            await house.tokens.make(caller, TokenRequest(**{"name": "more"} | more))
+    assert (await house.tokens.make(caller, TokenRequest(name="same", scopes=("write",), expires_at=ends))).key
 
 
 async def test_a_device_password_opens_its_protocol_and_nothing_else(house):
@@ -139,7 +139,7 @@ async def child_of(house: House, key: str, **over) -> Made:
     """A token that the token with this key makes."""
     caller = await house.tokens.resume(key, HERE)
     assert caller is not None
-    return await house.tokens.make(caller, Wish(**{"name": "child", "scopes": ("read",)} | over))
+    return await house.tokens.make(caller, TokenRequest(**{"name": "child", "scopes": ("read",)} | over))
 
 
 async def open_of(house: House, *made: Made) -> list[bool]:
@@ -174,13 +174,13 @@ async def test_a_changed_password_revokes_what_other_hands_made(house):
     user = await house.add()
     elsewhere, outside = (
         await made(house, user),
-        await house.tokens.make_for(SYSTEM, user, Wish(name="x", scopes=("read",))),
+        await house.tokens.make_for(SYSTEM, user, TokenRequest(name="x", scopes=("read",))),
     )
     device = await made(house, user, scopes=(), protocols=("opds",))
     caller = await house.caller(user)
-    own = await house.tokens.make(caller, Wish(name="own", scopes=("read",)))
+    own = await house.tokens.make(caller, TokenRequest(name="own", scopes=("read",)))
     child, nephew = await child_of(house, own.key), await child_of(house, elsewhere.key)
-    await house.oneself.change_own_password(caller, PASSWORD, "another password")
+    await house.current_user.change_own_password(caller, PASSWORD, "another password")
     assert await open_of(house, own, child, nephew, elsewhere, outside) == [True, False, False, False, False]
     assert await house.tokens.resume_device(device.key, "opds", HERE) is None
 
@@ -189,7 +189,7 @@ async def test_tokens_are_kept_where_their_owner_says_so(house):
     user = await house.add()
     elsewhere = await made(house, user)
     caller = await house.caller(user)
-    await house.oneself.change_own_password(caller, PASSWORD, "another password", keep_tokens=True)
+    await house.current_user.change_own_password(caller, PASSWORD, "another password", keep_tokens=True)
     assert await open_of(house, elsewhere) == [True]
 
 
@@ -207,7 +207,7 @@ async def test_a_password_changed_with_a_token_spares_that_token(house):
     child = await child_of(house, root.key, scopes=("read", "write"))
     caller = await house.tokens.resume(child.key, HERE)
     assert caller is not None
-    await house.oneself.change_own_password(caller, PASSWORD, "another password")
+    await house.current_user.change_own_password(caller, PASSWORD, "another password")
     assert await open_of(house, root, child) == [False, True]
 
 
@@ -220,7 +220,7 @@ async def test_a_key_that_has_ended_makes_no_other(house):
     await house.users.reset_password(SYSTEM, user.public_id, "another password")
     for caller in (token, session):
         with pytest.raises(Unauthorized):
-            await house.tokens.make(caller, Wish(name="late", scopes=("read",)))
+            await house.tokens.make(caller, TokenRequest(name="late", scopes=("read",)))
 
 
 async def test_children_made_while_a_parent_is_revoked_do_not_live(house):
@@ -228,7 +228,7 @@ async def test_children_made_while_a_parent_is_revoked_do_not_live(house):
     root = await made(house, user)
     owner, token = await house.caller(user), await house.tokens.resume(root.key, HERE)
     assert token is not None
-    wish = Wish(name="child", scopes=("read",))
+    wish = TokenRequest(name="child", scopes=("read",))
     born = await asyncio.gather(
         *(house.tokens.make(token, wish) for _ in range(5)),
         house.tokens.revoke(owner, root.token.public_id),

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from tsuzuki.api.endpoints import Access, Endpoint
-from tsuzuki.api.forms import Body, Id, Moment, PageNumber, Query
-from tsuzuki.api.views import Listing, PageMeta, Time, shown
+from tsuzuki.api.forms import Body, Id, Moment, PageNumber, QueryParameters
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, shown
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.times import Millis
 
@@ -48,7 +48,7 @@ class CarChanges(Body, frozen=True):
     colour: Colour | UnsetType | None = UNSET
 
 
-class CarQuery(Query, frozen=True):
+class CarQuery(QueryParameters, frozen=True):
     q: str = ""
     status: tuple[Literal["new", "old"], ...] = ()
     ids: tuple[Id, ...] = ()
@@ -71,11 +71,11 @@ class Garage:
         self.built: list[NewCar] = []
 
 
-async def list_cars(query: CarQuery, garage: Garage) -> Listing[Car, PageMeta]:
+async def list_cars(query: CarQuery, garage: Garage) -> ListAnswer[Car, PageMeta]:
     """Newest first."""
     said = repr((query.q, [*query.status], [*query.ids], query.exact, query.since))
     cars = [Car(1, said, shown(Millis(1_771_719_409_000))), Car(2, "b", shown(None))]
-    return Listing(cars, PageMeta.of(total=41, page=query.page, limit=query.limit))
+    return ListAnswer(cars, PageMeta.of(total=41, page=query.page, limit=query.limit))
 
 
 async def add_car(body: NewCar, garage: Garage) -> Car:

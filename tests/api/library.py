@@ -102,8 +102,8 @@ async def a_library(
         wanted = {"database_url": database_url, "allow_private_networks": LOOPBACK, **settings}
         async with a_town(folder, **wanted) as town:
             if is_working:
-                town.crew.start()
+                town.worker_loops.start()
             try:
                 yield Library(town, press)
             finally:
-                await town.crew.stop()
+                await town.worker_loops.stop()

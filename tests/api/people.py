@@ -10,7 +10,7 @@ from tests.app import Answer, Client, serving, settings_for
 from tests.builders import CHEAPEST
 from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.accounts.sessions import Device
-from tsuzuki.accounts.tokens import Wish
+from tsuzuki.accounts.tokens import TokenRequest
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
 from tsuzuki.model.ids import PublicId
@@ -71,12 +71,12 @@ class Town:
         self.crawling = opened.crawling
         self.catalogue = opened.catalogue
         self.channels = opened.channels
-        self.crew = opened.crew
+        self.worker_loops = opened.worker_loops
         self.figures = opened.figures
         self.pruner = opened.pruner
-        self.way = opened.way
+        self.pipeline = opened.pipeline
         self.pictures = opened.pictures
-        self.bell = opened.way.bell
+        self.wakeup = opened.pipeline.wakeup
         self.db = opened.db
         self.folder = opened.settings.data_dir
         self.app = opened.app
@@ -98,14 +98,14 @@ class Town:
     async def session(self, user: User) -> str:
         """The key of a new session."""
         device = Device("127.0.0.1", "test")
-        db, sign_in = self.accounts.ground.db, self.accounts.sign_in
+        db, sign_in = self.accounts.deps.db, self.accounts.sign_in
         return (await db.with_tx(lambda tx: sign_in.open_session_tx(tx, user, device, reason="test"))).key
 
     async def signed_in(self, user: User) -> Visitor:
         return Visitor(self.client, cookie=await self.session(user))
 
     async def with_token(self, user: User, *scopes: Any, ends: Millis | None = None) -> Visitor:
-        wish = Wish(name="test", scopes=scopes, expires_at=ends)
+        wish = TokenRequest(name="test", scopes=scopes, expires_at=ends)
         return Visitor(self.client, token=(await self.accounts.tokens.make_for(SYSTEM, user, wish)).key)
 
 

@@ -260,5 +260,5 @@ async def test_a_dispute_leaves_a_trace_and_tells_the_operator_once(town, renter
     ]
     kinds = [one["activity_type"] for one in await renter.get("/activity")]
     assert kinds.count("invoice.disputed") == 2
-    waiting = [stats for stats in await town.way.tasks.stats() if stats.queue == "channel-sends"]
+    waiting = [stats for stats in await town.pipeline.tasks.stats() if stats.queue == "channel-sends"]
     assert [stats.depth for stats in waiting] == [2]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.people import Town, Visitor
 from tests.app import running_app, settings_for
-from tests.crawl.builders import a_crawling_town, a_dead_letter, a_source_body, made, the_admin
+from tests.crawler.builders import a_crawling_town, a_dead_letter, a_source_body, made, the_admin
 from tsuzuki.db.queries import parse_queries
 
 LETTERS = "/admin/deadletters"
@@ -27,7 +27,7 @@ async def admin(town: Town) -> Visitor:
 
 
 async def letters(town: Town, count: int) -> list[int]:
-    return [await a_dead_letter(town.accounts.ground.db, town.time()) for _ in range(count)]
+    return [await a_dead_letter(town.accounts.deps.db, town.time()) for _ in range(count)]
 
 
 async def test_dead_letters_are_listed_newest_first_and_shown_whole(town, admin):
@@ -75,7 +75,7 @@ async def test_sources_are_kept_until_something_is_written(town, admin):
         return [listed[0]["name"], (await admin.get(f"{SOURCES}/{source}")).json()["data"]["name"]]
 
     assert await names() == ["MangaFire", "MangaFire"]
-    await town.accounts.ground.db.with_tx(lambda tx: tx.run(q.rename, id=source, name="Behind"))
+    await town.accounts.deps.db.with_tx(lambda tx: tx.run(q.rename, id=source, name="Behind"))
     assert await names() == ["MangaFire", "MangaFire"]
     assert (await admin.get(f"{SOURCES}?limit=11")).json()["data"][0]["name"] == "Behind"
     await admin.ask("PATCH", f"{SOURCES}/{source}", {"slug": "new"})

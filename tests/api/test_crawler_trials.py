@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.api.people import Visitor
-from tests.crawl.builders import SITE, Site, a_crawling_town, a_mapped_comic, a_site, a_source_body, the_admin
+from tests.crawler.builders import SITE, Site, a_crawling_town, a_mapped_comic, a_site, a_source_body, the_admin
 
 TRY = "/admin/crawler/try"
 SOURCES = "/admin/crawler/sources"

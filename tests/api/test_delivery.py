@@ -17,26 +17,26 @@ from tests.delivery.builders import entry_ids, follow, publish, release, subscri
 from tests.net.builders import a_client
 from tests.queue.builders import wall
 from tests.waiting import eventually
-from tsuzuki.accounts.ground import Ground
-from tsuzuki.accounts.guard.policy import Limits
+from tsuzuki.accounts.deps import AccountDeps
+from tsuzuki.accounts.guard.policy import FailureLimits
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.services import build_accounts
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.shelves.store import list_member_shelves_tx, set_default_shelf_tx
-from tsuzuki.accounts.tokens import Wish
+from tsuzuki.accounts.tokens import TokenRequest
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.api import channels, events, inbox
 from tsuzuki.api.build import build_api
 from tsuzuki.api.gate import AccountsGate
-from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.delivery.events import service
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.delivery.notices.service import MOST_CHANNELS, Channels
 from tsuzuki.delivery.notices.tasks import SENDS
-from tsuzuki.edge.auth import Callers
+from tsuzuki.http.auth import Callers
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.store import mark_entries_tx
 
@@ -49,9 +49,11 @@ class House:
 
     def __init__(self, db: Any, stack: AsyncExitStack) -> None:
         self.db = db
-        self.bell = MemoryBell()
-        self.accounts = build_accounts(Ground(db, wall, os.urandom), Limits(), passwords=Passwords(CHEAPEST))
-        self.events = Events(db, self.bell, wall)
+        self.wakeup = MemoryWakeup()
+        self.accounts = build_accounts(
+            AccountDeps(db, wall, os.urandom), FailureLimits(), passwords=Passwords(CHEAPEST)
+        )
+        self.events = Events(db, self.wakeup, wall)
         self._stack = stack
 
     async def open(self) -> "House":
@@ -60,7 +62,7 @@ class House:
         services: dict[type, object] = {
             Inbox: Inbox(self.db),
             Events: self.events,
-            Channels: Channels(self.db, client, self.bell, clock=wall),
+            Channels: Channels(self.db, client, self.wakeup, clock=wall),
             **self.accounts.by_type(),
         }
         self.api = build_api(services, version="0", gate=AccountsGate(callers), endpoints=ENDPOINTS)
@@ -81,7 +83,7 @@ class House:
         user = await self.accounts.users.add(SYSTEM, NewPerson(username=name, tenant_id=tenant.public_id))
         [shelf] = await self.db.read(lambda tx: list_member_shelves_tx(tx, user.id))
         if scopes:
-            made = await self.accounts.tokens.make_for(SYSTEM, user, Wish(name="test", scopes=scopes))
+            made = await self.accounts.tokens.make_for(SYSTEM, user, TokenRequest(name="test", scopes=scopes))
             return Visitor(self.client, token=made.key), shelf.id
         return Visitor(self.client, cookie=await self._session(user)), shelf.id
 
@@ -91,8 +93,8 @@ class House:
         key: str = opened.key
         return key
 
-    def ring(self, delivered: Any) -> None:
-        self.bell.ring(*delivered.bells)
+    def wake(self, delivered: Any) -> None:
+        self.wakeup.wake(*delivered.wakeups)
 
 
 @pytest.fixture
@@ -178,7 +180,7 @@ async def test_a_stream_tells_what_comes_in_and_resumes_without_a_gap(db, house)
     async with listening(house, visitor) as (response, messages):
         assert response.headers["content-type"].startswith("text/event-stream")
         await some(messages, 2)
-        house.ring(await publish(db, feed, "a"))
+        house.wake(await publish(db, feed, "a"))
         entry, counts = await some(messages, 2)
     assert (entry["event"], msgspec.json.decode(entry["data"])["count"]) == ("entry", 1)
     assert (counts["event"], msgspec.json.decode(counts["data"])["unread"]) == ("counts", 1)
@@ -199,17 +201,17 @@ async def test_a_stream_ends_when_its_shelf_is_taken_away(db, house):
     owner, other = [
         await house.accounts.users.add(SYSTEM, NewPerson(username=name, tenant_id=tenant.public_id)) for name in names
     ]
-    shelf = await house.accounts.oneself.shelf_of(owner)
+    shelf = await house.accounts.current_user.shelf_of(owner)
     await house.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "reader")
     await db.with_tx(lambda tx: set_default_shelf_tx(tx, other.id, shelf.id, now=NOON))
     feed = await stored_feed(db)
     await subscribe(db, shelf.id, feed)
     async with listening(house, Visitor(house.client, cookie=await house._session(other))) as (_, messages):
         await some(messages, 2)
-        house.ring(await publish(db, feed, "a"))
+        house.wake(await publish(db, feed, "a"))
         assert [message["event"] for message in await some(messages, 2)] == ["entry", "counts"]
         await house.accounts.sharing.remove(shelf_user(owner), shelf.public_id, other.username)
-        house.ring(await publish(db, feed, "b"))
+        house.wake(await publish(db, feed, "b"))
         async with asyncio.timeout(60):
             assert [message async for message in messages] == []
 

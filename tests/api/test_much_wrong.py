@@ -5,14 +5,14 @@ import time
 import pytest
 
 from tests.api.endpoints import NewCar
-from tsuzuki.api.checking import LONGEST_NAME, MOST_PROBLEMS, Checked
+from tsuzuki.api.checking import LONGEST_NAME, MOST_PROBLEMS, CheckedValue
 from tsuzuki.api.reading import _decoded, _json
 
 
-def refused(body: bytes) -> Checked:
+def refused(body: bytes) -> CheckedValue:
     """What is said of it, in little time: this is on the event loop, and for whoever is not signed in too."""
     began = time.process_time()
-    with pytest.raises(Checked) as found:
+    with pytest.raises(CheckedValue) as found:
         _decoded(NewCar, _json(body))
     assert time.process_time() - began < 1.0
     return found.value

@@ -14,7 +14,7 @@ from tests.waiting import eventually
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import MINUTE
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 
 
 async def signed_in(client: Client) -> Reader:
@@ -68,9 +68,9 @@ async def test_however_many_follow_a_feed_it_is_fetched_once_a_round(database_ur
             library.press.publish(f"/{number}", "1")
             links.append(f"{server.url}/{number}")
         db, first = library.town.db, await a_reader(library.town.db)
-        made = [await library.town.reading.subscriptions.add(first, Wish(link=link)) for link in links]
+        made = [await library.town.reading.subscriptions.add(first, NewSubscription(link=link)) for link in links]
         readers = [first, *[await follower(db, [one.feed_id for one in made]) for _ in range(shelves - 1)]]
-        library.town.crew.start()
+        library.town.worker_loops.start()
         for round_ in range(1, rounds + 1):
 
             async def is_over(wanted: int = feeds * round_) -> bool:

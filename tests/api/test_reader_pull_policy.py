@@ -19,7 +19,7 @@ from tests.waiting import eventually
 from tsuzuki.bootstrap import wall_clock
 from tsuzuki.model.times import MINUTE, SECOND
 from tsuzuki.polling.policy import SPREAD
-from tsuzuki.worker.polls import POLL_BELL
+from tsuzuki.worker.polls import POLL_WAKEUP
 
 INTERVAL, CEILING = 1_800, 172_800
 SLACK = 10.0
@@ -149,9 +149,9 @@ async def only_what_is_due_is_called(library: Library, me: Reader, script: Scrip
     [first, *_] = await me.get("/feeds")
     await me.patch(f"/feeds/{first['id']}", {"suspended": True})
     before = Counter(script.asked)
-    library.town.bell.ring(POLL_BELL)
+    library.town.wakeup.wake(POLL_WAKEUP)
     library.town.time.pass_(40 * MINUTE)  # beyond the interval, short of the first back-off
-    library.town.bell.ring(POLL_BELL)
+    library.town.wakeup.wake(POLL_WAKEUP)
     due = Counter(f"/{number}" for number, rule in enumerate(table) if rule.wait <= INTERVAL and number)
     await calls(script, before, due)
     before = Counter(script.asked)

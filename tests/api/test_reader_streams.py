@@ -98,7 +98,7 @@ async def test_what_others_read_meanwhile_is_heard_when_a_suspended_shelf_asks_f
     link = library.press.publish("/a", "1", "2", "3")
     feed = await me.post("/feeds", {"link": link, "suspended": True})
     await other.follow(link, 3)
-    await library.town.crew.stop()
+    await library.town.worker_loops.stop()
     async with listening(me) as stream:
         await me.post(f"/feeds/{feed['id']}/refresh", expect=202)
         entry, counts = await stream.arrival(feed)
@@ -155,7 +155,7 @@ async def test_those_who_run_the_server_hear_of_crawl_jobs(tmp_path, database_ur
         user = await town.add()
         await admin.ask("PUT", f"/me/shelves/{shelf}/people/{user.username}", {"role": "reader"})
         guest, source = Reader(await town.signed_in(user)), await a_site(town, sample)
-        town.crew.start()
+        town.worker_loops.start()
         async with listening(admin) as stream, listening(guest, f"?shelf={shelf}") as others:
             job = await admin.post("/admin/crawler/jobs", {"sourceid": source})
             told = await stream.told("job", 3)
@@ -164,4 +164,4 @@ async def test_those_who_run_the_server_hear_of_crawl_jobs(tmp_path, database_ur
             assert {(each["kind"], each["source"], each["comic"]) for each in told} == {("discovery", "Sample", None)}
             await admin.post("/feeds", {"link": f"{sample.url}/feed", "suspended": True})
             assert await others.next_but("counts") == "feed"
-        await town.crew.stop()
+        await town.worker_loops.stop()

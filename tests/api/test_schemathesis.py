@@ -16,7 +16,7 @@ from tests.app import settings_for
 from tests.scale import scaled
 from tests.servers import free_port
 from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.accounts.tokens import Wish
+from tsuzuki.accounts.tokens import TokenRequest
 from tsuzuki.bootstrap import open_accounts
 
 CHECKS = (
@@ -76,7 +76,9 @@ def _wait_for(port: int) -> None:
 async def _token(folder: Path) -> str:
     async with open_accounts(settings_for(folder)) as accounts:
         admin = await accounts.users.find("admin")
-        return (await accounts.tokens.make_for(SYSTEM, admin, Wish(name="x", scopes=("read", "write", "admin")))).key
+        return (
+            await accounts.tokens.make_for(SYSTEM, admin, TokenRequest(name="x", scopes=("read", "write", "admin")))
+        ).key
 
 
 @pytest.mark.soak

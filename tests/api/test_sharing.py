@@ -10,8 +10,8 @@ from tests.app import in_settings, settings_for
 from tests.authorisation.objects import OBJECTS
 from tests.builders import stored_feed
 from tests.delivery.builders import publish, subscribe
+from tsuzuki.accounts.current_user import must_allow
 from tsuzuki.accounts.nouns import SYSTEM, User
-from tsuzuki.accounts.oneself import must_allow
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.bootstrap import open_tsuzuki
 from tsuzuki.db.queries import parse_queries
@@ -44,7 +44,7 @@ async def test_one_persons_mark_all_read_empties_nobody_elses_inbox(town):
     feed = await stored_feed(town.db)
     people = [await town.add() for _ in range(2)]
     for user in people:
-        await subscribe(town.db, (await town.accounts.oneself.shelf_of(user)).id, feed)
+        await subscribe(town.db, (await town.accounts.current_user.shelf_of(user)).id, feed)
     await publish(town.db, feed, "abc")
     one, other = [await town.signed_in(user) for user in people]
     assert (await one.ask("PATCH", "/inbox/-/read", {"all": True})).status == 200
@@ -53,7 +53,7 @@ async def test_one_persons_mark_all_read_empties_nobody_elses_inbox(town):
 
 async def test_what_is_marked_on_a_shared_shelf_is_marked_for_all(town):
     owner, editor = await town.add(), await town.add()
-    shelf = await town.accounts.oneself.shelf_of(owner)
+    shelf = await town.accounts.current_user.shelf_of(owner)
     feed = await stored_feed(town.db)
     await subscribe(town.db, shelf.id, feed)
     await publish(town.db, feed, "abc")
@@ -70,7 +70,7 @@ async def test_what_is_marked_on_a_shared_shelf_is_marked_for_all(town):
 
 async def test_a_role_that_there_is_not_is_refused_with_its_field(town):
     owner, other = await town.add(), await town.add()
-    shelf = await town.accounts.oneself.shelf_of(owner)
+    shelf = await town.accounts.current_user.shelf_of(owner)
     path = f"/me/shelves/{show_id(shelf.public_id)}/people/{other.username}"
     answer = await (await town.signed_in(owner)).ask("PUT", path, {"role": "king"})
     assert (answer.status, answer.json()["details"][0]["field"]) == (400, "role")
@@ -78,7 +78,7 @@ async def test_a_role_that_there_is_not_is_refused_with_its_field(town):
 
 async def test_a_channel_is_whose_made_it_and_goes_with_the_shelf(town):
     owner, editor = await town.add(), await town.add()
-    shelf = await town.accounts.oneself.shelf_of(owner)
+    shelf = await town.accounts.current_user.shelf_of(owner)
     await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, editor.username, "editor")
     mine, theirs = await town.signed_in(owner), await town.signed_in(editor)
     named = f"/channels?shelf={show_id(shelf.public_id)}"
@@ -100,7 +100,7 @@ async def test_an_unshared_reader_has_no_picture_of_it_either(town):
     owner, other = await town.add(), await town.add()
     made = str(await OBJECTS["kept_id"](town, owner))
     theirs = await town.signed_in(other)
-    shelf = await town.accounts.oneself.shelf_of(owner)
+    shelf = await town.accounts.current_user.shelf_of(owner)
     named = f"/chapters/{made}/download?shelf={show_id(shelf.public_id)}"
     assert (await theirs.get(named)).status == 404
     await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "reader")
@@ -110,13 +110,13 @@ async def test_an_unshared_reader_has_no_picture_of_it_either(town):
 
 async def test_an_import_by_hand_asks_for_the_role_too(town):
     owner, other = await town.add(), await town.add()
-    shelf = await town.accounts.oneself.shelf_of(owner)
+    shelf = await town.accounts.current_user.shelf_of(owner)
     await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "reader")
     await (await town.signed_in(other)).ask("PATCH", "/me", {"default_shelf_id": show_id(shelf.public_id)})
     reader = await town.accounts.users.find(other.username)
-    assert (await town.accounts.oneself.shelf_of(reader)).id == shelf.id
+    assert (await town.accounts.current_user.shelf_of(reader)).id == shelf.id
     with pytest.raises(Forbidden):
-        must_allow(await town.accounts.oneself.shelf_of(reader), writes=True)
+        must_allow(await town.accounts.current_user.shelf_of(reader), writes=True)
 
 
 # -- servers from before
@@ -130,7 +130,7 @@ async def test_the_offer_is_made_over_the_api_and_at_the_start(tmp_path, databas
     url = in_settings(database_url)
     async with a_town(tmp_path, database_url=url) as town:
         owner, other = await town.admin(), await town.add()
-        shelf = await town.accounts.oneself.shelf_of(owner)
+        shelf = await town.accounts.current_user.shelf_of(owner)
         await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, "owner")
         for user in (owner, other):
             await offer(town, user)

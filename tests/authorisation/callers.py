@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from tests.api.people import Town, Visitor
 from tests.authorisation.policy import ADMIN, PUBLIC, READ, WRITE
 from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.accounts.users import Change
+from tsuzuki.accounts.users import UserChange
 from tsuzuki.model.times import MINUTE, Millis
 
 # What each caller meets at a route of each policy; 0 is being let in.
@@ -65,7 +65,7 @@ async def _token(town: Town, scope: str) -> Visitor:
 async def _demoted(town: Town) -> Visitor:
     user = await town.add(role="admin")
     holder = await town.with_token(user, "admin")
-    await town.accounts.users.change(SYSTEM, user.public_id, Change(role="reader"))
+    await town.accounts.users.change(SYSTEM, user.public_id, UserChange(role="reader"))
     return holder
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.api.people import API, Town
 from tests.catalogue.images.builders import a_picture, stored_picture
-from tests.crawl.builders import a_dead_letter
+from tests.crawler.builders import a_dead_letter
 from tests.delivery.builders import publish
 from tests.shelves.library.builders import a_published_series, chapter_of
 from tsuzuki.accounts.caller import Caller
@@ -15,16 +15,16 @@ from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.billing.access import OPERATOR, whose
 from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.catalogue.media.links import Link, MediaLinks
-from tsuzuki.crawl.service import Wish as CrawlWish
+from tsuzuki.crawler.service import NewCrawlJob as CrawlWish
 from tsuzuki.model.ids import PublicId, ReleaseId, ShelfId, show_id
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
 from tsuzuki.shelves.entries.service import Filter
-from tsuzuki.shelves.library.follows.nouns import Wish as Following
-from tsuzuki.shelves.library.progress.nouns import Reading
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.library.follows.nouns import FollowRequest as Following
+from tsuzuki.shelves.library.progress.nouns import ReportedReading
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.sources.comics.rows import NewMapping
-from tsuzuki.sources.sites.rows import Wanted
+from tsuzuki.sources.sites.rows import SourceRegistration
 
 
 async def _session_of(town: Town, user: User) -> PublicId:
@@ -37,7 +37,7 @@ async def _token_of(town: Town, user: User) -> PublicId:
 
 
 async def _user_of(town: Town, user: User) -> PublicId:
-    tenant = (await town.accounts.oneself.look(await _caller(town, user))).tenant
+    tenant = (await town.accounts.current_user.look(await _caller(town, user))).tenant
     return (await town.add(tenant_id=tenant.public_id)).public_id
 
 
@@ -50,7 +50,7 @@ async def _tenant_of(town: Town, _: User) -> PublicId:
 
 
 async def _payer_of(town: Town, user: User) -> PublicId:
-    return (await town.accounts.oneself.look(await _caller(town, user))).tenant.public_id
+    return (await town.accounts.current_user.look(await _caller(town, user))).tenant.public_id
 
 
 async def _rented_of(town: Town, user: User) -> PublicId:
@@ -78,14 +78,14 @@ async def _group_of(town: Town, user: User) -> PublicId:
 
 
 async def _feed_of(town: Town, user: User) -> PublicId:
-    wish = Wish(link=f"http://93.184.216.34/{secrets.token_hex(8)}")
+    wish = NewSubscription(link=f"http://93.184.216.34/{secrets.token_hex(8)}")
     return (await town.reading.subscriptions.add(await _shelf_of(town, user), wish)).public_id
 
 
 async def _item_of(town: Town, user: User) -> str:
     shelf, feed = await _shelf_of(town, user), await _feed_of(town, user)
     feed_id = (await town.reading.subscriptions.get(shelf, feed)).feed_id
-    await publish(town.accounts.ground.db, feed_id, ["1"])
+    await publish(town.accounts.deps.db, feed_id, ["1"])
     page = await town.reading.entries.list(shelf, Filter(feed=feed), after=FROM_THE_TOP, most=1)
     return str(page.rows[0].id)
 
@@ -103,7 +103,7 @@ async def _channel_of(town: Town, user: User) -> PublicId:
 
 async def _source_of(town: Town, _: User) -> str:
     name = secrets.token_hex(4)
-    wanted = Wanted(name=name, slug=name, base_url="https://example.org")
+    wanted = SourceRegistration(name=name, slug=name, base_url="https://example.org")
     return str((await town.crawling.sources.register(SYSTEM, wanted)).id)
 
 
@@ -131,7 +131,9 @@ async def _site_of(town: Town, _: User) -> str:
     (folder / "Series" / "Chapter 1").mkdir(parents=True)
     (folder / "Series" / "cover.png").write_bytes(a_picture())
     (folder / "Series" / "Chapter 1" / "1.png").write_bytes(a_picture())
-    wanted = Wanted(name=name, slug=name, base_url="local:", connector="tsuzuki.local", config={"folder": str(folder)})
+    wanted = SourceRegistration(
+        name=name, slug=name, base_url="local:", connector="tsuzuki.local", config={"folder": str(folder)}
+    )
     return str((await town.crawling.sources.register(SYSTEM, wanted)).id)
 
 
@@ -189,16 +191,16 @@ async def _chapter_of(town: Town, _: User) -> dict[str, str]:
 async def _opened_of(town: Town, user: User) -> str:
     series = await a_published_series(town.db, [1])
     chapter = await chapter_of(town.db, series.id, 1)
-    await town.reading.progress.tell(await _shelf_of(town, user), series.public_id, chapter, Reading(page=1))
+    await town.reading.progress.tell(await _shelf_of(town, user), series.public_id, chapter, ReportedReading(page=1))
     return str(chapter)
 
 
 async def _letter_of(town: Town, _: User) -> str:
-    return str(await a_dead_letter(town.accounts.ground.db, town.time()))
+    return str(await a_dead_letter(town.accounts.deps.db, town.time()))
 
 
 async def _shelf_of(town: Town, user: User) -> ShelfId:
-    return (await town.accounts.oneself.pick_shelf(await _caller(town, user), None)).id
+    return (await town.accounts.current_user.pick_shelf(await _caller(town, user), None)).id
 
 
 async def _caller(town: Town, user: User) -> Caller:

@@ -10,7 +10,7 @@ from starlette.routing import Route, Router
 from tests.api.people import API
 from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.api.endpoints import Endpoint
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.routing import Resource
 
 PUBLIC, READ, WRITE, ADMIN = "public", "read", "write", "admin"
 

@@ -71,7 +71,7 @@ async def _shelf_with(town: Town, role: str) -> tuple[User, User, MemberShelf]:
     """Somebody with a shelf, and somebody of the same tenant who has it in this role, if it is one."""
     owner = await town.add()
     other = await town.add(role="admin" if role == "admin" else "reader")
-    shelf = await town.accounts.oneself.shelf_of(owner)
+    shelf = await town.accounts.current_user.shelf_of(owner)
     if role in get_args(ShelfRole):
         await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, other.username, cast("ShelfRole", role))
     return owner, other, shelf

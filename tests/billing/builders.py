@@ -7,16 +7,16 @@ import msgspec
 
 from tests.accounts.builders import Time
 from tests.builders import NOON
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.nouns import SYSTEM, Slice, Tenant
 from tsuzuki.accounts.tenants import Tenants
-from tsuzuki.billing.access import OPERATOR, Whose
-from tsuzuki.billing.books import Statement
+from tsuzuki.billing.access import OPERATOR, BillingScope
+from tsuzuki.billing.books import AccountStatement
 from tsuzuki.billing.nouns import Invoice
-from tsuzuki.billing.once import Request
-from tsuzuki.billing.rented.nouns import RentedShelf
+from tsuzuki.billing.once import IdempotentRequest
 from tsuzuki.billing.services import Billing, build_billing
 from tsuzuki.billing.settlement.nouns import NewBolt11
+from tsuzuki.billing.shelf_plans.nouns import RentedShelf
 from tsuzuki.billing.switch import turn
 from tsuzuki.db import Database
 from tsuzuki.model.ids import TenantId
@@ -33,9 +33,9 @@ class Shop:
         self.db = db
         self.time = Time()
         self.time.now = now
-        self.ground = Ground(db, self.time, os.urandom)
-        self.tenants = Tenants(self.ground)
-        self.billing: Billing = build_billing(self.ground, is_on=is_on, stripe_secret=SECRET)
+        self.deps = AccountDeps(db, self.time, os.urandom)
+        self.tenants = Tenants(self.deps)
+        self.billing: Billing = build_billing(self.deps, is_on=is_on, stripe_secret=SECRET)
 
     async def open(self) -> "Shop":
         await self.billing.start()
@@ -44,7 +44,7 @@ class Shop:
 
     async def open_quietly(self) -> "Shop":
         """Switched on, but nobody listens: everything has to be found by markers (R89)."""
-        await turn(self.ground, is_on=True)
+        await turn(self.deps, is_on=True)
         return self
 
     def at(self, moment: str) -> None:
@@ -69,7 +69,7 @@ class Shop:
     async def open_invoices(self, tenant: Tenant) -> list[Invoice]:
         return [invoice for invoice in await self.invoices(tenant) if invoice.status == "open"]
 
-    async def statement(self, tenant: Tenant) -> Statement:
+    async def statement(self, tenant: Tenant) -> AccountStatement:
         """The tenant's, which adds up (I10)."""
         found = await self.billing.books.statement(OPERATOR, tenant.public_id)
         assert found.totals.adds_up, found.totals
@@ -101,14 +101,14 @@ class Shop:
             await self.pay(invoice)
 
 
-def a_request(**over: Any) -> Request:
+def a_request(**over: Any) -> IdempotentRequest:
     values: dict[str, Any] = {"tenant_id": TenantId(1), "key": None, "content": None} | over
-    return Request(**values)
+    return IdempotentRequest(**values)
 
 
-def member_of(tenant: Tenant) -> Whose:
+def member_of(tenant: Tenant) -> BillingScope:
     """Somebody who belongs to this tenant and is no operator."""
-    return Whose(SYSTEM, tenant.id)
+    return BillingScope(SYSTEM, tenant.id)
 
 
 def rows(lines: list[Any]) -> list[tuple[Any, ...]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.billing.builders import Shop
 from tsuzuki.billing import ledger
-from tsuzuki.billing.nouns import Item
+from tsuzuki.billing.nouns import InvoiceItem
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.model.ids import TenantId
 
@@ -23,12 +23,12 @@ def make_mortal(claims: int) -> None:
     original = vars(ledger)["insert_item_tx"]
     count = 0
 
-    async def insert(*arguments: Any) -> Item:
+    async def insert(*arguments: Any) -> InvoiceItem:
         nonlocal count
         count += 1
         if count == claims and claims % 2:
             os.kill(os.getpid(), signal.SIGKILL)
-        item: Item = await original(*arguments)
+        item: InvoiceItem = await original(*arguments)
         if count == claims:
             os.kill(os.getpid(), signal.SIGKILL)
         return item

@@ -52,7 +52,7 @@ async def test_every_activity_is_billed_once_and_every_cent_is_accounted_for(db,
     """I10, R82, R83, R85, R86: against a calculation of its own from the log alone."""
     shop = Shop(db, now=from_iso(start))
     if is_heard:  # else everything is found by markers (R89)
-        shop.ground.publisher.listen(shop.billing.hear)
+        shop.deps.publisher.listen(shop.billing.hear)
     await shop.open_quietly()
     tenant = await shop.tenant("free")
     for step in history:

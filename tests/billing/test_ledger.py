@@ -21,7 +21,7 @@ from tsuzuki.billing.ledger import (
     insert_invoice_item_for_activity_tx,
     insert_invoice_items_for_renewal_tx,
 )
-from tsuzuki.billing.nouns import NewItem
+from tsuzuki.billing.nouns import NewInvoiceItem
 from tsuzuki.billing.policy import months_after
 from tsuzuki.billing.services import started
 from tsuzuki.billing.store import insert_item_tx, list_items_for_tenant_tx
@@ -80,7 +80,7 @@ async def test_the_unique_key_stands_behind_the_claim(quiet):
     (activity,) = await billable(quiet, tenant)
     await quiet.billing.ledger.bill(tenant.id)
     assert not await quiet.db.with_tx(lambda tx: mark_activity_billed_tx(tx, activity.id, quiet.time()))
-    again = NewItem(
+    again = NewInvoiceItem(
         tenant_id=tenant.id,
         shelf_id=activity.shelf_id,
         activity_id=activity.id,
@@ -220,7 +220,7 @@ async def test_a_balance_that_is_not_positive_makes_no_invoice_and_carries_forwa
     shelf = await shop.shelf(tenant)
     await shop.pay_all(tenant)
     await shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "basic")
-    assert await shop.db.with_tx(lambda tx: create_invoice_tx(tx, shop.ground, tenant.id, now=shop.time())) is None
+    assert await shop.db.with_tx(lambda tx: create_invoice_tx(tx, shop.deps, tenant.id, now=shop.time())) is None
     assert await shop.open_invoices(tenant) == []
     totals = (await shop.statement(tenant)).totals
     assert (totals.unbilled, totals.credit) == (0, 1000)
@@ -305,12 +305,12 @@ async def test_shelves_from_before_billing_are_adopted_once_and_months_without_i
     assert await later.activities(tenant) == ["shelf.adopted", "invoice.created", "invoice.reminded"]
     (invoice,) = await later.open_invoices(tenant)
     assert 0 < invoice.amount_cents < 500
-    assert not await turn(later.ground, is_on=True)
+    assert not await turn(later.deps, is_on=True)
     await later.billing.look_after()
     assert await later.open_invoices(tenant) == [invoice]
     later.time.pass_(400 * DAY)
-    assert await turn(later.ground, is_on=False)
-    assert await turn(later.ground, is_on=True)
+    assert await turn(later.deps, is_on=False)
+    assert await turn(later.deps, is_on=True)
     await later.billing.ledger.reconcile(tenant.id)
     assert len(await later.invoices(tenant)) == 1
 
@@ -324,8 +324,8 @@ async def test_a_listener_that_fails_undoes_nothing(quiet):
     async def hear(activity):
         heard.append(activity.activity_type)
 
-    quiet.ground.publisher.listen(fail)
-    quiet.ground.publisher.listen(hear)
+    quiet.deps.publisher.listen(fail)
+    quiet.deps.publisher.listen(hear)
     await quiet.tenant("basic")
     assert heard == ["tenant.created", "shelf.created"]
 

@@ -14,7 +14,7 @@ async def live(db, start, history, *, is_heard, is_exact):
     """Every step, each followed by what a minute's look does; where nobody listens, every second one alone."""
     shop = Shop(db, now=from_iso(start))
     if is_heard:
-        shop.ground.publisher.listen(shop.billing.hear)
+        shop.deps.publisher.listen(shop.billing.hear)
     await shop.open_quietly()
     model = Model(shop, await shop.tenant("basic"))
     await model.take(("rent", None, "growth"))

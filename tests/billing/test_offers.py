@@ -8,10 +8,10 @@ from tests.builders import a_public_id
 from tests.shelves.builders import a_ground
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.billing.rented.choosing import MOST_SHELVES
+from tsuzuki.billing.shelf_plans.choosing import MOST_SHELVES
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import DAY
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 
@@ -52,7 +52,7 @@ async def test_what_stands_against_a_plan_is_listed_one_thing_each(shop, tenant)
     shelf = await shop.shelf(tenant)
     subscriptions = Subscriptions(a_ground(shop.db))
     for number in range(11):
-        await subscriptions.add(shelf.id, Wish(link=f"https://example.org/{number}"))
+        await subscriptions.add(shelf.id, NewSubscription(link=f"https://example.org/{number}"))
     house = House(shop.db)
     for number in range(2):
         await house.users.add(SYSTEM, NewPerson(username=f"someone{number}", tenant_id=tenant.public_id))

@@ -3,12 +3,12 @@
 import pytest
 
 from tests.billing.builders import Shop
-from tsuzuki.accounts.guard.policy import Limits
+from tsuzuki.accounts.guard.policy import FailureLimits
 from tsuzuki.accounts.nouns import SYSTEM, Tenant, User
 from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.billing.access import OPERATOR, Whose
+from tsuzuki.billing.access import OPERATOR, BillingScope
 from tsuzuki.model.errors import Conflict, Forbidden, LimitExceeded, NotFound
 
 
@@ -19,21 +19,21 @@ async def shop(db):
 
 @pytest.fixture
 def accounts(shop):
-    return build_accounts(shop.ground, Limits())
+    return build_accounts(shop.deps, FailureLimits())
 
 
 async def add(accounts: Accounts, tenant: Tenant, name: str) -> User:
     return await accounts.users.add(SYSTEM, NewPerson(username=name, tenant_id=tenant.public_id))
 
 
-def renter(user: User) -> Whose:
-    return Whose(shelf_user(user).actor, user.tenant_id, user.id)
+def renter(user: User) -> BillingScope:
+    return BillingScope(shelf_user(user).actor, user.tenant_id, user.id)
 
 
 async def test_a_persons_own_shelf_is_free_and_the_first_is_the_tenants(shop, accounts):
     tenant = await shop.tenant("basic")
     people = [await add(accounts, tenant, name) for name in ("one", "two", "three")]
-    plans = [(await accounts.oneself.shelf_of(user)).plan for user in people]
+    plans = [(await accounts.current_user.shelf_of(user)).plan for user in people]
     assert plans == ["basic", "free", "free"]
     assert [invoice.amount_cents for invoice in await shop.invoices(tenant)] == [500]
     with pytest.raises(LimitExceeded):  # as before: as many people as the largest plan has room for
@@ -46,7 +46,7 @@ async def test_another_shelf_is_rented_and_owned_by_who_rents_it(shop, accounts)
     with pytest.raises(Conflict, match="rented"):
         await accounts.sharing.make(shelf_user(two), "More")
     made = await shop.billing.rented.create(renter(two), tenant.public_id, name="More", plan="basic")
-    names = [[shelf.name for shelf in await accounts.oneself.shelves_of(user)] for user in (one, two)]
+    names = [[shelf.name for shelf in await accounts.current_user.shelves_of(user)] for user in (one, two)]
     assert names == [["Main"], ["two", "More"]]
     assert [one.name for one in await shop.billing.rented.list(renter(one), tenant.public_id)] == ["Main"]
     with pytest.raises(NotFound):
@@ -55,7 +55,7 @@ async def test_another_shelf_is_rented_and_owned_by_who_rents_it(shop, accounts)
     with pytest.raises(Forbidden):
         await shop.billing.rented.change_plan(renter(one), made.public_id, "growth")
     given = await shop.billing.rented.create(OPERATOR, tenant.public_id, name="Given", plan="basic")
-    assert given.name in [shelf.name for shelf in await accounts.oneself.shelves_of(one)]
+    assert given.name in [shelf.name for shelf in await accounts.current_user.shelves_of(one)]
 
 
 async def test_what_was_charged_stays_in_the_ledger_when_its_owner_goes(shop, accounts):
@@ -68,12 +68,12 @@ async def test_what_was_charged_stays_in_the_ledger_when_its_owner_goes(shop, ac
     await shop.billing.look_after()
     await shop.statement(tenant)  # it adds up
     newcomer = await add(accounts, tenant, "newcomer")
-    assert (await accounts.oneself.shelf_of(newcomer)).name == "newcomer"  # nobody inherits what was somebody's
+    assert (await accounts.current_user.shelf_of(newcomer)).name == "newcomer"  # nobody inherits what was somebody's
 
 
 async def test_a_renamed_shelf_is_in_the_tenants_activity(shop, accounts):
     tenant = await shop.tenant("basic")
     one = await add(accounts, tenant, "one")
-    shelf = await accounts.oneself.shelf_of(one)
+    shelf = await accounts.current_user.shelf_of(one)
     await accounts.sharing.rename(shelf_user(one), shelf.public_id, "Renamed")
     assert (await shop.activities(tenant))[-1] == "shelf.renamed"

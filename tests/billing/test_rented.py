@@ -12,12 +12,12 @@ from tests.shelves.builders import a_ground, on_plan
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.billing.access import OPERATOR
-from tsuzuki.billing.rented.reactor import NEVER
+from tsuzuki.billing.shelf_plans.enforcer import NEVER
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, Forbidden, LimitExceeded, NotFound
 from tsuzuki.model.plans import get_plan, is_over
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND
-from tsuzuki.shelves.subscriptions.nouns import Change, Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 q = parse_queries(
@@ -43,8 +43,8 @@ insert into watch (series_source_id, host, next_check_at, created_at) values (:i
 )
 
 
-def wish(number: int) -> Wish:
-    return Wish(link=f"https://example.org/feed/{number}")
+def wish(number: int) -> NewSubscription:
+    return NewSubscription(link=f"https://example.org/feed/{number}")
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ async def test_a_shelf_that_sleeps_is_read_but_gets_nothing_and_wakes_with_what_
     await publish(db, mine.feed_id, ["2"])
     assert len(await entries_of(db, shelf.id)) == 1
     with pytest.raises(LimitExceeded):
-        await subscriptions.change(shelf.id, mine.public_id, Change(is_suspended=False))
+        await subscriptions.change(shelf.id, mine.public_id, SubscriptionChange(is_suspended=False))
     with pytest.raises(LimitExceeded):
         await subscriptions.refresh(shelf.id, mine.public_id)
     await shop.billing.rented.reactivate(OPERATOR, shelf.public_id)
@@ -242,12 +242,12 @@ async def test_a_shelf_that_sleeps_is_read_but_gets_nothing_and_wakes_with_what_
 async def test_what_a_reader_suspended_stays_suspended_when_the_shelf_wakes(shop, tenant, shelf, subscriptions):
     mine = await subscriptions.add(shelf.id, wish(1))
     held = await subscriptions.add(shelf.id, wish(2))
-    await subscriptions.change(shelf.id, mine.public_id, Change(is_suspended=True))
+    await subscriptions.change(shelf.id, mine.public_id, SubscriptionChange(is_suspended=True))
     await shop.billing.rented.deactivate(OPERATOR, shelf.public_id)
     with pytest.raises(LimitExceeded, match="reactivate"):
         await subscriptions.refresh(shelf.id, mine.public_id)
     # A form that shows it as suspended says so again: that is no wish of the reader's own.
-    await subscriptions.change(shelf.id, held.public_id, Change(name="Renamed", is_suspended=True))
+    await subscriptions.change(shelf.id, held.public_id, SubscriptionChange(name="Renamed", is_suspended=True))
     await shop.billing.rented.reactivate(OPERATOR, shelf.public_id)
     assert [one.suspended_at is not None for one in await subscriptions.list(shelf.id)] == [True, False]
 

@@ -68,7 +68,7 @@ async def test_parts_that_together_cover_an_invoice_pay_it_and_wake_what_slept(s
     assert (await shop.shelf(tenant)).status == "delinquent"
     for cents, left in ((100, 100), (60, 0)):
         receipt = await receive(shop, invoice, cents)
-        await shop.ground.publisher.publish(*receipt.activities)
+        await shop.deps.publisher.publish(*receipt.activities)
         assert (await shop.statement(tenant)).totals.credit == left
     (paid, *_) = await shop.invoices(tenant)
     assert (paid.status, paid.method) == ("paid", "credit")

@@ -16,10 +16,10 @@ from tsuzuki.delivery.notices.tasks import NOTICES
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.retention.service import Pruner
-from tsuzuki.shelves.library.follows.nouns import Wish
+from tsuzuki.shelves.library.follows.nouns import FollowRequest
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.lists import Lists
-from tsuzuki.shelves.subscriptions.nouns import Wish as Feed
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription as Feed
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 q = parse_queries(
@@ -169,9 +169,9 @@ async def test_the_pace_of_a_series_follows_who_comes_and_goes_at_once(db, shop,
     async def floors():
         return await db.read(lambda tx: tx.many(int, q.floors))
 
-    await follows.add(poor.id, Wish(series=series.public_id))
+    await follows.add(poor.id, FollowRequest(series=series.public_id))
     assert set(await floors()) == {2 * HOUR}
-    mine = await follows.add(shelf.id, Wish(series=series.public_id))
+    mine = await follows.add(shelf.id, FollowRequest(series=series.public_id))
     assert set(await floors()) == {30 * MINUTE}
     await follows.leave(shelf.id, mine.follow.public_id)
     assert set(await floors()) == {2 * HOUR}

@@ -9,7 +9,7 @@ import msgspec
 
 from tests.api.people import Town, Visitor, a_town
 from tests.catalogue.sample import Plan, Sample
-from tests.crawl.builders import made, the_admin
+from tests.crawler.builders import made, the_admin
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import ShelfId
@@ -89,4 +89,4 @@ async def a_shelf(town: Town, **over: Any) -> tuple[Visitor, ShelfId]:
     resumed = await town.accounts.sessions.resume(await town.session(user), "")
     assert resumed is not None
     caller: Caller = resumed.caller
-    return await town.signed_in(user), (await town.accounts.oneself.pick_shelf(caller, None)).id
+    return await town.signed_in(user), (await town.accounts.current_user.pick_shelf(caller, None)).id

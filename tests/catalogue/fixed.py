@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.builders import NOON, a_public_id, stored_source
 from tsuzuki.catalogue.browsing import ListWish
-from tsuzuki.catalogue.services import Catalogue, Ground, build_catalogue
+from tsuzuki.catalogue.services import Catalogue, CatalogueDeps, build_catalogue
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, Visit
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database
@@ -91,16 +91,16 @@ class Nowhere:
 
 def a_catalogue(db: Database, connector: Connector, clock: Callable[[], Millis] = lambda: NOON) -> Catalogue:
     """The services over this one connector."""
-    ground = Ground(
+    deps = CatalogueDeps(
         db=db,
         clock=clock,
         new_id=a_public_id,
         registry=Registry([("test", connector)]),
         driver=Driver(Nowhere(), ParsePool(PoolOptions())),
         folder_of=lambda _: None,
-        ring=lambda *_: None,
+        wake=lambda *_: None,
     )
-    return build_catalogue(ground)
+    return build_catalogue(deps)
 
 
 async def a_source(db: Database) -> SourceId:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from tests.catalogue.builders import SMALL, a_browsing_town, a_reader, a_site, counted, got
 from tests.catalogue.sample import PER_LIST, Plan, a_sample
-from tests.crawl.builders import the_admin
+from tests.crawler.builders import the_admin
 from tsuzuki.model.times import MINUTE, SECOND
 
 

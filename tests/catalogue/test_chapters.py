@@ -9,14 +9,14 @@ import pytest
 from tests.api.people import Town
 from tests.catalogue.builders import a_browsing_town, a_shelf, a_site, counted, got, read_chapter
 from tests.catalogue.sample import Plan, Sample, a_sample
-from tests.crawl.builders import made, the_admin
+from tests.crawler.builders import made, the_admin
 from tests.ingest.builders import q, work_off
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.service import ChapterIngest
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.shelves.library.follows.nouns import Wish
+from tsuzuki.shelves.library.follows.nouns import FollowRequest
 from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
 from tsuzuki.sources.store import ClaimedWatch
 
@@ -34,15 +34,15 @@ select id from watch where series_source_id = :id;
 async def follow(town: Town, shelf: ShelfId, series: str) -> None:
     public_id = read_id(series)
     assert public_id is not None
-    await town.reading.follows.add(shelf, Wish(series=public_id))
+    await town.reading.follows.add(shelf, FollowRequest(series=public_id))
 
 
 async def polled(town: Town, manga_id: int) -> int:
     """How many releases a poll of it hands to ingest."""
     watch_id = await town.db.read(lambda tx: tx.one(WatchId, _q.watch_of, id=manga_id))
-    watch = await town.way.poller.lease(watch_id)
+    watch = await town.pipeline.poller.lease(watch_id)
     assert isinstance(watch, ClaimedWatch)
-    found = await town.way.poller.crawl(watch, town.way.outside.driver)
+    found = await town.pipeline.poller.crawl(watch, town.pipeline.fetching.driver)
     assert found is not None
     return len(found)
 
@@ -82,7 +82,7 @@ async def test_what_a_refresh_finds_and_cannot_store_is_given_up_alone(town, sam
     [given_up] = await work_off(town.db, ingest, now=now)
     assert given_up.startswith("ingest-")
     assert [one["number"] for one in (await got(reader, path))["data"]] == ["901", *(one["number"] for one in before)]
-    assert [letter.key for letter in await town.way.tasks.letters()] == [given_up]
+    assert [letter.key for letter in await town.pipeline.tasks.letters()] == [given_up]
 
 
 async def test_what_was_only_looked_at_is_not_polled_until_somebody_follows_it(town, sample):
@@ -91,9 +91,9 @@ async def test_what_was_only_looked_at_is_not_polled_until_somebody_follows_it(t
     manga = (await got(reader, f"/sources/{site}/popular"))["data"][0]
     await got(reader, f"/manga/{manga['id']}/chapters")
     assert await town.db.read(lambda tx: tx.one(str, _q.rests, id=manga["id"])) == NOBODY_FOLLOWS
-    assert await town.way.poller.claim(10, {}) == []
+    assert await town.pipeline.poller.claim(10, {}) == []
     await follow(town, shelf, manga["series_id"])
-    assert [watch.series_source_id for watch in await town.way.poller.claim(10, {})] == [manga["id"]]
+    assert [watch.series_source_id for watch in await town.pipeline.poller.claim(10, {})] == [manga["id"]]
 
 
 async def test_a_poll_makes_a_chapter_list_fresh_too(town, sample):

@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.people import Town
 from tests.catalogue.builders import a_shelf, a_site, got
-from tests.crawl.builders import made, the_admin, until_over
+from tests.crawler.builders import made, the_admin, until_over
 from tests.ingest.builders import work_off
 from tests.waiting import eventually
 from tsuzuki.db.queries import parse_queries
@@ -15,7 +15,7 @@ from tsuzuki.ingest.service import ChapterIngest
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.priorities import COLD, HOT
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.shelves.library.follows.nouns import Wish
+from tsuzuki.shelves.library.follows.nouns import FollowRequest
 from tsuzuki.sources.store import ClaimedWatch
 
 _q = parse_queries(
@@ -74,7 +74,7 @@ class Followed(msgspec.Struct):
         await self.town.db.with_tx(lambda tx: tx.run(_q.cool, id=self.manga, poll_floor=poll_floor, **times))
 
     async def lease(self) -> ClaimedWatch:
-        watch = await self.town.way.poller.lease((await self.state()).id)
+        watch = await self.town.pipeline.poller.lease((await self.state()).id)
         assert watch is not None
         return watch
 
@@ -97,19 +97,19 @@ async def followed(town, sample):
 async def follow(town: Town, shelf: ShelfId, series: str) -> None:
     public_id = read_id(series)
     assert public_id is not None
-    await town.reading.follows.add(shelf, Wish(series=public_id))
+    await town.reading.follows.add(shelf, FollowRequest(series=public_id))
 
 
 # -- R98
 
 
 async def find_by_poll(followed):
-    await followed.town.way.poller.poll(await followed.lease())
+    await followed.town.pipeline.poller.poll(await followed.lease())
     await followed.store()
 
 
 async def find_by_crawl(followed):
-    followed.town.crew.start()
+    followed.town.worker_loops.start()
     admin = await the_admin(followed.town)
     job = await made(admin, "/admin/crawler/jobs", {"sourceid": followed.site, "comicid": followed.series})
     assert (await until_over(admin, job["id"]))["status"] == "done"
@@ -118,7 +118,7 @@ async def find_by_crawl(followed):
         return (await got(followed.reader, "/inbox"))["data"] != []
 
     await eventually(is_stored)
-    await followed.town.crew.stop()
+    await followed.town.worker_loops.stop()
 
 
 async def find_by_refresh(followed):
@@ -154,7 +154,7 @@ async def test_r98_a_poll_heeds_what_a_reader_found_meanwhile(followed, sample):
     await followed.cool()
     sample.gate = gate = asyncio.Event()
     asked = len(sample.asked)
-    poll = asyncio.create_task(followed.town.way.poller.poll(await followed.lease()))
+    poll = asyncio.create_task(followed.town.pipeline.poller.poll(await followed.lease()))
 
     async def is_called():
         return len(sample.asked) > asked
@@ -205,16 +205,16 @@ async def poll_another(followed):
     await got(followed.reader, f"/manga/{other}/chapters")
     await break_it(followed)
     watch_id = (await followed.town.db.read(lambda tx: tx.one(State, _q.state, id=other))).id
-    watch = await followed.town.way.poller.lease(watch_id)
-    assert (await followed.town.way.poller.poll(watch)).outcome == "unchanged"
+    watch = await followed.town.pipeline.poller.lease(watch_id)
+    assert (await followed.town.pipeline.poller.poll(watch)).outcome == "unchanged"
 
 
 async def discover(followed):
-    followed.town.crew.start()
+    followed.town.worker_loops.start()
     admin = await the_admin(followed.town)
     job = await made(admin, "/admin/crawler/jobs", {"sourceid": followed.site})
     assert (await until_over(admin, job["id"]))["status"] == "done"
-    await followed.town.crew.stop()
+    await followed.town.worker_loops.stop()
 
 
 @pytest.mark.parametrize("call", [browse, search, see_details, poll_another, discover])
@@ -256,11 +256,11 @@ async def test_r99_a_retry_after_holds_when_the_breaker_closes(followed):
 async def test_r99_who_was_told_that_it_broke_is_told_when_it_heals(followed, sample):
     for _ in range(5):
         sample.is_down = True
-        assert (await followed.town.way.poller.poll(await followed.lease())).outcome == "http_status"
+        assert (await followed.town.pipeline.poller.poll(await followed.lease())).outcome == "http_status"
         followed.town.time.pass_(DAY)
     sample.is_down = False
     await browse(followed)
     assert await breaker(followed) == "closed"
     assert await open_outages(followed) == 1
-    assert (await followed.town.way.poller.poll(await followed.lease())).outcome == "unchanged"
+    assert (await followed.town.pipeline.poller.poll(await followed.lease())).outcome == "unchanged"
     assert await open_outages(followed) == 0

@@ -9,9 +9,9 @@ from tests.builders import NOON, a_public_id, stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_manga, a_source
 from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.catalogue.conditional import LARGEST_BODY, MOST_BYTES, Revalidating
-from tsuzuki.catalogue.flights import Flights, StillAsking
 from tsuzuki.catalogue.listing import storable
 from tsuzuki.catalogue.policy import filters_key, fresh_until, is_fresh, lack, plain_query
+from tsuzuki.catalogue.single_flight import SingleFlight, StillAsking
 from tsuzuki.catalogue.store import find_manga_tx, list_pages_tx
 from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.connectors.protocol import Unsupported
@@ -106,7 +106,7 @@ def test_a_list_has_each_series_once_and_nothing_that_nobody_could_call():
 
 
 async def test_r65_a_caller_who_leaves_does_not_end_what_others_wait_for():
-    flights, gate, calls = Flights(), asyncio.Event(), []
+    flights, gate, calls = SingleFlight(), asyncio.Event(), []
 
     async def work() -> int:
         calls.append(1)
@@ -125,7 +125,7 @@ async def test_r65_a_caller_who_leaves_does_not_end_what_others_wait_for():
 
 
 async def test_a_failed_flight_fails_for_everyone_once_and_is_begun_anew():
-    flights, failing = Flights(), [True]
+    flights, failing = SingleFlight(), [True]
 
     async def work() -> str:
         await asyncio.sleep(0)
@@ -139,7 +139,7 @@ async def test_a_failed_flight_fails_for_everyone_once_and_is_begun_anew():
 
 
 async def test_the_impatient_leave_and_the_end_ends_all():
-    flights = Flights()
+    flights = SingleFlight()
 
     async def work() -> None:
         await asyncio.sleep(60)

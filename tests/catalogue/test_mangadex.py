@@ -3,7 +3,7 @@
 from tests.catalogue.builders import a_reader, got
 from tests.catalogue.test_chapters import polled
 from tests.connectors.test_end_to_end import a_mangadex
-from tests.crawl.builders import made, the_admin
+from tests.crawler.builders import made, the_admin
 from tests.net.builders import a_server
 
 

@@ -9,7 +9,7 @@ from tests.api.people import Visitor
 from tests.catalogue.builders import SMALL, a_browsing_town, a_site, got
 from tests.catalogue.images.builders import a_gallery, a_picture
 from tests.catalogue.sample import a_sample
-from tests.crawl.builders import a_crawling_town
+from tests.crawler.builders import a_crawling_town
 from tests.waiting import eventually
 from tsuzuki.catalogue.call_locks.service import LEASE, CallLocks
 from tsuzuki.db.queries import parse_queries

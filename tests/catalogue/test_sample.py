@@ -8,7 +8,7 @@ import pytest
 from tests.api.people import Town, Visitor
 from tests.catalogue.builders import a_browsing_town, a_shelf, a_site, counted, got, read_chapter
 from tests.catalogue.sample import Plan, Sample, a_sample
-from tests.crawl.builders import made, the_admin, until_over
+from tests.crawler.builders import made, the_admin, until_over
 from tests.scale import scaled
 from tsuzuki.model.times import DAY
 
@@ -34,11 +34,11 @@ async def discover(town: Town, *sites: int) -> None:
     """The operator's crawler walks the same catalogues."""
     admin = await the_admin(town)
     jobs = [await made(admin, "/admin/crawler/jobs", {"sourceid": site}) for site in sites]
-    town.crew.start()
+    town.worker_loops.start()
     try:
         over = [await until_over(admin, job["id"], seconds=60) for job in jobs]
     finally:
-        await town.crew.stop()
+        await town.worker_loops.stop()
     assert [job["status"] for job in over] == ["done"] * len(sites)
 
 

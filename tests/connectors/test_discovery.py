@@ -12,7 +12,7 @@ from tests.data.feeds.make import corpus
 from tests.data.feeds.recipes.shapes import atom, item, rss
 from tests.scale import examples
 from tsuzuki.connectors.discovery import MAX_ALIKE, MAX_PROBES, discover
-from tsuzuki.connectors.page_feeds import COMMON_PATHS, FOLDER_PATHS, FoundFeed, read_page
+from tsuzuki.connectors.page_feeds import COMMON_PATHS, FOLDER_PATHS, DiscoveredFeed, read_page
 from tsuzuki.connectors.wellknown import directory_lookup, known_feeds
 from tsuzuki.model.errors import Blocked, Gone, HttpStatus, SourceError, TimedOut, TooLarge, Unreachable
 from tsuzuki.model.fetching import Reply
@@ -26,7 +26,7 @@ def page(head: str = "", body: str = "", *, url: str = PAGE, header: str = "") -
     return a_reply(text.encode(), url=url, content_type="text/html; charset=utf-8", link=header)
 
 
-def discovered(answers: Mapping[str, Reply | Exception], url: str = PAGE) -> tuple[tuple[FoundFeed, ...], Outside]:
+def discovered(answers: Mapping[str, Reply | Exception], url: str = PAGE) -> tuple[tuple[DiscoveredFeed, ...], Outside]:
     outside = Outside(answers)
     return outside.run(discover(url)).feeds, outside
 
@@ -37,7 +37,7 @@ def link(href: str, title: str = "", media_type: str = "application/rss+xml", re
 
 def test_a_feed_is_its_own_answer():
     found, outside = discovered({PAGE: a_reply(FEED, url=PAGE)})
-    assert found == (FoundFeed(PAGE, "The Lamplighter"),)
+    assert found == (DiscoveredFeed(PAGE, "The Lamplighter"),)
     assert len(outside.asked) == 1
 
 
@@ -49,8 +49,8 @@ def test_a_broken_feed_is_its_own_answer_too():
 def test_link_tags_are_taken_at_their_word():
     found, outside = discovered({PAGE: page(link("/rss", "Posts") + link("atom.xml", "", "application/atom+xml"))})
     assert found == (
-        FoundFeed("https://blog.example/rss", "Posts"),
-        FoundFeed("https://blog.example/about/atom.xml", "My blog"),
+        DiscoveredFeed("https://blog.example/rss", "Posts"),
+        DiscoveredFeed("https://blog.example/about/atom.xml", "My blog"),
     )
     assert len(outside.asked) == 1
 
@@ -121,7 +121,7 @@ def test_links_in_the_text_that_look_like_feeds_are_tried_before_common_paths():
 def test_common_paths_are_tried(path: str):
     address = f"https://blog.example/{path}"
     found, _ = discovered({PAGE: page(), address: a_reply(atom(), url=address)})
-    assert found == (FoundFeed(address, "The Lamplighter"),)
+    assert found == (DiscoveredFeed(address, "The Lamplighter"),)
 
 
 def test_a_page_without_feeds_costs_the_page_and_ten_probes():

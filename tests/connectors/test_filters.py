@@ -4,14 +4,14 @@ import pytest
 from tsuzuki.connectors.filters import (
     CheckBox,
     Filter,
+    FilterGroup,
     FilterValue,
-    Group,
     Header,
     Select,
     Separator,
     Sort,
     SortState,
-    Text,
+    TextFilter,
     TriState,
     with_values,
 )
@@ -20,11 +20,11 @@ from tsuzuki.model.errors import Invalid
 FILTERS: tuple[Filter, ...] = (
     Header("Narrow it down"),
     Select("Status", ("Any", "Running")),
-    Text("Author"),
+    TextFilter("Author"),
     CheckBox("Finished only"),
     Separator(),
     Sort("Order", ("Title", "Year")),
-    Group("Genres", (TriState("Action"), TriState("Drama"), CheckBox("Short"))),
+    FilterGroup("Genres", (TriState("Action"), TriState("Drama"), CheckBox("Short"))),
 )
 
 
@@ -44,11 +44,11 @@ def test_values_are_set_where_they_belong_and_the_rest_stays():
     assert with_values(FILTERS, values) == (
         Header("Narrow it down"),
         Select("Status", ("Any", "Running"), 1),
-        Text("Author", "Keeper"),
+        TextFilter("Author", "Keeper"),
         CheckBox("Finished only", True),
         Separator(),
         Sort("Order", ("Title", "Year"), SortState(1, ascending=True)),
-        Group("Genres", (TriState("Action"), TriState("Drama", 2), CheckBox("Short", True))),
+        FilterGroup("Genres", (TriState("Action"), TriState("Drama", 2), CheckBox("Short", True))),
     )
     assert with_values(FILTERS, ()) == FILTERS
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scale import examples
-from tsuzuki.coord.pace import MILLISECOND, SECOND, Rate, Turn, held_until, reserve
+from tsuzuki.coord.pace import MILLISECOND, SECOND, PaceTurn, Rate, held_until, reserve
 
 PATIENT = 3600 * SECOND
 
@@ -42,13 +42,13 @@ def test_an_uneven_rate_is_rounded_to_the_polite_side():
 
 def test_who_would_not_wait_so_long_takes_no_turn():
     taken = reserve(10 * SECOND, 0, rate=Rate(1), held=0, patience=SECOND)
-    assert (taken.turn, taken.tat) == (Turn(10 * SECOND, is_reserved=False), 10 * SECOND)
+    assert (taken.turn, taken.tat) == (PaceTurn(10 * SECOND, is_reserved=False), 10 * SECOND)
 
 
 def test_who_is_held_takes_no_turn_from_others():
     """REL-21: the other feeds of the host go on."""
     taken = reserve(0, 100, rate=Rate(1), held=50 * SECOND, patience=PATIENT)
-    assert (taken.turn, taken.tat) == (Turn(50 * SECOND - 100, is_reserved=False), 0)
+    assert (taken.turn, taken.tat) == (PaceTurn(50 * SECOND - 100, is_reserved=False), 0)
 
 
 def test_one_penalty_holds_one_and_two_hold_all_as_long_as_both_say():

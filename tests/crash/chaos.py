@@ -243,15 +243,15 @@ async def run_in_one_process(chaos: Chaos, plan: Plan) -> None:
         await chaos.kill_server()
 
 
-async def run_in_many_processes(chaos: Chaos, plan: Plan, ground: Ground) -> None:
+async def run_in_many_processes(chaos: Chaos, plan: Plan, deps: Ground) -> None:
     """A server and workers, and the servers under them."""
 
     async def postgres() -> None:
-        await ground.restart_postgres()
+        await deps.restart_postgres()
         chaos.done["PostgreSQL, immediate restart"] += 1
 
     async def redis() -> None:
-        await ground.restart_redis()
+        await deps.restart_redis()
         chaos.done["Redis, kill -9"] += 1
 
     faults: list[Callable[[], Awaitable[None]]] = [
@@ -260,7 +260,7 @@ async def run_in_many_processes(chaos: Chaos, plan: Plan, ground: Ground) -> Non
         *[chaos.freeze_worker] * plan.freezes,
         *[postgres] * plan.postgres_restarts,
         *[redis] * plan.redis_kills,
-        *[lambda: chaos.flush(ground.redis.url)] * plan.flushes,
+        *[lambda: chaos.flush(deps.redis.url)] * plan.flushes,
     ]
     chaos.dice.shuffle(faults)
     for number, fault in enumerate(faults):

@@ -225,19 +225,19 @@ async def many_processes(folder: Path, workers: int) -> AsyncIterator[tuple[Flee
     """`tsuzuki serve --no-workers` and workers, on PostgreSQL and Redis."""
     (folder / "data").mkdir()
     place = shared_folder()
-    ground = await asyncio.to_thread(Ground, place)
-    await asyncio.to_thread(ground.postgres.start)
-    await asyncio.to_thread(ground.redis.start)
+    deps = await asyncio.to_thread(Ground, place)
+    await asyncio.to_thread(deps.postgres.start)
+    await asyncio.to_thread(deps.redis.start)
     fleet = None
     try:
-        await databases.on_server(ground.postgres.url, "create database tsuzuki template template0")
-        url = databases.named(ground.postgres.url, "tsuzuki")
+        await databases.on_server(deps.postgres.url, "create database tsuzuki template template0")
+        url = databases.named(deps.postgres.url, "tsuzuki")
         await migrate(DatabaseOptions(url), now=0)
-        fleet = Fleet(folder, url, redis_url=ground.redis.url, workers=workers)
-        yield fleet, ground
+        fleet = Fleet(folder, url, redis_url=deps.redis.url, workers=workers)
+        yield fleet, deps
     finally:
         if fleet is not None:
             await fleet.close()
-        ground.redis.stop(signal.SIGKILL)
-        ground.postgres.stop(signal.SIGQUIT)
+        deps.redis.stop(signal.SIGKILL)
+        deps.postgres.stop(signal.SIGQUIT)
         shutil.rmtree(place, ignore_errors=True)

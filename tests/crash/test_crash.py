@@ -22,7 +22,7 @@ from tests.crash.publisher import publishing
 from tests.crash.script import cast_for, write
 from tests.scale import SOAK
 from tsuzuki.bootstrap import wall_clock
-from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.model.times import SECOND
 from tsuzuki.queue.policy import FLOOR
@@ -91,7 +91,7 @@ async def stage(fleet, plan, show):
 async def finish(chaos):
     """Settle; what was given up by bad luck (three kills under one task, R42) is replayed, as an operator would."""
     seconds = await chaos.settle()
-    tasks = Tasks(chaos.ledger.db, MemoryBell(), wall_clock)
+    tasks = Tasks(chaos.ledger.db, MemoryWakeup(), wall_clock)
     if replayed := await tasks.replay_all():
         chaos.done["given up, replayed"] = replayed
         seconds += await chaos.settle()
@@ -144,8 +144,8 @@ async def test_in_one_process_nothing_is_lost_or_doubled(tmp_path, show):
 @pytest.mark.server
 async def test_in_many_processes_nothing_is_lost_or_doubled(tmp_path, show):
     plan = share_of(MANY)
-    async with many_processes(tmp_path, workers=3) as (fleet, ground), stage(fleet, plan, show) as chaos:
-        await run_in_many_processes(chaos, plan, ground)
+    async with many_processes(tmp_path, workers=3) as (fleet, deps), stage(fleet, plan, show) as chaos:
+        await run_in_many_processes(chaos, plan, deps)
         await must_be_clean(chaos, "A server and three workers on PostgreSQL and Redis", show)
 
 

@@ -135,7 +135,7 @@ async def a_watched_fleet(folder):
     calls = Calls()
     async with (
         a_publisher(calls.handle) as publisher,
-        many_processes(folder, 2) as (fleet, ground),
+        many_processes(folder, 2) as (fleet, deps),
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(60)) as session,
     ):
         fleet.log_level, fleet.work_options = "info", ("--metrics-port", "0")
@@ -145,11 +145,11 @@ async def a_watched_fleet(folder):
             await stored_watch(db, feed, host=f"h{number % 4}", next_check_at=wall_clock())
         await db.close()
         await fleet.start()
-        yield fleet, ground, Watcher(fleet, session, calls)
+        yield fleet, deps, Watcher(fleet, session, calls)
 
 
 async def test_whatever_befalls_a_fleet_is_told_while_it_happens(tmp_path):
-    async with a_watched_fleet(tmp_path) as (fleet, ground, watch):
+    async with a_watched_fleet(tmp_path) as (fleet, deps, watch):
         await watch.until_workers_are(2, 0)
         assert (await watch.ready())[0] == 200
         await watch.polls_go_on()
@@ -158,8 +158,8 @@ async def test_whatever_befalls_a_fleet_is_told_while_it_happens(tmp_path):
         await hang_a_worker(fleet, watch)
         await lose_all_workers(fleet, watch)
         await lose_the_web_process(fleet, watch)
-        await lose_redis(ground, watch)
-        await lose_postgres(ground, watch)
+        await lose_redis(deps, watch)
+        await lose_postgres(deps, watch)
         assert fleet.exits == []
         assert set(await fleet.stop()) == {0}
 
@@ -244,9 +244,9 @@ async def lose_the_web_process(fleet, watch) -> None:
     await fleet.start_server()
 
 
-async def lose_redis(ground, watch) -> None:
+async def lose_redis(deps, watch) -> None:
     """R40: it is shown, and can be done without."""
-    for lose, have in ((ground.redis.hang, ground.redis.resume), (ground.redis.stop, ground.redis.start)):
+    for lose, have in ((deps.redis.hang, deps.redis.resume), (deps.redis.stop, deps.redis.start)):
         await asyncio.to_thread(lose)
         await asyncio.sleep(LEASE_S)
         status, body = await watch.ready()
@@ -258,14 +258,14 @@ async def lose_redis(ground, watch) -> None:
             return bool((await watch.ready())[1]["parts"]["redis"] == "ok")
 
         await watch.until(is_back, "Redis is back")
-    await ground.restart_redis()
+    await deps.restart_redis()
     await watch.polls_go_on()
 
 
-async def lose_postgres(ground, watch) -> None:
+async def lose_postgres(deps, watch) -> None:
     """It hangs for longer than a lease: told within 3 s by every process; all goes on when it answers again."""
     await watch.page()
-    ground.postgres.hang()
+    deps.postgres.hang()
     for client in (watch.web, watch.worker(0), watch.worker(1)):
         status, body = await watch.ready(client)
         assert (status, body["parts"]["database"]) == (503, "down")
@@ -274,14 +274,14 @@ async def lose_postgres(ground, watch) -> None:
     assert (told.status, told.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
     assert time.monotonic() - began < 25
     assert (await watch.web.get("/healthz")).status == 200
-    ground.postgres.resume()
+    deps.postgres.resume()
     await is_well(watch)
     assert watch.logged("part_down")
-    await ground.restart_postgres()
+    await deps.restart_postgres()
     await is_well(watch)
-    await asyncio.to_thread(ground.postgres.stop)
+    await asyncio.to_thread(deps.postgres.stop)
     assert (await watch.ready())[0] == 503
-    await asyncio.to_thread(ground.postgres.start)
+    await asyncio.to_thread(deps.postgres.start)
     await is_well(watch)
 
 

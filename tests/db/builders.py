@@ -1,7 +1,7 @@
 """A few queries over a real table, and how the tests of the data layer use them."""
 
 from tsuzuki.db import Database, Tx
-from tsuzuki.db.queries import Query, Text, parse_queries
+from tsuzuki.db.queries import EngineSql, Query, parse_queries
 
 q = parse_queries(
     "tests",
@@ -32,7 +32,9 @@ def a_query(sql: str) -> Query:
 
 def for_each(*, sqlite: str, postgres: str) -> Query:
     """A statement without parameters that each engine spells its own way."""
-    return Query("made_here", Text(sqlite, ()), Text(postgres, ()), writes=False, returns_rows=True, inline=False)
+    return Query(
+        "made_here", EngineSql(sqlite, ()), EngineSql(postgres, ()), writes=False, returns_rows=True, inline=False
+    )
 
 
 SLOW = for_each(

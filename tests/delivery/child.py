@@ -66,13 +66,13 @@ async def ingest(office: Office, series: SeriesId, number: int, mortal: Mortal) 
 
     delivered = await office.db.with_tx(work)
     mortal.reach("after commit")
-    office.bell.ring(*delivered.bells)
+    office.wakeup.wake(*delivered.wakeups)
 
 
 async def live(url: str, series: SeriesId, number: int, point: str) -> None:
     db, mortal = await open_database(DatabaseOptions(url)), Mortal(point)
     async with an_office(db) as office:
-        office.announcer = MortalAnnouncer(db, office.bell, office.clock)
+        office.announcer = MortalAnnouncer(db, office.wakeup, office.clock)
         office.announcer.mortal = mortal
         office.sender = MortalSender(db, office.client, office.clock, dice=lambda: 0.0)
         office.sender.mortal = mortal

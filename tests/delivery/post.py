@@ -13,7 +13,7 @@ from tests.delivery.builders import count_channel_sends
 from tests.net.builders import a_client, a_web_app
 from tests.queue.builders import Clock
 from tests.waiting import eventually
-from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database
 from tsuzuki.delivery.notices.announcing import Announcer
 from tsuzuki.delivery.notices.sending import Sender
@@ -22,9 +22,9 @@ from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
+from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.station import Station
 from tsuzuki.queue.worker import Worker
 
 QUICK = QueueSettings(attempts=5, lease=Millis(900), jitter=0.0, delays=(Millis(20),) * 4, concurrency=4)
@@ -72,12 +72,12 @@ class Office:
 
     def __init__(self, db: Database, client: Client) -> None:
         self.db = db
-        self.bell = MemoryBell()
+        self.wakeup = MemoryWakeup()
         self.clock = Clock(NOON)
         self.client = client
-        self.channels = Channels(db, client, self.bell, clock=self.clock)
-        self.tasks = Tasks(db, self.bell, self.clock)
-        self.announcer = Announcer(db, self.bell, self.clock)
+        self.channels = Channels(db, client, self.wakeup, clock=self.clock)
+        self.tasks = Tasks(db, self.wakeup, self.clock)
+        self.announcer = Announcer(db, self.wakeup, self.clock)
         self.sender = Sender(db, client, self.clock, dice=lambda: 0.0)
 
     async def webhook(self, shelf: ShelfId, url: str, **over: Any) -> Added:
@@ -94,9 +94,9 @@ class Office:
     async def open(self, *, sending: bool = True) -> AsyncIterator[None]:
         """Both workers, or the first alone, until the end of the block."""
         notices, sends = (msgspec.structs.replace(queue, settings=QUICK) for queue in (NOTICES, SENDS))
-        workers: list[Worker[Any]] = [Worker(self._station("announcer"), notices, self.announcer)]
+        workers: list[Worker[Any]] = [Worker(self._worker_context("announcer"), notices, self.announcer)]
         if sending:
-            workers.append(Worker(self._station("sender"), sends, self.sender))
+            workers.append(Worker(self._worker_context("sender"), sends, self.sender))
         running = [asyncio.create_task(worker.run(patience=2.0)) for worker in workers]
         try:
             yield
@@ -105,13 +105,13 @@ class Office:
                 worker.stop()
             await asyncio.gather(*running)
 
-    def _station(self, name: str) -> Station:
-        return Station(db=self.db, bell=self.bell, clock=self.clock, name=name)
+    def _worker_context(self, name: str) -> WorkerContext:
+        return WorkerContext(db=self.db, wakeup=self.wakeup, clock=self.clock, name=name)
 
     def later(self, by: int) -> None:
         """So much time passes, and everyone looks at the clock."""
         self.clock.step(by)
-        self.bell.ring(NOTICES.name, SENDS.name)
+        self.wakeup.wake(NOTICES.name, SENDS.name)
 
     async def until_quiet(self) -> None:
         """Return when nothing is left to be announced or sent at this moment."""

@@ -23,7 +23,7 @@ from tsuzuki.db.queries import load_queries, parse_queries
 from tsuzuki.delivery.fanout import deliver_chapters_tx, deliver_items_tx
 from tsuzuki.delivery.inbox import entries as inbox_entries
 from tsuzuki.delivery.inbox.service import Inbox
-from tsuzuki.delivery.timeline.nouns import Wanted
+from tsuzuki.delivery.timeline.nouns import TimelineFilter
 from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.ingest.service import ItemIngest
 from tsuzuki.ingest.store import upsert_chapters_tx
@@ -52,19 +52,19 @@ select cast(:shelf_id as bigint), feed_id, id, id % 50 = 0, sort_at, 4000 - sort
 
 async def titles(db, shelf, *, most=50, **wanted):
     """What the list shows, page by page."""
-    part = await Timeline(db).page(shelf, Wanted(**wanted), after=FROM_THE_TOP, most=most)
+    part = await Timeline(db).page(shelf, TimelineFilter(**wanted), after=FROM_THE_TOP, most=most)
     lines = part.lines
     while part.next is not None:
-        part = await Timeline(db).page(shelf, Wanted(**wanted), after=part.next, most=most)
+        part = await Timeline(db).page(shelf, TimelineFilter(**wanted), after=part.next, most=most)
         lines += part.lines
     return [line.item_title or line.number for line in lines]
 
 
 async def api_titles(db, shelf, *, most=50, **wanted):
-    page = await Inbox(db).page(shelf, inbox_entries.Wanted(**wanted), after=FROM_THE_TOP, most=most)
+    page = await Inbox(db).page(shelf, inbox_entries.InboxFilter(**wanted), after=FROM_THE_TOP, most=most)
     rows = page.rows
     while page.next_cursor is not None:
-        page = await Inbox(db).page(shelf, inbox_entries.Wanted(**wanted), after=page.next_cursor, most=most)
+        page = await Inbox(db).page(shelf, inbox_entries.InboxFilter(**wanted), after=page.next_cursor, most=most)
         rows += page.rows
     return [entry.item_title or entry.number for entry in rows]
 
@@ -117,7 +117,7 @@ async def test_r92_the_api_lists_by_arrival_too(db, shelf_with_old_news, most):
 
 async def test_r92_neighbours_follow_the_order_of_their_list(db, shelf_with_old_news):
     timeline = Timeline(db)
-    for wanted, order in ((Wanted(), ARRIVED), (Wanted(by_published=True), PUBLISHED)):
+    for wanted, order in ((TimelineFilter(), ARRIVED), (TimelineFilter(by_published=True), PUBLISHED)):
         lines = (await timeline.page(shelf_with_old_news, wanted, after=FROM_THE_TOP, most=9)).lines
         near = await timeline.neighbours(shelf_with_old_news, wanted, lines[1].place(wanted))
         assert [line and (line.item_title or line.number) for line in (near.newer, near.older)] == [order[0], order[2]]

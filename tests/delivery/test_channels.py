@@ -9,11 +9,11 @@ from tests.delivery.post import a_receiver, an_office
 from tsuzuki.delivery.notices.kinds import hidden, read_config, restored
 from tsuzuki.delivery.notices.ntfy import Ntfy
 from tsuzuki.delivery.notices.sending import KINDS
-from tsuzuki.delivery.notices.service import Change
+from tsuzuki.delivery.notices.service import ChannelChange
 from tsuzuki.delivery.notices.webhook import Webhook, sign
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
 from tsuzuki.model.secrets import MASKED
-from tsuzuki.net.guard import Guard
+from tsuzuki.net.guard import AddressGuard
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 HOOK = "http://127.0.0.1:9/hooks/a-long-key"
@@ -60,7 +60,7 @@ async def test_an_address_that_the_guard_refuses_is_not_saved(db, office, url):
 
 
 async def test_loopback_is_refused_where_the_operator_did_not_open_it(db):
-    async with an_office(db, guard=Guard()) as office:
+    async with an_office(db, guard=AddressGuard()) as office:
         with pytest.raises(Invalid):
             await office.webhook(await a_reader(db), HOOK)
 
@@ -89,7 +89,9 @@ async def test_an_address_that_is_none_is_not_changed_to(db, office):
     shelf = await a_reader(db)
     added = await office.webhook(shelf, HOOK)
     with pytest.raises(Invalid):
-        await office.channels.change(shelf, added.channel.id, Change(config={"url": "no address", "secret": SECRET}))
+        await office.channels.change(
+            shelf, added.channel.id, ChannelChange(config={"url": "no address", "secret": SECRET})
+        )
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 101])
@@ -113,7 +115,7 @@ async def test_what_is_sent_back_as_it_was_shown_stays_as_it_is(db, office):
     shelf = await a_reader(db)
     async with a_receiver() as receiver:
         added = await office.webhook(shelf, f"{receiver.url}/key", secret=SECRET)
-        change = Change(config=added.channel.config, name="Renamed")
+        change = ChannelChange(config=added.channel.config, name="Renamed")
         changed = await office.channels.change(shelf, added.channel.id, change)
         assert (changed.name, changed.config) == ("Renamed", added.channel.config)
         await office.channels.try_out(shelf, added.channel.id)
@@ -130,7 +132,7 @@ async def test_a_secret_does_not_follow_to_another_origin(db, office):
     added = await office.ntfy(shelf, "http://127.0.0.1:9", token="tk_abc")
     moved = added.channel.config | {"url": "http://127.0.0.2:9/"}
     with pytest.raises(Invalid) as refused:
-        await office.channels.change(shelf, added.channel.id, Change(config=moved))
+        await office.channels.change(shelf, added.channel.id, ChannelChange(config=moved))
     assert refused.value.problems[0].field in {"config.token", "config.topic"}
     assert (await office.only_channel(shelf)).config == added.channel.config
 
@@ -139,7 +141,7 @@ async def test_nobody_touches_the_channels_of_another_shelf(db, office):
     owner, stranger = await a_reader(db), await a_reader(db)
     channel = (await office.webhook(owner, HOOK)).channel.id
     with pytest.raises(NotFound):
-        await office.channels.change(stranger, channel, Change(name="Mine"))
+        await office.channels.change(stranger, channel, ChannelChange(name="Mine"))
     with pytest.raises(NotFound):
         await office.channels.remove(stranger, channel)
     with pytest.raises(NotFound):
@@ -152,7 +154,7 @@ async def test_nobody_touches_the_channels_of_another_shelf(db, office):
 
 async def test_what_is_not_there_is_not_found(db, office):
     with pytest.raises(NotFound):
-        await office.channels.change(await a_reader(db), a_public_id(), Change(name="A"))
+        await office.channels.change(await a_reader(db), a_public_id(), ChannelChange(name="A"))
 
 
 # -- the kinds

@@ -10,12 +10,12 @@ import pytest
 
 from tests.builders import NOON, stored_shelf
 from tests.delivery.builders import a_followed_feed, a_reader, entry_ids, publish
-from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.events import service
 from tsuzuki.delivery.events.news import (
-    EVENTS_BELL,
+    EVENTS_WAKEUP,
     Arrived,
     CountsChanged,
     JobChanged,
@@ -25,7 +25,7 @@ from tsuzuki.delivery.events.news import (
 )
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.delivery.events.store import (
-    Cursor,
+    EventCursor,
     add_events_tx,
     has_unsettled_tx,
     is_remembered_tx,
@@ -62,7 +62,7 @@ async def write(db, shelf, *numbers, now=NOON):
     await db.with_tx(lambda tx: add_events_tx(tx, events, now))
 
 
-async def read_on(db, shelf, after=Cursor(), most=100):  # noqa: B008  frozen
+async def read_on(db, shelf, after=EventCursor(), most=100):  # noqa: B008  frozen
     return await db.read(lambda tx: next_events_tx(tx, shelf, after, most=most))
 
 
@@ -151,7 +151,7 @@ async def test_readers_who_come_and_go_among_overlapping_writers_see_everything_
 
     async def a_reader():
         seen: list[str] = []
-        cursor = Cursor()
+        cursor = EventCursor()
         while len(seen) < writers * each * 2:
             page = await read_on(db, shelf, cursor, most=dice.choice((1, 7, 100)))
             seen += numbers_of(page)
@@ -176,11 +176,11 @@ async def _all(works):
 
 @pytest.mark.parametrize("text", ["", "0", "1-", "-1-2", "a-b", "1-2-3", "1" * 30 + "-1", "1-2\n", "１-2"])
 def test_what_names_no_place_is_none(text):
-    assert Cursor.read(text) is None
+    assert EventCursor.read(text) is None
 
 
 def test_a_place_is_read_as_it_is_written():
-    assert Cursor.read(str(Cursor(12, 345))) == Cursor(12, 345)
+    assert EventCursor.read(str(EventCursor(12, 345))) == EventCursor(12, 345)
 
 
 async def test_a_place_is_known_until_its_event_is_forgotten(db):
@@ -196,7 +196,7 @@ async def test_a_place_is_known_until_its_event_is_forgotten(db):
     assert await db.with_tx(lambda tx: prune_events_tx(tx, before=NOON, most=10)) == 0
     assert await db.with_tx(lambda tx: prune_events_tx(tx, before=Millis(NOON + 1), most=10)) == 1
     assert not await known(shelf)
-    assert await db.read(lambda tx: newest_of_shelf_tx(tx, shelf)) == Cursor()
+    assert await db.read(lambda tx: newest_of_shelf_tx(tx, shelf)) == EventCursor()
 
 
 @pytest.mark.server
@@ -216,11 +216,11 @@ async def test_events_that_were_restored_into_another_server_are_forgotten(db):
 @asynccontextmanager
 async def an_open_house(db, **over):
     """Events whose streams are woken."""
-    bell = MemoryBell()
-    events = Events(db, bell, lambda: NOON, **over)
+    wakeup = MemoryWakeup()
+    events = Events(db, wakeup, lambda: NOON, **over)
     running = asyncio.create_task(events.run())
     try:
-        yield events, bell
+        yield events, wakeup
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
@@ -233,10 +233,10 @@ async def some(stream, count):
 
 async def test_an_open_stream_is_woken_by_the_bell_and_counts_what_is_unread(db):
     feed, [shelf] = await a_followed_feed(db)
-    async with an_open_house(db, floor=600) as (events, bell), aclosing(events.follow(shelf, None)) as stream:
+    async with an_open_house(db, floor=600) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
         await some(stream, 2)
         reading = asyncio.create_task(some(stream, 2))
-        bell.ring(*(await publish(db, feed, "abc")).bells)
+        wakeup.wake(*(await publish(db, feed, "abc")).wakeups)
         [entry, counts] = await reading
     assert (entry.kind, msgspec.json.decode(entry.data)["count"]) == ("entry", 3)
     told = msgspec.json.decode(counts.data)
@@ -249,11 +249,11 @@ async def test_an_open_stream_is_woken_by_the_bell_and_counts_what_is_unread(db)
 async def test_what_waits_for_an_older_transaction_is_told_soon_after_that_ended(db, database_url):
     feed, [shelf] = await a_followed_feed(db)
     slow = await asyncpg.connect(database_url)
-    async with an_open_house(db, floor=600) as (events, bell), aclosing(events.follow(shelf, None)) as stream:
+    async with an_open_house(db, floor=600) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
         await some(stream, 2)
         async with slow.transaction():
             await slow.fetchval("select pg_current_xact_id()")
-            bell.ring(*(await publish(db, feed, "a")).bells)
+            wakeup.wake(*(await publish(db, feed, "a")).wakeups)
             reading = asyncio.create_task(some(stream, 1))
             await asyncio.sleep(0.2)
             assert not reading.done()
@@ -273,15 +273,15 @@ async def test_without_a_bell_a_stream_is_told_within_the_floor(db):
 async def test_one_who_comes_back_is_told_what_happened_meanwhile_also_by_another_process(db):
     feed, [shelf] = await a_followed_feed(db)
     await publish(db, feed, "a")
-    async with aclosing(Events(db, MemoryBell(), lambda: NOON).follow(shelf, None)) as stream:
+    async with aclosing(Events(db, MemoryWakeup(), lambda: NOON).follow(shelf, None)) as stream:
         [first] = await some(stream, 1)
     for key in "bcd":
         await publish(db, feed, key)
-    async with aclosing(Events(db, MemoryBell(), lambda: NOON).follow(shelf, first.id)) as stream:
+    async with aclosing(Events(db, MemoryWakeup(), lambda: NOON).follow(shelf, first.id)) as stream:
         counts, *meanwhile = await some(stream, 4)
     assert msgspec.json.decode(counts.data)["missed"] is False
     assert [told.kind for told in meanwhile] == ["entry"] * 3
-    async with aclosing(Events(db, MemoryBell(), lambda: NOON).follow(shelf, meanwhile[1].id)) as stream:
+    async with aclosing(Events(db, MemoryWakeup(), lambda: NOON).follow(shelf, meanwhile[1].id)) as stream:
         _, last, counts = await some(stream, 3)
     assert (last, counts.kind) == (meanwhile[2], "counts")
 
@@ -289,7 +289,7 @@ async def test_one_who_comes_back_is_told_what_happened_meanwhile_also_by_anothe
 @pytest.mark.parametrize("before", ["", "a"])
 async def test_from_a_place_that_was_asked_for_everything_later_is_told(db, before):
     feed, [shelf] = await a_followed_feed(db)
-    events = Events(db, MemoryBell(), lambda: NOON)
+    events = Events(db, MemoryWakeup(), lambda: NOON)
     for key in before:
         await publish(db, feed, key)
     place = await events.place(shelf)
@@ -304,7 +304,7 @@ async def test_from_a_place_that_was_asked_for_everything_later_is_told(db, befo
 async def test_one_whose_place_is_unknown_is_told_so(db, place):
     feed, [shelf] = await a_followed_feed(db)
     await publish(db, feed, "a")
-    async with aclosing(Events(db, MemoryBell(), lambda: NOON).follow(shelf, place)) as stream:
+    async with aclosing(Events(db, MemoryWakeup(), lambda: NOON).follow(shelf, place)) as stream:
         [counts] = await some(stream, 1)
     assert msgspec.json.decode(counts.data)["missed"] is True
 
@@ -312,7 +312,7 @@ async def test_one_whose_place_is_unknown_is_told_so(db, place):
 async def test_one_who_was_away_for_longer_than_events_are_kept_is_told_so(db):
     feed, [shelf] = await a_followed_feed(db)
     await publish(db, feed, "a")
-    events = Events(db, MemoryBell(), lambda: LATER)
+    events = Events(db, MemoryWakeup(), lambda: LATER)
     async with aclosing(events.follow(shelf, None)) as stream:
         [first] = await some(stream, 1)
     assert await prune(db, LATER) == 1
@@ -335,7 +335,7 @@ async def test_a_shelf_without_events_gives_its_reader_a_place_to_come_back_to(d
 async def test_marking_is_told_by_counts_that_are_counted_when_they_are_told(db):
     feed, [shelf] = await a_followed_feed(db)
     await publish(db, feed, "abc")
-    async with an_open_house(db) as (events, bell), aclosing(events.follow(shelf, None)) as stream:
+    async with an_open_house(db) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
         await some(stream, 1)
         ids = await entry_ids(db, shelf)
 
@@ -344,7 +344,7 @@ async def test_marking_is_told_by_counts_that_are_counted_when_they_are_told(db)
             await add_events_tx(tx, [NewEvent(shelf, CountsChanged())], NOON)
 
         await db.with_tx(mark)
-        bell.ring(EVENTS_BELL)
+        wakeup.wake(EVENTS_WAKEUP)
         [counts] = await some(stream, 1)
     assert msgspec.json.decode(counts.data)["unread"] == 1
 
@@ -352,11 +352,11 @@ async def test_marking_is_told_by_counts_that_are_counted_when_they_are_told(db)
 async def test_a_shelf_hears_only_its_own(db):
     feed, _ = await a_followed_feed(db)
     other = await a_reader(db)
-    async with an_open_house(db) as (events, bell), aclosing(events.follow(other, None)) as stream:
+    async with an_open_house(db) as (events, wakeup), aclosing(events.follow(other, None)) as stream:
         await some(stream, 2)
-        bell.ring(*(await publish(db, feed, "a")).bells)
+        wakeup.wake(*(await publish(db, feed, "a")).wakeups)
         await write(db, other, "ours")
-        bell.ring(EVENTS_BELL)
+        wakeup.wake(EVENTS_WAKEUP)
         assert [told.kind for told in await some(stream, 1)] == ["feed"]
 
 
@@ -378,7 +378,7 @@ async def test_a_shelf_has_so_many_streams_and_no_more(db, monkeypatch):
     """Whoever opens thousands would use up the connections of everybody."""
     monkeypatch.setattr(service, "MOST_STREAMS", 2)
     shelf, other = await a_reader(db), await a_reader(db)
-    events = Events(db, MemoryBell(), lambda: NOON)
+    events = Events(db, MemoryWakeup(), lambda: NOON)
     async with AsyncExitStack() as stack:
         for _ in range(2):
             events.refuse_one_too_many(shelf)

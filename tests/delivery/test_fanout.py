@@ -23,7 +23,7 @@ from tests.delivery.builders import (
     task_keys,
 )
 from tsuzuki.db import Tx
-from tsuzuki.delivery.events.news import EVENTS_BELL
+from tsuzuki.delivery.events.news import EVENTS_WAKEUP
 from tsuzuki.delivery.fanout import (
     NOTHING,
     Delivered,
@@ -45,7 +45,7 @@ LATER = Millis(NOON + 60_000)
 async def test_i2_every_subscriber_gets_one_entry_for_each_item(db):
     feed, readers = await a_followed_feed(db, readers=3)
     delivered = await publish(db, feed, range(4))
-    assert delivered == Delivered(12, (EVENTS_BELL,))
+    assert delivered == Delivered(12, (EVENTS_WAKEUP,))
     for reader in readers:
         assert [(entry.unread, entry.created_at) for entry in await entries_of(db, reader)] == [(True, NOON)] * 4
 
@@ -57,7 +57,7 @@ async def test_i2_a_repeat_delivers_nothing(db):
         await db.with_tx(lambda tx: deliver_items_tx(tx, feed, [*new, *new], is_first_harvest=False, now=NOON))
         for _ in range(3)
     ]
-    assert deliveries == [Delivered(2, (EVENTS_BELL,)), NOTHING, NOTHING]
+    assert deliveries == [Delivered(2, (EVENTS_WAKEUP,)), NOTHING, NOTHING]
     assert len(await entries_of(db, reader)) == 2
     assert len(await events_of(db, reader)) == 1
 
@@ -154,7 +154,7 @@ async def test_r8_a_first_harvest_of_a_feed_is_unread_and_quiet(db):
 
 async def test_r8_a_first_harvest_of_a_series_is_one_line_and_no_entry(db):
     series, readers = await a_followed_series(db, readers=2)
-    assert await release(db, series, range(1, 200), first=True) == Delivered(0, (EVENTS_BELL,))
+    assert await release(db, series, range(1, 200), first=True) == Delivered(0, (EVENTS_WAKEUP,))
     for reader in readers:
         assert await entries_of(db, reader) == []
         [event] = await events_of(db, reader)
@@ -231,7 +231,7 @@ async def test_r8_whoever_follows_a_known_series_hears_how_much_there_is(db):
     late = await a_reader(db)
     await follow(db, late, series)
     told = await db.with_tx(lambda tx: deliver_known_chapters_tx(tx, late, series, now=LATER))
-    assert told == Delivered(0, (EVENTS_BELL,))
+    assert told == Delivered(0, (EVENTS_WAKEUP,))
     [event] = await events_of(db, late)
     assert (event.payload["available"], event.payload["is_quiet"]) == (7, True)
 

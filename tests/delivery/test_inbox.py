@@ -4,14 +4,14 @@ import pytest
 
 from tests.builders import NOON, stored_feed, stored_series
 from tests.delivery.builders import a_followed_feed, a_reader, entry_ids, follow, publish, release, subscribe
-from tsuzuki.delivery.inbox.entries import Wanted
+from tsuzuki.delivery.inbox.entries import InboxFilter
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.store import mark_entries_tx
 
 
-async def everything(db, shelf, wanted=Wanted(), most=3):  # noqa: B008  frozen
+async def everything(db, shelf, wanted=InboxFilter(), most=3):  # noqa: B008  frozen
     """All pages: what stands on each, and the totals that they tell."""
     pages, totals, place = [], set(), FROM_THE_TOP
     while True:
@@ -55,7 +55,7 @@ async def test_an_empty_inbox_is_one_empty_page(db):
 @pytest.mark.parametrize(("kind", "count"), [("item", 4), ("chapter", 3), (None, 7)])
 async def test_one_kind_can_be_asked_for(db, kind, count):
     shelf = await a_mixed_shelf(db)
-    pages, totals = await everything(db, shelf, Wanted(kind=kind))
+    pages, totals = await everything(db, shelf, InboxFilter(kind=kind))
     found = [entry for page in pages for entry in page]
     assert (len(found), totals) == (count, {count})
     assert kind is None or all((entry.item_id is None) == (kind == "chapter") for entry in found)
@@ -66,7 +66,7 @@ async def test_read_or_unread_can_be_asked_for(db, unread, count):
     shelf = await a_mixed_shelf(db)
     ids = (await entry_ids(db, shelf))[:2]
     await db.with_tx(lambda tx: mark_entries_tx(tx, shelf, ids, unread=False, now=NOON))
-    pages, totals = await everything(db, shelf, Wanted(unread=unread))
+    pages, totals = await everything(db, shelf, InboxFilter(unread=unread))
     found = [entry for page in pages for entry in page]
     assert (len(found), totals) == (count, {count})
     assert unread is None or all(entry.unread is unread for entry in found)

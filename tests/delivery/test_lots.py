@@ -5,7 +5,7 @@ import pytest
 from tests.builders import NOON, stored_feed
 from tests.delivery.builders import a_channel, a_reader, entries_of, events_of, items_tx, task_keys
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.fanout import NOTHING, Lot, deliver_feeds_tx
+from tsuzuki.delivery.fanout import NOTHING, NewBatch, deliver_feeds_tx
 from tsuzuki.delivery.policy import FLOOD
 
 q = parse_queries(
@@ -27,7 +27,8 @@ async def deliver(db, *lots):
 
     async def work(tx):
         made = [
-            Lot("item", feed, tuple(await items_tx(tx, feed, keys, NOON)), is_quiet) for feed, keys, is_quiet in lots
+            NewBatch("item", feed, tuple(await items_tx(tx, feed, keys, NOON)), is_quiet)
+            for feed, keys, is_quiet in lots
         ]
         return await deliver_feeds_tx(tx, made, NOON)
 

@@ -9,7 +9,7 @@ import re
 import pytest
 
 from tests.builders import NOON, a_new_item, store_items_tx, stored_feed, stored_series
-from tests.crawl.builders import given_up
+from tests.crawler.builders import given_up
 from tests.delivery.builders import (
     a_followed_feed,
     a_followed_series,
@@ -25,18 +25,18 @@ from tests.delivery.builders import (
 from tests.delivery.post import Receiver, a_receiver, an_office
 from tests.waiting import eventually
 from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.crawl.letters import Letters
+from tsuzuki.crawler.letters import Letters
 from tsuzuki.db import Tx
 from tsuzuki.delivery.fanout import deliver_items_tx, deliver_known_items_tx
 from tsuzuki.delivery.notices.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
 from tsuzuki.delivery.notices.sending import Sender
-from tsuzuki.delivery.notices.service import Change
+from tsuzuki.delivery.notices.service import ChannelChange
 from tsuzuki.delivery.notices.store import ChannelId, channel_failed_tx, channel_worked_tx
 from tsuzuki.delivery.notices.tasks import NOTICES, SENDS, Message, Send
 from tsuzuki.delivery.policy import AT_ONCE, SETTLING
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis, iso
-from tsuzuki.net.guard import Guard
+from tsuzuki.net.guard import AddressGuard
 
 
 def titles(receiver: Receiver) -> list[tuple[str, str]]:
@@ -51,7 +51,7 @@ async def test_a_new_chapter_is_told_once_to_everyone_with_a_channel(db, office,
     for reader in readers[:2]:
         await office.webhook(reader, receiver.url)
     async with office.open():
-        office.bell.ring(*(await release(db, series, [45])).bells)
+        office.wakeup.wake(*(await release(db, series, [45])).wakeups)
         await office.until_idle()
     assert titles(receiver) == [("chapter.new", "Chapter 45")] * 2
     assert len({got.id for got in receiver.got}) == 2
@@ -94,7 +94,7 @@ async def test_the_keys_of_notices_name_what_is_new(db, office, receiver):
     series, [reader] = await a_followed_series(db)
     await office.webhook(reader, receiver.url)
     delivered = await release(db, series, [1, 2])
-    assert NOTICES.name in delivered.bells
+    assert NOTICES.name in delivered.wakeups
     keys = await task_keys(db, NOTICES.name)
     assert [key.rpartition("-")[0] for key in keys] == [f"notify-chapter-{series}"] * 2
 
@@ -274,7 +274,7 @@ async def test_a_channel_that_is_gone_or_asleep_is_not_told(db, office, receiver
     async with office.open(sending=False):
         await eventually(lambda: has_sends(db, 2))
     await office.channels.remove(readers[0], added[0].channel.id)
-    await office.channels.change(readers[1], added[1].channel.id, Change(is_enabled=False))
+    await office.channels.change(readers[1], added[1].channel.id, ChannelChange(is_enabled=False))
     async with office.open():
         await office.until_idle()
     assert receiver.got == []
@@ -384,7 +384,7 @@ async def test_an_address_that_is_refused_later_is_named_nowhere(db, office, rec
     series, [reader] = await a_followed_series(db)
     await office.webhook(reader, f"{receiver.url}/a-long-key")
     await release(db, series, [1])
-    async with an_office(db, guard=Guard()) as stricter, stricter.open():
+    async with an_office(db, guard=AddressGuard()) as stricter, stricter.open():
         await stricter.until_idle()
     [letter] = await office.tasks.letters()
     assert letter.error_code == "refused_address"

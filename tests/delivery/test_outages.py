@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import NOON, stored_feed, stored_series, stored_series_source, stored_source, stored_watch
 from tests.delivery.builders import a_reader, events_of
-from tsuzuki.delivery.events.news import EVENTS_BELL
+from tsuzuki.delivery.events.news import EVENTS_WAKEUP
 from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.delivery.housekeeping import KEPT_OUTAGES, prune
 from tsuzuki.delivery.notices.tasks import SENDS
@@ -50,7 +50,7 @@ async def test_an_outage_is_told_once_and_its_end_once(db):
     feed, watch = await a_watched_feed(db)
     reader = await a_reader(db, feeds=[feed])
     answers = [await broke(db, watch), await broke(db, watch), await healed(db, watch), await healed(db, watch)]
-    assert answers == [Delivered(0, (EVENTS_BELL,)), NOTHING, Delivered(0, (EVENTS_BELL,)), NOTHING]
+    assert answers == [Delivered(0, (EVENTS_WAKEUP,)), NOTHING, Delivered(0, (EVENTS_WAKEUP,)), NOTHING]
     assert await broke(db, watch) != NOTHING
     events = await events_of(db, reader)
     assert [(event.kind, event.payload["is_broken"]) for event in events] == [
@@ -89,7 +89,7 @@ async def test_channels_are_told_by_the_name_of_the_feed(db, office, receiver):
     feed, watch = await a_watched_feed(db)
     reader = await a_reader(db, feeds=[feed])
     await office.webhook(reader, receiver.url)
-    assert SENDS.name in (await broke(db, watch)).bells
+    assert SENDS.name in (await broke(db, watch)).wakeups
     await healed(db, watch)
     assert sorted(kind for kind, _ in await told(office, receiver)) == ["source.broken", "source.healed"]
 

@@ -6,20 +6,20 @@ from tests.builders import NOON, a_new_item, store_items_tx, stored_feed, stored
 from tests.delivery.builders import a_reader, add_group, follow, publish, release, subscribe
 from tsuzuki.db import Database
 from tsuzuki.delivery.fanout import deliver_items_tx
-from tsuzuki.delivery.timeline.nouns import Line, Wanted
+from tsuzuki.delivery.timeline.nouns import TimelineFilter, TimelineLine
 from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, FeedId, PublicId, ShelfId
-from tsuzuki.model.pages import FROM_THE_TOP, Cursor
+from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.model.titles import title_of, words_in
 from tsuzuki.shelves.store import mark_entries_tx
 
-ALL = Wanted()
-UNREAD = Wanted(only_unread=True)
+ALL = TimelineFilter()
+UNREAD = TimelineFilter(only_unread=True)
 
 
-async def lines(db: Database, shelf: ShelfId, wanted: Wanted = ALL, *, most: int = 50) -> list[Line]:
+async def lines(db: Database, shelf: ShelfId, wanted: TimelineFilter = ALL, *, most: int = 50) -> list[TimelineLine]:
     return (await Timeline(db).page(shelf, wanted, after=FROM_THE_TOP, most=most)).lines
 
 
@@ -76,7 +76,7 @@ async def test_a_kind_narrows_the_list(db, kind, expected):
     shelf = await a_reader(db, feeds=[feed], series=[series])
     await publish(db, feed, ["a", "b"])
     await release(db, series, [1])
-    assert len(await lines(db, shelf, Wanted(kind=kind, only_unread=True))) == expected
+    assert len(await lines(db, shelf, TimelineFilter(kind=kind, only_unread=True))) == expected
 
 
 async def test_a_group_holds_its_feeds_and_its_series(db):
@@ -89,7 +89,7 @@ async def test_a_group_holds_its_feeds_and_its_series(db):
     await publish(db, other, ["b"])
     await release(db, series, [1])
     public_id = await _id_of(db, "select public_id from shelf_group where id = :id", group)
-    found = await lines(db, shelf, Wanted(group=public_id, only_unread=True))
+    found = await lines(db, shelf, TimelineFilter(group=public_id, only_unread=True))
     assert sorted(line.item_title or line.series_title or "" for line in found) == ["Item b", "One"]
 
 
@@ -98,7 +98,7 @@ async def test_i8_another_shelfs_feed_or_group_is_not_found(db):
     stranger = await a_reader(db)
     public_id = await _id_of(db, "select public_id from subscription where feed_id = :id", feed)
     group = await _id_of(db, "select public_id from shelf_group where shelf_id = :id", shelf)
-    for wanted in (Wanted(feed=public_id), Wanted(group=group)):
+    for wanted in (TimelineFilter(feed=public_id), TimelineFilter(group=group)):
         assert await lines(db, shelf, wanted)
         with pytest.raises(NotFound):
             await lines(db, stranger, wanted)
@@ -121,17 +121,19 @@ async def test_neighbours_of_an_unread_list_are_those_that_were_unread_when_it_w
     await mark(db, shelf, [fourth.id], now=Millis(NOON - MINUTE))  # read long before
     await mark(db, shelf, [second.id, middle.id], now=NOON)
     timeline = Timeline(db)
-    plain = await timeline.neighbours(shelf, UNREAD, middle.place(Wanted()))
+    plain = await timeline.neighbours(shelf, UNREAD, middle.place(TimelineFilter()))
     assert (plain.newer, plain.older) == (await _line(db, shelf, newest.id), await _line(db, shelf, oldest.id))
-    since = await timeline.neighbours(shelf, Wanted(only_unread=True, read_since=NOON), middle.place(Wanted()))
+    since = await timeline.neighbours(
+        shelf, TimelineFilter(only_unread=True, read_since=NOON), middle.place(TimelineFilter())
+    )
     assert since.newer is not None
     assert since.older is not None
     assert (since.newer.id, since.older.id) == (second.id, oldest.id)
-    ends = await timeline.neighbours(shelf, ALL, newest.place(Wanted()))
+    ends = await timeline.neighbours(shelf, ALL, newest.place(TimelineFilter()))
     assert (ends.newer, ends.older and ends.older.id) == (None, second.id)
 
 
-async def _line(db: Database, shelf: ShelfId, entry_id: EntryId) -> Line:
+async def _line(db: Database, shelf: ShelfId, entry_id: EntryId) -> TimelineLine:
     return next(line for line in await lines(db, shelf) if line.id == entry_id)
 
 
@@ -164,10 +166,12 @@ async def test_the_entry_of_a_chapter_is_saved_and_let_go(db):
     first = (await lines(db, shelf))[0].id
     timeline = Timeline(db)
     await timeline.save_chapter(shelf, first, saved=True)
-    assert [line.id for line in await lines(db, shelf, Wanted(only_saved=True))] == [first]
-    assert await timeline.unread_ids(shelf, Wanted(only_saved=True), await newest_of(timeline, shelf)) == [first]
+    assert [line.id for line in await lines(db, shelf, TimelineFilter(only_saved=True))] == [first]
+    assert await timeline.unread_ids(shelf, TimelineFilter(only_saved=True), await newest_of(timeline, shelf)) == [
+        first
+    ]
     await timeline.save_chapter(shelf, first, saved=False)
-    assert await lines(db, shelf, Wanted(only_saved=True)) == []
+    assert await lines(db, shelf, TimelineFilter(only_saved=True)) == []
     stranger = await a_reader(db)
     with pytest.raises(NotFound):
         await timeline.save_chapter(stranger, first, saved=True)
@@ -175,7 +179,7 @@ async def test_the_entry_of_a_chapter_is_saved_and_let_go(db):
 
 async def test_a_place_beyond_the_end_is_an_empty_page(db):
     shelf, _ = await a_shelf_with_days(db, 2)
-    part = await Timeline(db).page(shelf, ALL, after=Cursor(Millis(0), 0), most=5)
+    part = await Timeline(db).page(shelf, ALL, after=PageCursor(Millis(0), 0), most=5)
     assert (part.lines, part.next) == ([], None)
 
 

@@ -9,13 +9,13 @@ from PIL import Image
 from tests.app import Client, serving
 from tests.builders import NOON
 from tsuzuki.demo import drawing
-from tsuzuki.demo.publisher import Publisher
+from tsuzuki.demo.publisher import DemoPublisher
 from tsuzuki.demo.stories import BACKLOG, COMICS, JOURNALS, chapter, post
 
 
 @pytest.fixture
-def publisher() -> Publisher:
-    return Publisher(lambda: NOON)
+def publisher() -> DemoPublisher:
+    return DemoPublisher(lambda: NOON)
 
 
 async def test_what_has_come_out_is_shown_and_the_rest_is_not(publisher):
@@ -44,7 +44,7 @@ async def test_both_feeds_have_the_newest_posts_first_and_their_dates_stay(publi
         await _assert_steady(publisher, site)
 
 
-async def _assert_steady(publisher: Publisher, site: Client) -> None:
+async def _assert_steady(publisher: DemoPublisher, site: Client) -> None:
     rss = await site.get("/journals/harbour-log/feed.xml")
     titles = [item.findtext("title") for item in etree.fromstring(rss.body).iter("item")]
     assert titles == [post(JOURNALS[0], number).title for number in range(BACKLOG, 0, -1)]

@@ -17,7 +17,7 @@ from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
 from tests.scale import scaled
 from tests.waiting import eventually
-from tests.worker.test_way import running
+from tests.worker.test_pipeline import running
 from tsuzuki.bootstrap import wall_clock
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.search.service import Search
@@ -88,8 +88,10 @@ async def test_hostile_documents_hold_up_nothing(db, database_url, tmp_path, mon
             return len(await entries_of(db, friend)) == 2 * healthy and len(publisher.requests) >= len(paths)
 
         with watched_steps(monkeypatch) as steps:
-            async with running(db, database_url, tmp_path) as way:
+            async with running(db, database_url, tmp_path) as pipeline:
                 await eventually(have_all, within=300)
-                found = await Search(db, way.outside.parsers).find(enemy, " ".join(["gull", "item", "about"] * 30), 100)
+                found = await Search(db, pipeline.fetching.parsers).find(
+                    enemy, " ".join(["gull", "item", "about"] * 30), 100
+                )
     assert steps.longest < LONGEST_STEP, steps.what
     assert found.items

@@ -12,7 +12,7 @@ from tsuzuki.model.harvest import FoundChapter, FoundItem
 from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.policy import QueueSettings
-from tsuzuki.queue.store import Failure, claim_tx, enqueue_tx, fail_tx
+from tsuzuki.queue.store import TaskFailure, claim_tx, enqueue_tx, fail_tx
 from tsuzuki.queue.tasks import Queue, Task
 from tsuzuki.sources.store import NewWatch, add_watch_tx
 
@@ -80,7 +80,7 @@ async def work_off(db: Database, ingest: ItemIngest | ChapterIngest, *, now: Mil
 
 
 async def _give_up(db: Database, task: Task[Any], now: Millis) -> None:
-    await db.with_tx(lambda tx: fail_tx(tx, task, Failure(error="no", code="x"), now=now))
+    await db.with_tx(lambda tx: fail_tx(tx, task, TaskFailure(error="no", code="x"), now=now))
 
 
 def item_batch(watch: WatchId, feed: FeedId, *keys: str, first: bool = False, **over: Any) -> ItemBatch:

@@ -11,7 +11,7 @@ from tests.net.builders import answer
 from tests.polling.builders import Clock, a_feed, a_poller, a_publisher
 from tsuzuki.ingest.service import ChapterIngest, ItemIngest
 from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
-from tsuzuki.queue.store import Failure, enqueue_tx, fail_tx
+from tsuzuki.queue.store import TaskFailure, enqueue_tx, fail_tx
 
 
 def quiet(_):
@@ -62,7 +62,7 @@ async def test_a_refresh_whose_batch_is_stored_before_the_first_harvest_announce
 async def test_a_first_harvest_that_was_given_up_is_still_no_news_when_it_is_found_again(db, items, told):
     watch, feed, shelf = told
     [first] = await hand_on(db, ITEMS, item_batch(watch, feed, "1", "2", first=True))
-    await db.with_tx(lambda tx: fail_tx(tx, first, Failure(error="no", code="x"), now=NOON))
+    await db.with_tx(lambda tx: fail_tx(tx, first, TaskFailure(error="no", code="x"), now=NOON))
     [again] = await hand_on(db, ITEMS, item_batch(watch, feed, "1", "2"))
     await items.handle(again)
     assert len(await entries_of(db, shelf)) == 2

@@ -1,12 +1,12 @@
 """What a full listing says of the stored releases."""
 
 from tests.builders import NOON
-from tsuzuki.ingest.listings.policy import KnownRelease, ListedRelease, compare
+from tsuzuki.ingest.listings.policy import KnownRelease, ReleaseInListing, compare
 from tsuzuki.model.times import DAY, Millis
 
 
 def listed(key, *, url=None, source_key=None, content=b"1"):
-    return ListedRelease(key, content, source_key, url or f"https://example.org/{key}")
+    return ReleaseInListing(key, content, source_key, url or f"https://example.org/{key}")
 
 
 def known(key, **over):

@@ -7,12 +7,12 @@ import pytest
 
 from tests.builders import stored_feed
 from tests.databases import until_blocked
-from tsuzuki.delivery.store import share_feeds_tx
-from tsuzuki.ingest.store import hold_items_tx
+from tsuzuki.delivery.store import lock_feeds_shared_tx
+from tsuzuki.ingest.store import lock_items_tx
 
 LOCKS = {
-    "ingest": (lambda tx, feeds: hold_items_tx(tx, *feeds), "hashtextextended('feed-' || cast($1 as bigint), 0)"),
-    "delivery": (share_feeds_tx, "1, cast($1 as integer)"),
+    "ingest": (lambda tx, feeds: lock_items_tx(tx, *feeds), "hashtextextended('feed-' || cast($1 as bigint), 0)"),
+    "delivery": (lock_feeds_shared_tx, "1, cast($1 as integer)"),
 }
 
 

@@ -23,13 +23,13 @@ from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.legacy import is_legacy, read_items
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.reedme.adopting import adopt
-from tsuzuki.ingest.reedme.service import Brought, Reedme
+from tsuzuki.ingest.reedme.service import Reedme, ReedmeReport
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, from_iso
-from tsuzuki.shelves.bookmarks.nouns import Place
+from tsuzuki.shelves.bookmarks.nouns import BookmarkFilter
 from tsuzuki.shelves.bookmarks.store import list_bookmarks_tx
-from tsuzuki.shelves.entries.nouns import Wanted
+from tsuzuki.shelves.entries.nouns import ItemFilter
 from tsuzuki.shelves.entries.store import list_items_tx
 from tsuzuki.shelves.groups.store import list_groups_tx
 from tsuzuki.shelves.subscriptions.store import list_subscriptions_tx
@@ -56,7 +56,7 @@ async def test_groups_feeds_items_and_what_was_read_come_along_once(db, tmp_path
     reedme = Reedme(db, lambda: NOON, a_public_id, parsers=HERE)
     for _ in range(2):
         brought = await reedme.bring(file, shelf)
-        assert brought == Brought(feeds=2, items=10, bookmarks=2, refused=("nonsense",))
+        assert brought == ReedmeReport(feeds=2, items=10, bookmarks=2, refused=("nonsense",))
     feeds = await db.read(lambda tx: list_subscriptions_tx(tx, shelf))
     groups = {group.id: group.name for group in await db.read(lambda tx: list_groups_tx(tx, shelf))}
     assert [(feed.name, groups[feed.group_id], feed.is_suspended) for feed in feeds] == [
@@ -64,11 +64,11 @@ async def test_groups_feeds_items_and_what_was_read_come_along_once(db, tmp_path
         ("Feed 2", "Default", False),
     ]
     assert [(feed.item_count, feed.unread_count) for feed in feeds] == [(5, 4), (5, 4)]
-    wanted = Wanted(saved=True, with_content=True)
+    wanted = ItemFilter(saved=True, with_content=True)
     saved = await db.read(lambda tx: list_items_tx(tx, shelf, wanted, after=FROM_THE_TOP, most=9))
     assert {(item.key, item.content) for item in saved} == {("1-1", "<p>Text</p>"), ("2-1", "<p>Text</p>")}
     assert saved[0].published_at == from_iso("2024-01-02T15:04:05.123Z")
-    kept = await db.read(lambda tx: list_bookmarks_tx(tx, shelf, Place(), after=FROM_THE_TOP, most=9))
+    kept = await db.read(lambda tx: list_bookmarks_tx(tx, shelf, BookmarkFilter(), after=FROM_THE_TOP, most=9))
     assert {mark.feed_name for mark in kept} == {"Feed 1", "Feed 2"}
 
 
@@ -104,8 +104,8 @@ async def test_the_snapshots_of_a_newer_file_come_along_once_as_they_were_taken(
     shelf = await a_reader(db)
     for _ in range(2):
         brought = await Reedme(db, lambda: NOON, a_public_id, parsers=HERE).bring(file, shelf)
-        assert brought == Brought(feeds=1, items=3, bookmarks=4, refused=("nonsense",))
-    kept = await db.read(lambda tx: list_bookmarks_tx(tx, shelf, Place(), after=FROM_THE_TOP, most=9))
+        assert brought == ReedmeReport(feeds=1, items=3, bookmarks=4, refused=("nonsense",))
+    kept = await db.read(lambda tx: list_bookmarks_tx(tx, shelf, BookmarkFilter(), after=FROM_THE_TOP, most=9))
     by_title = {mark.title: mark for mark in kept}
     assert by_title.keys() == {"As it was", "Gone", "No link", "Elsewhere"}
     assert len(kept) == 4
@@ -115,7 +115,7 @@ async def test_the_snapshots_of_a_newer_file_come_along_once_as_they_were_taken(
         from_iso("2024-01-02T15:04:05Z"),
         from_iso("2024-01-02T15:05:00Z"),
     )
-    saved = await db.read(lambda tx: list_items_tx(tx, shelf, Wanted(saved=True), after=FROM_THE_TOP, most=9))
+    saved = await db.read(lambda tx: list_items_tx(tx, shelf, ItemFilter(saved=True), after=FROM_THE_TOP, most=9))
     assert [(item.id, item.key) for item in saved] == [(first.item_id, "1-2")]
     assert (by_title["Gone"].item_id, by_title["Elsewhere"].link) == (None, "")
 
@@ -162,7 +162,7 @@ async def test_a_database_of_before_at_the_configured_path_is_adopted_at_the_sta
     for _ in range(2):
         async with open_tsuzuki(settings) as opened:
             admin = await opened.accounts.users.find("admin")
-            shelf = await opened.accounts.oneself.shelf_of(admin)
+            shelf = await opened.accounts.current_user.shelf_of(admin)
             assert [feed.item_count for feed in await opened.reading.subscriptions.list(shelf.id)] == [5, 5]
     [kept] = tmp_path.glob("tsuzuki.db.*.bak")
     assert counts(kept) == ("before", 10)

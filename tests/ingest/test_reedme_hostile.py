@@ -15,12 +15,12 @@ from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.legacy import MAX_TEXT
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.reedme.cleaning import clean_items
-from tsuzuki.ingest.reedme.service import Brought, Reedme
+from tsuzuki.ingest.reedme.service import Reedme, ReedmeReport
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
-from tsuzuki.shelves.entries.nouns import Wanted
+from tsuzuki.shelves.entries.nouns import ItemFilter
 from tsuzuki.shelves.entries.store import list_items_tx
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 q = parse_queries(
@@ -49,7 +49,7 @@ async def bring(db, file, shelf, parsers=HERE):
 
 
 async def items_of(db, shelf):
-    wanted = Wanted(with_content=True)
+    wanted = ItemFilter(with_content=True)
     return await db.read(lambda tx: list_items_tx(tx, shelf, wanted, after=FROM_THE_TOP, most=99))
 
 
@@ -98,7 +98,7 @@ async def test_ids_of_several_types_find_each_other(db, tmp_path):
     )
     shelf = await a_reader(db)
     brought = await bring(db, file, shelf)
-    assert brought == Brought(feeds=1, items=3, bookmarks=4, refused=("nonsense",))
+    assert brought == ReedmeReport(feeds=1, items=3, bookmarks=4, refused=("nonsense",))
     [feed] = await Subscriptions(a_ground(db)).list(shelf)
     assert (feed.item_count, feed.name) == (3, "Feed 1")
 
@@ -178,12 +178,12 @@ async def test_what_is_imported_is_nobody_elses(db, tmp_path):
     """Neither those who follow the feed already nor those who come later see it; real posts reach them all."""
     feeds = Subscriptions(a_ground(db))
     early, later = await a_reader(db), await a_reader(db)
-    await feeds.add(early, Wish(link="https://example.org/1"))
+    await feeds.add(early, NewSubscription(link="https://example.org/1"))
     feed = await db.read(lambda tx: tx.one(int, q.feed))
     await db.with_tx(lambda tx: store_items_tx(tx, feed, [a_new_item("1-0", title="Real")], NOON))
     importer = await a_reader(db)
     await bring(db, a_legacy_file(tmp_path / "f.db"), importer)
-    await feeds.add(later, Wish(link="https://example.org/1"))
+    await feeds.add(later, NewSubscription(link="https://example.org/1"))
     assert await items_of(db, early) == []
     assert [item.title for item in await items_of(db, later)] == ["Real"]
     mine = {item.key: item for item in await items_of(db, importer)}

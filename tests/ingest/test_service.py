@@ -11,8 +11,7 @@ from tsuzuki.ingest.service import ChapterIngest, ItemIngest
 from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.queue.store import Failure as TaskFailure
-from tsuzuki.queue.store import fail_tx
+from tsuzuki.queue.store import TaskFailure, fail_tx
 
 q = parse_queries(
     "tests",

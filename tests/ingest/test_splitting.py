@@ -6,7 +6,7 @@ import pytest
 from tests.builders import HERE, NOON, stored_feed, stored_series, stored_watch
 from tests.delivery.builders import a_channel, a_reader, entries_of, task_keys
 from tests.ingest.builders import a_mapping, a_task, chapter_batch, item_batch, q, work_off
-from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.policy import FLOOD
 from tsuzuki.ingest.service import ChapterIngest, ItemIngest
@@ -57,7 +57,7 @@ def poisoned(batch):
 
 
 def letters(db):
-    return Tasks(db, MemoryBell(), lambda: NOON).letters()
+    return Tasks(db, MemoryWakeup(), lambda: NOON).letters()
 
 
 async def test_a_poisonous_item_is_split_off_and_the_others_are_stored(db, items, feed, watch):
@@ -103,7 +103,7 @@ async def test_a_letter_is_settled_when_a_later_poll_stores_what_it_holds(db, it
     task = await a_task(db, ITEMS, poisoned(item_batch(watch, feed)), f"ingest-{watch}-poison")
     await items.handle(task)
     assert await letters(db) == []
-    assert (await Tasks(db, MemoryBell(), lambda: NOON).letter(letter.id)).replayed_as == task.id
+    assert (await Tasks(db, MemoryWakeup(), lambda: NOON).letter(letter.id)).replayed_as == task.id
 
 
 async def test_r8_a_flood_that_is_split_is_told_once(db, items, feed, watch):

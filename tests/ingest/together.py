@@ -11,16 +11,16 @@ from tests.builders import HERE, stored_feed, stored_watch
 from tests.delivery.builders import a_channel, a_reader
 from tests.ingest.builders import item_batch
 from tsuzuki.bootstrap import wall_clock
-from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.service import ItemIngest
 from tsuzuki.ingest.tasks import ITEMS, ItemBatch
 from tsuzuki.model.ids import FeedId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
+from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.policy import INGEST
 from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.station import Station
 from tsuzuki.queue.store import enqueue_many_tx
 from tsuzuki.queue.tasks import NewTask, Queue
 from tsuzuki.queue.worker import Worker
@@ -91,7 +91,7 @@ class Town(msgspec.Struct):
 
     @property
     def tasks(self) -> Tasks:
-        return Tasks(self.db, MemoryBell(), wall_clock)
+        return Tasks(self.db, MemoryWakeup(), wall_clock)
 
 
 async def a_town(db: Database, feeds: int) -> Town:
@@ -106,7 +106,7 @@ async def a_town(db: Database, feeds: int) -> Town:
 async def working(db: Database, kind: type[ItemIngest] = ItemIngest) -> AsyncIterator[ItemIngest]:
     """A worker in this process, stopped at the end of the block."""
     ingest = kind(db, HERE, clock=wall_clock, after_commit=lambda _: None)
-    worker = Worker(Station(db=db, bell=MemoryBell(), clock=wall_clock, name="w"), QUEUE, ingest)
+    worker = Worker(WorkerContext(db=db, wakeup=MemoryWakeup(), clock=wall_clock, name="w"), QUEUE, ingest)
     running = asyncio.create_task(worker.run())
     try:
         yield ingest

@@ -14,10 +14,10 @@ from tsuzuki.coord.pace import Rate
 from tsuzuki.coord.pacer import MemoryPacer
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.net.client import Client
-from tsuzuki.net.guard import AllowList, Guard
+from tsuzuki.net.guard import AddressGuard, AllowList
 from tsuzuki.net.options import ClientOptions, Deadlines, SourceIdentity
 
-LOOPBACK = Guard(allow=AllowList.read(["127.0.0.0/8"]))
+LOOPBACK = AddressGuard(allow=AllowList.read(["127.0.0.0/8"]))
 SOMEONE = SourceIdentity(source="someone")
 A_COMIC = SourceIdentity(source="a comic", keeps_cookies=True)
 FAST = Rate(per_second=100_000, burst=1000)

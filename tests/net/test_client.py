@@ -31,7 +31,7 @@ from tsuzuki.model.errors import (
     Unreachable,
 )
 from tsuzuki.model.fetching import Ask, Hop, Validators
-from tsuzuki.net.guard import AllowList, Guard
+from tsuzuki.net.guard import AddressGuard, AllowList
 from tsuzuki.net.options import Deadlines, SourceIdentity
 
 PEM = Path(__file__).with_name("self_signed.pem")
@@ -383,7 +383,7 @@ async def test_an_allow_listed_network_lifts_the_port_list_and_a_name_may_lead_t
 
 
 async def test_an_allow_listed_host_is_called_wherever_it_is():
-    guard = Guard(allow=AllowList.read(["nas.lan"]))
+    guard = AddressGuard(allow=AllowList.read(["nas.lan"]))
     async with (
         a_server(always(answer(200, FEED))) as server,
         a_client({"nas.lan": ["127.0.0.1"], "other.lan": ["127.0.0.1"]}, guard=guard) as client,

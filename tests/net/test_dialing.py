@@ -12,11 +12,11 @@ from tsuzuki.model.errors import RefusedAddress, Unreachable
 from tsuzuki.model.fetching import Ask
 from tsuzuki.net.dialing import Dialer, RefusedDial, Route, VettingResolver, is_own_address, make_socket_factory
 from tsuzuki.net.failures import explained
-from tsuzuki.net.guard import AllowList, Guard, Lane
+from tsuzuki.net.guard import AddressGuard, AllowList, Lane
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import parse
 
-ONLY_TWO = Guard(allow=AllowList.read(["127.0.0.2/32"]))
+ONLY_TWO = AddressGuard(allow=AllowList.read(["127.0.0.2/32"]))
 """127.0.0.2 stands for the public internet here, 127.0.0.1 for what must stay out of reach."""
 
 
@@ -49,14 +49,14 @@ async def test_every_new_connection_is_judged_again():
 async def test_without_an_allow_list_the_connection_itself_is_judged():
     """SEC-02: nothing is looked up beforehand, so nothing can change in between."""
     resolver = StubResolver({"a.example": ["127.0.0.1"], "b.example": ["93.184.216.34", "10.0.0.1"]})
-    async with a_client(resolver, guard=Guard()) as client:
+    async with a_client(resolver, guard=AddressGuard()) as client:
         for host in ("a.example", "b.example"):
             with pytest.raises(RefusedAddress):
                 await client.fetch(Ask(f"http://{host}/"), SOMEONE)
     assert resolver.asked == ["a.example", "b.example"]
 
 
-@pytest.mark.parametrize("guard", [Guard(), ONLY_TWO], ids=["open", "with an allow-list"])
+@pytest.mark.parametrize("guard", [AddressGuard(), ONLY_TWO], ids=["open", "with an allow-list"])
 async def test_a_refusal_names_no_resolved_address_but_the_log_does(guard):
     """Else a reader could map the network that the server stands in, name by name."""
     with capture_logs() as log:
@@ -85,7 +85,7 @@ def a_connection_key():
 async def test_the_socket_is_judged_too_since_literals_meet_no_resolver():
     """SEC-01: past every other check, no socket is made."""
     async with a_server(always(answer(200))) as server:
-        dialer = Dialer(some_options(guard=Guard()), resolver=StubResolver())
+        dialer = Dialer(some_options(guard=AddressGuard()), resolver=StubResolver())
         session = dialer.session(Route(lane=Lane.PUBLIC, way=Lane.PUBLIC))
         with pytest.raises(aiohttp.ClientConnectorError) as refused:
             await session.get(server.url)
@@ -99,11 +99,11 @@ def test_no_socket_is_made_for_a_forbidden_address(address):
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     target = (address, 80, 0, 0) if ":" in address else (address, 80)
     with pytest.raises(RefusedDial):
-        make_socket_factory(Guard(), Lane.PUBLIC)((family, socket.SOCK_STREAM, 6, "", target))
+        make_socket_factory(AddressGuard(), Lane.PUBLIC)((family, socket.SOCK_STREAM, 6, "", target))
 
 
 async def test_a_lane_for_named_hosts_serves_no_other_name():
-    guard = Guard(allow=AllowList.read(["nas.lan"]))
+    guard = AddressGuard(allow=AllowList.read(["nas.lan"]))
     resolver = VettingResolver(StubResolver({"nas.lan": ["10.0.0.5"], "evil.example": ["10.0.0.5"]}), guard, Lane.HOST)
     assert [answer["host"] for answer in await resolver.resolve("nas.lan", 80)] == ["10.0.0.5"]
     with pytest.raises(RefusedAddress):
@@ -163,7 +163,7 @@ async def test_a_tunnel_is_asked_for_with_the_proxy_s_credentials_and_our_name()
 async def test_a_target_is_judged_before_it_is_handed_to_a_proxy(target):
     """SEC-01: pinning cannot reach through a proxy, so name and answers are judged first."""
     names = {"inside.example": ["10.0.0.1"], "both.example": ["93.184.216.34", "127.0.0.1"], "localhost": ["127.0.0.1"]}
-    guard = Guard(allow=AllowList.read(["127.0.0.2/32"]))
+    guard = AddressGuard(allow=AllowList.read(["127.0.0.2/32"]))
     async with a_server(always(answer(200)), host="127.0.0.2") as proxy, a_client(names, guard=guard) as client:
         with pytest.raises(RefusedAddress):
             await client.fetch(Ask(target), SourceIdentity(source="s", proxy=proxy.url))
@@ -186,7 +186,7 @@ async def test_a_target_is_judged_before_it_is_handed_to_a_proxy(target):
 async def test_a_proxy_itself_must_be_at_an_address_that_may_be_called(proxy):
     """SEC-01: a source's proxy is a way to reach inside, too."""
     names = {"inside.example": ["10.0.0.1"], "localhost": ["127.0.0.1"]}
-    async with a_client(names, guard=Guard()) as client:
+    async with a_client(names, guard=AddressGuard()) as client:
         with pytest.raises(RefusedAddress) as refused:
             await client.fetch(Ask("http://93.184.216.34/"), SourceIdentity(source="s", proxy=proxy))
     assert "canary" not in str(refused.value)

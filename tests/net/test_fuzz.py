@@ -13,7 +13,7 @@ from tests.net.builders import FAST, SOMEONE, StubResolver, a_client
 from tests.scale import examples
 from tsuzuki.model.errors import RefusedAddress, SourceError
 from tsuzuki.model.fetching import Ask
-from tsuzuki.net.guard import Guard, Lane
+from tsuzuki.net.guard import AddressGuard, Lane
 from tsuzuki.net.urls import join, parse
 
 SCHEMES = st.sampled_from(["http", "https", "HTTP", "ftp", "file", "javascript", "", "http:http", "ws"])
@@ -94,14 +94,14 @@ def test_no_text_is_an_uncaught_exception_or_a_request_to_a_refused_address(text
 
 async def _fetch_all(texts: list[str]) -> None:
     resolver = Dialled()
-    async with a_client(resolver, guard=Guard(), host_rate=FAST) as client:
+    async with a_client(resolver, guard=AddressGuard(), host_rate=FAST) as client:
         for text in texts:
             if _is_public_literal(text):
                 continue  # this one may be dialled, but not from a test
             with pytest.raises(SourceError, match=r"\.$"):
                 await client.fetch(Ask(text), SOMEONE)
     for host in resolver.asked:
-        Guard().check_public_form(parse(f"http://{host}/"))
+        AddressGuard().check_public_form(parse(f"http://{host}/"))
 
 
 def _is_public_literal(text: str) -> bool:
@@ -109,7 +109,7 @@ def _is_public_literal(text: str) -> bool:
         literal = parse(text).literal
         if literal is None:
             return False
-        Guard().check(ip_address(literal), Lane.PUBLIC)
+        AddressGuard().check(ip_address(literal), Lane.PUBLIC)
     except RefusedAddress:
         return False
     return True

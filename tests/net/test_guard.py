@@ -6,7 +6,7 @@ import pytest
 
 from tests.net.vectors import PUBLIC_ADDRESSES, REFUSED_ADDRESSES, REFUSED_URLS
 from tsuzuki.model.errors import Invalid, RefusedAddress
-from tsuzuki.net.guard import AllowList, Guard, Lane, read_address
+from tsuzuki.net.guard import AddressGuard, AllowList, Lane, read_address
 from tsuzuki.net.urls import Url, join, parse
 
 ALLOWED_URLS = {
@@ -28,20 +28,20 @@ ALLOWED_URLS = {
 
 def judge(url: Url) -> None:
     """All that is said of an address before a name is resolved."""
-    Guard().check_public_form(url)
+    AddressGuard().check_public_form(url)
     if url.literal is not None:
-        Guard().lane_of_literal(url.literal)
+        AddressGuard().lane_of_literal(url.literal)
 
 
 @pytest.mark.parametrize("text", REFUSED_ADDRESSES)
 def test_an_address_off_the_public_internet_is_refused(text):
     with pytest.raises(RefusedAddress, match="refused"):
-        Guard().check(read_address(text), Lane.PUBLIC)
+        AddressGuard().check(read_address(text), Lane.PUBLIC)
 
 
 @pytest.mark.parametrize("text", PUBLIC_ADDRESSES)
 def test_a_public_address_may_be_dialled(text):
-    Guard().check(read_address(text), Lane.PUBLIC)
+    AddressGuard().check(read_address(text), Lane.PUBLIC)
 
 
 @pytest.mark.parametrize("text", REFUSED_URLS)
@@ -74,7 +74,7 @@ def test_an_ordinary_address_is_allowed_and_has_one_form(text, canonical):
     ],
 )
 def test_one_bad_answer_refuses_the_name(answers, lane):
-    guard = Guard(allow=AllowList.read(["192.168.7.0/24"]))
+    guard = AddressGuard(allow=AllowList.read(["192.168.7.0/24"]))
     addresses = [ip_address(answer) for answer in answers]
     if lane is None:
         with pytest.raises(RefusedAddress):
@@ -112,7 +112,7 @@ def test_a_reference_is_resolved_by_the_same_parser(base, reference, leads_to):
 
 
 def test_an_allow_listed_network_opens_its_addresses_and_nothing_else():
-    guard = Guard(allow=AllowList.read(["127.0.0.0/8", "fd00::/8", "10.1.2.3"]))
+    guard = AddressGuard(allow=AllowList.read(["127.0.0.0/8", "fd00::/8", "10.1.2.3"]))
     for inside in ("127.0.0.1", "::1", "::ffff:127.0.0.1", "fd12::1", "10.1.2.3"):
         assert guard.lane_of_literal(ip_address(inside)) is Lane.NETWORK
     for outside in ("10.1.2.4", "192.168.0.1", "fe80::1", "fd12::1%eth0"):
@@ -124,7 +124,7 @@ def test_an_allow_listed_network_opens_its_addresses_and_nothing_else():
 
 @pytest.mark.parametrize("never", ["0.0.0.0", "169.254.169.254", "224.0.0.1", "255.255.255.255", "fe80::1", "ff02::1"])
 def test_no_allow_list_opens_metadata_broadcast_or_the_unspecified_address(never):
-    guard = Guard(allow=AllowList.read(["0.0.0.0/0", "::/0", "nas.lan"]))
+    guard = AddressGuard(allow=AllowList.read(["0.0.0.0/0", "::/0", "nas.lan"]))
     with pytest.raises(RefusedAddress):
         guard.lane_of_literal(ip_address(never))
     with pytest.raises(RefusedAddress):
@@ -132,14 +132,14 @@ def test_no_allow_list_opens_metadata_broadcast_or_the_unspecified_address(never
 
 
 def test_an_allow_listed_host_goes_its_own_lane():
-    guard = Guard(allow=AllowList.read(["nas.lan"]))
+    guard = AddressGuard(allow=AllowList.read(["nas.lan"]))
     assert guard.lane_of_answers("nas.lan", [ip_address("192.168.1.5")]) is Lane.HOST
     with pytest.raises(RefusedAddress):
         guard.lane_of_answers("other.lan", [ip_address("192.168.1.5")])
 
 
 def test_on_a_nat64_host_the_address_inside_is_judged():
-    guard = Guard(nat64=True)
+    guard = AddressGuard(nat64=True)
     guard.check(ip_address("64:ff9b::808:808"), Lane.PUBLIC)
     with pytest.raises(RefusedAddress):
         guard.check(ip_address("64:ff9b::a9fe:a9fe"), Lane.PUBLIC)

@@ -14,7 +14,7 @@ from tests.net.vectors import REFUSED_ADDRESSES, REFUSED_URLS
 from tsuzuki.model.errors import Blocked, RefusedAddress
 from tsuzuki.model.fetching import Ask
 from tsuzuki.net.client import Client
-from tsuzuki.net.guard import AllowList, Guard
+from tsuzuki.net.guard import AddressGuard, AllowList
 from tsuzuki.net.options import SourceIdentity
 
 PUBLIC = "http://93.184.216.34"
@@ -52,7 +52,7 @@ async def use_as_a_proxy(client: Client, url: str) -> None:
 @pytest.mark.parametrize("way", [fetch, post, stream, check, fetch_through_a_proxy, use_as_a_proxy])
 async def test_no_way_out_leads_inside(way):
     assert len(HOSTILE) >= 90
-    async with a_client(INSIDE, guard=Guard()) as client:
+    async with a_client(INSIDE, guard=AddressGuard()) as client:
         for url in HOSTILE:
             if url == "" and way is use_as_a_proxy:
                 continue  # no proxy at all
@@ -72,7 +72,7 @@ async def test_no_redirect_leads_inside(status):
     async def handle(head: bytes, writer: asyncio.StreamWriter) -> None:
         writer.write(answer(status, b"", Location=next(left)))
 
-    only = Guard(allow=AllowList.read(["127.0.0.77"]))
+    only = AddressGuard(allow=AllowList.read(["127.0.0.77"]))
     async with a_server(handle, host="127.0.0.77") as server, a_client(INSIDE, guard=only) as client:
         for n in range(len(ways)):
             with pytest.raises(RefusedAddress):
@@ -81,7 +81,7 @@ async def test_no_redirect_leads_inside(status):
 
 async def test_no_target_is_handed_to_the_solver_and_no_result_taken_from_inside():
     """SEC-07."""
-    only = Guard(allow=AllowList.read(["127.0.0.77"]))
+    only = AddressGuard(allow=AllowList.read(["127.0.0.77"]))
     wall = always(answer(403, CHALLENGE, Content_Type=HTML))
     async with (
         a_server(wall, host="127.0.0.77") as site,

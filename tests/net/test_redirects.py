@@ -5,14 +5,14 @@ import pytest
 from tsuzuki.model.errors import HttpStatus, RedirectLoop, RefusedAddress
 from tsuzuki.model.fetching import Ask, Validators
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.net.redirects import Request, Trail, first_request, following
+from tsuzuki.net.redirects import OutgoingRequest, Trail, first_request, following
 from tsuzuki.net.urls import parse
 
 SECRETS = {"authorization": "Bearer s", "cookie": "s=1", "x-api-key": "s", "accept": "*/*", "if-none-match": '"1"'}
 
 
-def a_request(url: str = "https://a.example/x", method: str = "GET", body: bytes | None = None) -> Request:
-    return Request(method=method, url=parse(url), headers=dict(SECRETS), body=body)
+def a_request(url: str = "https://a.example/x", method: str = "GET", body: bytes | None = None) -> OutgoingRequest:
+    return OutgoingRequest(method=method, url=parse(url), headers=dict(SECRETS), body=body)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -24,13 +24,13 @@ def test_credentials_stay_behind_when_the_origin_changes(status):
 
 @pytest.mark.parametrize("secret", ["authorization", "cookie", "x-api-key"])
 def test_a_source_with_credentials_is_not_led_from_https_to_http(secret):
-    request = Request("GET", parse("https://a.example/"), {secret: "s"})
+    request = OutgoingRequest("GET", parse("https://a.example/"), {secret: "s"})
     with pytest.raises(RefusedAddress, match="from https to plain http"):
         following(request, 301, "http://a.example/")
 
 
 def test_without_credentials_the_way_may_lead_to_http_but_takes_no_cookies_along():
-    trail = Trail(Request("GET", parse("https://a.example/"), {"accept": "*/*"}))
+    trail = Trail(OutgoingRequest("GET", parse("https://a.example/"), {"accept": "*/*"}))
     trail.follow(301, "/x")
     assert trail.takes_cookies
     trail.follow(301, "http://a.example/x")
@@ -69,14 +69,14 @@ def test_a_redirect_without_a_target_is_a_named_error(location):
 
 
 def test_a_circle_is_named_and_so_is_a_way_without_end():
-    circle = Trail(Request("GET", parse("http://a.example/1"), {}))
+    circle = Trail(OutgoingRequest("GET", parse("http://a.example/1"), {}))
     circle.visit("")
     circle.follow(301, "/2")
     circle.visit("")
     circle.follow(301, "/1")
     with pytest.raises(RedirectLoop, match=r"circle: http://a\.example/2 -> http://a\.example/1"):
         circle.visit("")
-    endless = Trail(Request("GET", parse("http://a.example/0"), {}))
+    endless = Trail(OutgoingRequest("GET", parse("http://a.example/0"), {}))
     for step in range(5):
         endless.follow(302, f"/{step + 1}")
     with pytest.raises(RedirectLoop, match="More than 5"):
@@ -84,7 +84,7 @@ def test_a_circle_is_named_and_so_is_a_way_without_end():
 
 
 def test_coming_again_with_a_new_cookie_is_no_circle():
-    trail = Trail(Request("GET", parse("http://a.example/"), {}))
+    trail = Trail(OutgoingRequest("GET", parse("http://a.example/"), {}))
     trail.visit("")
     trail.follow(302, "/")
     trail.visit("session=1")

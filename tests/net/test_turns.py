@@ -19,7 +19,7 @@ from tests.net.builders import (
 )
 from tsuzuki.coord.pace import Rate
 from tsuzuki.model.errors import RateLimited, Unreachable
-from tsuzuki.model.fetching import Ask, Pace, RateHeaders
+from tsuzuki.model.fetching import Ask, CallPace, RateHeaders
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.net.options import SourceIdentity
 
@@ -104,7 +104,7 @@ async def test_a_source_that_says_its_allowance_is_gone_is_left_alone():
 
 
 @pytest.mark.parametrize(
-    ("origin", "pace"), [(SourceIdentity(source="s", ratelimit=20), None), (SOMEONE, Pace("slow", per_second=20))]
+    ("origin", "pace"), [(SourceIdentity(source="s", ratelimit=20), None), (SOMEONE, CallPace("slow", per_second=20))]
 )
 async def test_the_pace_of_a_source_or_of_one_kind_of_call_is_kept(origin, pace):
     async with a_server(always(answer(200, FEED))) as server, a_client() as client:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.parsing import parsers
 from tsuzuki.model.errors import TooLarge
-from tsuzuki.parsing.forkserver import FORK_SERVER, ForkServer, Request
+from tsuzuki.parsing.forkserver import FORK_SERVER, ChildRequest, ForkServer
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 
 A_PARENT = """
@@ -73,7 +73,7 @@ def test_it_and_its_children_end_with_a_killed_parent():
 def test_it_leaves_when_nobody_needs_it_and_comes_back():
     server = ForkServer(idle_seconds=0.1)
     for _ in range(2):
-        connection, watch = server.fork(Request((), 1024**3))
+        connection, watch = server.fork(ChildRequest((), 1024**3))
         with connection, watch:
             assert connection.recv(64)  # it is ready
         assert server._process is not None

@@ -22,13 +22,13 @@ from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.claims import PollOptions
-from tsuzuki.polling.policy import Pace
+from tsuzuki.polling.policy import PullPace
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Polled, Poller
 from tsuzuki.polling.visit import Driver
 
 LEASE = Millis(30 * SECOND)
-PACE = Pace(Millis(30 * MINUTE), Millis(48 * HOUR))
+PACE = PullPace(Millis(30 * MINUTE), Millis(48 * HOUR))
 
 
 class Clock:
@@ -109,7 +109,7 @@ async def a_poller(
 ) -> AsyncIterator[Poller]:
     pool = ParsePool(PoolOptions(processes=1))
     dice = options.pop("dice", lambda: 0.0)  # nothing is spread unless a test wants it
-    conditions = Conditions(PACE, clock, dice, options.pop("ring", lambda *_: None))
+    conditions = Conditions(PACE, clock, dice, options.pop("wake", lambda *_: None))
     async with a_client(repeats=0, **options.pop("client", {})) as client:
         registry = Registry([("a test", Plain())])
         yield Poller(

@@ -4,7 +4,7 @@ from tests.builders import stored_feed, stored_watch
 from tests.delivery.builders import a_reader, events_of
 from tests.net.builders import answer
 from tests.polling.builders import Clock, a_feed, a_poller, poll_one, state
-from tsuzuki.delivery.events.news import EVENTS_BELL
+from tsuzuki.delivery.events.news import EVENTS_WAKEUP
 from tsuzuki.polling.policy import BREAKER_AT
 
 
@@ -23,7 +23,7 @@ async def test_a_feed_that_breaks_is_told_of_once_and_once_more_when_it_heals(db
     async def alerts():
         return [event.payload["is_broken"] for event in await events_of(db, shelf) if event.kind == "feed"]
 
-    async with a_poller(db, clock, ring=lambda *names: rung.extend(names)) as poller:
+    async with a_poller(db, clock, wake=lambda *names: rung.extend(names)) as poller:
         publisher.response = answer(500, b"")
         for _ in range(BREAKER_AT - 1):
             await poll_again(db, poller, clock, watch)
@@ -31,12 +31,12 @@ async def test_a_feed_that_breaks_is_told_of_once_and_once_more_when_it_heals(db
         for _ in range(3):
             await poll_again(db, poller, clock, watch)
         assert await alerts() == [True]
-        assert rung == [EVENTS_BELL]
+        assert rung == [EVENTS_WAKEUP]
         publisher.response = answer(200, a_feed("1"))
         await poll_again(db, poller, clock, watch)
         await poll_again(db, poller, clock, watch)
         assert await alerts() == [True, False]
-        assert rung == [EVENTS_BELL, EVENTS_BELL]
+        assert rung == [EVENTS_WAKEUP, EVENTS_WAKEUP]
 
 
 async def test_failures_that_pass_by_themselves_are_nobodys_business(db, publisher):

@@ -9,7 +9,7 @@ from tests.polling.builders import Clock, a_poller, q, state
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.priorities import COLD, HOT, WARM
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
-from tsuzuki.polling.claiming import Places, shares
+from tsuzuki.polling.claiming import PollSlots, shares
 from tsuzuki.polling.store import put_off_tx
 
 
@@ -107,7 +107,7 @@ def test_a_shelf_leaves_places_to_others_and_nobody_where_it_is_alone():
     own = [AWatch(f"h{n}", ShelfId(1)) for n in range(30)]
 
     def kept(*, is_shared, shelves=None):
-        places = Places(10, hosts={}, shelves=shelves or {}, per_host=2, is_shared=is_shared)
+        places = PollSlots(10, hosts={}, shelves=shelves or {}, per_host=2, is_shared=is_shared)
         taken, _ = places.take(own)
         others, _ = places.take([AWatch("other", ShelfId(2)), AWatch("shared", None)])
         return len(taken), len(others)

@@ -17,7 +17,7 @@ from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 
 FEEDS, READERS, ACTS = 3, 3, 25
 
@@ -76,7 +76,7 @@ async def come_and_go(town: Town, shelf: ShelfId, base: str, seed: int) -> None:
         mine, choice = await feeds.list(shelf), dice.random()
         if choice < 0.45 or not mine:
             try:
-                await feeds.add(shelf, Wish(link=f"{base}/{dice.randrange(FEEDS)}"))
+                await feeds.add(shelf, NewSubscription(link=f"{base}/{dice.randrange(FEEDS)}"))
             except Conflict:
                 await feeds.refresh_all(shelf)
         elif choice < 0.75:
@@ -96,26 +96,26 @@ async def test_whoever_comes_and_goes_while_feeds_are_polled_loses_nothing_and_k
         a_town(tmp_path, database_url=url, allow_private_networks="127.0.0.0/8", pull_interval="1s") as town,
     ):
         shelves = [await _a_shelf(town) for _ in range(READERS)]
-        town.crew.start()
+        town.worker_loops.start()
         await asyncio.gather(*(come_and_go(town, shelf, publisher.url, seed) for seed, shelf in enumerate(shelves)))
         presses.is_over = True
         for shelf in shelves:
             await follow_all(town, shelf, publisher.url)
         await eventually(lambda: is_here(town, shelves), within=60)
-        await town.crew.stop()
+        await town.worker_loops.stop()
         assert await town.db.read(lambda tx: tx.one(int, q.wrong)) == 0
 
 
 async def _a_shelf(town: Town) -> ShelfId:
     """Of a tenant of its own: those of one tenant share theirs."""
     tenant = await town.accounts.tenants.add(SYSTEM, f"Tenant {random.random()}", "self-hosted")
-    return (await town.accounts.oneself.shelf_of(await town.add(tenant_id=tenant.public_id))).id
+    return (await town.accounts.current_user.shelf_of(await town.add(tenant_id=tenant.public_id))).id
 
 
 async def follow_all(town: Town, shelf: ShelfId, base: str) -> None:
     for number in range(FEEDS):
         with contextlib.suppress(Conflict):
-            await town.reading.subscriptions.add(shelf, Wish(link=f"{base}/{number}"))
+            await town.reading.subscriptions.add(shelf, NewSubscription(link=f"{base}/{number}"))
 
 
 async def is_here(town: Town, shelves: Sequence[ShelfId]) -> bool:

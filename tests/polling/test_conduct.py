@@ -8,7 +8,7 @@ from tests.builders import NOON, stored_feed, stored_watch
 from tests.net.builders import answer
 from tests.polling.builders import LEASE, a_feed, poll_due, poll_one, q, state
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.polling.rows import Answer
+from tsuzuki.polling.rows import PollAnswer
 from tsuzuki.polling.store import save_answer_tx
 
 
@@ -137,7 +137,7 @@ async def test_after_a_clock_two_days_ahead_feeds_are_polled_on_time(db, poller,
     clock.turn(2 * DAY)
     (first, second) = await poller.claim(2, {})
     await poller.poll(first)
-    told = Answer(next_check_at=Millis(clock() + 30 * MINUTE), why="", priority=1, status=200)
+    told = PollAnswer(next_check_at=Millis(clock() + 30 * MINUTE), why="", priority=1, status=200)
     await db.with_tx(lambda tx: save_answer_tx(tx, second, told, clock()))
     late = await stored_watch(db, await stored_feed(db), host="l.example", next_check_at=clock())
     await poller.claim(1, {})  # and its worker dies

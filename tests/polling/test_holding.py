@@ -11,13 +11,13 @@ from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import DatabaseUnavailable
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.holding import Hold
-from tsuzuki.polling.rows import Answer
+from tsuzuki.polling.rows import PollAnswer
 from tsuzuki.polling.store import claim_watch_tx, extend_lease_tx, save_answer_tx
 from tsuzuki.queue.errors import LeaseLost
 
 LEASE = Millis(90)
 BEAT = LEASE / 1000 / 3
-ANSWER = Answer(next_check_at=Millis(NOON + 1000), why="", priority=1, status=200)
+ANSWER = PollAnswer(next_check_at=Millis(NOON + 1000), why="", priority=1, status=200)
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from typing import Any
 
 from tests.builders import NOON, a_new_item, store_items_tx, stored_feed
 from tsuzuki.model.harvest import FoundItem
-from tsuzuki.polling.known import MOST_TOGETHER, Known
-from tsuzuki.polling.rows import Listed
+from tsuzuki.polling.known import MOST_TOGETHER, KnownItems
+from tsuzuki.polling.rows import FeedListing
 
 
 class Counting:
@@ -32,8 +32,8 @@ async def test_each_of_many_is_told_what_its_own_feed_has_in_two_reads(db):
         items = [a_new_item(str(each), link_key=f"example.org/{each}") for each in range(number)]
         await db.with_tx(lambda tx, feed=feed, items=items: store_items_tx(tx, feed, items, NOON))
     counting: Any = Counting(db)
-    known = Known(counting)
-    listed = [Listed(feed, [found(str(each)) for each in range(12)]) for feed in feeds]
+    known = KnownItems(counting)
+    listed = [FeedListing(feed, [found(str(each)) for each in range(12)]) for feed in feeds]
     told = await asyncio.gather(*map(known.of, listed))
     assert [{each.key for each in one} for one in told] == [set(map(str, range(number))) for number in range(10)]
     assert {each.feed_id for one in told for each in one} == set(feeds[1:])
@@ -44,5 +44,5 @@ async def test_a_long_list_is_read_alone_and_says_the_same(db):
     feed = await stored_feed(db)
     await db.with_tx(lambda tx: store_items_tx(tx, feed, [a_new_item("7")], NOON))
     for count in (MOST_TOGETHER, MOST_TOGETHER + 1):
-        told = await Known(db).of(Listed(feed, [found(str(each)) for each in range(count)]))
+        told = await KnownItems(db).of(FeedListing(feed, [found(str(each)) for each in range(count)]))
         assert {each.key for each in told} == {"7"}

@@ -9,9 +9,9 @@ from tsuzuki.model.priorities import COLD, HOT, WARM
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.policy import (
     SPREAD,
-    Answered,
     Failed,
-    Pace,
+    PollAnswered,
+    PullPace,
     Watched,
     mask_of,
     next_look,
@@ -19,7 +19,7 @@ from tsuzuki.polling.policy import (
     wants_full_fetch,
 )
 
-PACE = Pace(Millis(30 * MINUTE), Millis(48 * HOUR))
+PACE = PullPace(Millis(30 * MINUTE), Millis(48 * HOUR))
 FEED = Watched(kind="feed", last_release_at=NOON)
 SERIES = Watched(kind="series", last_release_at=NOON)
 
@@ -37,12 +37,16 @@ def wait(watched, outcome, pace=PACE):
 @pytest.mark.parametrize(
     ("answered", "delay", "why"),
     [
-        (Answered(), 30 * MINUTE, "the pull interval"),
-        (Answered(retry_after=Millis(10 * MINUTE)), 30 * MINUTE, "the pull interval"),
-        (Answered(retry_after=Millis(2 * HOUR)), 2 * HOUR, "the source asked us to wait"),
-        (Answered(fresh_for=Millis(3 * HOUR)), 3 * HOUR, "its answer is fresh until then"),
-        (Answered(retry_after=Millis(5 * HOUR), fresh_for=Millis(3 * HOUR)), 5 * HOUR, "the source asked us to wait"),
-        (Answered(fresh_for=Millis(365 * DAY)), DAY, "its answer is fresh until then"),
+        (PollAnswered(), 30 * MINUTE, "the pull interval"),
+        (PollAnswered(retry_after=Millis(10 * MINUTE)), 30 * MINUTE, "the pull interval"),
+        (PollAnswered(retry_after=Millis(2 * HOUR)), 2 * HOUR, "the source asked us to wait"),
+        (PollAnswered(fresh_for=Millis(3 * HOUR)), 3 * HOUR, "its answer is fresh until then"),
+        (
+            PollAnswered(retry_after=Millis(5 * HOUR), fresh_for=Millis(3 * HOUR)),
+            5 * HOUR,
+            "the source asked us to wait",
+        ),
+        (PollAnswered(fresh_for=Millis(365 * DAY)), DAY, "its answer is fresh until then"),
     ],
 )
 def test_after_an_answer_the_longest_of_interval_retry_after_and_freshness_counts(answered, delay, why):
@@ -60,47 +64,47 @@ def wishing(**wishes):
 @pytest.mark.parametrize(
     ("watched", "answered", "delay", "why"),
     [
-        (wishing(ttl=Millis(2 * HOUR)), Answered(), 2 * HOUR, "the publisher asks for this pause"),
-        (wishing(ttl=Millis(10 * MINUTE)), Answered(), 30 * MINUTE, "the pull interval"),
-        (wishing(ttl=Millis(30 * DAY)), Answered(), DAY, "the publisher asks for this pause"),
-        (wishing(skip_hours=(12,)), Answered(), HOUR, "the publisher asks for no call before"),
-        (wishing(skip_hours=(12, 13, 14)), Answered(), 3 * HOUR, "the publisher asks for no call before"),
-        (wishing(skip_hours=tuple(range(24))), Answered(), 30 * MINUTE, "the pull interval"),
-        (wishing(skip_days=(WEEKDAY,)), Answered(), 12 * HOUR, "the publisher asks for no call before"),
+        (wishing(ttl=Millis(2 * HOUR)), PollAnswered(), 2 * HOUR, "the publisher asks for this pause"),
+        (wishing(ttl=Millis(10 * MINUTE)), PollAnswered(), 30 * MINUTE, "the pull interval"),
+        (wishing(ttl=Millis(30 * DAY)), PollAnswered(), DAY, "the publisher asks for this pause"),
+        (wishing(skip_hours=(12,)), PollAnswered(), HOUR, "the publisher asks for no call before"),
+        (wishing(skip_hours=(12, 13, 14)), PollAnswered(), 3 * HOUR, "the publisher asks for no call before"),
+        (wishing(skip_hours=tuple(range(24))), PollAnswered(), 30 * MINUTE, "the pull interval"),
+        (wishing(skip_days=(WEEKDAY,)), PollAnswered(), 12 * HOUR, "the publisher asks for no call before"),
         (
             wishing(skip_days=(WEEKDAY, (WEEKDAY + 1) % 7)),
-            Answered(),
+            PollAnswered(),
             36 * HOUR,
             "the publisher asks for no call before",
         ),
-        (wishing(skip_days=tuple(range(7))), Answered(), 30 * MINUTE, "the pull interval"),
+        (wishing(skip_days=tuple(range(7))), PollAnswered(), 30 * MINUTE, "the pull interval"),
         (
             wishing(skip_days=(WEEKDAY,), skip_hours=(0, 1)),
-            Answered(),
+            PollAnswered(),
             14 * HOUR,
             "the publisher asks for no call before",
         ),
         (
             wishing(ttl=Millis(2 * HOUR), skip_hours=(12,), wished_interval=Millis(5 * MINUTE)),
-            Answered(fresh_for=Millis(HOUR)),
+            PollAnswered(fresh_for=Millis(HOUR)),
             5 * MINUTE,
             "a reader asked for this interval",
         ),
         (
             wishing(ttl=Millis(2 * HOUR), wished_interval=Millis(5 * MINUTE)),
-            Answered(retry_after=Millis(3 * HOUR)),
+            PollAnswered(retry_after=Millis(3 * HOUR)),
             3 * HOUR,
             "the source asked us to wait",
         ),
         (
             wishing(wished_interval=Millis(7 * DAY), has_usual=True, ttl=Millis(HOUR)),
-            Answered(),
+            PollAnswered(),
             HOUR,
             "the publisher asks for this pause",
         ),
         (
             wishing(wished_interval=Millis(HOUR), has_usual=True, ttl=Millis(5 * HOUR)),
-            Answered(),
+            PollAnswered(),
             HOUR,
             "a reader asked for this interval",
         ),
@@ -120,7 +124,7 @@ def test_r94_a_publishers_wishes_count_and_a_readers_interval_wins(watched, answ
 )
 def test_r94_no_call_ever_comes_in_a_skipped_hour_or_day(hours, days, ttl, now, dice):
     watched = wishing(skip_hours=tuple(hours), skip_days=tuple(days), ttl=ttl)
-    for outcome in (Answered(), Failed(3)):
+    for outcome in (PollAnswered(), Failed(3)):
         at = next_look(watched, outcome, PACE, Millis(now), dice=dice).at
         assert at is not None
         assert at // HOUR % 24 not in hours
@@ -155,7 +159,7 @@ def test_r21_retry_after_wins_over_the_back_off_and_is_capped_like_it():
 )
 def test_rel_22_no_count_of_failures_leaves_the_bounds(kind, failures, retry_after, interval, ceiling):
     watched = Watched(kind=kind, last_release_at=NOON, wished_interval=interval)
-    delay = wait(watched, Failed(failures, retry_after), Pace(interval, ceiling))
+    delay = wait(watched, Failed(failures, retry_after), PullPace(interval, ceiling))
     assert min(interval, ceiling) <= delay <= ceiling
 
 
@@ -177,7 +181,7 @@ def test_rel_22_no_count_of_failures_leaves_the_bounds(kind, failures, retry_aft
 )
 def test_r24_a_release_makes_hot_silence_cools_and_failures_demote_one_step(quiet_for, followers, failures, priority):
     watched = Watched(kind="series", last_release_at=ago(quiet_for), followers=followers)
-    outcome = Failed(failures) if failures else Answered()
+    outcome = Failed(failures) if failures else PollAnswered()
     assert next_look(watched, outcome, PACE, NOON).priority == priority
 
 
@@ -190,7 +194,7 @@ def test_r24_a_release_makes_hot_silence_cools_and_failures_demote_one_step(quie
     ],
 )
 def test_r24_a_series_is_looked_at_by_its_class(quiet_for, delay, why):
-    look = next_look(Watched(kind="series", last_release_at=ago(quiet_for)), Answered(), PACE, NOON)
+    look = next_look(Watched(kind="series", last_release_at=ago(quiet_for)), PollAnswered(), PACE, NOON)
     assert (look.at, look.why) == (NOON + delay, why)
 
 
@@ -199,30 +203,32 @@ def test_r23_rel_20_at_five_failures_a_series_rests_a_day_then_is_probed():
     for failures in (5, 6):
         assert wait(SERIES, Failed(failures)) >= DAY
     assert "probe" in next_look(SERIES, Failed(5), PACE, NOON).why
-    assert wait(SERIES, Answered()) == 15 * MINUTE
+    assert wait(SERIES, PollAnswered()) == 15 * MINUTE
     assert "breaker" not in next_look(FEED, Failed(50), PACE, NOON).why
 
 
 def test_r23_the_rest_obeys_a_lower_ceiling():
-    assert wait(SERIES, Failed(5), Pace(Millis(MINUTE), Millis(2 * HOUR))) == 2 * HOUR
+    assert wait(SERIES, Failed(5), PullPace(Millis(MINUTE), Millis(2 * HOUR))) == 2 * HOUR
 
 
 def test_r24_what_is_fetched_once_is_not_looked_at_again_unless_it_failed():
     once = Watched(kind="series", last_release_at=NOON, fetch_once=True)
-    assert next_look(once, Answered(), PACE, NOON).at is None
+    assert next_look(once, PollAnswered(), PACE, NOON).at is None
     assert wait(once, Failed(1)) > 0
 
 
 def test_a_plan_slows_and_a_wish_speeds():
     wish = Millis(5 * MINUTE)
-    assert wait(Watched(kind="feed", last_release_at=None, wished_interval=wish), Answered()) == wish
+    assert wait(Watched(kind="feed", last_release_at=None, wished_interval=wish), PollAnswered()) == wish
     slow = Watched(kind="feed", last_release_at=None, wished_interval=wish, poll_floor=Millis(HOUR))
-    assert wait(slow, Answered()) == HOUR
-    assert "plan" in next_look(slow, Answered(), PACE, NOON).why
+    assert wait(slow, PollAnswered()) == HOUR
+    assert "plan" in next_look(slow, PollAnswered(), PACE, NOON).why
 
 
 @given(
-    outcome=st.sampled_from([Answered(), Answered(fresh_for=Millis(47 * HOUR)), Failed(1), Failed(3), Failed(100)]),
+    outcome=st.sampled_from(
+        [PollAnswered(), PollAnswered(fresh_for=Millis(47 * HOUR)), Failed(1), Failed(3), Failed(100)]
+    ),
     dice=st.floats(0, 1, exclude_max=True),
 )
 def test_what_was_polled_together_is_spread_later_and_never_sooner_or_beyond_the_ceiling(outcome, dice):

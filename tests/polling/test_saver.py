@@ -13,8 +13,8 @@ from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.tasks import ItemBatch
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
-from tsuzuki.polling.rows import Answer, Ended, News, SelfPortrait
-from tsuzuki.polling.saver import Saver
+from tsuzuki.polling.rows import Ended, FeedMetadata, News, PollAnswer
+from tsuzuki.polling.saver import AnswerBatcher
 from tsuzuki.polling.service import Polled
 from tsuzuki.polling.store import claim_watch_tx, describe_feeds_tx, save_answer_tx
 from tsuzuki.queue.tasks import NewTask
@@ -51,8 +51,8 @@ class Portrait(msgspec.Struct, frozen=True):
     has_unstable_keys: bool
 
 
-PLAIN = Answer(next_check_at=Millis(NOON + HOUR), why="the pull interval", priority=1, status=304, etag='"a"')
-FULL = Answer(
+PLAIN = PollAnswer(next_check_at=Millis(NOON + HOUR), why="the pull interval", priority=1, status=304, etag='"a"')
+FULL = PollAnswer(
     next_check_at=Millis(NOON + HOUR),
     why="いつか",
     priority=3,
@@ -91,7 +91,7 @@ async def test_an_answer_saved_among_others_is_what_it_would_be_alone(db, answer
     together, other, alone = await claimed(db, 3)
     for watch in (together, alone):
         await db.with_tx(lambda tx, watch=watch: tx.run(q.fill, id=watch.id))
-    assert await saved(Saver(db), [together, other], [answer, PLAIN]) == [True, True]
+    assert await saved(AnswerBatcher(db), [together, other], [answer, PLAIN]) == [True, True]
     assert await db.with_tx(lambda tx: save_answer_tx(tx, alone, answer, LATER))
     rows = [await db.read(lambda tx, watch=watch: tx.one(str, q.whole, id=watch.id)) for watch in (together, alone)]
     assert rows[0] == rows[1]
@@ -100,7 +100,7 @@ async def test_an_answer_saved_among_others_is_what_it_would_be_alone(db, answer
 async def test_what_comes_in_the_same_moment_is_one_transaction_and_what_comes_meanwhile_another(db):
     watches = await claimed(db, 30)
     transactions = []
-    saver = Saver(MeasuredDatabase(db, lambda *_: transactions.append(1)))
+    saver = AnswerBatcher(MeasuredDatabase(db, lambda *_: transactions.append(1)))
     first = asyncio.ensure_future(saved(saver, watches[:10]))
     for _ in range(3):  # until the first transaction is on its way
         await asyncio.sleep(0)
@@ -116,9 +116,9 @@ async def test_i4_whoever_lost_the_lease_writes_nothing_and_keeps_nobody_else_fr
     async with a_poller(db, Clock(Millis(NOON + LEASE))) as poller:
         taken = await poller.lease(late.id)
     before = await state(db, late.id)
-    assert await saved(Saver(db), [first, late, last]) == [True, False, True]
+    assert await saved(AnswerBatcher(db), [first, late, last]) == [True, False, True]
     assert await state(db, late.id) == before
-    assert await saved(Saver(db), [taken]) == [True]
+    assert await saved(AnswerBatcher(db), [taken]) == [True]
 
 
 async def test_i4_of_two_polls_of_one_watch_only_the_one_that_has_the_lease_is_told_that_it_wrote(db):
@@ -127,14 +127,14 @@ async def test_i4_of_two_polls_of_one_watch_only_the_one_that_has_the_lease_is_t
     async with a_poller(db, Clock(Millis(NOON + LEASE))) as poller:
         taken = await poller.lease(late.id)
     newer = msgspec.structs.replace(PLAIN, etag='"b"')
-    assert await saved(Saver(db), [late, taken], [PLAIN, newer]) == [False, True]
+    assert await saved(AnswerBatcher(db), [late, taken], [PLAIN, newer]) == [False, True]
     assert (await state(db, late.id)).etag == '"b"'
 
 
 async def test_one_that_cannot_be_written_leaves_the_others_to_be_written_alone(db):
     watches = await claimed(db, 3)
     poison = msgspec.structs.replace(PLAIN, priority=9)
-    assert await saved(Saver(db), watches, [PLAIN, poison, PLAIN]) == [False] * 3
+    assert await saved(AnswerBatcher(db), watches, [PLAIN, poison, PLAIN]) == [False] * 3
     assert {(await state(db, watch.id)).last_http_status for watch in watches} == {None}
     for watch in (watches[0], watches[2]):
         assert await db.with_tx(lambda tx, watch=watch: save_answer_tx(tx, watch, PLAIN, LATER))
@@ -142,7 +142,7 @@ async def test_one_that_cannot_be_written_leaves_the_others_to_be_written_alone(
 
 async def test_whoever_is_cancelled_before_it_is_written_is_left_out(db):
     one, other = await claimed(db, 2)
-    saver = Saver(db)
+    saver = AnswerBatcher(db)
     waiting = [asyncio.ensure_future(saver.save(Ended(watch, PLAIN, LATER))) for watch in (one, other)]
     await asyncio.sleep(0)
     waiting[0].cancel()
@@ -159,17 +159,17 @@ async def test_one_that_somebody_else_holds_is_not_waited_for(db, database_url):
     try:
         async with stranger.transaction():
             await stranger.execute("update watch set refresh_at = 1 where id = $1", held.id)
-            assert await saved(Saver(db), [one, held, other]) == [True, False, True]
+            assert await saved(AnswerBatcher(db), [one, held, other]) == [True, False, True]
     finally:
         await stranger.close()
-    assert await saved(Saver(db), [held]) == [True]
+    assert await saved(AnswerBatcher(db), [held]) == [True]
 
 
 def news_of(watches):
     """A feed's portrait and one item each, as a poll would hand them on."""
     return [
         News(
-            SelfPortrait(
+            FeedMetadata(
                 id=watch.feed_id,
                 now=LATER,
                 title=f"Title {watch.id}",
@@ -191,7 +191,7 @@ def a_batch(watch):
 
 
 async def saved_with_news(db, watches, answers):
-    saver, news = Saver(db), news_of(watches)
+    saver, news = AnswerBatcher(db), news_of(watches)
     ended = [Ended(watch, answers[place], LATER, news[place]) for place, watch in enumerate(watches)]
     return await asyncio.gather(*map(saver.save, ended))
 

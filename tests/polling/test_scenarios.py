@@ -24,7 +24,7 @@ from tests.polling.builders import (
     state,
 )
 from tests.scale import SOAK
-from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.delivery import housekeeping
 from tsuzuki.ingest.housekeeping import forget_tombstones
 from tsuzuki.ingest.tasks import ITEMS
@@ -34,7 +34,7 @@ from tsuzuki.polling.policy import SPREAD
 from tsuzuki.polling.service import Polled
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.store import Failure, claim_tx, fail_tx
+from tsuzuki.queue.store import TaskFailure, claim_tx, fail_tx
 
 TRIALS = 200 if os.environ.get(SOAK) else 20
 
@@ -44,7 +44,7 @@ async def give_up(db, now):
 
     async def fail(tx):
         for row in await claim_tx(tx, ITEMS.name, QueueSettings(), worker="w", now=now, most=10):
-            await fail_tx(tx, row, Failure(error="no", code="x"), now=now)
+            await fail_tx(tx, row, TaskFailure(error="no", code="x"), now=now)
 
     await db.with_tx(fail)
 
@@ -119,7 +119,7 @@ async def test_rel_19d_those_who_clean_and_those_who_ingest_never_lock_each_othe
     """Many times at once over the same rows, in whatever order they come to them."""
     feed = await stored_feed(db)
     shelves = [await a_reader(db, feeds=[feed]) for _ in range(3)]
-    tasks = Tasks(db, MemoryBell(), lambda: Millis(NOON + 30 * DAY))
+    tasks = Tasks(db, MemoryWakeup(), lambda: Millis(NOON + 30 * DAY))
 
     async def clean():
         await housekeeping.prune(db, Millis(NOON + 30 * DAY))

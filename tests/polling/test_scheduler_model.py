@@ -34,8 +34,8 @@ from tsuzuki.model.ids import WatchId
 from tsuzuki.model.priorities import COLD, HOT, WARM
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.claims import PollOptions
-from tsuzuki.polling.policy import Answered, Failed, Pace, Watched, next_look
-from tsuzuki.polling.rows import Answer, Ended, Failure
+from tsuzuki.polling.policy import Failed, PollAnswered, PullPace, Watched, next_look
+from tsuzuki.polling.rows import Ended, PollAnswer, PollFailure
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Poller
 from tsuzuki.polling.store import CLOCKS_DIFFER, save_answer_tx, save_answers_tx, save_failure_tx
@@ -44,7 +44,7 @@ from tsuzuki.sources.store import ClaimedWatch
 T = TypeVar("T")
 
 LEASE = Millis(30 * SECOND)
-PACE = Pace(Millis(30 * MINUTE), Millis(48 * HOUR))
+PACE = PullPace(Millis(30 * MINUTE), Millis(48 * HOUR))
 HOSTS = ("a.example", "b.example", "c.example", "d.example")
 PER_HOST = 2
 WATCHES = 10
@@ -228,15 +228,15 @@ class Scheduling(RuleBasedStateMachine):
     async def _save(self, watch: ClaimedWatch, model: Model, outcome: str, *, dice: float) -> bool:
         now, watched = self.clock(), Watched(kind="feed", last_release_at=NOON)
         if outcome != "failed":
-            look = next_look(watched, Answered(), PACE, now, dice=dice)
+            look = next_look(watched, PollAnswered(), PACE, now, dice=dice)
             assert look.at is not None
-            answer = Answer(next_check_at=look.at, why=look.why, priority=look.priority, status=200)
+            answer = PollAnswer(next_check_at=look.at, why=look.why, priority=look.priority, status=200)
             if outcome == "answered together":
                 return bool(await self.db.with_tx(lambda tx: save_answers_tx(tx, [Ended(watch, answer, now)])))
             return await self.db.with_tx(lambda tx: save_answer_tx(tx, watch, answer, now))
         look = next_look(watched, Failed(model.failures + 1), PACE, now, dice=dice)
         assert look.at is not None
-        failure = Failure(
+        failure = PollFailure(
             next_check_at=look.at, why=look.why, priority=look.priority, status=500, error="no", error_code="x"
         )
         return await self.db.with_tx(lambda tx: save_failure_tx(tx, watch, failure, now)) is not None

@@ -25,13 +25,13 @@ from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.queue.store import Failure, fail_tx
-from tsuzuki.shelves.bookmarks.nouns import Place
+from tsuzuki.queue.store import TaskFailure, fail_tx
+from tsuzuki.shelves.bookmarks.nouns import BookmarkFilter
 from tsuzuki.shelves.bookmarks.store import list_bookmarks_tx
-from tsuzuki.shelves.entries.nouns import Wanted
+from tsuzuki.shelves.entries.nouns import ItemFilter
 from tsuzuki.shelves.entries.store import list_items_tx
 from tsuzuki.shelves.store import search_items_tx
-from tsuzuki.shelves.subscriptions.nouns import Change, Subscription, Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription, Subscription, SubscriptionChange
 
 q = parse_queries(
     "tests",
@@ -86,12 +86,12 @@ class Server:
         """Somebody else's tenant, who follows these."""
         shelf = await a_reader(self.db)
         for link in links:
-            await self.opened.reading.subscriptions.add(shelf, Wish(link=link))
+            await self.opened.reading.subscriptions.add(shelf, NewSubscription(link=link))
         return shelf
 
     async def poll(self) -> None:
         """All that is due, and what it brings."""
-        await poll_due(self.opened.way.poller)
+        await poll_due(self.opened.pipeline.poller)
         assert await work_off(self.db, self.ingest, now=self.clock.now) == []
 
     async def wait(self, span: Millis, *, times: int = 1) -> None:
@@ -101,7 +101,7 @@ class Server:
 
     async def seen(self, shelf: ShelfId) -> list[Seen]:
         """All that is on a shelf, by key and title."""
-        wanted = Wanted()
+        wanted = ItemFilter()
         items = await self.db.read(lambda tx: list_items_tx(tx, shelf, wanted, after=FROM_THE_TOP, most=99))
         return sorted(
             (Seen(item.key, item.title, item.unread) for item in items), key=lambda each: (each.key, each.title)
@@ -119,7 +119,7 @@ class Server:
         return feed
 
     async def read_all(self, shelf: ShelfId) -> None:
-        items = await self.db.read(lambda tx: list_items_tx(tx, shelf, Wanted(), after=FROM_THE_TOP, most=99))
+        items = await self.db.read(lambda tx: list_items_tx(tx, shelf, ItemFilter(), after=FROM_THE_TOP, most=99))
         await self.opened.reading.entries.mark_items(shelf, [item.id for item in items], unread=False)
 
 
@@ -181,7 +181,7 @@ async def test_who_followed_the_address_keeps_what_they_had(server):
     evil, good = f"{server.evil.url}/feed", f"{server.good.url}/feed"
     victim, follower = await server.reader(good), await server.reader(evil)
     await server.poll()
-    [item] = await server.db.read(lambda tx: list_items_tx(tx, follower, Wanted(), after=FROM_THE_TOP, most=9))
+    [item] = await server.db.read(lambda tx: list_items_tx(tx, follower, ItemFilter(), after=FROM_THE_TOP, most=9))
     await server.opened.reading.bookmarks.add_item(follower, item.id)
     lead(server)
     await server.wait(Millis(13 * HOUR), times=6)
@@ -190,7 +190,9 @@ async def test_who_followed_the_address_keeps_what_they_had(server):
     assert await server.db.read(lambda tx: tx.many(int, q.counted, shelf_id=follower)) == [2002]
     feed = await server.feed_of(follower)
     assert (feed.link, feed.item_count, feed.unread_count) == (good, 2, 2)
-    [mark] = await server.db.read(lambda tx: list_bookmarks_tx(tx, follower, Place(), after=FROM_THE_TOP, most=9))
+    [mark] = await server.db.read(
+        lambda tx: list_bookmarks_tx(tx, follower, BookmarkFilter(), after=FROM_THE_TOP, most=9)
+    )
     assert (mark.title, mark.item_id, mark.feed_id) == ("Fake", item.id, feed.public_id)
     assert await forget_unheld(server.db) == 0
 
@@ -232,7 +234,9 @@ async def test_another_link_of_a_subscription_takes_nothing_along(server):
     await server.poll()
     await server.read_all(reader)
     feed = await server.feed_of(reader)
-    await server.opened.reading.subscriptions.change(reader, feed.public_id, Change(link=f"{server.good.url}/feed"))
+    await server.opened.reading.subscriptions.change(
+        reader, feed.public_id, SubscriptionChange(link=f"{server.good.url}/feed")
+    )
     later = await server.reader(f"{server.good.url}/feed")
     assert await server.titles(later) == []
     server.good.response = answer(200, a_document(post("2", "Two"), post("1", "Real")))
@@ -286,7 +290,9 @@ async def test_what_a_reader_pruned_does_not_come_back_with_its_feed(server):
     lead(server)
     await server.wait(Millis(13 * HOUR), times=6)
     feed = await server.feed_of(follower)
-    await server.opened.reading.subscriptions.change(follower, feed.public_id, Change(retention=Millis(HOUR)))
+    await server.opened.reading.subscriptions.change(
+        follower, feed.public_id, SubscriptionChange(retention=Millis(HOUR))
+    )
     await server.opened.pruner.prune()
     assert await server.titles(follower) == ["Real"]
     server.good.response = answer(
@@ -301,14 +307,16 @@ async def test_what_a_reader_pruned_does_not_come_back_with_its_feed(server):
 async def test_what_was_found_before_a_new_link_is_not_stored(server, how):
     """It waits in the queue, or was given up, when the reader gives the subscription the good address."""
     reader = await server.reader(f"{server.evil.url}/feed")
-    await poll_due(server.opened.way.poller)
+    await poll_due(server.opened.pipeline.poller)
     if how == "given up":
         [task] = await claimed_all(server.db, ITEMS, now=server.clock.now)
-        await server.db.with_tx(lambda tx: fail_tx(tx, task, Failure(error="no", code="x"), now=server.clock.now))
+        await server.db.with_tx(lambda tx: fail_tx(tx, task, TaskFailure(error="no", code="x"), now=server.clock.now))
     feed = await server.feed_of(reader)
-    await server.opened.reading.subscriptions.change(reader, feed.public_id, Change(link=f"{server.good.url}/feed"))
+    await server.opened.reading.subscriptions.change(
+        reader, feed.public_id, SubscriptionChange(link=f"{server.good.url}/feed")
+    )
     await server.poll()
-    await server.opened.way.tasks.replay_all()
+    await server.opened.pipeline.tasks.replay_all()
     await server.poll()
     later = await server.reader(f"{server.good.url}/feed")
     assert await server.titles(later) == await server.titles(reader) == ["Real"]
@@ -317,10 +325,12 @@ async def test_what_was_found_before_a_new_link_is_not_stored(server, how):
 async def test_a_worker_that_stores_what_an_address_showed_comes_too_late(server):
     """I4: it had taken the task before the link was changed."""
     reader = await server.reader(f"{server.evil.url}/feed")
-    await poll_due(server.opened.way.poller)
+    await poll_due(server.opened.pipeline.poller)
     [task] = await claimed_all(server.db, ITEMS, now=server.clock.now)
     feed = await server.feed_of(reader)
-    await server.opened.reading.subscriptions.change(reader, feed.public_id, Change(link=f"{server.good.url}/feed"))
+    await server.opened.reading.subscriptions.change(
+        reader, feed.public_id, SubscriptionChange(link=f"{server.good.url}/feed")
+    )
     with pytest.raises(LeaseLost):
         await server.ingest.handle(task)
     assert await server.titles(reader) == []

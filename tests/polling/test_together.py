@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tsuzuki.polling.together import Together
+from tsuzuki.polling.batcher import Batcher
 
 
 class Doubling:
@@ -26,7 +26,7 @@ class Doubling:
 
 async def test_what_is_asked_while_others_are_answered_is_answered_together_and_each_has_its_own():
     doing = Doubling()
-    together = Together("doubling", doing.do)
+    together = Batcher("doubling", doing.do)
     first = asyncio.ensure_future(asyncio.gather(*map(together.ask, (1, 2))))
     await doing.has_begun.wait()
     later = asyncio.ensure_future(asyncio.gather(*map(together.ask, (3, -1, 4))))
@@ -41,14 +41,14 @@ async def test_what_is_asked_while_others_are_answered_is_answered_together_and_
 async def test_one_that_cannot_be_done_sends_all_of_its_company_to_do_it_alone_and_nobody_else():
     doing = Doubling()
     doing.may_go.set()
-    together = Together("doubling", doing.do)
+    together = Batcher("doubling", doing.do)
     assert await asyncio.gather(*map(together.ask, (1, 13))) == [None, None]
     assert await together.ask(1) == 2
 
 
 async def test_whoever_no_longer_waits_is_left_out():
     doing = Doubling()
-    together = Together("doubling", doing.do)
+    together = Batcher("doubling", doing.do)
     first = asyncio.ensure_future(together.ask(1))
     await doing.has_begun.wait()
     gone, stays = (asyncio.ensure_future(together.ask(each)) for each in (2, 3))
@@ -64,7 +64,7 @@ async def test_whoever_no_longer_waits_is_left_out():
 async def test_those_who_wait_are_told_when_the_work_is_ended(turns):
     """As at the end of a process, before it began or in its midst."""
     doing = Doubling()
-    together = Together("doubling", doing.do)
+    together = Batcher("doubling", doing.do)
     waiting = asyncio.ensure_future(asyncio.gather(*map(together.ask, (1, 2))))
     for _ in range(turns):
         await asyncio.sleep(0)
@@ -79,5 +79,5 @@ async def test_whoever_is_left_without_an_answer_is_told_so():
     async def only_the_first(asked):
         return list(asked)[:1]
 
-    together = Together("answering one", only_the_first)
+    together = Batcher("answering one", only_the_first)
     assert await asyncio.gather(*map(together.ask, (1, 2))) == [1, None]

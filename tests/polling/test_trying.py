@@ -9,7 +9,7 @@ from tests.builders import NOON
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.model.errors import TimedOut, TooManyRequests
 from tsuzuki.model.times import DAY, MINUTE
-from tsuzuki.polling.policy import Pace
+from tsuzuki.polling.policy import PullPace
 from tsuzuki.polling.trying import MOST_AT_ONCE, Trier
 
 
@@ -27,7 +27,7 @@ class Stuck:
 
 async def test_beyond_so_many_at_a_time_people_are_told_to_wait():
     driver: Any = Stuck()
-    trier = Trier(driver, Registry([]), Pace(interval=MINUTE, ceiling=DAY))
+    trier = Trier(driver, Registry([]), PullPace(interval=MINUTE, ceiling=DAY))
     looks = [trier.try_url(f"https://{n}.example.org/", NOON) for n in range(MOST_AT_ONCE)]
     looking = [asyncio.create_task(look) for look in looks]
     await asyncio.sleep(0)

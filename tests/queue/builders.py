@@ -13,16 +13,16 @@ from typing import Any
 import msgspec
 
 from tests.builders import NOON
-from tsuzuki.coord.bell import Bell, MemoryBell
-from tsuzuki.coord.bell_redis import RedisWire
-from tsuzuki.coord.bell_wire import WiredBell
+from tsuzuki.coord.redis_transport import RedisTransport
+from tsuzuki.coord.shared_wakeup import SharedWakeup
+from tsuzuki.coord.wakeup import MemoryWakeup, Wakeup
 from tsuzuki.db import Database, DatabaseOptions, Tx, open_database
-from tsuzuki.db.postgres_wire import PostgresWire
+from tsuzuki.db.postgres_transport import PostgresTransport
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import Millis
+from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
-from tsuzuki.queue.station import Station
 from tsuzuki.queue.store import claim_tx, enqueue_tx, finish_tx
 from tsuzuki.queue.tasks import NewTask, Queue, Task, TaskId
 from tsuzuki.queue.worker import Worker
@@ -75,15 +75,15 @@ def wall() -> Millis:
 class World:
     """Everything around a queue."""
 
-    def __init__(self, db: Database, bell: Bell, urls: tuple[str, str]) -> None:
+    def __init__(self, db: Database, wakeup: Wakeup, urls: tuple[str, str]) -> None:
         self.db = db
-        self.bell = bell
+        self.wakeup = wakeup
         self.urls = urls
-        self.tasks = Tasks(db, bell, wall)
+        self.tasks = Tasks(db, wakeup, wall)
 
-    def station(self, **over: Any) -> Station:
-        values: dict[str, Any] = {"db": self.db, "bell": self.bell, "clock": wall, "name": f"worker-{next(_names)}"}
-        return Station(**values | over)
+    def worker_context(self, **over: Any) -> WorkerContext:
+        values: dict[str, Any] = {"db": self.db, "wakeup": self.wakeup, "clock": wall, "name": f"worker-{next(_names)}"}
+        return WorkerContext(**values | over)
 
     async def enqueue(self, *numbers: int, queue: Queue[Note] = NOTES, manner: str = "well") -> list[TaskId]:
         wanted = [NewTask(str(number), Note(number, manner)) for number in numbers]
@@ -119,7 +119,7 @@ class World:
     async def working(self, handler: Any, queue: Queue[Note] = NOTES, **over: Any) -> AsyncIterator[Worker[Note]]:
         """A worker in this process, stopped at the end of the block."""
         patience = over.pop("patience", 5.0)
-        worker = Worker(self.station(**over), queue, handler)
+        worker = Worker(self.worker_context(**over), queue, handler)
         running = asyncio.create_task(worker.run(patience=patience))
         try:
             yield worker
@@ -157,20 +157,20 @@ async def forget_everything(database_url: str) -> None:
 
 @contextlib.asynccontextmanager
 async def a_world(db: Database, database_url: str, bell_url: str) -> AsyncIterator[World]:
-    async with a_bell(bell_url) as bell:
-        yield World(db, bell, (database_url, bell_url))
+    async with a_wakeup(bell_url) as wakeup:
+        yield World(db, wakeup, (database_url, bell_url))
 
 
 @contextlib.asynccontextmanager
-async def a_bell(url: str) -> AsyncIterator[Bell]:
+async def a_wakeup(url: str) -> AsyncIterator[Wakeup]:
     """A bell through what the URL names, or in memory."""
     if not url:
-        yield MemoryBell()
+        yield MemoryWakeup()
         return
-    bell = WiredBell(RedisWire(url) if url.startswith("redis") else PostgresWire(url))
-    running = asyncio.create_task(bell.run())
+    wakeup = SharedWakeup(RedisTransport(url) if url.startswith("redis") else PostgresTransport(url))
+    running = asyncio.create_task(wakeup.run())
     try:
-        yield bell
+        yield wakeup
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

@@ -68,11 +68,13 @@ async def is_over(world: World, key: str) -> bool:
     return statuses[key] not in {"queued", "running"}
 
 
-async def abandon(world, station: Any) -> None:
+async def abandon(world, worker_context: Any) -> None:
     """Claim everything and do nothing with it."""
     queue = a_queue()
-    now = station.clock()
-    await world.db.with_tx(lambda tx: claim_tx(tx, queue.name, queue.settings, worker=station.name, now=now, most=100))
+    now = worker_context.clock()
+    await world.db.with_tx(
+        lambda tx: claim_tx(tx, queue.name, queue.settings, worker=worker_context.name, now=now, most=100)
+    )
 
 
 async def give_back_all_but(world, kept: str) -> None:

@@ -8,8 +8,17 @@ from tests.builders import NOON
 from tests.queue.builders import NOTES, Effects, claimed, enqueue, task_of
 from tsuzuki.model.errors import NotFound
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.queue.policy import Leased
-from tsuzuki.queue.store import Failure, cancel_tx, extend_tx, fail_tx, finish_tx, release_tx, running_tx, take_lost_tx
+from tsuzuki.queue.policy import LeasedTask
+from tsuzuki.queue.store import (
+    TaskFailure,
+    cancel_tx,
+    extend_tx,
+    fail_tx,
+    finish_tx,
+    release_tx,
+    running_tx,
+    take_lost_tx,
+)
 from tsuzuki.queue.tasks import TaskId
 
 TRIALS = 200
@@ -41,7 +50,7 @@ async def test_a_worker_without_its_lease_cannot_write(world, how):
         await Effects(db).take_effect([task])
     assert refused.value.task_ids == (task.id,)
     assert await world.effects() == []
-    assert not await db.with_tx(lambda tx: fail_tx(tx, task, Failure(error="x", code="x"), now=NOON))
+    assert not await db.with_tx(lambda tx: fail_tx(tx, task, TaskFailure(error="x", code="x"), now=NOON))
     assert await db.with_tx(lambda tx: release_tx(tx, [task], now=NOON)) == 0
 
 
@@ -111,7 +120,7 @@ async def finish(effects: Effects, barrier: asyncio.Barrier, task) -> bool:
 
 
 async def test_a_lease_of_a_task_that_is_gone_is_nobodys(db):
-    assert await db.with_tx(lambda tx: take_lost_tx(tx, [Leased(99, 1, NOON)], NOTES.settings, now=NOON)) == []
+    assert await db.with_tx(lambda tx: take_lost_tx(tx, [LeasedTask(99, 1, NOON)], NOTES.settings, now=NOON)) == []
 
 
 async def test_a_task_that_is_forgotten_is_not_found(world):

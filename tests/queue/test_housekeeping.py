@@ -43,7 +43,7 @@ async def test_r58_no_more_than_five_thousand_failed_ones_are_kept(world):
 
 async def test_open_letters_are_kept_for_ever_and_settled_ones_for_a_week(world):
     clock_at = [wall()]
-    tasks = Tasks(world.db, world.bell, lambda: clock_at[0])
+    tasks = Tasks(world.db, world.wakeup, lambda: clock_at[0])
     await put_letters(world.db, "a", "b", "c", now=clock_at[0])
     [c, b, a] = await tasks.letters()
     await tasks.replay(a.id)
@@ -57,7 +57,7 @@ async def test_open_letters_are_kept_for_ever_and_settled_ones_for_a_week(world)
 
 async def test_how_a_queue_fares_is_counted(world: World):
     now = wall()
-    tasks = Tasks(world.db, world.bell, lambda: now)
+    tasks = Tasks(world.db, world.wakeup, lambda: now)
     await tasks.enqueue_many(NOTES, [NewTask(str(number), Note()) for number in range(5)])
     await tasks.enqueue(NOTES, "old", Note(), run_at=Millis(now - MINUTE))
     await tasks.enqueue(NOTES, "later", Note(), run_at=Millis(now + HOUR))

@@ -49,7 +49,7 @@ async def test_a_lease_is_kept_for_as_long_as_the_handler_runs(world):
 async def test_r42_a_task_of_a_worker_that_died_runs_again(world):
     handler = Gated(world.db)
     [task_id] = await world.enqueue(1)
-    dead = world.station()
+    dead = world.worker_context()
     await abandon(world, dead)
     began = time.monotonic()
     handler.may_end.set()
@@ -89,7 +89,7 @@ async def test_rel_19g_nothing_is_stuck_longer_than_a_lease_whatever_the_clock_d
     clock = Clock()
     for key in ("held", "due", "failed"):
         await enqueue_at(world, clock, key)
-    await abandon(world, world.station(clock=clock))
+    await abandon(world, world.worker_context(clock=clock))
     await give_back_all_but(world, "held")
     async with world.working(Failing(Effects(world.db), ValueError("once")), clock=clock):
         step(clock)

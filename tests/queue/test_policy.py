@@ -22,7 +22,7 @@ from tsuzuki.queue.policy import (
     INGEST,
     LONGEST_TEXT,
     NOTIFICATIONS,
-    Leased,
+    LeasedTask,
     QueueSettings,
     is_lost,
     judge,
@@ -108,8 +108,8 @@ def test_the_defaults_are_those_of_the_design():
 # -- leases
 
 
-def a_lease(until: int = NOON, token: int = 1) -> Leased:
-    return Leased(1, token, Millis(until))
+def a_lease(until: int = NOON, token: int = 1) -> LeasedTask:
+    return LeasedTask(1, token, Millis(until))
 
 
 def lost_after(seconds: float, *, until: int, now: int = NOON) -> bool:

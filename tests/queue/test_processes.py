@@ -147,7 +147,7 @@ async def test_every_effect_happens_exactly_once_however_often_workers_are_kille
     assert await world.effects() == sorted(str(number) for number in range(tasks))
 
 
-# -- Redis is only a bell
+# -- Redis is only a wake-up
 
 
 @pytest.fixture

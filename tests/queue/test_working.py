@@ -30,14 +30,14 @@ async def test_a_bell_wakes_a_sleeping_worker_long_before_its_floor(world):
 
 async def test_without_a_bell_a_task_waits_no_longer_than_the_floor(world):
     class Deaf:
-        def ring(self, *_: str) -> None:
+        def wake(self, *_: str) -> None:
             return None
 
-        listen = world.bell.listen
+        listen = world.wakeup.listen
 
     async with world.working(Effects(world.db)):
         await asyncio.sleep(0.3)
-        world.tasks._bell = Deaf()
+        world.tasks._wakeup = Deaf()
         began = time.monotonic()
         await world.enqueue(1)
         await world.until_all_are("done")

@@ -12,7 +12,7 @@ import sys
 
 import msgspec
 
-from tests.queue.builders import Effects, Note, World, a_bell
+from tests.queue.builders import Effects, Note, World, a_wakeup
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.tasks import Queue, Task
@@ -45,10 +45,10 @@ class Mannered(Effects):
 
 async def main(database_url: str, bell_url: str, name: str, settings: str) -> None:
     db = await open_database(DatabaseOptions(database_url))
-    async with a_bell(bell_url) as bell:
-        world = World(db, bell, (database_url, bell_url))
+    async with a_wakeup(bell_url) as wakeup:
+        world = World(db, wakeup, (database_url, bell_url))
         queue = Queue(name, Note, msgspec.json.decode(settings, type=QueueSettings))
-        worker = Worker(world.station(name=f"process-{os.getpid()}"), queue, Mannered(db))
+        worker = Worker(world.worker_context(name=f"process-{os.getpid()}"), queue, Mannered(db))
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, worker.stop)
         await worker.run()
     await db.close()

@@ -28,9 +28,9 @@ from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
 from tsuzuki.shelves.bookmarks.service import Bookmarks
+from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.entries.service import Entries
-from tsuzuki.shelves.ground import Ground
-from tsuzuki.shelves.subscriptions.nouns import Subscription, Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription, Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 q = parse_queries(
@@ -112,8 +112,8 @@ class SimulatedServer:
         driver = Driver(self.press, HERE)
         self.poller = Poller(db, driver, Registry([]), conditions, folder_of=lambda _: None, options=options)
         self.ingest = ItemIngest(db, HERE, clock=clock, after_commit=lambda _: None)
-        ground = Ground(db, clock, a_public_id, Above(), HERE)
-        self.subscriptions, self.entries, self.bookmarks = Subscriptions(ground), Entries(ground), Bookmarks(ground)
+        deps = ShelfDeps(db, clock, a_public_id, Above(), HERE)
+        self.subscriptions, self.entries, self.bookmarks = Subscriptions(deps), Entries(deps), Bookmarks(deps)
         self.pauses: list[float] = []
         self.pruned: dict[str, int] = {}
         self.pruner = Pruner(db, clock, rules, pruned=self._count, pause=self._pause, hour_of=lambda _: 3)
@@ -135,7 +135,7 @@ class SimulatedServer:
 
     async def follow(self, shelf: ShelfId, link: str) -> Subscription:
         self.press.listed.setdefault(link, [])
-        return await self.subscriptions.add(shelf, Wish(link=link))
+        return await self.subscriptions.add(shelf, NewSubscription(link=link))
 
     def publish(self, link: str, *keys: str, listing: int = 1000, words: str = "Words") -> None:
         """New items, the first of them the oldest; the document shows so many."""

@@ -9,7 +9,7 @@ from tests.scale import scaled
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.retention.policy import RetentionRules
-from tsuzuki.shelves.subscriptions.nouns import Change
+from tsuzuki.shelves.subscriptions.nouns import SubscriptionChange
 
 LINKS = [f"https://{name}.example/feed" for name in "abc"]
 KEEP = Millis(20 * DAY)
@@ -183,6 +183,6 @@ async def test_random_lives_lose_nothing_and_get_nothing_twice(db, seed):
     assert server.pruned["entries"] > 0
     assert server.pruned["items"] > 0
     [feed, *_] = await server.subscriptions.list(life.shelves[0])
-    await server.subscriptions.change(life.shelves[0], feed.public_id, Change(retention=Millis(DAY)))
+    await server.subscriptions.change(life.shelves[0], feed.public_id, SubscriptionChange(retention=Millis(DAY)))
     await server.night()
     await life.compare()

@@ -12,8 +12,8 @@ import structlog
 
 from tests.retention.builders import Counts, SimulatedServer, words_of
 from tests.scale import scaled
-from tsuzuki.coord.bell import MemoryBell
-from tsuzuki.crawl.housekeeping import forget_uneventful
+from tsuzuki.coord.wakeup import MemoryWakeup
+from tsuzuki.crawler.housekeeping import forget_uneventful
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.sqlite_file import path_of
 from tsuzuki.delivery import housekeeping
@@ -21,7 +21,7 @@ from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.service import Tasks
 from tsuzuki.retention.policy import RetentionRules
-from tsuzuki.shelves.entries.service import Scope
+from tsuzuki.shelves.entries.service import MarkScope
 
 q = parse_queries(
     "tests",
@@ -107,7 +107,7 @@ class Years:
         new = {row.key for row in rows}
         assert not new & self.read_once[shelf], "what was read came back as new"
         self.read_once[shelf] |= new
-        await self.server.entries.mark_scope(shelf, Scope(), unread=False)
+        await self.server.entries.mark_scope(shelf, MarkScope(), unread=False)
         left = [row.id for row in rows if self.dice.random() < KEPT]
         self.unread[shelf].update(left)
         await self.server.entries.mark_items(shelf, sorted(self.unread[shelf]), unread=True)
@@ -128,7 +128,7 @@ async def live_through(
     server: SimulatedServer, months: int, size: Callable[[], Awaitable[int]], years: Years, *, every: int
 ) -> dict[int, Month]:
     """So many months; what the database is like at the end of every so many of them."""
-    tasks = Tasks(server.db, MemoryBell(), server.clock)
+    tasks = Tasks(server.db, MemoryWakeup(), server.clock)
     begun, found = server.clock.now, {}
     await years.begin()
     for month in range(1, months + 1):

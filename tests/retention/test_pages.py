@@ -41,7 +41,7 @@ async def a_reading_guest(town):
     user = await town.add()
     stage = await furnish(town, user, articles=20)
     await town.db.with_tx(lambda tx: tx.run(q.read_all, at=town.time() - 40 * DAY))
-    shelf = await town.accounts.oneself.shelf_of(user)
+    shelf = await town.accounts.current_user.shelf_of(user)
     return await a_guest(town, user), user, stage, f"/account/shelves/{show_id(shelf.public_id)}"
 
 
@@ -69,7 +69,7 @@ async def test_a_shelfs_page_sets_how_long_it_keeps(town):
     saved = await follow_to(guest, await guest.send(f"{path}/retention", {"retention": "30"}))
     assert '<option value="30" selected>' in saved.text
     assert "Saved. What is older goes at night." in saved.text
-    assert (await town.accounts.oneself.shelf_of(user)).own_retention == 30 * DAY
+    assert (await town.accounts.current_user.shelf_of(user)).own_retention == 30 * DAY
     assert (await guest.send(f"{path}/retention", {"retention": "31"})).status == 400
     pruned = await town.pruner.prune()
     assert pruned["entries"] > 0

@@ -9,13 +9,13 @@ from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.steps import available
-from tsuzuki.edge.metrics import Metrics
+from tsuzuki.http.metrics import Metrics
 from tsuzuki.ingest.archive.store import archived_gone_tx
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.polling.moving.service import merge_moved_tx
 from tsuzuki.retention.policy import NEWEST_KEPT, RetentionRules
 from tsuzuki.retention.preview import MOST_SHOWN
-from tsuzuki.shelves.subscriptions.nouns import Change
+from tsuzuki.shelves.subscriptions.nouns import SubscriptionChange
 
 MONTH = Millis(30 * DAY)
 A = "https://a.example/feed"
@@ -159,7 +159,7 @@ async def test_forms_are_told_what_each_choice_removes(server):
     assert [each.entries for each in of_feed] == [2, 1, 0, 0]
     of_shelf = await server.preview.of_shelf(shelf, spans)
     assert [each.entries for each in of_shelf] == [4, 2, 0, 0]
-    await server.subscriptions.change(shelf, second.public_id, Change(retention=Millis(0)))
+    await server.subscriptions.change(shelf, second.public_id, SubscriptionChange(retention=Millis(0)))
     assert (await server.preview.of_shelf(shelf, spans))[0].entries == 2
     assert MOST_SHOWN > 1000
 
@@ -203,7 +203,7 @@ async def test_another_link_keeps_what_was_removed_away(server):
     shelf = await pruned_of(server, A)
     server.publish(B, "000", "fresh")
     [feed] = await server.subscriptions.list(shelf)
-    moved = await server.subscriptions.change(shelf, feed.public_id, Change(link=B))
+    moved = await server.subscriptions.change(shelf, feed.public_id, SubscriptionChange(link=B))
     assert moved.feed_id == feed.feed_id
     assert (await server.counts()).tombstones == 0
     await server.poll()
@@ -228,7 +228,7 @@ async def test_detached_articles_leave_a_tombstone_of_their_shelf(db, server):
     await server.read(shelf)
     [feed] = await server.subscriptions.list(shelf)
     server.publish(B, "other")
-    await server.subscriptions.change(shelf, feed.public_id, Change(link=B))
+    await server.subscriptions.change(shelf, feed.public_id, SubscriptionChange(link=B))
     await server.poll()
     server.clock.turn(2 * MONTH)
     assert await server.pruner.prune() == {"entries": 2}

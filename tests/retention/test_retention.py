@@ -17,8 +17,8 @@ from tsuzuki.retention.store import (
     prune_entries_tx,
     prune_items_tx,
 )
-from tsuzuki.shelves.entries.service import Scope
-from tsuzuki.shelves.subscriptions.nouns import Change
+from tsuzuki.shelves.entries.service import MarkScope
+from tsuzuki.shelves.subscriptions.nouns import SubscriptionChange
 
 MONTH = Millis(30 * DAY)
 A = "https://a.example/feed"
@@ -102,7 +102,7 @@ async def test_the_nearest_setting_counts_within_the_plan(server, feed, shelf, p
     await server.poll()
     await server.read(reader, [(await server.rows(reader))[0].id])
     [followed] = await server.subscriptions.list(reader)
-    await server.subscriptions.change(reader, followed.public_id, Change(retention=feed))
+    await server.subscriptions.change(reader, followed.public_id, SubscriptionChange(retention=feed))
     await server.db.with_tx(lambda tx: tx.run(own.keep_on_shelf, id=reader, keep=shelf))
     await server.db.with_tx(lambda tx: tx.run(own.plan_of_shelf, id=reader, keep=plan))
     kept = kept_for(feed=feed, shelf=shelf, server=MONTH, plan=plan)
@@ -241,11 +241,11 @@ async def test_resuming_a_feed_brings_only_what_was_missed(server):
     server.clock.turn(2 * MONTH)
     await server.pruner.prune()
     [feed] = await server.subscriptions.list(shelf)
-    await server.subscriptions.change(shelf, feed.public_id, Change(is_suspended=True))
+    await server.subscriptions.change(shelf, feed.public_id, SubscriptionChange(is_suspended=True))
     server.clock.turn(HOUR)
     server.publish(A, "missed")
     await server.poll()
-    await server.subscriptions.change(shelf, feed.public_id, Change(is_suspended=False))
+    await server.subscriptions.change(shelf, feed.public_id, SubscriptionChange(is_suspended=False))
     assert await server.keys(shelf) == ["missed"]
     assert await server.keys(other) == ["late", "missed", "read"]
 
@@ -269,7 +269,7 @@ async def test_undo_of_a_mass_mark_outlives_the_night(server):
     shelf = await server.reader(A)
     await server.poll()
     server.clock.turn(10 * MONTH)
-    marked = await server.entries.mark_scope(shelf, Scope(), unread=False)
+    marked = await server.entries.mark_scope(shelf, MarkScope(), unread=False)
     await server.night()
     await server.entries.undo(shelf, marked.at)
     assert [row.unread for row in await server.rows(shelf)] == [True, True]

@@ -7,7 +7,7 @@ from tsuzuki.delivery.fanout import deliver_known_chapters_tx, deliver_known_ite
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, WatchId
 from tsuzuki.model.installments import FeedChange
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.ground import ALWAYS, Asked, Ground
+from tsuzuki.shelves.deps import ALWAYS, Asked, ShelfDeps
 
 q = parse_queries(
     "tests",
@@ -68,5 +68,5 @@ class Above:
         return url
 
 
-def a_ground(db: Database, now: Millis = NOON) -> Ground:
-    return Ground(db, lambda: now, a_public_id, Above(), HERE)
+def a_ground(db: Database, now: Millis = NOON) -> ShelfDeps:
+    return ShelfDeps(db, lambda: now, a_public_id, Above(), HERE)

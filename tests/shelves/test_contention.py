@@ -11,7 +11,7 @@ from tests.builders import NOON
 from tests.databases import until_blocked
 from tests.delivery.builders import a_reader
 from tests.shelves.builders import a_ground
-from tsuzuki.shelves.subscriptions.nouns import Change, Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 LINK = "https://example.org/feed"
@@ -38,18 +38,18 @@ async def _leave(feeds: Subscriptions, shelf, made):
 
 
 async def _return(feeds: Subscriptions, shelf, _):
-    await feeds.add(shelf, Wish(link=LINK))
+    await feeds.add(shelf, NewSubscription(link=LINK))
 
 
 async def _suspend(feeds: Subscriptions, shelf, made):
-    await feeds.change(shelf, made.public_id, Change(is_suspended=True))
+    await feeds.change(shelf, made.public_id, SubscriptionChange(is_suspended=True))
 
 
 @pytest.mark.parametrize("act", [_leave, _return, _suspend])
 async def test_whoever_waits_for_a_poll_does_not_keep_it_waiting(db, database_url, act):
     """Neither waits for a deadlock to be found, which takes a second, and nobody is undone."""
     feeds, shelf = Subscriptions(a_ground(db)), await a_reader(db)
-    made = await feeds.add(shelf, Wish(link=LINK))
+    made = await feeds.add(shelf, NewSubscription(link=LINK))
     if act is _return:
         await feeds.delete(shelf, made.public_id)
     onlooker = await asyncpg.connect(database_url)
@@ -64,10 +64,10 @@ async def test_whoever_waits_for_a_poll_does_not_keep_it_waiting(db, database_ur
 async def test_whoever_meets_a_deadlock_is_not_told_but_done(db, database_url):
     """A feed that only this reader follows gets another address: that is written on its row, then on its watch."""
     feeds, shelf = Subscriptions(a_ground(db)), await a_reader(db)
-    made = await feeds.add(shelf, Wish(link=LINK))
+    made = await feeds.add(shelf, NewSubscription(link=LINK))
     onlooker = await asyncpg.connect(database_url)
     async with saving(database_url, made.feed_id) as poll:
-        acting = asyncio.create_task(feeds.change(shelf, made.public_id, Change(link=OTHER)))
+        acting = asyncio.create_task(feeds.change(shelf, made.public_id, SubscriptionChange(link=OTHER)))
         await until_blocked(onlooker, acting)
         with suppress(asyncpg.DeadlockDetectedError):  # on a busy machine it may be the poll that is undone
             await poll.execute("update feed set title = 'Told by a poll' where id = $1", made.feed_id)
@@ -106,8 +106,8 @@ async def test_whoever_comes_or_goes_while_something_is_delivered_has_it_or_leav
     db, database_url, act
 ):
     feeds, shelf = Subscriptions(a_ground(db)), await a_reader(db)
-    made = await feeds.add(shelf, Wish(link=LINK))
-    await feeds.add(await a_reader(db), Wish(link=LINK))  # so that it stays when the first leaves
+    made = await feeds.add(shelf, NewSubscription(link=LINK))
+    await feeds.add(await a_reader(db), NewSubscription(link=LINK))  # so that it stays when the first leaves
     if act is _return:
         await feeds.delete(shelf, made.public_id)
     onlooker = await asyncpg.connect(database_url)

@@ -13,7 +13,7 @@ from tsuzuki.polling.moving.store import move_items_tx, move_subscriptions_tx
 from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.shelves.entries.service import Entries, Filter
 from tsuzuki.shelves.groups.service import Groups
-from tsuzuki.shelves.subscriptions.nouns import Change, Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange
 from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions
 from tsuzuki.sources.store import drop_feed_tx
 
@@ -36,19 +36,21 @@ class Reading:
     def __init__(self, db, shelf):
         self.db = db
         self.shelf = shelf
-        self.ground = a_ground(db)
-        self.subscriptions = Subscriptions(self.ground)
-        self.entries = Entries(self.ground)
-        self.bookmarks = Bookmarks(self.ground)
+        self.deps = a_ground(db)
+        self.subscriptions = Subscriptions(self.deps)
+        self.entries = Entries(self.deps)
+        self.bookmarks = Bookmarks(self.deps)
 
     async def furnish(self):
-        group = await Groups(self.ground).add(self.shelf, "Craft")
-        self.made = await self.subscriptions.add(self.shelf, Wish(link=LINK, name="Mine", group=group.public_id))
+        group = await Groups(self.deps).add(self.shelf, "Craft")
+        self.made = await self.subscriptions.add(
+            self.shelf, NewSubscription(link=LINK, name="Mine", group=group.public_id)
+        )
         await publish(self.db, self.made.feed_id, range(5), first=True)
         items = (await self.items()).rows
         await self.entries.mark_items(self.shelf, [items[0].id], unread=False)
         await self.bookmarks.add_item(self.shelf, items[1].id)
-        wanted = Change(notify=False, full_text=True, poll_interval=HOUR, retention=Millis(9 * DAY))
+        wanted = SubscriptionChange(notify=False, full_text=True, poll_interval=HOUR, retention=Millis(9 * DAY))
         await self.subscriptions.change(self.shelf, self.made.public_id, wanted)
 
     async def items(self):
@@ -90,7 +92,7 @@ async def test_i9_an_undo_brings_back_settings_group_and_what_was_read_and_saved
 async def test_i9_whoever_follows_it_again_has_it_as_it_was_but_for_what_they_say_now(reading):
     before = await reading.states()
     await reading.subscriptions.delete(reading.shelf, reading.made.public_id)
-    again = await reading.subscriptions.add(reading.shelf, Wish(link=LINK, name="Another name"))
+    again = await reading.subscriptions.add(reading.shelf, NewSubscription(link=LINK, name="Another name"))
     assert await reading.states() == before
     assert (again.public_id, again.name) == (reading.made.public_id, "Another name")
     assert (again.group_id, again.notify, again.retention) == (reading.made.group_id, False, 9 * DAY)
@@ -100,7 +102,7 @@ async def test_i9_whoever_follows_it_again_has_it_as_it_was_but_for_what_they_sa
 
 async def test_what_came_meanwhile_for_others_is_there_too_and_what_was_let_go_stays_so(reading):
     other = await a_reader(reading.db)
-    await reading.subscriptions.add(other, Wish(link=LINK))
+    await reading.subscriptions.add(other, NewSubscription(link=LINK))
     saved = next(state[0] for state in await reading.states() if state[2])
     await reading.subscriptions.delete(reading.shelf, reading.made.public_id)
     page = await reading.bookmarks.list(reading.shelf, feed=None, group=None, after=FROM_THE_TOP, most=9)
@@ -115,7 +117,7 @@ async def test_what_came_meanwhile_for_others_is_there_too_and_what_was_let_go_s
 async def test_i9_a_feed_that_became_part_of_another_is_had_back_from_there(reading):
     """R29: what moved meanwhile is not lost to whoever may undo having left it."""
     before = [state[1:] for state in await reading.states()]
-    other = await reading.subscriptions.add(await a_reader(reading.db), Wish(link=f"{LINK}/moved"))
+    other = await reading.subscriptions.add(await a_reader(reading.db), NewSubscription(link=f"{LINK}/moved"))
     await reading.subscriptions.delete(reading.shelf, reading.made.public_id)
 
     async def merge(tx):
@@ -132,7 +134,7 @@ async def test_i9_a_feed_that_became_part_of_another_is_had_back_from_there(read
 async def test_a_group_that_is_gone_is_the_default_one_then(reading):
     group = (await reading.subscriptions.get(reading.shelf, reading.made.public_id)).group_public_id
     await reading.subscriptions.delete(reading.shelf, reading.made.public_id)
-    await Groups(reading.ground).delete(reading.shelf, group)
+    await Groups(reading.deps).delete(reading.shelf, group)
     back = await reading.subscriptions.restore(reading.shelf, reading.made.public_id)
     assert back.group_public_id != group
 
@@ -143,7 +145,7 @@ async def test_i8_nobody_has_back_what_another_shelf_left(reading):
     assert await reading.subscriptions.former_name(other, reading.made.public_id) is None
     with pytest.raises(NotFound):
         await reading.subscriptions.restore(other, reading.made.public_id)
-    fresh = await reading.subscriptions.add(other, Wish(link=LINK))
+    fresh = await reading.subscriptions.add(other, NewSubscription(link=LINK))
     assert (fresh.public_id == reading.made.public_id, fresh.unread_count) == (False, 5)
 
 
@@ -155,7 +157,7 @@ async def test_after_a_month_it_cannot_be_undone_and_is_forgotten(reading):
     await later.forget_former()
     assert await reading.db.read(lambda tx: tx.one(int, q.remembered)) == 0
     assert await reading.db.read(lambda tx: tx.one(int, q.feeds)) == 0
-    fresh = await later.add(reading.shelf, Wish(link=LINK))
+    fresh = await later.add(reading.shelf, NewSubscription(link=LINK))
     assert (fresh.name, fresh.notify, fresh.item_count) == ("", True, 0)
 
 

@@ -11,19 +11,19 @@ from tests.shelves.library.builders import a_published_series
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.plans import FREE, SELF_HOSTED, exceeded, get_plan, lifting, list_plans, plan_in_force, what_is_over
-from tsuzuki.shelves.library.follows.nouns import Wanted
-from tsuzuki.shelves.library.follows.nouns import Wish as Following
+from tsuzuki.shelves.library.follows.nouns import FollowFilter
+from tsuzuki.shelves.library.follows.nouns import FollowRequest as Following
 from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.limits import hold_room_tx
+from tsuzuki.shelves.limits import check_shelf_limit_tx
 from tsuzuki.shelves.lists import Lists
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 ROOM = 10
 
 
-def wish(number: int) -> Wish:
-    return Wish(link=f"https://example.org/feed/{number}")
+def wish(number: int) -> NewSubscription:
+    return NewSubscription(link=f"https://example.org/feed/{number}")
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ async def test_fifty_follows_at_once_leave_exactly_as_many_as_there_is_room_for(
     wishes = [Following(series=(await a_published_series(db, [1])).public_id) for _ in range(50)]
     tried = await asyncio.gather(*(follows.add(shelf, one) for one in wishes), return_exceptions=True)
     assert [type(one) for one in tried if isinstance(one, Exception)] == [LimitExceeded] * 40
-    _, total = await follows.list(shelf, Wanted(), Slice())
+    _, total = await follows.list(shelf, FollowFilter(), Slice())
     assert total == ROOM
 
 
@@ -108,7 +108,7 @@ async def test_with_billing_off_nothing_is_limited_whatever_the_row_says(db, sub
 
 async def test_the_unlimited_plan_has_room_for_all(db, shelf):
     await on_plan(db, shelf, "self-hosted")
-    await db.with_tx(lambda tx: hold_room_tx(tx, shelf, "follows", adding=1_000_000))
+    await db.with_tx(lambda tx: check_shelf_limit_tx(tx, shelf, "follows", adding=1_000_000))
 
 
 # -- plans

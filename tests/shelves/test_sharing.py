@@ -11,7 +11,7 @@ from tests.shelves.builders import a_ground
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.subscriptions.nouns import Change, Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange
 from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions
 
 LINK = "https://example.org/feed"
@@ -47,7 +47,7 @@ async def test_whoever_subscribes_while_the_last_one_leaves_has_the_feed(db, sub
     async def come_and_go(shelf, times):
         for _ in range(times):
             try:
-                made = await subscriptions.add(shelf, Wish(link=LINK))
+                made = await subscriptions.add(shelf, NewSubscription(link=LINK))
                 await subscriptions.delete(shelf, made.public_id)
             except TsuzukiError as error:
                 failures.append(error)
@@ -56,20 +56,20 @@ async def test_whoever_subscribes_while_the_last_one_leaves_has_the_feed(db, sub
     assert failures == []
     await Subscriptions(a_ground(db, Millis(NOON + KEPT + 1))).forget_former()
     assert (await count(db, q.feeds), await count(db, q.watches)) == (0, 0)
-    made = await asyncio.gather(*(subscriptions.add(shelf, Wish(link=LINK)) for shelf in shelves))
+    made = await asyncio.gather(*(subscriptions.add(shelf, NewSubscription(link=LINK)) for shelf in shelves))
     assert len({one.feed_id for one in made}) == 1
     assert await count(db, q.watches) == 1
 
 
 async def test_a_watch_rests_exactly_while_everyone_has_suspended_it(db, subscriptions):
     first, second = await a_reader(db), await a_reader(db)
-    mine = await subscriptions.add(first, Wish(link=LINK, is_suspended=True))
+    mine = await subscriptions.add(first, NewSubscription(link=LINK, is_suspended=True))
     assert await count(db, q.resting) == 1
-    theirs = await subscriptions.add(second, Wish(link=LINK))
+    theirs = await subscriptions.add(second, NewSubscription(link=LINK))
     assert await count(db, q.resting) == 0
-    await subscriptions.change(second, theirs.public_id, Change(is_suspended=True))
+    await subscriptions.change(second, theirs.public_id, SubscriptionChange(is_suspended=True))
     assert await count(db, q.resting) == 1
-    await subscriptions.change(first, mine.public_id, Change(is_suspended=False))
+    await subscriptions.change(first, mine.public_id, SubscriptionChange(is_suspended=False))
     assert await count(db, q.resting) == 0
     await subscriptions.delete(first, mine.public_id)
     assert await count(db, q.resting) == 1
@@ -77,7 +77,7 @@ async def test_a_watch_rests_exactly_while_everyone_has_suspended_it(db, subscri
 
 async def test_the_last_one_to_leave_takes_the_content_along_once_nobody_can_undo_it(db, subscriptions):
     shelf = await a_reader(db)
-    made = await subscriptions.add(shelf, Wish(link=LINK))
+    made = await subscriptions.add(shelf, NewSubscription(link=LINK))
     await publish(db, made.feed_id, range(5), first=True)
     assert (await subscriptions.get(shelf, made.public_id)).item_count == 5
     await subscriptions.delete(shelf, made.public_id)

@@ -5,7 +5,7 @@ import pytest
 from tests.builders import NOON
 from tsuzuki.connectors.protocol import ConnectorInfo
 from tsuzuki.model.ids import SourceId
-from tsuzuki.net.guard import AllowList, Guard
+from tsuzuki.net.guard import AddressGuard, AllowList
 from tsuzuki.sources.comics.policy import is_matchable, match_key
 from tsuzuki.sources.sites.addresses import callable_with
 from tsuzuki.sources.sites.policy import language_of, standing
@@ -88,6 +88,6 @@ def test_how_a_source_fares_is_one_word_the_most_lasting_first(is_enabled, is_in
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1", "http://localhost:1", "http://[::1]:80/x"])
 def test_http_is_callable_only_on_a_loopback_that_was_opened(url):
-    assert callable_with(Guard(allow=AllowList.read(["127.0.0.0/8"])))(url)
-    assert not callable_with(Guard())(url)
-    assert not callable_with(Guard(allow=AllowList.read(["10.0.0.0/8"])))("http://10.0.0.1")
+    assert callable_with(AddressGuard(allow=AllowList.read(["127.0.0.0/8"])))(url)
+    assert not callable_with(AddressGuard())(url)
+    assert not callable_with(AddressGuard(allow=AllowList.read(["10.0.0.0/8"])))("http://10.0.0.1")

@@ -11,9 +11,9 @@ from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.catalogue.rows import Manga
 from tsuzuki.model.ids import ChapterId, ShelfId, show_id
-from tsuzuki.shelves.library.follows.nouns import Wish
-from tsuzuki.shelves.library.progress.nouns import Reading
-from tsuzuki.sources.sites.rows import Wanted
+from tsuzuki.shelves.library.follows.nouns import FollowRequest
+from tsuzuki.shelves.library.progress.nouns import ReportedReading
+from tsuzuki.sources.sites.rows import SourceRegistration
 
 PAGE = (300, 420)
 STRIP = (200, 900)
@@ -51,7 +51,7 @@ class Gallery(msgspec.Struct, frozen=True):
     async def follow(self, title: str) -> str:
         """Follow it; the id of the series."""
         manga = await self.manga(title)
-        await self.town.reading.follows.add(self.shelf, Wish(series=manga.series_public_id))
+        await self.town.reading.follows.add(self.shelf, FollowRequest(series=manga.series_public_id))
         return show_id(manga.series_public_id)
 
     async def chapter(self, title: str, number: str) -> ChapterId:
@@ -62,7 +62,7 @@ class Gallery(msgspec.Struct, frozen=True):
     async def look_again(self, title: str) -> None:
         """What a poll would find: new chapters of this series."""
         await self.manga(title)
-        self.town.bell.ring("events")
+        self.town.wakeup.wake("events")
 
 
 async def hang(town: Town, shelf: ShelfId) -> Gallery:
@@ -70,7 +70,7 @@ async def hang(town: Town, shelf: ShelfId) -> Gallery:
     name = secrets.token_hex(4)
     folder = town.folder / name
     folder.mkdir()
-    wanted = Wanted(
+    wanted = SourceRegistration(
         name=f"Gallery {name}", slug=name, base_url="local:", connector="tsuzuki.local", config={"folder": str(folder)}
     )
     site = await town.crawling.sources.register(SYSTEM, wanted)
@@ -85,7 +85,7 @@ async def somebody(town: Town) -> tuple[User, ShelfId]:
     """Of a tenant that has nobody else, with a shelf on which nothing is: for tests that share a town."""
     tenant = await town.accounts.tenants.add(SYSTEM, secrets.token_hex(8), "self-hosted")
     user = await town.add(tenant_id=tenant.public_id)
-    return user, (await town.accounts.oneself.shelf_of(user)).id
+    return user, (await town.accounts.current_user.shelf_of(user)).id
 
 
 async def a_visitor(town: Town) -> tuple[User, Gallery]:
@@ -101,5 +101,5 @@ async def exhibit(town: Town, shelf: ShelfId) -> dict[str, str]:
     series = await gallery.follow("The Harbour")
     manga = await gallery.manga("The Harbour")
     chapter = await gallery.chapter("The Harbour", "2")
-    await town.reading.progress.tell(shelf, manga.series_public_id, chapter, Reading(page=1, page_count=PAGES))
+    await town.reading.progress.tell(shelf, manga.series_public_id, chapter, ReportedReading(page=1, page_count=PAGES))
     return {"site": str(gallery.site), "manga": str(manga.id), "series": series, "chapter": str(chapter)}

@@ -56,7 +56,7 @@ class Stage(msgspec.Struct, frozen=True):
 
 async def furnish(town: Town, user: User, *, articles: int = 40) -> Stage:
     """A shelf that somebody has used for a while."""
-    shelf = (await town.accounts.oneself.shelf_of(user)).id
+    shelf = (await town.accounts.current_user.shelf_of(user)).id
     now = town.time()
     groups = {name: await town.reading.groups.add(shelf, name) for name in ("Webcomics", "Craft", "News of the world")}
     feeds = []
@@ -127,7 +127,7 @@ async def release_items(town: Town, feed: FeedId, items: list[NewItem], *, first
         await deliver_items_tx(tx, feed, new, is_first_harvest=first, now=now)
 
     await town.db.with_tx(ingest)
-    town.bell.ring("events")
+    town.wakeup.wake("events")
 
 
 async def a_series(town: Town, shelf: ShelfId, title: str, *, group: int, chapters: int = 3) -> SeriesId:
@@ -156,4 +156,4 @@ async def release_chapters(town: Town, series: SeriesId, numbers: Any) -> None:
         await deliver_chapters_tx(tx, series, fresh, is_first_harvest=False, now=now)
 
     await town.db.with_tx(ingest)
-    town.bell.ring("events")
+    town.wakeup.wake("events")

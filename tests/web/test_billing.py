@@ -11,7 +11,7 @@ from tests.web.payers import HOME, a_payer
 from tsuzuki.billing.access import OPERATOR
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ async def test_with_billing_off_no_page_or_link_shows_any_of_it(tmp_path):
 async def test_the_account_leads_to_what_is_rented_and_used(town, payer):
     assert f'href="{HOME}"' in (await payer.guest.see("/account")).text
     (shelf,) = await payer.shelves()
-    await town.reading.subscriptions.add(shelf.id, Wish(link="https://example.org/feed"))
+    await town.reading.subscriptions.add(shelf.id, NewSubscription(link="https://example.org/feed"))
     shown = await payer.text()
     assert "Main" in shown
     assert "USD 5.00 a month" in shown
@@ -64,7 +64,7 @@ async def test_another_plan_shows_what_it_costs_before_it_is_confirmed_and_exact
 async def test_a_smaller_plan_is_refused_with_the_list_of_what_is_over(town, payer):
     (shelf,) = await payer.shelves()
     for number in range(12):
-        await town.reading.subscriptions.add(shelf.id, Wish(link=f"https://example.org/{number}"))
+        await town.reading.subscriptions.add(shelf.id, NewSubscription(link=f"https://example.org/{number}"))
     await town.add(tenant_id=payer.tenant.public_id)
     path = await payer.path(verb="/plan")
     shown = await payer.text(f"{path}?plan=free")

@@ -18,13 +18,13 @@ from tests.web.guests import Guest, a_guest, error_of
 from tsuzuki.connectors.filters import (
     CheckBox,
     Filter,
+    FilterGroup,
     FilterValue,
-    Group,
     Header,
     Select,
     Sort,
     SortState,
-    Text,
+    TextFilter,
     TriState,
 )
 from tsuzuki.connectors.mangadex.connector import MangaDex, MangaDexConfig
@@ -168,11 +168,11 @@ async def test_r64_a_source_that_is_away_shows_what_it_said_before_and_says_so(f
 
 FILTERS: tuple[Filter, ...] = (
     Header("Words"),
-    Text("Author"),
+    TextFilter("Author"),
     Select("Status", ("Any", "Ongoing")),
     Sort("Order", ("Title", "Year"), SortState(1)),
     CheckBox("Whole", state=True),
-    Group("Genres", (TriState("Drama"), CheckBox("Short"))),
+    FilterGroup("Genres", (TriState("Drama"), CheckBox("Short"))),
 )
 
 

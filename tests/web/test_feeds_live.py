@@ -8,7 +8,7 @@ from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
 from tests.web.browsing import browsing
 from tsuzuki.model.times import MINUTE
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -18,9 +18,9 @@ async def test_one_feed_is_checked_by_a_key_and_says_how_that_went(browser: Brow
     async with a_publisher() as publisher, a_town(tmp_path, **loopback) as town:
         publisher.response = answer(200, a_feed("one", title="Harbour Log"), content_type="text/xml")
         user = await town.add()
-        shelf = await town.accounts.oneself.shelf_of(user)
-        await town.reading.subscriptions.add(shelf.id, Wish(link=publisher.url))
-        town.crew.start()
+        shelf = await town.accounts.current_user.shelf_of(user)
+        await town.reading.subscriptions.add(shelf.id, NewSubscription(link=publisher.url))
+        town.worker_loops.start()
         async with browsing(browser, town, user) as page:
             await page.goto(f"{town.client.base}/feeds")
             await page.wait_for_selector("#live[data-heard]", state="attached")
@@ -46,4 +46,4 @@ async def test_one_feed_is_checked_by_a_key_and_says_how_that_went(browser: Brow
             await expect(page.locator(".feed-error")).to_have_count(0)
             await expect(page.locator(".feed .count")).to_have_text("2")
             assert await page.evaluate("window.stayed")
-        await town.crew.stop()
+        await town.worker_loops.stop()

@@ -29,7 +29,7 @@ async def a_home(folder: Path, *, articles: int = 20) -> AsyncIterator[tuple[Tow
 async def test_who_only_reads_a_shelf_is_offered_nothing_else(browser: Browser, tmp_path):
     async with a_home(tmp_path) as (town, user, stage):
         other = await town.add()
-        shelf = await town.accounts.oneself.shelf_of(user)
+        shelf = await town.accounts.current_user.shelf_of(user)
         await town.accounts.sharing.share(shelf_user(user), shelf.public_id, other.username, "reader")
         await (await a_guest(town, other)).send("/account/open-shelf", {"shelf": show_id(shelf.public_id)})
         async with browsing(browser, town, other) as page:

@@ -13,8 +13,8 @@ from tests.web.gallery import Gallery, hang
 from tests.web.guests import Guest, a_guest, value_of
 from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.model.pages import FROM_THE_TOP
-from tsuzuki.shelves.library.follows.nouns import Preferences
-from tsuzuki.shelves.library.progress.nouns import Reading
+from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
+from tsuzuki.shelves.library.progress.nouns import ReportedReading
 
 
 class Home(msgspec.Struct, frozen=True):
@@ -29,14 +29,16 @@ class Home(msgspec.Struct, frozen=True):
         chapter = await self.gallery.chapter("The Harbour", number)
         public_id = read_id(series)
         assert public_id is not None
-        await self.town.reading.progress.tell(self.gallery.shelf, public_id, chapter, Reading(page=page, page_count=4))
+        await self.town.reading.progress.tell(
+            self.gallery.shelf, public_id, chapter, ReportedReading(page=page, page_count=4)
+        )
 
 
 @pytest.fixture
 async def home(tmp_path) -> AsyncIterator[Home]:
     async with a_town(tmp_path) as town:
         user = await town.add()
-        shelf = (await town.accounts.oneself.shelf_of(user)).id
+        shelf = (await town.accounts.current_user.shelf_of(user)).id
         yield Home(town, await a_guest(town, user), await hang(town, shelf))
 
 
@@ -169,7 +171,7 @@ async def test_how_a_series_is_followed_is_kept(home):
     assert "done=series_saved" in saved.headers["location"]
     follow = (await home.town.reading.series.get(home.gallery.shelf, public_id)).follow
     assert (follow.status, follow.group_id, follow.notify) == ("plan", group.id, False)
-    assert follow.preferences == Preferences((home.gallery.site,), (), ("en",), "rtl", "width")
+    assert follow.preferences == ReleasePreferences((home.gallery.site,), (), ("en",), "rtl", "width")
     wrong = await home.guest.send(f"/series/{series}/settings", {"status": "sleeping"})
     assert (wrong.status, "There is no such status." in wrong.text) == (400, True)
 

@@ -15,7 +15,7 @@ from tests.web.stage import a_feed
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
-from tsuzuki.sources.sites.rows import Change
+from tsuzuki.sources.sites.rows import SourceChange
 
 SAID = "An administrator has paused all sources"
 UNTIL = "Nothing new comes until an administrator lets them be called again"
@@ -53,7 +53,7 @@ class Home(msgspec.Struct, frozen=True):
 async def home(tmp_path) -> AsyncIterator[Home]:
     async with a_town(tmp_path) as town:
         user = await town.add()
-        shelf = (await town.accounts.oneself.shelf_of(user)).id
+        shelf = (await town.accounts.current_user.shelf_of(user)).id
         gallery = await hang(town, shelf)
         series = await gallery.follow("The Harbour")
         await subscribe(town.db, shelf, await a_feed(town, "Harbour Log"))
@@ -118,7 +118,7 @@ async def test_clients_are_told_of_a_pause_beside_what_they_read(home):
 
 async def test_a_series_says_why_a_source_of_it_is_off(home):
     path, site = f"/series/{home.series}", home.gallery.site
-    await home.town.crawling.sources.change(SYSTEM, site, Change(is_enabled=False), reason=None)
+    await home.town.crawling.sources.change(SYSTEM, site, SourceChange(is_enabled=False), reason=None)
     assert "This source is switched off; an administrator can switch it on again." in await home.words(path)
     assert "Look for chapters" not in await home.words(path)  # there is nobody to ask
     [source] = (await home.data(path))["sources"]

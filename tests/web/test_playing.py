@@ -69,7 +69,7 @@ class Shown:
 async def shown(folder: Path) -> AsyncIterator[Shown]:
     async with a_studio(folder) as studio:
         user = await studio.town.add()
-        shelf = (await studio.town.accounts.oneself.shelf_of(user)).id
+        shelf = (await studio.town.accounts.current_user.shelf_of(user)).id
         feed = await a_feed(studio.town, "On air")
         await subscribe(studio.town.db, shelf, feed)
         yield Shown(studio, user, feed)

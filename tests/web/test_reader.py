@@ -11,7 +11,7 @@ from tests.web.browsing import PHONE, browsing
 from tests.web.gallery import PAGES, Gallery, a_visitor
 from tsuzuki.model.ids import read_id
 from tsuzuki.shelves.library.follows.nouns import Mode
-from tsuzuki.shelves.library.progress.nouns import Progress
+from tsuzuki.shelves.library.progress.nouns import ChapterProgress
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -25,7 +25,7 @@ async def town(tmp_path_factory) -> AsyncIterator[Town]:
         yield town
 
 
-async def progress_of(gallery: Gallery, series: str, number: str) -> Progress:
+async def progress_of(gallery: Gallery, series: str, number: str) -> ChapterProgress:
     public_id = read_id(series)
     assert public_id is not None
     chapter = await gallery.chapter(HARBOUR, number)

@@ -10,7 +10,7 @@ from tests.api.people import Town, a_town
 from tests.web.browsing import PHONE, WIDER, browsing
 from tests.web.gallery import PAGES, Gallery, a_visitor
 from tsuzuki.model.ids import read_id, show_id
-from tsuzuki.shelves.library.follows.nouns import Wish
+from tsuzuki.shelves.library.follows.nouns import FollowRequest
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -96,7 +96,7 @@ async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(bro
         await page.get_by_label("Pages", exact=True).select_option("vertical")
         public_id = read_id(series)
         assert public_id is not None
-        await town.reading.follows.add(gallery.shelf, Wish(series=public_id))
+        await town.reading.follows.add(gallery.shelf, FollowRequest(series=public_id))
         async with page.expect_response(lambda response: response.url.endswith("/reading") and response.ok):
             await page.reload()
         await page.wait_for_selector("[data-reader].mode-vertical")

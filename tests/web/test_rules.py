@@ -13,14 +13,14 @@ from tests.api.people import API, PASSWORD, Town, a_town
 from tests.authorisation.callers import CALLERS, visitor
 from tests.authorisation.objects import MISSING
 from tests.authorisation.policy import POLICY, PUBLIC, is_page, routes
-from tests.web.desk.words import chosen_at_the_desk
+from tests.web.admin.words import chosen_at_the_desk
 from tests.web.guests import BROWSER, FORM, Guest, a_guest
 from tests.web.words import chosen_in_the_library
 from tsuzuki.accounts.nouns import Protocol, Role, Scope
 from tsuzuki.accounts.oidc.service import Reason
 from tsuzuki.accounts.shelves.nouns import ShelfRole
 from tsuzuki.delivery.notices.sending import KINDS
-from tsuzuki.edge.security import HEADERS
+from tsuzuki.http.security import HEADERS
 from tsuzuki.web.account.page import LIVES
 from tsuzuki.web.feeds.changing import INTERVALS
 from tsuzuki.web.messages import MESSAGES

@@ -24,7 +24,7 @@ async def town(tmp_path) -> AsyncIterator[Town]:
 
 
 async def path_of(town: Town, user) -> str:
-    return f"{SHELVES}/{show_id((await town.accounts.oneself.shelf_of(user)).public_id)}"
+    return f"{SHELVES}/{show_id((await town.accounts.current_user.shelf_of(user)).public_id)}"
 
 
 async def test_a_shelf_is_shared_changed_and_left_on_the_page(town):
@@ -52,7 +52,7 @@ async def test_the_choice_of_shelves_says_whose_they_are(town):
     owner, other = await town.add(username="owner"), await town.add(username="other")
     mine, theirs, path = await a_guest(town, owner), await a_guest(town, other), await path_of(town, owner)
     await mine.send(f"{path}/people", {"person": "other", "role": "editor"})
-    name = (await town.accounts.oneself.shelf_of(owner)).name
+    name = (await town.accounts.current_user.shelf_of(owner)).name
     for seen in ((await theirs.see("/")).text, (await theirs.see(SHELVES)).text):
         assert f">{name} – of owner</option>" in seen
     assert "<span>of owner</span>" in (await theirs.see(SHELVES)).text
@@ -73,7 +73,7 @@ async def test_somebody_is_removed_only_after_a_question(town):
 
 
 async def id_of(town: Town, user):
-    return (await town.accounts.oneself.shelf_of(user)).public_id
+    return (await town.accounts.current_user.shelf_of(user)).public_id
 
 
 async def test_who_has_several_shelves_switches_at_the_side(town):
@@ -109,7 +109,7 @@ async def test_an_old_tab_marks_all_of_the_shelf_that_it_shows(town):
 async def test_a_reader_is_shown_no_button_that_writes(town):
     owner, other = await town.add(username="owner"), await town.add(username="other")
     await furnish(town, owner, articles=3)
-    shelf = await town.accounts.oneself.shelf_of(owner)
+    shelf = await town.accounts.current_user.shelf_of(owner)
     await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, "other", "reader")
     guest = await a_guest(town, other)
     await guest.send("/account/open-shelf", {"shelf": show_id(shelf.public_id)})
@@ -142,7 +142,7 @@ async def test_the_offer_is_on_every_page_until_it_is_answered(town):
     taken = await one.send("/account/own-shelf")
     assert taken.headers["location"] == f"{SHELVES}?done=shelf_own"
     assert (await one.send("/account/own-shelf")).headers["location"] == SHELVES  # pressed twice
-    assert len(await town.accounts.oneself.shelves_of(taker)) == 2
+    assert len(await town.accounts.current_user.shelves_of(taker)) == 2
     await other.send("/account/own-shelf/decline")
     for guest in (one, other):
         assert "Get my own shelf" not in (await guest.see("/")).text
@@ -155,6 +155,6 @@ async def test_the_admin_page_says_what_goes_with_somebody(town):
     path = f"/admin/users/{show_id(user.public_id)}/delete"
     asked = (await operator.see(path)).text
     assert "So are the shelves that only they own (1), with 5 feeds" in asked
-    shelf = await town.accounts.oneself.shelf_of(user)
+    shelf = await town.accounts.current_user.shelf_of(user)
     await operator.send(path)
     assert (await operator.see(f"{SHELVES}/{show_id(shelf.public_id)}")).status == 404

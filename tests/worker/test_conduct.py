@@ -10,7 +10,7 @@ from tests.builders import NOON, a_public_id, stored_feed, stored_shelf, stored_
 from tests.net.builders import a_server, answer
 from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, state
 from tests.waiting import eventually
-from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.polling.claiming import CATCHING_UP, SLOWEST_START, StartPace
@@ -46,7 +46,9 @@ async def follow(db, shelf, feeds):
 @asynccontextmanager
 async def polling(poller, *, places=PLACES):
     polled = []
-    loop = PollLoop(poller, MemoryBell(), concurrency=places, ingest_bells=(), polled=lambda one, _: polled.append(one))
+    loop = PollLoop(
+        poller, MemoryWakeup(), concurrency=places, ingest_wakeups=(), polled=lambda one, _: polled.append(one)
+    )
     running = asyncio.create_task(loop.run(patience=0.1))
     try:
         yield polled

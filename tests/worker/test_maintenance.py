@@ -14,14 +14,14 @@ from tests.delivery.builders import a_reader
 from tests.polling.builders import Clock
 from tests.waiting import eventually
 from tsuzuki.bootstrap import open_tsuzuki
-from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.ingest.housekeeping import KEPT_TOMBSTONES, forget_tombstones
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis, from_datetime
-from tsuzuki.queue.station import Station
+from tsuzuki.pipeline import pipeline_chores
+from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.worker import Worker
-from tsuzuki.way import way_chores
 from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner
 
 planners = parse_queries(
@@ -70,10 +70,14 @@ class House:
     def __init__(self, db, clock, *, processes=1, every=DAY, at=AT):
         self.db, self.clock, self.log = db, clock, Log(clock)
         chores = [Chore(name="a chore", every=every, at=at, work=self.log.work)]
-        bell = MemoryBell()
+        wakeup = MemoryWakeup()
         self.planners = [Planner(db, clock, chores) for _ in range(processes)]
         self.workers = [
-            Worker(Station(db=db, bell=bell, clock=clock, name=f"p{n}"), MAINTENANCE, Housekeeper(db, clock, chores))
+            Worker(
+                WorkerContext(db=db, wakeup=wakeup, clock=clock, name=f"p{n}"),
+                MAINTENANCE,
+                Housekeeper(db, clock, chores),
+            )
             for n in range(processes)
         ]
 
@@ -183,7 +187,7 @@ async def test_rel_19g_a_clock_that_steps_neither_repeats_a_chore_nor_keeps_it_w
 async def test_every_chore_of_the_way_can_be_done_at_any_time_on_either_engine(db, database_url, tmp_path):
     settings = settings_for(tmp_path, database_url=in_settings(database_url))
     async with open_tsuzuki(settings) as opened:
-        for chore in way_chores(opened.way, settings, opened.db, opened.clock):
+        for chore in pipeline_chores(opened.pipeline, settings, opened.db, opened.clock):
             await chore.work()
             await chore.work()
 

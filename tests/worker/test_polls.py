@@ -9,7 +9,7 @@ from tests.builders import NOON, stored_feed, stored_watch
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_poller, a_publisher, state
 from tests.waiting import eventually
-from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.worker.polls import PollLoop
 
@@ -53,9 +53,9 @@ async def test_rel_39b_after_three_days_away_everything_is_polled_once_and_witho
             watches.append(await stored_watch(db, feed, host=host, next_check_at=Millis(NOON + number)))
         loop = PollLoop(
             poller,
-            MemoryBell(),
+            MemoryWakeup(),
             concurrency=AT_ONCE,
-            ingest_bells=(),
+            ingest_wakeups=(),
             polled=lambda outcome, _: polled.append(outcome.outcome),
         )
         running = asyncio.create_task(loop.run())
@@ -116,7 +116,7 @@ async def test_where_polls_are_quick_the_next_are_claimed_before_a_place_is_free
     slow, places, clock = Slow(quick=24), 8, hurried(0)
     async with a_publisher(slow.handle) as publisher, a_poller(db, clock) as poller:
         watches = await a_crowd(db, publisher.url, 60)
-        loop = PollLoop(poller, MemoryBell(), concurrency=places, ingest_bells=(), polled=lambda *_: None)
+        loop = PollLoop(poller, MemoryWakeup(), concurrency=places, ingest_wakeups=(), polled=lambda *_: None)
         async with running(loop, slow):
 
             async def some_wait():
@@ -134,7 +134,7 @@ async def test_where_polls_are_slow_nothing_is_claimed_that_others_could_have(db
     slow, places = Slow(quick=0), 4
     async with a_publisher(slow.handle) as publisher, a_poller(db, hurried(0)) as poller:
         watches = await a_crowd(db, publisher.url, 20)
-        loop = PollLoop(poller, MemoryBell(), concurrency=places, ingest_bells=(), polled=lambda *_: None)
+        loop = PollLoop(poller, MemoryWakeup(), concurrency=places, ingest_wakeups=(), polled=lambda *_: None)
         async with running(loop, slow):
 
             async def all_call():
@@ -151,7 +151,7 @@ async def test_a_loop_that_is_told_to_stop_ends_what_it_began_and_begins_nothing
         watches = [
             await stored_watch(db, await stored_feed(db, f"{publisher.url}/h/{n}"), host=f"h{n}") for n in range(4)
         ]
-        loop = PollLoop(poller, MemoryBell(), concurrency=2, ingest_bells=(), polled=lambda *_: loop.stop())
+        loop = PollLoop(poller, MemoryWakeup(), concurrency=2, ingest_wakeups=(), polled=lambda *_: loop.stop())
         await loop.run()
         left = [watch for watch in watches if (await state(db, watch)).last_http_status is None]
     assert 0 < len(left) < 4

@@ -7,8 +7,8 @@ from tests.waiting import eventually
 from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.queue.workers.service import LOST_AFTER, Workers
 from tsuzuki.queue.workers.store import WorkerProcess
-from tsuzuki.worker.crew import Crew
 from tsuzuki.worker.heartbeat import Heartbeat
+from tsuzuki.worker.loops import WorkerLoops
 
 
 class Hand:
@@ -94,15 +94,15 @@ class Busy:
 
 async def test_loops_are_seen_from_their_start_to_their_end(db):
     workers, busy = Workers(db, Hand()), Busy()
-    crew = Crew([busy], Heartbeat(workers, a_worker()))
-    crew.start()
+    worker_loops = WorkerLoops([busy], Heartbeat(workers, a_worker()))
+    worker_loops.start()
 
     async def is_seen():
         return (await workers.look()).live
 
     [seen] = await eventually(is_seen)
     assert (seen.name, seen.doing) == ("box:7", {"crawl": 3})
-    stopping = asyncio.ensure_future(crew.stop())
+    stopping = asyncio.ensure_future(worker_loops.stop())
     await asyncio.sleep(0.1)
     assert (await workers.look()).live  # it ends what it began, and is seen meanwhile
     busy.may_end.set()
@@ -112,10 +112,10 @@ async def test_loops_are_seen_from_their_start_to_their_end(db):
 
 async def test_work_goes_on_while_its_heartbeat_cannot_be_written(db):
     workers, busy = Workers(db, Hand()), Busy()
-    crew = Crew([busy], Heartbeat(workers, a_worker()))
+    worker_loops = WorkerLoops([busy], Heartbeat(workers, a_worker()))
     await db.close()
-    crew.start()
+    worker_loops.start()
     await asyncio.sleep(0.2)
-    assert crew.is_working
+    assert worker_loops.is_working
     busy.may_end.set()
-    await crew.stop()
+    await worker_loops.stop()

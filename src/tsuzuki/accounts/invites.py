@@ -2,12 +2,12 @@
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.guard.limiter import Limiter
 from tsuzuki.accounts.keys import hash_of, typed_code
-from tsuzuki.accounts.limits import hold_members_tx
+from tsuzuki.accounts.limits import check_member_limit_tx
 from tsuzuki.accounts.nouns import Invite, Role
 from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.people import add_person_tx, found, tenant_tx
@@ -51,8 +51,8 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
 class Invites:
     """Makes, lists and revokes invitations, and turns one into a person."""
 
-    def __init__(self, ground: Ground, passwords: Passwords, limiter: Limiter, sign_in: SignIn) -> None:
-        self._ground = ground
+    def __init__(self, deps: AccountDeps, passwords: Passwords, limiter: Limiter, sign_in: SignIn) -> None:
+        self._deps = deps
         self._passwords = passwords
         self._limiter = limiter
         self._sign_in = sign_in
@@ -61,11 +61,11 @@ class Invites:
         """An invitation for seven days; without a tenant into the first one."""
 
         async def make(tx: Tx) -> MadeInvite:
-            now = self._ground.clock()
+            now = self._deps.clock()
             tenant = await tenant_tx(tx, tenant_id)
-            await hold_members_tx(tx, tenant.id, invited_until=now)
-            code = typed_code(self._ground.dice)
-            made = MadeInvite(self._ground.new_id(now), code, role, Millis(now + INVITE_LIFE))
+            await check_member_limit_tx(tx, tenant.id, invited_until=now)
+            code = typed_code(self._deps.dice)
+            made = MadeInvite(self._deps.new_id(now), code, role, Millis(now + INVITE_LIFE))
             new = NewInvite(
                 public_id=made.public_id,
                 tenant_id=tenant.id,
@@ -75,29 +75,31 @@ class Invites:
                 expires_at=made.expires_at,
             )
             await add_invite_tx(tx, new, now)
-            deed = Deed("invite.create", "invite", show_id(made.public_id), after={"role": role, "tenant": tenant.name})
-            await record_tx(tx, caller.actor, deed, now=now)
+            audit_event = AuditEvent(
+                "invite.create", "invite", show_id(made.public_id), after={"role": role, "tenant": tenant.name}
+            )
+            await record_tx(tx, caller.actor, audit_event, now=now)
             return made
 
-        return await self._ground.db.with_tx(make)
+        return await self._deps.db.with_tx(make)
 
     async def list(self) -> list[Invite]:
         """The open ones, oldest first."""
-        return await self._ground.db.read(lambda tx: list_invites_tx(tx, self._ground.clock()))
+        return await self._deps.db.read(lambda tx: list_invites_tx(tx, self._deps.clock()))
 
     async def is_open(self, code: str) -> bool:
         """Whether this code still makes an account. Nobody guesses one: it holds 128 random bits."""
-        return await self._ground.db.read(lambda tx: has_invite_tx(tx, _hash_of(code), self._ground.clock()))
+        return await self._deps.db.read(lambda tx: has_invite_tx(tx, _hash_of(code), self._deps.clock()))
 
     async def revoke(self, caller: Caller, public_id: PublicId) -> None:
         """Its code is worth nothing from now on."""
 
         async def revoke(tx: Tx) -> None:
             found(await revoke_invite_tx(tx, public_id) or None, "invitation")
-            deed = Deed("invite.revoke", "invite", show_id(public_id))
-            await record_tx(tx, caller.actor, deed, now=self._ground.clock())
+            audit_event = AuditEvent("invite.revoke", "invite", show_id(public_id))
+            await record_tx(tx, caller.actor, audit_event, now=self._deps.clock())
 
-        await self._ground.db.with_tx(revoke)
+        await self._deps.db.with_tx(revoke)
 
     async def accept(self, accepted: Accepted, device: Device, *, is_setup: bool = False) -> SignedIn:
         """Become the invited person, signed in. Codes are guarded like passwords (SEC-37)."""
@@ -110,24 +112,24 @@ class Invites:
 
         async def accept(tx: Tx) -> SignedIn:
             await lock_people_tx(tx)
-            now = self._ground.clock()
+            now = self._deps.clock()
             if is_setup and await has_users_tx(tx):
                 raise Conflict("This server is set up already.")
             taken = await take_invite_tx(tx, _hash_of(accepted.code), is_setup=is_setup, now=now)
             if taken is None:
                 raise Unauthorized("This code is wrong, was used or has expired.")
             new = NewUser(
-                public_id=self._ground.new_id(now),
+                public_id=self._deps.new_id(now),
                 tenant_id=taken.tenant_id,
                 username=name,
                 role=taken.role,
                 password_hash=password_hash,
             )
-            user = await add_person_tx(tx, self._ground, new, None)
+            user = await add_person_tx(tx, self._deps, new, None)
             reason = "first set-up" if is_setup else "invitation"
             return await self._sign_in.open_session_tx(tx, user, device, reason=reason)
 
-        signed_in = await self._ground.db.with_tx(accept)
+        signed_in = await self._deps.db.with_tx(accept)
         await self._limiter.forgive(attempt)
         return signed_in
 

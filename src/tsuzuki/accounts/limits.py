@@ -1,6 +1,6 @@
 """Room for people: a tenant has as many members as the largest of its plans allows."""
 
-from tsuzuki.accounts.activity.store import hold_account_tx, is_billed_tx
+from tsuzuki.accounts.activity.store import is_billed_tx, lock_account_tx
 from tsuzuki.accounts.store import count_members_tx, tenant_plans_tx
 from tsuzuki.db import Tx
 from tsuzuki.model.ids import TenantId
@@ -10,14 +10,14 @@ from tsuzuki.model.times import Millis
 NEVER = Millis(2**62)
 
 
-async def hold_members_tx(tx: Tx, tenant_id: TenantId, *, invited_until: Millis = NEVER) -> None:
+async def check_member_limit_tx(tx: Tx, tenant_id: TenantId, *, invited_until: Millis = NEVER) -> None:
     """Room for one more until this transaction ends; LimitExceeded names the plan that lifts the limit.
 
     With `invited_until` the invitations that are good beyond it count as members too. Free while billing is off.
     """
     if not await is_billed_tx(tx):
         return
-    await hold_account_tx(tx, tenant_id)
+    await lock_account_tx(tx, tenant_id)
     plan = largest([get_plan(name) for name in await tenant_plans_tx(tx, tenant_id)])
     if plan.limits.members is None:
         return

@@ -31,14 +31,14 @@ class HashCost(msgspec.Struct, frozen=True):
 USUAL_COST = HashCost()
 
 
-class Checked(msgspec.Struct, frozen=True):
+class PasswordCheck(msgspec.Struct, frozen=True):
     """Whether the password is right, and the better hash to store instead if there is one."""
 
     right: bool
     better: str | None = None
 
 
-WRONG = Checked(right=False)
+WRONG = PasswordCheck(right=False)
 
 
 class Passwords:
@@ -54,18 +54,18 @@ class Passwords:
         async with self._turn:
             return await asyncio.to_thread(self._hash.hash, _bytes(password))
 
-    async def check(self, password: str, stored: str | None) -> Checked:
+    async def check(self, password: str, stored: str | None) -> PasswordCheck:
         """Compare with the stored hash; None takes as long and is wrong."""
         async with self._turn:
             return await asyncio.to_thread(self._check, _bytes(password), stored)
 
-    def _check(self, password: bytes, stored: str | None) -> Checked:
+    def _check(self, password: bytes, stored: str | None) -> PasswordCheck:
         try:
             right, better = self._hash.verify_and_update(password, stored or self._nobodys)
         except (ValueError, UnknownHashError):  # bcrypt does not take more than 72 bytes, nor zeros among them
             self._hash.verify(password, self._nobodys)
             return WRONG
-        return Checked(right, better) if stored else WRONG
+        return PasswordCheck(right, better) if stored else WRONG
 
 
 def _bytes(password: str) -> bytes:

@@ -5,11 +5,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.guard.store import forget_devices_tx
-from tsuzuki.accounts.limits import hold_members_tx
+from tsuzuki.accounts.limits import check_member_limit_tx
 from tsuzuki.accounts.nouns import Actor, Tenant, User
 from tsuzuki.accounts.shelves.making import give_shelf_tx
 from tsuzuki.accounts.store import (
@@ -50,23 +50,23 @@ async def tenant_tx(tx: Tx, public_id: PublicId | None) -> Tenant:
     return found(await (first_tenant_tx(tx) if public_id is None else find_tenant_tx(tx, public_id)), "tenant")
 
 
-async def add_person_tx(tx: Tx, ground: Ground, new: NewUser, actor: Actor | None) -> User:
+async def add_person_tx(tx: Tx, deps: AccountDeps, new: NewUser, actor: Actor | None) -> User:
     """Store and record a new person with a shelf of their own (R91): every account comes to be here.
 
     Conflict when the name is taken, LimitExceeded when the plan has no room. Without an actor they added themselves.
     Whenever an administrator comes into being, the first set-up is over.
     """
     await lock_people_tx(tx)  # of two who come at once, one has the tenant's first shelf
-    now = ground.clock()
+    now = deps.clock()
     if await find_user_by_name_tx(tx, new.username) is not None:
         raise Conflict(f"The name {new.username} is taken.")
-    await hold_members_tx(tx, new.tenant_id)
+    await check_member_limit_tx(tx, new.tenant_id)
     user = await add_user_tx(tx, new, now)
     if user.role == "admin":
         await delete_setup_codes_tx(tx)
     by = actor or Actor(user.public_id, user.username)
     await record_tx(tx, by, on_user("user.create", user, after=shown_user(user)), now=now)
-    shelf = await give_shelf_tx(tx, ground, user, by)
+    shelf = await give_shelf_tx(tx, deps, user, by)
     return msgspec.structs.replace(user, default_shelf_id=shelf.id)
 
 
@@ -111,6 +111,6 @@ def on_user(
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
     reason: str | None = None,
-) -> Deed:
+) -> AuditEvent:
     """Something that was done to a person."""
-    return Deed(action, "user", show_id(user.public_id), before=before, after=after, reason=reason)
+    return AuditEvent(action, "user", show_id(user.public_id), before=before, after=after, reason=reason)

@@ -3,13 +3,13 @@
 import msgspec
 
 from tsuzuki.accounts.audit.reading import AuditLog
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.current_user import CurrentUser
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.guard.limiter import Limiter
-from tsuzuki.accounts.guard.policy import Limits
+from tsuzuki.accounts.guard.policy import FailureLimits
 from tsuzuki.accounts.guard.store import delete_old_devices_tx
 from tsuzuki.accounts.invites import Invites
 from tsuzuki.accounts.oidc.store import delete_old_flows_tx
-from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.policy import DEVICE_LIFE
 from tsuzuki.accounts.preferences.service import PreferenceService
@@ -28,12 +28,12 @@ from tsuzuki.model.times import Millis
 class Accounts(msgspec.Struct, frozen=True):
     """The services, by name; the passwords' threads are shared by all of them."""
 
-    ground: Ground
+    deps: AccountDeps
     limiter: Limiter
     sessions: Sessions
     tokens: Tokens
     sign_in: SignIn
-    oneself: Oneself
+    current_user: CurrentUser
     sharing: Sharing
     users: Users
     tenants: Tenants
@@ -48,34 +48,34 @@ class Accounts(msgspec.Struct, frozen=True):
 
     async def forget_old(self) -> int:
         """Delete what has expired: sessions, invitations, attempts, sign-ins elsewhere; how many rows that were."""
-        now = self.ground.clock()
+        now = self.deps.clock()
 
         async def forget(tx: Tx) -> int:
             devices = await delete_old_devices_tx(tx, Millis(now - DEVICE_LIFE))
             return devices + await delete_old_tx(tx, now) + await delete_old_flows_tx(tx, now)
 
-        return await self.ground.db.with_tx(forget) + await self.limiter.forget_old()
+        return await self.deps.db.with_tx(forget) + await self.limiter.forget_old()
 
 
 def build_accounts(
-    ground: Ground, limits: Limits, *, is_open: bool = False, passwords: Passwords | None = None
+    deps: AccountDeps, limits: FailureLimits, *, is_open: bool = False, passwords: Passwords | None = None
 ) -> Accounts:
-    """The services over this ground; `is_open` is R76."""
+    """The services over these dependencies; `is_open` is R76."""
     checker = passwords or Passwords()
-    limiter = Limiter(ground.db, ground.clock, limits)
-    sign_in = SignIn(ground, checker, limiter, is_open=is_open)
+    limiter = Limiter(deps.db, deps.clock, limits)
+    sign_in = SignIn(deps, checker, limiter, is_open=is_open)
     return Accounts(
-        ground=ground,
+        deps=deps,
         limiter=limiter,
-        sessions=Sessions(ground),
-        tokens=Tokens(ground),
+        sessions=Sessions(deps),
+        tokens=Tokens(deps),
         sign_in=sign_in,
-        oneself=Oneself(ground, checker, limiter),
-        sharing=Sharing(ground),
-        users=Users(ground, checker),
-        tenants=Tenants(ground),
-        invites=Invites(ground, checker, limiter, sign_in),
-        setup=Setup(ground, checker),
-        audit_log=AuditLog(ground.db),
-        preferences=PreferenceService(ground),
+        current_user=CurrentUser(deps, checker, limiter),
+        sharing=Sharing(deps),
+        users=Users(deps, checker),
+        tenants=Tenants(deps),
+        invites=Invites(deps, checker, limiter, sign_in),
+        setup=Setup(deps, checker),
+        audit_log=AuditLog(deps.db),
+        preferences=PreferenceService(deps),
     )

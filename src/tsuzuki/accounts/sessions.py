@@ -2,9 +2,9 @@
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller, caller_of
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.keys import hash_of, session_key
 from tsuzuki.accounts.nouns import Session, SessionId, User
 from tsuzuki.accounts.policy import SESSION_LIFE, SESSION_TOUCH, is_stale
@@ -48,16 +48,16 @@ class Resumed(msgspec.Struct, frozen=True):
 class Sessions:
     """Opens, finds, lists and ends sessions."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: AccountDeps) -> None:
+        self._deps = deps
 
     async def open_tx(self, tx: Tx, user: User, device: Device, *, now: Millis) -> str:
         """A new session's key. The one that the browser came with ends: a key from before is worth nothing after."""
         if device.key is not None:
             await end_session_by_key_tx(tx, hash_of(device.key))
-        key = session_key(self._ground.dice)
+        key = session_key(self._deps.dice)
         new = NewSession(
-            public_id=self._ground.new_id(now),
+            public_id=self._deps.new_id(now),
             user_id=user.id,
             key_hash=hash_of(key),
             user_agent=device.user_agent[:LONGEST_USER_AGENT],
@@ -69,22 +69,22 @@ class Sessions:
 
     async def resume(self, key: str, address: str) -> Resumed | None:
         """Who holds this key; None when it opens nothing (any more)."""
-        now = self._ground.clock()
-        holder = await self._ground.db.read(lambda tx: find_session_tx(tx, hash_of(key), now))
+        now = self._deps.clock()
+        holder = await self._deps.db.read(lambda tx: find_session_tx(tx, hash_of(key), now))
         if holder is None:
             return None
         renewed = is_stale(holder.last_used_at, now, SESSION_TOUCH)
         if renewed:
             session_id = SessionId(holder.key_id)
             expires_at = Millis(now + SESSION_LIFE)
-            await self._ground.db.with_tx(
+            await self._deps.db.with_tx(
                 lambda tx: touch_session_tx(tx, session_id, address=address, expires_at=expires_at, now=now)
             )
         return Resumed(caller_of(holder, "session", address), renewed)
 
     async def list(self, caller: Caller) -> list[Session]:
         """The caller's own, last used first."""
-        return await self._ground.db.read(lambda tx: list_sessions_tx(tx, caller.user_id, self._ground.clock()))
+        return await self._deps.db.read(lambda tx: list_sessions_tx(tx, caller.user_id, self._deps.clock()))
 
     async def end(self, caller: Caller, public_id: PublicId) -> None:
         """End one of the caller's own."""
@@ -92,20 +92,22 @@ class Sessions:
         async def end(tx: Tx) -> None:
             if not await end_session_tx(tx, caller.user_id, public_id):
                 raise NotFound("There is no such session.")
-            await self._record_tx(tx, caller, Deed("session.end", "session", show_id(public_id)))
+            await self._record_tx(tx, caller, AuditEvent("session.end", "session", show_id(public_id)))
 
-        await self._ground.db.with_tx(end)
+        await self._deps.db.with_tx(end)
 
     async def end_others(self, caller: Caller) -> int:
         """End all of the caller's but the one that is calling; how many that were."""
 
         async def end(tx: Tx) -> int:
             ended = await end_sessions_tx(tx, caller.user_id, but=caller.session_id)
-            deed = Deed("session.end_others", "user", show_id(caller.user_public_id), after={"ended": ended})
-            await self._record_tx(tx, caller, deed)
+            audit_event = AuditEvent(
+                "session.end_others", "user", show_id(caller.user_public_id), after={"ended": ended}
+            )
+            await self._record_tx(tx, caller, audit_event)
             return ended
 
-        return await self._ground.db.with_tx(end)
+        return await self._deps.db.with_tx(end)
 
-    async def _record_tx(self, tx: Tx, caller: Caller, deed: Deed) -> None:
-        await record_tx(tx, caller.actor, deed, now=self._ground.clock())
+    async def _record_tx(self, tx: Tx, caller: Caller, audit_event: AuditEvent) -> None:
+        await record_tx(tx, caller.actor, audit_event, now=self._deps.clock())

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.keys import hash_of, typed_code
 from tsuzuki.accounts.nouns import SYSTEM, Tenant
 from tsuzuki.accounts.passwords import Passwords
@@ -30,13 +30,13 @@ class Prepared(msgspec.Struct, frozen=True):
 class Setup:
     """Runs at every start; several processes may do so at once."""
 
-    def __init__(self, ground: Ground, passwords: Passwords) -> None:
-        self._ground = ground
+    def __init__(self, deps: AccountDeps, passwords: Passwords) -> None:
+        self._deps = deps
         self._passwords = passwords
 
     async def is_needed(self) -> bool:
         """Whether nobody can sign in yet."""
-        return not await self._ground.db.read(has_users_tx)
+        return not await self._deps.db.read(has_users_tx)
 
     async def prepare(self, *, password: str | None, is_open: bool = False) -> Prepared:
         """See that there is a tenant, and an administrator or a code to become one.
@@ -46,7 +46,7 @@ class Setup:
         password_hash = None
         if password is not None and await self.is_needed():
             password_hash = await self._passwords.hash(password)
-        return await self._ground.db.with_tx(
+        return await self._deps.db.with_tx(
             lambda tx: self._prepare_tx(tx, password_hash=password_hash, is_open=is_open)
         )
 
@@ -57,27 +57,27 @@ class Setup:
             await lock_people_tx(tx)
             return await self._tenant_tx(tx)
 
-        return await self._ground.db.with_tx(prepare)
+        return await self._deps.db.with_tx(prepare)
 
     async def _prepare_tx(self, tx: Tx, *, password_hash: str | None, is_open: bool) -> Prepared:
         await lock_people_tx(tx)
         tenant = await self._tenant_tx(tx)
         if await has_users_tx(tx):
             return Prepared("known")
-        now = self._ground.clock()
+        now = self._deps.clock()
         if password_hash is not None or is_open:
             admin = NewUser(
-                public_id=self._ground.new_id(now),
+                public_id=self._deps.new_id(now),
                 tenant_id=tenant.id,
                 username=FIRST_ADMIN,
                 role="admin",
                 password_hash=password_hash,
             )
-            await add_person_tx(tx, self._ground, admin, SYSTEM)
+            await add_person_tx(tx, self._deps, admin, SYSTEM)
             return Prepared("open" if password_hash is None else "password")
-        code = typed_code(self._ground.dice)
+        code = typed_code(self._deps.dice)
         invite = NewInvite(
-            public_id=self._ground.new_id(now),
+            public_id=self._deps.new_id(now),
             tenant_id=tenant.id,
             role="admin",
             code_hash=hash_of(code),
@@ -91,4 +91,4 @@ class Setup:
         known = await first_tenant_tx(tx)
         if known is not None:
             return known
-        return (await Tenants(self._ground).add_tx(tx, SYSTEM, FIRST_TENANT, SELF_HOSTED.id)).tenant
+        return (await Tenants(self._deps).add_tx(tx, SYSTEM, FIRST_TENANT, SELF_HOSTED.id)).tenant

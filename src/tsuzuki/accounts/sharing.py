@@ -6,7 +6,7 @@ from tsuzuki.accounts.activity.nouns import ShelfSnapshot
 from tsuzuki.accounts.activity.store import insert_activity_tx, is_billed_tx
 from tsuzuki.accounts.audit.recording import record_tx
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.nouns import Actor, User
 from tsuzuki.accounts.people import found
 from tsuzuki.accounts.policy import plain_name
@@ -55,14 +55,14 @@ class Sharing:
     All of them that change who has what wait for one another, so that a shelf always has an owner and a person a shelf.
     """
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: AccountDeps) -> None:
+        self._deps = deps
 
     # -- looking
 
     async def shelf(self, who: ShelfUser, shelf_id: PublicId) -> MemberShelf:
         """One of this person's."""
-        return await self._ground.db.read(lambda tx: _mine_tx(tx, who, shelf_id))
+        return await self._deps.db.read(lambda tx: _mine_tx(tx, who, shelf_id))
 
     async def people(self, who: ShelfUser, shelf_id: PublicId) -> list[Member]:
         """Who has this shelf, owners first; whoever has it may ask."""
@@ -70,7 +70,7 @@ class Sharing:
         async def look(tx: Tx) -> list[Member]:
             return await list_members_tx(tx, (await _mine_tx(tx, who, shelf_id)).id)
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
     async def others(self, who: ShelfUser, shelf_id: PublicId) -> list[str]:
         """The names of those it could be shared with; for an owner."""
@@ -78,7 +78,7 @@ class Sharing:
         async def look(tx: Tx) -> list[str]:
             return await list_others_tx(tx, who.tenant_id, (await _owned_tx(tx, who, shelf_id)).id)
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
     async def contents(self, who: ShelfUser, shelf_id: PublicId) -> ShelfContents:
         """What deleting it would take along; for an owner."""
@@ -86,11 +86,11 @@ class Sharing:
         async def look(tx: Tx) -> ShelfContents:
             return await count_shelf_contents_tx(tx, (await _owned_tx(tx, who, shelf_id)).id)
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
     async def old_shared(self) -> list[OldShared]:
         """Shelves that people share since before there was a choice."""
-        return await self._ground.db.read(list_old_shared_tx)
+        return await self._deps.db.read(list_old_shared_tx)
 
     # -- with whom
 
@@ -110,14 +110,14 @@ class Sharing:
                 return before
             if role != "owner":
                 _keep_an_owner(members, person.id)
-            now = self._ground.clock()
+            now = self._deps.clock()
             await put_member_tx(tx, shelf.id, person.id, role, now=now)
             was = None if before is None else {"person": before.username, "role": before.role}
-            deed = on_shelf("shelf.share", shelf, before=was, after={"person": person.username, "role": role})
-            await record_tx(tx, who.actor, deed, now=now)
+            audit_event = on_shelf("shelf.share", shelf, before=was, after={"person": person.username, "role": role})
+            await record_tx(tx, who.actor, audit_event, now=now)
             return Member(person.id, person.public_id, person.username, role, before.created_at if before else now)
 
-        return await self._ground.db.with_tx(share)
+        return await self._deps.db.with_tx(share)
 
     async def remove(self, who: ShelfUser, shelf_id: PublicId, username: str) -> None:
         """Take the shelf from somebody, with their channels of it; everyone may leave by themselves.
@@ -136,14 +136,14 @@ class Sharing:
                 raise NotFound(f"{username} does not have this shelf.")
             member = gone
             _keep_an_owner(members, member.user_id)
-            now = self._ground.clock()
+            now = self._deps.clock()
             await remove_member_tx(tx, shelf.id, member.user_id, now=now)
             action = "shelf.leave" if member.user_id == who.user_id else "shelf.unshare"
-            deed = on_shelf(action, shelf, before={"person": member.username, "role": member.role})
-            await record_tx(tx, who.actor, deed, now=now)
-            await see_to_shelf_tx(tx, self._ground, member.user_id, actor=who.actor)
+            audit_event = on_shelf(action, shelf, before={"person": member.username, "role": member.role})
+            await record_tx(tx, who.actor, audit_event, now=now)
+            await see_to_shelf_tx(tx, self._deps, member.user_id, actor=who.actor)
 
-        await self._ground.db.with_tx(remove)
+        await self._deps.db.with_tx(remove)
 
     # -- the shelf itself
 
@@ -158,10 +158,10 @@ class Sharing:
             if len(owned) >= MOST_OWNED:
                 raise LimitExceeded(f"A person has at most {MOST_OWNED} shelves of their own.")
             user = await get_user_tx(tx, who.user_id)
-            made = await make_shelf_tx(tx, self._ground, user, actor=who.actor, wish=_name(name))
+            made = await make_shelf_tx(tx, self._deps, user, actor=who.actor, wish=_name(name))
             return await _mine_tx(tx, who, made.public_id)
 
-        return await self._ground.db.with_tx(make)
+        return await self._deps.db.with_tx(make)
 
     async def rename(self, who: ShelfUser, shelf_id: PublicId, name: str) -> MemberShelf:
         """Under another name; Conflict when the tenant has a shelf of that name."""
@@ -171,19 +171,19 @@ class Sharing:
             shelf = await _owned_tx(tx, who, shelf_id)
             if shelf.name == wanted:
                 return shelf
-            now = self._ground.clock()
+            now = self._deps.clock()
             try:
                 renamed = await rename_shelf_tx(tx, shelf.id, wanted, now=now)
             except UniqueViolation as error:
                 raise Conflict(f"There is a shelf named {wanted} already.") from error
-            deed = on_shelf("shelf.rename", shelf, before={"name": shelf.name}, after={"name": wanted})
-            await record_tx(tx, who.actor, deed, now=now)
+            audit_event = on_shelf("shelf.rename", shelf, before={"name": shelf.name}, after={"name": wanted})
+            await record_tx(tx, who.actor, audit_event, now=now)
             if await is_billed_tx(tx):
                 snapshot = ShelfSnapshot(renamed.name, renamed.plan, renamed.status)
                 await insert_activity_tx(tx, shelf.id, "shelf.renamed", snapshot, now=now)
             return msgspec.structs.replace(shelf, name=wanted)
 
-        return await self._ground.db.with_tx(rename)
+        return await self._deps.db.with_tx(rename)
 
     async def keep(self, who: ShelfUser, shelf_id: PublicId, retention: Millis | None) -> MemberShelf:
         """How long it keeps articles after they were read: None is as the server does, 0 for ever."""
@@ -192,13 +192,13 @@ class Sharing:
             shelf = await _owned_tx(tx, who, shelf_id)
             if shelf.own_retention == retention:
                 return shelf
-            now = self._ground.clock()
+            now = self._deps.clock()
             await set_retention_tx(tx, shelf.id, retention, now=now)
             before, after = {"retention": shelf.own_retention}, {"retention": retention}
             await record_tx(tx, who.actor, on_shelf("shelf.retention", shelf, before=before, after=after), now=now)
             return msgspec.structs.replace(shelf, own_retention=retention)
 
-        return await self._ground.db.with_tx(keep)
+        return await self._deps.db.with_tx(keep)
 
     async def delete(self, who: ShelfUser, shelf_id: PublicId) -> None:
         """Delete it with what `contents` names; Conflict for the only shelf of this person."""
@@ -208,9 +208,9 @@ class Sharing:
             shelf = await _owned_tx(tx, who, shelf_id)
             if len(await list_member_shelves_tx(tx, who.user_id)) == 1:
                 raise Conflict("This is your only shelf; make another one first.")
-            await drop_shelf_tx(tx, self._ground, shelf, actor=who.actor)
+            await drop_shelf_tx(tx, self._deps, shelf, actor=who.actor)
 
-        await self._ground.db.with_tx(delete)
+        await self._deps.db.with_tx(delete)
 
     # -- people who shared a shelf before there was a choice
 
@@ -225,15 +225,15 @@ class Sharing:
             user = await get_user_tx(tx, who.user_id)
             if not user.is_offered_shelf:
                 raise Conflict("You have a shelf of your own already.")
-            made = await give_shelf_tx(tx, self._ground, user, who.actor)
-            await close_offer_tx(tx, user.id, now=self._ground.clock())
+            made = await give_shelf_tx(tx, self._deps, user, who.actor)
+            await close_offer_tx(tx, user.id, now=self._deps.clock())
             return await _mine_tx(tx, who, made.public_id)
 
-        return await self._ground.db.with_tx(take)
+        return await self._deps.db.with_tx(take)
 
     async def decline_offer(self, who: ShelfUser) -> None:
         """They keep to the shared shelf and are not asked again."""
-        await self._ground.db.with_tx(lambda tx: close_offer_tx(tx, who.user_id, now=self._ground.clock()))
+        await self._deps.db.with_tx(lambda tx: close_offer_tx(tx, who.user_id, now=self._deps.clock()))
 
 
 async def _mine_tx(tx: Tx, who: ShelfUser, shelf_id: PublicId) -> MemberShelf:

@@ -209,7 +209,7 @@ async def delete_user_tx(tx: Tx, user_id: UserId) -> None:
 # -- invitations
 
 
-class Taken(msgspec.Struct, frozen=True):
+class TakenInvite(msgspec.Struct, frozen=True):
     """What an invitation is good for."""
 
     tenant_id: TenantId
@@ -237,9 +237,9 @@ async def list_invites_tx(tx: Tx, now: Millis) -> list[Invite]:
     return await tx.many(Invite, q.list_invites, now=now)
 
 
-async def take_invite_tx(tx: Tx, code_hash: bytes, *, is_setup: bool, now: Millis) -> Taken | None:
+async def take_invite_tx(tx: Tx, code_hash: bytes, *, is_setup: bool, now: Millis) -> TakenInvite | None:
     """Use it up; None when there is none, or it was used or has expired."""
-    return await tx.maybe(Taken, q.take_invite, code_hash=code_hash, is_setup=is_setup, now=now)
+    return await tx.maybe(TakenInvite, q.take_invite, code_hash=code_hash, is_setup=is_setup, now=now)
 
 
 async def has_invite_tx(tx: Tx, code_hash: bytes, now: Millis) -> bool:

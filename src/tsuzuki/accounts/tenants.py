@@ -7,8 +7,8 @@ import msgspec
 
 from tsuzuki.accounts.activity.nouns import Activity, ShelfSnapshot, TenantSnapshot
 from tsuzuki.accounts.activity.store import insert_activity_tx, insert_tenant_activity_tx, is_billed_tx
-from tsuzuki.accounts.audit.recording import Deed, record_tx
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.nouns import Actor, Shelf, Slice, Tenant, TenantContents
 from tsuzuki.accounts.people import tenant_tx
 from tsuzuki.accounts.shelves.store import add_shelf_tx
@@ -28,7 +28,7 @@ from tsuzuki.model.plans import FREE, SELF_HOSTED, get_plan
 FIRST_SHELF = "Main"
 
 
-class Done(msgspec.Struct, frozen=True):
+class TenantChanged(msgspec.Struct, frozen=True):
     """A tenant after a change, and what is to be published once that is committed: nothing without billing."""
 
     tenant: Tenant
@@ -38,16 +38,16 @@ class Done(msgspec.Struct, frozen=True):
 class Tenants:
     """What the operator does with tenants."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: AccountDeps) -> None:
+        self._deps = deps
 
     async def list(self, part: Slice, *, text: str | None = None) -> tuple[list[Tenant], int]:
         """All, oldest first, and how many they are; with a text, those that have it in their name."""
-        return await self._ground.db.read(lambda tx: list_tenants_tx(tx, part, text))
+        return await self._deps.db.read(lambda tx: list_tenants_tx(tx, part, text))
 
     async def get(self, public_id: PublicId) -> Tenant:
         """One, or NotFound."""
-        return await self._ground.db.read(lambda tx: tenant_tx(tx, public_id))
+        return await self._deps.db.read(lambda tx: tenant_tx(tx, public_id))
 
     async def contents(self, public_id: PublicId) -> TenantContents:
         """What deleting this tenant would take along."""
@@ -55,48 +55,48 @@ class Tenants:
         async def look(tx: Tx) -> TenantContents:
             return await count_tenant_contents_tx(tx, (await tenant_tx(tx, public_id)).id)
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
     async def add(self, actor: Actor, name: str, plan: str | None = None) -> Tenant:
         """A tenant with one shelf: on this plan, else the free one; unlimited while billing is off."""
-        added = await self._ground.db.with_tx(lambda tx: self.add_tx(tx, actor, name, plan))
-        await self._ground.publisher.publish(*added.activities)
+        added = await self._deps.db.with_tx(lambda tx: self.add_tx(tx, actor, name, plan))
+        await self._deps.publisher.publish(*added.activities)
         return added.tenant
 
-    async def add_tx(self, tx: Tx, actor: Actor, name: str, plan: str | None) -> Done:
+    async def add_tx(self, tx: Tx, actor: Actor, name: str, plan: str | None) -> TenantChanged:
         """The same, as a part of something larger."""
-        now = self._ground.clock()
+        now = self._deps.clock()
         is_billed = await is_billed_tx(tx)
         chosen = get_plan(plan or (FREE.id if is_billed else SELF_HOSTED.id))
-        tenant = await add_tenant_tx(tx, self._ground.new_id(now), name, now)
-        public_ids = self._ground.new_id(now), self._ground.new_id(now)
+        tenant = await add_tenant_tx(tx, self._deps.new_id(now), name, now)
+        public_ids = self._deps.new_id(now), self._deps.new_id(now)
         shelf = await add_shelf_tx(tx, tenant.id, public_ids, name=FIRST_SHELF, plan=chosen.id, now=now)
         await record_tx(tx, actor, _deed("tenant.create", tenant, after={"name": name, "plan": chosen.id}), now=now)
         if not is_billed:
-            return Done(tenant, ())
+            return TenantChanged(tenant, ())
         logged = await insert_tenant_activity_tx(tx, tenant.id, "tenant.created", tenant_snapshot(tenant), now=now)
-        return Done(
+        return TenantChanged(
             tenant, (logged, await insert_activity_tx(tx, shelf.id, "shelf.created", shelf_snapshot(shelf), now=now))
         )
 
     async def rename(self, actor: Actor, public_id: PublicId, name: str) -> Tenant:
         """The tenant under another name."""
 
-        async def rename(tx: Tx) -> Done:
+        async def rename(tx: Tx) -> TenantChanged:
             tenant = await tenant_tx(tx, public_id)
-            now = self._ground.clock()
-            deed = _deed("tenant.change", tenant, before={"name": tenant.name}, after={"name": name})
-            await record_tx(tx, actor, deed, now=now)
+            now = self._deps.clock()
+            audit_event = _deed("tenant.change", tenant, before={"name": tenant.name}, after={"name": name})
+            await record_tx(tx, actor, audit_event, now=now)
             renamed = await rename_tenant_tx(tx, tenant.id, name, now)
             if not await is_billed_tx(tx):
-                return Done(renamed, ())
-            return Done(
+                return TenantChanged(renamed, ())
+            return TenantChanged(
                 renamed,
                 (await insert_tenant_activity_tx(tx, tenant.id, "tenant.renamed", tenant_snapshot(renamed), now=now),),
             )
 
-        done = await self._ground.db.with_tx(rename)
-        await self._ground.publisher.publish(*done.activities)
+        done = await self._deps.db.with_tx(rename)
+        await self._deps.publisher.publish(*done.activities)
         return done.tenant
 
     async def delete(self, actor: Actor, public_id: PublicId) -> TenantContents:
@@ -112,17 +112,17 @@ class Tenants:
                 raise Conflict("This tenant has entries in the ledger, which are kept.")
             await delete_tenant_tx(tx, tenant.id)
             before = {"name": tenant.name, "took_along": msgspec.structs.asdict(contents)}
-            deed = _deed("tenant.delete", tenant, before=before)
-            await record_tx(tx, actor, deed, now=self._ground.clock())
+            audit_event = _deed("tenant.delete", tenant, before=before)
+            await record_tx(tx, actor, audit_event, now=self._deps.clock())
             return contents
 
-        return await self._ground.db.with_tx(delete)
+        return await self._deps.db.with_tx(delete)
 
 
 def _deed(
     action: str, tenant: Tenant, *, before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None
-) -> Deed:
-    return Deed(action, "tenant", show_id(tenant.public_id), before=before, after=after)
+) -> AuditEvent:
+    return AuditEvent(action, "tenant", show_id(tenant.public_id), before=before, after=after)
 
 
 def shelf_snapshot(shelf: Shelf) -> ShelfSnapshot:

@@ -4,9 +4,9 @@ from collections.abc import Collection
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller, caller_of
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.keys import TOKEN_PREFIX, device_password, hash_of, token_key
 from tsuzuki.accounts.nouns import SCOPES, Actor, KeyHolder, Protocol, Scope, Token, TokenId, TokenKind, User
 from tsuzuki.accounts.policy import TOKEN_TOUCH, is_stale, outlives
@@ -27,7 +27,7 @@ from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class TokenRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The token that somebody wants: with scopes for the API, or with protocols for a device."""
 
     name: str
@@ -51,10 +51,10 @@ class Made(msgspec.Struct, frozen=True):
 class Tokens:
     """Makes, finds, lists and revokes tokens."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: AccountDeps) -> None:
+        self._deps = deps
 
-    async def make(self, caller: Caller, wish: Wish) -> Made:
+    async def make(self, caller: Caller, wish: TokenRequest) -> Made:
         """A token of the caller's own. A token makes none that may do more, or lives longer, than itself."""
 
         async def make(tx: Tx) -> Made:
@@ -62,18 +62,20 @@ class Tokens:
             await self._check_reach_tx(tx, caller, wish)
             return await self._make_tx(tx, user, wish, actor=caller.actor, maker=caller)
 
-        return await self._ground.db.with_tx(make)
+        return await self._deps.db.with_tx(make)
 
-    async def make_for(self, actor: Actor, user: User, wish: Wish) -> Made:
+    async def make_for(self, actor: Actor, user: User, wish: TokenRequest) -> Made:
         """A token of this person's, made by somebody who may."""
-        return await self._ground.db.with_tx(lambda tx: self._make_tx(tx, user, wish, actor=actor))
+        return await self._deps.db.with_tx(lambda tx: self._make_tx(tx, user, wish, actor=actor))
 
-    async def _make_tx(self, tx: Tx, user: User, wish: Wish, *, actor: Actor, maker: Caller | None = None) -> Made:
-        now = self._ground.clock()
+    async def _make_tx(
+        self, tx: Tx, user: User, wish: TokenRequest, *, actor: Actor, maker: Caller | None = None
+    ) -> Made:
+        now = self._deps.clock()
         _check(wish, user, now)
-        key = (device_password if wish.kind == "device" else token_key)(self._ground.dice)
+        key = (device_password if wish.kind == "device" else token_key)(self._deps.dice)
         new = NewToken(
-            public_id=self._ground.new_id(now),
+            public_id=self._deps.new_id(now),
             user_id=user.id,
             name=wish.name,
             kind=wish.kind,
@@ -87,7 +89,7 @@ class Tokens:
         after = {"name": token.name, "kind": token.kind, "scopes": token.scopes, "user": user.username}
         if maker is not None:
             after["made_by"] = f"{maker.by} {show_id(maker.key_public_id)}"
-        await record_tx(tx, actor, Deed("token.create", "token", show_id(token.public_id), after=after), now=now)
+        await record_tx(tx, actor, AuditEvent("token.create", "token", show_id(token.public_id), after=after), now=now)
         return Made(token, key)
 
     async def resume(self, key: str, address: str) -> Caller | None:
@@ -106,34 +108,34 @@ class Tokens:
 
     async def list(self, caller: Caller) -> list[Token]:
         """The caller's own, newest first."""
-        return await self._ground.db.read(lambda tx: list_tokens_tx(tx, caller.user_id))
+        return await self._deps.db.read(lambda tx: list_tokens_tx(tx, caller.user_id))
 
     async def revoke(self, caller: Caller, public_id: PublicId) -> None:
         """Revoke one of the caller's own with all that were made with it; one that is revoked already stays so."""
 
         async def revoke(tx: Tx) -> None:
-            now = self._ground.clock()
+            now = self._deps.clock()
             await lock_user_tx(tx, caller.user_id)
             revoked = await revoke_token_tx(tx, caller.user_id, public_id, now=now)
             for token in revoked:
                 reason = None if token.public_id == public_id else "made with a token that was revoked"
                 name = {"name": token.name}
-                deed = Deed("token.revoke", "token", show_id(token.public_id), before=name, reason=reason)
-                await record_tx(tx, caller.actor, deed, now=now)
+                audit_event = AuditEvent("token.revoke", "token", show_id(token.public_id), before=name, reason=reason)
+                await record_tx(tx, caller.actor, audit_event, now=now)
             if not revoked and public_id not in {known.public_id for known in await list_tokens_tx(tx, caller.user_id)}:
                 raise NotFound("There is no such token.")
 
-        await self._ground.db.with_tx(revoke)
+        await self._deps.db.with_tx(revoke)
 
     async def _find(self, key: str, kind: TokenKind) -> KeyHolder | None:
-        now = self._ground.clock()
-        holder = await self._ground.db.read(lambda tx: find_token_tx(tx, hash_of(key), kind, now=now))
+        now = self._deps.clock()
+        holder = await self._deps.db.read(lambda tx: find_token_tx(tx, hash_of(key), kind, now=now))
         if holder is not None and is_stale(holder.last_used_at, now, TOKEN_TOUCH):
             token_id = TokenId(holder.key_id)
-            await self._ground.db.with_tx(lambda tx: touch_token_tx(tx, token_id, now))
+            await self._deps.db.with_tx(lambda tx: touch_token_tx(tx, token_id, now))
         return holder
 
-    async def _check_reach_tx(self, tx: Tx, caller: Caller, wish: Wish) -> None:
+    async def _check_reach_tx(self, tx: Tx, caller: Caller, wish: TokenRequest) -> None:
         """A key that was ended since the request came in makes no other."""
         if caller.session_id is not None:
             if not await has_session_tx(tx, caller.session_id, caller.key_public_id):
@@ -149,7 +151,7 @@ class Tokens:
             raise Forbidden("A token cannot make one that lives longer than itself.")
 
 
-def _check(wish: Wish, user: User, now: Millis) -> None:
+def _check(wish: TokenRequest, user: User, now: Millis) -> None:
     problems = []
     if bool(wish.scopes) == bool(wish.protocols):
         problems.append(Problem("scopes", "Name either scopes or protocols."))

@@ -3,7 +3,7 @@
 import msgspec
 
 from tsuzuki.accounts.audit.recording import record_tx
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.nouns import Actor, ListedUser, Role, Slice, Tenant, User, UserContents
 from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.people import (
@@ -45,7 +45,7 @@ class NewPerson(msgspec.Struct, frozen=True, kw_only=True):
     email: str | None = None
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class UserChange(msgspec.Struct, frozen=True, kw_only=True):
     """What to change about someone; UNSET leaves it."""
 
     role: Role | msgspec.UnsetType = msgspec.UNSET
@@ -55,15 +55,15 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 class Users:
     """What the operator does with people."""
 
-    def __init__(self, ground: Ground, passwords: Passwords) -> None:
-        self._ground = ground
+    def __init__(self, deps: AccountDeps, passwords: Passwords) -> None:
+        self._deps = deps
         self._passwords = passwords
 
     # -- looking
 
     async def list(self, part: Slice) -> tuple[list[ListedUser], int]:
         """Everyone, oldest first, and how many they are."""
-        return await self._ground.db.read(lambda tx: list_users_tx(tx, part))
+        return await self._deps.db.read(lambda tx: list_users_tx(tx, part))
 
     async def get(self, public_id: PublicId) -> tuple[User, Tenant]:
         """One person, or NotFound."""
@@ -72,11 +72,11 @@ class Users:
             user = await user_tx(tx, public_id)
             return user, await get_tenant_tx(tx, user.tenant_id)
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
     async def find(self, username: str) -> User:
         """By name, or NotFound."""
-        user = await self._ground.db.read(lambda tx: find_user_by_name_tx(tx, plain_name(username)))
+        user = await self._deps.db.read(lambda tx: find_user_by_name_tx(tx, plain_name(username)))
         if user is None:
             raise NotFound(f"There is no user {username}.")
         return user
@@ -87,7 +87,7 @@ class Users:
         async def look(tx: Tx) -> UserContents:
             return await count_user_contents_tx(tx, (await user_tx(tx, public_id)).id)
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
     # -- the operator
 
@@ -104,18 +104,18 @@ class Users:
         async def add(tx: Tx) -> User:
             tenant = await tenant_tx(tx, new.tenant_id)
             person = NewUser(
-                public_id=self._ground.new_id(self._ground.clock()),
+                public_id=self._deps.new_id(self._deps.clock()),
                 tenant_id=tenant.id,
                 username=name,
                 role=new.role,
                 password_hash=password_hash,
                 email=new.email,
             )
-            return await add_person_tx(tx, self._ground, person, actor)
+            return await add_person_tx(tx, self._deps, person, actor)
 
-        return await self._ground.db.with_tx(add)
+        return await self._deps.db.with_tx(add)
 
-    async def change(self, actor: Actor, public_id: PublicId, change: Change) -> User:
+    async def change(self, actor: Actor, public_id: PublicId, change: UserChange) -> User:
         """Change role or address; Conflict when nobody would be left to administer."""
 
         async def alter(tx: Tx) -> User:
@@ -128,12 +128,12 @@ class Users:
             wanted = msgspec.structs.replace(user, role=role, email=email)
             if wanted == user:
                 return user
-            now = self._ground.clock()
-            deed = on_user("user.change", user, before=shown_user(user), after=shown_user(wanted))
-            await record_tx(tx, actor, deed, now=now)
+            now = self._deps.clock()
+            audit_event = on_user("user.change", user, before=shown_user(user), after=shown_user(wanted))
+            await record_tx(tx, actor, audit_event, now=now)
             return await change_user_tx(tx, wanted, now)
 
-        return await self._ground.db.with_tx(alter)
+        return await self._deps.db.with_tx(alter)
 
     async def disable(self, actor: Actor, public_id: PublicId, *, reason: str | None = None) -> User:
         """Lock someone out of every door, at once (SEC-34); Conflict for the last administrator."""
@@ -144,13 +144,13 @@ class Users:
             if user.disabled_at is not None:
                 return user
             await self._keep_an_admin_tx(tx, user)
-            now = self._ground.clock()
+            now = self._deps.clock()
             ended = await end_sessions_tx(tx, user.id)
             after = {"disabled": True, "ended_sessions": ended}
             await record_tx(tx, actor, on_user("user.disable", user, after=after, reason=reason), now=now)
             return await set_disabled_tx(tx, user.id, now, now=now)
 
-        return await self._ground.db.with_tx(disable)
+        return await self._deps.db.with_tx(disable)
 
     async def enable(self, actor: Actor, public_id: PublicId) -> User:
         """Let someone in again; the sessions from before stay ended."""
@@ -159,11 +159,11 @@ class Users:
             user = await user_tx(tx, public_id)
             if user.disabled_at is None:
                 return user
-            now = self._ground.clock()
+            now = self._deps.clock()
             await record_tx(tx, actor, on_user("user.enable", user, after={"disabled": False}), now=now)
             return await set_disabled_tx(tx, user.id, None, now=now)
 
-        return await self._ground.db.with_tx(enable)
+        return await self._deps.db.with_tx(enable)
 
     async def reset_password(self, actor: Actor, public_id: PublicId, password: str, *, is_strict: bool = True) -> None:
         """Give someone another password; their sessions, tokens and device passwords end."""
@@ -173,9 +173,9 @@ class Users:
 
         async def reset(tx: Tx) -> None:
             user = await user_tx(tx, public_id)
-            await set_password_tx(tx, actor, user, password_hash=password_hash, now=self._ground.clock())
+            await set_password_tx(tx, actor, user, password_hash=password_hash, now=self._deps.clock())
 
-        await self._ground.db.with_tx(reset)
+        await self._deps.db.with_tx(reset)
 
     async def delete(self, actor: Actor, public_id: PublicId) -> UserContents:
         """Delete someone with what `contents` names; Conflict for the last administrator.
@@ -189,14 +189,14 @@ class Users:
             await self._keep_an_admin_tx(tx, user)
             contents = await count_user_contents_tx(tx, user.id)
             for shelf in await list_sole_shelves_tx(tx, user.id):
-                await drop_shelf_tx(tx, self._ground, shelf, actor=actor, but=user.id)
+                await drop_shelf_tx(tx, self._deps, shelf, actor=actor, but=user.id)
             await delete_user_tx(tx, user.id)
             taken = msgspec.structs.asdict(contents)
-            deed = on_user("user.delete", user, before=shown_user(user) | {"took_along": taken})
-            await record_tx(tx, actor, deed, now=self._ground.clock())
+            audit_event = on_user("user.delete", user, before=shown_user(user) | {"took_along": taken})
+            await record_tx(tx, actor, audit_event, now=self._deps.clock())
             return contents
 
-        return await self._ground.db.with_tx(delete)
+        return await self._deps.db.with_tx(delete)
 
     # -- inside
 

@@ -11,7 +11,7 @@ from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Moment
 from tsuzuki.api.paging import PageQuery
-from tsuzuki.api.views import Listing, PageMeta, Time
+from tsuzuki.api.views import ListAnswer, PageMeta, Time
 from tsuzuki.model.times import Millis, from_datetime, iso
 
 Word = Annotated[str, Meta(max_length=200)]
@@ -48,10 +48,10 @@ class AuditView(msgspec.Struct, frozen=True):
     createdat: Time
 
 
-async def list_audit_log(query: AuditQuery, log: AuditLog) -> Listing[AuditView, PageMeta]:
+async def list_audit_log(query: AuditQuery, log: AuditLog) -> ListAnswer[AuditView, PageMeta]:
     """Newest first. Secrets are masked."""
     rows, total = await log.list(_filter(query), query.part)
-    return Listing([_row(row) for row in rows], query.meta(total))
+    return ListAnswer([_row(row) for row in rows], query.meta(total))
 
 
 def _filter(query: AuditQuery) -> AuditFilter:

@@ -6,13 +6,13 @@ from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.billing_views import (
-    AccountView,
     ActivityView,
     FullInvoiceView,
     InvoiceView,
     PlanView,
     RentedShelfView,
     StatementView,
+    TenantAccountView,
     account_view,
     activity_view,
     full_invoice_view,
@@ -27,7 +27,7 @@ from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.tenants import PlanName
-from tsuzuki.api.views import Listing, PageMeta
+from tsuzuki.api.views import ListAnswer, PageMeta
 from tsuzuki.billing.access import whose
 from tsuzuki.billing.services import Billing
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
@@ -61,7 +61,7 @@ async def show_plans(billing: Billing) -> list[PlanView]:
     return [plan_view(plan) for plan in list_plans()]
 
 
-async def show_account(payer_id: IdText, caller: Caller, billing: Billing) -> AccountView:
+async def show_account(payer_id: IdText, caller: Caller, billing: Billing) -> TenantAccountView:
     """A tenant and where it stands."""
     return account_view(*await billing.opened().books.tenant(whose(caller), id_in_path(payer_id, "tenant")))
 
@@ -82,20 +82,20 @@ async def rent_shelf(payer_id: IdText, caller: Caller, body: NewShelfBody, billi
 
 async def list_tenant_activity(
     payer_id: IdText, caller: Caller, page: PageQuery, billing: Billing
-) -> Listing[ActivityView, PageMeta]:
+) -> ListAnswer[ActivityView, PageMeta]:
     """Newest first."""
     tenant_id = id_in_path(payer_id, "tenant")
     found, total = await billing.opened().books.activity(whose(caller), tenant_id, page.part)
-    return Listing([activity_view(activity) for activity in found], page.meta(total))
+    return ListAnswer([activity_view(activity) for activity in found], page.meta(total))
 
 
 async def list_tenant_invoices(
     payer_id: IdText, caller: Caller, page: PageQuery, billing: Billing
-) -> Listing[InvoiceView, PageMeta]:
+) -> ListAnswer[InvoiceView, PageMeta]:
     """Newest first."""
     tenant_id = id_in_path(payer_id, "tenant")
     found, total = await billing.opened().books.invoices(whose(caller), tenant_id, page.part)
-    return Listing([invoice_view(invoice) for invoice in found], page.meta(total))
+    return ListAnswer([invoice_view(invoice) for invoice in found], page.meta(total))
 
 
 async def show_statement(payer_id: IdText, caller: Caller, billing: Billing) -> StatementView:

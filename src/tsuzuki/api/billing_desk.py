@@ -13,12 +13,12 @@ from tsuzuki.api.endpoints import Access, Endpoint
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.billing.access import whose
-from tsuzuki.billing.once import Request as Once
+from tsuzuki.billing.once import IdempotentRequest
 from tsuzuki.billing.services import Billing
 from tsuzuki.billing.settlement.service import Told
 from tsuzuki.billing.settlement.stripe import SIGNATURE
-from tsuzuki.edge.body import read_body
-from tsuzuki.edge.errors import BodyTooLarge
+from tsuzuki.http.body import read_body
+from tsuzuki.http.errors import BodyTooLarge
 from tsuzuki.model.errors import Conflict, Forbidden, Invalid, KeyReused, NotFound
 
 KEY = "idempotency-key"
@@ -84,12 +84,12 @@ async def hear_stripe(request: Request, billing: Billing) -> HeardView:
     return HeardView(await settlement.hear_stripe(request.headers.get(SIGNATURE), body))
 
 
-def _once(request: Request, caller: Caller, body: Any) -> Once:
+def _once(request: Request, caller: Caller, body: Any) -> IdempotentRequest:
     """The key is the caller's tenant's: another's is another one (REL-47)."""
     key = request.headers.get(KEY)
     if key is not None and not 0 < len(key) <= LONGEST_KEY:
         raise Invalid(f"Idempotency-Key must have 1 to {LONGEST_KEY} characters.")
-    return Once(caller.tenant_id, key, [request.method, request.url.path, body])
+    return IdempotentRequest(caller.tenant_id, key, [request.method, request.url.path, body])
 
 
 _admin = declaring("billing", Access.ADMIN)

@@ -7,9 +7,9 @@ import msgspec
 from tsuzuki.accounts.activity.nouns import Activity, Snapshot
 from tsuzuki.accounts.nouns import Tenant
 from tsuzuki.api.views import Time, shown
-from tsuzuki.billing.books import FullInvoice, Line, Statement
-from tsuzuki.billing.nouns import Credit, CreditKind, Invoice, Item, Method, Totals
-from tsuzuki.billing.rented.nouns import RentedShelf, Used
+from tsuzuki.billing.books import AccountStatement, FullInvoice, StatementLine
+from tsuzuki.billing.nouns import Credit, CreditKind, Invoice, InvoiceItem, Method, Totals
+from tsuzuki.billing.shelf_plans.nouns import RentedShelf, Used
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.plans import CURRENCY, Plan
 from tsuzuki.model.times import SECOND, Millis, iso
@@ -53,7 +53,7 @@ class TotalsView(msgspec.Struct, frozen=True):
     balance_cents: int
 
 
-class AccountView(msgspec.Struct, frozen=True):
+class TenantAccountView(msgspec.Struct, frozen=True):
     """A tenant and where it stands."""
 
     id: str
@@ -115,7 +115,7 @@ class InvoiceView(msgspec.Struct, frozen=True):
     voided_at: Time | None
 
 
-class ItemView(msgspec.Struct, frozen=True):
+class InvoiceItemView(msgspec.Struct, frozen=True):
     """One line of an invoice."""
 
     description: str
@@ -138,12 +138,12 @@ class FullInvoiceView(msgspec.Struct, frozen=True):
 
     invoice: InvoiceView
     tenant: str
-    items: list[ItemView]
+    items: list[InvoiceItemView]
     credit_cents: int
     refunds: list[RefundView]
 
 
-class LineView(msgspec.Struct, frozen=True):
+class StatementLineView(msgspec.Struct, frozen=True):
     """One movement, and what is owed after it."""
 
     at: Time
@@ -156,7 +156,7 @@ class LineView(msgspec.Struct, frozen=True):
 class StatementView(msgspec.Struct, frozen=True):
     """Every movement of an account, oldest first, and the sums of them."""
 
-    lines: list[LineView]
+    lines: list[StatementLineView]
     totals: TotalsView
 
 
@@ -188,8 +188,8 @@ def plan_view(plan: Plan) -> PlanView:
     )
 
 
-def account_view(tenant: Tenant, totals: Totals) -> AccountView:
-    return AccountView(
+def account_view(tenant: Tenant, totals: Totals) -> TenantAccountView:
+    return TenantAccountView(
         id=show_id(tenant.public_id),
         name=tenant.name,
         churned_at=shown(tenant.churned_at),
@@ -255,7 +255,7 @@ def full_invoice_view(full: FullInvoice) -> FullInvoiceView:
     return FullInvoiceView(invoice_view(full.invoice), full.tenant.name, items, full.credit_cents, refunds)
 
 
-def statement_view(statement: Statement) -> StatementView:
+def statement_view(statement: AccountStatement) -> StatementView:
     return StatementView([_line(line) for line in statement.lines], totals_view(statement.totals))
 
 
@@ -263,12 +263,12 @@ def credit_view(credit: Credit) -> CreditView:
     return CreditView(credit.amount_cents, CURRENCY, credit.kind, credit.reason, iso(credit.created_at))
 
 
-def _item(item: Item) -> ItemView:
-    return ItemView(item.description, item.amount_cents, iso(item.period_start), iso(item.period_end))
+def _item(item: InvoiceItem) -> InvoiceItemView:
+    return InvoiceItemView(item.description, item.amount_cents, iso(item.period_start), iso(item.period_end))
 
 
-def _line(line: Line) -> LineView:
-    return LineView(iso(line.at), line.kind, line.description, line.amount_cents, line.balance_cents)
+def _line(line: StatementLine) -> StatementLineView:
+    return StatementLineView(iso(line.at), line.kind, line.description, line.amount_cents, line.balance_cents)
 
 
 def _seconds(length: Millis | None) -> int | None:

@@ -10,12 +10,12 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.api.checking import Checked, beside, invalid
-from tsuzuki.api.endpoints import Endpoint, Gate
-from tsuzuki.api.forms import Body, Query
+from tsuzuki.api.checking import CheckedValue, beside, invalid
+from tsuzuki.api.endpoints import AccessGate, Endpoint
+from tsuzuki.api.forms import Body, QueryParameters
 from tsuzuki.api.reading import Reader, body_reader, path_reader, query_reader
-from tsuzuki.api.views import Listing, Told
-from tsuzuki.edge.routing import Handler
+from tsuzuki.api.views import ListAnswer, WithMeta
+from tsuzuki.http.routing import Handler
 from tsuzuki.model.errors import NotFound, Problem
 
 Services = Mapping[type, object]
@@ -32,7 +32,7 @@ class Signature(msgspec.Struct, frozen=True):
     """What a handler wants and gives."""
 
     path: dict[str, Any]
-    query: dict[str, type[Query]]
+    query: dict[str, type[QueryParameters]]
     body: dict[str, type[Body]]
     others: dict[str, Any]
     answer: Any
@@ -48,7 +48,7 @@ def signature_of(endpoint: Endpoint) -> Signature:
         kind = hints[name]
         if name in names:
             found.path[name] = kind
-        elif isinstance(kind, type) and issubclass(kind, Query):
+        elif isinstance(kind, type) and issubclass(kind, QueryParameters):
             found.query[name] = kind
         elif isinstance(kind, type) and issubclass(kind, Body):
             found.body[name] = kind
@@ -61,7 +61,7 @@ def signature_of(endpoint: Endpoint) -> Signature:
     return found
 
 
-def bind(endpoint: Endpoint, services: Services, gate: Gate) -> Handler:
+def bind(endpoint: Endpoint, services: Services, gate: AccessGate) -> Handler:
     """The handler that admits, reads, calls and answers."""
     signature = signature_of(endpoint)
     fixed = _fixed(endpoint, signature, services, gate)
@@ -79,7 +79,7 @@ def bind(endpoint: Endpoint, services: Services, gate: Gate) -> Handler:
     return handle
 
 
-def _fixed(endpoint: Endpoint, signature: Signature, services: Services, gate: Gate) -> dict[str, object]:
+def _fixed(endpoint: Endpoint, signature: Signature, services: Services, gate: AccessGate) -> dict[str, object]:
     """The arguments that are the same for every request."""
     fixed = {}
     for name, kind in signature.others.items():
@@ -124,7 +124,7 @@ async def _read_all(readers: Mapping[str, Reader], request: Request, also: Also 
     for name, read in readers.items():
         try:
             arguments[name] = await read(request)
-        except Checked as found:
+        except CheckedValue as found:
             problems.extend(found.problems)
             if also is not None and found.raw is not None:
                 problems = beside(problems, await also(request, found.raw))
@@ -138,7 +138,7 @@ def _respond(result: Any, status: int) -> Response:
         return Response(status_code=204)
     if isinstance(result, Response):
         return result
-    body = result if isinstance(result, Listing | Told) else {"data": result}
+    body = result if isinstance(result, ListAnswer | WithMeta) else {"data": result}
     return Response(msgspec.json.encode(body), status, media_type="application/json")
 
 

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.nouns import Shelf
-from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
@@ -15,7 +15,7 @@ from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import IdText, Number, id_in_field, id_in_path
 from tsuzuki.api.items import item_in_path
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, Listing, Time, display_title, shown
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, shown
 from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import show_id
@@ -76,17 +76,17 @@ class BookmarkBody(Body, frozen=True, kw_only=True):
             raise ValueError("An item says its title, content, feed_name and pub_date itself.")
 
 
-class NoteBody(Body, frozen=True, kw_only=True):
+class BookmarkNoteBody(Body, frozen=True, kw_only=True):
     """What to remember with it."""
 
     note: Note
 
 
 async def list_bookmarks(
-    *, query: BookmarkQuery, caller: Caller, oneself: Oneself, bookmarks: Bookmarks, pictures: ArticleImages
-) -> Listing[BookmarkView, CursorMeta]:
+    *, query: BookmarkQuery, caller: Caller, current_user: CurrentUser, bookmarks: Bookmarks, pictures: ArticleImages
+) -> ListAnswer[BookmarkView, CursorMeta]:
     """Newest first."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     feed, group = id_in_field(query.feed_id, "feed_id"), id_in_field(query.group_id, "group_id")
     page = await bookmarks.list(shelf.id, feed=feed, group=group, after=query.after, most=query.limit)
     views = await _for(shelf, [bookmark_view(bookmark) for bookmark in page.rows], pictures)
@@ -94,10 +94,10 @@ async def list_bookmarks(
 
 
 async def create_bookmark(
-    *, query: ShelfQuery, body: BookmarkBody, caller: Caller, oneself: Oneself, bookmarks: Bookmarks
+    *, query: ShelfQuery, body: BookmarkBody, caller: Caller, current_user: CurrentUser, bookmarks: Bookmarks
 ) -> BookmarkView:
     """A snapshot of an item, or of a page that is given."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     if body.item_id is not None:
         return bookmark_view(await bookmarks.add_item(shelf.id, item_in_path(body.item_id), body.note))
     new = NewBookmark(
@@ -116,30 +116,36 @@ async def show_bookmark(
     bookmark_id: IdText,
     query: ShelfQuery,
     caller: Caller,
-    oneself: Oneself,
+    current_user: CurrentUser,
     bookmarks: Bookmarks,
     pictures: ArticleImages,
 ) -> BookmarkView:
     """One bookmark."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     bookmark = await bookmarks.get(shelf.id, id_in_path(bookmark_id, "bookmark"))
     [view] = await _for(shelf, [bookmark_view(bookmark)], pictures)
     return view
 
 
 async def change_bookmark(
-    *, bookmark_id: IdText, query: ShelfQuery, body: NoteBody, caller: Caller, oneself: Oneself, bookmarks: Bookmarks
+    *,
+    bookmark_id: IdText,
+    query: ShelfQuery,
+    body: BookmarkNoteBody,
+    caller: Caller,
+    current_user: CurrentUser,
+    bookmarks: Bookmarks,
 ) -> BookmarkView:
     """Writes a note on it."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     return bookmark_view(await bookmarks.set_note(shelf.id, id_in_path(bookmark_id, "bookmark"), body.note))
 
 
 async def delete_bookmark(
-    *, bookmark_id: IdText, query: ShelfQuery, caller: Caller, oneself: Oneself, bookmarks: Bookmarks
+    *, bookmark_id: IdText, query: ShelfQuery, caller: Caller, current_user: CurrentUser, bookmarks: Bookmarks
 ) -> None:
     """Forgets it."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     await bookmarks.delete(shelf.id, id_in_path(bookmark_id, "bookmark"))
 
 

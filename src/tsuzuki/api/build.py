@@ -49,9 +49,9 @@ from tsuzuki.api import (
     users,
 )
 from tsuzuki.api.binding import BindingError, Services, bind
-from tsuzuki.api.endpoints import Endpoint, Gate, PublicGate
+from tsuzuki.api.endpoints import AccessGate, Endpoint, PublicGate
 from tsuzuki.api.openapi import Json, document
-from tsuzuki.edge.routing import Handler, Resource, page
+from tsuzuki.http.routing import Handler, Resource, page
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *about.ENDPOINTS,
@@ -104,7 +104,7 @@ class Api(msgspec.Struct, frozen=True):
 
 
 def build_api(
-    services: Services, *, version: str, gate: Gate | None = None, endpoints: Sequence[Endpoint] = ENDPOINTS
+    services: Services, *, version: str, gate: AccessGate | None = None, endpoints: Sequence[Endpoint] = ENDPOINTS
 ) -> Api:
     """Bind every endpoint; `BindingError` for one that cannot work."""
     admits = gate or PublicGate()

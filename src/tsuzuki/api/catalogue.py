@@ -6,12 +6,12 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.api.catalogue_views import (
+    CatalogueSourceView,
     FilterView,
     ListMeta,
     MangaView,
-    SourceView,
     filter_view,
     list_meta,
     manga_view,
@@ -24,9 +24,9 @@ from tsuzuki.api.forms import Body, PageNumber
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import Listing, PageMeta
+from tsuzuki.api.views import ListAnswer, PageMeta
 from tsuzuki.catalogue.browsing import Browsing, ListWish
-from tsuzuki.catalogue.notes import LONGEST_KEY, LONGEST_VALUE, Notes
+from tsuzuki.catalogue.notes import LONGEST_KEY, LONGEST_VALUE, CatalogueNotes
 from tsuzuki.catalogue.rows import ListKind
 from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.connectors.registry import Registry
@@ -54,21 +54,23 @@ class BrowseQuery(ShelfQuery, frozen=True, kw_only=True):
     refresh: bool = False
 
 
-class SearchQuery(BrowseQuery, frozen=True, kw_only=True):
+class CatalogueSearchQuery(BrowseQuery, frozen=True, kw_only=True):
     """`filters` is JSON: a list of `{"name", "state"}`, with `"group"` where `/filters` has it in one."""
 
     q: Annotated[str, Meta(max_length=200)] = ""
     filters: Annotated[str, Meta(max_length=20_000)] = ""
 
 
-class NoteBody(Body, frozen=True, kw_only=True):
+class CatalogueNoteBody(Body, frozen=True, kw_only=True):
     """A value under a key; null forgets it."""
 
     key: Annotated[str, Meta(min_length=1, max_length=LONGEST_KEY)]
     value: Annotated[str, Meta(max_length=LONGEST_VALUE)] | None
 
 
-async def list_sources(query: SourcesQuery, sources: Sources, registry: Registry) -> Listing[SourceView, PageMeta]:
+async def list_sources(
+    query: SourcesQuery, sources: Sources, registry: Registry
+) -> ListAnswer[CatalogueSourceView, PageMeta]:
     """By id, those that are switched off too: what was fetched of them can still be read."""
     rows, total = await sources.list(SourceFilter(text=query.q), query.part)
     pause = await sources.show_pause()
@@ -77,28 +79,28 @@ async def list_sources(query: SourcesQuery, sources: Sources, registry: Registry
         source_view(row, info.abilities if info is not None else None, pause=pause)
         for row, info in zip(rows, known, strict=True)
     ]
-    return Listing(views, query.meta(total))
+    return ListAnswer(views, query.meta(total))
 
 
 async def list_popular(
-    *, site_id: Number, query: BrowseQuery, caller: Caller, oneself: Oneself, browsing: Browsing
-) -> Listing[MangaView, ListMeta]:
+    *, site_id: Number, query: BrowseQuery, caller: Caller, current_user: CurrentUser, browsing: Browsing
+) -> ListAnswer[MangaView, ListMeta]:
     """One page of what most people want."""
-    return await _list(site_id, "popular", query, browsing, shelf_id=(await query.pick(caller, oneself)).id)
+    return await _list(site_id, "popular", query, browsing, shelf_id=(await query.pick(caller, current_user)).id)
 
 
 async def list_latest(
-    *, site_id: Number, query: BrowseQuery, caller: Caller, oneself: Oneself, browsing: Browsing
-) -> Listing[MangaView, ListMeta]:
+    *, site_id: Number, query: BrowseQuery, caller: Caller, current_user: CurrentUser, browsing: Browsing
+) -> ListAnswer[MangaView, ListMeta]:
     """One page of the series with the newest chapters."""
-    return await _list(site_id, "latest", query, browsing, shelf_id=(await query.pick(caller, oneself)).id)
+    return await _list(site_id, "latest", query, browsing, shelf_id=(await query.pick(caller, current_user)).id)
 
 
 async def search_source(
-    *, site_id: Number, query: SearchQuery, caller: Caller, oneself: Oneself, browsing: Browsing
-) -> Listing[MangaView, ListMeta]:
+    *, site_id: Number, query: CatalogueSearchQuery, caller: Caller, current_user: CurrentUser, browsing: Browsing
+) -> ListAnswer[MangaView, ListMeta]:
     """One page of what matches; filters without a text browse."""
-    return await _list(site_id, "search", query, browsing, shelf_id=(await query.pick(caller, oneself)).id)
+    return await _list(site_id, "search", query, browsing, shelf_id=(await query.pick(caller, current_user)).id)
 
 
 async def list_filters(site_id: Number, browsing: Browsing) -> list[FilterView]:
@@ -107,12 +109,14 @@ async def list_filters(site_id: Number, browsing: Browsing) -> list[FilterView]:
     return [filter_view(entry) for entry in found]
 
 
-async def show_source_meta(site_id: Number, notes: Notes) -> dict[str, str]:
+async def show_source_meta(site_id: Number, notes: CatalogueNotes) -> dict[str, str]:
     """What is noted about a source; secrets are `***`."""
     return await notes.list(number_in_path(site_id, NO_SOURCE))
 
 
-async def set_source_meta(site_id: Number, body: NoteBody, caller: Caller, notes: Notes) -> dict[str, str]:
+async def set_source_meta(
+    site_id: Number, body: CatalogueNoteBody, caller: Caller, notes: CatalogueNotes
+) -> dict[str, str]:
     """All that is noted afterwards."""
     number = number_in_path(site_id, NO_SOURCE)
     await notes.set(caller.actor, number, body.key, body.value)
@@ -121,8 +125,8 @@ async def set_source_meta(site_id: Number, body: NoteBody, caller: Caller, notes
 
 async def _list(
     site_id: str, kind: ListKind, query: BrowseQuery, browsing: Browsing, *, shelf_id: ShelfId
-) -> Listing[MangaView, ListMeta]:
-    text, filters = (query.q, query.filters) if isinstance(query, SearchQuery) else ("", "")
+) -> ListAnswer[MangaView, ListMeta]:
+    text, filters = (query.q, query.filters) if isinstance(query, CatalogueSearchQuery) else ("", "")
     wish = ListWish(
         kind=kind,
         shelf_id=shelf_id,
@@ -133,7 +137,7 @@ async def _list(
     )
     answered = await browsing.browse(number_in_path(site_id, NO_SOURCE), wish)
     meta = list_meta(answered.freshness, page=query.page, has_next=answered.value.has_next)
-    return Listing([manga_view(manga) for manga in answered.value.manga], meta)
+    return ListAnswer([manga_view(manga) for manga in answered.value.manga], meta)
 
 
 def filter_values(text: str) -> tuple[FilterValue, ...]:

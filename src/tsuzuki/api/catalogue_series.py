@@ -1,10 +1,10 @@
 """One series of a source, its chapters, and a chapter's pages."""
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.api.catalogue_views import (
     CacheMeta,
-    ChapterView,
+    CatalogueChapterView,
     MangaView,
     PageView,
     cache_meta,
@@ -14,13 +14,13 @@ from tsuzuki.api.catalogue_views import (
 )
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Query
+from tsuzuki.api.forms import QueryParameters
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import Listing, Told
+from tsuzuki.api.views import ListAnswer, WithMeta
 from tsuzuki.catalogue.chapter_lists import ChapterLists
 from tsuzuki.catalogue.chapters import NO_CHAPTER, Chapters
-from tsuzuki.catalogue.details import NO_MANGA, Details
+from tsuzuki.catalogue.details import NO_MANGA, DetailsService
 from tsuzuki.model.errors import Conflict, NotFound, Unavailable
 
 
@@ -30,36 +30,38 @@ class MangaQuery(ShelfQuery, frozen=True, kw_only=True):
     refresh: bool = False
 
 
-class PagesQuery(Query, frozen=True, kw_only=True):
+class PagesQuery(QueryParameters, frozen=True, kw_only=True):
     """`refresh` asks the source whatever is stored."""
 
     refresh: bool = False
 
 
 async def show_manga(
-    *, manga_id: Number, query: MangaQuery, caller: Caller, oneself: Oneself, details: Details
-) -> Told[MangaView, CacheMeta]:
+    *, manga_id: Number, query: MangaQuery, caller: Caller, current_user: CurrentUser, details: DetailsService
+) -> WithMeta[MangaView, CacheMeta]:
     """A series with its details."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     answered = await details.show(number_in_path(manga_id, NO_MANGA), shelf.id, refresh=query.refresh)
-    return Told(manga_view(answered.value), cache_meta(answered.freshness))
+    return WithMeta(manga_view(answered.value), cache_meta(answered.freshness))
 
 
 async def list_manga_chapters(
-    *, manga_id: Number, query: MangaQuery, caller: Caller, oneself: Oneself, lists: ChapterLists
-) -> Listing[ChapterView, CacheMeta]:
+    *, manga_id: Number, query: MangaQuery, caller: Caller, current_user: CurrentUser, lists: ChapterLists
+) -> ListAnswer[CatalogueChapterView, CacheMeta]:
     """Every release, newest first, with what the shelf has read of them."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     number = number_in_path(manga_id, NO_MANGA)
     answered = await lists.list(number, shelf.id, refresh=query.refresh)
     kept = await lists.kept_of(shelf.id, answered.value)
-    return Listing(chapter_views(answered.value, number, kept), cache_meta(answered.freshness))
+    return ListAnswer(chapter_views(answered.value, number, kept), cache_meta(answered.freshness))
 
 
-async def list_chapter_pages(release_id: Number, query: PagesQuery, chapters: Chapters) -> Listing[PageView, CacheMeta]:
+async def list_chapter_pages(
+    release_id: Number, query: PagesQuery, chapters: Chapters
+) -> ListAnswer[PageView, CacheMeta]:
     """The pages of a release in reading order."""
     answer = await chapters.pages(number_in_path(release_id, NO_CHAPTER), refresh=query.refresh)
-    return Listing(page_views(answer), cache_meta(answer.freshness))
+    return ListAnswer(page_views(answer), cache_meta(answer.freshness))
 
 
 _read = declaring("catalogue", Access.READ)

@@ -9,9 +9,9 @@ from msgspec import UNSET, UnsetType
 from tsuzuki.api import PREFIX
 from tsuzuki.api.views import Time, shown
 from tsuzuki.catalogue.chapters import PagesAnswer
-from tsuzuki.catalogue.keeping import Freshness
 from tsuzuki.catalogue.rows import ListedRelease, Manga
-from tsuzuki.connectors.filters import CheckBox, Filter, Group, GroupedFilter, Select, Sort, Text, TriState
+from tsuzuki.catalogue.ttl_cache import Freshness
+from tsuzuki.connectors.filters import CheckBox, Filter, FilterGroup, GroupedFilter, Select, Sort, TextFilter, TriState
 from tsuzuki.connectors.protocol import Abilities
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import SECOND, Millis, iso
@@ -37,7 +37,7 @@ class ListMeta(CacheMeta, frozen=True, kw_only=True):
     has_next: bool
 
 
-class HealthView(msgspec.Struct, frozen=True, kw_only=True):
+class CatalogueHealthView(msgspec.Struct, frozen=True, kw_only=True):
     """How a source fares; while it is `paused`, since when and why, as the operator said."""
 
     status: Standing
@@ -48,7 +48,7 @@ class HealthView(msgspec.Struct, frozen=True, kw_only=True):
     paused_reason: str | None
 
 
-class SourceView(msgspec.Struct, frozen=True, kw_only=True):
+class CatalogueSourceView(msgspec.Struct, frozen=True, kw_only=True):
     """A source to browse. `uid` is what Tachiyomi's family knows it by, as a text (R9)."""
 
     id: int
@@ -60,7 +60,7 @@ class SourceView(msgspec.Struct, frozen=True, kw_only=True):
     supports_latest: bool
     supports_search: bool
     is_nsfw: bool
-    health: HealthView
+    health: CatalogueHealthView
 
 
 class FilterView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -105,7 +105,7 @@ class MangaView(msgspec.Struct, frozen=True, kw_only=True):
     chapters_last_fetched_at: Time | None
 
 
-class ChapterView(msgspec.Struct, frozen=True, kw_only=True):
+class CatalogueChapterView(msgspec.Struct, frozen=True, kw_only=True):
     """A release of a chapter. `chapter_id` is the chapter that it is a release of; `source_order` is 0 for the oldest.
 
     `page_count` is -1 until somebody knows it; `name` is the title by the name that Tachiyomi's family has for it, and
@@ -167,10 +167,10 @@ def _meta(freshness: Freshness) -> dict[str, Any]:
     }
 
 
-def source_view(source: Source, abilities: Abilities | None, *, pause: Pause | None) -> SourceView:
+def source_view(source: Source, abilities: Abilities | None, *, pause: Pause | None) -> CatalogueSourceView:
     """A source; `abilities` are None while its connector is not installed."""
     can = abilities or Abilities(latest=source.supports_latest)
-    health = HealthView(
+    health = CatalogueHealthView(
         status=standing(source, is_installed=abilities is not None, is_paused=pause is not None),
         consecutive_fails=source.consecutive_fails,
         last_succeeded_at=shown(source.last_succeeded_at),
@@ -178,7 +178,7 @@ def source_view(source: Source, abilities: Abilities | None, *, pause: Pause | N
         paused_at=None if pause is None else iso(pause.at),
         paused_reason=None if pause is None else pause.reason or None,
     )
-    return SourceView(
+    return CatalogueSourceView(
         id=source.id,
         uid=str(source.uid),
         name=source.name,
@@ -199,9 +199,9 @@ def filter_view(entry: Filter | GroupedFilter) -> FilterView:
     match entry:
         case Select() | Sort():
             said |= {"values": entry.values, "state": entry.state}
-        case Text() | CheckBox() | TriState():
+        case TextFilter() | CheckBox() | TriState():
             said |= {"state": entry.state}
-        case Group():
+        case FilterGroup():
             said |= {"filters": tuple(map(filter_view, entry.filters))}
         case _:
             pass
@@ -237,7 +237,9 @@ def manga_view(manga: Manga) -> MangaView:
     )
 
 
-def chapter_views(releases: Iterable[ListedRelease], manga_id: int, kept: Collection[int]) -> list[ChapterView]:
+def chapter_views(
+    releases: Iterable[ListedRelease], manga_id: int, kept: Collection[int]
+) -> list[CatalogueChapterView]:
     """The releases of a series; `kept` are those that the shelf keeps.
 
     A list shares most of its moments, and a text for each costs more than all the rest of a row.
@@ -254,8 +256,8 @@ def chapter_views(releases: Iterable[ListedRelease], manga_id: int, kept: Collec
 
 def _chapter_view(
     release: ListedRelease, manga_id: int, said: Callable[[Millis | None], Time | None], *, is_downloaded: bool
-) -> ChapterView:
-    return ChapterView(
+) -> CatalogueChapterView:
+    return CatalogueChapterView(
         id=release.id,
         manga_id=manga_id,
         chapter_id=str(release.chapter_id),

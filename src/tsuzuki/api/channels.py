@@ -6,14 +6,14 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import Time, shown
-from tsuzuki.delivery.notices.service import Change, Channels, ShownChannel
+from tsuzuki.delivery.notices.service import ChannelChange, Channels, ShownChannel
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound, TooManyRequests
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
@@ -45,7 +45,7 @@ class NewChannelView(msgspec.Struct, frozen=True):
     made: dict[str, Any]
 
 
-class TrialView(msgspec.Struct, frozen=True):
+class ChannelTrialView(msgspec.Struct, frozen=True):
     """The task that sends the trial."""
 
     task_id: str
@@ -67,44 +67,54 @@ class ChannelBody(Body, frozen=True, kw_only=True):
     is_enabled: bool | UnsetType = UNSET
 
 
-async def list_channels(query: ShelfQuery, caller: Caller, oneself: Oneself, channels: Channels) -> list[ChannelView]:
+async def list_channels(
+    query: ShelfQuery, caller: Caller, current_user: CurrentUser, channels: Channels
+) -> list[ChannelView]:
     """The caller's on this shelf, and those that are the shelf's own, by name."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     return [_view(channel) for channel in await channels.list(shelf.id, caller.user_id)]
 
 
 async def create_channel(
-    *, query: ShelfQuery, body: NewChannelBody, caller: Caller, oneself: Oneself, channels: Channels
+    *, query: ShelfQuery, body: NewChannelBody, caller: Caller, current_user: CurrentUser, channels: Channels
 ) -> NewChannelView:
     """The address is vetted before it is saved."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     added = await channels.add(shelf.id, body.kind, name=body.name, config=body.config, user_id=caller.user_id)
     return NewChannelView(_view(added.channel), added.made)
 
 
 async def change_channel(
-    channel_id: IdText, *, query: ShelfQuery, body: ChannelBody, caller: Caller, oneself: Oneself, channels: Channels
+    channel_id: IdText,
+    *,
+    query: ShelfQuery,
+    body: ChannelBody,
+    caller: Caller,
+    current_user: CurrentUser,
+    channels: Channels,
 ) -> ChannelView:
     """Its failures are forgotten, so that it is tried again at once."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     said = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
-    return _view(await channels.change(shelf.id, id_in_path(channel_id, "channel"), Change(**said), caller.user_id))
+    return _view(
+        await channels.change(shelf.id, id_in_path(channel_id, "channel"), ChannelChange(**said), caller.user_id)
+    )
 
 
 async def delete_channel(
-    channel_id: IdText, *, query: ShelfQuery, caller: Caller, oneself: Oneself, channels: Channels
+    channel_id: IdText, *, query: ShelfQuery, caller: Caller, current_user: CurrentUser, channels: Channels
 ) -> None:
     """What still waits to be sent through it is not sent."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     await channels.remove(shelf.id, id_in_path(channel_id, "channel"), caller.user_id)
 
 
 async def try_channel(
-    channel_id: IdText, *, query: ShelfQuery, caller: Caller, oneself: Oneself, channels: Channels
-) -> TrialView:
+    channel_id: IdText, *, query: ShelfQuery, caller: Caller, current_user: CurrentUser, channels: Channels
+) -> ChannelTrialView:
     """Sends a message that says that the channel works: at most 10 a minute for a shelf, and only while it is on."""
-    shelf = await query.pick(caller, oneself)
-    return TrialView(str(await channels.try_out(shelf.id, id_in_path(channel_id, "channel"), caller.user_id)))
+    shelf = await query.pick(caller, current_user)
+    return ChannelTrialView(str(await channels.try_out(shelf.id, id_in_path(channel_id, "channel"), caller.user_id)))
 
 
 def _view(channel: ShownChannel) -> ChannelView:

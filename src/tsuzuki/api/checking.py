@@ -30,7 +30,7 @@ LONGEST_NAME = 100
 _LISTS = (list, tuple, set, frozenset)
 
 
-class Checked(Exception):
+class CheckedValue(Exception):
     """What was sent cannot be used; the request's other parts may have problems too."""
 
     def __init__(self, *problems: Problem, raw: Mapping[str, Any] | None = None) -> None:
@@ -52,19 +52,19 @@ def beside(known: Sequence[Problem], more: Iterable[Problem]) -> list[Problem]:
 
 
 def decode(form: type[F], raw: Any, *, texts: bool = False) -> F:
-    """`raw` as this form, or `Checked` with all its problems. With `texts`, numbers and booleans come as text."""
+    """`raw` as this form, or `CheckedValue` with all its problems. With `texts`, numbers and booleans come as text."""
     try:
         return msgspec.convert(raw, form, strict=not texts)
     except ValidationError as error:
         problems = list(islice(_form_problems(form, raw, "", texts=texts), MOST_PROBLEMS))
-        raise Checked(*(problems or [_problem("", str(error), form)])) from None
+        raise CheckedValue(*(problems or [_problem("", str(error), form)])) from None
 
 
 def decode_text(kind: Any, text: str, name: str) -> Any:
     """One value out of a path."""
     problems = list(_value_problems(kind, text, name, texts=True))
     if problems:
-        raise Checked(*problems)
+        raise CheckedValue(*problems)
     return msgspec.convert(text, kind, strict=False)
 
 

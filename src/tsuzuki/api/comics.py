@@ -13,11 +13,11 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Id
 from tsuzuki.api.ids import IdText, Number, id_in_path, number_in_body, number_in_path
 from tsuzuki.api.paging import PageQuery
-from tsuzuki.api.views import Listing, PageMeta, Time, shown
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, shown
 from tsuzuki.model.errors import Conflict, NotFound, Problem
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
-from tsuzuki.sources.comics.rows import Comic, MappingChange, NewMapping
+from tsuzuki.sources.comics.rows import ComicRow, MappingChange, NewMapping
 from tsuzuki.sources.comics.rows import Mapping as ComicSource
 from tsuzuki.sources.comics.service import NO_MAPPING, Comics
 from tsuzuki.sources.sites.policy import BAD_SOURCE_URL
@@ -107,10 +107,10 @@ class ComicSourceList(msgspec.Struct, frozen=True):
     total: int
 
 
-async def list_comics(query: ComicQuery, comics: Comics) -> Listing[ComicView, PageMeta]:
+async def list_comics(query: ComicQuery, comics: Comics) -> ListAnswer[ComicView, PageMeta]:
     """By title."""
     rows, total = await comics.list(query.q, query.part)
-    return Listing([_comic(row) for row in rows], query.meta(total))
+    return ListAnswer([_comic(row) for row in rows], query.meta(total))
 
 
 async def create_comic(caller: Caller, body: ComicBody, comics: Comics) -> ComicView:
@@ -118,10 +118,10 @@ async def create_comic(caller: Caller, body: ComicBody, comics: Comics) -> Comic
     return _comic(await comics.add(caller.actor, body.title, body.author))
 
 
-async def list_comic_sources(comic_id: IdText, comics: Comics) -> Listing[ComicSourceView, ComicSourceList]:
+async def list_comic_sources(comic_id: IdText, comics: Comics) -> ListAnswer[ComicSourceView, ComicSourceList]:
     """The oldest mapping first."""
     rows = [_mapping(row) for row in await comics.mappings(id_in_path(comic_id, "comic"))]
-    return Listing(rows, ComicSourceList(len(rows)))
+    return ListAnswer(rows, ComicSourceList(len(rows)))
 
 
 async def link_comic_source(comic_id: IdText, caller: Caller, body: ComicSourceBody, comics: Comics) -> ComicSourceView:
@@ -162,7 +162,7 @@ async def mapping_problems(comic_id: str, mapping_id: str, raw: Mapping[str, Any
     return await comics.changed_url_problems(url, id_in_path(comic_id, "comic"), number)
 
 
-def _comic(comic: Comic) -> ComicView:
+def _comic(comic: ComicRow) -> ComicView:
     return ComicView(
         id=show_id(comic.public_id),
         title=comic.title,

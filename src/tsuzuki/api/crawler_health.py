@@ -14,8 +14,8 @@ from tsuzuki.connectors.config import config_schema
 from tsuzuki.connectors.protocol import Abilities, Described
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
-from tsuzuki.crawl.health import Health, HealthDesk
-from tsuzuki.crawl.rows import Job, LastFailure, Spell, Status
+from tsuzuki.crawler.health import Health, HealthDesk
+from tsuzuki.crawler.rows import Job, LastFailure, Spell, Status
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
@@ -73,7 +73,7 @@ class FailureView(msgspec.Struct, frozen=True):
     at: Time
 
 
-class HealthView(msgspec.Struct, frozen=True, kw_only=True):
+class CrawlerHealthView(msgspec.Struct, frozen=True, kw_only=True):
     """How a source fares. `nextdueat` is null while nothing can be due: disabled, paused, or nothing is watched."""
 
     id: int
@@ -113,14 +113,14 @@ class PauseView(msgspec.Struct, frozen=True):
     reason: str | None
 
 
-async def show_source_health(source_id: Number, desk: HealthDesk, cache: Cache) -> HealthView:
+async def show_source_health(source_id: Number, desk: HealthDesk, cache: Cache) -> CrawlerHealthView:
     """Jobs by status, the last one, error rate and latency, what is due next, and what failed last."""
     number = number_in_path(source_id, NO_SOURCE)
 
-    async def look() -> HealthView:
+    async def look() -> CrawlerHealthView:
         return _health(await desk.look(number))
 
-    return await cache.fetch(HealthView, f"source:{number}:health", seconds=HEALTH_SECONDS, make=look)
+    return await cache.fetch(CrawlerHealthView, f"source:{number}:health", seconds=HEALTH_SECONDS, make=look)
 
 
 async def list_extensions(registry: Registry) -> list[ExtensionView]:
@@ -149,12 +149,12 @@ def _pause(pause: Pause | None) -> PauseView:
     return PauseView(ispaused=True, pausedat=iso(pause.at), reason=pause.reason)
 
 
-def _health(health: Health) -> HealthView:
+def _health(health: Health) -> CrawlerHealthView:
     source, watching = health.source, health.watching
     breaker = BreakerView(
         "open" if watching.open_breakers else "closed", watching.open_breakers, watching.watched, watching.failing
     )
-    return HealthView(
+    return CrawlerHealthView(
         id=source.id,
         name=source.name,
         isenabled=source.is_enabled,

@@ -14,14 +14,14 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.crawler_views import JobView, LogView, job_view, log_view, read_place, show_place
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, Id, Moment, Query
+from tsuzuki.api.forms import Body, Id, Moment, QueryParameters
 from tsuzuki.api.ids import IdText, id_in_field, number_in_body
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.users import ReasonBody
-from tsuzuki.api.views import Listing, PageMeta, Time
-from tsuzuki.crawl.following import Follower
-from tsuzuki.crawl.rows import Job, JobFilter, Level, LogPlace, LogRow, Sort, Status
-from tsuzuki.crawl.service import NO_JOB, Jobs, Wish
+from tsuzuki.api.views import ListAnswer, PageMeta, Time
+from tsuzuki.crawler.following import Follower
+from tsuzuki.crawler.rows import Job, JobFilter, JobLogRow, Level, LogPlace, Sort, Status
+from tsuzuki.crawler.service import NO_JOB, Jobs, NewCrawlJob
 from tsuzuki.model.errors import Conflict, NotFound, Problem, Unavailable
 from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.model.times import from_datetime, iso
@@ -42,7 +42,7 @@ class JobQuery(PageQuery, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
-class LogQuery(Query, frozen=True, kw_only=True):
+class LogQuery(QueryParameters, frozen=True, kw_only=True):
     """Which lines. `since` is a time or a `nextcursor`; `level` is exact."""
 
     level: Level | None = None
@@ -84,7 +84,7 @@ class LogMeta(msgspec.Struct, frozen=True):
     archived: int
 
 
-async def list_crawl_jobs(query: JobQuery, jobs: Jobs) -> Listing[JobView, PageMeta]:
+async def list_crawl_jobs(query: JobQuery, jobs: Jobs) -> ListAnswer[JobView, PageMeta]:
     """In descending order; never from a cache."""
     wanted = JobFilter(
         statuses=query.status,
@@ -95,13 +95,13 @@ async def list_crawl_jobs(query: JobQuery, jobs: Jobs) -> Listing[JobView, PageM
         sort=query.sort,
     )
     rows, total = await jobs.list(wanted, query.part)
-    return Listing([job_view(row) for row in rows], query.meta(total))
+    return ListAnswer([job_view(row) for row in rows], query.meta(total))
 
 
 async def trigger_crawl_job(caller: Caller, body: JobBody, jobs: Jobs) -> JobView:
     """Queues a job. While one for the same source and comic is active: 409, with its id in `details`."""
     when = None if body.scheduledat is None else from_datetime(body.scheduledat)
-    wish = Wish(body.sourceid, id_in_field(body.comicid, "comicid"), when)
+    wish = NewCrawlJob(body.sourceid, id_in_field(body.comicid, "comicid"), when)
     return job_view(await jobs.trigger(caller, wish))
 
 
@@ -110,7 +110,7 @@ async def new_job_problems(raw: Mapping[str, Any], jobs: Jobs) -> Iterable[Probl
     source_id, comic = number_in_body(raw, "sourceid"), raw.get("comicid")
     if source_id is None:
         return ()
-    return await jobs.problems(Wish(source_id, read_id(comic) if isinstance(comic, str) else None))
+    return await jobs.problems(NewCrawlJob(source_id, read_id(comic) if isinstance(comic, str) else None))
 
 
 async def show_crawl_job(job_id: IdText, jobs: Jobs) -> JobView:
@@ -124,12 +124,12 @@ async def cancel_crawl_job(job_id: IdText, caller: Caller, body: ReasonBody, job
     return CancelledView(show_id(job.public_id), job.status, iso(job.updated_at))
 
 
-async def list_crawl_logs(job_id: IdText, query: LogQuery, jobs: Jobs) -> Listing[LogView, LogMeta]:
+async def list_crawl_logs(job_id: IdText, query: LogQuery, jobs: Jobs) -> ListAnswer[LogView, LogMeta]:
     """The oldest first; never from a cache."""
     public_id, after = _job(job_id), read_place(query.since)
     page = await jobs.log(public_id, after=after, level=query.level, most=query.limit)
     place = show_place(page.rows[-1]) if page.rows else query.since
-    return Listing([log_view(row, public_id) for row in page.rows], LogMeta(page.total, place, page.archived))
+    return ListAnswer([log_view(row, public_id) for row in page.rows], LogMeta(page.total, place, page.archived))
 
 
 async def follow_crawl_job(job_id: IdText, request: Request, jobs: Jobs, follower: Follower) -> StreamingResponse:
@@ -153,7 +153,7 @@ async def _events(follower: Follower, public_id: PublicId, after: LogPlace) -> A
             return  # whoever listens comes back, and is told then
 
 
-def _event(told: Job | LogRow | None, public_id: PublicId) -> bytes:
+def _event(told: Job | JobLogRow | None, public_id: PublicId) -> bytes:
     """JSON of ours has no line breaks."""
     if told is None:
         return b": still here\n\n"

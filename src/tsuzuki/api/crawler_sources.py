@@ -14,14 +14,14 @@ from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.users import Reason, ReasonBody
-from tsuzuki.api.views import Listing, PageMeta, Time, shown
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, shown
 from tsuzuki.connectors.config import masked
 from tsuzuki.coord.cache import Cache
-from tsuzuki.crawl.releasing import release_source_tx
+from tsuzuki.crawler.releasing import release_source_tx
 from tsuzuki.model.errors import Conflict, NotFound, Problem
 from tsuzuki.model.times import iso
 from tsuzuki.sources.sites.policy import BAD_BASE_URL, CONNECTOR, MOST_CONNECTOR, MOST_NAME, MOST_SLUG, SLUG
-from tsuzuki.sources.sites.rows import Change, Source, SourceFilter, Wanted
+from tsuzuki.sources.sites.rows import Source, SourceChange, SourceFilter, SourceRegistration
 from tsuzuki.sources.sites.service import NO_SOURCE, Sources
 
 LIST_SECONDS = 60
@@ -50,7 +50,7 @@ class SourceQuery(PageQuery, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
-class SourceView(msgspec.Struct, frozen=True, kw_only=True):
+class CrawlerSourceView(msgspec.Struct, frozen=True, kw_only=True):
     """A source; secrets in its config are `***`. `uid` is what Tachiyomi's family knows it by, as a text (R9)."""
 
     id: int
@@ -69,7 +69,7 @@ class SourceView(msgspec.Struct, frozen=True, kw_only=True):
     updatedat: Time
 
 
-class EnabledView(msgspec.Struct, frozen=True):
+class SourceEnabledView(msgspec.Struct, frozen=True):
     """What became of the switch."""
 
     id: int
@@ -113,35 +113,37 @@ class EnableBody(Body, frozen=True, kw_only=True):
     reason: Reason | None = None
 
 
-async def list_crawler_sources(query: SourceQuery, sources: Sources, cache: Cache) -> Listing[SourceView, PageMeta]:
+async def list_crawler_sources(
+    query: SourceQuery, sources: Sources, cache: Cache
+) -> ListAnswer[CrawlerSourceView, PageMeta]:
     """By id."""
 
-    async def look() -> Listing[SourceView, PageMeta]:
+    async def look() -> ListAnswer[CrawlerSourceView, PageMeta]:
         rows, total = await sources.list(SourceFilter(query.isenabled, query.q), query.part)
-        return Listing([source_view(row) for row in rows], query.meta(total))
+        return ListAnswer([source_view(row) for row in rows], query.meta(total))
 
     key = f"sources:list:{msgspec.json.encode(query).decode()}"
-    return await cache.fetch(Listing[SourceView, PageMeta], key, seconds=LIST_SECONDS, make=look)
+    return await cache.fetch(ListAnswer[CrawlerSourceView, PageMeta], key, seconds=LIST_SECONDS, make=look)
 
 
-async def show_crawler_source(source_id: Number, sources: Sources, cache: Cache) -> SourceView:
+async def show_crawler_source(source_id: Number, sources: Sources, cache: Cache) -> CrawlerSourceView:
     """One source."""
     number = number_in_path(source_id, NO_SOURCE)
 
-    async def look() -> SourceView:
+    async def look() -> CrawlerSourceView:
         return source_view(await sources.get(number))
 
-    return await cache.fetch(SourceView, f"source:{number}", seconds=SOURCE_SECONDS, make=look)
+    return await cache.fetch(CrawlerSourceView, f"source:{number}", seconds=SOURCE_SECONDS, make=look)
 
 
-async def register_crawler_source(caller: Caller, body: SourceBody, sources: Sources) -> SourceView:
+async def register_crawler_source(caller: Caller, body: SourceBody, sources: Sources) -> CrawlerSourceView:
     """Registers a source."""
     return source_view(await sources.register(caller.actor, read_wanted(body)))
 
 
 async def change_crawler_source(
     source_id: Number, caller: Caller, body: SourceChangeBody, sources: Sources
-) -> SourceView:
+) -> CrawlerSourceView:
     """Changes a source; enabling it resets its count of failures."""
     number = number_in_path(source_id, NO_SOURCE)
     return source_view(await sources.change(caller.actor, number, read_change(body)))
@@ -153,12 +155,14 @@ async def delete_crawler_source(source_id: Number, caller: Caller, body: ReasonB
     await sources.deregister(caller.actor, number, reason=body.reason, release=release_source_tx)
 
 
-async def enable_crawler_source(source_id: Number, caller: Caller, body: EnableBody, sources: Sources) -> EnabledView:
+async def enable_crawler_source(
+    source_id: Number, caller: Caller, body: EnableBody, sources: Sources
+) -> SourceEnabledView:
     """Enables or disables a source; enabling resets its count of failures."""
     number = number_in_path(source_id, NO_SOURCE)
-    change = Change(is_enabled=body.isenabled)
+    change = SourceChange(is_enabled=body.isenabled)
     source = await sources.change(caller.actor, number, change, reason=body.reason)
-    return EnabledView(source.id, source.name, source.is_enabled, iso(source.updated_at))
+    return SourceEnabledView(source.id, source.name, source.is_enabled, iso(source.updated_at))
 
 
 async def new_source_problems(raw: Mapping[str, Any], sources: Sources) -> Iterable[Problem]:
@@ -171,30 +175,30 @@ async def source_problems(source_id: str, raw: Mapping[str, Any], sources: Sourc
     return await sources.problems(_readable(raw), number_in_path(source_id, NO_SOURCE))
 
 
-def _readable(raw: Mapping[str, Any]) -> Change:
+def _readable(raw: Mapping[str, Any]) -> SourceChange:
     """What can be read of a body, whatever is wrong with the rest."""
     kinds: dict[str, Any] = {"baseurl": str, "extensionid": str | None, "config": dict}
     said = {name: raw[name] for name, kind in kinds.items() if name in raw and isinstance(raw[name], kind)}
-    return Change(**{_OURS[name]: value for name, value in said.items()})
+    return SourceChange(**{_OURS[name]: value for name, value in said.items()})
 
 
-def read_wanted(body: SourceBody) -> Wanted:
+def read_wanted(body: SourceBody) -> SourceRegistration:
     """The source that a body describes."""
-    return Wanted(**_ours(body))
+    return SourceRegistration(**_ours(body))
 
 
-def read_change(body: SourceChangeBody) -> Change:
+def read_change(body: SourceChangeBody) -> SourceChange:
     """The change that a body describes."""
-    return Change(**_ours(body))
+    return SourceChange(**_ours(body))
 
 
 def _ours(body: SourceBody | SourceChangeBody) -> dict[str, Any]:
     return {ours: getattr(body, theirs) for theirs, ours in _OURS.items()}
 
 
-def source_view(source: Source) -> SourceView:
+def source_view(source: Source) -> CrawlerSourceView:
     """As every answer shows it: without secrets."""
-    return SourceView(
+    return CrawlerSourceView(
         id=source.id,
         uid=str(source.uid),
         name=source.name,

@@ -14,7 +14,7 @@ from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.views import Time, shown
-from tsuzuki.crawl.trials import Call, Trials, Tried
+from tsuzuki.crawler.trials import Call, SourceTrial, Trials
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import FoundChapter, FoundSeries, SeriesDetails
 from tsuzuki.model.numbers import number_key
@@ -63,7 +63,7 @@ class TriedChapterView(msgspec.Struct, frozen=True, kw_only=True):
     publishedat: Time | None
 
 
-class TrialView(msgspec.Struct, frozen=True, kw_only=True):
+class SourceTrialView(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked and found; null where a step was not reached. `failures` says by step what went wrong."""
 
     isgood: bool
@@ -79,21 +79,23 @@ class TrialView(msgspec.Struct, frozen=True, kw_only=True):
     failures: dict[str, str]
 
 
-async def try_new_source(body: SourceBody, sources: Sources, trials: Trials) -> TrialView:
+async def try_new_source(body: SourceBody, sources: Sources, trials: Trials) -> SourceTrialView:
     """One list, the first series' details and chapters, the newest chapter's pages. Takes a minute at most."""
     return _view(await trials.run(sources.draft(read_wanted(body))))
 
 
-async def try_crawler_source(source_id: Number, body: SourceChangeBody, sources: Sources, trials: Trials) -> TrialView:
+async def try_crawler_source(
+    source_id: Number, body: SourceChangeBody, sources: Sources, trials: Trials
+) -> SourceTrialView:
     """The same with a source as it is stored, changed by what is sent; `***` stands for the secret that is stored."""
     number = number_in_path(source_id, NO_SOURCE)
     return _view(await trials.run(await sources.draft_change(number, read_change(body))))
 
 
-def _view(tried: Tried) -> TrialView:
+def _view(tried: SourceTrial) -> SourceTrialView:
     trial = tried.trial
     series = None if trial.series is None else trial.series.series
-    return TrialView(
+    return SourceTrialView(
         isgood=tried.is_good,
         trouble=tried.trouble,
         requests=[_request(call) for call in tried.calls],

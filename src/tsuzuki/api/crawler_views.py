@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from tsuzuki.api.views import Time, shown
-from tsuzuki.crawl.rows import Job, Kind, Level, LogPlace, LogRow, Status
+from tsuzuki.crawler.rows import Job, JobLogRow, Kind, Level, LogPlace, Status
 from tsuzuki.model.errors import Invalid, Problem
 from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.model.times import from_iso, iso
@@ -95,7 +95,7 @@ def job_view(job: Job) -> JobView:
     )
 
 
-def log_view(row: LogRow, job_id: PublicId) -> LogView:
+def log_view(row: JobLogRow, job_id: PublicId) -> LogView:
     """A line as it is answered."""
     return LogView(
         id=show_id(row.id),
@@ -107,7 +107,7 @@ def log_view(row: LogRow, job_id: PublicId) -> LogView:
     )
 
 
-def show_place(row: LogRow) -> str:
+def show_place(row: JobLogRow) -> str:
     """R49: where the next page begins; its time, and which line of that time."""
     return f"{iso(row.created_at)}_{show_id(row.id)}"
 

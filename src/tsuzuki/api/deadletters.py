@@ -8,11 +8,11 @@ from msgspec import Meta
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, Id, Query
+from tsuzuki.api.forms import Body, Id, QueryParameters
 from tsuzuki.api.ids import Number, number_in_path
-from tsuzuki.api.views import Listing, Time, shown
-from tsuzuki.crawl.figures.service import Figures
-from tsuzuki.crawl.letters import Letters
+from tsuzuki.api.views import ListAnswer, Time, shown
+from tsuzuki.crawler.figures.service import Figures
+from tsuzuki.crawler.letters import Letters
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.times import iso
 from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, QueueStats
@@ -21,7 +21,7 @@ Word = Annotated[str, Meta(max_length=500)]
 _NO_LETTER = "Dead letter not found"
 
 
-class LetterQuery(Query, frozen=True, kw_only=True):
+class LetterQuery(QueryParameters, frozen=True, kw_only=True):
     """Which open dead letters; `before` is the `nextcursor` of the page before."""
 
     queue: Word | None = None
@@ -103,13 +103,13 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     deadletters: int
 
 
-async def list_dead_letters(query: LetterQuery, letters: Letters) -> Listing[LetterView, LetterMeta]:
+async def list_dead_letters(query: LetterQuery, letters: Letters) -> ListAnswer[LetterView, LetterMeta]:
     """Those that nobody has dealt with, the newest first."""
     which = LetterFilter(query.queue, query.code, query.key)
     before = None if query.before is None else DeadLetterId(query.before)
     rows = await letters.list(which, most=query.limit, before=before)
     place = rows[-1].id if len(rows) == query.limit else None
-    return Listing([LetterView(**_values(row)) for row in rows], LetterMeta(place))
+    return ListAnswer([LetterView(**_values(row)) for row in rows], LetterMeta(place))
 
 
 async def show_dead_letter(letter_id: Number, letters: Letters) -> FullLetterView:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import msgspec
 from starlette.requests import Request
 
-from tsuzuki.edge.body import MAX_BODY
+from tsuzuki.http.body import MAX_BODY
 from tsuzuki.model.errors import Problem, TsuzukiError, Unauthorized
 
 Handler = Callable[..., Awaitable[Any]]
@@ -50,7 +50,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Media types of a body that the handler reads from the `Request` by itself."""
 
 
-class Gate(Protocol):
+class AccessGate(Protocol):
     """Who comes in. It is asked before anything of a request is read."""
 
     caller: type
@@ -67,6 +67,6 @@ class PublicGate:
     caller: type = type(None)
 
     async def admit(self, _: Request, access: Access) -> None:
-        """See `Gate`."""
+        """See `AccessGate`."""
         if access is not Access.PUBLIC:
             raise Unauthorized("Sign in first.")

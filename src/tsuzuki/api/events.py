@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.delivery.counts import Counts
-from tsuzuki.delivery.events.service import Events, Told
+from tsuzuki.delivery.counts import UnreadCounts
+from tsuzuki.delivery.events.service import EventMessage, Events
 from tsuzuki.model.errors import NotFound, TooManyRequests, Unavailable
 
 _LONGEST_S = 600.0
@@ -24,27 +24,27 @@ _STILL_HERE = b": still here\n\n"
 
 
 async def follow_events(
-    *, query: ShelfQuery, caller: Caller, request: Request, oneself: Oneself, events: Events
+    *, query: ShelfQuery, caller: Caller, request: Request, current_user: CurrentUser, events: Events
 ) -> StreamingResponse:
     """A `text/event-stream` of `entry`, `counts` and `feed` events, and of `job` events for those who run this server.
 
     `Last-Event-ID` resumes without a gap; where that is no longer possible, the first `counts` says `missed`.
     """
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     events.refuse_one_too_many(shelf.id)
     place, with_jobs = request.headers.get("last-event-id"), caller.may("admin")
     stream = events.follow(shelf.id, place, with_jobs=with_jobs)
-    lines = _lines(stream, lambda: oneself.still_has(caller, shelf))
+    lines = _lines(stream, lambda: current_user.still_has(caller, shelf))
     return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
-async def show_counts(query: ShelfQuery, caller: Caller, oneself: Oneself, events: Events) -> Counts:
+async def show_counts(query: ShelfQuery, caller: Caller, current_user: CurrentUser, events: Events) -> UnreadCounts:
     """How much is unread: in all, by group, by feed, by series."""
-    return await events.count((await query.pick(caller, oneself)).id)
+    return await events.count((await query.pick(caller, current_user)).id)
 
 
 async def _lines(
-    stream: AsyncGenerator[Told | None, None], still_has: Callable[[], Awaitable[bool]]
+    stream: AsyncGenerator[EventMessage | None, None], still_has: Callable[[], Awaitable[bool]]
 ) -> AsyncIterator[bytes]:
     ends_at = time.monotonic() + _LONGEST_S
     yield _RETRY
@@ -60,7 +60,7 @@ async def _lines(
             return  # the reader comes back, and is told then
 
 
-def _message(told: Told) -> bytes:
+def _message(told: EventMessage) -> bytes:
     """The data is JSON of ours and has no line breaks."""
     place = "" if told.id is None else f"id: {told.id}\n"
     return f"{place}event: {told.kind}\ndata: {told.data}\n\n".encode()

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.nouns import Shelf
-from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.feed_views import FeedView, feed_view
@@ -15,7 +15,7 @@ from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.api.shelf import Days, ShelfQuery
 from tsuzuki.api.views import Time, shown
-from tsuzuki.edge.errors import failure_of
+from tsuzuki.http.errors import failure_of
 from tsuzuki.model.errors import (
     Conflict,
     Invalid,
@@ -29,8 +29,8 @@ from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.polling.trying import Trier
-from tsuzuki.shelves.ground import Asked
-from tsuzuki.shelves.subscriptions.nouns import Change, Tried, Wish
+from tsuzuki.shelves.deps import Asked
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange, SubscriptionResult
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 Link = Annotated[str, Meta(min_length=1, max_length=8192)]
@@ -113,7 +113,7 @@ class BatchView(msgspec.Struct, frozen=True):
     results: list[BatchResult]
 
 
-class FoundFeedView(msgspec.Struct, frozen=True):
+class DiscoveredFeedView(msgspec.Struct, frozen=True):
     """A feed that a page has."""
 
     title: str
@@ -123,7 +123,7 @@ class FoundFeedView(msgspec.Struct, frozen=True):
 class FoundFeedsView(msgspec.Struct, frozen=True, omit_defaults=True):
     """The feeds of a page, best first; `error` says why there are none, or what is wrong with the address."""
 
-    feeds: list[FoundFeedView]
+    feeds: list[DiscoveredFeedView]
     error: str | None = None
 
 
@@ -141,30 +141,30 @@ class RefreshingView(msgspec.Struct, frozen=True):
     checking: int
 
 
-class Door:
+class FeedDeps:
     """What the handlers of feeds share: the shelf that is meant, and its feeds."""
 
-    def __init__(self, oneself: Oneself, feeds: Subscriptions, trier: Trier) -> None:
-        self.oneself = oneself
+    def __init__(self, current_user: CurrentUser, feeds: Subscriptions, trier: Trier) -> None:
+        self.current_user = current_user
         self.feeds = feeds
         self.trier = trier
 
     async def shelf(self, query: ShelfQuery, caller: Caller) -> Shelf:
         """The shelf that a request means."""
-        return await query.pick(caller, self.oneself)
+        return await query.pick(caller, self.current_user)
 
 
-async def list_feeds(query: FeedQuery, caller: Caller, door: Door) -> list[FeedView]:
+async def list_feeds(query: FeedQuery, caller: Caller, deps: FeedDeps) -> list[FeedView]:
     """All feeds with exact counts, by name: 3 comes before 27."""
-    shelf = await door.shelf(query, caller)
+    shelf = await deps.shelf(query, caller)
     group = id_in_field(query.group_id, "group_id")
-    return [feed_view(one) for one in await door.feeds.list(shelf.id, group=group, status=query.status)]
+    return [feed_view(one) for one in await deps.feeds.list(shelf.id, group=group, status=query.status)]
 
 
-async def create_feed(query: ShelfQuery, body: FeedBody, caller: Caller, door: Door) -> FeedView:
+async def create_feed(query: ShelfQuery, body: FeedBody, caller: Caller, deps: FeedDeps) -> FeedView:
     """Follows a feed; the first look at it begins at once."""
-    shelf = await door.shelf(query, caller)
-    wish = Wish(
+    shelf = await deps.shelf(query, caller)
+    wish = NewSubscription(
         link=body.link.strip(),
         name=body.name.strip(),
         group=id_in_field(body.group_id, "group_id"),
@@ -172,57 +172,59 @@ async def create_feed(query: ShelfQuery, body: FeedBody, caller: Caller, door: D
         proxy=body.proxy.strip(),
         is_suspended=body.suspended,
     )
-    return feed_view(await door.feeds.add(shelf.id, wish))
+    return feed_view(await deps.feeds.add(shelf.id, wish))
 
 
-async def create_feeds(query: ShelfQuery, body: BatchBody, caller: Caller, door: Door) -> BatchView:
+async def create_feeds(query: ShelfQuery, body: BatchBody, caller: Caller, deps: FeedDeps) -> BatchView:
     """Follows many; the good ones are created whatever becomes of the others."""
-    shelf = await door.shelf(query, caller)
+    shelf = await deps.shelf(query, caller)
     wishes = [
-        Wish(link=one.link.strip(), name=one.name.strip(), group=id_in_field(one.group_id, f"feeds.{place}.group_id"))
+        NewSubscription(
+            link=one.link.strip(), name=one.name.strip(), group=id_in_field(one.group_id, f"feeds.{place}.group_id")
+        )
         for place, one in enumerate(body.feeds)
     ]
-    results = [batch_result(tried) for tried in await door.feeds.add_many(shelf.id, wishes)]
+    results = [batch_result(tried) for tried in await deps.feeds.add_many(shelf.id, wishes)]
     created = sum(result.id is not None for result in results)
     return BatchView(created, len(results) - created, results)
 
 
-async def find_feeds(body: UrlBody, door: Door) -> FoundFeedsView:
+async def find_feeds(body: UrlBody, deps: FeedDeps) -> FoundFeedsView:
     """The feeds at an address: the address itself when it is one, else those that its page names."""
     try:
-        found = await door.trier.find_feeds(body.url.strip())
+        found = await deps.trier.find_feeds(body.url.strip())
     except RefusedAddress:
         raise
     except SourceError as error:
         return FoundFeedsView([], str(error))
-    return FoundFeedsView([FoundFeedView(feed.title, feed.url) for feed in found.feeds], found.problem)
+    return FoundFeedsView([DiscoveredFeedView(feed.title, feed.url) for feed in found.feeds], found.problem)
 
 
-async def refresh_feeds(query: ShelfQuery, caller: Caller, door: Door) -> QueuedView:
+async def refresh_feeds(query: ShelfQuery, caller: Caller, deps: FeedDeps) -> QueuedView:
     """Looks at every feed now that is not suspended; each feed's `fetch_state` says how it went."""
-    return _queued(await door.feeds.refresh_all((await door.shelf(query, caller)).id))
+    return _queued(await deps.feeds.refresh_all((await deps.shelf(query, caller)).id))
 
 
-async def show_refreshing(query: ShelfQuery, caller: Caller, door: Door) -> RefreshingView:
+async def show_refreshing(query: ShelfQuery, caller: Caller, deps: FeedDeps) -> RefreshingView:
     """How far a refresh has come: both numbers are 0 when it is over."""
-    found = await door.feeds.refreshing((await door.shelf(query, caller)).id)
+    found = await deps.feeds.refreshing((await deps.shelf(query, caller)).id)
     return RefreshingView(found.waiting, found.checking)
 
 
-async def show_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, door: Door) -> FeedView:
+async def show_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, deps: FeedDeps) -> FeedView:
     """One feed with exact counts."""
-    shelf = await door.shelf(query, caller)
-    return feed_view(await door.feeds.get(shelf.id, id_in_path(feed_id, "feed")))
+    shelf = await deps.shelf(query, caller)
+    return feed_view(await deps.feeds.get(shelf.id, id_in_path(feed_id, "feed")))
 
 
 async def change_feed(
-    *, feed_id: IdText, query: ShelfQuery, body: FeedChangeBody, caller: Caller, door: Door
+    *, feed_id: IdText, query: ShelfQuery, body: FeedChangeBody, caller: Caller, deps: FeedDeps
 ) -> FeedView:
     """Another link, or another proxy, is another feed: its fetch state begins anew."""
-    shelf = await door.shelf(query, caller)
+    shelf = await deps.shelf(query, caller)
     feed = id_in_path(feed_id, "feed")
-    proxy = await _proxy(door, shelf, feed, body.proxy)
-    change = Change(
+    proxy = await _proxy(deps, shelf, feed, body.proxy)
+    change = SubscriptionChange(
         name=body.name if isinstance(body.name, UnsetType) else body.name.strip(),
         group=UNSET if isinstance(body.group_id, UnsetType) else id_in_field(body.group_id, "group_id"),
         link=body.link if isinstance(body.link, UnsetType) else body.link.strip(),
@@ -234,29 +236,29 @@ async def change_feed(
         poll_interval=_times(body.interval, SECOND),
         retention=_times(body.retention, DAY),
     )
-    return feed_view(await door.feeds.change(shelf.id, feed, change))
+    return feed_view(await deps.feeds.change(shelf.id, feed, change))
 
 
-async def delete_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, door: Door) -> None:
+async def delete_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, deps: FeedDeps) -> None:
     """Follows it no more. Bookmarks stay."""
-    shelf = await door.shelf(query, caller)
-    await door.feeds.delete(shelf.id, id_in_path(feed_id, "feed"))
+    shelf = await deps.shelf(query, caller)
+    await deps.feeds.delete(shelf.id, id_in_path(feed_id, "feed"))
 
 
-async def refresh_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, door: Door) -> QueuedView:
+async def refresh_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, deps: FeedDeps) -> QueuedView:
     """Looks at it now, suspended or not; 0 when that was asked for already, or was done within the last minute.
 
     Also 0 while the publisher asks us to wait: then `not_before` says until when.
     """
-    shelf = await door.shelf(query, caller)
-    return _queued(await door.feeds.refresh(shelf.id, id_in_path(feed_id, "feed")))
+    shelf = await deps.shelf(query, caller)
+    return _queued(await deps.feeds.refresh(shelf.id, id_in_path(feed_id, "feed")))
 
 
 def _queued(asked: Asked) -> QueuedView:
     return QueuedView(asked.queued, shown(asked.not_before))
 
 
-def batch_result(tried: Tried) -> BatchResult:
+def batch_result(tried: SubscriptionResult) -> BatchResult:
     """What became of one of many."""
     if tried.subscription is not None:
         return BatchResult(link=tried.subscription.link, id=show_id(tried.subscription.public_id))
@@ -269,11 +271,11 @@ def _times(number: int | UnsetType | None, unit: Millis) -> Millis | UnsetType |
     return number if number is None or isinstance(number, UnsetType) else Millis(number * unit)
 
 
-async def _proxy(door: Door, shelf: Shelf, feed: PublicId, sent: str | UnsetType) -> str | UnsetType:
+async def _proxy(deps: FeedDeps, shelf: Shelf, feed: PublicId, sent: str | UnsetType) -> str | UnsetType:
     """R47: `***` sent back keeps the stored one."""
     if isinstance(sent, UnsetType):
         return sent
-    stored = (await door.feeds.get(shelf.id, feed)).proxy
+    stored = (await deps.feeds.get(shelf.id, feed)).proxy
     return stored if sent == mask_text(stored) else sent.strip()
 
 

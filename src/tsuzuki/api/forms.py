@@ -1,4 +1,4 @@
-"""What requests are made of. A handler's parameter that is a `Query` or a `Body` is decoded from there."""
+"""What requests are made of. A handler's parameter that is a `QueryParameters` or a `Body` is decoded from there."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -12,7 +12,7 @@ from tsuzuki.model.errors import Problem
 LARGEST = 2**63 - 1
 
 
-class Query(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class QueryParameters(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Parameters after the `?`. A list may repeat its name or put commas between; an unknown name is a problem.
 
     Declared as `class FeedQuery(Query, frozen=True)`; a list is a `tuple[X, ...] = ()`.

@@ -6,8 +6,8 @@ from starlette.requests import Request
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Scope
 from tsuzuki.api.endpoints import Access
-from tsuzuki.edge.auth import Callers, bearer_of
-from tsuzuki.edge.csrf import refuse_cross_site
+from tsuzuki.http.auth import Callers, bearer_of
+from tsuzuki.http.csrf import refuse_cross_site
 from tsuzuki.model.errors import Forbidden, Unauthorized
 
 _SCOPES: dict[Access, Scope] = {Access.READ: "read", Access.WRITE: "write", Access.ADMIN: "admin"}

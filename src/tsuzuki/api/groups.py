@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
@@ -46,32 +46,38 @@ class GroupChangeBody(Body, frozen=True, kw_only=True):
     position: Annotated[int, Meta(ge=0, le=1_000_000)] | UnsetType = UNSET
 
 
-async def list_groups(query: ShelfQuery, caller: Caller, oneself: Oneself, groups: Groups) -> list[GroupView]:
+async def list_groups(query: ShelfQuery, caller: Caller, current_user: CurrentUser, groups: Groups) -> list[GroupView]:
     """All groups in their order."""
-    return [_group(one) for one in await groups.list((await query.pick(caller, oneself)).id)]
+    return [_group(one) for one in await groups.list((await query.pick(caller, current_user)).id)]
 
 
 async def create_group(
-    *, query: ShelfQuery, body: GroupBody, caller: Caller, oneself: Oneself, groups: Groups
+    *, query: ShelfQuery, body: GroupBody, caller: Caller, current_user: CurrentUser, groups: Groups
 ) -> GroupView:
     """A group at the end of the others."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     return _group(await groups.add(shelf.id, _name(body.name)))
 
 
 async def show_group(
-    *, group_id: IdText, query: ShelfQuery, caller: Caller, oneself: Oneself, groups: Groups
+    *, group_id: IdText, query: ShelfQuery, caller: Caller, current_user: CurrentUser, groups: Groups
 ) -> GroupView:
     """One group."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     return _group(await groups.get(shelf.id, id_in_path(group_id, "group")))
 
 
 async def change_group(
-    *, group_id: IdText, query: ShelfQuery, body: GroupChangeBody, caller: Caller, oneself: Oneself, groups: Groups
+    *,
+    group_id: IdText,
+    query: ShelfQuery,
+    body: GroupChangeBody,
+    caller: Caller,
+    current_user: CurrentUser,
+    groups: Groups,
 ) -> GroupView:
     """Renames or moves it."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     name = None if isinstance(body.name, UnsetType) else _name(body.name)
     position = None if isinstance(body.position, UnsetType) else body.position
     group = id_in_path(group_id, "group")
@@ -79,10 +85,10 @@ async def change_group(
 
 
 async def delete_group(
-    *, group_id: IdText, query: ShelfQuery, caller: Caller, oneself: Oneself, groups: Groups
+    *, group_id: IdText, query: ShelfQuery, caller: Caller, current_user: CurrentUser, groups: Groups
 ) -> None:
     """Its feeds move to the default group, which itself cannot be deleted."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     await groups.delete(shelf.id, id_in_path(group_id, "group"))
 
 

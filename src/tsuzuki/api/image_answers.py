@@ -16,12 +16,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from tsuzuki.catalogue.images.arriving import CHUNK, Listener
+from tsuzuki.catalogue.images.arriving import CHUNK, ArrivingReader
 from tsuzuki.catalogue.images.rows import Image
-from tsuzuki.catalogue.images.service import Arriving, Shown
+from tsuzuki.catalogue.images.service import Arriving, OpenImage
 from tsuzuki.catalogue.images.sniffing import EXTENSIONS, MediaType
 from tsuzuki.catalogue.media.policy import read_range
-from tsuzuki.edge.security import SANDBOXED
+from tsuzuki.http.security import SANDBOXED
 from tsuzuki.model.errors import SourceError, Unavailable
 
 _KEPT = "private, max-age=604800, immutable"
@@ -35,7 +35,7 @@ def wants_whole(request: Request) -> bool:
     return request.method == "HEAD" or "range" in asked or "if-none-match" in asked
 
 
-def answer_image(request: Request, found: Shown | Arriving, name: str) -> Response:
+def answer_image(request: Request, found: OpenImage | Arriving, name: str) -> Response:
     """The answer; `name` is what a file of it would be called."""
     if isinstance(found, Arriving):
         return _Stream(found.listener, _headers(found.head.media_type, name))
@@ -97,7 +97,7 @@ def _wanted_range(request: Request, image: Image) -> tuple[int, int] | None:
 class _Stream(Response):
     """An image as it comes. Should it turn out broken, the connection is cut: nobody takes it for whole."""
 
-    def __init__(self, listener: Listener, headers: Mapping[str, str]) -> None:
+    def __init__(self, listener: ArrivingReader, headers: Mapping[str, str]) -> None:
         super().__init__(None, headers=headers)
         del self.headers["content-length"]
         self._listener = listener

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Query
+from tsuzuki.api.forms import QueryParameters
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.image_answers import answer_image, wants_whole
 from tsuzuki.catalogue.chapters import NO_CHAPTER
@@ -17,7 +17,7 @@ from tsuzuki.catalogue.details import NO_MANGA
 from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.catalogue.images.policy import Width
 from tsuzuki.catalogue.images.prefetching import Prefetch
-from tsuzuki.catalogue.images.rows import Subject, at_address, cover_of, page_of
+from tsuzuki.catalogue.images.rows import ImageSubject, at_address, cover_of, page_of
 from tsuzuki.catalogue.images.service import Images
 from tsuzuki.catalogue.signing import LONGEST_WRITTEN
 from tsuzuki.model.errors import Conflict, NotFound, Unavailable
@@ -29,7 +29,7 @@ Signature = Annotated[str, Meta(max_length=64)]
 WrittenAddress = Annotated[str, Meta(max_length=LONGEST_WRITTEN)]
 
 
-class ImageQuery(Query, frozen=True, kw_only=True):
+class ImageQuery(QueryParameters, frozen=True, kw_only=True):
     """`width` asks for a small WebP of at most that width. `refresh` asks the source whatever is stored."""
 
     width: Width | None = None
@@ -85,7 +85,7 @@ async def show_article_image(
 
 async def _answer(
     request: Request,
-    subject: Subject,
+    subject: ImageSubject,
     query: ImageQuery,
     name: str,
     *,

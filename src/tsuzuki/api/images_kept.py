@@ -3,14 +3,14 @@
 import msgspec
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.api import PREFIX
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, Listing, Time
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time
 from tsuzuki.catalogue.chapters import NO_CHAPTER
 from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.rows import CopyStatus, KeptChapter
@@ -43,34 +43,34 @@ class DownloadView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def keep_chapter(
-    *, kept_id: Number, query: ShelfQuery, caller: Caller, oneself: Oneself, kept: KeptChapters
+    *, kept_id: Number, query: ShelfQuery, caller: Caller, current_user: CurrentUser, kept: KeptChapters
 ) -> DownloadView:
     """Fetches every page and keeps it. Asked again, it says how far that is; after a failure it tries again."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     return _view(await kept.keep(shelf.id, _release(kept_id)))
 
 
 async def show_download(
-    *, kept_id: Number, query: ShelfQuery, caller: Caller, oneself: Oneself, kept: KeptChapters
+    *, kept_id: Number, query: ShelfQuery, caller: Caller, current_user: CurrentUser, kept: KeptChapters
 ) -> DownloadView:
     """How far it is."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     return _view(await kept.get(shelf.id, _release(kept_id)))
 
 
 async def drop_download(
-    *, kept_id: Number, query: ShelfQuery, caller: Caller, oneself: Oneself, kept: KeptChapters
+    *, kept_id: Number, query: ShelfQuery, caller: Caller, current_user: CurrentUser, kept: KeptChapters
 ) -> None:
     """The shelf keeps the chapter no more. What was read of it stays known."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     await kept.drop(shelf.id, _release(kept_id))
 
 
 async def list_downloads(
-    query: CursorQuery, caller: Caller, oneself: Oneself, kept: KeptChapters
-) -> Listing[DownloadView, CursorMeta]:
+    query: CursorQuery, caller: Caller, current_user: CurrentUser, kept: KeptChapters
+) -> ListAnswer[DownloadView, CursorMeta]:
     """What the shelf keeps, the newest first."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     return listing(await kept.list(shelf.id, after=query.after, most=query.limit), _view)
 
 

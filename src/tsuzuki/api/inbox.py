@@ -5,12 +5,12 @@ from typing import Literal
 import msgspec
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.views import CursorMeta, Listing, Time, display_title, shown
-from tsuzuki.delivery.inbox.entries import InboxEntry, Wanted
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, shown
+from tsuzuki.delivery.inbox.entries import InboxEntry, InboxFilter
 from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
@@ -66,11 +66,11 @@ class EntryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 async def list_inbox(
-    query: InboxQuery, caller: Caller, oneself: Oneself, inbox: Inbox
-) -> Listing[EntryView, CursorMeta]:
+    query: InboxQuery, caller: Caller, current_user: CurrentUser, inbox: Inbox
+) -> ListAnswer[EntryView, CursorMeta]:
     """Newest first (R92)."""
-    shelf = await query.pick(caller, oneself)
-    wanted = Wanted(kind=query.kind, unread=query.unread, by_published=query.order_by == "pub_date")
+    shelf = await query.pick(caller, current_user)
+    wanted = InboxFilter(kind=query.kind, unread=query.unread, by_published=query.order_by == "pub_date")
     return listing(await inbox.page(shelf.id, wanted, after=query.after, most=query.limit), _entry)
 
 

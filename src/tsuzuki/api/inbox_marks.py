@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
@@ -16,7 +16,7 @@ from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, ShelfId, read_number
 from tsuzuki.model.times import from_datetime
-from tsuzuki.shelves.entries.service import Entries, Marked, Scope
+from tsuzuki.shelves.entries.service import Entries, MarkedEntries, MarkScope
 
 
 class InboxMarkBody(Body, frozen=True, kw_only=True):
@@ -34,25 +34,25 @@ class InboxMarkBody(Body, frozen=True, kw_only=True):
 
 
 async def mark_inbox_read(
-    *, query: ShelfQuery, body: InboxMarkBody, caller: Caller, oneself: Oneself, entries: Entries
+    *, query: ShelfQuery, body: InboxMarkBody, caller: Caller, current_user: CurrentUser, entries: Entries
 ) -> MarkedView:
     """Marks entries read; `/items/-/undo` takes its `undo` too."""
-    marked = await _mark((await query.pick(caller, oneself)).id, body, entries, unread=False)
+    marked = await _mark((await query.pick(caller, current_user)).id, body, entries, unread=False)
     return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
 
 
 async def mark_inbox_unread(
-    *, query: ShelfQuery, body: InboxMarkBody, caller: Caller, oneself: Oneself, entries: Entries
+    *, query: ShelfQuery, body: InboxMarkBody, caller: Caller, current_user: CurrentUser, entries: Entries
 ) -> MarkedView:
     """Marks entries unread."""
-    return MarkedView((await _mark((await query.pick(caller, oneself)).id, body, entries, unread=True)).changed)
+    return MarkedView((await _mark((await query.pick(caller, current_user)).id, body, entries, unread=True)).changed)
 
 
-async def _mark(shelf_id: ShelfId, body: InboxMarkBody, entries: Entries, *, unread: bool) -> Marked:
+async def _mark(shelf_id: ShelfId, body: InboxMarkBody, entries: Entries, *, unread: bool) -> MarkedEntries:
     if body.ids is not None:
         ids = [EntryId(number) for text in body.ids if (number := read_number(text)) is not None]
         return await entries.mark_entries(shelf_id, ids, unread=unread)
-    scope = Scope(with_chapters=True)
+    scope = MarkScope(with_chapters=True)
     if body.before is not None:
         scope = msgspec.structs.replace(scope, before=from_datetime(body.before))
     return await entries.mark_scope(shelf_id, scope, unread=unread)

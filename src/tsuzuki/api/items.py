@@ -6,15 +6,15 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.nouns import Shelf
-from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import IdText, Number, id_in_field, number_in_path
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, Listing, Time, display_title, shown
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, shown
 from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.model.errors import Invalid, NotFound, Problem
 from tsuzuki.model.harvest import Enclosure
@@ -23,7 +23,7 @@ from tsuzuki.model.pages import Page
 from tsuzuki.model.times import Millis, from_datetime, iso
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.shelves.entries.nouns import ShelfItem
-from tsuzuki.shelves.entries.service import Entries, Filter, Marked, Scope
+from tsuzuki.shelves.entries.service import Entries, Filter, MarkedEntries, MarkScope
 
 MOST_AT_ONCE = 1_000
 
@@ -109,10 +109,10 @@ class MarkedView(msgspec.Struct, frozen=True):
 
 
 async def list_items(
-    *, query: ItemQuery, caller: Caller, oneself: Oneself, entries: Entries, pictures: ArticleImages
-) -> Listing[ItemView, CursorMeta]:
+    *, query: ItemQuery, caller: Caller, current_user: CurrentUser, entries: Entries, pictures: ArticleImages
+) -> ListAnswer[ItemView, CursorMeta]:
     """Newest first."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     wanted = Filter(
         feed=id_in_field(query.feed_id, "feed_id"),
         group=id_in_field(query.group_id, "group_id"),
@@ -133,13 +133,13 @@ async def show_item(
     item_id: Number,
     query: OneItemQuery,
     caller: Caller,
-    oneself: Oneself,
+    current_user: CurrentUser,
     entries: Entries,
     articles: Articles,
     pictures: ArticleImages,
 ) -> ItemView:
     """One item with its content."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     whole = await _whole(item_id, query, shelf, entries=entries, articles=articles)
     [view] = await _for(shelf, [whole], pictures)
     return view
@@ -160,37 +160,37 @@ async def _whole(
 
 
 async def mark_read(
-    *, query: ShelfQuery, body: MarkBody, caller: Caller, oneself: Oneself, entries: Entries
+    *, query: ShelfQuery, body: MarkBody, caller: Caller, current_user: CurrentUser, entries: Entries
 ) -> MarkedView:
     """Marks items read."""
-    marked = await _mark((await query.pick(caller, oneself)).id, body, entries, unread=False)
+    marked = await _mark((await query.pick(caller, current_user)).id, body, entries, unread=False)
     return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
 
 
 async def mark_unread(
-    *, query: ShelfQuery, body: MarkBody, caller: Caller, oneself: Oneself, entries: Entries
+    *, query: ShelfQuery, body: MarkBody, caller: Caller, current_user: CurrentUser, entries: Entries
 ) -> MarkedView:
     """Marks items unread."""
-    marked = await _mark((await query.pick(caller, oneself)).id, body, entries, unread=True)
+    marked = await _mark((await query.pick(caller, current_user)).id, body, entries, unread=True)
     return MarkedView(marked.changed)
 
 
 async def undo_mark(
-    *, query: ShelfQuery, body: UndoBody, caller: Caller, oneself: Oneself, entries: Entries
+    *, query: ShelfQuery, body: UndoBody, caller: Caller, current_user: CurrentUser, entries: Entries
 ) -> MarkedView:
     """Makes unread again what one mark made read, and nothing else."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     moment = read_number(body.undo)
     if moment is None:
         raise Invalid("undo must be what a mark answered.", (Problem("undo", "undo must be what a mark answered."),))
     return MarkedView((await entries.undo(shelf.id, Millis(moment))).changed)
 
 
-async def _mark(shelf_id: ShelfId, body: MarkBody, entries: Entries, *, unread: bool) -> Marked:
+async def _mark(shelf_id: ShelfId, body: MarkBody, entries: Entries, *, unread: bool) -> MarkedEntries:
     if body.ids is not None:
         ids = [ItemId(number) for text in body.ids if (number := read_number(text)) is not None]
         return await entries.mark_items(shelf_id, ids, unread=unread)
-    scope = Scope(feed=id_in_field(body.feed_id, "feed_id"), group=id_in_field(body.group_id, "group_id"))
+    scope = MarkScope(feed=id_in_field(body.feed_id, "feed_id"), group=id_in_field(body.group_id, "group_id"))
     if body.before is not None:
         scope = msgspec.structs.replace(scope, before=from_datetime(body.before))
     return await entries.mark_scope(shelf_id, scope, unread=unread)

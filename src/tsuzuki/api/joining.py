@@ -12,7 +12,7 @@ from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.api.sessions import Name, NewPassword, SignedInView, signed_in_view
-from tsuzuki.edge.entering import join
+from tsuzuki.http.entering import join
 from tsuzuki.model.errors import Conflict, Forbidden, LimitExceeded, TooManyRequests, Unauthorized
 
 Code = Annotated[str, Meta(min_length=1, max_length=200)]

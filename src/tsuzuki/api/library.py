@@ -6,8 +6,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.nouns import Shelf, Slice
-from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
@@ -24,10 +24,17 @@ from tsuzuki.api.library_views import (
     next_view,
 )
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, Listing, PageMeta
+from tsuzuki.api.views import CursorMeta, ListAnswer, PageMeta
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import ChapterId, PublicId
-from tsuzuki.shelves.library.follows.nouns import Change, Preferences, Sort, Status, Wanted, Wish
+from tsuzuki.shelves.library.follows.nouns import (
+    FollowChange,
+    FollowFilter,
+    FollowRequest,
+    ReleasePreferences,
+    Sort,
+    Status,
+)
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 
@@ -77,102 +84,102 @@ class ForgottenView(msgspec.Struct, frozen=True):
     forgotten: int
 
 
-class LibraryDoor:
+class LibraryDeps:
     """What the handlers of the library share: the shelf that is meant, and its services."""
 
-    def __init__(self, oneself: Oneself, follows: Follows, progress: ReadingProgress) -> None:
-        self.oneself = oneself
+    def __init__(self, current_user: CurrentUser, follows: Follows, progress: ReadingProgress) -> None:
+        self.current_user = current_user
         self.follows = follows
         self.progress = progress
 
     async def shelf(self, query: ShelfQuery, caller: Caller) -> Shelf:
         """The shelf that a request means."""
-        return await query.pick(caller, self.oneself)
+        return await query.pick(caller, self.current_user)
 
 
-async def list_library(query: LibraryQuery, caller: Caller, door: LibraryDoor) -> Listing[FollowView, PageMeta]:
+async def list_library(query: LibraryQuery, caller: Caller, deps: LibraryDeps) -> ListAnswer[FollowView, PageMeta]:
     """What the shelf follows, with exact counts."""
-    shelf = await door.shelf(query, caller)
-    wanted = Wanted(
+    shelf = await deps.shelf(query, caller)
+    wanted = FollowFilter(
         status=query.status,
         group=id_in_field(query.group_id, "group_id"),
         unread=query.unread,
         has_gaps=query.has_gaps,
         sort=query.sort,
     )
-    rows, total = await door.follows.list(shelf.id, wanted, Slice.page(query.page, query.limit))
-    return Listing([follow_view(row) for row in rows], PageMeta.of(total, query.page, query.limit))
+    rows, total = await deps.follows.list(shelf.id, wanted, Slice.page(query.page, query.limit))
+    return ListAnswer([follow_view(row) for row in rows], PageMeta.of(total, query.page, query.limit))
 
 
-async def list_continue(query: ContinueQuery, caller: Caller, door: LibraryDoor) -> list[NextView]:
+async def list_continue(query: ContinueQuery, caller: Caller, deps: LibraryDeps) -> list[NextView]:
     """The next chapter of each series that is being read, the last read first."""
-    shelf = await door.shelf(query, caller)
-    return [next_view(one) for one in await door.follows.continue_reading(shelf.id, query.limit)]
+    shelf = await deps.shelf(query, caller)
+    return [next_view(one) for one in await deps.follows.continue_reading(shelf.id, query.limit)]
 
 
-async def follow_series(query: ShelfQuery, body: FollowBody, caller: Caller, door: LibraryDoor) -> FollowedView:
+async def follow_series(query: ShelfQuery, body: FollowBody, caller: Caller, deps: LibraryDeps) -> FollowedView:
     """Follows a series; who comes back finds entries, progress and settings as they were left."""
-    shelf = await door.shelf(query, caller)
-    wish = Wish(
+    shelf = await deps.shelf(query, caller)
+    wish = FollowRequest(
         series=id_in_field(body.series_id, "series_id"),
         group=_group(body.group_id),
         status=body.status,
         notify=body.notify,
         preferences=_preferences(body.preferences),
     )
-    followed = await door.follows.add(shelf.id, wish)
+    followed = await deps.follows.add(shelf.id, wish)
     return FollowedView(follow=follow_view(followed.follow), available=followed.available, restored=followed.restored)
 
 
-async def show_follow(follow_id: IdText, query: ShelfQuery, caller: Caller, door: LibraryDoor) -> FollowView:
+async def show_follow(follow_id: IdText, query: ShelfQuery, caller: Caller, deps: LibraryDeps) -> FollowView:
     """One series of the shelf."""
-    shelf = await door.shelf(query, caller)
-    return follow_view(await door.follows.get(shelf.id, id_in_path(follow_id, "follow")))
+    shelf = await deps.shelf(query, caller)
+    return follow_view(await deps.follows.get(shelf.id, id_in_path(follow_id, "follow")))
 
 
 async def change_follow(
-    *, follow_id: IdText, query: ShelfQuery, body: FollowChangeBody, caller: Caller, door: LibraryDoor
+    *, follow_id: IdText, query: ShelfQuery, body: FollowChangeBody, caller: Caller, deps: LibraryDeps
 ) -> FollowView:
     """Moves it to another group, or changes its status, notices or preferred releases."""
-    shelf = await door.shelf(query, caller)
-    change = Change(
+    shelf = await deps.shelf(query, caller)
+    change = FollowChange(
         group=_group(body.group_id),
         status=body.status,
         notify=body.notify,
         preferences=_preferences(body.preferences),
     )
-    return follow_view(await door.follows.change(shelf.id, id_in_path(follow_id, "follow"), change))
+    return follow_view(await deps.follows.change(shelf.id, id_in_path(follow_id, "follow"), change))
 
 
-async def unfollow_series(follow_id: IdText, query: ShelfQuery, caller: Caller, door: LibraryDoor) -> None:
+async def unfollow_series(follow_id: IdText, query: ShelfQuery, caller: Caller, deps: LibraryDeps) -> None:
     """Follows it no more; what was read stays known, and following it again undoes this."""
-    shelf = await door.shelf(query, caller)
-    await door.follows.leave(shelf.id, id_in_path(follow_id, "follow"))
+    shelf = await deps.shelf(query, caller)
+    await deps.follows.leave(shelf.id, id_in_path(follow_id, "follow"))
 
 
-async def list_history(query: CursorQuery, caller: Caller, door: LibraryDoor) -> Listing[HistoryView, CursorMeta]:
+async def list_history(query: CursorQuery, caller: Caller, deps: LibraryDeps) -> ListAnswer[HistoryView, CursorMeta]:
     """What was opened, the last first."""
-    shelf = await door.shelf(query, caller)
-    return listing(await door.progress.history(shelf.id, after=query.after, most=query.limit), history_view)
+    shelf = await deps.shelf(query, caller)
+    return listing(await deps.progress.history(shelf.id, after=query.after, most=query.limit), history_view)
 
 
-async def clear_history(query: ShelfQuery, caller: Caller, door: LibraryDoor) -> ForgottenView:
+async def clear_history(query: ShelfQuery, caller: Caller, deps: LibraryDeps) -> ForgottenView:
     """Empties the history; how far chapters were read stays."""
-    shelf = await door.shelf(query, caller)
-    return ForgottenView(await door.progress.forget_all(shelf.id))
+    shelf = await deps.shelf(query, caller)
+    return ForgottenView(await deps.progress.forget_all(shelf.id))
 
 
-async def forget_history(opened_id: Number, query: ShelfQuery, caller: Caller, door: LibraryDoor) -> None:
+async def forget_history(opened_id: Number, query: ShelfQuery, caller: Caller, deps: LibraryDeps) -> None:
     """Takes one chapter out of the history; how far it was read stays."""
-    shelf = await door.shelf(query, caller)
-    await door.progress.forget(shelf.id, ChapterId(number_in_path(opened_id, _NOT_IN_HISTORY)))
+    shelf = await deps.shelf(query, caller)
+    await deps.progress.forget(shelf.id, ChapterId(number_in_path(opened_id, _NOT_IN_HISTORY)))
 
 
 def _group(text: str | UnsetType) -> PublicId | UnsetType:
     return UNSET if isinstance(text, UnsetType) else id_in_field(text, "group_id")
 
 
-def _preferences(body: PreferencesBody | UnsetType) -> Preferences | UnsetType:
+def _preferences(body: PreferencesBody | UnsetType) -> ReleasePreferences | UnsetType:
     return UNSET if isinstance(body, UnsetType) else body.read()
 
 

@@ -9,9 +9,9 @@ from tsuzuki.api.forms import Body, Id
 from tsuzuki.api.views import Time, shown
 from tsuzuki.model.ids import ChapterId, show_id
 from tsuzuki.model.times import iso
-from tsuzuki.shelves.library.follows.nouns import Fit, Follow, Mode, Next, Preferences, Status
-from tsuzuki.shelves.library.progress.nouns import HistoryRow, Progress
-from tsuzuki.shelves.library.series.nouns import ChapterRow
+from tsuzuki.shelves.library.follows.nouns import Fit, Follow, Mode, Next, ReleasePreferences, Status
+from tsuzuki.shelves.library.progress.nouns import ChapterProgress, HistoryRow
+from tsuzuki.shelves.library.series.nouns import ChapterProgressRow
 
 MOST_NAMED = 50
 
@@ -40,9 +40,9 @@ class PreferencesBody(Body, frozen=True, kw_only=True):
     mode: Mode | None = None
     fit: Fit | None = None
 
-    def read(self) -> Preferences:
+    def read(self) -> ReleasePreferences:
         """As the policy takes it."""
-        return Preferences(self.sources, self.groups, self.languages, self.mode, self.fit)
+        return ReleasePreferences(self.sources, self.groups, self.languages, self.mode, self.fit)
 
 
 class FollowView(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,7 +123,7 @@ class HistoryView(msgspec.Struct, frozen=True, kw_only=True):
     device: str | None
 
 
-def preferences_view(wanted: Preferences) -> PreferencesView:
+def preferences_view(wanted: ReleasePreferences) -> PreferencesView:
     """As clients see them."""
     return PreferencesView(list(wanted.sources), list(wanted.groups), list(wanted.languages), wanted.mode, wanted.fit)
 
@@ -170,7 +170,7 @@ def next_view(next_: Next) -> NextView:
     )
 
 
-def progress_view(chapter_id: ChapterId, progress: Progress | ChapterRow) -> ProgressView:
+def progress_view(chapter_id: ChapterId, progress: ChapterProgress | ChapterProgressRow) -> ProgressView:
     """As clients see it."""
     return ProgressView(
         chapter_id=str(chapter_id),

@@ -6,12 +6,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.devices import device_name
 from tsuzuki.accounts.nouns import Protocol, Role, Scope, Session, Token
-from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.accounts.sessions import Sessions
 from tsuzuki.accounts.shelves.nouns import MemberShelf, ShelfRole
-from tsuzuki.accounts.tokens import Tokens, Wish
+from tsuzuki.accounts.tokens import TokenRequest, Tokens
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
@@ -125,9 +125,9 @@ class TokenBody(Body, frozen=True, kw_only=True):
     expires_at: Moment | None = None
 
 
-async def show_me(caller: Caller, oneself: Oneself) -> MeView:
+async def show_me(caller: Caller, current_user: CurrentUser) -> MeView:
     """The caller, the tenant, the caller's own shelves and those shared with them."""
-    me = await oneself.look(caller)
+    me = await current_user.look(caller)
     chosen = [shelf for shelf in me.shelves if shelf.id == me.user.default_shelf_id]
     default = next(iter(chosen + me.shelves), None)
     return MeView(
@@ -143,21 +143,23 @@ async def show_me(caller: Caller, oneself: Oneself) -> MeView:
     )
 
 
-async def change_me(caller: Caller, body: MeBody, oneself: Oneself) -> MeView:
+async def change_me(caller: Caller, body: MeBody, current_user: CurrentUser) -> MeView:
     """Chooses the shelf that requests without `?shelf=` mean."""
     if body.default_shelf_id is not UNSET:
-        await oneself.choose_shelf(caller, id_in_field(body.default_shelf_id, "default_shelf_id"))
-    return await show_me(caller, oneself)
+        await current_user.choose_shelf(caller, id_in_field(body.default_shelf_id, "default_shelf_id"))
+    return await show_me(caller, current_user)
 
 
-async def change_password(caller: Caller, body: PasswordBody, oneself: Oneself) -> None:
+async def change_password(caller: Caller, body: PasswordBody, current_user: CurrentUser) -> None:
     """Every other session ends, and every token and device password but what this session made itself."""
-    await oneself.change_own_password(caller, body.current_password, body.new_password, keep_tokens=body.keep_tokens)
+    await current_user.change_own_password(
+        caller, body.current_password, body.new_password, keep_tokens=body.keep_tokens
+    )
 
 
-async def unlink_identity(caller: Caller, oneself: Oneself) -> None:
+async def unlink_identity(caller: Caller, current_user: CurrentUser) -> None:
     """The account is no longer linked to an identity provider."""
-    await oneself.unlink(caller)
+    await current_user.unlink(caller)
 
 
 async def list_sessions(caller: Caller, sessions: Sessions) -> list[SessionView]:
@@ -184,7 +186,7 @@ async def create_token(caller: Caller, body: TokenBody, tokens: Tokens) -> NewTo
     """A token that a token makes may do no more, and lives no longer, than the one that makes it."""
     made = await tokens.make(
         caller,
-        Wish(
+        TokenRequest(
             name=body.name,
             scopes=body.scopes,
             protocols=body.protocols,

@@ -12,15 +12,15 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.images import Signature, WrittenAddress
 from tsuzuki.catalogue.media.links import Link, MediaLinks
-from tsuzuki.catalogue.media.policy import Wanted, read_range
-from tsuzuki.catalogue.media.service import Media, Playing
-from tsuzuki.edge.errors import Disconnected
-from tsuzuki.edge.security import SANDBOXED
+from tsuzuki.catalogue.media.policy import ByteRange, read_range
+from tsuzuki.catalogue.media.service import MediaService, Playing
+from tsuzuki.http.errors import Disconnected
+from tsuzuki.http.security import SANDBOXED
 from tsuzuki.model.errors import NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ShelfId
 
@@ -38,23 +38,23 @@ async def play_media(
     medium: WrittenAddress,
     request: Request,
     caller: Caller,
-    oneself: Oneself,
+    current_user: CurrentUser,
     links: MediaLinks,
-    media: Media,
+    media: MediaService,
 ) -> Response:
     """A recording of an article, passed on as it comes, by the address that the article's page has for it.
 
     Ranges are passed on too. What is not audio or video, by its declared type and by its bytes, is a 503 that says so.
     """
     link = links.read(terms, seal, medium)
-    shelf = await oneself.shelf_of(caller)
+    shelf = await current_user.shelf_of(caller)
     return _Passing(media, link, shelf.id, read_range(request.headers.get("range", "")))
 
 
 class _Passing(Response):
     """The answer, made while it is sent: whatever is wrong before its first byte becomes an error as usual."""
 
-    def __init__(self, media: Media, link: Link, shelf_id: ShelfId, wanted: Wanted | None) -> None:
+    def __init__(self, media: MediaService, link: Link, shelf_id: ShelfId, wanted: ByteRange | None) -> None:
         super().__init__(None)
         self._media = media
         self._link = link

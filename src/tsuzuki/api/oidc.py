@@ -11,9 +11,9 @@ from starlette.responses import RedirectResponse, Response
 from tsuzuki.accounts.oidc.service import Refused, Returned
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Query
-from tsuzuki.edge.auth import Callers, begin_session, device_of
-from tsuzuki.edge.oidc import FLOW, OidcDoor
+from tsuzuki.api.forms import QueryParameters
+from tsuzuki.http.auth import Callers, begin_session, device_of
+from tsuzuki.http.oidc import FLOW, OidcDeps
 from tsuzuki.model.errors import NotFound, TooManyRequests, Unauthorized, Unavailable
 
 SIGN_IN_PAGE = "/sign-in"
@@ -21,7 +21,7 @@ SIGN_IN_PAGE = "/sign-in"
 Text = Annotated[str, Meta(max_length=4096)]
 
 
-class EnabledView(msgspec.Struct, frozen=True):
+class OidcEnabledView(msgspec.Struct, frozen=True):
     """Whether there is a provider to sign in at."""
 
     enabled: bool
@@ -33,40 +33,40 @@ class LoginView(msgspec.Struct, frozen=True):
     auth_url: str
 
 
-class LoginQuery(Query, frozen=True, kw_only=True):
+class LoginQuery(QueryParameters, frozen=True, kw_only=True):
     """`next` is the path to come back to."""
 
     next: Text = "/"
 
 
-async def show_oidc(door: OidcDoor) -> EnabledView:
+async def show_oidc(deps: OidcDeps) -> OidcEnabledView:
     """Whether there is a provider to sign in at."""
-    return EnabledView(door.oidc is not None)
+    return OidcEnabledView(deps.oidc is not None)
 
 
-async def begin_oidc(request: Request, query: LoginQuery, door: OidcDoor, callers: Callers) -> LoginView:
+async def begin_oidc(request: Request, query: LoginQuery, deps: OidcDeps, callers: Callers) -> LoginView:
     """Begins a sign-in; for someone who is signed in, the linking of their account."""
-    door.opened()  # before anything is said about the caller
-    return LoginView(await door.begin(request, await callers.of(request), query.next))
+    deps.opened()  # before anything is said about the caller
+    return LoginView(await deps.begin(request, await callers.of(request), query.next))
 
 
-async def finish_oidc(request: Request, door: OidcDoor, callers: Callers) -> Response:
+async def finish_oidc(request: Request, deps: OidcDeps, callers: Callers) -> Response:
     """Where the provider sends the browser back to. Leads to the page that was wanted, or to the sign-in page."""
     try:
-        return _redirect(await _finish(request, door, callers))
+        return _redirect(await _finish(request, deps, callers))
     except Refused as refused:
         return _redirect(f"{SIGN_IN_PAGE}?{urlencode({'reason': f'oidc_{refused.reason}'})}")
 
 
-async def _finish(request: Request, door: OidcDoor, callers: Callers) -> str:
-    if door.oidc is None:
+async def _finish(request: Request, deps: OidcDeps, callers: Callers) -> str:
+    if deps.oidc is None:
         raise Refused("off")
     key = FLOW.read(request)
     FLOW.clear(request)
     sent = request.query_params
     returned = Returned(sent.get("state", ""), sent.get("code", ""), sent.get("error", ""))
     caller = await callers.of(request)
-    finished = await door.oidc.finish(key, returned, caller, device=device_of(request))
+    finished = await deps.oidc.finish(key, returned, caller, device=device_of(request))
     begin_session(request, finished.signed_in)
     return finished.next
 

@@ -10,9 +10,9 @@ from starlette.responses import Response
 from tsuzuki.api import PREFIX
 from tsuzuki.api.binding import Signature, signature_of
 from tsuzuki.api.endpoints import Access, Endpoint
-from tsuzuki.api.views import Listing, Told
-from tsuzuki.edge.auth import SESSION
-from tsuzuki.edge.errors import ErrorBody, status_of
+from tsuzuki.api.views import ListAnswer, WithMeta
+from tsuzuki.http.auth import SESSION
+from tsuzuki.http.errors import ErrorBody, status_of
 from tsuzuki.model.errors import Forbidden, Invalid, TsuzukiError, Unauthorized
 from tsuzuki.model.patterns import readable_patterns
 
@@ -82,7 +82,7 @@ def _types(signature: Signature) -> list[Any]:
 def _answer_types(answer: Any) -> Sequence[Any]:
     if _has_no_data(answer):
         return ()
-    return get_args(answer) if get_origin(answer) in (Listing, Told) else (answer,)
+    return get_args(answer) if get_origin(answer) in (ListAnswer, WithMeta) else (answer,)
 
 
 def _has_no_data(answer: Any) -> bool:
@@ -159,10 +159,10 @@ def _errors(endpoint: Endpoint, signature: Signature) -> list[type[TsuzukiError]
 
 
 def _envelope(answer: Any, schemas: _Schemas) -> Json:
-    if get_origin(answer) is Listing:
+    if get_origin(answer) is ListAnswer:
         items, meta = (schemas.of(kind) for kind in get_args(answer))
         properties = {"data": {"type": "array", "items": items}, "meta": meta}
-    elif get_origin(answer) is Told:
+    elif get_origin(answer) is WithMeta:
         properties = dict(zip(("data", "meta"), map(schemas.of, get_args(answer)), strict=True))
     else:
         properties = {"data": schemas.of(answer)}

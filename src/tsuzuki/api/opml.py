@@ -8,23 +8,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.api.endpoints import Access, Endpoint
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.connectors.opml import MAX_BYTES
-from tsuzuki.edge.body import read_body
-from tsuzuki.edge.errors import BodyTooLarge, failure_of
-from tsuzuki.edge.uploads import first_file
+from tsuzuki.http.body import read_body
+from tsuzuki.http.errors import BodyTooLarge, failure_of
+from tsuzuki.http.uploads import first_file
 from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import show_id
-from tsuzuki.shelves.lists import Line, Lists
+from tsuzuki.shelves.lists import ImportedFeed, Lists
 
 XML_TYPES = ("text/xml", "text/x-opml", "application/xml", "multipart/form-data")
 _AROUND = 64 * 1024
 """What multipart may add to a list that is as large as it may be."""
 
 
-class LineView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ImportedFeedView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What became of one feed of the list."""
 
     line: int
@@ -41,34 +41,34 @@ class ImportedView(msgspec.Struct, frozen=True):
     created: int
     existing: int
     failed: int
-    results: list[LineView]
+    results: list[ImportedFeedView]
 
 
 async def import_opml(
-    *, request: Request, query: ShelfQuery, caller: Caller, oneself: Oneself, lists: Lists
+    *, request: Request, query: ShelfQuery, caller: Caller, current_user: CurrentUser, lists: Lists
 ) -> ImportedView:
     """Follows every feed of the list, in groups as it has them; what the shelf follows already stays as it is."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     body = await read_body(request.scope, request.receive, MAX_BYTES + _AROUND)
     return imported_view(await lists.read(shelf.id, first_file(request.headers.get("content-type", ""), body)))
 
 
-async def export_opml(query: ShelfQuery, caller: Caller, oneself: Oneself, lists: Lists) -> Response:
+async def export_opml(query: ShelfQuery, caller: Caller, current_user: CurrentUser, lists: Lists) -> Response:
     """The shelf's feeds as OPML 2.0."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     headers = {"content-disposition": 'attachment; filename="tsuzuki.opml"'}
     return Response(await lists.write(shelf.id), headers=headers, media_type="text/x-opml; charset=utf-8")
 
 
-def imported_view(report: list[Line]) -> ImportedView:
+def imported_view(report: list[ImportedFeed]) -> ImportedView:
     """The report as clients see it."""
     count = Counter(line.outcome for line in report)
     return ImportedView(count["created"], count["existing"], count["failed"], [_line(line) for line in report])
 
 
-def _line(line: Line) -> LineView:
+def _line(line: ImportedFeed) -> ImportedFeedView:
     body = None if line.error is None else failure_of(line.error, "").body
-    return LineView(
+    return ImportedFeedView(
         line=line.line,
         link=line.link,
         outcome=line.outcome,

@@ -5,11 +5,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from tsuzuki.accounts.nouns import Slice
-from tsuzuki.api.forms import PageNumber, Query
+from tsuzuki.api.forms import PageNumber, QueryParameters
 from tsuzuki.api.views import PageMeta
 
 
-class PageQuery(Query, frozen=True, kw_only=True):
+class PageQuery(QueryParameters, frozen=True, kw_only=True):
     """Which page, and how long pages are."""
 
     page: PageNumber = 1

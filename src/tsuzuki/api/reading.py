@@ -11,7 +11,7 @@ from starlette.requests import Request
 from tsuzuki.api.checking import (
     MOST_PARTS,
     MOST_PROBLEMS,
-    Checked,
+    CheckedValue,
     beside,
     decode,
     decode_text,
@@ -19,14 +19,14 @@ from tsuzuki.api.checking import (
     is_list,
     refuse_nul,
 )
-from tsuzuki.api.forms import Body, Query
-from tsuzuki.edge.body import read_body, refuse_deep_json
+from tsuzuki.api.forms import Body, QueryParameters
+from tsuzuki.http.body import read_body, refuse_deep_json
 from tsuzuki.model.errors import Invalid, Problem
 
 MOST_PARAMETERS = 200
 
 Reader = Callable[[Request], Awaitable[Any]]
-"""The argument; `Checked` when it cannot be had. The request's other arguments are still looked at."""
+"""The argument; `CheckedValue` when it cannot be had. The request's other arguments are still looked at."""
 
 
 def path_reader(name: str, kind: Any) -> Reader:
@@ -40,11 +40,11 @@ def path_reader(name: str, kind: Any) -> Reader:
     return read
 
 
-def query_reader(form: type[Query]) -> Reader:
+def query_reader(form: type[QueryParameters]) -> Reader:
     """Everything after the `?`."""
     several = frozenset(field.encode_name for field in msgspec.structs.fields(form) if is_list(field.type))
 
-    async def read(request: Request) -> Query:
+    async def read(request: Request) -> QueryParameters:
         return decode(form, _gather(_pairs(request.scope["query_string"]), several), texts=True)
 
     return read
@@ -56,9 +56,9 @@ def _pairs(query: bytes) -> list[tuple[str, str]]:
             query.decode("latin-1"), keep_blank_values=True, errors="strict", max_num_fields=MOST_PARAMETERS
         )
     except UnicodeDecodeError:
-        raise Checked(Problem("query", "The query is not valid UTF-8.")) from None
+        raise CheckedValue(Problem("query", "The query is not valid UTF-8.")) from None
     except ValueError:
-        raise Checked(Problem("query", f"The query has more than {MOST_PARAMETERS} parameters.")) from None
+        raise CheckedValue(Problem("query", f"The query has more than {MOST_PARAMETERS} parameters.")) from None
 
 
 def _gather(pairs: list[tuple[str, str]], several: frozenset[str]) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _gather(pairs: list[tuple[str, str]], several: frozenset[str]) -> dict[str, 
         if name in several:
             found.setdefault(name, []).extend(part for part in text.split(",") if part)
         elif name in found:
-            raise Checked(Problem(name, f"{name} is given more than once."))
+            raise CheckedValue(Problem(name, f"{name} is given more than once."))
         else:
             found[name] = text
         _must_be_clean(text, name)
@@ -83,7 +83,7 @@ def body_reader(form: type[Body], limit: int) -> Reader:
             return _decoded(form, {})
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
-            raise Checked(Problem("body", "The body must be JSON, sent as Content-Type: application/json."))
+            raise CheckedValue(Problem("body", "The body must be JSON, sent as Content-Type: application/json."))
         text = await read_body(request.scope, request.receive, limit)
         return _decoded(form, _json(text))
 
@@ -96,12 +96,12 @@ def _decoded(form: type[Body], raw: Any) -> Body:
     body: Body | None = None
     try:
         body = decode(form, raw)
-    except Checked as checked:
+    except CheckedValue as checked:
         found = checked.problems
     is_object = isinstance(raw, Mapping)
     problems = beside(found, form.beyond_types(raw) if is_object else ())
     if problems or body is None:
-        raise Checked(*problems, raw=raw if is_object else None)
+        raise CheckedValue(*problems, raw=raw if is_object else None)
     return body
 
 
@@ -115,11 +115,11 @@ def _json(text: bytes) -> Any:
         refuse_deep_json(text)
         raw = msgspec.json.decode(text)
     except Invalid as error:
-        raise Checked(Problem("body", str(error))) from None
+        raise CheckedValue(Problem("body", str(error))) from None
     except ValueError as error:  # msgspec's DecodeError is one, and so is bad UTF-8
-        raise Checked(Problem("body", f"The body is not valid JSON: {_why(error)}.")) from None
+        raise CheckedValue(Problem("body", f"The body is not valid JSON: {_why(error)}.")) from None
     if b"\\u0000" in text and (problems := _nul_problems(raw, text)):
-        raise Checked(*problems)
+        raise CheckedValue(*problems)
     return raw
 
 
@@ -138,4 +138,4 @@ def _why(error: ValueError) -> str:
 
 def _must_be_clean(text: str, name: str) -> None:
     if problems := list(refuse_nul(text, name)):
-        raise Checked(*problems)
+        raise CheckedValue(*problems)

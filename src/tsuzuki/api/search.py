@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.feed_views import FeedView, feed_view
@@ -14,7 +14,7 @@ from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import Time, day_of, shown
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
-from tsuzuki.shelves.search.service import FoundChapter, FoundFeed, FoundItem, FoundSeries, Search
+from tsuzuki.shelves.search.service import ChapterResult, FeedResult, ItemResult, Search, SeriesResult
 
 
 class SearchQuery(ShelfQuery, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class FoundItemView(msgspec.Struct, frozen=True, kw_only=True):
     snippet: str
 
 
-class FoundFeedView(FeedView, frozen=True, kw_only=True):
+class FeedResultView(FeedView, frozen=True, kw_only=True):
     """A feed of the shelf; `snippet` is its name or address with the hits in `<mark>`."""
 
     snippet: str
@@ -69,15 +69,15 @@ class FoundChapterView(msgspec.Struct, frozen=True, kw_only=True):
 class ResultsView(msgspec.Struct, frozen=True):
     """What was found, each kind best first."""
 
-    feeds: list[FoundFeedView]
+    feeds: list[FeedResultView]
     items: list[FoundItemView]
     series: list[FoundSeriesView]
     chapters: list[FoundChapterView]
 
 
-async def search(query: SearchQuery, caller: Caller, oneself: Oneself, searching: Search) -> ResultsView:
+async def search(query: SearchQuery, caller: Caller, current_user: CurrentUser, searching: Search) -> ResultsView:
     """Feeds, items, series and chapters in one answer; a number is a chapter's: `frieren 45`."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     found = await searching.find(shelf.id, query.q, query.limit)
     return ResultsView(
         [_feed(feed) for feed in found.feeds],
@@ -87,11 +87,11 @@ async def search(query: SearchQuery, caller: Caller, oneself: Oneself, searching
     )
 
 
-def _feed(found: FoundFeed) -> FoundFeedView:
-    return FoundFeedView(**msgspec.structs.asdict(feed_view(found.feed)), snippet=found.snippet)
+def _feed(found: FeedResult) -> FeedResultView:
+    return FeedResultView(**msgspec.structs.asdict(feed_view(found.feed)), snippet=found.snippet)
 
 
-def _item(item: FoundItem) -> FoundItemView:
+def _item(item: ItemResult) -> FoundItemView:
     return FoundItemView(
         id=str(item.id),
         feed_id=show_id(item.feed_id),
@@ -103,7 +103,7 @@ def _item(item: FoundItem) -> FoundItemView:
     )
 
 
-def _series(series: FoundSeries) -> FoundSeriesView:
+def _series(series: SeriesResult) -> FoundSeriesView:
     return FoundSeriesView(
         id=show_id(series.id),
         title=series.title,
@@ -113,7 +113,7 @@ def _series(series: FoundSeries) -> FoundSeriesView:
     )
 
 
-def _chapter(found: FoundChapter) -> FoundChapterView:
+def _chapter(found: ChapterResult) -> FoundChapterView:
     hit = found.hit
     return FoundChapterView(
         id=str(hit.id),

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.nouns import Shelf, Slice
-from tsuzuki.accounts.oneself import Oneself
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment, PageNumber
@@ -16,13 +16,20 @@ from tsuzuki.api.items import MarkedView
 from tsuzuki.api.library_views import ProgressView, progress_view
 from tsuzuki.api.series_views import ChapterView, SeriesView, chapter_view, series_view
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import Listing, PageMeta
-from tsuzuki.edge.errors import failure_of
+from tsuzuki.api.views import ListAnswer, PageMeta
+from tsuzuki.http.errors import failure_of
 from tsuzuki.model.errors import Invalid, NotFound, Problem
 from tsuzuki.model.ids import ChapterId, PublicId
 from tsuzuki.model.numbers import parse_number, sort_value
 from tsuzuki.model.times import Millis, from_datetime
-from tsuzuki.shelves.library.progress.nouns import Answered, Marked, Progress, Reading, Some, Told
+from tsuzuki.shelves.library.progress.nouns import (
+    ChapterProgress,
+    MarkedChapters,
+    ProgressResult,
+    ReportedProgress,
+    ReportedReading,
+    Some,
+)
 from tsuzuki.shelves.library.progress.service import NO_CHAPTER, ReadingProgress
 from tsuzuki.shelves.library.series.service import SeriesLooks
 
@@ -55,9 +62,9 @@ class ProgressBody(Body, frozen=True, kw_only=True):
     page_count: PageCount | None = None
     """How many pages the release has that was read; the last one makes the chapter read."""
 
-    def read(self) -> Reading:
+    def read(self) -> ReportedReading:
         """As the service takes it."""
-        return Reading(page=self.page, at=_millis(self), device=self.device, page_count=self.page_count)
+        return ReportedReading(page=self.page, at=_millis(self), device=self.device, page_count=self.page_count)
 
 
 class ChapterBody(Body, frozen=True, kw_only=True):
@@ -122,100 +129,100 @@ class ProgressBatchView(msgspec.Struct, frozen=True):
     results: list[ToldView]
 
 
-class SeriesDoor:
+class SeriesDeps:
     """What the handlers of series share."""
 
-    def __init__(self, oneself: Oneself, looks: SeriesLooks, progress: ReadingProgress) -> None:
-        self.oneself = oneself
+    def __init__(self, current_user: CurrentUser, looks: SeriesLooks, progress: ReadingProgress) -> None:
+        self.current_user = current_user
         self.looks = looks
         self.progress = progress
 
     async def shelf(self, query: ShelfQuery, caller: Caller) -> Shelf:
         """The shelf that a request means."""
-        return await query.pick(caller, self.oneself)
+        return await query.pick(caller, self.current_user)
 
 
-async def show_series(series_id: IdText, query: SeriesQuery, caller: Caller, door: SeriesDoor) -> SeriesView:
+async def show_series(series_id: IdText, query: SeriesQuery, caller: Caller, deps: SeriesDeps) -> SeriesView:
     """Details, sources, gaps, and a page of its chapters, the newest first."""
-    shelf, series = await door.shelf(query, caller), _series(series_id)
-    found = await door.looks.get(shelf.id, series)
-    chapters, total = await door.looks.chapters(shelf.id, series, query.part)
+    shelf, series = await deps.shelf(query, caller), _series(series_id)
+    found = await deps.looks.get(shelf.id, series)
+    chapters, total = await deps.looks.chapters(shelf.id, series, query.part)
     meta = PageMeta.of(total, query.page, query.limit)
     return series_view(found, [chapter_view(chapter) for chapter in chapters], meta)
 
 
 async def list_series_chapters(
-    series_id: IdText, query: SeriesQuery, caller: Caller, door: SeriesDoor
-) -> Listing[ChapterView, PageMeta]:
+    series_id: IdText, query: SeriesQuery, caller: Caller, deps: SeriesDeps
+) -> ListAnswer[ChapterView, PageMeta]:
     """Chapters with their releases, the newest first."""
-    shelf = await door.shelf(query, caller)
-    chapters, total = await door.looks.chapters(shelf.id, _series(series_id), query.part)
-    return Listing([chapter_view(each) for each in chapters], PageMeta.of(total, query.page, query.limit))
+    shelf = await deps.shelf(query, caller)
+    chapters, total = await deps.looks.chapters(shelf.id, _series(series_id), query.part)
+    return ListAnswer([chapter_view(each) for each in chapters], PageMeta.of(total, query.page, query.limit))
 
 
 async def show_series_chapter(
-    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, caller: Caller, door: SeriesDoor
+    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, caller: Caller, deps: SeriesDeps
 ) -> ChapterView:
     """One chapter with its releases."""
-    shelf = await door.shelf(query, caller)
-    return chapter_view(await door.looks.chapter(shelf.id, _series(series_id), _chapter(chapter_id)))
+    shelf = await deps.shelf(query, caller)
+    return chapter_view(await deps.looks.chapter(shelf.id, _series(series_id), _chapter(chapter_id)))
 
 
 async def change_series_chapter(
-    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, body: ChapterBody, caller: Caller, door: SeriesDoor
+    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, body: ChapterBody, caller: Caller, deps: SeriesDeps
 ) -> ProgressView:
     """Marks a chapter read or unread, in the inbox too, or bookmarks it."""
-    shelf = await door.shelf(query, caller)
+    shelf = await deps.shelf(query, caller)
     is_read = None if isinstance(body.is_read, UnsetType) else body.is_read
     is_bookmarked = None if isinstance(body.is_bookmarked, UnsetType) else body.is_bookmarked
-    reading = Reading(is_read=is_read, is_bookmarked=is_bookmarked)
-    return _progress(await door.progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), reading))
+    reading = ReportedReading(is_read=is_read, is_bookmarked=is_bookmarked)
+    return _progress(await deps.progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), reading))
 
 
 async def show_progress(
-    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, caller: Caller, door: SeriesDoor
+    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, caller: Caller, deps: SeriesDeps
 ) -> ProgressView:
     """How far a chapter was read."""
-    shelf = await door.shelf(query, caller)
-    return _progress(await door.progress.get(shelf.id, _series(series_id), _chapter(chapter_id)))
+    shelf = await deps.shelf(query, caller)
+    return _progress(await deps.progress.get(shelf.id, _series(series_id), _chapter(chapter_id)))
 
 
 async def put_progress(
-    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, body: ProgressBody, caller: Caller, door: SeriesDoor
+    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, body: ProgressBody, caller: Caller, deps: SeriesDeps
 ) -> ProgressView:
     """Takes what a device says; the answer is how it stands, which may be what another device said later."""
-    shelf = await door.shelf(query, caller)
-    told = await door.progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), body.read())
+    shelf = await deps.shelf(query, caller)
+    told = await deps.progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), body.read())
     return _progress(told)
 
 
 async def put_progress_batch(
-    query: ShelfQuery, body: ProgressBatchBody, caller: Caller, door: SeriesDoor
+    query: ShelfQuery, body: ProgressBatchBody, caller: Caller, deps: SeriesDeps
 ) -> ProgressBatchView:
     """Takes what a device gathered while it was away; each is answered in its place."""
-    shelf = await door.shelf(query, caller)
-    answers = await door.progress.tell_many(shelf.id, [_told(each) for each in body.progress])
+    shelf = await deps.shelf(query, caller)
+    answers = await deps.progress.tell_many(shelf.id, [_told(each) for each in body.progress])
     failed = sum(answer.error is not None for answer in answers)
     return ProgressBatchView(len(answers) - failed, failed, [_answer(answer) for answer in answers])
 
 
 async def mark_series_read(
-    *, series_id: IdText, query: ShelfQuery, body: ReadBody, caller: Caller, door: SeriesDoor
+    *, series_id: IdText, query: ShelfQuery, body: ReadBody, caller: Caller, deps: SeriesDeps
 ) -> MarkedView:
     """Marks chapters read, in the inbox too; `/items/-/undo` takes its `undo`."""
-    marked = await _mark(series_id, await door.shelf(query, caller), body, door, is_read=True)
+    marked = await _mark(series_id, await deps.shelf(query, caller), body, deps, is_read=True)
     return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
 
 
 async def mark_series_unread(
-    *, series_id: IdText, query: ShelfQuery, body: ReadBody, caller: Caller, door: SeriesDoor
+    *, series_id: IdText, query: ShelfQuery, body: ReadBody, caller: Caller, deps: SeriesDeps
 ) -> MarkedView:
     """Marks chapters unread, in the inbox too."""
-    return MarkedView((await _mark(series_id, await door.shelf(query, caller), body, door, is_read=False)).changed)
+    return MarkedView((await _mark(series_id, await deps.shelf(query, caller), body, deps, is_read=False)).changed)
 
 
-async def _mark(series_id: str, shelf: Shelf, body: ReadBody, door: SeriesDoor, *, is_read: bool) -> Marked:
-    return await door.progress.mark(shelf.id, _series(series_id), _some(body), is_read=is_read)
+async def _mark(series_id: str, shelf: Shelf, body: ReadBody, deps: SeriesDeps, *, is_read: bool) -> MarkedChapters:
+    return await deps.progress.mark(shelf.id, _series(series_id), _some(body), is_read=is_read)
 
 
 def _some(body: ReadBody) -> Some:
@@ -234,8 +241,8 @@ def _number(text: str) -> int:
     return found
 
 
-def _told(body: ToldBody) -> Told:
-    reading = Reading(
+def _told(body: ToldBody) -> ReportedProgress:
+    reading = ReportedReading(
         page=body.page,
         is_read=body.is_read,
         is_bookmarked=body.is_bookmarked,
@@ -244,17 +251,17 @@ def _told(body: ToldBody) -> Told:
         page_count=body.page_count,
     )
     chapter = None if body.chapter_id is None else _maybe_chapter(body.chapter_id)
-    return Told(series=_maybe_series(body.series_id), chapter=chapter, number=body.number, reading=reading)
+    return ReportedProgress(series=_maybe_series(body.series_id), chapter=chapter, number=body.number, reading=reading)
 
 
-def _answer(answer: Answered) -> ToldView:
+def _answer(answer: ProgressResult) -> ToldView:
     if answer.progress is not None:
         return ToldView(progress=_progress(answer.progress))
     body = failure_of(answer.error or NotFound(NO_CHAPTER), "").body
     return ToldView(error=body.error, code=body.code)
 
 
-def _progress(progress: Progress) -> ProgressView:
+def _progress(progress: ChapterProgress) -> ProgressView:
     return progress_view(progress.chapter_id, progress)
 
 

@@ -10,7 +10,7 @@ from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Id
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
-from tsuzuki.catalogue.merging.nouns import Outcome
+from tsuzuki.catalogue.merging.nouns import MergeOutcome
 from tsuzuki.catalogue.merging.service import Merging
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import show_id
@@ -68,7 +68,7 @@ async def split_series(series_id: IdText, caller: Caller, body: SplitBody, mergi
     return _outcome(outcome)
 
 
-def _outcome(outcome: Outcome) -> OutcomeView:
+def _outcome(outcome: MergeOutcome) -> OutcomeView:
     values = msgspec.structs.asdict(outcome)
     series, other = values.pop("series"), values.pop("other")
     return OutcomeView(series_id=show_id(series), other_id=show_id(other), **values)

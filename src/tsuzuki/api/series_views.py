@@ -6,10 +6,10 @@ from tsuzuki.api.library_views import PreferencesView, ProgressView, preferences
 from tsuzuki.api.views import PageMeta, Time, shown
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
-from tsuzuki.shelves.library.follows.nouns import FollowRow, Status
-from tsuzuki.shelves.library.series.nouns import Release, SourceOf
+from tsuzuki.shelves.library.follows.nouns import PlainFollowRow, Status
+from tsuzuki.shelves.library.series.nouns import SeriesRelease, SourceOf
 from tsuzuki.shelves.library.series.policy import Gaps, Health, Stop, health, stop_reason, stopped_by
-from tsuzuki.shelves.library.series.service import Chapter, Series
+from tsuzuki.shelves.library.series.service import ChapterWithReleases, SeriesOverview
 
 
 class SeriesSourceView(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ class SeriesView(msgspec.Struct, frozen=True, kw_only=True):
     chapters_meta: PageMeta
 
 
-def series_view(series: Series, chapters: list[ChapterView], meta: PageMeta) -> SeriesView:
+def series_view(series: SeriesOverview, chapters: list[ChapterView], meta: PageMeta) -> SeriesView:
     """As clients see it, with a page of its chapters."""
     details = series.details
     return SeriesView(
@@ -139,7 +139,7 @@ def series_view(series: Series, chapters: list[ChapterView], meta: PageMeta) -> 
     )
 
 
-def chapter_view(chapter: Chapter) -> ChapterView:
+def chapter_view(chapter: ChapterWithReleases) -> ChapterView:
     """As clients see it."""
     row = chapter.row
     return ChapterView(
@@ -156,7 +156,7 @@ def chapter_view(chapter: Chapter) -> ChapterView:
     )
 
 
-def _follow(follow: FollowRow) -> OwnFollowView:
+def _follow(follow: PlainFollowRow) -> OwnFollowView:
     return OwnFollowView(
         id=show_id(follow.public_id),
         status=follow.status,
@@ -190,7 +190,7 @@ def _gaps(gaps: Gaps) -> GapsView:
     return GapsView(of=gaps.of, missing=gaps.missing, ranges=ranges, is_cut=gaps.is_cut)
 
 
-def _release(release: Release) -> ReleaseView:
+def _release(release: SeriesRelease) -> ReleaseView:
     return ReleaseView(
         id=str(release.id),
         source_id=release.source_id,

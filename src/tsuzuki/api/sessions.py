@@ -13,7 +13,7 @@ from tsuzuki.accounts.signin import SignedIn, SignIn
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
-from tsuzuki.edge.entering import enter, leave
+from tsuzuki.http.entering import enter, leave
 from tsuzuki.model.errors import Forbidden, TooManyRequests, Unauthorized
 from tsuzuki.model.ids import show_id
 

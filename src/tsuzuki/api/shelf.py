@@ -5,12 +5,12 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oneself import Oneself
+from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.sharing import Sharing, shelf_user
 from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, Query
+from tsuzuki.api.forms import Body, QueryParameters
 from tsuzuki.api.ids import IdText, id_in_field
 from tsuzuki.api.me import ShelfView, shelf_view
 from tsuzuki.model.errors import NotFound
@@ -20,17 +20,17 @@ Days = Annotated[int, Meta(ge=0, le=36_500)]
 """How long articles stay after they were read; 0 is for ever."""
 
 
-class ShelfQuery(Query, frozen=True, kw_only=True):
+class ShelfQuery(QueryParameters, frozen=True, kw_only=True):
     """`shelf` picks one of the caller's; without it the caller's default is meant. Forms of readers build on this."""
 
     shelf: IdText | None = None
 
-    async def pick(self, caller: Caller, oneself: Oneself) -> MemberShelf:
+    async def pick(self, caller: Caller, current_user: CurrentUser) -> MemberShelf:
         """The shelf that is meant; NotFound for one that is not the caller's (I8).
 
         Forbidden for a write where they only read.
         """
-        return await oneself.pick_shelf(caller, id_in_field(self.shelf, "shelf"))
+        return await current_user.pick_shelf(caller, id_in_field(self.shelf, "shelf"))
 
 
 class ShelfBody(Body, frozen=True, kw_only=True):
@@ -40,21 +40,21 @@ class ShelfBody(Body, frozen=True, kw_only=True):
     retention: Days | UnsetType | None = UNSET
 
 
-async def show_shelf(query: ShelfQuery, caller: Caller, oneself: Oneself) -> ShelfView:
+async def show_shelf(query: ShelfQuery, caller: Caller, current_user: CurrentUser) -> ShelfView:
     """The shelf that requests with this query mean."""
-    return shelf_view(await query.pick(caller, oneself))
+    return shelf_view(await query.pick(caller, current_user))
 
 
 async def change_shelf(
-    *, query: ShelfQuery, body: ShelfBody, caller: Caller, oneself: Oneself, sharing: Sharing
+    *, query: ShelfQuery, body: ShelfBody, caller: Caller, current_user: CurrentUser, sharing: Sharing
 ) -> ShelfView:
     """Changes what readers may change of a shelf."""
-    shelf = await query.pick(caller, oneself)
+    shelf = await query.pick(caller, current_user)
     if not isinstance(body.retention, UnsetType):
         keep = None if body.retention is None else Millis(body.retention * DAY)
         shelf = await sharing.keep(shelf_user(caller), shelf.public_id, keep)
     if body.proxy_images is not UNSET:
-        shelf = await oneself.proxy_images(shelf, wanted=body.proxy_images)
+        shelf = await current_user.proxy_images(shelf, wanted=body.proxy_images)
     return shelf_view(shelf)
 
 

@@ -13,7 +13,7 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.api.paging import PageQuery
-from tsuzuki.api.views import Listing, PageMeta, Time, shown
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, shown
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
@@ -49,10 +49,10 @@ class TenantsQuery(PageQuery, frozen=True, kw_only=True):
     q: Annotated[str, Meta(max_length=200)] | None = None
 
 
-async def list_tenants(query: TenantsQuery, tenants: Tenants) -> Listing[TenantView, PageMeta]:
+async def list_tenants(query: TenantsQuery, tenants: Tenants) -> ListAnswer[TenantView, PageMeta]:
     """All tenants, oldest first."""
     found, total = await tenants.list(query.part, text=query.q)
-    return Listing([_tenant(tenant) for tenant in found], query.meta(total))
+    return ListAnswer([_tenant(tenant) for tenant in found], query.meta(total))
 
 
 async def create_tenant(caller: Caller, body: NewTenantBody, tenants: Tenants) -> TenantView:

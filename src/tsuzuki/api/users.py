@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.invites import Invites
 from tsuzuki.accounts.nouns import Invite, ListedUser, Role, Tenant, User, UserContents
-from tsuzuki.accounts.users import Change, NewPerson, Users
+from tsuzuki.accounts.users import NewPerson, UserChange, Users
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
@@ -16,7 +16,7 @@ from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.api.me import TenantRef
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.sessions import Name, NewPassword
-from tsuzuki.api.views import Listing, PageMeta, Time, shown
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, shown
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
@@ -25,7 +25,7 @@ Email = Annotated[str, Meta(min_length=3, max_length=254, pattern=r"^[^@\s]+@[^@
 Reason = Annotated[str, Meta(max_length=500)]
 
 
-class AccountView(msgspec.Struct, frozen=True):
+class PersonView(msgspec.Struct, frozen=True):
     """A person as the operator sees them."""
 
     id: str
@@ -37,7 +37,7 @@ class AccountView(msgspec.Struct, frozen=True):
     created_at: Time
 
 
-class ListedAccountView(AccountView, frozen=True, kw_only=True):
+class ListedAccountView(PersonView, frozen=True, kw_only=True):
     """A person in the list; `last_used_at` is of their sessions."""
 
     has_password: bool
@@ -102,13 +102,13 @@ class InviteBody(Body, frozen=True, kw_only=True):
     tenant_id: IdText | None = None
 
 
-async def list_users(page: PageQuery, users: Users) -> Listing[ListedAccountView, PageMeta]:
+async def list_users(page: PageQuery, users: Users) -> ListAnswer[ListedAccountView, PageMeta]:
     """Everyone, oldest first."""
     found, total = await users.list(page.part)
-    return Listing([_listed(user) for user in found], page.meta(total))
+    return ListAnswer([_listed(user) for user in found], page.meta(total))
 
 
-async def create_user(caller: Caller, body: AccountBody, users: Users) -> AccountView:
+async def create_user(caller: Caller, body: AccountBody, users: Users) -> PersonView:
     """Adds someone."""
     new = NewPerson(
         username=body.username,
@@ -121,26 +121,26 @@ async def create_user(caller: Caller, body: AccountBody, users: Users) -> Accoun
     return _account(*await users.get(user.public_id))
 
 
-async def show_user(user_id: IdText, users: Users) -> AccountView:
+async def show_user(user_id: IdText, users: Users) -> PersonView:
     """One person."""
     return _account(*await users.get(id_in_path(user_id, "user")))
 
 
-async def change_user(user_id: IdText, caller: Caller, body: AccountChangeBody, users: Users) -> AccountView:
+async def change_user(user_id: IdText, caller: Caller, body: AccountChangeBody, users: Users) -> PersonView:
     """Changes role or e-mail address."""
     public_id = id_in_path(user_id, "user")
-    await users.change(caller.actor, public_id, Change(role=body.role, email=body.email))
+    await users.change(caller.actor, public_id, UserChange(role=body.role, email=body.email))
     return _account(*await users.get(public_id))
 
 
-async def disable_user(user_id: IdText, caller: Caller, body: ReasonBody, users: Users) -> AccountView:
+async def disable_user(user_id: IdText, caller: Caller, body: ReasonBody, users: Users) -> PersonView:
     """Locks someone out: sessions end, tokens open nothing."""
     public_id = id_in_path(user_id, "user")
     await users.disable(caller.actor, public_id, reason=body.reason)
     return _account(*await users.get(public_id))
 
 
-async def enable_user(user_id: IdText, caller: Caller, users: Users) -> AccountView:
+async def enable_user(user_id: IdText, caller: Caller, users: Users) -> PersonView:
     """Lets someone in again."""
     public_id = id_in_path(user_id, "user")
     await users.enable(caller.actor, public_id)
@@ -179,8 +179,8 @@ async def revoke_invite(invite_id: IdText, caller: Caller, invites: Invites) -> 
     await invites.revoke(caller, id_in_path(invite_id, "invitation"))
 
 
-def _account(user: User, tenant: Tenant) -> AccountView:
-    return AccountView(
+def _account(user: User, tenant: Tenant) -> PersonView:
+    return PersonView(
         id=show_id(user.public_id),
         username=user.username,
         role=user.role,

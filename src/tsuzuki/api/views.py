@@ -30,14 +30,14 @@ def day_of(moment: Millis) -> str:
     return iso(moment)[:10]
 
 
-class Listing(msgspec.Struct, Generic[T, M], frozen=True):
+class ListAnswer(msgspec.Struct, Generic[T, M], frozen=True):
     """A list and what there is to know about it."""
 
     data: list[T]
     meta: M
 
 
-class Told(msgspec.Struct, Generic[T, M], frozen=True):
+class WithMeta(msgspec.Struct, Generic[T, M], frozen=True):
     """One thing and what there is to know about the answer."""
 
     data: T

@@ -10,7 +10,7 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, TenantId, UserId
 
 
-class Whose(msgspec.Struct, frozen=True):
+class BillingScope(msgspec.Struct, frozen=True):
     """Somebody, and the one tenant they belong to; the operator sees all of them, and acts as nobody in particular."""
 
     actor: Actor
@@ -32,16 +32,16 @@ class Whose(msgspec.Struct, frozen=True):
         return self.tenant_id is None or self.tenant_id == tenant_id
 
 
-OPERATOR = Whose(SYSTEM, None)
+OPERATOR = BillingScope(SYSTEM, None)
 """The program itself."""
 
 
-def whose(caller: Caller) -> Whose:
+def whose(caller: Caller) -> BillingScope:
     """What this caller may: an administrator with that scope is the operator."""
-    return Whose(caller.actor, None if caller.may("admin") else caller.tenant_id, caller.user_id)
+    return BillingScope(caller.actor, None if caller.may("admin") else caller.tenant_id, caller.user_id)
 
 
-async def own_tenant_tx(tx: Tx, who: Whose, public_id: PublicId) -> Tenant:
+async def own_tenant_tx(tx: Tx, who: BillingScope, public_id: PublicId) -> Tenant:
     """The tenant; another's is as unknown as one that is not there (I8)."""
     tenant = await find_tenant_tx(tx, public_id)
     if tenant is None or not who.may_see(tenant.id):

@@ -5,14 +5,14 @@ from typing import Literal
 import msgspec
 
 from tsuzuki.accounts.activity.nouns import Activity, CreditSnapshot
-from tsuzuki.accounts.activity.store import hold_account_tx, insert_tenant_activity_tx, list_activity_tx
-from tsuzuki.accounts.audit.recording import Deed, record_tx
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.activity.store import insert_tenant_activity_tx, list_activity_tx, lock_account_tx
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.nouns import Slice, Tenant
 from tsuzuki.accounts.store import get_tenant_tx
-from tsuzuki.billing.access import Whose, own_tenant_tx
-from tsuzuki.billing.nouns import Credit, Dispute, Dues, Invoice, Item, Refund, Totals, invoice_number
-from tsuzuki.billing.once import Request, once_tx
+from tsuzuki.billing.access import BillingScope, own_tenant_tx
+from tsuzuki.billing.nouns import Credit, Dispute, Dues, Invoice, InvoiceItem, Refund, Totals, invoice_number
+from tsuzuki.billing.once import IdempotentRequest, once_tx
 from tsuzuki.billing.policy import DELINQUENT_AFTER, standing
 from tsuzuki.billing.store import (
     credit_applied_tx,
@@ -44,14 +44,14 @@ class FullInvoice(msgspec.Struct, frozen=True):
 
     invoice: Invoice
     tenant: Tenant
-    items: list[Item]
+    items: list[InvoiceItem]
     credit_cents: int
     """What was used of the tenant's credit: the items' sum less this is the amount."""
     refunds: list[Refund]
     disputes: list[Dispute]
 
 
-class Line(msgspec.Struct, frozen=True):
+class StatementLine(msgspec.Struct, frozen=True):
     """One movement; `balance_cents` is what the tenant owes after it."""
 
     at: Millis
@@ -61,49 +61,49 @@ class Line(msgspec.Struct, frozen=True):
     balance_cents: int = 0
 
 
-class Statement(msgspec.Struct, frozen=True):
+class AccountStatement(msgspec.Struct, frozen=True):
     """Everything that moved, oldest first, and the sums of it."""
 
     tenant: Tenant
     currency: str
-    lines: list[Line]
+    lines: list[StatementLine]
     totals: Totals
 
 
 class Books:
     """Reads invoices and statements; voids and grants."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: AccountDeps) -> None:
+        self._deps = deps
 
     # -- looking
 
-    async def tenant(self, whose: Whose, tenant_id: PublicId) -> tuple[Tenant, Totals]:
+    async def tenant(self, whose: BillingScope, tenant_id: PublicId) -> tuple[Tenant, Totals]:
         """A tenant and where it stands; NotFound for one that is not the caller's (I8)."""
 
         async def look(tx: Tx) -> tuple[Tenant, Totals]:
             tenant = await own_tenant_tx(tx, whose, tenant_id)
             return tenant, await totals_tx(tx, tenant.id)
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
-    async def activity(self, whose: Whose, tenant_id: PublicId, part: Slice) -> tuple[list[Activity], int]:
+    async def activity(self, whose: BillingScope, tenant_id: PublicId, part: Slice) -> tuple[list[Activity], int]:
         """What happened to the tenant and its shelves, newest first, and how much in all."""
 
         async def look(tx: Tx) -> tuple[list[Activity], int]:
             return await list_activity_tx(tx, (await own_tenant_tx(tx, whose, tenant_id)).id, part)
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
-    async def invoices(self, whose: Whose, tenant_id: PublicId, part: Slice) -> tuple[list[Invoice], int]:
+    async def invoices(self, whose: BillingScope, tenant_id: PublicId, part: Slice) -> tuple[list[Invoice], int]:
         """The tenant's, newest first, and how many in all."""
 
         async def look(tx: Tx) -> tuple[list[Invoice], int]:
             return await list_invoices_for_tenant_tx(tx, (await own_tenant_tx(tx, whose, tenant_id)).id, part)
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
-    async def invoice(self, whose: Whose, invoice_id: PublicId) -> FullInvoice:
+    async def invoice(self, whose: BillingScope, invoice_id: PublicId) -> FullInvoice:
         """One, with its lines; NotFound for another tenant's (I8)."""
 
         async def look(tx: Tx) -> FullInvoice:
@@ -117,23 +117,23 @@ class Books:
                 disputes=await list_disputes_of_tx(tx, found.id),
             )
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
-    async def statement(self, whose: Whose, tenant_id: PublicId) -> Statement:
+    async def statement(self, whose: BillingScope, tenant_id: PublicId) -> AccountStatement:
         """The tenant's whole account; its last balance is the sum of it all (I10)."""
 
-        async def look(tx: Tx) -> Statement:
+        async def look(tx: Tx) -> AccountStatement:
             tenant = await own_tenant_tx(tx, whose, tenant_id)
-            return Statement(tenant, CURRENCY, await lines_tx(tx, tenant.id), await totals_tx(tx, tenant.id))
+            return AccountStatement(tenant, CURRENCY, await lines_tx(tx, tenant.id), await totals_tx(tx, tenant.id))
 
-        return await self._ground.db.with_tx(look)  # the lines and the sums are of the same moment
+        return await self._deps.db.with_tx(look)  # the lines and the sums are of the same moment
 
     async def dues(self, tenant_id: TenantId) -> Dues | None:
         """What the tenant's people are to be reminded of, wherever they are; None when nothing is open."""
-        unpaid = await self._ground.db.read(lambda tx: list_open_invoices_tx(tx, tenant_id))
+        unpaid = await self._deps.db.read(lambda tx: list_open_invoices_tx(tx, tenant_id))
         if not unpaid:
             return None
-        oldest, now = unpaid[0], self._ground.clock()
+        oldest, now = unpaid[0], self._deps.clock()
         return Dues(
             invoices=len(unpaid),
             cents=sum(invoice.amount_cents for invoice in unpaid),
@@ -144,59 +144,63 @@ class Books:
 
     # -- the operator's hand
 
-    async def void(self, whose: Whose, invoice_id: PublicId, request: Request) -> Invoice:
+    async def void(self, whose: BillingScope, invoice_id: PublicId, request: IdempotentRequest) -> Invoice:
         """Write it off; Conflict when it is paid or voided. `request` names the idempotency key, if there is one."""
 
         async def void(tx: Tx) -> tuple[Invoice, Activity | None]:
-            now = self._ground.clock()
+            now = self._deps.clock()
             logged: list[Activity] = []
 
             async def work() -> Invoice:
                 found = await own_invoice_tx(tx, whose, invoice_id)
-                await hold_account_tx(tx, found.tenant_id)
+                await lock_account_tx(tx, found.tenant_id)
                 written = await write_off_tx(tx, found, now)
                 if not written:
                     raise Conflict(f"Invoice {found.number} is not open any more.")
                 logged.extend(written)
-                deed = Deed("invoice.void", "invoice", show_id(found.public_id), after={"cents": found.amount_cents})
-                await record_tx(tx, whose.actor, deed, now=now)
+                audit_event = AuditEvent(
+                    "invoice.void", "invoice", show_id(found.public_id), after={"cents": found.amount_cents}
+                )
+                await record_tx(tx, whose.actor, audit_event, now=now)
                 return await get_invoice_tx(tx, found.id)
 
             return await once_tx(tx, request, Invoice, work, now=now), next(iter(logged), None)
 
-        voided, activity = await self._ground.db.with_tx(void)
-        await self._ground.publisher.publish(activity)
+        voided, activity = await self._deps.db.with_tx(void)
+        await self._deps.publisher.publish(activity)
         return voided
 
     async def grant_credit(
-        self, whose: Whose, tenant_id: PublicId, cents: int, *, reason: str, request: Request
+        self, whose: BillingScope, tenant_id: PublicId, cents: int, *, reason: str, request: IdempotentRequest
     ) -> Credit:
         """Money for the next invoices."""
 
         async def grant(tx: Tx) -> tuple[Credit, Activity | None]:
-            now = self._ground.clock()
+            now = self._deps.clock()
             logged: list[Activity] = []
 
             async def work() -> Credit:
                 tenant = await own_tenant_tx(tx, whose, tenant_id)
-                await hold_account_tx(tx, tenant.id)
+                await lock_account_tx(tx, tenant.id)
                 credit = await insert_credit_tx(
                     tx, tenant.id, cents, "granted", reason=reason, invoice_id=None, now=now
                 )
                 snapshot = CreditSnapshot(cents, CURRENCY, reason)
                 logged.append(await insert_tenant_activity_tx(tx, tenant.id, "credit.granted", snapshot, now=now))
-                deed = Deed("credit.grant", "tenant", show_id(tenant.public_id), after={"cents": cents}, reason=reason)
-                await record_tx(tx, whose.actor, deed, now=now)
+                audit_event = AuditEvent(
+                    "credit.grant", "tenant", show_id(tenant.public_id), after={"cents": cents}, reason=reason
+                )
+                await record_tx(tx, whose.actor, audit_event, now=now)
                 return credit
 
             return await once_tx(tx, request, Credit, work, now=now), next(iter(logged), None)
 
-        credit, activity = await self._ground.db.with_tx(grant)
-        await self._ground.publisher.publish(activity)
+        credit, activity = await self._deps.db.with_tx(grant)
+        await self._deps.publisher.publish(activity)
         return credit
 
 
-async def own_invoice_tx(tx: Tx, whose: Whose, public_id: PublicId) -> Invoice:
+async def own_invoice_tx(tx: Tx, whose: BillingScope, public_id: PublicId) -> Invoice:
     """The invoice; another tenant's is as unknown as one that is not there (I8)."""
     found = await find_invoice_tx(tx, public_id)
     if found is None or not whose.may_see(found.tenant_id):
@@ -204,24 +208,24 @@ async def own_invoice_tx(tx: Tx, whose: Whose, public_id: PublicId) -> Invoice:
     return found
 
 
-async def lines_tx(tx: Tx, tenant_id: TenantId) -> list[Line]:
+async def lines_tx(tx: Tx, tenant_id: TenantId) -> list[StatementLine]:
     """Every movement of an account with the balance after it."""
     moved = [
-        Line(item.created_at, "charge", item.description, item.amount_cents)
+        StatementLine(item.created_at, "charge", item.description, item.amount_cents)
         for item in await list_items_for_tenant_tx(tx, tenant_id)
     ]
     moved += [
-        Line(credit.created_at, "credit", credit.reason, -credit.amount_cents)
+        StatementLine(credit.created_at, "credit", credit.reason, -credit.amount_cents)
         for credit in await list_credits_for_tenant_tx(tx, tenant_id)
         if credit.kind not in {"applied", "settled"}  # those move within the account
     ]
     for invoice in (await list_invoices_for_tenant_tx(tx, tenant_id, EVERYTHING))[0][::-1]:
         if invoice.paid_at is not None and invoice.method != "credit":
             says = f"Invoice {invoice.number} paid ({invoice.method})"
-            moved.append(Line(invoice.paid_at, "payment", says, -invoice.amount_cents))
+            moved.append(StatementLine(invoice.paid_at, "payment", says, -invoice.amount_cents))
         elif invoice.voided_at is not None:
             says = f"Invoice {invoice.number} written off"
-            moved.append(Line(invoice.voided_at, "written_off", says, -invoice.amount_cents))
+            moved.append(StatementLine(invoice.voided_at, "written_off", says, -invoice.amount_cents))
     for refund in await list_refunds_for_tenant_tx(tx, tenant_id):
         moved += _given_back(refund)
     balance, lines = 0, []
@@ -231,12 +235,14 @@ async def lines_tx(tx: Tx, tenant_id: TenantId) -> list[Line]:
     return lines
 
 
-def _given_back(refund: Refund) -> list[Line]:
+def _given_back(refund: Refund) -> list[StatementLine]:
     """What had paid the invoice goes and is written off; what had become credit is a line among the credits."""
     cents, number = refund.written_off_cents, invoice_number(refund.invoice_id)
     if not cents:
         return []
     return [
-        Line(refund.created_at, "refund", f"Payment of invoice {number} given back", cents),
-        Line(refund.created_at, "written_off", f"Invoice {number}: what was given back is written off", -cents),
+        StatementLine(refund.created_at, "refund", f"Payment of invoice {number} given back", cents),
+        StatementLine(
+            refund.created_at, "written_off", f"Invoice {number}: what was given back is written off", -cents
+        ),
     ]

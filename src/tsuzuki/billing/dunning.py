@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 
 from tsuzuki.accounts.activity.nouns import Account, Activity, ShelfActivity, ShelfSnapshot, ShelfStatus
-from tsuzuki.accounts.activity.store import hold_account_tx, insert_activity_tx, insert_tenant_activity_tx
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.activity.store import insert_activity_tx, insert_tenant_activity_tx, lock_account_tx
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.store import get_tenant_tx
 from tsuzuki.accounts.tenants import tenant_snapshot
 from tsuzuki.billing.ledger import bill_tx
 from tsuzuki.billing.nouns import Invoice
 from tsuzuki.billing.policy import reminders_due, standing
-from tsuzuki.billing.rented.nouns import RentedShelf
-from tsuzuki.billing.rented.store import list_shelves_for_tenant_tx, set_shelf_status_tx
+from tsuzuki.billing.shelf_plans.nouns import RentedShelf
+from tsuzuki.billing.shelf_plans.store import list_shelves_for_tenant_tx, set_shelf_status_tx
 from tsuzuki.billing.store import get_invoice_tx, list_open_invoices_tx, mark_churned_tx, mark_invoice_notified_tx
 from tsuzuki.billing.telling import asleep, closed, due, tell_tenant_tx
 from tsuzuki.billing.voiding import void_open_invoices_tx
@@ -20,28 +20,28 @@ from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.model.ids import TenantId
 from tsuzuki.model.plans import get_plan
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.store import hold_shelf_tx
+from tsuzuki.shelves.store import lock_shelf_tx
 
 
 class Dunning:
     """Reminds, puts to sleep, gives up; and wakes what it put to sleep."""
 
-    def __init__(self, ground: Ground, ring: Callable[[str], None]) -> None:
-        self._ground = ground
-        self._ring = ring
+    def __init__(self, deps: AccountDeps, wake: Callable[[str], None]) -> None:
+        self._deps = deps
+        self._wake = wake
 
     async def look(self, tenant_id: TenantId) -> int:
         """Do what the age of the tenant's open invoices asks for; how many things that were."""
-        done = await self._ground.db.with_tx(lambda tx: look_tx(tx, tenant_id, self._ground.clock()))
+        done = await self._deps.db.with_tx(lambda tx: look_tx(tx, tenant_id, self._deps.clock()))
         if done:
-            self._ring(SENDS.name)  # some of it may be on its way to channels
-        await self._ground.publisher.publish(*done)
+            self._wake(SENDS.name)  # some of it may be on its way to channels
+        await self._deps.publisher.publish(*done)
         return len(done)
 
 
 async def look_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
     """Gather, decide, apply; a repeat finds nothing more to do."""
-    account = await hold_account_tx(tx, tenant_id)
+    account = await lock_account_tx(tx, tenant_id)
     unpaid = await list_open_invoices_tx(tx, tenant_id)
     stands = standing(unpaid[0].created_at if unpaid else None, now)
     if stands == "good":
@@ -106,6 +106,6 @@ def _names(slept: Sequence[Activity]) -> list[str]:
 
 
 async def _set_tx(tx: Tx, shelf: RentedShelf, status: ShelfStatus, kind: ShelfActivity, *, now: Millis) -> Activity:
-    await hold_shelf_tx(tx, shelf.id)
+    await lock_shelf_tx(tx, shelf.id)
     changed = await set_shelf_status_tx(tx, shelf.id, status, now)
     return await insert_activity_tx(tx, shelf.id, kind, changed.snapshot(), now=now)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from tsuzuki.accounts.activity.nouns import Activity
-from tsuzuki.accounts.activity.store import hold_account_tx, insert_tenant_activity_tx
-from tsuzuki.billing.nouns import Invoice, InvoiceId, Item
+from tsuzuki.accounts.activity.store import insert_tenant_activity_tx, lock_account_tx
+from tsuzuki.billing.nouns import Invoice, InvoiceId, InvoiceItem
 from tsuzuki.billing.policy import spread
 from tsuzuki.billing.store import (
     credit_applied_tx,
@@ -29,7 +29,7 @@ from tsuzuki.model.times import Millis
 
 async def give_back_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
     """Place every line that gives something back; what was paid by it. A repeat finds nothing more to place."""
-    await hold_account_tx(tx, tenant_id)
+    await lock_account_tx(tx, tenant_id)
     done: list[Activity] = []
     for item in await list_unbilled_invoice_items_tx(tx, tenant_id):
         if item.amount_cents < 0:
@@ -58,7 +58,7 @@ async def standing_paid_tx(tx: Tx, invoice: Invoice) -> int:
 # -- inside
 
 
-async def _place_tx(tx: Tx, item: Item, now: Millis) -> list[Activity]:
+async def _place_tx(tx: Tx, item: InvoiceItem, now: Millis) -> list[Activity]:
     charged = await list_charged_tx(tx, item)
     unpaid = await list_open_invoices_tx(tx, item.tenant_id)
     pieces = spread(-item.amount_cents, charged, [(one.id, one.amount_cents) for one in unpaid])
@@ -69,7 +69,7 @@ async def _place_tx(tx: Tx, item: Item, now: Millis) -> list[Activity]:
     return done
 
 
-async def _split_tx(tx: Tx, item: Item, pieces: Sequence[tuple[int, int]]) -> None:
+async def _split_tx(tx: Tx, item: InvoiceItem, pieces: Sequence[tuple[int, int]]) -> None:
     """The line itself stays the first piece, or what is left for the next invoice; the others are parts of it."""
     left = item.amount_cents + sum(cents for _, cents in pieces)
     parts = list(pieces)

@@ -3,14 +3,14 @@
 from tsuzuki.accounts.activity.nouns import Activity, ShelfSnapshot
 from tsuzuki.accounts.activity.store import (
     get_latest_shelf_activity_before_tx,
-    hold_account_tx,
     insert_tenant_activity_tx,
     list_billable_activity_tx,
+    lock_account_tx,
     mark_activity_billed_tx,
 )
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.billing.giving_back import give_back_tx, pay_from_credit_tx
-from tsuzuki.billing.nouns import Invoice, InvoiceId, Item, NewInvoice, NewItem
+from tsuzuki.billing.nouns import Invoice, InvoiceId, InvoiceItem, NewInvoice, NewInvoiceItem
 from tsuzuki.billing.policy import (
     SHORTEST_PERIOD,
     Period,
@@ -42,13 +42,13 @@ from tsuzuki.model.times import Millis
 class Ledger:
     """Bills what happened, renews what goes on, and makes invoices of it."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: AccountDeps) -> None:
+        self._deps = deps
 
     async def tenants_to_look_at(self) -> list[TenantId]:
         """R89: by markers alone, so that nothing depends on having heard of it."""
-        before = Millis(self._ground.clock() - SHORTEST_PERIOD)
-        return await self._ground.db.read(lambda tx: list_tenants_to_look_at_tx(tx, renewed_before=before))
+        before = Millis(self._deps.clock() - SHORTEST_PERIOD)
+        return await self._deps.db.read(lambda tx: list_tenants_to_look_at_tx(tx, renewed_before=before))
 
     async def reconcile(self, tenant_id: TenantId) -> Invoice | None:
         """Bill all that is not billed; the invoice that came of it, None when nothing is to be paid."""
@@ -59,20 +59,20 @@ class Ledger:
 
     async def bill(self, tenant_id: TenantId) -> int:
         """An item for each activity that nobody has billed; how many this call has claimed."""
-        found = await self._ground.db.read(lambda tx: list_billable_activity_tx(tx, tenant_id))
+        found = await self._deps.db.read(lambda tx: list_billable_activity_tx(tx, tenant_id))
         return sum([await self._bill_one(activity) for activity in found])
 
     async def _bill_one(self, activity: Activity) -> bool:
-        paid = await self._ground.db.with_tx(lambda tx: bill_tx(tx, activity, self._ground.clock()))
-        await self._ground.publisher.publish(*paid or ())
+        paid = await self._deps.db.with_tx(lambda tx: bill_tx(tx, activity, self._deps.clock()))
+        await self._deps.publisher.publish(*paid or ())
         return paid is not None
 
     async def renew(self, tenant_id: TenantId) -> int:
         """Charge every period that has begun since the last one; how many periods."""
         periods = 0
         while (
-            await self._ground.db.with_tx(
-                lambda tx: insert_invoice_items_for_renewal_tx(tx, tenant_id, self._ground.clock())
+            await self._deps.db.with_tx(
+                lambda tx: insert_invoice_items_for_renewal_tx(tx, tenant_id, self._deps.clock())
             )
             is not None
         ):
@@ -81,25 +81,25 @@ class Ledger:
 
     async def settle_from_credit(self, tenant_id: TenantId) -> int:
         """Pay open invoices that the tenant's credit covers, the oldest first; how many."""
-        done = await self._ground.db.with_tx(lambda tx: settle_from_credit_tx(tx, tenant_id, self._ground.clock()))
-        await self._ground.publisher.publish(*done)
+        done = await self._deps.db.with_tx(lambda tx: settle_from_credit_tx(tx, tenant_id, self._deps.clock()))
+        await self._deps.publisher.publish(*done)
         return len(done)
 
     async def create_invoice(self, tenant_id: TenantId) -> Invoice | None:
         """An invoice over what is not on one; None when that, less the credit, is not positive."""
 
         async def create(tx: Tx) -> tuple[Invoice, Activity] | None:
-            now = self._ground.clock()
-            made = await create_invoice_tx(tx, self._ground, tenant_id, now=now)
+            now = self._deps.clock()
+            made = await create_invoice_tx(tx, self._deps, tenant_id, now=now)
             if made is None:
                 return None
             logged = await insert_tenant_activity_tx(tx, tenant_id, "invoice.created", made.snapshot(), now=now)
             return made, logged
 
-        created = await self._ground.db.with_tx(create)
+        created = await self._deps.db.with_tx(create)
         if created is None:
             return None
-        await self._ground.publisher.publish(created[1])
+        await self._deps.publisher.publish(created[1])
         return created[0]
 
 
@@ -108,7 +108,7 @@ class Ledger:
 
 async def bill_tx(tx: Tx, activity: Activity, now: Millis) -> list[Activity] | None:
     """Charge for an activity, or give back at once what it gives back; None when somebody else has."""
-    await hold_account_tx(tx, activity.tenant_id)
+    await lock_account_tx(tx, activity.tenant_id)
     if not await insert_invoice_item_for_activity_tx(tx, activity, now):
         return None
     return await give_back_tx(tx, activity.tenant_id, now)
@@ -127,7 +127,7 @@ async def insert_invoice_item_for_activity_tx(tx: Tx, activity: Activity, now: M
     cents = change_cents(before, after, at=activity.created_at, period=period)
     if cents == 0:
         return True
-    item = NewItem(
+    item = NewInvoiceItem(
         tenant_id=activity.tenant_id,
         shelf_id=activity.shelf_id,
         activity_id=activity.id,
@@ -140,12 +140,12 @@ async def insert_invoice_item_for_activity_tx(tx: Tx, activity: Activity, now: M
     return True
 
 
-async def insert_invoice_items_for_renewal_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Item] | None:
+async def insert_invoice_items_for_renewal_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[InvoiceItem] | None:
     """Charge the next period for each shelf that was awake strictly before it (R85); None when it has not begun.
 
     Nothing to charge is an empty list, and the period is renewed all the same.
     """
-    account = await hold_account_tx(tx, tenant_id)
+    account = await lock_account_tx(tx, tenant_id)
     period = next_renewal(account.anchor_at, account.renewed_at, now)
     if period is None or not await advance_renewal_tx(tx, tenant_id, period.start, now=now):
         return None
@@ -166,16 +166,16 @@ async def settle_from_credit_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> lis
     return done
 
 
-async def create_invoice_tx(tx: Tx, ground: Ground, tenant_id: TenantId, *, now: Millis) -> Invoice | None:
+async def create_invoice_tx(tx: Tx, deps: AccountDeps, tenant_id: TenantId, *, now: Millis) -> Invoice | None:
     """An invoice over all items that are on none, less the credit; None when nothing is left to pay: that waits."""
-    await hold_account_tx(tx, tenant_id)
+    await lock_account_tx(tx, tenant_id)
     items = await list_unbilled_invoice_items_tx(tx, tenant_id)
     total = sum(item.amount_cents for item in items)
     credit = await credit_left_tx(tx, tenant_id)
     if total <= 0 or total <= credit:
         return None
     new = NewInvoice(
-        public_id=ground.new_id(now),
+        public_id=deps.new_id(now),
         tenant_id=tenant_id,
         amount_cents=total - credit,
         currency=CURRENCY,
@@ -204,13 +204,13 @@ def _rented(activity: Activity) -> Rented:
     return Rented(activity.snapshot.plan, activity.snapshot.status)
 
 
-def _renewal(state: Activity, period: Period) -> NewItem | None:
+def _renewal(state: Activity, period: Period) -> NewInvoiceItem | None:
     assert isinstance(state.snapshot, ShelfSnapshot)
     assert state.shelf_id is not None
     cents = monthly_cents(_rented(state))
     if cents == 0:
         return None
-    return NewItem(
+    return NewInvoiceItem(
         tenant_id=state.tenant_id,
         shelf_id=state.shelf_id,
         activity_id=None,

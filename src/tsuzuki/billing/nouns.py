@@ -75,7 +75,7 @@ class Dues(msgspec.Struct, frozen=True):
     """They sleep already."""
 
 
-class Item(msgspec.Struct, frozen=True):
+class InvoiceItem(msgspec.Struct, frozen=True):
     """One line: a change of what a shelf costs, or its renewal for a period. Not on an invoice yet: None there.
 
     What gives time back goes to the invoices that charged for it; where these are several, it is split into parts.
@@ -94,7 +94,7 @@ class Item(msgspec.Struct, frozen=True):
     part_of: int | None = None
 
 
-class NewItem(msgspec.Struct, frozen=True, kw_only=True):
+class NewInvoiceItem(msgspec.Struct, frozen=True, kw_only=True):
     """A line that is about to be written."""
 
     tenant_id: TenantId

@@ -18,7 +18,7 @@ KEPT = Millis(DAY)
 """How long a key is remembered."""
 
 
-class Request(msgspec.Struct, frozen=True):
+class IdempotentRequest(msgspec.Struct, frozen=True):
     """What is asked for, under a key of the caller's tenant; without a key every time counts."""
 
     tenant_id: TenantId
@@ -31,7 +31,9 @@ class Request(msgspec.Struct, frozen=True):
         return hashlib.sha256(msgspec.json.encode(self.content)).digest()
 
 
-async def once_tx(tx: Tx, request: Request, answer: type[T], work: Callable[[], Awaitable[T]], *, now: Millis) -> T:
+async def once_tx(
+    tx: Tx, request: IdempotentRequest, answer: type[T], work: Callable[[], Awaitable[T]], *, now: Millis
+) -> T:
     """What `work` answers, or answered the first time; KeyReused when the key came with something else.
 
     The claim, the work and the answer are one transaction: a failure leaves the key free.

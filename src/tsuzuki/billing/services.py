@@ -8,16 +8,16 @@ import msgspec
 import structlog
 
 from tsuzuki.accounts.activity.nouns import Activity
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.billing.books import Books
 from tsuzuki.billing.dunning import Dunning
 from tsuzuki.billing.ledger import Ledger
 from tsuzuki.billing.once import KEPT
-from tsuzuki.billing.rented.offers import Offers
-from tsuzuki.billing.rented.reactor import Reactor
-from tsuzuki.billing.rented.service import RentedShelves
 from tsuzuki.billing.settlement.charging import Charging
 from tsuzuki.billing.settlement.service import Settlement
+from tsuzuki.billing.shelf_plans.enforcer import PlanEnforcer
+from tsuzuki.billing.shelf_plans.offers import Offers
+from tsuzuki.billing.shelf_plans.service import RentedShelves
 from tsuzuki.billing.store import forget_answers_tx
 from tsuzuki.billing.switch import turn
 from tsuzuki.model.errors import NotFound, TsuzukiError
@@ -32,11 +32,11 @@ OFF = "Billing is off on this server: every shelf is unlimited and nothing is pa
 class Billing(msgspec.Struct, frozen=True):
     """The services, by name."""
 
-    ground: Ground
+    deps: AccountDeps
     is_on: bool
     rented: RentedShelves
     offers: Offers
-    reactor: Reactor
+    reactor: PlanEnforcer
     ledger: Ledger
     dunning: Dunning
     books: Books
@@ -52,8 +52,8 @@ class Billing(msgspec.Struct, frozen=True):
     async def start(self) -> None:
         """What TSUZUKI_BILLING says is written down, and who wants to hear of activities hears of them."""
         if self.is_on:
-            self.ground.publisher.listen(self.hear)
-        await turn(self.ground, is_on=self.is_on)
+            self.deps.publisher.listen(self.hear)
+        await turn(self.deps, is_on=self.is_on)
 
     async def hear(self, activity: Activity) -> None:
         """Do at once what `look_after` would do within a minute."""
@@ -89,9 +89,9 @@ class Billing(msgspec.Struct, frozen=True):
 
     async def tidy(self) -> int:
         """Now and then: poll floors of what fast readers left, and idempotency keys that are too old."""
-        before = Millis(self.ground.clock() - KEPT)
-        forgotten = await self.ground.db.with_tx(lambda tx: forget_answers_tx(tx, before))
-        return forgotten + (await self.reactor.mend_floors() if self.is_on else 0)
+        before = Millis(self.deps.clock() - KEPT)
+        forgotten = await self.deps.db.with_tx(lambda tx: forget_answers_tx(tx, before))
+        return forgotten + (await self.reactor.repair_floors() if self.is_on else 0)
 
 
 @asynccontextmanager
@@ -114,18 +114,18 @@ async def _first_look(billing: Billing) -> None:
 
 
 def build_billing(
-    ground: Ground, *, is_on: bool, stripe_secret: str = "", ring: Callable[[str], None] = lambda _: None
+    deps: AccountDeps, *, is_on: bool, stripe_secret: str = "", wake: Callable[[str], None] = lambda _: None
 ) -> Billing:
-    """The services over this ground; `ring` tells the workers that there is something to be sent."""
+    """The services over these dependencies; `wake` tells the workers that there is something to be sent."""
     return Billing(
-        ground=ground,
+        deps=deps,
         is_on=is_on,
-        rented=RentedShelves(ground),
-        offers=Offers(ground),
-        reactor=Reactor(ground, ring),
-        ledger=Ledger(ground),
-        dunning=Dunning(ground, ring),
-        books=Books(ground),
-        settlement=Settlement(ground, stripe_secret=stripe_secret, ring=ring),
-        charging=Charging(ground),
+        rented=RentedShelves(deps),
+        offers=Offers(deps),
+        reactor=PlanEnforcer(deps, wake),
+        ledger=Ledger(deps),
+        dunning=Dunning(deps, wake),
+        books=Books(deps),
+        settlement=Settlement(deps, stripe_secret=stripe_secret, wake=wake),
+        charging=Charging(deps),
     )

@@ -12,10 +12,10 @@ from tsuzuki.billing.nouns import (
     Dispute,
     Invoice,
     InvoiceId,
-    Item,
+    InvoiceItem,
     Method,
     NewInvoice,
-    NewItem,
+    NewInvoiceItem,
     Refund,
     Totals,
 )
@@ -30,32 +30,32 @@ q = load_queries("tsuzuki.billing")
 # -- items
 
 
-async def insert_item_tx(tx: Tx, new: NewItem, now: Millis) -> Item:
+async def insert_item_tx(tx: Tx, new: NewInvoiceItem, now: Millis) -> InvoiceItem:
     """The line; UniqueViolation when its activity, or its shelf's period, has one (I10)."""
-    return await tx.one(Item, q.insert_item, now=now, **msgspec.structs.asdict(new))
+    return await tx.one(InvoiceItem, q.insert_item, now=now, **msgspec.structs.asdict(new))
 
 
-async def list_unbilled_invoice_items_tx(tx: Tx, tenant_id: TenantId) -> list[Item]:
+async def list_unbilled_invoice_items_tx(tx: Tx, tenant_id: TenantId) -> list[InvoiceItem]:
     """The tenant's lines that are on no invoice yet."""
-    return await tx.many(Item, q.list_unbilled_invoice_items, tenant_id=tenant_id)
+    return await tx.many(InvoiceItem, q.list_unbilled_invoice_items, tenant_id=tenant_id)
 
 
-async def list_items_of_tx(tx: Tx, invoice_id: InvoiceId) -> list[Item]:
+async def list_items_of_tx(tx: Tx, invoice_id: InvoiceId) -> list[InvoiceItem]:
     """The lines of an invoice."""
-    return await tx.many(Item, q.list_items_of, invoice_id=invoice_id)
+    return await tx.many(InvoiceItem, q.list_items_of, invoice_id=invoice_id)
 
 
-async def list_items_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[Item]:
+async def list_items_for_tenant_tx(tx: Tx, tenant_id: TenantId) -> list[InvoiceItem]:
     """Every line of a tenant, oldest first."""
-    return await tx.many(Item, q.list_items_for_tenant, tenant_id=tenant_id)
+    return await tx.many(InvoiceItem, q.list_items_for_tenant, tenant_id=tenant_id)
 
 
-async def attach_items_tx(tx: Tx, invoice_id: InvoiceId, items: Sequence[Item]) -> int:
+async def attach_items_tx(tx: Tx, invoice_id: InvoiceId, items: Sequence[InvoiceItem]) -> int:
     """Put these lines on an invoice; how many were free."""
     return len(await tx.bulk(int, q.attach_items, [[item.id] for item in items], invoice_id=invoice_id))
 
 
-async def list_charged_tx(tx: Tx, item: Item) -> list[Charged]:
+async def list_charged_tx(tx: Tx, item: InvoiceItem) -> list[Charged]:
     """What else was charged for this line's shelf and period, by invoice."""
     return await tx.many(Charged, q.list_charged, shelf_id=item.shelf_id, period_end=item.period_end, item_id=item.id)
 
@@ -65,7 +65,7 @@ async def place_item_tx(tx: Tx, item_id: int, invoice_id: InvoiceId | None, cent
     await tx.run(q.place_item, id=item_id, invoice_id=invoice_id, amount_cents=cents)
 
 
-async def insert_part_tx(tx: Tx, part: Item) -> None:
+async def insert_part_tx(tx: Tx, part: InvoiceItem) -> None:
     """A part of a line, on the invoice that this one names."""
     await tx.run(
         q.insert_part,
@@ -264,7 +264,7 @@ async def skip_periods_tx(tx: Tx, tenant_id: TenantId, start: Millis, *, now: Mi
 # -- answered requests
 
 
-class Answered(msgspec.Struct, frozen=True):
+class AnsweredRequest(msgspec.Struct, frozen=True):
     """What a request was, and what it was answered."""
 
     request_hash: bytes
@@ -281,9 +281,9 @@ async def set_answer_tx(tx: Tx, tenant_id: TenantId, key: str, answer: str) -> N
     await tx.run(q.set_answer, tenant_id=tenant_id, key=key, answer=answer)
 
 
-async def find_answer_tx(tx: Tx, tenant_id: TenantId, key: str) -> Answered | None:
+async def find_answer_tx(tx: Tx, tenant_id: TenantId, key: str) -> AnsweredRequest | None:
     """What this key was used for."""
-    return await tx.maybe(Answered, q.find_answer, tenant_id=tenant_id, key=key)
+    return await tx.maybe(AnsweredRequest, q.find_answer, tenant_id=tenant_id, key=key)
 
 
 async def forget_answers_tx(tx: Tx, before: Millis) -> int:

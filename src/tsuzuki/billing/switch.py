@@ -2,7 +2,7 @@
 
 from tsuzuki.accounts.activity.nouns import Activity, ShelfSnapshot
 from tsuzuki.accounts.activity.store import insert_activity_tx
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.billing.policy import period_at
 from tsuzuki.billing.store import (
     desync_shelves_tx,
@@ -15,22 +15,22 @@ from tsuzuki.db import Tx
 from tsuzuki.model.times import Millis
 
 
-async def turn(ground: Ground, *, is_on: bool) -> bool:
+async def turn(deps: AccountDeps, *, is_on: bool) -> bool:
     """At every start: what the setting says; True when that is news.
 
     Switched on: shelves that the log does not know are adopted, and what passed without billing is not charged.
     """
 
     async def turn(tx: Tx) -> tuple[bool, list[Activity]]:
-        now = ground.clock()
+        now = deps.clock()
         if not await turn_switch_tx(tx, is_on=is_on, now=now):
             return False, []
         adopted = await _take_up_tx(tx, now) if is_on else []  # accounts are held before shelves, as everywhere
         await desync_shelves_tx(tx)
         return True, adopted
 
-    changed, adopted = await ground.db.with_tx(turn)
-    await ground.publisher.publish(*adopted)
+    changed, adopted = await deps.db.with_tx(turn)
+    await deps.publisher.publish(*adopted)
     return changed
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.catalogue.calling import Calls, NotCalled
-from tsuzuki.catalogue.listing import Shelver, storable
+from tsuzuki.catalogue.listing import ListingWriter, storable
 from tsuzuki.catalogue.policy import plain_query
 from tsuzuki.catalogue.rows import ListKey
 from tsuzuki.catalogue.store import listed_series_tx
@@ -21,10 +21,10 @@ from tsuzuki.sources.sites.store import list_sources_tx
 MOST_SOURCES = 500
 
 
-class Addresses:
+class SeriesAddresses:
     """Which series of which source an address means."""
 
-    def __init__(self, db: Database, calls: Calls, shelver: Shelver, clock: Callable[[], Millis]) -> None:
+    def __init__(self, db: Database, calls: Calls, shelver: ListingWriter, clock: Callable[[], Millis]) -> None:
         self._db = db
         self._calls = calls
         self._shelver = shelver

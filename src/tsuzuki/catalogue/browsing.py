@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tsuzuki.catalogue.calling import Calls
-from tsuzuki.catalogue.keeping import Answered, Keeper, Kept, Question
-from tsuzuki.catalogue.listing import Shelver, storable
+from tsuzuki.catalogue.listing import ListingWriter, storable
 from tsuzuki.catalogue.policy import filters_key, plain_query
 from tsuzuki.catalogue.rows import ListKey, ListKind, MangaPage
 from tsuzuki.catalogue.store import find_listing_tx, list_manga_tx
+from tsuzuki.catalogue.ttl_cache import CachedAnswer, CachedValue, Question, TtlCache
 from tsuzuki.connectors.filters import Filter, FilterValue, with_values
 from tsuzuki.connectors.protocol import Abilities, ConnectorInfo, Unsupported, Visit
 from tsuzuki.db import Database, Tx
@@ -44,7 +44,14 @@ class Browsing:
     """The verbs of lists."""
 
     def __init__(
-        self, db: Database, calls: Calls, keeper: Keeper, shelver: Shelver, *, clock: Callable[[], Millis], ttl: Millis
+        self,
+        db: Database,
+        calls: Calls,
+        keeper: TtlCache,
+        shelver: ListingWriter,
+        *,
+        clock: Callable[[], Millis],
+        ttl: Millis,
     ) -> None:
         self._db = db
         self._calls = calls
@@ -58,7 +65,7 @@ class Browsing:
         call = self._calls.aside(await self._source(source_id))
         return call.connector.filters(call.config)
 
-    async def browse(self, source_id: int, wish: ListWish) -> Answered[MangaPage]:
+    async def browse(self, source_id: int, wish: ListWish) -> CachedAnswer[MangaPage]:
         """One page of a list; Unsupported when the source has no such list, Invalid for filters that it has not."""
         source = await self._source(source_id)
         self._check(source, wish)
@@ -94,13 +101,13 @@ class Browsing:
             call = self._calls.aside(source)
             with_values(call.connector.filters(call.config), wish.filters)
 
-    async def _kept(self, key: ListKey, shelf_id: ShelfId) -> Kept[MangaPage]:
-        async def look(tx: Tx) -> Kept[MangaPage]:
+    async def _kept(self, key: ListKey, shelf_id: ShelfId) -> CachedValue[MangaPage]:
+        async def look(tx: Tx) -> CachedValue[MangaPage]:
             listing = await find_listing_tx(tx, key)
             if listing is None:
-                return Kept(MangaPage([], has_next=False), None, is_there=False)
+                return CachedValue(MangaPage([], has_next=False), None, is_there=False)
             manga = await list_manga_tx(tx, listing.series_source_ids, shelf_id)
-            return Kept(MangaPage(manga, listing.has_next), listing.fetched_at)
+            return CachedValue(MangaPage(manga, listing.has_next), listing.fetched_at)
 
         return await self._db.read(look)
 

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from tsuzuki.catalogue.calling import Calls, NotCalled
 from tsuzuki.catalogue.details import SWITCHED_OFF, manga_tx
-from tsuzuki.catalogue.keeping import Answered, Keeper, Kept, Question
 from tsuzuki.catalogue.rows import ChapterTarget, ListedRelease, Manga
 from tsuzuki.catalogue.store import chapter_target_tx, chapters_age_tx, chapters_fetched_tx, list_releases_tx
+from tsuzuki.catalogue.ttl_cache import CachedAnswer, CachedValue, Question, TtlCache
 from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import NOTHING, Delivered
@@ -30,17 +30,17 @@ async def none_kept(_shelf_id: ShelfId, _releases: Sequence[ReleaseId]) -> Colle
 
 
 class ChapterLists:
-    """The verbs of chapter lists. `ring` wakes those who wait for what was stored."""
+    """The verbs of chapter lists. `wake` wakes those who wait for what was stored."""
 
     def __init__(
         self,
         db: Database,
         calls: Calls,
-        keeper: Keeper,
+        keeper: TtlCache,
         *,
         clock: Callable[[], Millis],
         ttl: Millis,
-        ring: Callable[..., None],
+        wake: Callable[..., None],
         kept_of: KeptOf = none_kept,
     ) -> None:
         self._db = db
@@ -48,11 +48,11 @@ class ChapterLists:
         self._keeper = keeper
         self._clock = clock
         self._ttl = ttl
-        self._ring = ring
+        self._wake = wake
         self._kept_of = kept_of
-        self._ingest = ChapterIngest(db, clock=clock, after_commit=lambda delivered: ring(*delivered.bells))
+        self._ingest = ChapterIngest(db, clock=clock, after_commit=lambda delivered: wake(*delivered.wakeups))
 
-    async def list(self, manga_id: int, shelf_id: ShelfId, *, refresh: bool = False) -> Answered[Releases]:
+    async def list(self, manga_id: int, shelf_id: ShelfId, *, refresh: bool = False) -> CachedAnswer[Releases]:
         """Every release, the newest first (R11), with what the shelf has read of them."""
         manga, source = await self._db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
         question = Question(
@@ -67,11 +67,11 @@ class ChapterLists:
         """Which of them the shelf keeps for reading without their source."""
         return await self._kept_of(shelf_id, [release.id for release in releases])
 
-    async def _kept(self, manga: Manga, shelf_id: ShelfId) -> Kept[Releases]:
-        async def look(tx: Tx) -> Kept[Releases]:
+    async def _kept(self, manga: Manga, shelf_id: ShelfId) -> CachedValue[Releases]:
+        async def look(tx: Tx) -> CachedValue[Releases]:
             fetched_at = await chapters_age_tx(tx, manga.id)
             releases = await list_releases_tx(tx, manga.id, shelf_id)
-            return Kept(releases, fetched_at, is_there=fetched_at is not None or bool(releases))
+            return CachedValue(releases, fetched_at, is_there=fetched_at is not None or bool(releases))
 
         return await self._db.read(look)
 
@@ -119,8 +119,8 @@ class ChapterLists:
             delivered = await self._db.with_tx(store)
         except OF_ITS_CONTENT:
             delivered = await self._db.with_tx(enqueue)
-            self._ring(CHAPTERS.name)
-        self._ring(*delivered.bells)
+            self._wake(CHAPTERS.name)
+        self._wake(*delivered.wakeups)
 
 
 async def _target_tx(tx: Tx, manga: Manga) -> ChapterTarget:

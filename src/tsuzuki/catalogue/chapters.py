@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from tsuzuki.catalogue.calling import Calls
-from tsuzuki.catalogue.keeping import Freshness, Keeper, Kept, Question
 from tsuzuki.catalogue.policy import is_fresh, lack
-from tsuzuki.catalogue.rows import PageRow, Release
+from tsuzuki.catalogue.rows import CatalogueRelease, PageRow
 from tsuzuki.catalogue.store import find_release_tx, list_pages_tx, resolve_image_tx
+from tsuzuki.catalogue.ttl_cache import CachedValue, Freshness, Question, TtlCache
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.db import Database, Tx
@@ -35,7 +35,7 @@ Pages = tuple[PageRow, ...]
 class PagesAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The pages of a release. `expires` means that no image address in it may be stored (R66)."""
 
-    release: Release
+    release: CatalogueRelease
     source: Source
     pages: Pages
     expires: bool
@@ -56,12 +56,12 @@ class PageImage(msgspec.Struct, frozen=True):
 class Chapters:
     """The verbs of pages."""
 
-    def __init__(self, db: Database, calls: Calls, keeper: Keeper, clock: Callable[[], Millis]) -> None:
+    def __init__(self, db: Database, calls: Calls, keeper: TtlCache, clock: Callable[[], Millis]) -> None:
         self._db = db
         self._calls = calls
         self._keeper = keeper
         self._clock = clock
-        self._expiring: OrderedDict[ReleaseId, Kept[Pages]] = OrderedDict()
+        self._expiring: OrderedDict[ReleaseId, CachedValue[Pages]] = OrderedDict()
 
     async def pages(self, release_id: int, *, refresh: bool = False) -> PagesAnswer:
         """The page list, stored once it is whole (R63); Conflict for a release that can only be read at its source."""
@@ -99,23 +99,23 @@ class Chapters:
             return
         await self._db.with_tx(lambda tx: resolve_image_tx(tx, answer.release.id, position, url))
 
-    async def _stored(self, release: Release) -> Kept[Pages]:
-        async def look(tx: Tx) -> Kept[Pages]:
+    async def _stored(self, release: CatalogueRelease) -> CachedValue[Pages]:
+        async def look(tx: Tx) -> CachedValue[Pages]:
             now = await find_release_tx(tx, release.id)
             pages = tuple(await list_pages_tx(tx, release.id))
             fetched_at = None if now is None or not pages else now.pages_fetched_at
-            return Kept(pages, fetched_at, is_there=fetched_at is not None)
+            return CachedValue(pages, fetched_at, is_there=fetched_at is not None)
 
         return await self._db.read(look)
 
-    async def _remembered(self, release: Release) -> Kept[Pages]:
+    async def _remembered(self, release: CatalogueRelease) -> CachedValue[Pages]:
         """Never older than it may be: an address that has expired shows nothing."""
         kept = self._expiring.get(release.id)
         if kept is None or not is_fresh(kept.fetched_at, REMEMBERED_FOR, self._clock()):
-            return Kept((), None, is_there=False)
+            return CachedValue((), None, is_there=False)
         return kept
 
-    async def _fetch(self, release: Release, source: Source) -> Kept[Pages]:
+    async def _fetch(self, release: CatalogueRelease, source: Source) -> CachedValue[Pages]:
         call = await self._calls.to(source)
         info = call.connector.info
         if not info.abilities.pages:
@@ -129,13 +129,13 @@ class Chapters:
         missing = lack(valid, release.page_count if release.pages_fetched_at is None else -1)
         pages = tuple(PageRow(place, page.url, page.image_url) for place, page in enumerate(valid))
         if missing is not None:
-            return Kept(pages, now, error=missing)
+            return CachedValue(pages, now, error=missing)
         if info.image_urls_expire:
-            return self._remember(release.id, Kept(pages, now))
+            return self._remember(release.id, CachedValue(pages, now))
         await self._db.with_tx(lambda tx: save_pages_tx(tx, release.id, valid, now))
-        return Kept(pages, now)
+        return CachedValue(pages, now)
 
-    def _remember(self, release_id: ReleaseId, kept: Kept[Pages]) -> Kept[Pages]:
+    def _remember(self, release_id: ReleaseId, kept: CachedValue[Pages]) -> CachedValue[Pages]:
         self._expiring[release_id] = kept
         self._expiring.move_to_end(release_id)
         while len(self._expiring) > MOST_REMEMBERED:
@@ -152,7 +152,7 @@ def _valid(found: Sequence[FoundPage]) -> list[FoundPage]:
     ]
 
 
-async def _release_tx(tx: Tx, release_id: int) -> tuple[Release, Source]:
+async def _release_tx(tx: Tx, release_id: int) -> tuple[CatalogueRelease, Source]:
     release = await find_release_tx(tx, release_id)
     if release is None:
         raise NotFound(NO_CHAPTER)

@@ -11,7 +11,7 @@ import msgspec
 from tsuzuki.model.fetching import Ask, Reply, Validators
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.polling.visit import Fetcher
+from tsuzuki.polling.visit import SourceFetcher
 
 MOST_BYTES = 16 * 1024 * 1024
 LARGEST_BODY = 1024 * 1024
@@ -28,7 +28,7 @@ OK = 200
 class Revalidating:
     """A fetcher that remembers answers with validators, and asks with them the next time."""
 
-    def __init__(self, fetcher: Fetcher, clock: Callable[[], Millis]) -> None:
+    def __init__(self, fetcher: SourceFetcher, clock: Callable[[], Millis]) -> None:
         self._fetcher = fetcher
         self._clock = clock
         self._known: OrderedDict[Key, Reply] = OrderedDict()

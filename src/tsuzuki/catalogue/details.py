@@ -6,16 +6,16 @@ from typing import get_args
 import msgspec
 
 from tsuzuki.catalogue.calling import Calls, NotCalled
-from tsuzuki.catalogue.keeping import Answered, Keeper, Kept, Question
 from tsuzuki.catalogue.merging.store import end_series_tx, find_series_tx
 from tsuzuki.catalogue.rows import Manga
 from tsuzuki.catalogue.store import (
     describe_series_tx,
     find_manga_tx,
-    hold_lonely_tx,
+    lock_unshared_series_tx,
     replace_rest_reason_tx,
     save_details_tx,
 )
+from tsuzuki.catalogue.ttl_cache import CachedAnswer, CachedValue, Question, TtlCache
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.store import index_series_tx
@@ -29,24 +29,26 @@ from tsuzuki.sources.comics.policy import is_matchable, match_key
 from tsuzuki.sources.comics.store import matching_comic_tx
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.store import find_source_tx
-from tsuzuki.sources.store import hold_shape_tx, series_of_tx, share_shape_tx
+from tsuzuki.sources.store import lock_series_merges_shared_tx, lock_series_merges_tx, series_of_tx
 
 NO_MANGA = "There is no such series."
 UPDATE_STRATEGIES = frozenset(get_args(UpdateStrategy))
 SWITCHED_OFF = "This series is switched off at this source."
 
 
-class Details:
+class DetailsService:
     """The verbs of one series."""
 
-    def __init__(self, db: Database, calls: Calls, keeper: Keeper, *, clock: Callable[[], Millis], ttl: Millis) -> None:
+    def __init__(
+        self, db: Database, calls: Calls, keeper: TtlCache, *, clock: Callable[[], Millis], ttl: Millis
+    ) -> None:
         self._db = db
         self._calls = calls
         self._keeper = keeper
         self._clock = clock
         self._ttl = ttl
 
-    async def show(self, manga_id: int, shelf_id: ShelfId, *, refresh: bool = False) -> Answered[Manga]:
+    async def show(self, manga_id: int, shelf_id: ShelfId, *, refresh: bool = False) -> CachedAnswer[Manga]:
         """The series with its details; as its list showed it while the source cannot tell more (R64)."""
         manga, source = await self._db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
         info = self._calls.info(source)
@@ -59,10 +61,10 @@ class Details:
         )
         return await self._keeper.answer(question, refresh=refresh and has_details)
 
-    async def _kept(self, manga_id: SeriesSourceId, shelf_id: ShelfId, *, has_details: bool) -> Kept[Manga]:
+    async def _kept(self, manga_id: SeriesSourceId, shelf_id: ShelfId, *, has_details: bool) -> CachedValue[Manga]:
         manga, _ = await self._db.read(lambda tx: manga_tx(tx, manga_id, shelf_id))
         # A source without details has told all it knows in its list.
-        return Kept(manga, manga.details_fetched_at if has_details else manga.listed_at or Millis(0))
+        return CachedValue(manga, manga.details_fetched_at if has_details else manga.listed_at or Millis(0))
 
     async def _fetch(self, source: Source, manga: Manga) -> None:
         if not manga.is_active:
@@ -87,7 +89,7 @@ async def _save_tx(tx: Tx, source: Source, manga: Manga, found: SeriesDetails, *
     key = match_key(title, found.author)
     # Only with its first details: what readers know by its series stays there.
     may_move = not manga.is_initialized and is_matchable(key)
-    await (hold_shape_tx if may_move else share_shape_tx)(tx)
+    await (lock_series_merges_tx if may_move else lock_series_merges_shared_tx)(tx)
     own = await series_of_tx(tx, manga.id)
     if own is None:
         raise NotFound(NO_MANGA)
@@ -107,7 +109,7 @@ async def _joined_tx(
 ) -> SeriesId:
     """The series that we know by this title and author, as long as nothing hangs on its own yet; else its own."""
     known = await matching_comic_tx(tx, source.id, key)
-    if known is None or not await hold_lonely_tx(tx, own, manga_id):
+    if known is None or not await lock_unshared_series_tx(tx, own, manga_id):
         return own
     await end_series_tx(tx, await find_series_tx(tx, own), known, [manga_id], now=now)
     await followers_changed_tx(tx, known, now)  # who follows the work hears of it from this source too

@@ -24,7 +24,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
 from tsuzuki.sources.comics.policy import match_key
 from tsuzuki.sources.comics.service import watch_mapping_tx
-from tsuzuki.sources.comics.store import hold_matching_tx
+from tsuzuki.sources.comics.store import lock_comic_matching_tx
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.store import add_series_source_tx, add_series_tx
 
@@ -34,7 +34,7 @@ LONGEST_TITLE = 512
 """Bytes, and letters of a title. What is longer is no title, no address that anybody could call, and fits no index."""
 
 
-class Shelver:
+class ListingWriter:
     """Puts what lists bring into the database."""
 
     def __init__(self, new_id: Callable[[], PublicId]) -> None:
@@ -44,7 +44,7 @@ class Shelver:
         self, tx: Tx, source: Source, info: ConnectorInfo, found: SeriesPage, *, key: ListKey, now: Millis
     ) -> None:
         """A page of a list, and its series: the known ones touched, the new ones added (R60, R62)."""
-        await hold_matching_tx(tx)
+        await lock_comic_matching_tx(tx)
         known = await listed_series_tx(tx, source.id, found.series)
         await touch_listed_tx(tx, ((known[each.key], each) for each in found.series if each.key in known), now)
         ids = [known.get(each.key) or await self._add_tx(tx, source, each, now) for each in found.series]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
 from tsuzuki.accounts.nouns import Actor
 from tsuzuki.catalogue.store import drop_meta_tx, list_meta_tx, set_meta_tx
 from tsuzuki.connectors.config import masked
@@ -11,14 +11,14 @@ from tsuzuki.model.errors import LimitExceeded, NotFound
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.service import ENTITY, NO_SOURCE
-from tsuzuki.sources.sites.store import find_source_tx, hold_source_tx
+from tsuzuki.sources.sites.store import find_source_tx, lock_source_tx
 
 MOST_NOTES = 200
 LONGEST_KEY = 256
 LONGEST_VALUE = 10_000
 
 
-class Notes:
+class CatalogueNotes:
     """The verbs of notes. Every change is in the audit log."""
 
     def __init__(self, db: Database, clock: Callable[[], Millis]) -> None:
@@ -39,7 +39,7 @@ class Notes:
         now = self._clock()
 
         async def change(tx: Tx) -> None:
-            source = _there(await hold_source_tx(tx, source_id))
+            source = _there(await lock_source_tx(tx, source_id))
             before = {row.key: row.value for row in await list_meta_tx(tx, source.id)}
             if value is None:
                 await drop_meta_tx(tx, source.id, key)
@@ -48,8 +48,10 @@ class Notes:
                     raise LimitExceeded(f"A source has at most {MOST_NOTES} notes; forget one first.")
                 await set_meta_tx(tx, source.id, key, value)
             if before.get(key) != value:
-                deed = Deed(f"{ENTITY}.note", ENTITY, str(source.id), before={key: before.get(key)}, after={key: value})
-                await record_tx(tx, actor, deed, now=now)
+                audit_event = AuditEvent(
+                    f"{ENTITY}.note", ENTITY, str(source.id), before={key: before.get(key)}, after={key: value}
+                )
+                await record_tx(tx, actor, audit_event, now=now)
 
         await self._db.with_tx(change)
 

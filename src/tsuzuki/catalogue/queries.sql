@@ -103,7 +103,7 @@ set author = coalesce(author, :author), artist = coalesce(artist, :artist), cove
   match_key = case when author is null then :match_key else match_key end, updated_at = :now
 where id = :id;
 
--- name: hold_lonely
+-- name: lock_unshared_series
 -- A series that only this source has, without chapters and without anybody's state. One writer at a time on SQLite.
 select series.id from series
 where {lonely};

@@ -21,7 +21,7 @@ class ListKey(msgspec.Struct, frozen=True, kw_only=True):
     filters: str = ""
 
 
-class Listing(msgspec.Struct, frozen=True):
+class SourceListing(msgspec.Struct, frozen=True):
     """A list as it was fetched: the order as the source gave it."""
 
     series_source_ids: list[int]
@@ -29,7 +29,7 @@ class Listing(msgspec.Struct, frozen=True):
     fetched_at: Millis
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ListedSeries(msgspec.Struct, frozen=True):
     """A series of a list, and whether we know it."""
 
     key: str
@@ -108,7 +108,7 @@ class ListedRelease(msgspec.Struct, frozen=True):
     last_read_at: Millis | None
 
 
-class Release(msgspec.Struct, frozen=True):
+class CatalogueRelease(msgspec.Struct, frozen=True):
     """A release, as far as its pages need it."""
 
     id: ReleaseId

@@ -4,18 +4,18 @@ from collections.abc import Callable
 
 import msgspec
 
-from tsuzuki.catalogue.addresses import Addresses
+from tsuzuki.catalogue.addresses import SeriesAddresses
 from tsuzuki.catalogue.browsing import Browsing
 from tsuzuki.catalogue.call_locks.service import CallLocks
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.chapter_lists import ChapterLists, KeptOf, none_kept
 from tsuzuki.catalogue.chapters import Chapters
 from tsuzuki.catalogue.conditional import Revalidating
-from tsuzuki.catalogue.details import Details
-from tsuzuki.catalogue.keeping import PATIENCE, Keeper
-from tsuzuki.catalogue.listing import Shelver
-from tsuzuki.catalogue.notes import Notes
+from tsuzuki.catalogue.details import DetailsService
+from tsuzuki.catalogue.listing import ListingWriter
+from tsuzuki.catalogue.notes import CatalogueNotes
 from tsuzuki.catalogue.store import forget_listings_tx
+from tsuzuki.catalogue.ttl_cache import PATIENCE, TtlCache
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database
 from tsuzuki.model.ids import PublicId
@@ -34,7 +34,7 @@ class Ttls(msgspec.Struct, frozen=True):
     chapters: Millis = Millis(10 * MINUTE)
 
 
-class Ground(msgspec.Struct, frozen=True, kw_only=True):
+class CatalogueDeps(msgspec.Struct, frozen=True, kw_only=True):
     """What these services stand on."""
 
     db: Database
@@ -43,7 +43,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     registry: Registry
     driver: Driver
     folder_of: FolderOf
-    ring: Callable[..., None]
+    wake: Callable[..., None]
     ttls: Ttls = Ttls()
     kept_of: KeptOf = none_kept
     patience: float = PATIENCE
@@ -55,14 +55,14 @@ class Catalogue(msgspec.Struct, frozen=True):
     """The services, by name."""
 
     browsing: Browsing
-    details: Details
+    details: DetailsService
     chapter_lists: ChapterLists
     chapters: Chapters
-    notes: Notes
-    addresses: Addresses
-    keeper: Keeper
+    notes: CatalogueNotes
+    addresses: SeriesAddresses
+    keeper: TtlCache
     locks: CallLocks
-    ground: Ground
+    deps: CatalogueDeps
 
     def by_type(self) -> dict[type, object]:
         """Each service under its own type: how handlers ask for it."""
@@ -71,32 +71,32 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     async def forget_old(self) -> int:
         """Forget lists that nobody has asked for in a month; how many."""
-        before = Millis(self.ground.clock() - LISTINGS_KEPT)
+        before = Millis(self.deps.clock() - LISTINGS_KEPT)
         await self.locks.forget_old()
-        return await self.ground.db.with_tx(lambda tx: forget_listings_tx(tx, before))
+        return await self.deps.db.with_tx(lambda tx: forget_listings_tx(tx, before))
 
     async def close(self) -> None:
         """End the calls that are under way."""
         await self.keeper.close()
 
 
-def build_catalogue(ground: Ground) -> Catalogue:
+def build_catalogue(deps: CatalogueDeps) -> Catalogue:
     """The services over this ground."""
-    db, clock, ttls = ground.db, ground.clock, ground.ttls
-    driver = ground.driver.through(lambda fetcher: Revalidating(fetcher, clock))
-    calls = Calls(db, ground.registry, driver, ground.folder_of)
-    locks = CallLocks(db, clock, is_shared=ground.is_shared)
-    keeper = Keeper(clock, locks, ground.patience)
+    db, clock, ttls = deps.db, deps.clock, deps.ttls
+    driver = deps.driver.through(lambda fetcher: Revalidating(fetcher, clock))
+    calls = Calls(db, deps.registry, driver, deps.folder_of)
+    locks = CallLocks(db, clock, is_shared=deps.is_shared)
+    keeper = TtlCache(clock, locks, deps.patience)
     return Catalogue(
-        browsing=Browsing(db, calls, keeper, Shelver(ground.new_id), clock=clock, ttl=ttls.lists),
-        details=Details(db, calls, keeper, clock=clock, ttl=ttls.details),
+        browsing=Browsing(db, calls, keeper, ListingWriter(deps.new_id), clock=clock, ttl=ttls.lists),
+        details=DetailsService(db, calls, keeper, clock=clock, ttl=ttls.details),
         chapter_lists=ChapterLists(
-            db, calls, keeper, clock=clock, ttl=ttls.chapters, ring=ground.ring, kept_of=ground.kept_of
+            db, calls, keeper, clock=clock, ttl=ttls.chapters, wake=deps.wake, kept_of=deps.kept_of
         ),
         chapters=Chapters(db, calls, keeper, clock),
-        notes=Notes(db, clock),
-        addresses=Addresses(db, calls, Shelver(ground.new_id), clock),
+        notes=CatalogueNotes(db, clock),
+        addresses=SeriesAddresses(db, calls, ListingWriter(deps.new_id), clock),
         keeper=keeper,
         locks=locks,
-        ground=ground,
+        deps=deps,
     )

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from tsuzuki.catalogue.rows import (
+    CatalogueRelease,
     ChapterTarget,
-    Listed,
     ListedRelease,
-    Listing,
+    ListedSeries,
     ListKey,
     Manga,
     MetaRow,
     PageRow,
-    Release,
+    SourceListing,
 )
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.harvest import FoundSeries, SeriesDetails
@@ -26,9 +26,9 @@ q = load_queries("tsuzuki.catalogue")
 # -- lists
 
 
-async def find_listing_tx(tx: Tx, key: ListKey) -> Listing | None:
+async def find_listing_tx(tx: Tx, key: ListKey) -> SourceListing | None:
     """The list as it was fetched last."""
-    return await tx.maybe(Listing, q.find_listing, **msgspec.structs.asdict(key))
+    return await tx.maybe(SourceListing, q.find_listing, **msgspec.structs.asdict(key))
 
 
 async def save_listing_tx(tx: Tx, key: ListKey, ids: Sequence[SeriesSourceId], *, has_next: bool, now: Millis) -> None:
@@ -45,7 +45,7 @@ async def forget_listings_tx(tx: Tx, before: Millis) -> int:
 async def listed_series_tx(tx: Tx, source_id: SourceId, found: Iterable[FoundSeries]) -> dict[str, SeriesSourceId]:
     """Those of a list that are known, by their key."""
     rows = [{"key": series.key, "url": series.url} for series in found]
-    listed = await tx.bulk(Listed, q.listed_series, rows, source_id=source_id)
+    listed = await tx.bulk(ListedSeries, q.listed_series, rows, source_id=source_id)
     return {each.key: each.id for each in listed if each.id is not None}
 
 
@@ -120,9 +120,9 @@ async def describe_series_tx(tx: Tx, series_id: SeriesId, found: SeriesDetails, 
     )
 
 
-async def hold_lonely_tx(tx: Tx, series_id: SeriesId, series_source_id: SeriesSourceId) -> bool:
+async def lock_unshared_series_tx(tx: Tx, series_id: SeriesId, series_source_id: SeriesSourceId) -> bool:
     """Whether nothing hangs on this series but this one source's row; it stays so to the end of the transaction."""
-    return await tx.maybe(SeriesId, q.hold_lonely, id=series_id, series_source_id=series_source_id) is not None
+    return await tx.maybe(SeriesId, q.lock_unshared_series, id=series_id, series_source_id=series_source_id) is not None
 
 
 # -- chapters
@@ -152,9 +152,9 @@ async def list_releases_tx(tx: Tx, series_source_id: SeriesSourceId, shelf_id: S
 # -- pages
 
 
-async def find_release_tx(tx: Tx, release_id: int) -> Release | None:
+async def find_release_tx(tx: Tx, release_id: int) -> CatalogueRelease | None:
     """One release."""
-    return await tx.maybe(Release, q.find_release, id=release_id)
+    return await tx.maybe(CatalogueRelease, q.find_release, id=release_id)
 
 
 async def list_pages_tx(tx: Tx, release_id: ReleaseId) -> list[PageRow]:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tsuzuki.cli.lists import FILE, Whose, import_, shelf_options, with_person, with_shelf
+from tsuzuki.cli.lists import FILE, ShelfChoice, import_, shelf_options, with_person, with_shelf
 from tsuzuki.cli.progress import shown_progress
 
 if TYPE_CHECKING:
     from tsuzuki.accounts.nouns import User
     from tsuzuki.bootstrap import Tsuzuki
     from tsuzuki.ingest.archive.format import Manifest
-    from tsuzuki.ingest.archive.journal import Brought
+    from tsuzuki.ingest.archive.journal import ImportReport
     from tsuzuki.model.ids import ShelfId
 
 __all__ = ["export", "import_"]
@@ -34,7 +34,7 @@ __all__ = ["export", "import_"]
     type=click.Path(dir_okay=False, path_type=Path),
     help="A new file; an OPML list goes to stdout without it, an archive to NAME-shelf.zip.",
 )
-def export(kind: str, whose: Whose, output: Path | None) -> None:
+def export(kind: str, whose: ShelfChoice, output: Path | None) -> None:
     """Write the followed feeds as OPML 2.0, or a shelf with everything on it as an archive.
 
     `tsuzuki import shelf` reads the archive. It holds no passwords and tokens, but all that its reader has read: keep
@@ -53,7 +53,7 @@ def export(kind: str, whose: Whose, output: Path | None) -> None:
         file.write(body)
 
 
-def _export_archive(whose: Whose, output: Path) -> None:
+def _export_archive(whose: ShelfChoice, output: Path) -> None:
     from tsuzuki.ingest.archive.writing import ShelfExport
 
     with shown_progress() as watch:
@@ -70,7 +70,7 @@ def _export_archive(whose: Whose, output: Path) -> None:
 @import_.command("shelf")
 @click.argument("file", type=FILE)
 @shelf_options
-def import_shelf(file: Path, whose: Whose) -> None:
+def import_shelf(file: Path, whose: ShelfChoice) -> None:
     """Put all that an archive of a shelf holds onto a shelf; what is there already stays.
 
     The whole file is checked before anything is written, and a repeat changes nothing. Exits with 1 when something was
@@ -80,8 +80,8 @@ def import_shelf(file: Path, whose: Whose) -> None:
 
     with shown_progress() as watch:
 
-        async def bring(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "Brought":
-            parsers = opened.way.outside.parsers
+        async def bring(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "ImportReport":
+            parsers = opened.pipeline.fetching.parsers
             bringer = ShelfImport(opened.reading.subscriptions, opened.crawling.sources, parsers)
             return await bringer.bring(file, shelf_id, user, watch)
 

@@ -10,7 +10,7 @@ from tsuzuki.cli.start import environment, load_settings, start
 
 if TYPE_CHECKING:
     from tsuzuki.db import Database, DatabaseOptions
-    from tsuzuki.db.copying.copier import Copied, Step
+    from tsuzuki.db.copying.copier import Copied, CopyStep
     from tsuzuki.model.times import Millis
 
 
@@ -41,7 +41,7 @@ async def _copy(source: "DatabaseOptions", target: "DatabaseOptions", now: "Mill
 
     with shown_progress(in_logs=True) as show:
 
-        def watch(step: "Step") -> None:
+        def watch(step: "CopyStep") -> None:
             if step.of:
                 show(f"{step.verb} {step.table}", step.rows, step.of)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tsuzuki.accounts.nouns import User
     from tsuzuki.accounts.shelves.nouns import MemberShelf
     from tsuzuki.bootstrap import Tsuzuki
-    from tsuzuki.ingest.reedme.service import Brought
+    from tsuzuki.ingest.reedme.service import ReedmeReport
     from tsuzuki.model.ids import ShelfId
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ T = TypeVar("T")
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-class Whose(msgspec.Struct, frozen=True):
+class ShelfChoice(msgspec.Struct, frozen=True):
     """The shelf that a command is about."""
 
     name: str
@@ -42,20 +42,20 @@ def shelf_options(command: Callable[..., None]) -> Callable[..., None]:
     @click.option("--shelf", help="Which of theirs, by its name; without it, the one that is their own.")
     @functools.wraps(command)
     def with_options(*, name: str, shelf: str | None, **others: object) -> None:
-        command(whose=Whose(name, shelf), **others)
+        command(whose=ShelfChoice(name, shelf), **others)
 
     return with_options
 
 
-def with_shelf(whose: Whose, work: "Callable[[Tsuzuki, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
+def with_shelf(whose: ShelfChoice, work: "Callable[[Tsuzuki, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
     """Do this with everything open, on this shelf; refused where the person only reads it and this writes."""
     return with_person(whose, lambda opened, _, shelf_id: work(opened, shelf_id), writes=writes)
 
 
-def with_person(whose: Whose, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
+def with_person(whose: ShelfChoice, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
     """The same, for what is the person's too."""
     settings = start()
-    from tsuzuki.accounts.oneself import must_allow
+    from tsuzuki.accounts.current_user import must_allow
     from tsuzuki.bootstrap import open_tsuzuki
     from tsuzuki.db.patience import unhurried
 
@@ -66,7 +66,7 @@ def with_person(whose: Whose, work: "Callable[[Tsuzuki, User, ShelfId], Awaitabl
     async def do() -> T:
         async with open_tsuzuki(settings) as opened:
             person = await opened.accounts.users.find(whose.name)
-            shelves = await opened.accounts.oneself.shelves_of(person)
+            shelves = await opened.accounts.current_user.shelves_of(person)
             shelf = own_shelf(shelves, whose)
             must_allow(shelf, writes=writes)
             if whose.shelf is None and len(shelves) > 1:
@@ -76,7 +76,7 @@ def with_person(whose: Whose, work: "Callable[[Tsuzuki, User, ShelfId], Awaitabl
     return asyncio.run(run())
 
 
-def own_shelf(shelves: "list[MemberShelf]", whose: Whose) -> "MemberShelf":
+def own_shelf(shelves: "list[MemberShelf]", whose: ShelfChoice) -> "MemberShelf":
     """The one that is named, or the first that this person owns; a shared one only where they own none."""
     wanted = [one for one in shelves if whose.shelf in (None, one.name)]
     if not wanted:
@@ -94,7 +94,7 @@ def import_() -> None:
 @import_.command("opml")
 @click.argument("file", type=FILE)
 @shelf_options
-def import_opml(file: Path, whose: Whose) -> None:
+def import_opml(file: Path, whose: ShelfChoice) -> None:
     """Follow the feeds of an OPML file; what is followed already stays as it is. Exits with 1 when a line failed."""
     body = file.read_bytes()
     report = with_shelf(whose, lambda opened, shelf_id: opened.reading.lists.read(shelf_id, body), writes=True)
@@ -110,15 +110,15 @@ def import_opml(file: Path, whose: Whose) -> None:
 @import_.command("reedme")
 @click.argument("file", type=FILE)
 @shelf_options
-def import_reedme(file: Path, whose: Whose) -> None:
+def import_reedme(file: Path, whose: ShelfChoice) -> None:
     """Bring groups, feeds, items and what was read from a database of ReedMe or Fusion.
 
     A file that is damaged is refused before anything is written. Exits with 1 when something was left out.
     """
     from tsuzuki.ingest.reedme.service import Reedme
 
-    async def bring(opened: "Tsuzuki", shelf_id: "ShelfId") -> "Brought":
-        parsers = opened.way.outside.parsers
+    async def bring(opened: "Tsuzuki", shelf_id: "ShelfId") -> "ReedmeReport":
+        parsers = opened.pipeline.fetching.parsers
         return await Reedme(opened.db, opened.clock, opened.new_id, parsers=parsers).bring(file, shelf_id)
 
     brought = with_shelf(whose, bring, writes=True)

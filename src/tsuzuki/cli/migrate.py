@@ -8,7 +8,7 @@ import click
 from tsuzuki.cli.start import start
 
 if TYPE_CHECKING:
-    from tsuzuki.db.migrate import Outcome
+    from tsuzuki.db.migrate import MigrationOutcome
 
 
 @click.command()
@@ -36,7 +36,7 @@ def migrate(*, dry_run: bool, recreate: bool, yes: bool) -> None:
     click.echo(_said(asyncio.run(steps.migrate(options, now=now, dry_run=dry_run)), dry_run=dry_run))
 
 
-def _said(outcome: "Outcome", *, dry_run: bool) -> str:
+def _said(outcome: "MigrationOutcome", *, dry_run: bool) -> str:
     names = ", ".join(f"{step.version:04d}_{step.name}" for step in outcome.steps)
     if not names:
         return f"Schema {outcome.before}: nothing to do."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from tsuzuki.accounts.policy import SHORTEST_PASSWORD
-from tsuzuki.cli.lists import Whose, own_shelf
+from tsuzuki.cli.lists import ShelfChoice, own_shelf
 from tsuzuki.cli.start import start
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def list_shelves(name: str) -> None:
 
         found = await accounts.users.find(name)
         lines = []
-        for shelf in await accounts.oneself.shelves_of(found):
+        for shelf in await accounts.current_user.shelves_of(found):
             people = await accounts.sharing.people(shelf_user(found, SYSTEM), shelf.public_id)
             others = [f"{one.username} ({one.role})" for one in people if one.user_id != found.id]
             lines.append("\t".join((shelf.name, shelf.role, ", ".join(others) or "nobody else")))
@@ -200,8 +200,8 @@ async def _shelf_of(accounts: "Accounts", name: str, shelf: str | None) -> "tupl
     from tsuzuki.accounts.sharing import shelf_user
 
     person = await accounts.users.find(name)
-    shelves = await accounts.oneself.shelves_of(person)
-    return shelf_user(person, SYSTEM), own_shelf(shelves, Whose(name, shelf))
+    shelves = await accounts.current_user.shelves_of(person)
+    return shelf_user(person, SYSTEM), own_shelf(shelves, ShelfChoice(name, shelf))
 
 
 @click.group()
@@ -219,13 +219,13 @@ def create_token(username: str, scopes: str, name: str, days: int | None) -> Non
 
     async def create(accounts: "Accounts") -> str:
         from tsuzuki.accounts.nouns import SYSTEM
-        from tsuzuki.accounts.tokens import Wish, read_scopes
+        from tsuzuki.accounts.tokens import TokenRequest, read_scopes
         from tsuzuki.model.times import DAY, Millis
 
         found = await accounts.users.find(username)
-        ends = None if days is None else Millis(accounts.ground.clock() + days * DAY)
+        ends = None if days is None else Millis(accounts.deps.clock() + days * DAY)
         wanted = read_scopes([part.strip() for part in scopes.split(",")])
-        made = await accounts.tokens.make_for(SYSTEM, found, Wish(name=name, scopes=wanted, expires_at=ends))
+        made = await accounts.tokens.make_for(SYSTEM, found, TokenRequest(name=name, scopes=wanted, expires_at=ends))
         return made.key
 
     click.echo(_with_accounts(create))

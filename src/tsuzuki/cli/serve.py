@@ -18,14 +18,14 @@ def serve(host: str | None, port: str | None, *, no_workers: bool) -> None:
     Open requests are finished first, for at most 10 seconds. A second signal ends at once.
     """
     settings = start(host=host, port=port)
-    from tsuzuki.edge.server import run_with_uvloop
+    from tsuzuki.http.server import run_with_uvloop
 
     run_with_uvloop(_serve(settings, workers=not no_workers))
 
 
 async def _serve(settings: Settings, *, workers: bool) -> None:
     from tsuzuki.bootstrap import open_tsuzuki
-    from tsuzuki.edge.server import Server, listen, url_of
+    from tsuzuki.http.server import Server, listen, url_of
 
     with listen(settings.host, settings.port) as bound:
         async with open_tsuzuki(settings) as opened:
@@ -41,11 +41,11 @@ async def _serve(settings: Settings, *, workers: bool) -> None:
                 on_stopping=opened.end_streams,
             )
             if workers:
-                opened.crew.start()
+                opened.worker_loops.start()
             try:
                 await server.serve(sockets=[bound])
             finally:
-                await opened.crew.stop()
+                await opened.worker_loops.stop()
 
 
 def _where(settings: Settings) -> str:

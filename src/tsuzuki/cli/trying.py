@@ -12,7 +12,7 @@ from tsuzuki.model.errors import NotAFeed, TsuzukiError
 from tsuzuki.settings import Settings
 
 if TYPE_CHECKING:
-    from tsuzuki.polling.trying import Tried
+    from tsuzuki.polling.trying import TriedAddress
 
 SHOWN = 20
 
@@ -40,11 +40,11 @@ def poll(url: str, *, as_json: bool) -> None:
         _print_table(tried)
 
 
-async def _try(settings: Settings, url: str) -> "Tried":
+async def _try(settings: Settings, url: str) -> "TriedAddress":
     from tsuzuki.bootstrap import wall_clock
-    from tsuzuki.way import open_outside
+    from tsuzuki.pipeline import open_fetching
 
-    async with open_outside(settings, clock=wall_clock) as outside:
+    async with open_fetching(settings, clock=wall_clock) as outside:
         tried = await outside.trier.try_url(url, wall_clock())
     if tried.kind == "page" and not tried.found:
         from tsuzuki.connectors.discovery import guesses_told
@@ -84,13 +84,13 @@ async def _try_source(
     from tsuzuki.connectors.selectors.trying import describe_try
     from tsuzuki.connectors.selectors.trying import try_source as trial_of
     from tsuzuki.net.options import SourceIdentity
-    from tsuzuki.way import open_outside
+    from tsuzuki.pipeline import open_fetching
 
     name, written = definition
     connector = SelectorsSource(load_definition(written, name))
     info = connector.info
     config = decode_config(info.config, {})
-    async with open_outside(settings, clock=wall_clock) as outside:
+    async with open_fetching(settings, clock=wall_clock) as outside:
         origin = SourceIdentity(
             source=info.id,
             home_url=info.api_url or info.base_url,
@@ -107,7 +107,7 @@ def _print_json(value: Any) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
 
 
-def _shown(tried: "Tried") -> dict[str, Any]:
+def _shown(tried: "TriedAddress") -> dict[str, Any]:
     """Times as clients see them."""
     import msgspec
 
@@ -129,7 +129,7 @@ def _shown(tried: "Tried") -> dict[str, Any]:
     } | ({} if tried.problem is None else {"problem": tried.problem})
 
 
-def _print_table(tried: "Tried") -> None:
+def _print_table(tried: "TriedAddress") -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

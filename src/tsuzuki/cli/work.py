@@ -22,8 +22,8 @@ def work(queues: str | None, concurrency: int | None, metrics_port: int | None) 
     Any number of these share one PostgreSQL, beside `tsuzuki serve --no-workers`. What was begun is finished first.
     """
     settings = start()
-    from tsuzuki.edge.server import run_with_uvloop
-    from tsuzuki.way import QUEUES
+    from tsuzuki.http.server import run_with_uvloop
+    from tsuzuki.pipeline import QUEUES
 
     wanted = tuple(name.strip() for name in queues.split(",")) if queues else QUEUES
     if unknown := sorted(set(wanted) - set(QUEUES)):
@@ -33,7 +33,7 @@ def work(queues: str | None, concurrency: int | None, metrics_port: int | None) 
 
 async def _work(settings: Settings, queues: tuple[str, ...], concurrency: int | None, metrics_port: int | None) -> None:
     from tsuzuki.bootstrap import open_tsuzuki
-    from tsuzuki.edge.server import serving_aside
+    from tsuzuki.http.server import serving_aside
 
     stopped = asyncio.Event()
     for which in (signal.SIGTERM, signal.SIGINT):
@@ -45,11 +45,11 @@ async def _work(settings: Settings, queues: tuple[str, ...], concurrency: int | 
             url = await opening.enter_async_context(serving_aside(opened.probe_app, settings.host, metrics_port))
             asked_at = f" {url}/metrics has the numbers."
         log_start(opened.schema_version)
-        opened.crew.start()
+        opened.worker_loops.start()
         click.echo(f"Working on {', '.join(queues)}.{asked_at} Ctrl+C stops it.")
-        ended = asyncio.ensure_future(opened.crew.wait())
+        ended = asyncio.ensure_future(opened.worker_loops.wait())
         asked = asyncio.ensure_future(stopped.wait())
         await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
         asked.cancel()
-        await opened.crew.stop()
+        await opened.worker_loops.stop()
         await ended

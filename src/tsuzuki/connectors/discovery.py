@@ -11,7 +11,7 @@ import msgspec
 from tsuzuki.connectors.feed.encodings import charset_of
 from tsuzuki.connectors.feed.visiting import ACCEPT, FeedOutcome, read_outcome, read_reply
 from tsuzuki.connectors.feed_addresses import web_address
-from tsuzuki.connectors.page_feeds import MAX_FEEDS, FoundFeed, PageFeeds, guesses_for, read_page
+from tsuzuki.connectors.page_feeds import MAX_FEEDS, DiscoveredFeed, PageFeeds, guesses_for, read_page
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.connectors.wellknown import directory_lookup, known_feeds, read_lookup
 from tsuzuki.model.errors import Blocked, HttpStatus, NotAFeed, SourceError, TimedOut, Unreachable
@@ -34,7 +34,7 @@ class DiscoveredFeeds(msgspec.Struct, frozen=True):
     """What an address is: a feed, with what it holds, or a page with these feeds, best first."""
 
     title: str
-    feeds: tuple[FoundFeed, ...]
+    feeds: tuple[DiscoveredFeed, ...]
     outcome: FeedOutcome | None = None
     problem: str | None = None
     """What is wrong with the address itself, where feeds were found though it failed."""
@@ -44,7 +44,7 @@ class DiscoveredFeeds(msgspec.Struct, frozen=True):
 
 
 class _Probed(msgspec.Struct, frozen=True):
-    found: tuple[FoundFeed, ...]
+    found: tuple[DiscoveredFeed, ...]
     guessed: tuple[str, ...]
 
 
@@ -85,7 +85,7 @@ def _arguments(reply: Reply) -> tuple[bytes, str, str | None, str]:
 def _feed_itself(reply: Reply, outcome: FeedOutcome) -> DiscoveredFeeds:
     assert outcome.harvest is not None
     title = outcome.harvest.title or reply.url
-    return DiscoveredFeeds(title, (FoundFeed(reply.url, title),), outcome)
+    return DiscoveredFeeds(title, (DiscoveredFeed(reply.url, title),), outcome)
 
 
 def _unseen(url: str, problem: SourceError) -> PageFeeds:
@@ -139,7 +139,7 @@ def _probe(known: Iterable[str], page: PageFeeds, *, has_failed: bool) -> Visit[
     has_enough = any(not feed.is_of_comments for feed in page.listed)
     certain = dict.fromkeys((*known, *page.known, *(() if has_enough else page.named)))
     guesses = () if has_enough else page.guesses
-    found: dict[str, FoundFeed] = {}
+    found: dict[str, DiscoveredFeed] = {}
     misses: dict[str, int] = {}
     untried = (address for address in dict.fromkeys((*certain, *guesses)) if address not in listed)
     for address in itertools.islice(untried, MAX_PROBES):
@@ -147,7 +147,7 @@ def _probe(known: Iterable[str], page: PageFeeds, *, has_failed: bool) -> Visit[
         if is_guess and any(not feed.is_of_comments for feed in found.values()):
             break
         result = yield from _probe_one(address)
-        if isinstance(result, FoundFeed):
+        if isinstance(result, DiscoveredFeed):
             found.setdefault(result.url, result)
         elif is_guess:
             misses[address] = result
@@ -164,7 +164,7 @@ def _is_hopeless(statuses: Sequence[int], *, has_failed: bool) -> bool:
     return has_failed and len(statuses) >= MAX_ALIKE and len(set(statuses)) == 1
 
 
-def _probe_one(address: str) -> Visit[FoundFeed | int]:
+def _probe_one(address: str) -> Visit[DiscoveredFeed | int]:
     """The feed at an address; the status of the answer when it is none."""
     try:
         reply: Reply = yield Ask(address, headers={"Accept": ACCEPT}, accept_statuses=_FAILURES)
@@ -175,4 +175,4 @@ def _probe_one(address: str) -> Visit[FoundFeed | int]:
         return _NO_ANSWER
     except SourceError as error:
         return error.status or HTTPStatus.OK
-    return FoundFeed(reply.url, harvest.title or reply.url)
+    return DiscoveredFeed(reply.url, harvest.title or reply.url)

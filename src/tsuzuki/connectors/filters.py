@@ -29,7 +29,7 @@ class Select(msgspec.Struct, frozen=True, tag="select"):
     state: int = 0
 
 
-class Text(msgspec.Struct, frozen=True, tag="text"):
+class TextFilter(msgspec.Struct, frozen=True, tag="text"):
     """Free text."""
 
     name: str
@@ -69,17 +69,17 @@ class Sort(msgspec.Struct, frozen=True, tag="sort"):
     state: SortState | None = None
 
 
-GroupedFilter = CheckBox | TriState | Text | Select
+GroupedFilter = CheckBox | TriState | TextFilter | Select
 
 
-class Group(msgspec.Struct, frozen=True, tag="group"):
+class FilterGroup(msgspec.Struct, frozen=True, tag="group"):
     """Filters that belong together, such as all genres."""
 
     name: str
     filters: tuple[GroupedFilter, ...]
 
 
-Filter = Header | Separator | Select | Text | CheckBox | TriState | Sort | Group
+Filter = Header | Separator | Select | TextFilter | CheckBox | TriState | Sort | FilterGroup
 
 
 class FilterValue(msgspec.Struct, frozen=True):
@@ -94,8 +94,10 @@ def with_values(filters: tuple[Filter, ...], values: tuple[FilterValue, ...]) ->
     """The filters as the reader set them, or `Invalid` with every value that fits none of them."""
     problems: list[Problem] = []
     wanted = {(value.group, value.name): value.state for value in values}
-    known: set[tuple[str | None, str]] = {(None, entry.name) for entry in filters if not isinstance(entry, Group)}
-    known |= {(entry.name, inner.name) for entry in filters if isinstance(entry, Group) for inner in entry.filters}
+    known: set[tuple[str | None, str]] = {(None, entry.name) for entry in filters if not isinstance(entry, FilterGroup)}
+    known |= {
+        (entry.name, inner.name) for entry in filters if isinstance(entry, FilterGroup) for inner in entry.filters
+    }
     for group, name in wanted.keys() - known:
         problems.append(Problem(_place(group, name), "This source has no such filter."))
     result = tuple(_with_state(entry, None, wanted, problems) for entry in filters)
@@ -109,7 +111,7 @@ F = TypeVar("F", Filter, GroupedFilter)
 
 
 def _with_state(entry: F, group: str | None, wanted: Wanted, problems: list[Problem]) -> F:
-    if isinstance(entry, Group):
+    if isinstance(entry, FilterGroup):
         inner = tuple(_with_state(part, entry.name, wanted, problems) for part in entry.filters)
         return msgspec.structs.replace(entry, filters=inner)
     if (group, entry.name) not in wanted:
@@ -131,7 +133,7 @@ def _misfit(entry: Filter, state: int | str | bool | SortState) -> str | None:  
         case Sort(values=choices):
             fits = isinstance(state, SortState) and 0 <= state.index < len(choices)
             return None if fits else f"Expected an index from 0 to {len(choices) - 1} and a direction."
-        case Text():
+        case TextFilter():
             return None if isinstance(state, str) and len(state) <= MAX_TEXT else f"Expected up to {MAX_TEXT} letters."
         case CheckBox():
             return None if isinstance(state, bool) else "Expected true or false."

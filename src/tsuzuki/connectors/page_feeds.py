@@ -46,7 +46,7 @@ _COMMENTS = re.compile(r"comment|kommentar|コメント", re.IGNORECASE)
 _LINK_HEADER = re.compile(r"<([^<>]{1,2000})>([^<]*)")
 
 
-class FoundFeed(msgspec.Struct, frozen=True):
+class DiscoveredFeed(msgspec.Struct, frozen=True):
     """A feed that a page has."""
 
     url: str
@@ -62,7 +62,7 @@ class PageFeeds(msgspec.Struct, frozen=True):
     """What a page says of its feeds."""
 
     title: str = ""
-    listed: tuple[FoundFeed, ...] = ()
+    listed: tuple[DiscoveredFeed, ...] = ()
     """Said to be feeds by their tags, and taken at their word."""
     known: tuple[str, ...] = ()
     """Follow from the host and its page; to be tried whatever is listed."""
@@ -110,7 +110,7 @@ class _Page:
         node = self._tree.css_first("title")
         self.title = one_line(node.text()[: 10 * LONGEST_TITLE])[:LONGEST_TITLE] if node else ""
 
-    def from_tags(self) -> Iterator[FoundFeed]:
+    def from_tags(self) -> Iterator[DiscoveredFeed]:
         """The feeds that its link tags name."""
         for node in islice(self._tree.css("link[href]"), MAX_LINKS):
             rels = _attribute(node, "rel").lower().split()
@@ -118,14 +118,14 @@ class _Page:
             if address and _names_feed(rels, _media_type(node), address):
                 yield self._feed(address, _attribute(node, "title"))
 
-    def from_header(self) -> Iterator[FoundFeed]:
+    def from_header(self) -> Iterator[DiscoveredFeed]:
         """The feeds that its Link header names."""
         for target, parameters in _LINK_HEADER.findall(self._link_header):
             address = http_url(target, self._url)
             if address and "alternate" in parameters and any(kind in parameters.lower() for kind in _TYPES):
                 yield self._feed(address, "")
 
-    def from_anchors(self) -> Iterator[FoundFeed]:
+    def from_anchors(self) -> Iterator[DiscoveredFeed]:
         """The feeds that links in its text name, by their type or their scheme."""
         for node in islice(self._tree.css("a[href]"), MAX_LINKS):
             if (_media_type(node) in _TYPES or names_feed_scheme(_attribute(node, "href"))) and (
@@ -153,8 +153,8 @@ class _Page:
         address = http_url(web_address(_attribute(node, "href")), self._base)
         return address.partition("#")[0] if address else None
 
-    def _feed(self, address: str, title: str) -> FoundFeed:
-        return FoundFeed(address, one_line(title[: 10 * LONGEST_TITLE])[:LONGEST_TITLE] or self.title or address)
+    def _feed(self, address: str, title: str) -> DiscoveredFeed:
+        return DiscoveredFeed(address, one_line(title[: 10 * LONGEST_TITLE])[:LONGEST_TITLE] or self.title or address)
 
 
 def _attribute(node: LexborNode, name: str) -> str:

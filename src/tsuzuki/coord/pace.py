@@ -30,7 +30,7 @@ class Rate(msgspec.Struct, frozen=True):
         return self.interval * (self.burst - 1)
 
 
-class Turn(msgspec.Struct, frozen=True):
+class PaceTurn(msgspec.Struct, frozen=True):
     """What a reservation came to."""
 
     wait: int
@@ -42,7 +42,7 @@ class Turn(msgspec.Struct, frozen=True):
 class Reservation(msgspec.Struct, frozen=True):
     """A turn, and the bucket's TAT after it."""
 
-    turn: Turn
+    turn: PaceTurn
     tat: int
 
 
@@ -52,11 +52,11 @@ def reserve(tat: int, now: int, *, rate: Rate, held: int, patience: int) -> Rese
     A held caller takes no turn, or its wait would be everyone's; neither does one that would not wait so long.
     """
     if held > now:
-        return Reservation(Turn(held - now, is_reserved=False), tat)
+        return Reservation(PaceTurn(held - now, is_reserved=False), tat)
     wait = max(0, tat - rate.tolerance - now)
     if wait > patience:
-        return Reservation(Turn(wait, is_reserved=False), tat)
-    return Reservation(Turn(wait, is_reserved=True), max(tat, now) + rate.interval)
+        return Reservation(PaceTurn(wait, is_reserved=False), tat)
+    return Reservation(PaceTurn(wait, is_reserved=True), max(tat, now) + rate.interval)
 
 
 def held_until(penalties: Mapping[str, int], who: str) -> int:

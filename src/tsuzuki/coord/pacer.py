@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
-from tsuzuki.coord.pace import MILLISECOND, Rate, Turn, held_until, reserve
+from tsuzuki.coord.pace import MILLISECOND, PaceTurn, Rate, held_until, reserve
 from tsuzuki.model.times import Millis
 
 Microseconds = Callable[[], int]
@@ -17,7 +17,7 @@ MOST_PENALTIES = 1000
 class Pacer(Protocol):
     """Says when a caller may call, remembers who must wait, and limits calls at the same time."""
 
-    async def reserve(self, bucket: str, who: str, *, rate: Rate, patience: Millis) -> Turn:
+    async def reserve(self, bucket: str, who: str, *, rate: Rate, patience: Millis) -> PaceTurn:
         """A turn in this bucket, if it comes within `patience`."""
         ...
 
@@ -53,7 +53,7 @@ class MemoryPacer:
         self._buckets: dict[str, _Bucket] = {}
         self._calls = 0
 
-    async def reserve(self, bucket: str, who: str, *, rate: Rate, patience: Millis) -> Turn:
+    async def reserve(self, bucket: str, who: str, *, rate: Rate, patience: Millis) -> PaceTurn:
         """A turn in this bucket, if it comes within `patience`."""
         state, now = self._bucket(bucket), self._now()
         taken = reserve(

@@ -9,7 +9,7 @@ from importlib.resources import files
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from tsuzuki.coord.pace import MILLISECOND, SECOND, Rate, Turn
+from tsuzuki.coord.pace import MILLISECOND, SECOND, PaceTurn, Rate
 from tsuzuki.coord.pacer import MOST_PENALTIES, MemoryPacer, Microseconds
 from tsuzuki.model.times import MINUTE, Millis
 
@@ -32,13 +32,13 @@ class RedisPacer:
         self._prefix = prefix
         self._silent_until = 0
 
-    async def reserve(self, bucket: str, who: str, *, rate: Rate, patience: Millis) -> Turn:
+    async def reserve(self, bucket: str, who: str, *, rate: Rate, patience: Millis) -> PaceTurn:
         """A turn in this bucket, if it comes within `patience`."""
         answer = await self._ask(bucket, "reserve", who, rate.interval, rate.tolerance, patience * MILLISECOND)
         if answer is None:
             return await self._memory.reserve(bucket, who, rate=rate, patience=patience)
         wait, is_reserved = answer
-        return Turn(wait, is_reserved=is_reserved)
+        return PaceTurn(wait, is_reserved=is_reserved)
 
     async def penalise(self, bucket: str, who: str, hold: Millis) -> None:
         """Also in memory, so that a penalty holds when Redis goes away."""

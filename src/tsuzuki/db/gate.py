@@ -8,7 +8,7 @@ from tsuzuki.db.errors import DatabaseUnavailable
 CLOSED = "The database is closed."
 
 
-class Gate:
+class UseGate:
     """`with gate:` while using the database; DatabaseUnavailable once it is closed. For one event loop."""
 
     def __init__(self) -> None:

@@ -7,15 +7,15 @@ from contextlib import suppress
 from tsuzuki.db.database import DatabaseOptions
 from tsuzuki.db.errors import Contention
 from tsuzuki.db.sqlite_file import path_of
-from tsuzuki.db.steps import Migration, Outcome, available
+from tsuzuki.db.steps import Migration, MigrationOutcome, available
 from tsuzuki.model.times import Millis
 
-__all__ = ["Outcome", "available", "migrate", "recreate"]
+__all__ = ["MigrationOutcome", "available", "migrate", "recreate"]
 
 
 async def migrate(
     options: DatabaseOptions, *, now: int, dry_run: bool = False, known: Sequence[Migration] | None = None
-) -> Outcome:
+) -> MigrationOutcome:
     """Bring the database up to the `known` steps, by default this program's own.
 
     Of several processes that start at once, one does it.

@@ -10,7 +10,7 @@ import asyncpg
 
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.postgres import READ_ONLY, connect_once, read_only
-from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, Outcome, outcome, plan
+from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, MigrationOutcome, outcome, plan
 from tsuzuki.db.unfinished import UNFINISHED, is_unfinished
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -19,7 +19,7 @@ LOCK_KEY = 0x7473757A  # "tsuz"
 LOCK_PATIENCE_S = 120
 
 
-async def migrate_server(url: str, known: Sequence[Migration], *, now: int, dry_run: bool) -> Outcome:
+async def migrate_server(url: str, known: Sequence[Migration], *, now: int, dry_run: bool) -> MigrationOutcome:
     """Each step in its transaction, all of them behind one lock, which other starters wait for."""
     try:
         async with _locked(url) as connection:

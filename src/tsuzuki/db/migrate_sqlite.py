@@ -9,10 +9,10 @@ import apsw
 
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.sqlite_file import connect_bare, make_private, reason_of, refuse_read_only
-from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, Outcome, outcome, plan
+from tsuzuki.db.steps import LEDGER, NOT_OURS, Applied, Migration, MigrationOutcome, outcome, plan
 
 
-def migrate_file(path: Path, known: Sequence[Migration], *, now: int, dry_run: bool) -> Outcome:
+def migrate_file(path: Path, known: Sequence[Migration], *, now: int, dry_run: bool) -> MigrationOutcome:
     """All steps in one transaction, which other starters wait for."""
     if dry_run and not path.exists():
         return outcome([], known, dry_run=True)

@@ -19,7 +19,7 @@ from tsuzuki.db.errors import (
     MisuseError,
     UniqueViolation,
 )
-from tsuzuki.db.gate import Gate
+from tsuzuki.db.gate import UseGate
 from tsuzuki.db.patience import deadline
 from tsuzuki.db.queries import Engine
 from tsuzuki.db.tx import Answer, Drive, Statement, Work, arguments
@@ -69,7 +69,7 @@ class PostgresDatabase:
     def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", options: DatabaseOptions) -> None:
         self._pool = pool
         self._options = options
-        self._gate = Gate()
+        self._gate = UseGate()
         self._is_full = False
 
     @classmethod
@@ -77,10 +77,10 @@ class PostgresDatabase:
         """Open the pool and see that the server answers."""
         patience = min(CONNECT_TIMEOUT, options.command_timeout)
         await (await connect_once(options.url, patience)).close()
-        door = _Door()
+        deps = _Door()
         opening = asyncpg.create_pool(
             options.url,
-            connect=door.open,
+            connect=deps.open,
             min_size=options.min_connections,
             max_size=options.max_connections,
             timeout=patience,
@@ -93,7 +93,7 @@ class PostgresDatabase:
         try:
             return cls(await opening, options)
         except BaseException as error:
-            door.is_shut = True
+            deps.is_shut = True
             if isinstance(error, _REFUSED):
                 raise _unreachable(error) from error
             raise

@@ -28,7 +28,7 @@ def _no_values(_: Mapping[str, Any]) -> tuple[Any, ...]:
     return ()
 
 
-class Text(msgspec.Struct, frozen=True):
+class EngineSql(msgspec.Struct, frozen=True):
     """A query as one engine takes it."""
 
     sql: str
@@ -41,8 +41,8 @@ class Query(msgspec.Struct, frozen=True):
     """One named query for both engines."""
 
     name: str
-    sqlite: Text
-    postgres: Text
+    sqlite: EngineSql
+    postgres: EngineSql
     writes: bool
     returns_rows: bool
     inline: bool
@@ -115,7 +115,7 @@ def _expand(area: str, body: str, fragments: Mapping[str, str]) -> str:
     return _FRAGMENT.sub(put_in, body)
 
 
-def _prepare(body: str, engine: Engine) -> Text:
+def _prepare(body: str, engine: Engine) -> EngineSql:
     """Drop comments and number the parameters: SQLite takes `?1`, PostgreSQL `$1`, both in order of appearance."""
     params: dict[str, int] = {}
     mark = "?" if engine == "sqlite" else "$"
@@ -130,7 +130,7 @@ def _prepare(body: str, engine: Engine) -> Text:
 
     sql = _LEXEME.sub(number, body)
     lines = (line.rstrip() for line in sql.splitlines())
-    return Text("\n".join(line for line in lines if line), tuple(params), _picker(tuple(params)))
+    return EngineSql("\n".join(line for line in lines if line), tuple(params), _picker(tuple(params)))
 
 
 def _picker(names: tuple[str, ...]) -> Pick:

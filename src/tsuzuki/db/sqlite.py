@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import apsw
 
 from tsuzuki.db.errors import DatabaseUnavailable, DiskFull
-from tsuzuki.db.gate import CLOSED, Gate
+from tsuzuki.db.gate import CLOSED, UseGate
 from tsuzuki.db.queries import Engine, Query
 from tsuzuki.db.sqlite_file import connect, execute, fetch, path_of, translated
 from tsuzuki.db.sqlite_inline import InlineReader, writes
@@ -78,7 +78,7 @@ class SqliteDatabase:
         self._path = path
         self._vault = vault
         self._vfs = vfs
-        self._gate = Gate()
+        self._gate = UseGate()
         self._writer = _Writer(path, vfs)
         self._inline = InlineReader(connect(path, read_only=True, vfs=vfs))
         self._inline_reading = self._inline.read  # bound once
@@ -135,7 +135,7 @@ class SqliteDatabase:
 
     async def _read_on(self, drive: Drive, statement: Statement) -> None:
         """Have a thread run the function to its end, from this statement on: one way there and back, however many."""
-        rest = _Rest(drive)
+        rest = _ThreadedRead(drive)
         running = self._readers.submit(contextvars.copy_context().run, rest.run, statement, self._reader)
         rest.end = asyncio.wrap_future(running)
         try:
@@ -157,7 +157,7 @@ class SqliteDatabase:
         return cursor
 
 
-class _Rest:
+class _ThreadedRead:
     """What is left of a read's function once it asked for more than the event loop may do; a thread's from then on."""
 
     def __init__(self, drive: Drive) -> None:

@@ -1,7 +1,7 @@
 """What the planners know of the tables."""
 
 from tsuzuki.db.database import Database
-from tsuzuki.db.queries import Query, Text
+from tsuzuki.db.queries import EngineSql, Query
 
 
 async def refresh_statistics(db: Database) -> None:
@@ -14,8 +14,8 @@ async def refresh_statistics(db: Database) -> None:
 
 _REFRESH = Query(
     "refresh_statistics",
-    Text("pragma optimize", ()),
-    Text("analyze", ()),
+    EngineSql("pragma optimize", ()),
+    EngineSql("analyze", ()),
     writes=True,
     returns_rows=False,
     inline=False,

@@ -64,7 +64,7 @@ class Applied(msgspec.Struct, frozen=True):
     checksum: str
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class MigrationOutcome(msgspec.Struct, frozen=True):
     """What a run did, or with a dry run would do."""
 
     before: int
@@ -104,8 +104,8 @@ def plan(
     return list(known[len(applied) :])
 
 
-def outcome(applied: Sequence[Applied], steps: Sequence[Migration], *, dry_run: bool) -> Outcome:
+def outcome(applied: Sequence[Applied], steps: Sequence[Migration], *, dry_run: bool) -> MigrationOutcome:
     """Before and after, as the last steps' numbers."""
     before = applied[-1].version if applied else 0
     after = before if dry_run or not steps else steps[-1].version
-    return Outcome(before, after, tuple(steps))
+    return MigrationOutcome(before, after, tuple(steps))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
 from typing import Any, TypeVar
 
 from tsuzuki.db.errors import MisuseError
-from tsuzuki.db.queries import Engine, Query, Text
+from tsuzuki.db.queries import Engine, EngineSql, Query
 from tsuzuki.db.rows import PLAIN, bindable, json_batch, reader
 from tsuzuki.db.vault import NO_KEY, Vault
 from tsuzuki.model.errors import NotFound
@@ -42,7 +42,7 @@ class Statement:
         return (yield self)
 
 
-def arguments(query: Query, text: Text, params: Params) -> tuple[Any, ...]:
+def arguments(query: Query, text: EngineSql, params: Params) -> tuple[Any, ...]:
     """The values in the order of the text's parameters; MisuseError names those that are missing or not taken."""
     try:
         values = text.pick(params)

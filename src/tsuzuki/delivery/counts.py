@@ -9,7 +9,7 @@ from tsuzuki.delivery.store import unread_counts_tx
 from tsuzuki.model.ids import PublicId, ShelfId, show_id
 
 
-class Counts(msgspec.Struct, frozen=True, kw_only=True):
+class UnreadCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Unread entries of a shelf; by id only where there are some."""
 
     unread: int
@@ -21,7 +21,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     series: dict[str, int]
 
 
-async def counts_tx(tx: Tx, shelf_id: ShelfId) -> Counts:
+async def counts_tx(tx: Tx, shelf_id: ShelfId) -> UnreadCounts:
     """All counts of a shelf, in one statement: they agree with each other."""
     rows = await unread_counts_tx(tx, shelf_id)
     groups = Counter[PublicId]()  # by bytes: there are few, and many rows
@@ -33,7 +33,7 @@ async def counts_tx(tx: Tx, shelf_id: ShelfId) -> Counts:
             groups[row.group_id] += row.unread
         if row.shown_id is not None:
             shown[row.kind][show_id(row.shown_id)] = row.unread
-    return Counts(
+    return UnreadCounts(
         unread=sums["item"] + sums["chapter"],
         items=sums["item"],
         chapters=sums["chapter"],

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from tsuzuki.db import Tx
-from tsuzuki.delivery.events.news import EVENTS_BELL, Arrived, NewEvent
+from tsuzuki.delivery.events.news import EVENTS_WAKEUP, Arrived, NewEvent
 from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.notices.tasks import NOTICES, Notice
 from tsuzuki.delivery.policy import KNOWN_ITEMS, SETTLING, loudness
 from tsuzuki.delivery.store import (
     ArrivingItems,
+    Burst,
+    BurstDelta,
     Placed,
     Reader,
-    Surge,
-    Swell,
     add_chapter_entries_tx,
     add_item_entries_tx,
     add_known_entries_tx,
@@ -23,32 +23,32 @@ from tsuzuki.delivery.store import (
     count_chapters_tx,
     feed_readers_tx,
     knew_chapters_tx,
+    lock_feeds_shared_tx,
     series_readers_tx,
-    share_feeds_tx,
     swell_tx,
 )
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, ShelfId, show_id
 from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.store import enqueue_many_tx
-from tsuzuki.sources.store import hold_feed_tx, hold_series_tx
+from tsuzuki.sources.store import lock_feed_tx, lock_series_tx
 
 
 class Delivered(msgspec.Struct, frozen=True):
-    """What a delivery wrote, and which bells to ring after the commit."""
+    """What a delivery wrote, and whom to wake after the commit."""
 
     entries: int = 0
-    bells: tuple[str, ...] = ()
+    wakeups: tuple[str, ...] = ()
 
     def __add__(self, other: "Delivered") -> "Delivered":
-        return Delivered(self.entries + other.entries, tuple(dict.fromkeys(self.bells + other.bells)))
+        return Delivered(self.entries + other.entries, tuple(dict.fromkeys(self.wakeups + other.wakeups)))
 
 
 NOTHING = Delivered()
 ALWAYS = Millis(0)
 
 
-class Lot(msgspec.Struct, frozen=True):
+class NewBatch(msgspec.Struct, frozen=True):
     """What was new at once of one feed or series."""
 
     kind: Kind
@@ -72,16 +72,16 @@ async def deliver_items_tx(
     R8: a first harvest makes entries and no notices. A repeat delivers nothing (I2). `came` is how many came at once,
     where these are only a part of them.
     """
-    return await deliver_feeds_tx(tx, [Lot("item", feed_id, tuple(new_items), is_first_harvest, came)], now)
+    return await deliver_feeds_tx(tx, [NewBatch("item", feed_id, tuple(new_items), is_first_harvest, came)], now)
 
 
-async def deliver_feeds_tx(tx: Tx, lots: Iterable[Lot], now: Millis) -> Delivered:
+async def deliver_feeds_tx(tx: Tx, lots: Iterable[NewBatch], now: Millis) -> Delivered:
     """`deliver_items_tx` for several feeds, one statement of a kind for all; of a feed, one quiet lot and one other."""
     lots = [lot for lot in lots if lot.installments]
     if not lots:
         return NOTHING
     feeds = sorted({FeedId(lot.of_id) for lot in lots})
-    await share_feeds_tx(tx, feeds)
+    await lock_feeds_shared_tx(tx, feeds)
     arriving = [
         ArrivingItems(FeedId(lot.of_id), [ItemId(item) for item in lot.installments], lot.arrived_at or now)
         for lot in lots
@@ -108,8 +108,8 @@ async def deliver_chapters_tx(
     """
     if not new_chapters:
         return NOTHING
-    await hold_series_tx(tx, series_id)  # as ingest does first: nobody's follow is committed unseen
-    lot = Lot("chapter", series_id, tuple(new_chapters), is_first_harvest, came, harvest)
+    await lock_series_tx(tx, series_id)  # as ingest does first: nobody's follow is committed unseen
+    lot = NewBatch("chapter", series_id, tuple(new_chapters), is_first_harvest, came, harvest)
     if is_first_harvest:
         return await _show_catalogue_tx(tx, lot, await series_readers_tx(tx, series_id), now)
     placed = await add_chapter_entries_tx(tx, series_id, new_chapters, now)
@@ -125,7 +125,7 @@ async def deliver_known_items_tx(
 
     `since` is for one that was held back from then on: what it had before, and took off, does not come again.
     """
-    await hold_feed_tx(tx, feed_id)
+    await lock_feed_tx(tx, feed_id)
     placed = await add_known_entries_tx(tx, shelf_id, feed_id, since=since, most=KNOWN_ITEMS, now=now)
     if not placed:
         return NOTHING
@@ -143,13 +143,13 @@ async def deliver_known_chapters_tx(
     after any write to the series' watches, which ingest holds first. `available` is how many, for whoever has counted
     them while nothing could be stored.
     """
-    await hold_series_tx(tx, series_id)
+    await lock_series_tx(tx, series_id)
     available = await count_chapters_tx(tx, series_id) if available is None else available
     readers = [reader for reader in await series_readers_tx(tx, series_id) if reader.shelf_id == shelf_id]
     if not available or not readers:
         return NOTHING
     await add_events_tx(tx, [_catalogue(reader, available) for reader in readers], now)
-    return Delivered(0, (EVENTS_BELL,))
+    return Delivered(0, (EVENTS_WAKEUP,))
 
 
 async def deliver_missed_chapters_tx(
@@ -160,7 +160,7 @@ async def deliver_missed_chapters_tx(
     One line and no notices, as a back-catalogue (R8); where the whole series came meanwhile, it is one. To be called
     like `deliver_known_chapters_tx`, with the shelf's reading held.
     """
-    await hold_series_tx(tx, series_id)
+    await lock_series_tx(tx, series_id)
     if not await knew_chapters_tx(tx, series_id, since):
         return await deliver_known_chapters_tx(tx, shelf_id, series_id, now=now)
     placed = await add_missed_chapters_tx(tx, shelf_id, series_id, since=since, most=KNOWN_ITEMS, now=now)
@@ -170,22 +170,22 @@ async def deliver_missed_chapters_tx(
     return await _announce_tx(tx, [_known("chapter", series_id, placed)], placed, readers, now=now)
 
 
-def _known(kind: Kind, of_id: int, placed: Iterable[Placed]) -> Lot:
+def _known(kind: Kind, of_id: int, placed: Iterable[Placed]) -> NewBatch:
     """What was there already, as a lot of which nobody is told."""
-    return Lot(kind, of_id, tuple(entry.installment_id for entry in placed), is_quiet=True)
+    return NewBatch(kind, of_id, tuple(entry.installment_id for entry in placed), is_quiet=True)
 
 
 class _Arrival(msgspec.Struct, frozen=True):
     """What came of one lot to one shelf."""
 
-    lot: Lot
+    lot: NewBatch
     reader: Reader
     count: int
     newest: EntryId
 
 
 async def _announce_tx(
-    tx: Tx, lots: Sequence[Lot], placed: Sequence[Placed], readers: Iterable[Reader], *, now: Millis
+    tx: Tx, lots: Sequence[NewBatch], placed: Sequence[Placed], readers: Iterable[Reader], *, now: Millis
 ) -> Delivered:
     """An event for each shelf that got something of a lot, and the notices that the policy allows."""
     arrivals = _arrivals(lots, placed, readers)
@@ -196,10 +196,10 @@ async def _announce_tx(
     if notices:
         await enqueue_many_tx(tx, NOTICES, [notice.task() for notice in notices], now=now)
     entries = sum(entry.count for entry in placed)
-    return Delivered(entries, (EVENTS_BELL, NOTICES.name) if notices else (EVENTS_BELL,))
+    return Delivered(entries, (EVENTS_WAKEUP, NOTICES.name) if notices else (EVENTS_WAKEUP,))
 
 
-def _arrivals(lots: Sequence[Lot], placed: Iterable[Placed], readers: Iterable[Reader]) -> list[_Arrival]:
+def _arrivals(lots: Sequence[NewBatch], placed: Iterable[Placed], readers: Iterable[Reader]) -> list[_Arrival]:
     lot_of = {each: number for number, lot in enumerate(lots) for each in lot.installments}
     came: dict[tuple[int, ShelfId], list[Placed]] = defaultdict(list)
     for entry in placed:
@@ -215,13 +215,13 @@ def _arrivals(lots: Sequence[Lot], placed: Iterable[Placed], readers: Iterable[R
     ]
 
 
-async def _show_catalogue_tx(tx: Tx, lot: Lot, readers: Sequence[Reader], now: Millis) -> Delivered:
+async def _show_catalogue_tx(tx: Tx, lot: NewBatch, readers: Sequence[Reader], now: Millis) -> Delivered:
     """Each batch of a back-catalogue tells how much of it is there by now."""
     if not readers:
         return NOTHING
-    so_far = await swell_tx(tx, "catalogue", [Swell(lot.of_id, len(lot.installments))], now)
+    so_far = await swell_tx(tx, "catalogue", [BurstDelta(lot.of_id, len(lot.installments))], now)
     await add_events_tx(tx, [_catalogue(reader, so_far[lot.of_id].count) for reader in readers], now)
-    return Delivered(0, (EVENTS_BELL,))
+    return Delivered(0, (EVENTS_WAKEUP,))
 
 
 def _catalogue(reader: Reader, available: int) -> NewEvent:
@@ -243,14 +243,14 @@ def _event(arrival: _Arrival) -> NewEvent:
     return NewEvent(arrival.reader.shelf_id, arrived)
 
 
-async def _notices_tx(tx: Tx, lots: Sequence[Lot], now: Millis) -> list[Notice]:
+async def _notices_tx(tx: Tx, lots: Sequence[NewBatch], now: Millis) -> list[Notice]:
     """Of lots of one kind."""
-    swells = [Swell(lot.of_id, len(lot.installments), lot.came, lot.harvest) for lot in lots]
+    swells = [BurstDelta(lot.of_id, len(lot.installments), lot.came, lot.harvest) for lot in lots]
     surges = await swell_tx(tx, lots[0].kind, swells, now)
     return [notice for lot in lots for notice in _notices(lot, surges[lot.of_id], now)]
 
 
-def _notices(lot: Lot, surge: Surge, now: Millis) -> list[Notice]:
+def _notices(lot: NewBatch, surge: Burst, now: Millis) -> list[Notice]:
     how = loudness(surge.floods)
     if how == "each":
         return [Notice(kind=lot.kind, of_id=lot.of_id, installment_id=each, at=now) for each in lot.installments]

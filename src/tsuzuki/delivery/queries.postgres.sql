@@ -1,4 +1,4 @@
--- name: share_feeds
+-- name: lock_feeds_shared
 -- Held to the end of the transaction, together with others who deliver, apart from those who subscribe: an item that is
 -- not yet committed and a subscription that is not yet committed cannot see each other, and the entry would be lost.
 -- The one lock of a feed (sources: hold_feed). By their ids, as everyone who locks several; OFFSET keeps the sorting before

@@ -1,4 +1,4 @@
--- name: share_feeds
+-- name: lock_feeds_shared
 select 1 where cast(:rows as text) is not null;
 
 -- name: count_chapters

@@ -45,7 +45,7 @@ class Reader(msgspec.Struct, frozen=True):
     is_told: bool
 
 
-class Swell(msgspec.Struct, frozen=True):
+class BurstDelta(msgspec.Struct, frozen=True):
     """New ones of one feed or series; `came` is how many it will be, where that is known."""
 
     of_id: int
@@ -54,7 +54,7 @@ class Swell(msgspec.Struct, frozen=True):
     harvest: str = ""
 
 
-class Surge(msgspec.Struct, frozen=True):
+class Burst(msgspec.Struct, frozen=True):
     """How much came at once, and since when."""
 
     of_id: int
@@ -75,9 +75,9 @@ class UnreadRow(msgspec.Struct, frozen=True):
     unread: int
 
 
-async def share_feeds_tx(tx: Tx, feeds: Iterable[FeedId]) -> None:
+async def lock_feeds_shared_tx(tx: Tx, feeds: Iterable[FeedId]) -> None:
     """From here on, nobody's subscription to one of these feeds is committed unseen."""
-    await tx.bulk(str, q.share_feeds, [[feed_id] for feed_id in feeds])
+    await tx.bulk(str, q.lock_feeds_shared, [[feed_id] for feed_id in feeds])
 
 
 async def count_chapters_tx(tx: Tx, series_id: SeriesId) -> int:
@@ -135,10 +135,10 @@ async def series_readers_tx(tx: Tx, series_id: SeriesId) -> list[Reader]:
     return await tx.many(Reader, q.series_readers, id=series_id)
 
 
-async def swell_tx(tx: Tx, kind: SurgeKind, swells: Iterable[Swell], now: Millis) -> dict[int, Surge]:
+async def swell_tx(tx: Tx, kind: SurgeKind, swells: Iterable[BurstDelta], now: Millis) -> dict[int, Burst]:
     """Count new ones towards what came at once, each feed or series once; the surges by whose they are."""
     rows = [(each.of_id, each.new, int(max(each.new, each.came) > FLOOD), each.harvest) for each in swells]
-    surges = await tx.bulk(Surge, q.swell, rows, kind=kind, flood=FLOOD, now=now, fresh=now - AT_ONCE)
+    surges = await tx.bulk(Burst, q.swell, rows, kind=kind, flood=FLOOD, now=now, fresh=now - AT_ONCE)
     return {surge.of_id: surge for surge in surges}
 
 

@@ -6,7 +6,7 @@ import random
 
 from PIL import Image, ImageDraw, ImageFont
 
-from tsuzuki.demo.stories import Chapter, Comic, Journal, Scene
+from tsuzuki.demo.stories import DemoChapter, DemoComic, DemoJournal, Scene
 
 PAGE = (800, 1160)
 COVER = (600, 840)
@@ -30,7 +30,7 @@ _SKIES: dict[Scene, tuple[Hues, ...]] = {
 }
 
 
-def page(comic: Comic, chapter: Chapter, index: int) -> bytes:
+def page(comic: DemoComic, chapter: DemoChapter, index: int) -> bytes:
     """A page of panels, as PNG."""
     dice = random.Random(f"{comic.slug}/{chapter.number}/{index}")
     image = Image.new("RGB", PAGE, PAPER)
@@ -44,7 +44,7 @@ def page(comic: Comic, chapter: Chapter, index: int) -> bytes:
     return _png(image)
 
 
-def cover(comic: Comic) -> bytes:
+def cover(comic: DemoComic) -> bytes:
     """The comic's cover, as PNG."""
     dice = random.Random(comic.slug)
     image = _panel(COVER, comic.scene, dice)
@@ -55,7 +55,7 @@ def cover(comic: Comic) -> bytes:
     return _png(image)
 
 
-def picture(journal: Journal, number: int) -> bytes:
+def picture(journal: DemoJournal, number: int) -> bytes:
     """The picture of a post, as PNG."""
     dice = random.Random(f"{journal.slug}/{number}")
     if journal.slug == "harbour-log":
@@ -87,12 +87,12 @@ def _panel(size: Size, scene: Scene, dice: random.Random) -> Image.Image:
     image = Image.new("RGB", size, PAPER)
     draw = ImageDraw.Draw(image)
     box = left, top, right, bottom = (0, 0, size[0] - 1, size[1] - 1)
-    light, deep, ground = dice.choice(_SKIES[scene])
+    light, deep, deps = dice.choice(_SKIES[scene])
     horizon = top + int((bottom - top) * dice.uniform(0.55, 0.72))
     draw.rectangle(box, fill=light)
     draw.rectangle((left, top + (horizon - top) // 2, right, horizon), fill=deep)
     _light(draw, box, scene, dice)
-    draw.rectangle((left, horizon, right, bottom), fill=ground)
+    draw.rectangle((left, horizon, right, bottom), fill=deps)
     if scene == "harbour":
         _waves(draw, (left, horizon, right, bottom), dice)
         _fisherman(draw, dice.randint(left + 60, max(left + 61, right - 60)), horizon + 12, (bottom - top) // 3)

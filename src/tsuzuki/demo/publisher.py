@@ -13,16 +13,16 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from tsuzuki.demo import drawing
-from tsuzuki.demo.stories import BACKLOG, COMICS, JOURNALS, Comic, Journal, chapter, post
+from tsuzuki.demo.stories import BACKLOG, COMICS, JOURNALS, DemoComic, DemoJournal, chapter, post
 from tsuzuki.model.times import DAY, SECOND, Millis, iso
 
 _CACHED = 128
 _IN_A_FEED = 30
 
-Story = TypeVar("Story", Comic, Journal)
+Story = TypeVar("Story", DemoComic, DemoJournal)
 
 
-class Publisher:
+class DemoPublisher:
     """What has come out so far, and the site that shows it."""
 
     def __init__(self, clock: Callable[[], Millis]) -> None:
@@ -76,7 +76,7 @@ class Publisher:
             f'<ul>{genres}</ul><p class="status">Ongoing</p><ol class="chapters">{rows}</ol>',
         )
 
-    def _row(self, comic: Comic, number: int) -> str:
+    def _row(self, comic: DemoComic, number: int) -> str:
         when = f"{iso(self._when(comic, number))[:19]}Z"
         name = escape(chapter(comic, number).name)
         return f'<li><a href="/comics/{comic.slug}/{number}">{name}</a> <time>{when}</time></li>'
@@ -109,7 +109,7 @@ class Publisher:
         )
         return Response(text, media_type="application/rss+xml")
 
-    def _rss_item(self, base: str, journal: Journal, number: int) -> str:
+    def _rss_item(self, base: str, journal: DemoJournal, number: int) -> str:
         link = f"{base}/journals/{journal.slug}/{number}"
         when = formatdate(self._when(journal, number) // SECOND, usegmt=True)
         content = escape(_content(base, journal, number))
@@ -144,13 +144,13 @@ class Publisher:
         journal, number = self._found(request, self._journals)
         return await self._image("picture", journal.slug, number, 0)
 
-    def _newest(self, journal: Journal) -> range:
+    def _newest(self, journal: DemoJournal) -> range:
         last = self.released(journal.slug)
         return range(last, max(0, last - _IN_A_FEED), -1)
 
     # -- both
 
-    def _when(self, story: Comic | Journal, number: int) -> Millis:
+    def _when(self, story: DemoComic | DemoJournal, number: int) -> Millis:
         return self._dates[story.slug][number - 1]
 
     def _found(self, request: Request, known: dict[str, Story]) -> tuple[Story, int]:
@@ -172,7 +172,7 @@ def _drawn(kind: str, slug: str, number: int, index: int) -> bytes:
     return drawing.cover(comic) if kind == "cover" else drawing.page(comic, chapter(comic, number), index)
 
 
-def _content(base: str, journal: Journal, number: int) -> str:
+def _content(base: str, journal: DemoJournal, number: int) -> str:
     paragraphs = "".join(f"<p>{escape(text)}</p>" for text in post(journal, number).paragraphs)
     return f'<p><img src="{base}/journals/{journal.slug}/{number}.png" alt="{escape(journal.about)}"></p>{paragraphs}'
 

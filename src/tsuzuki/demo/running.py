@@ -16,10 +16,10 @@ from starlette.types import ASGIApp
 
 from tsuzuki.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
 from tsuzuki.demo.guest import Welcome
-from tsuzuki.demo.publisher import Publisher
-from tsuzuki.demo.seeding import Followed, seed
+from tsuzuki.demo.publisher import DemoPublisher
+from tsuzuki.demo.seeding import DemoShelf, seed
 from tsuzuki.demo.stories import COMICS, JOURNALS
-from tsuzuki.edge.server import Server, listen, url_of
+from tsuzuki.http.server import Server, listen, url_of
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.settings import Settings, read_settings
 
@@ -37,8 +37,8 @@ class Demo(msgspec.Struct, frozen=True):
     opened: Tsuzuki
     app: ASGIApp
     admin_password: str
-    publisher: Publisher
-    followed: Followed
+    publisher: DemoPublisher
+    followed: DemoShelf
 
 
 def demo_settings(environ: Mapping[str, str], folder: Path, password: str) -> Settings:
@@ -63,23 +63,23 @@ def demo_environ(environ: Mapping[str, str], folder: Path, password: str) -> dic
 async def open_demo(environ: Mapping[str, str], folder: Path) -> AsyncIterator[Demo]:
     """A publisher, a server and a guest; something new comes out every few seconds until the end of the block."""
     admin, guest = (secrets.token_urlsafe(ADMIN_PASSWORD_BYTES) for _ in range(2))
-    publisher = Publisher(wall_clock)
+    publisher = DemoPublisher(wall_clock)
     async with _published(publisher) as base:
         _write_definition(folder, base)
         said = demo_environ(environ, folder, admin)
         async with open_tsuzuki(read_settings(said), environ=said) as opened:
-            opened.crew.start()
+            opened.worker_loops.start()
             try:
                 followed = await seed(opened, base, guest)
                 app = Welcome(opened.app, opened.accounts, guest)
                 async with _running(_publish(opened, publisher, followed)):
                     yield Demo(opened, app, admin, publisher, followed)
             finally:
-                await opened.crew.stop()
+                await opened.worker_loops.stop()
 
 
 @asynccontextmanager
-async def _published(publisher: Publisher) -> AsyncIterator[str]:
+async def _published(publisher: DemoPublisher) -> AsyncIterator[str]:
     """The publisher's address while it is served."""
     with listen(_LOOPBACK, 0) as bound:
         server = Server(publisher.app, grace_s=1)
@@ -109,7 +109,7 @@ def _write_definition(folder: Path, base: str) -> None:
     (target / "demo.yaml").write_text(text.replace("{base}", base), "utf-8")
 
 
-async def _publish(opened: Tsuzuki, publisher: Publisher, followed: Followed) -> None:
+async def _publish(opened: Tsuzuki, publisher: DemoPublisher, followed: DemoShelf) -> None:
     """Bring out one installment after the other, and tell the server that there is something: as a hub would."""
     stories = [story.slug for pair in zip(JOURNALS, COMICS, strict=True) for story in pair]
     for slug in cycle(stories):
@@ -121,7 +121,7 @@ async def _publish(opened: Tsuzuki, publisher: Publisher, followed: Followed) ->
             _log.warning("demo_refresh_failed", story=slug, why=str(error))
 
 
-async def _look(opened: Tsuzuki, followed: Followed, slug: str) -> None:
+async def _look(opened: Tsuzuki, followed: DemoShelf, slug: str) -> None:
     """A feed that the guest has left or suspended is left alone: a wish of theirs is no wish to have it checked."""
     if slug not in followed.feeds:
         await opened.catalogue.chapter_lists.list(followed.manga[slug], followed.shelf_id, refresh=True)

@@ -12,7 +12,7 @@ BACKLOG = 8
 """How many installments of each there are before anything new appears."""
 
 
-class Comic(msgspec.Struct, frozen=True):
+class DemoComic(msgspec.Struct, frozen=True):
     """A comic whose pages are drawn on demand."""
 
     slug: str
@@ -25,7 +25,7 @@ class Comic(msgspec.Struct, frozen=True):
     captions: tuple[str, ...]
 
 
-class Journal(msgspec.Struct, frozen=True):
+class DemoJournal(msgspec.Struct, frozen=True):
     """A feed whose posts are put together from sentences."""
 
     slug: str
@@ -36,7 +36,7 @@ class Journal(msgspec.Struct, frozen=True):
     sentences: tuple[str, ...]
 
 
-class Chapter(msgspec.Struct, frozen=True):
+class DemoChapter(msgspec.Struct, frozen=True):
     """One installment of a comic."""
 
     number: int
@@ -53,7 +53,7 @@ class Post(msgspec.Struct, frozen=True):
 
 
 COMICS = (
-    Comic(
+    DemoComic(
         slug="tin-fisherman",
         title="The Tin Fisherman",
         about="A fisherman made of tin must not get wet. He goes to sea all the same, every day, and comes back with "
@@ -73,7 +73,7 @@ COMICS = (
             "The net was heavy.",
         ),
     ),
-    Comic(
+    DemoComic(
         slug="star-post-office",
         title="星の郵便局 (The Star Post Office)",
         about="On the roof of the post office letters arrive at night, from very far away. Somebody has to answer "
@@ -96,7 +96,7 @@ COMICS = (
 )
 
 JOURNALS = (
-    Journal(
+    DemoJournal(
         slug="harbour-log",
         title="Harbour Log",
         about="What was seen from the pier.",
@@ -118,7 +118,7 @@ JOURNALS = (
             "the water stood a hand higher than the table said.",
         ),
     ),
-    Journal(
+    DemoJournal(
         slug="small-machines",
         title="Small Machines",
         about="Notes on things that turn, tick or hum.",
@@ -141,19 +141,19 @@ JOURNALS = (
 )
 
 
-def chapter(comic: Comic, number: int) -> Chapter:
+def chapter(comic: DemoComic, number: int) -> DemoChapter:
     """The chapter of that number; 1 is the first."""
     name = comic.names[(number - 1) % len(comic.names)]
-    return Chapter(number, f"Chapter {number}: {name}", pages=4 + number % 3)
+    return DemoChapter(number, f"Chapter {number}: {name}", pages=4 + number % 3)
 
 
-def post(journal: Journal, number: int) -> Post:
+def post(journal: DemoJournal, number: int) -> Post:
     """The post of that number; 1 is the first."""
     paragraphs = tuple(_paragraph(journal, number * 3 + index) for index in range(3))
     return Post(number, f"{_pick(journal.subjects, number)}, no. {number}", paragraphs)
 
 
-def _paragraph(journal: Journal, seed: int) -> str:
+def _paragraph(journal: DemoJournal, seed: int) -> str:
     """An opening and three different sentences."""
     first, *rest = (_pick(journal.sentences, seed + step) for step in range(3))
     return " ".join([f"{_pick(journal.openings, seed)} {first}", *(f"{text[0].upper()}{text[1:]}" for text in rest)])

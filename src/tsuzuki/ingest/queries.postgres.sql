@@ -1,4 +1,4 @@
--- name: hold_ingest
+-- name: lock_ingest
 -- REL-19d: two batches of one feed or series that hold the same rows in another order would lock each other out. These
 -- are the first that ingest takes; whoever follows or leaves a series takes that of the series too (sources:
 -- hold_series). Rows are what it is of and its id; in this order, as everyone who locks several; OFFSET keeps the sorting

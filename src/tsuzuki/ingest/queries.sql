@@ -1,4 +1,4 @@
--- name: hold_ingest
+-- name: lock_ingest
 -- SQLite has one writer: there is nobody to wait for.
 select length(:rows);
 

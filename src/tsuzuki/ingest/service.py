@@ -15,20 +15,20 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.fulltext import Words
-from tsuzuki.delivery.fanout import NOTHING, Delivered, Lot, deliver_chapters_tx, deliver_feeds_tx
-from tsuzuki.delivery.store import share_feeds_tx
+from tsuzuki.delivery.fanout import NOTHING, Delivered, NewBatch, deliver_chapters_tx, deliver_feeds_tx
+from tsuzuki.delivery.store import lock_feeds_shared_tx
 from tsuzuki.ingest.detached.store import adopt_items_tx
 from tsuzuki.ingest.listings.store import rename_releases_tx
 from tsuzuki.ingest.policy import in_rounds
 from tsuzuki.ingest.store import (
-    Release,
     Released,
     StoredChapter,
+    WatchRelease,
     add_appearances_tx,
     count_unknown_chapters_tx,
     count_unknown_items_tx,
     existing_watches_tx,
-    hold_items_tx,
+    lock_items_tx,
     raise_latest_tx,
     released_tx,
     unstored_tx,
@@ -46,7 +46,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import Undecodable
 from tsuzuki.queue.store import enqueue_many_tx, finish_tx, settle_letters_tx, skip_tx
 from tsuzuki.queue.tasks import NewTask, Queue, Task
-from tsuzuki.sources.store import series_of_tx, share_shape_tx
+from tsuzuki.sources.store import lock_series_merges_shared_tx, series_of_tx
 
 B = TypeVar("B", ItemBatch, ChapterBatch)
 Id = TypeVar("Id")
@@ -65,12 +65,12 @@ class Stored(msgspec.Struct, Generic[B, Id], frozen=True):
     new: Mapping[str, Id]
 
     @property
-    def release(self) -> Release:
+    def release(self) -> WatchRelease:
         """As a watch that brought something new."""
-        return Release(self.batch.watch_id, self.task_id)
+        return WatchRelease(self.batch.watch_id, self.task_id)
 
 
-class Parted(msgspec.Struct, Generic[Id], frozen=True):
+class SplitByNews(msgspec.Struct, Generic[Id], frozen=True):
     """What is new, as back-catalogue and as news (R8)."""
 
     catalogue: list[Id] = []
@@ -80,7 +80,7 @@ class Parted(msgspec.Struct, Generic[Id], frozen=True):
 
 
 class _Ingest(ABC, Generic[B]):
-    """What both queues' handlers do. `after_commit` is told what was delivered, to ring its bells."""
+    """What both queues' handlers do. `after_commit` is told what was delivered, to wake whoever waits for it."""
 
     queue: Queue[B]
 
@@ -159,7 +159,7 @@ class _Ingest(ABC, Generic[B]):
 
     # -- what is news
 
-    async def _part_tx(self, tx: Tx, stored: Sequence[Stored[B, Id]], now: Millis) -> list[Parted[Id]]:
+    async def _part_tx(self, tx: Tx, stored: Sequence[Stored[B, Id]], now: Millis) -> list[SplitByNews[Id]]:
         """R8: what a first harvest found is back-catalogue, also when a later poll's batch is stored before it.
 
         Called when the batches' rows are written, under the locks of ingest: nobody stores others of them meanwhile.
@@ -176,7 +176,7 @@ class _Ingest(ABC, Generic[B]):
             for each in stored
         ]
 
-    async def _first_harvests_tx(self, tx: Tx, releases: Sequence[Release]) -> dict[WatchId, set[str]]:
+    async def _first_harvests_tx(self, tx: Tx, releases: Sequence[WatchRelease]) -> dict[WatchId, set[str]]:
         """The keys of what the watches' first harvests found and nobody has stored yet."""
         found: dict[WatchId, set[str]] = defaultdict(set)
         for watch_id, payload in await unstored_tx(tx, self.queue.name, releases):
@@ -247,8 +247,8 @@ class ItemIngest(_Ingest[ItemBatch]):
         """Items and their words in the index: a few statements, however many feeds."""
         found = {batch.feed_id: [new_item(each, now) for each in batch.items] for batch, _ in batches}
         # Before any row of theirs: whoever comes, goes or drops a feed holds it, then its watch and its items.
-        await hold_items_tx(tx, *found)
-        await share_feeds_tx(tx, sorted(found))
+        await lock_items_tx(tx, *found)
+        await lock_feeds_shared_tx(tx, sorted(found))
         new: dict[FeedId, dict[str, ItemId]] = defaultdict(dict)
         written = await upsert_items_tx(tx, found, words, now)
         for item in written:
@@ -258,11 +258,11 @@ class ItemIngest(_Ingest[ItemBatch]):
         stored = [Stored(batch, task_id, new[batch.feed_id]) for batch, task_id in batches]
         parted = list(zip(stored, await self._part_tx(tx, stored, now), strict=True))
         quiet = [
-            Lot("item", one.batch.feed_id, tuple(parts.catalogue), is_quiet=True, arrived_at=parts.harvested_at)
+            NewBatch("item", one.batch.feed_id, tuple(parts.catalogue), is_quiet=True, arrived_at=parts.harvested_at)
             for one, parts in parted
         ]
         loud = [
-            Lot(
+            NewBatch(
                 "item",
                 one.batch.feed_id,
                 tuple(parts.news),
@@ -318,7 +318,7 @@ class ChapterIngest(_Ingest[ChapterBatch]):
 
         The series is the one that the source's series is now: it may have been merged since the batch was found.
         """
-        await share_shape_tx(tx)
+        await lock_series_merges_shared_tx(tx)
         series_id = await series_of_tx(tx, batch.series_source_id) or batch.series_id
         chapters = [new_chapter(release.found) for release in batch.releases]
         stored = await upsert_chapters_tx(tx, series_id, chapters, now)
@@ -359,12 +359,12 @@ class ChapterIngest(_Ingest[ChapterBatch]):
         return await count_unknown_chapters_tx(tx, series_id, self.keys(batch))
 
 
-def _parted(stored: Stored[B, Id], catalogue: Collection[str], released: Released | None) -> Parted[Id]:
+def _parted(stored: Stored[B, Id], catalogue: Collection[str], released: Released | None) -> SplitByNews[Id]:
     """What is new; `catalogue` are the keys of an unstored first harvest."""
     harvested_at = None if released is None else released.first_harvest_at
     if stored.batch.is_first_harvest:
-        return Parted(catalogue=list(stored.new.values()), harvested_at=harvested_at)
-    return Parted(
+        return SplitByNews(catalogue=list(stored.new.values()), harvested_at=harvested_at)
+    return SplitByNews(
         catalogue=[each for key, each in stored.new.items() if key in catalogue],
         news=[each for key, each in stored.new.items() if key not in catalogue],
         harvested_at=harvested_at,

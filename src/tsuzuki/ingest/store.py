@@ -128,7 +128,7 @@ async def upsert_chapters_tx(
     tx: Tx, series_id: SeriesId, found: Iterable[NewChapter], now: Millis
 ) -> list[StoredChapter]:
     """Store chapters and index the words of those that have a title; what comes back was inserted or changed."""
-    await tx.run(q.hold_ingest, rows=[("series", series_id)])
+    await tx.run(q.lock_ingest, rows=[("series", series_id)])
     stored = await tx.bulk(StoredChapter, q.upsert_chapters, last_of_each(found), series_id=series_id, now=now)
     await index_chapters_tx(tx, stored)
     return stored
@@ -156,9 +156,9 @@ async def upsert_releases_tx(
     )
 
 
-async def hold_items_tx(tx: Tx, *feeds: FeedId) -> None:
+async def lock_items_tx(tx: Tx, *feeds: FeedId) -> None:
     """Nobody else stores items of these feeds until the end of the transaction."""
-    await tx.run(q.hold_ingest, rows=[("feed", feed_id) for feed_id in feeds])
+    await tx.run(q.lock_ingest, rows=[("feed", feed_id) for feed_id in feeds])
 
 
 async def upsert_items_tx(
@@ -168,7 +168,7 @@ async def upsert_items_tx(
 
     One statement of a kind for all.
     """
-    await hold_items_tx(tx, *found)
+    await lock_items_tx(tx, *found)
     # By the feeds' ids: that is also the order in which the rows of the feeds are shared. Of a key, the last one seen.
     items = {(feed_id, item.key): item for feed_id in sorted(found) for item in found[feed_id]}
     rows = [_item_row(feed_id, item) for (feed_id, _), item in items.items()]
@@ -215,7 +215,7 @@ async def save_pages_tx(tx: Tx, release_id: ReleaseId, pages: Sequence[FoundPage
     await tx.run(q.pages_fetched, release_id=release_id, count=len(pages), now=now)
 
 
-class Release(msgspec.Struct, frozen=True):
+class WatchRelease(msgspec.Struct, frozen=True):
     """A watch that brought something new, and the task that stores it."""
 
     watch_id: WatchId
@@ -236,7 +236,7 @@ class _Unstored(msgspec.Struct, frozen=True):
     payload: str
 
 
-async def released_tx(tx: Tx, queue: str, releases: Iterable[Release], now: Millis) -> dict[WatchId, Released]:
+async def released_tx(tx: Tx, queue: str, releases: Iterable[WatchRelease], now: Millis) -> dict[WatchId, Released]:
     """Remember that these watches brought something new."""
     rows = [(each.watch_id, each.task_id) for each in releases]
     hot = {"hot": CLASS_INTERVAL[HOT], "hot_why": why_class(HOT)}
@@ -244,7 +244,7 @@ async def released_tx(tx: Tx, queue: str, releases: Iterable[Release], now: Mill
     return {watch.id: watch for watch in released}
 
 
-async def unstored_tx(tx: Tx, queue: str, releases: Iterable[Release]) -> list[tuple[WatchId, str]]:
+async def unstored_tx(tx: Tx, queue: str, releases: Iterable[WatchRelease]) -> list[tuple[WatchId, str]]:
     """The payloads of these watches' other tasks that are queued, running or given up."""
     rows = [(each.watch_id, each.task_id) for each in releases]
     return [(each.id, each.payload) for each in await tx.bulk(_Unstored, q.unstored, rows, queue=queue)]

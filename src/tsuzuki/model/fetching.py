@@ -30,7 +30,7 @@ class RateHeaders(msgspec.Struct, frozen=True):
     """What `reset` counts: seconds from now, or the moment itself."""
 
 
-class Pace(msgspec.Struct, frozen=True):
+class CallPace(msgspec.Struct, frozen=True):
     """A limit of its own for one kind of call, beside the host's: at most `per_second` requests."""
 
     name: str
@@ -51,7 +51,7 @@ class Ask(msgspec.Struct, frozen=True):
     """Statuses beyond 2xx and 304 that the connector reads itself instead of having them raised."""
     rate_headers: RateHeaders | None = None
     """Where this source tells its limits, for those that do not use Retry-After."""
-    pace: Pace | None = None
+    pace: CallPace | None = None
     """Where this call has a limit of its own."""
 
 

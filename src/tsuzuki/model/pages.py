@@ -14,7 +14,7 @@ _CURSOR = re.compile(r"([0-9]{1,15})-([0-9]{1,18})(?:-([0-9]{1,15}))?")
 LATEST = Millis(10**15 - 1)
 
 
-class Cursor(msgspec.Struct, frozen=True):
+class PageCursor(msgspec.Struct, frozen=True):
     """After this one a page begins."""
 
     at: Millis
@@ -26,7 +26,7 @@ class Cursor(msgspec.Struct, frozen=True):
         return f"{self.at}-{self.id}" if self.then is None else f"{self.at}-{self.id}-{self.then}"
 
     @classmethod
-    def read(cls, text: str) -> "Cursor | None":
+    def read(cls, text: str) -> "PageCursor | None":
         """The place that a client names; None when it is none."""
         found = _CURSOR.fullmatch(text)
         if found is None:
@@ -34,7 +34,7 @@ class Cursor(msgspec.Struct, frozen=True):
         return cls(Millis(int(found[1])), int(found[2]), None if found[3] is None else Millis(int(found[3])))
 
 
-FROM_THE_TOP = Cursor(LATEST, 10**18 - 1)
+FROM_THE_TOP = PageCursor(LATEST, 10**18 - 1)
 """Before everything, where the newest comes first."""
 
 
@@ -43,4 +43,4 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
     rows: list[T]
     total: int
-    next_cursor: Cursor | None
+    next_cursor: PageCursor | None

@@ -21,7 +21,7 @@ _COUNTED: dict[LimitName, str] = {
 }
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class PlanLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What a plan allows; None is without limit."""
 
     follows: int | None = None
@@ -46,7 +46,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     price_cents: int
     currency: str
-    limits: Limits
+    limits: PlanLimits
     is_offered: bool = True
     """Whether a tenant may choose it; the others are the operator's to give."""
 
@@ -58,14 +58,16 @@ FREE = Plan(
     name="Free",
     price_cents=0,
     currency=CURRENCY,
-    limits=Limits(follows=10, kept_chapters=20, members=1, fastest_poll=Millis(2 * HOUR), retention=Millis(30 * DAY)),
+    limits=PlanLimits(
+        follows=10, kept_chapters=20, members=1, fastest_poll=Millis(2 * HOUR), retention=Millis(30 * DAY)
+    ),
 )
 BASIC = Plan(
     id="basic",
     name="Basic",
     price_cents=500,
     currency=CURRENCY,
-    limits=Limits(
+    limits=PlanLimits(
         follows=200, kept_chapters=500, members=3, fastest_poll=Millis(30 * MINUTE), retention=Millis(365 * DAY)
     ),
 )
@@ -74,10 +76,10 @@ GROWTH = Plan(
     name="Growth",
     price_cents=1500,
     currency=CURRENCY,
-    limits=Limits(follows=2_000, kept_chapters=10_000, members=25, fastest_poll=Millis(15 * MINUTE)),
+    limits=PlanLimits(follows=2_000, kept_chapters=10_000, members=25, fastest_poll=Millis(15 * MINUTE)),
 )
 SELF_HOSTED = Plan(
-    id="self-hosted", name="Self-hosted", price_cents=0, currency=CURRENCY, limits=Limits(), is_offered=False
+    id="self-hosted", name="Self-hosted", price_cents=0, currency=CURRENCY, limits=PlanLimits(), is_offered=False
 )
 
 _PLANS = (FREE, BASIC, GROWTH, SELF_HOSTED)

@@ -12,19 +12,19 @@ from tsuzuki.model.fetching import DEFAULT_CAP, Hop
 from tsuzuki.net.budget import Budget
 from tsuzuki.net.decoding import Decoding
 from tsuzuki.net.headers import is_echoable
-from tsuzuki.net.redirects import Request
+from tsuzuki.net.redirects import OutgoingRequest
 
 _BREATHE_EVERY = 16  # decoded pieces, so that a large body does not hold up the others
 _BODILESS = frozenset({204, 304})
 
 
-class Answer:
+class HttpAnswer:
     """What came back: its head at once, its body as it arrives. Good within the context that gave it."""
 
     def __init__(
         self,
         response: aiohttp.ClientResponse,
-        request: Request,
+        request: OutgoingRequest,
         *,
         hops: tuple[Hop, ...],
         bucket: str,

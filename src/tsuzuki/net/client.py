@@ -15,7 +15,7 @@ from tsuzuki.coord.pacer import Pacer
 from tsuzuki.model.errors import Blocked, HttpStatus, RateLimited, SourceError, Unreachable
 from tsuzuki.model.fetching import Ask, Reply, Validators
 from tsuzuki.model.times import Millis
-from tsuzuki.net.answer import Answer
+from tsuzuki.net.answer import HttpAnswer
 from tsuzuki.net.budget import Budget
 from tsuzuki.net.dialing import Proxy
 from tsuzuki.net.exchange import Exchange
@@ -78,7 +78,7 @@ class Client:
     @asynccontextmanager
     async def stream(
         self, ask: Ask, origin: SourceIdentity, deadlines: Deadlines | None = None
-    ) -> AsyncIterator[Answer]:
+    ) -> AsyncIterator[HttpAnswer]:
         """A successful answer's head, with its body still to come: `async for piece in answer.chunks(cap)`.
 
         `deadlines` are for what takes longer than an answer should; `connect` and `idle` stay the client's.
@@ -138,7 +138,7 @@ class Client:
             raise challenge
         return self._reply(answer, body)
 
-    async def _judge(self, answer: Answer, ask: Ask, origin: SourceIdentity) -> None:
+    async def _judge(self, answer: HttpAnswer, ask: Ask, origin: SourceIdentity) -> None:
         """Hold the watch back where the answer says so, then raise what its status is."""
         wait = self._wait_asked_by(answer, ask)
         _log.debug("called", host=answer.host, status=answer.status, source=origin.source)
@@ -153,7 +153,7 @@ class Client:
             error = await self._challenge_behind(answer) or error
         raise error
 
-    def _wait_asked_by(self, answer: Answer, ask: Ask) -> Millis | None:
+    def _wait_asked_by(self, answer: HttpAnswer, ask: Ask) -> Millis | None:
         """What Retry-After says, else what the source's own headers say."""
         now, ceiling = self._now(), self._options.longest_hold
         told = retry_after(answer.headers.get("retry-after"), now, ceiling=ceiling) if answer.status >= 400 else None
@@ -162,7 +162,7 @@ class Client:
         return told
 
     @staticmethod
-    async def _challenge_behind(answer: Answer) -> Blocked | None:
+    async def _challenge_behind(answer: HttpAnswer) -> Blocked | None:
         """A browser check often comes as 503; its page gives it away."""
         if "html" not in answer.headers.get("content-type", "").lower():
             return None
@@ -211,7 +211,7 @@ class Client:
                 received_at=self._now(),
             )
 
-    def _reply(self, answer: Answer, body: bytes) -> Reply:
+    def _reply(self, answer: HttpAnswer, body: bytes) -> Reply:
         return Reply(
             url=str(answer.request.url),
             status=answer.status,

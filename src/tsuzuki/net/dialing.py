@@ -18,7 +18,7 @@ import structlog
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from tsuzuki.model.errors import RefusedAddress, RefusedProxy, Unreachable
-from tsuzuki.net.guard import Address, Guard, Lane, read_address
+from tsuzuki.net.guard import Address, AddressGuard, Lane, read_address
 from tsuzuki.net.options import ClientOptions
 from tsuzuki.net.urls import Url, parse
 
@@ -88,7 +88,7 @@ def refused_name(host: str) -> RefusedAddress:
 class VettingResolver(AbstractResolver):
     """Answers only with addresses that the lane allows; a single bad answer refuses the whole name."""
 
-    def __init__(self, inner: AbstractResolver, guard: Guard, lane: Lane) -> None:
+    def __init__(self, inner: AbstractResolver, guard: AddressGuard, lane: Lane) -> None:
         self._inner = inner
         self._guard = guard
         self._lane = lane
@@ -204,7 +204,7 @@ class Dialer:
         )
 
 
-def make_socket_factory(guard: Guard, lane: Lane) -> aiohttp.SocketFactoryType:
+def make_socket_factory(guard: AddressGuard, lane: Lane) -> aiohttp.SocketFactoryType:
     """A maker of sockets that makes none for an address the lane forbids, or, in the open, for this machine itself."""
 
     def make(info: aiohttp.AddrInfoType) -> socket.socket:

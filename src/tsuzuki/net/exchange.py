@@ -9,14 +9,14 @@ from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from tsuzuki.coord.pacer import Pacer
-from tsuzuki.model.fetching import Ask, Pace
-from tsuzuki.net.answer import Answer, ending_with_connection, timing_body_ourselves
+from tsuzuki.model.fetching import Ask, CallPace
+from tsuzuki.net.answer import HttpAnswer, ending_with_connection, timing_body_ourselves
 from tsuzuki.net.budget import Budget
 from tsuzuki.net.cookies import Jars
 from tsuzuki.net.decoding import ACCEPT_ENCODING
 from tsuzuki.net.dialing import Dialer, Proxy
 from tsuzuki.net.options import ClientOptions, SourceIdentity
-from tsuzuki.net.redirects import REDIRECTS, Request, Trail, first_request
+from tsuzuki.net.redirects import REDIRECTS, OutgoingRequest, Trail, first_request
 from tsuzuki.net.turns import Turns, bucket_of
 
 
@@ -40,7 +40,7 @@ class Exchange:
         )
 
     @asynccontextmanager
-    async def open(self, ask: Ask, origin: SourceIdentity, budget: Budget) -> AsyncIterator[Answer]:
+    async def open(self, ask: Ask, origin: SourceIdentity, budget: Budget) -> AsyncIterator[HttpAnswer]:
         """The answer at the end of the redirects, whatever its status."""
         jar = self.jars.of(origin) if origin.has_jar else None
         named = jar.user_agent if jar is not None else None
@@ -56,7 +56,7 @@ class Exchange:
                 if response.status not in REDIRECTS or response.status in ask.accept_statuses:
                     bucket = bucket_of(request.url, origin)
                     with ending_with_connection(response):
-                        yield Answer(response, request, hops=trail.hops, bucket=bucket, budget=budget)
+                        yield HttpAnswer(response, request, hops=trail.hops, bucket=bucket, budget=budget)
                     return
                 head = response.headers
                 trail.follow(response.status, head.get("location"), retry_after=head.get("retry-after"))
@@ -67,7 +67,7 @@ class Exchange:
 
     @asynccontextmanager
     async def _sent(
-        self, request: Request, cookies: str, origin: SourceIdentity, *, budget: Budget, pace: Pace | None
+        self, request: OutgoingRequest, cookies: str, origin: SourceIdentity, *, budget: Budget, pace: CallPace | None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         url = request.url
         async with budget.spend(url.host):
@@ -90,7 +90,7 @@ class Exchange:
                 yield response
 
 
-def _sent_headers(request: Request, cookies: str, proxy: Proxy | None) -> dict[str, str]:
+def _sent_headers(request: OutgoingRequest, cookies: str, proxy: Proxy | None) -> dict[str, str]:
     """All headers of one request. A proxy reads its own among them, except where it only tunnels."""
     is_part = "range" in request.headers  # of a packed body a part is no use
     headers = {**request.headers, "accept-encoding": "identity" if is_part else ACCEPT_ENCODING}

@@ -112,7 +112,7 @@ def _network(entry: str) -> Network:
         raise Invalid(f"{entry!r} is no network such as 127.0.0.0/8, and no host name") from error
 
 
-class Guard(msgspec.Struct, frozen=True):
+class AddressGuard(msgspec.Struct, frozen=True):
     """The rules of one installation."""
 
     allow: AllowList = AllowList()

@@ -6,7 +6,7 @@ import msgspec
 
 from tsuzuki.coord.pace import Rate
 from tsuzuki.model.times import DAY, SECOND, Millis
-from tsuzuki.net.guard import Guard
+from tsuzuki.net.guard import AddressGuard
 from tsuzuki.net.headers import user_agent
 
 
@@ -31,7 +31,7 @@ class Deadlines(msgspec.Struct, frozen=True):
 class ClientOptions(msgspec.Struct, frozen=True):
     """All that an operator can turn."""
 
-    guard: Guard = Guard()
+    guard: AddressGuard = AddressGuard()
     user_agent: str = user_agent(None)
     deadlines: Deadlines = Deadlines()
     host_rate: Rate = Rate(per_second=2.0, burst=2)

@@ -13,7 +13,7 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 CONDITIONS = ("if-none-match", "if-modified-since")
 
 
-class Request(msgspec.Struct, frozen=True):
+class OutgoingRequest(msgspec.Struct, frozen=True):
     """One request as it will be sent, cookies aside; header names are in lower case."""
 
     method: str
@@ -27,7 +27,7 @@ class Request(msgspec.Struct, frozen=True):
         return not self.headers.keys().isdisjoint(CONDITIONS)
 
 
-def first_request(ask: Ask, origin: SourceIdentity, *, user_agent: str) -> Request:
+def first_request(ask: Ask, origin: SourceIdentity, *, user_agent: str) -> OutgoingRequest:
     """What goes out first. The source's own headers stand over the client's, the connector's over both.
 
     Only the source's config may name another User-Agent; headers that may be credentials stay at home (SEC-09).
@@ -38,7 +38,7 @@ def first_request(ask: Ask, origin: SourceIdentity, *, user_agent: str) -> Reque
         configured = harmless(configured)
     wanted = {name: value for name, value in sendable(ask.headers).items() if name != "user-agent"}
     headers = {"user-agent": user_agent, "accept": "*/*", **configured, **wanted}
-    return Request(method=ask.method.upper(), url=url, headers=headers, body=ask.body)
+    return OutgoingRequest(method=ask.method.upper(), url=url, headers=headers, body=ask.body)
 
 
 def is_home(url: Url, origin: SourceIdentity) -> bool:
@@ -53,7 +53,7 @@ def is_home(url: Url, origin: SourceIdentity) -> bool:
 class Trail:
     """The way of one request through its redirects. Validators go to the address that they came from, and no other."""
 
-    def __init__(self, first: Request, validators: Validators = Validators()) -> None:  # noqa: B008  frozen
+    def __init__(self, first: OutgoingRequest, validators: Validators = Validators()) -> None:  # noqa: B008  frozen
         self._validators = msgspec.structs.replace(validators, url=validators.url or str(first.url))
         self.request = self._conditional(first)
         self.hops: tuple[Hop, ...] = ()
@@ -81,7 +81,7 @@ class Trail:
         if len(self.hops) > MAX_HOPS:
             raise RedirectLoop(f"More than {MAX_HOPS} redirects: {self._names()}.")
 
-    def _conditional(self, request: Request) -> Request:
+    def _conditional(self, request: OutgoingRequest) -> OutgoingRequest:
         headers = {name: value for name, value in request.headers.items() if name not in CONDITIONS}
         if self._validators.url == str(request.url):
             headers |= echo(self._validators)
@@ -96,7 +96,7 @@ def is_downgrade(origin: Url, target: Url) -> bool:
     return origin.scheme == "https" and target.scheme == "http"
 
 
-def following(request: Request, status: int, location: str | None) -> Request:
+def following(request: OutgoingRequest, status: int, location: str | None) -> OutgoingRequest:
     """The request that a redirect asks for, less what must not follow it there."""
     if location is None or not location.strip():
         raise HttpStatus(f"{request.url.host} redirects ({status}) without saying where.", status=status)
@@ -112,10 +112,10 @@ def following(request: Request, status: int, location: str | None) -> Request:
     headers = harmless(request.headers) if is_elsewhere else dict(request.headers)
     if body is None:
         headers.pop("content-type", None)
-    return Request(method=method, url=url, headers=headers, body=body)
+    return OutgoingRequest(method=method, url=url, headers=headers, body=body)
 
 
-def _method_and_body(request: Request, status: int) -> tuple[str, bytes | None]:
+def _method_and_body(request: OutgoingRequest, status: int) -> tuple[str, bytes | None]:
     """303 asks for a GET; so do 301 and 302 after a POST, by long custom."""
     if status == 303 and request.method != "HEAD":
         return "GET", None

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tsuzuki.coord.pace import MILLISECOND, SECOND, Rate, Turn
+from tsuzuki.coord.pace import MILLISECOND, SECOND, PaceTurn, Rate
 from tsuzuki.coord.pacer import Pacer
 from tsuzuki.model.errors import NotOurTurn
-from tsuzuki.model.fetching import Pace
+from tsuzuki.model.fetching import CallPace
 from tsuzuki.net.dialing import Proxy
 from tsuzuki.net.guard import Lane
 from tsuzuki.net.options import ClientOptions, SourceIdentity
@@ -29,7 +29,7 @@ class Turns:
 
     @asynccontextmanager
     async def at(
-        self, url: Url, origin: SourceIdentity, lane: Lane, *, pace: Pace | None = None
+        self, url: Url, origin: SourceIdentity, lane: Lane, *, pace: CallPace | None = None
     ) -> AsyncIterator[None]:
         """Our turn at this host, and a place there; NotOurTurn when it is too far off.
 
@@ -58,10 +58,10 @@ class Turns:
             await self._sit_out(turn, waited, url)
         await asyncio.sleep(turn.wait / SECOND)
 
-    async def _reserve(self, bucket: str, origin: SourceIdentity, *, rate: Rate) -> Turn:
+    async def _reserve(self, bucket: str, origin: SourceIdentity, *, rate: Rate) -> PaceTurn:
         return await self._pacer.reserve(bucket, origin.who, rate=rate, patience=self._options.patience)
 
-    async def _sit_out(self, turn: Turn, waited: int, url: Url) -> None:
+    async def _sit_out(self, turn: PaceTurn, waited: int, url: Url) -> None:
         """Wait until asking again makes sense; NotOurTurn when that is beyond our patience."""
         if waited > self._options.patience * MILLISECOND:
             sentence = f"It is not our turn at {url.host} for another {turn.wait // SECOND:,} s."

@@ -32,7 +32,7 @@ class Order(msgspec.Struct, frozen=True, array_like=True):
     cpu_seconds: float
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
+class ParserAnswer(msgspec.Struct, frozen=True, array_like=True):
     """What it returned, as msgpack; or the code of the error and its sentence."""
 
     value: bytes = b""
@@ -53,21 +53,23 @@ def serve(connection: int, memory: int) -> None:
         _write(answers, msgspec.msgpack.encode(_carried_out(order)))
 
 
-def _carried_out(order: Order) -> Answer:
+def _carried_out(order: Order) -> ParserAnswer:
     try:
         function = _found(order)
         arguments = _arguments(function, order.arguments)
         signal.setitimer(signal.ITIMER_PROF, order.cpu_seconds)
         try:
-            return Answer(value=msgspec.msgpack.encode(function(*arguments)))
+            return ParserAnswer(value=msgspec.msgpack.encode(function(*arguments)))
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     except SourceError as error:
-        return Answer(code=error.code, message=str(error))
+        return ParserAnswer(code=error.code, message=str(error))
     except MemoryError:
-        return Answer(code=TooLarge.code, message="The document needs more memory than we give it.")
+        return ParserAnswer(code=TooLarge.code, message="The document needs more memory than we give it.")
     except Exception as error:  # noqa: BLE001 - whatever a document does to a parser is that document's failure
-        return Answer(code=NotAFeed.code, message=f"The document cannot be read ({type(error).__name__}: {error}).")
+        return ParserAnswer(
+            code=NotAFeed.code, message=f"The document cannot be read ({type(error).__name__}: {error})."
+        )
 
 
 def _found(order: Order) -> Callable[..., Any]:

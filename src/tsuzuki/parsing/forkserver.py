@@ -28,7 +28,7 @@ from tsuzuki.parsing.child import LENGTH, serve
 STATUS = struct.Struct(">i")
 
 
-class Request(msgspec.Struct, frozen=True, array_like=True):
+class ChildRequest(msgspec.Struct, frozen=True, array_like=True):
     """A child that is wanted: what it will need, and how much memory it may have."""
 
     modules: tuple[str, ...]
@@ -46,18 +46,18 @@ class ForkServer:
         self._idle_seconds = idle_seconds
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._door: socket.socket | None = None
+        self._deps: socket.socket | None = None
 
-    def fork(self, request: Request) -> tuple[socket.socket, socket.socket]:
+    def fork(self, request: ChildRequest) -> tuple[socket.socket, socket.socket]:
         """A new child's two sockets, for its work and for its end. Both are at their end when the server had left."""
         ours, theirs = socket.socketpair()
         watch, told = socket.socketpair()
         body = msgspec.msgpack.encode(request)
         with theirs, told, self._lock:
             for _ in range(2):
-                door = self._door or self._start()
+                deps = self._deps or self._start()
                 try:
-                    socket.send_fds(door, [LENGTH.pack(len(body)), body], [theirs.fileno(), told.fileno()])
+                    socket.send_fds(deps, [LENGTH.pack(len(body)), body], [theirs.fileno(), told.fileno()])
                     break
                 except OSError:
                     self._stop()
@@ -69,7 +69,7 @@ class ForkServer:
             self._stop()
 
     def _start(self) -> socket.socket:
-        door, theirs = socket.socketpair()
+        deps, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-B", "-m", __name__, str(self._idle_seconds)],
@@ -78,13 +78,13 @@ class ForkServer:
                 stderr=subprocess.DEVNULL,
                 env={"PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path), "PYTHONUTF8": "1"},
             )
-        self._door = door
-        return door
+        self._deps = deps
+        return deps
 
     def _stop(self) -> None:
-        door, process, self._door, self._process = self._door, self._process, None, None
-        if door is not None and process is not None:
-            door.close()
+        deps, process, self._deps, self._process = self._deps, self._process, None, None
+        if deps is not None and process is not None:
+            deps.close()
             process.wait()
 
 
@@ -99,16 +99,16 @@ atexit.register(FORK_SERVER.close)
 class _Server:
     """Forks children on request and tells how they ended."""
 
-    def __init__(self, door: socket.socket, idle_seconds: float) -> None:
-        self._door = door
+    def __init__(self, deps: socket.socket, idle_seconds: float) -> None:
+        self._deps = deps
         self._idle_seconds = idle_seconds
         self._children: dict[int, socket.socket] = {}
         self._ready = selectors.DefaultSelector()
-        self._bell, self._ringing = socket.socketpair()
-        for end in (self._bell, self._ringing):
+        self._wakeup, self._ringing = socket.socketpair()
+        for end in (self._wakeup, self._ringing):
             end.settimeout(0)
-        self._ready.register(door, selectors.EVENT_READ, self._answer_door)
-        self._ready.register(self._bell, selectors.EVENT_READ, self._reap)
+        self._ready.register(deps, selectors.EVENT_READ, self._answer_door)
+        self._ready.register(self._wakeup, selectors.EVENT_READ, self._reap)
 
     def run(self) -> None:
         """Until our process is gone, or nobody needs a parser for a while."""
@@ -124,11 +124,11 @@ class _Server:
             self._kill(pid)
 
     def _answer_door(self) -> None:
-        head, handed, *_ = socket.recv_fds(self._door, LENGTH.size, 2)
+        head, handed, *_ = socket.recv_fds(self._deps, LENGTH.size, 2)
         if not head:
             raise EOFError
         (length,) = LENGTH.unpack(head)
-        request = msgspec.msgpack.decode(self._door.recv(length, socket.MSG_WAITALL), type=Request)
+        request = msgspec.msgpack.decode(self._deps.recv(length, socket.MSG_WAITALL), type=ChildRequest)
         for module in request.modules:
             with suppress(Exception):  # the call that needs it is told what is wrong
                 importlib.import_module(module)
@@ -150,7 +150,7 @@ class _Server:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self._ready.close()
-            for one in (self._door, self._bell, self._ringing, told, *self._children.values()):
+            for one in (self._deps, self._wakeup, self._ringing, told, *self._children.values()):
                 one.close()
             serve(data.detach(), memory)
             status = 0
@@ -161,7 +161,7 @@ class _Server:
 
     def _reap(self) -> None:
         with suppress(BlockingIOError):
-            self._bell.recv(4096)
+            self._wakeup.recv(4096)
         for pid in list(self._children):
             found, status = os.waitpid(pid, os.WNOHANG)
             if found:

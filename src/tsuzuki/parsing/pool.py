@@ -18,8 +18,8 @@ from typing import Any, Self, TypeVar, get_type_hints
 import msgspec
 
 from tsuzuki.model.errors import NotAFeed, SourceError, TooLarge, Unavailable
-from tsuzuki.parsing.child import LENGTH, READY, Answer, Order
-from tsuzuki.parsing.forkserver import FORK_SERVER, STATUS, Request
+from tsuzuki.parsing.child import LENGTH, READY, Order, ParserAnswer
+from tsuzuki.parsing.forkserver import FORK_SERVER, STATUS, ChildRequest
 
 T = TypeVar("T")
 
@@ -116,7 +116,7 @@ class ParsePool:
         return new
 
     async def _started(self) -> "_Child":
-        request = Request(tuple(sorted(self._modules)), self._options.memory_bytes)
+        request = ChildRequest(tuple(sorted(self._modules)), self._options.memory_bytes)
         starting = self._begin(_Child.start(request))
         try:
             return await asyncio.shield(starting)
@@ -156,7 +156,7 @@ class _Child:
         return not self._reader.at_eof() and self.calls < _CALLS_PER_CHILD
 
     @classmethod
-    async def start(cls, request: Request) -> "_Child":
+    async def start(cls, request: ChildRequest) -> "_Child":
         """A child that said it is ready."""
         for _ in range(2):
             with suppress(EOFError, ConnectionError):  # the server left just as it was asked: the next one has not
@@ -164,7 +164,7 @@ class _Child:
         raise Unavailable("A parser process did not start.")
 
     @classmethod
-    async def _forked(cls, request: Request) -> "_Child":
+    async def _forked(cls, request: ChildRequest) -> "_Child":
         connection, watch = FORK_SERVER.fork(request)
         watch.settimeout(0)
         child = cls(*await asyncio.open_unix_connection(sock=connection, limit=_BUFFER), watch)
@@ -178,7 +178,7 @@ class _Child:
             raise
         return child
 
-    async def call(self, order: Order, options: PoolOptions) -> Answer:
+    async def call(self, order: Order, options: PoolOptions) -> ParserAnswer:
         """The child's answer; NotAFeed or TooLarge when there is none."""
         self.calls += 1
         frame = msgspec.msgpack.encode(order)
@@ -186,7 +186,7 @@ class _Child:
             async with asyncio.timeout(options.wall_seconds):
                 self._writer.write(LENGTH.pack(len(frame)) + frame)
                 await self._writer.drain()
-                return msgspec.msgpack.decode(await self._frame(options.answer_bytes), type=Answer)
+                return msgspec.msgpack.decode(await self._frame(options.answer_bytes), type=ParserAnswer)
         except TimeoutError as error:
             raise NotAFeed(f"The document could not be read within {options.wall_seconds:g} s.") from error
         except (EOFError, OSError, RuntimeError, msgspec.DecodeError) as error:  # RuntimeError: uvloop's closed pipe

@@ -16,7 +16,7 @@ OF_THE_FREE = 2
 """A shelf may hold twice as many places as it leaves free: of ten seven, and the next one two of the other three."""
 
 
-class Wanted(Protocol):
+class ClaimCandidate(Protocol):
     """A watch, as far as its turn goes."""
 
     @property
@@ -28,7 +28,7 @@ class Wanted(Protocol):
         ...
 
 
-W = TypeVar("W", bound=Wanted)
+W = TypeVar("W", bound=ClaimCandidate)
 
 
 def shares(slots: int) -> dict[int, int]:
@@ -81,7 +81,7 @@ class StartPace:
         return frozenset(host for host, count in counts.items() if count * 2 > len(self._begun))
 
 
-class Places:
+class PollSlots:
     """The places that are free, and who has enough of them.
 
     `hosts` and `shelves` count polls that are under way; where there is one shelf alone, all places are its own.
@@ -112,7 +112,7 @@ class Places:
             (kept if self._is_taken(watch) else surplus).append(watch)
         return kept, surplus
 
-    def _is_taken(self, watch: Wanted) -> bool:
+    def _is_taken(self, watch: ClaimCandidate) -> bool:
         shelf = watch.shelf_id
         has_enough = self._has_enough(watch.host) or (shelf is not None and self._holds_enough(shelf))
         if self.left <= 0 or has_enough:

@@ -11,7 +11,7 @@ import msgspec
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.polling.claiming import ORDER, Places, shares
+from tsuzuki.polling.claiming import ORDER, PollSlots, shares
 from tsuzuki.polling.policy import SKIPPED, end_of_skipped, numbers_of
 from tsuzuki.polling.rows import DueFeed
 from tsuzuki.polling.saving import Conditions
@@ -56,7 +56,7 @@ class Claim(Protocol):
 NO_SHELVES: Mapping[ShelfId, int] = MappingProxyType({})
 
 
-class Limits(TypedDict, total=False):
+class ClaimLimits(TypedDict, total=False):
     """What a claim has to leave alone."""
 
     shelves: Mapping[ShelfId, int]
@@ -79,7 +79,9 @@ class Claims:
         self._new = WaitingHosts(db, is_new=True)
         self._again = WaitingHosts(db, is_new=False)
 
-    async def claim(self, slots: int, in_flight: Mapping[str, int], **limits: Unpack[Limits]) -> list[ClaimedWatch]:
+    async def claim(
+        self, slots: int, in_flight: Mapping[str, int], **limits: Unpack[ClaimLimits]
+    ) -> list[ClaimedWatch]:
         """Lease up to `slots` watches; `in_flight` counts the polls of each host that are under way."""
         if slots <= 0:
             return []
@@ -88,12 +90,14 @@ class Claims:
             await waiting.read(now)
         return await self._db.with_tx(lambda tx: self._claim_tx(tx, slots, in_flight, limits))
 
-    async def _claim_tx(self, tx: Tx, slots: int, in_flight: Mapping[str, int], limits: Limits) -> list[ClaimedWatch]:
+    async def _claim_tx(
+        self, tx: Tx, slots: int, in_flight: Mapping[str, int], limits: ClaimLimits
+    ) -> list[ClaimedWatch]:
         now = self._conditions.clock()
         gate = await claim_gate_tx(tx, now)
         if gate.is_paused:
             return []
-        places = Places(
+        places = PollSlots(
             slots,
             hosts=in_flight,
             held=limits.get("held", ()),
@@ -114,14 +118,14 @@ class Claims:
         return claimed
 
     async def _claim_again_tx(
-        self, tx: Tx, places: Places, most: int, *, served: Collection[str], now: Millis
+        self, tx: Tx, places: PollSlots, most: int, *, served: Collection[str], now: Millis
     ) -> list[ClaimedWatch]:
         """First others than those who were served; what they leave is for all."""
         due = partial(self._claim_due_tx, tx, now=now)
         others = await self._fill_tx(tx, places, due, most=most, now=now, but=served) if served else []
         return others + await self._fill_tx(tx, places, due, most=most - len(others), now=now)
 
-    async def _claim_wanted_tx(self, tx: Tx, places: Places, now: Millis) -> list[ClaimedWatch]:
+    async def _claim_wanted_tx(self, tx: Tx, places: PollSlots, now: Millis) -> list[ClaimedWatch]:
         """Only those whose turn it is: what is claimed and given back would no longer be wanted."""
         busy = places.busy_and(())
         wanted = await refreshes_tx(tx, now=now, most=places.left * REFRESHES_SEEN, busy=busy)
@@ -131,7 +135,7 @@ class Claims:
 
     @staticmethod
     async def _fill_tx(
-        tx: Tx, places: Places, claim: Claim, *, most: int, now: Millis, but: Collection[str] = ()
+        tx: Tx, places: PollSlots, claim: Claim, *, most: int, now: Millis, but: Collection[str] = ()
     ) -> list[ClaimedWatch]:
         """R97: what has no place, for its host's or its shelf's sake, is given back and keeps its own in the line; then
         others are asked. Each round somebody more has enough.

@@ -15,10 +15,10 @@ from tsuzuki.model.errors import Invalid, ShapeChanged
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.polling.policy import Answered, Watched, next_look
+from tsuzuki.polling.policy import PollAnswered, Watched, next_look
 from tsuzuki.polling.poll import Poll
 from tsuzuki.polling.recording import PollRecord
-from tsuzuki.polling.rows import Answer, Failure, SeriesTarget
+from tsuzuki.polling.rows import PollAnswer, PollFailure, SeriesTarget
 from tsuzuki.polling.saving import (
     Conditions,
     save_answer_or_lose_tx,
@@ -87,10 +87,10 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
 
         await self._write(save)
 
-    def _answer(self, last_release_at: Millis | None, now: Millis) -> Answer:
+    def _answer(self, last_release_at: Millis | None, now: Millis) -> PollAnswer:
         watched = msgspec.structs.replace(self._watched, last_release_at=last_release_at)
-        look = next_look(watched, Answered(), self._pace, now, dice=self._dice())
-        return Answer(
+        look = next_look(watched, PollAnswered(), self._pace, now, dice=self._dice())
+        return PollAnswer(
             next_check_at=look.at if look.at is not None else Millis(now + self._pace.ceiling),
             why=look.why,
             priority=look.priority,
@@ -101,7 +101,7 @@ class SeriesPoll(Poll[list[ReleaseFound]]):
             suspended_reason=look.why if look.at is None else None,
         )
 
-    async def _save_failure_tx(self, tx: Tx, failure: Failure, now: Millis) -> Delivered:
+    async def _save_failure_tx(self, tx: Tx, failure: PollFailure, now: Millis) -> Delivered:
         if self._record is not None:
             await self._record.failed_tx(tx, failure.error, now)
         return await super()._save_failure_tx(tx, failure, now)

@@ -16,13 +16,13 @@ from tsuzuki.model.secrets import Unreadable
 from tsuzuki.model.times import Millis
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.polling.known import Known
-from tsuzuki.polling.moving.service import lock_feed_tx, merge_moved_tx, move_alone_tx
-from tsuzuki.polling.policy import Answered, Watched, mask_of, next_look, numbers_of, wants_full_fetch
+from tsuzuki.polling.known import KnownItems
+from tsuzuki.polling.moving.service import lock_moving_feed_tx, merge_moved_tx, move_alone_tx
+from tsuzuki.polling.policy import PollAnswered, Watched, mask_of, next_look, numbers_of, wants_full_fetch
 from tsuzuki.polling.poll import Poll
 from tsuzuki.polling.recognising import Recognised, recognise, shared_keys
-from tsuzuki.polling.rows import Answer, DueFeed, Ended, Listed, News, SelfPortrait
-from tsuzuki.polling.saver import Saver, save_news_tx
+from tsuzuki.polling.rows import DueFeed, Ended, FeedListing, FeedMetadata, News, PollAnswer
+from tsuzuki.polling.saver import AnswerBatcher, save_news_tx
 from tsuzuki.polling.saving import (
     Conditions,
     Moved,
@@ -43,7 +43,14 @@ class FeedPoll(Poll[int]):
     """A feed that is ours to call."""
 
     def __init__(
-        self, db: Database, driver: Driver, watch: DueFeed, *, known: Known, saver: Saver, conditions: Conditions
+        self,
+        db: Database,
+        driver: Driver,
+        watch: DueFeed,
+        *,
+        known: KnownItems,
+        saver: AnswerBatcher,
+        conditions: Conditions,
     ) -> None:
         super().__init__(db, driver, watch, conditions=conditions)
         self._known = known
@@ -86,7 +93,7 @@ class FeedPoll(Poll[int]):
         if outcome.harvest is None:
             return []
         found = {item.key: item for item in outcome.harvest.items}
-        stored = await self._known.of(Listed(self._target.feed_id, outcome.harvest.items))
+        stored = await self._known.of(FeedListing(self._target.feed_id, outcome.harvest.items))
         shared = shared_keys(found, stored)
         said = await self._db.read(lambda tx: said_items_tx(tx, self._target.feed_id, shared)) if shared else {}
         return self._compare(found, recognise(found, stored, said))
@@ -115,7 +122,7 @@ class FeedPoll(Poll[int]):
         link, feed_id, proxy = moved.to, self._target.feed_id, self._target.proxy
         merged = await self._db.with_tx(lambda tx: merge_moved_tx(tx, self._watch, feed_id, link, proxy=proxy, now=now))
         if merged is not None:
-            self._ring(*merged.bells)
+            self._wake(*merged.wakeups)
         return merged is not None
 
     # -- what is left behind
@@ -135,7 +142,7 @@ class FeedPoll(Poll[int]):
 
         async def save(tx: Tx) -> Delivered:
             if new_link is not None:
-                await lock_feed_tx(tx, self._target.feed_id)
+                await lock_moving_feed_tx(tx, self._target.feed_id)
             told = await save_answer_or_lose_tx(tx, self._watch, answer, now)
             if self._rekeyed:
                 await rekey_items_tx(tx, self._target.feed_id, self._rekeyed)
@@ -159,7 +166,7 @@ class FeedPoll(Poll[int]):
         return Millis(read_at - TOUCHED), same_at
 
     def _news(self, harvest: FeedHarvest, found: Sequence[FoundItem], now: Millis) -> News:
-        portrait = SelfPortrait(
+        portrait = FeedMetadata(
             id=self._target.feed_id,
             now=now,
             title=harvest.title,
@@ -173,14 +180,14 @@ class FeedPoll(Poll[int]):
         # Oldest first, so that ids grow with time, as the search by newest expects.
         return News(portrait, tuple(self._tasks(found[::-1], self._batch)))
 
-    def _answer(self, outcome: FeedOutcome, moved: Moved, now: Millis) -> Answer:
+    def _answer(self, outcome: FeedOutcome, moved: Moved, now: Millis) -> PollAnswer:
         cache_control, expires_at = self._freshness(outcome, now)
         wait = retry_after(outcome.retry_after, now, ceiling=self._pace.ceiling)
         fresh_for = None if expires_at is None else Millis(max(0, expires_at - now))
         watched = self._watched if outcome.harvest is None else wishing(self._watched, outcome.harvest)
-        look = next_look(watched, Answered(wait, fresh_for), self._pace, now, dice=self._dice())
+        look = next_look(watched, PollAnswered(wait, fresh_for), self._pace, now, dice=self._dice())
         assert look.at is not None
-        return Answer(
+        return PollAnswer(
             next_check_at=look.at,
             why=look.why,
             priority=look.priority,

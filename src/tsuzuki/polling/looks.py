@@ -15,7 +15,7 @@ from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import canonical
 from tsuzuki.polling.store import keep_look_tx, take_look_tx
-from tsuzuki.polling.visit import Fetcher
+from tsuzuki.polling.visit import SourceFetcher
 
 KEPT_FOR = Millis(10 * MINUTE)
 LARGEST_BODY = 1024 * 1024
@@ -74,11 +74,11 @@ class Overheard:
 class Replaying:
     """A fetcher that has the answer of one address already, and fetches every other."""
 
-    def __init__(self, fetcher: Fetcher, url: str, reply: Reply) -> None:
+    def __init__(self, fetcher: SourceFetcher, url: str, reply: Reply) -> None:
         self._fetcher = fetcher
         self._url = url
         self._reply = reply
 
     async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply:
-        """See `visit.Fetcher`."""
+        """See `visit.SourceFetcher`."""
         return self._reply if ask.url == self._url else await self._fetcher.fetch(ask, origin)

@@ -40,7 +40,7 @@ AS_USUAL = "the pull interval"
 """Why a feed is looked at then, where nothing else says when."""
 
 
-class Pace(msgspec.Struct, frozen=True):
+class PullPace(msgspec.Struct, frozen=True):
     """The operator's bounds: how often a feed is called, and the longest that anything is left alone."""
 
     interval: Millis
@@ -70,7 +70,7 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
     """R24: not polled again after a complete harvest."""
 
 
-class Answered(msgspec.Struct, frozen=True):
+class PollAnswered(msgspec.Struct, frozen=True):
     """The source answered, changed or not. What it said of waiting is None where it said nothing."""
 
     retry_after: Millis | None = None
@@ -84,7 +84,7 @@ class Failed(msgspec.Struct, frozen=True):
     retry_after: Millis | None = None
 
 
-class Plan(msgspec.Struct, frozen=True):
+class NextInterval(msgspec.Struct, frozen=True):
     """An interval, why it is that, and whether a reader chose it."""
 
     interval: Millis
@@ -100,13 +100,15 @@ class Look(msgspec.Struct, frozen=True):
     why: str
 
 
-def next_look(watched: Watched, outcome: Answered | Failed, pace: Pace, now: Millis, *, dice: float = 0.0) -> Look:
+def next_look(
+    watched: Watched, outcome: PollAnswered | Failed, pace: PullPace, now: Millis, *, dice: float = 0.0
+) -> Look:
     """When this watch is due again; `dice` in [0, 1) spreads it."""
     resting = resting_priority(watched, now)
     plans = plans_of(watched, resting, pace)
     if isinstance(outcome, Failed):
         plan = min(plans, key=lambda plan: plan.interval)
-        bounds = Pace(plan.interval, pace.ceiling)
+        bounds = PullPace(plan.interval, pace.ceiling)
         delay, why = failure_delay(watched.kind, outcome, bounds)
         look = Look(Millis(now + spread(delay, bounds, dice)), demoted(resting), why)
         return look if plan.is_own else outside_skipped(look, watched, dice=dice)
@@ -118,11 +120,11 @@ def next_look(watched: Watched, outcome: Answered | Failed, pace: Pace, now: Mil
 
 
 def _after_answer(
-    plan: "Plan", watched: Watched, answered: Answered, *, pace: Pace, now: Millis, dice: float
+    plan: "NextInterval", watched: Watched, answered: PollAnswered, *, pace: PullPace, now: Millis, dice: float
 ) -> tuple[Millis, str]:
     """R94: a reader's own interval wins over what the publisher wishes, but never over Retry-After."""
-    bounds = Pace(plan.interval, pace.ceiling)
-    wishes = Answered(answered.retry_after) if plan.is_own else answered
+    bounds = PullPace(plan.interval, pace.ceiling)
+    wishes = PollAnswered(answered.retry_after) if plan.is_own else answered
     wait, told = success_delay(wishes, bounds, ttl=None if plan.is_own else watched.ttl)
     look = Look(Millis(now + spread(wait, bounds, dice)), HOT, told or plan.why)
     if not plan.is_own:
@@ -164,7 +166,7 @@ def numbers_of(mask: int) -> tuple[int, ...]:
     return tuple(number for number in range(mask.bit_length()) if mask >> number & 1)
 
 
-def spread(delay: Millis, pace: Pace, dice: float) -> Millis:
+def spread(delay: Millis, pace: PullPace, dice: float) -> Millis:
     """A little longer, within the ceiling: never sooner than was promised."""
     return Millis(max(delay, int(min(delay * (1 + SPREAD * dice), pace.ceiling))))
 
@@ -184,26 +186,26 @@ def demoted(priority: Priority) -> Priority:
     return WARM if priority == HOT else COLD
 
 
-def plans_of(watched: Watched, priority: Priority, pace: Pace) -> list[Plan]:
+def plans_of(watched: Watched, priority: Priority, pace: PullPace) -> list[NextInterval]:
     """The ordinary time between two looks, as each of its readers wants it, and why it is that."""
     plans = []
     if watched.wished_interval is not None:
-        plans.append(Plan(watched.wished_interval, "a reader asked for this interval", is_own=True))
+        plans.append(NextInterval(watched.wished_interval, "a reader asked for this interval", is_own=True))
     if watched.wished_interval is None or watched.has_usual:
         if watched.kind == "feed":
-            plans.append(Plan(pace.interval, AS_USUAL))
+            plans.append(NextInterval(pace.interval, AS_USUAL))
         else:
-            plans.append(Plan(CLASS_INTERVAL[priority], why_class(priority)))
+            plans.append(NextInterval(CLASS_INTERVAL[priority], why_class(priority)))
     return [_allowed(plan, watched, pace) for plan in plans]
 
 
-def _allowed(plan: Plan, watched: Watched, pace: Pace) -> Plan:
+def _allowed(plan: NextInterval, watched: Watched, pace: PullPace) -> NextInterval:
     if watched.poll_floor is not None and watched.poll_floor > plan.interval:
-        plan = Plan(watched.poll_floor, "the fastest plan among its readers", is_own=plan.is_own)
-    return Plan(Millis(min(plan.interval, pace.ceiling)), plan.why, is_own=plan.is_own)
+        plan = NextInterval(watched.poll_floor, "the fastest plan among its readers", is_own=plan.is_own)
+    return NextInterval(Millis(min(plan.interval, pace.ceiling)), plan.why, is_own=plan.is_own)
 
 
-def success_delay(answered: Answered, pace: Pace, *, ttl: Millis | None = None) -> tuple[Millis, str | None]:
+def success_delay(answered: PollAnswered, pace: PullPace, *, ttl: Millis | None = None) -> tuple[Millis, str | None]:
     """The longest of interval, Retry-After and wishes, within the ceiling; why, unless it is the interval."""
     told = {
         "the source asked us to wait": answered.retry_after or 0,
@@ -221,7 +223,7 @@ def why_failed(failures: int) -> str:
     return f"failure {failures} in a row"
 
 
-def failure_delay(kind: str, failed: Failed, pace: Pace) -> tuple[Millis, str]:
+def failure_delay(kind: str, failed: Failed, pace: PullPace) -> tuple[Millis, str]:
     """R22, R23: how long to leave a failing source alone, always within [interval, ceiling]."""
     # 1.8 ** 1208 overflows a float, and any exponent over 40 is beyond every ceiling.
     backoff = pace.interval * BACKOFF_BASE ** min(failed.failures, LARGEST_EXPONENT)

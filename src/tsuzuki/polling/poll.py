@@ -13,7 +13,7 @@ from tsuzuki.ingest.tasks import LARGEST_BATCH
 from tsuzuki.model.errors import NotOurTurn, SourceError, Unended
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.polling.policy import Watched
-from tsuzuki.polling.rows import Failure
+from tsuzuki.polling.rows import PollFailure
 from tsuzuki.polling.saving import Conditions, after_failure, save_failure_or_lose_tx
 from tsuzuki.polling.store import put_off_tx
 from tsuzuki.polling.visit import Driver
@@ -40,7 +40,7 @@ class Poll(ABC, Generic[Outcome]):
         self._pace = conditions.pace
         self._dice = conditions.dice
         self._clock = conditions.clock
-        self._ring = conditions.ring
+        self._wake = conditions.wake
 
     async def run(self) -> Outcome:
         """What was handed to ingest. A SourceError has been written down when it comes out."""
@@ -74,7 +74,7 @@ class Poll(ABC, Generic[Outcome]):
     def _gone_since(self) -> Millis | None:
         """When the source first said that it is gone, if it does."""
 
-    async def _save_failure_tx(self, tx: Tx, failure: Failure, now: Millis) -> Delivered:
+    async def _save_failure_tx(self, tx: Tx, failure: PollFailure, now: Millis) -> Delivered:
         """Write the failure down; LeaseLost when the watch is not ours."""
         return await save_failure_or_lose_tx(tx, self._watch, failure, now)
 
@@ -86,9 +86,9 @@ class Poll(ABC, Generic[Outcome]):
         await self._db.with_tx(lambda tx: put_off_tx(tx, self._watch, until=until, why=why, keeps_place=True))
 
     async def _write(self, save: Work[Delivered]) -> None:
-        """One transaction, then the bells of what it delivered."""
+        """One transaction, then whoever waits for what it delivered is woken."""
         told = await self._db.with_tx(save)
-        self._ring(*told.bells)
+        self._wake(*told.wakeups)
 
     @property
     def _harvest(self) -> str:

@@ -177,7 +177,7 @@ coalesce(last_checked_at, created_at) > :soon
 -- fragment: latest
 case when skip_days > 0 then cast(:latest_of_skipping as bigint) else cast(:latest as bigint) end
 
--- name: mend_watches
+-- name: repair_watches
 -- REL-19g, I5: planned or leased by a clock that was ahead. What was planned then is planned by as much from now on; what
 -- is still further off than anything may be is due now; nothing keeps a lease longer than one lasts.
 update watch

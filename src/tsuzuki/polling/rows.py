@@ -86,7 +86,7 @@ class SeriesTarget(msgspec.Struct, frozen=True):
     has_content: bool
 
 
-class Gate(msgspec.Struct, frozen=True):
+class ClaimGate(msgspec.Struct, frozen=True):
     """Whether anything may be claimed, and whether people asked for something."""
 
     is_paused: bool
@@ -97,7 +97,7 @@ class Gate(msgspec.Struct, frozen=True):
     """By more than one shelf."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class RequestedPoll(msgspec.Struct, frozen=True):
     """A watch that a person wants polled now."""
 
     id: WatchId
@@ -112,7 +112,7 @@ class WhyNot(msgspec.Struct, frozen=True):
     is_asked: bool
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class PollAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What a successful poll leaves on its watch."""
 
     next_check_at: Millis
@@ -142,14 +142,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     suspended_reason: str | None = None
 
 
-class Leased(msgspec.Struct, frozen=True):
+class WatchLease(msgspec.Struct, frozen=True):
     """Which watch, and by which lease."""
 
     id: WatchId
     lease_token: int
 
 
-class SelfPortrait(msgspec.Struct, frozen=True, kw_only=True):
+class FeedMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """What a feed says of itself, and what was seen of it."""
 
     id: FeedId
@@ -166,7 +166,7 @@ class SelfPortrait(msgspec.Struct, frozen=True, kw_only=True):
 class News(msgspec.Struct, frozen=True):
     """What was read of a feed: itself, and what of it is new or changed."""
 
-    portrait: SelfPortrait
+    portrait: FeedMetadata
     tasks: tuple[NewTask[ItemBatch], ...]
 
 
@@ -174,17 +174,17 @@ class Ended(msgspec.Struct, frozen=True):
     """A poll that went well: of which watch, what came of it, and when."""
 
     watch: ClaimedWatch
-    answer: Answer
+    answer: PollAnswer
     now: Millis
     news: News | None = None
 
     @property
-    def lease(self) -> Leased:
+    def lease(self) -> WatchLease:
         """By which it is written."""
-        return Leased(self.watch.id, self.watch.lease_token)
+        return WatchLease(self.watch.id, self.watch.lease_token)
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
+class PollFailure(msgspec.Struct, frozen=True, kw_only=True):
     """What a failed poll leaves on its watch."""
 
     next_check_at: Millis
@@ -199,7 +199,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     suspended_reason: str | None = None
 
 
-class Listed(msgspec.Struct, frozen=True):
+class FeedListing(msgspec.Struct, frozen=True):
     """What a feed lists now."""
 
     feed_id: FeedId

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.tasks import ITEMS
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.rows import Ended, Leased, News
+from tsuzuki.polling.batcher import Batcher
+from tsuzuki.polling.rows import Ended, News, WatchLease
 from tsuzuki.polling.store import describe_feeds_tx, save_answers_tx
-from tsuzuki.polling.together import Together
 from tsuzuki.queue.store import enqueue_many_tx
 
 
-class Saver:
+class AnswerBatcher:
     """Answers go together that come while others are written. One per process."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._together = Together("saving answers", self._write)
+        self._together = Batcher("saving answers", self._write)
 
     async def save(self, poll: Ended) -> bool:
         """True when it is written, and safe. False when it is not, for whatever reason: to be written alone."""
@@ -27,7 +27,7 @@ class Saver:
         return [poll.lease in written for poll in polls]
 
 
-async def save_together_tx(tx: Tx, polls: Sequence[Ended]) -> frozenset[Leased]:
+async def save_together_tx(tx: Tx, polls: Sequence[Ended]) -> frozenset[WatchLease]:
     """Write answers and what they bring; whose were written. What comes without its answer is not handed on (I4)."""
     written = await save_answers_tx(tx, polls)
     bring = [(poll.news, poll.now) for poll in polls if poll.news is not None and poll.lease in written]

@@ -13,8 +13,8 @@ from tsuzuki.delivery.outages.alerts import alert_broken_tx, alert_healed_tx
 from tsuzuki.model.errors import Gone, ShapeChanged, SourceError, Unavailable
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.polling.policy import Failed, Look, Pace, Watched, is_broken, next_look
-from tsuzuki.polling.rows import Answer, Failure
+from tsuzuki.polling.policy import Failed, Look, PullPace, Watched, is_broken, next_look
+from tsuzuki.polling.rows import PollAnswer, PollFailure
 from tsuzuki.polling.store import save_answer_tx, save_failure_tx
 from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.errors import LeaseLost
@@ -38,10 +38,10 @@ def _silence(*_: str) -> None:
 class Conditions(msgspec.Struct, frozen=True):
     """What a poll needs besides its watch."""
 
-    pace: Pace
+    pace: PullPace
     clock: Callable[[], Millis]
     dice: Callable[[], float]
-    ring: Callable[..., None] = _silence
+    wake: Callable[..., None] = _silence
     """Wakes those who wait for what a poll wrote; called with their names after the commit."""
 
 
@@ -86,7 +86,7 @@ def after_failure(
     gone_since: Millis | None,
     conditions: Conditions,
     now: Millis,
-) -> Failure:
+) -> PollFailure:
     """What to write after a failed poll. REL-33: a 410 suspends once a second one a day later confirms it."""
     pace = conditions.pace
     wait = None if error.retry_after is None else Millis(min(error.retry_after, pace.ceiling))
@@ -96,7 +96,7 @@ def after_failure(
     if gone and not confirmed:
         look = Look(Millis(now + min(CONFIRM_GONE_AFTER, pace.ceiling)), look.priority, "to confirm that it is gone")
     assert look.at is not None
-    return Failure(
+    return PollFailure(
         next_check_at=look.at,
         why=look.why,
         priority=look.priority,
@@ -110,7 +110,7 @@ def after_failure(
     )
 
 
-async def save_failure_or_lose_tx(tx: Tx, watch: ClaimedWatch, failure: Failure, now: Millis) -> Delivered:
+async def save_failure_or_lose_tx(tx: Tx, watch: ClaimedWatch, failure: PollFailure, now: Millis) -> Delivered:
     """Write the outcome, and tell those who follow when it counts as broken now; LeaseLost when it is not ours."""
     failures = await save_failure_tx(tx, watch, failure, now)
     if failures is None:
@@ -120,7 +120,7 @@ async def save_failure_or_lose_tx(tx: Tx, watch: ClaimedWatch, failure: Failure,
     return await alert_broken_tx(tx, watch.id, reason=failure.error, now=now)
 
 
-async def save_answer_or_lose_tx(tx: Tx, watch: ClaimedWatch, answer: Answer, now: Millis) -> Delivered:
+async def save_answer_or_lose_tx(tx: Tx, watch: ClaimedWatch, answer: PollAnswer, now: Millis) -> Delivered:
     """Write the outcome, and tell those who follow when the source was broken before; LeaseLost when it is not ours."""
     if not await save_answer_tx(tx, watch, answer, now):
         raise LeaseLost([watch.id])

@@ -20,15 +20,15 @@ from tsuzuki.ingest.tasks import ReleaseFound
 from tsuzuki.model.errors import NotFound, NotOurTurn, SourceError
 from tsuzuki.model.ids import ShelfId, WatchId
 from tsuzuki.model.times import DAY, MINUTE, Millis
-from tsuzuki.polling.claims import Claims, Limits, PollOptions
+from tsuzuki.polling.claims import ClaimLimits, Claims, PollOptions
 from tsuzuki.polling.comics import FolderOf, SeriesPoll
 from tsuzuki.polling.feeds import FeedPoll
 from tsuzuki.polling.holding import Hold
-from tsuzuki.polling.known import Known
+from tsuzuki.polling.known import KnownItems
 from tsuzuki.polling.looks import Looks, Replaying
 from tsuzuki.polling.recording import Recorder
 from tsuzuki.polling.rows import DueFeed, SeriesTarget
-from tsuzuki.polling.saver import Saver
+from tsuzuki.polling.saver import AnswerBatcher
 from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.store import (
     ask_refresh_all_tx,
@@ -36,14 +36,14 @@ from tsuzuki.polling.store import (
     claim_watch_tx,
     demand_tx,
     give_back_tx,
-    mend_watches_tx,
     put_off_tx,
+    repair_watches_tx,
     series_target_tx,
     with_targets_tx,
 )
 from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.shelves.ground import Asked
+from tsuzuki.shelves.deps import Asked
 from tsuzuki.sources.store import ClaimedWatch
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
@@ -67,7 +67,7 @@ class Polled(msgspec.Struct, frozen=True):
     """For how long its host lets us wait, where that is why nothing was asked."""
 
 
-class Turn(Protocol):
+class PollTurn(Protocol):
     """A place to wait for with a claimed watch, and to leave. Its lease is kept meanwhile."""
 
     async def __aenter__(self) -> bool:
@@ -101,13 +101,15 @@ class Poller:
         self._options = options
         self._recorder = recorder
         self._looks = looks
-        self._known = Known(db)
-        self._saver = Saver(db)
+        self._known = KnownItems(db)
+        self._saver = AnswerBatcher(db)
         self._claims = Claims(db, conditions, options)
 
     # -- taking
 
-    async def claim(self, slots: int, in_flight: Mapping[str, int], **limits: Unpack[Limits]) -> list[ClaimedWatch]:
+    async def claim(
+        self, slots: int, in_flight: Mapping[str, int], **limits: Unpack[ClaimLimits]
+    ) -> list[ClaimedWatch]:
         """See `Claims.claim`."""
         return await self._claims.claim(slots, in_flight, **limits)
 
@@ -128,7 +130,7 @@ class Poller:
         now, lease = self._conditions.clock(), self._options.lease
         # A 410 waits a day for its confirmation, and a skipped poll a day, whatever the ceiling says.
         longest = Millis(max(self._conditions.pace.ceiling, DAY))
-        return await self._db.with_tx(lambda tx: mend_watches_tx(tx, now=now, longest=longest, lease=lease))
+        return await self._db.with_tx(lambda tx: repair_watches_tx(tx, now=now, longest=longest, lease=lease))
 
     # -- asking
 
@@ -148,7 +150,7 @@ class Poller:
 
     # -- polling
 
-    async def poll(self, watch: ClaimedWatch, turn: Turn = AT_ONCE) -> Polled:
+    async def poll(self, watch: ClaimedWatch, turn: PollTurn = AT_ONCE) -> Polled:
         """Poll a claimed watch when it has its turn. A source's failure is written on it and is no error here."""
         try:
             found = await self._holding(watch, self._in_turn(watch, turn))
@@ -189,7 +191,7 @@ class Poller:
     async def _give_back(self, watch: ClaimedWatch) -> None:
         await self._db.with_tx(lambda tx: give_back_tx(tx, [watch]))
 
-    async def _in_turn(self, watch: ClaimedWatch, turn: Turn) -> int | None:
+    async def _in_turn(self, watch: ClaimedWatch, turn: PollTurn) -> int | None:
         async with turn as may_begin:
             if may_begin:
                 return await self._poll(watch)

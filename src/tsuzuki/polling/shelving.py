@@ -1,9 +1,9 @@
 """What shelves ask of the parts above them, answered."""
 
 from tsuzuki.connectors.feed_addresses import web_address
-from tsuzuki.coord.bell import Bell
+from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Tx
-from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, NewEvent, SubscriptionChanged
+from tsuzuki.delivery.events.news import EVENTS_WAKEUP, CountsChanged, NewEvent, SubscriptionChanged
 from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.fanout import deliver_known_chapters_tx, deliver_known_items_tx
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, WatchId, show_id
@@ -11,17 +11,17 @@ from tsuzuki.model.installments import FeedChange
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
 from tsuzuki.polling.service import Poller
-from tsuzuki.shelves.ground import ALWAYS, Asked
+from tsuzuki.shelves.deps import ALWAYS, Asked
 
 
 class ForShelves:
-    """Joins delivery, polling and the client to `tsuzuki.shelves.ground.Above`."""
+    """Joins delivery, polling and the client to `tsuzuki.shelves.deps.Above`."""
 
-    def __init__(self, poller: Poller, client: Client, bell: Bell, *, poll_bell: str) -> None:
+    def __init__(self, poller: Poller, client: Client, wakeup: Wakeup, *, poll_wakeup: str) -> None:
         self._poller = poller
         self._client = client
-        self._bell = bell
-        self._poll_bell = poll_bell
+        self._wakeup = wakeup
+        self._poll_wakeup = poll_wakeup
 
     async def subscribed_tx(
         self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis, *, since: Millis = ALWAYS
@@ -46,11 +46,11 @@ class ForShelves:
 
     def committed(self) -> None:
         """See `Above`."""
-        self._bell.ring(EVENTS_BELL)
+        self._wakeup.wake(EVENTS_WAKEUP)
 
     def due(self) -> None:
         """See `Above`."""
-        self._bell.ring(self._poll_bell)
+        self._wakeup.wake(self._poll_wakeup)
 
     async def ask_refresh(self, watch_id: WatchId) -> Asked:
         """See `Above`."""

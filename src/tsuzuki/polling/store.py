@@ -10,21 +10,21 @@ from tsuzuki.model.ids import FeedId, ShelfId, WatchId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.polling.policy import LONGEST_SKIP, MANY_READERS
 from tsuzuki.polling.rows import (
-    Answer,
+    ClaimGate,
     DueFeed,
     Ended,
-    Failure,
+    FeedListing,
+    FeedMetadata,
     FeedTarget,
-    Gate,
     KnownItem,
-    Leased,
-    Listed,
-    SelfPortrait,
+    PollAnswer,
+    PollFailure,
+    RequestedPoll,
     SeriesTarget,
-    Wanted,
+    WatchLease,
     WhyNot,
 )
-from tsuzuki.shelves.ground import Asked
+from tsuzuki.shelves.deps import Asked
 from tsuzuki.sources.store import LOOK_AHEAD, NOBODY, Busy, ClaimedWatch
 
 q = load_queries("tsuzuki.polling")
@@ -34,7 +34,7 @@ CLOCKS_DIFFER = MINUTE
 """Of the machines that share a database: by so much none of them is wrong."""
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _ItemWording(msgspec.Struct, frozen=True):
     key: str
     title: str
     published_at: Millis | None
@@ -45,9 +45,9 @@ async def claim_watch_tx(tx: Tx, watch_id: WatchId, *, now: Millis, lease: Milli
     return await tx.maybe(ClaimedWatch, q.claim_watch, id=watch_id, now=now, until=Millis(now + lease))
 
 
-async def claim_gate_tx(tx: Tx, now: Millis) -> Gate:
+async def claim_gate_tx(tx: Tx, now: Millis) -> ClaimGate:
     """What is to be known before a claim."""
-    return await tx.one(Gate, q.claim_gate, now=now)
+    return await tx.one(ClaimGate, q.claim_gate, now=now)
 
 
 async def demand_tx(tx: Tx, *, usual: Millis) -> float:
@@ -66,10 +66,10 @@ async def take_look_tx(tx: Tx, url: str, *, oldest: Millis) -> bytes | None:
     return await tx.maybe(bytes, q.take_look, url=url, oldest=oldest)
 
 
-async def refreshes_tx(tx: Tx, *, now: Millis, most: int, busy: Busy = NOBODY) -> list[Wanted]:
+async def refreshes_tx(tx: Tx, *, now: Millis, most: int, busy: Busy = NOBODY) -> list[RequestedPoll]:
     """Watches that a person wants polled now, that nobody polls, and whose host is not full."""
     return await tx.many(
-        Wanted, q.refreshes, now=now, most=most, ahead=LOOK_AHEAD + most, hosts=busy.as_rows()["hosts"]
+        RequestedPoll, q.refreshes, now=now, most=most, ahead=LOOK_AHEAD + most, hosts=busy.as_rows()["hosts"]
     )
 
 
@@ -114,12 +114,12 @@ async def extend_lease_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool
     return bool(await tx.run(q.extend_lease, id=watch.id, lease_token=watch.lease_token, until=until))
 
 
-async def mend_watches_tx(tx: Tx, *, now: Millis, longest: Millis, lease: Millis) -> int:
+async def repair_watches_tx(tx: Tx, *, now: Millis, longest: Millis, lease: Millis) -> int:
     """Have no watch wait longer than `longest` (and what its publisher skips), nor leased for longer than `lease`, nor
     go by what a clock wrote that was ahead; how many were.
     """
     return await tx.run(
-        q.mend_watches,
+        q.repair_watches,
         now=now,
         soon=Millis(now + CLOCKS_DIFFER),
         latest=Millis(now + longest),
@@ -152,7 +152,7 @@ async def series_target_tx(tx: Tx, watch_id: WatchId) -> SeriesTarget | None:
     return await tx.maybe(SeriesTarget, q.series_target, id=watch_id)
 
 
-async def known_items_tx(tx: Tx, listed: Iterable[Listed]) -> list[KnownItem]:
+async def known_items_tx(tx: Tx, listed: Iterable[FeedListing]) -> list[KnownItem]:
     """What is stored under the keys of what feeds list, or under their pages; one may come twice."""
     rows = []
     for feed in listed:
@@ -166,7 +166,7 @@ async def known_items_tx(tx: Tx, listed: Iterable[Listed]) -> list[KnownItem]:
 
 async def said_items_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str]) -> dict[str, tuple[str, Millis | None]]:
     """Title and date of what is stored under these keys."""
-    rows = await tx.bulk(_Said, q.said_items, [[key] for key in keys], feed_id=feed_id)
+    rows = await tx.bulk(_ItemWording, q.said_items, [[key] for key in keys], feed_id=feed_id)
     return {row.key: (row.title, row.published_at) for row in rows}
 
 
@@ -192,17 +192,17 @@ async def last_release_tx(tx: Tx, watch: ClaimedWatch) -> Millis | None:
     return await tx.maybe(Millis, q.last_release, id=watch.id)
 
 
-async def save_answer_tx(tx: Tx, watch: ClaimedWatch, answer: Answer, now: Millis) -> bool:
+async def save_answer_tx(tx: Tx, watch: ClaimedWatch, answer: PollAnswer, now: Millis) -> bool:
     """Write the outcome; False when the lease was lost, and nothing is written."""
     return bool(await tx.bulk(WatchId, q.save_answer, [_row(Ended(watch, answer, now))]))
 
 
-async def save_answers_tx(tx: Tx, polls: Iterable[Ended]) -> frozenset[Leased]:
+async def save_answers_tx(tx: Tx, polls: Iterable[Ended]) -> frozenset[WatchLease]:
     """Write the outcomes; whose were written. The others lost their lease, or somebody else holds them just now."""
-    return frozenset(await tx.bulk(Leased, q.save_answers, map(_row, polls)))
+    return frozenset(await tx.bulk(WatchLease, q.save_answers, map(_row, polls)))
 
 
-async def save_failure_tx(tx: Tx, watch: ClaimedWatch, failure: Failure, now: Millis) -> int | None:
+async def save_failure_tx(tx: Tx, watch: ClaimedWatch, failure: PollFailure, now: Millis) -> int | None:
     """Write the outcome; how many failures in a row that makes, or None when the lease was lost."""
     values = msgspec.structs.asdict(failure)
     return await tx.maybe(int, q.save_failure, id=watch.id, lease_token=watch.lease_token, now=now, **values)
@@ -213,7 +213,7 @@ async def move_feed_tx(tx: Tx, feed_id: FeedId, link: str, now: Millis) -> bool:
     return bool(await tx.run(q.move_feed, feed_id=feed_id, link=link, now=now))
 
 
-async def describe_feeds_tx(tx: Tx, told: Iterable[SelfPortrait]) -> int:
+async def describe_feeds_tx(tx: Tx, told: Iterable[FeedMetadata]) -> int:
     """Keep what feeds say of themselves, and what was seen of them."""
     return await tx.run(q.describe_feeds, rows=list(told))
 

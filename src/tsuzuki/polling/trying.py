@@ -23,7 +23,7 @@ from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import parse
 from tsuzuki.polling.feeds import wishing
 from tsuzuki.polling.looks import Looks, Overheard
-from tsuzuki.polling.policy import Answered, Pace, Watched, next_look
+from tsuzuki.polling.policy import PollAnswered, PullPace, Watched, next_look
 from tsuzuki.polling.visit import Driver
 
 OK = 200
@@ -41,7 +41,7 @@ class TriedInstallment(msgspec.Struct, frozen=True):
     published_at: Millis | None = None
 
 
-class FetchState(msgspec.Struct, frozen=True, kw_only=True):
+class TriedFetchState(msgspec.Struct, frozen=True, kw_only=True):
     """What a watch on this address would remember."""
 
     etag: str | None = None
@@ -65,13 +65,13 @@ class NextCheck(msgspec.Struct, frozen=True):
     why: str
 
 
-class Tried(msgspec.Struct, frozen=True, kw_only=True):
+class TriedAddress(msgspec.Struct, frozen=True, kw_only=True):
     """What an address is."""
 
     kind: Literal["feed", "series", "page"]
     title: str
     found: tuple[TriedInstallment, ...]
-    fetch_state: FetchState
+    fetch_state: TriedFetchState
     next_check: NextCheck
     problem: str | None = None
     """What is wrong with the address itself, where its site has feeds all the same."""
@@ -82,7 +82,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 class Trier:
     """Tries addresses, so many at a time. A SourceError comes out as it is; TooManyRequests beyond that number."""
 
-    def __init__(self, driver: Driver, registry: Registry, pace: Pace, looks: Looks | None = None) -> None:
+    def __init__(self, driver: Driver, registry: Registry, pace: PullPace, looks: Looks | None = None) -> None:
         """`looks` keeps what was seen, for whoever follows it then (R96)."""
         self._looks = looks
         self._driver = driver
@@ -90,7 +90,7 @@ class Trier:
         self._pace = pace
         self._under_way = 0
 
-    async def try_url(self, url: str, now: Millis) -> Tried:
+    async def try_url(self, url: str, now: Millis) -> TriedAddress:
         """A series where a connector knows the address, else a feed, else a page with its feeds."""
         with self._place():
             return await self._try_url(typed_address(url), now)
@@ -110,7 +110,7 @@ class Trier:
         finally:
             self._under_way -= 1
 
-    async def _try_url(self, url: str, now: Millis) -> Tried:
+    async def _try_url(self, url: str, now: Millis) -> TriedAddress:
         for connector in self._connectors_for(url):
             if (series := await self._try_series(connector, url, now)) is not None:
                 return series
@@ -138,7 +138,7 @@ class Trier:
             if isinstance(described, Connector) and urlsplit(described.info.base_url).hostname == host:
                 yield described
 
-    async def _try_series(self, connector: Connector, url: str, now: Millis) -> Tried | None:
+    async def _try_series(self, connector: Connector, url: str, now: Millis) -> TriedAddress | None:
         """None when this is no series of that source: its other pages may still be feeds."""
         info = connector.info
         try:
@@ -158,7 +158,7 @@ class Trier:
         title = details.title if details is not None else url
         return self._tried("series", title, tuple(map(_chapter, chapters)), now)
 
-    def _feed(self, outcome: FeedOutcome, now: Millis) -> Tried:
+    def _feed(self, outcome: FeedOutcome, now: Millis) -> TriedAddress:
         assert outcome.harvest is not None
         return self._tried(
             "feed", outcome.harvest.title, tuple(map(_item, outcome.harvest.items)), now, outcome=outcome
@@ -172,16 +172,16 @@ class Trier:
         now: Millis,
         *,
         outcome: FeedOutcome | None = None,
-    ) -> Tried:
+    ) -> TriedAddress:
         headers = {} if outcome is None else outcome.headers
         fresh_for = freshness(headers, now)
         wait = retry_after(None if outcome is None else outcome.retry_after, now, ceiling=self._pace.ceiling)
         watched = Watched(kind="series" if kind == "series" else "feed", last_release_at=now)
         if outcome is not None and outcome.harvest is not None:
             watched = wishing(watched, outcome.harvest)
-        look = next_look(watched, Answered(wait, fresh_for), self._pace, now)
+        look = next_look(watched, PollAnswered(wait, fresh_for), self._pace, now)
         at = look.at if look.at is not None else now
-        state = FetchState(
+        state = TriedFetchState(
             etag=None if outcome is None else outcome.validators.etag,
             last_modified=None if outcome is None else outcome.validators.last_modified,
             cache_control=headers.get("cache-control"),
@@ -192,7 +192,7 @@ class Trier:
             last_http_status=OK if outcome is None else outcome.status,
             last_success_at=now,
         )
-        return Tried(kind=kind, title=title, found=found, fetch_state=state, next_check=NextCheck(at, look.why))
+        return TriedAddress(kind=kind, title=title, found=found, fetch_state=state, next_check=NextCheck(at, look.why))
 
 
 def _item(item: FoundItem) -> TriedInstallment:

@@ -17,13 +17,13 @@ MOST_READS = 30_000
 """Of local files, which cost little: a folder of thousands of archives takes three for each, with what is parsed."""
 
 
-class Fetcher(Protocol):
+class SourceFetcher(Protocol):
     """What a driver needs of the client."""
 
     async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply: ...
 
 
-class Listener(Protocol):
+class CallListener(Protocol):
     """Somebody who is told of every call: what was asked, what came of it, and how long that took."""
 
     def __call__(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None: ...
@@ -32,7 +32,7 @@ class Listener(Protocol):
 class _Overheard:
     """A fetcher with somebody listening."""
 
-    def __init__(self, fetcher: Fetcher, listener: Listener) -> None:
+    def __init__(self, fetcher: SourceFetcher, listener: CallListener) -> None:
         self._fetcher = fetcher
         self._listener = listener
 
@@ -61,7 +61,7 @@ class Driver:
     """Runs visits. One for all sources; the identity and the folder come with each visit."""
 
     def __init__(
-        self, fetcher: Fetcher, parsers: Parsers, *, answered: Callable[[SourceId], Awaitable[None]] = _nobody
+        self, fetcher: SourceFetcher, parsers: Parsers, *, answered: Callable[[SourceId], Awaitable[None]] = _nobody
     ) -> None:
         """`answered` is told of every source that was called and answered (R99)."""
         self._fetcher = fetcher
@@ -72,11 +72,11 @@ class Driver:
         """The same driver, with somebody who is told which sources answer."""
         return Driver(self._fetcher, self._parsers, answered=answered)
 
-    def overheard(self, listener: Listener) -> "Driver":
+    def overheard(self, listener: CallListener) -> "Driver":
         """The same driver, with somebody who is told of every call."""
         return self.through(lambda fetcher: _Overheard(fetcher, listener))
 
-    def through(self, wrap: Callable[[Fetcher], Fetcher]) -> "Driver":
+    def through(self, wrap: Callable[[SourceFetcher], SourceFetcher]) -> "Driver":
         """The same driver, whose calls go through what is wrapped around its client."""
         return Driver(wrap(self._fetcher), self._parsers, answered=self.answered)
 

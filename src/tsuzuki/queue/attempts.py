@@ -11,12 +11,12 @@ import structlog
 from tsuzuki.db.tx import Work
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.errors import LeaseLost, NotFinished, Postponed, Undecodable
-from tsuzuki.queue.keeper import Keeper
+from tsuzuki.queue.leases import LeaseKeeper
 from tsuzuki.queue.policy import Verdict, code_of, judge, retry_delay
-from tsuzuki.queue.station import Station
-from tsuzuki.queue.store import Failure, fail_tx, release_tx
-from tsuzuki.queue.tasks import ClaimedRow, Held, Queue, Task
+from tsuzuki.queue.store import TaskFailure, fail_tx, release_tx
+from tsuzuki.queue.tasks import ClaimedRow, ClaimedTask, Queue, Task
 
 P = TypeVar("P", bound=msgspec.Struct)
 
@@ -64,9 +64,9 @@ class Attempts(Generic[P]):
     """Runs tasks and records how they ended; never raises but when it is cancelled, and then gives them back."""
 
     def __init__(
-        self, station: Station, queue: Queue[P], handler: Handler[P] | BatchHandler[P], keeper: Keeper
+        self, worker_context: WorkerContext, queue: Queue[P], handler: Handler[P] | BatchHandler[P], keeper: LeaseKeeper
     ) -> None:
-        self._station = station
+        self._worker_context = worker_context
         self._queue = queue
         self._call = _all_or_each(handler)
         self._groups = handler.groups if isinstance(handler, Grouping) else _one_group
@@ -96,9 +96,9 @@ class Attempts(Generic[P]):
         return tasks
 
     async def _try(self, tasks: Sequence[Task[P]]) -> None:
-        began = self._station.steady()
+        began = self._worker_context.steady()
         error = await self._outcome(tasks)
-        took = self._station.steady() - began
+        took = self._worker_context.steady() - began
         if error is None:
             self._tell(tasks, "done", took)
         elif len(tasks) > 1 and judge(error, 1, self._queue.settings) not in {"postpone", "stop"}:
@@ -144,9 +144,9 @@ class Attempts(Generic[P]):
             return verdict
         if verdict == "stop":
             self.trouble = str(error)
-        now = self._station.clock()
-        delay = retry_delay(settings, task.attempt, error, self._station.dice())
-        failure = Failure(
+        now = self._worker_context.clock()
+        delay = retry_delay(settings, task.attempt, error, self._worker_context.dice())
+        failure = TaskFailure(
             error=str(error) or type(error).__name__,
             code=code_of(error),
             stack="".join(traceback.format_exception(error)),
@@ -156,32 +156,32 @@ class Attempts(Generic[P]):
         await self._insist(lambda tx: fail_tx(tx, task, failure, now=now))
         return verdict
 
-    async def give_back(self, tasks: Sequence[Held]) -> None:
+    async def give_back(self, tasks: Sequence[ClaimedTask]) -> None:
         """What is stopped in the middle is queued again at once; what was finished just before stays finished."""
         try:
-            await self._station.db.with_tx(lambda tx: release_tx(tx, tasks, now=self._station.clock()))
+            await self._worker_context.db.with_tx(lambda tx: release_tx(tx, tasks, now=self._worker_context.clock()))
         except Unavailable as error:
             _log.warning("tasks_not_given_back", queue=self._queue.name, reason=str(error))
-        self._station.bell.ring(self._queue.name)
+        self._worker_context.wakeup.wake(self._queue.name)
 
     async def _insist(self, work: Work[Any]) -> None:
         """While the database does not answer, ask again for as long as our lease may last; then it is taken anyway."""
-        until = self._station.steady() + self._queue.settings.lease / SECOND
+        until = self._worker_context.steady() + self._queue.settings.lease / SECOND
         while True:
             try:
-                await self._station.db.with_tx(work)
+                await self._worker_context.db.with_tx(work)
                 return
             except Unavailable as error:
                 _log.warning("queue_unavailable", queue=self._queue.name, reason=str(error))
-                if self._station.steady() >= until:
+                if self._worker_context.steady() >= until:
                     return
             await asyncio.sleep(_ASK_AGAIN)
 
-    def _tell(self, tasks: Sequence[Held], outcome: str, seconds: float) -> None:
+    def _tell(self, tasks: Sequence[ClaimedTask], outcome: str, seconds: float) -> None:
         """One line in the log for each task; of those that failed there is one with the reason already."""
         tell = _log.debug if self._queue.settings.is_routine or outcome != "done" else _log.info
         for task in tasks:
-            self._station.timed(self._queue.name, outcome, seconds)
+            self._worker_context.timed(self._queue.name, outcome, seconds)
             facts = {"queue": self._queue.name, "task": task.id, "key": task.key}
             tell("task_ended", **facts, outcome=outcome, seconds=round(seconds, 3))
 

@@ -21,7 +21,7 @@ from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
 from tsuzuki.queue.errors import Fatal, LeaseLost, NotRetryable, Postponed, Retryable, Undecodable
 
 FLOOR: Final = Millis(SECOND)
-"""How long a worker that no bell wakes sleeps at most."""
+"""How long a worker that nothing wakes sleeps at most."""
 
 LONGEST_DELAY: Final = Millis(HOUR)
 LONGEST_TEXT: Final = 8_000
@@ -128,7 +128,7 @@ def storable(text: str) -> str:
 # -- leases
 
 
-class Leased(msgspec.Struct, frozen=True):
+class LeasedTask(msgspec.Struct, frozen=True):
     """A running task as everyone sees it."""
 
     id: int
@@ -136,23 +136,23 @@ class Leased(msgspec.Struct, frozen=True):
     lease_until: Millis
 
 
-class Seen(msgspec.Struct, frozen=True):
+class SeenLease(msgspec.Struct, frozen=True):
     """A lease, and since when (on the monotonic clock) it has looked like this."""
 
-    lease: Leased
+    lease: LeasedTask
     since: float
 
 
-def look_at(leases: Iterable[Leased], seen: Mapping[int, Seen], steady: float) -> dict[int, Seen]:
+def look_at(leases: Iterable[LeasedTask], seen: Mapping[int, SeenLease], steady: float) -> dict[int, SeenLease]:
     """What is known of the leases now: a renewed one begins anew, one that is gone is forgotten."""
     known = {}
     for lease in leases:
         before = seen.get(lease.id)
-        known[lease.id] = before if before is not None and before.lease == lease else Seen(lease, steady)
+        known[lease.id] = before if before is not None and before.lease == lease else SeenLease(lease, steady)
     return known
 
 
-def is_lost(seen: Seen, settings: QueueSettings, *, now: Millis, steady: float) -> bool:
+def is_lost(seen: SeenLease, settings: QueueSettings, *, now: Millis, steady: float) -> bool:
     """Whether nobody keeps this lease any more.
 
     REL-19g: clocks step and differ between machines, so the lease's end alone proves nothing. A worker that lives
@@ -166,18 +166,18 @@ def is_lost(seen: Seen, settings: QueueSettings, *, now: Millis, steady: float) 
 # -- what is over
 
 
-class Kept(msgspec.Struct, frozen=True):
+class TaskRetention(msgspec.Struct, frozen=True):
     """Tasks that ended are kept for so long, and no more than so many of a queue."""
 
     age: Millis
     count: int
 
 
-_FINISHED = Kept(HOUR, 1_000)
-KEPT: Final[Mapping[str, Kept]] = {
+_FINISHED = TaskRetention(HOUR, 1_000)
+KEPT: Final[Mapping[str, TaskRetention]] = {
     "done": _FINISHED,
     "skipped": _FINISHED,
     "cancelled": _FINISHED,
-    "failed": Kept(Millis(7 * DAY), 5_000),
+    "failed": TaskRetention(Millis(7 * DAY), 5_000),
 }
 """R58."""

@@ -126,7 +126,7 @@ from (
 where task.id = lost_id and task.lease_token = lost_token and task.lease_until = lost_until and task.status = 'running'
 returning id, status;
 
--- name: mend_run_at
+-- name: repair_run_at
 -- REL-19g: the clock went back. What was due at once when it was enqueued, and what failed and waits longer than any task
 -- that failed can, is due now; what a person scheduled keeps its time.
 update task set run_at = :now

@@ -5,12 +5,12 @@ from typing import TypeVar
 
 import msgspec
 
-from tsuzuki.coord.bell import Bell
+from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.times import Millis
+from tsuzuki.queue.context import Clock, cancel_wakeup
 from tsuzuki.queue.policy import KEPT
-from tsuzuki.queue.station import Clock, cancel_bell
 from tsuzuki.queue.store import (
     cancel_tx,
     discard_many_tx,
@@ -46,11 +46,11 @@ _CHUNK = 500
 
 
 class Tasks:
-    """The queues of one database. Whoever enqueues inside a transaction of their own rings the bell after it."""
+    """The queues of one database. Whoever enqueues inside a transaction of their own wakes its workers after it."""
 
-    def __init__(self, db: Database, bell: Bell, clock: Clock) -> None:
+    def __init__(self, db: Database, wakeup: Wakeup, clock: Clock) -> None:
         self._db = db
-        self._bell = bell
+        self._wakeup = wakeup
         self._clock = clock
 
     async def enqueue(
@@ -63,7 +63,7 @@ class Tasks:
         """One answer for each, in their order."""
         now, tasks = self._clock(), list(wanted)
         answers = await self._db.with_tx(lambda tx: enqueue_many_tx(tx, queue, tasks, now=now))
-        self._bell.ring(queue.name)
+        self._wakeup.wake(queue.name)
         return answers
 
     async def find(self, task_id: TaskId) -> TaskRow:
@@ -75,7 +75,7 @@ class Tasks:
         now = self._clock()
         queue = await self._db.with_tx(lambda tx: cancel_tx(tx, task_id, now=now))
         if queue is not None:
-            self._bell.ring(cancel_bell(queue))
+            self._wakeup.wake(cancel_wakeup(queue))
         return queue is not None
 
     async def stats(self) -> list[QueueStats]:
@@ -114,7 +114,7 @@ class Tasks:
             return task.id, letter.queue
 
         task_id, queue = await self._db.with_tx(once)
-        self._bell.ring(queue)
+        self._wakeup.wake(queue)
         return task_id
 
     async def replay_all(self, which: LetterFilter = ANY) -> int:
@@ -131,7 +131,7 @@ class Tasks:
                 return count
             after = letters[-1].id
             count += sum(task.is_new for task in answers)
-            self._bell.ring(*{letter.queue for letter in letters})
+            self._wakeup.wake(*{letter.queue for letter in letters})
 
     async def discard(self, letter_id: DeadLetterId) -> bool:
         """Deal with a letter by doing nothing; False when it was dealt with before."""

@@ -9,14 +9,14 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.errors import Contention
 from tsuzuki.model.times import HOUR, MINUTE, Millis
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.queue.policy import KEPT, Leased, QueueSettings, longest_wait, storable
+from tsuzuki.queue.policy import KEPT, LeasedTask, QueueSettings, longest_wait, storable
 from tsuzuki.queue.tasks import (
     ClaimedRow,
+    ClaimedTask,
     DeadLetter,
     DeadLetterId,
     Ending,
     Enqueued,
-    Held,
     LetterFilter,
     NewTask,
     Queue,
@@ -36,7 +36,7 @@ _ROUNDS = 5
 _NEWEST = 2**62
 
 
-class _Keyed(msgspec.Struct, frozen=True):
+class _KeyedTask(msgspec.Struct, frozen=True):
     id: TaskId
     key: str
 
@@ -53,14 +53,14 @@ class _Token(msgspec.Struct, frozen=True):
     token: int
 
 
-class Taken(msgspec.Struct, frozen=True):
+class LostTask(msgspec.Struct, frozen=True):
     """A lost task, as it is now: queued again, or failed."""
 
     id: TaskId
     status: Status
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
+class TaskFailure(msgspec.Struct, frozen=True, kw_only=True):
     """Why a try ended, and what follows: `run_at` is None when the task is given up."""
 
     error: str
@@ -102,11 +102,11 @@ async def _enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[_NewRow], now: Mil
     missing = dict(sorted(first.items()))
     found: dict[str, Enqueued] = {}
     for _ in range(_ROUNDS):
-        for new in await tx.bulk(_Keyed, q.enqueue, missing.values(), queue=queue, now=now):
+        for new in await tx.bulk(_KeyedTask, q.enqueue, missing.values(), queue=queue, now=now):
             found[new.key] = Enqueued(new.id, is_new=True)
         repeats = [[key] for key in missing if key not in found]
         if repeats:
-            for active in await tx.bulk(_Keyed, q.find_active, repeats, queue=queue):
+            for active in await tx.bulk(_KeyedTask, q.find_active, repeats, queue=queue):
                 found[active.key] = Enqueued(active.id, is_new=False)
         missing = {key: row for key, row in missing.items() if key not in found}
         if not missing:
@@ -116,7 +116,7 @@ async def _enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[_NewRow], now: Mil
 
 async def find_active_tx(tx: Tx, queue: str, key: str) -> TaskId | None:
     """The task under this key that is queued or running."""
-    found = await tx.bulk(_Keyed, q.find_active, [[key]], queue=queue)
+    found = await tx.bulk(_KeyedTask, q.find_active, [[key]], queue=queue)
     return found[0].id if found else None
 
 
@@ -187,7 +187,7 @@ async def skip_tx(tx: Tx, *tasks: Task[Any], now: Millis, why: str) -> None:
     await finish_tx(tx, *tasks, now=now, status="skipped", note=why)
 
 
-async def fail_tx(tx: Tx, held: Held, failure: Failure, *, now: Millis) -> bool:
+async def fail_tx(tx: Tx, held: ClaimedTask, failure: TaskFailure, *, now: Millis) -> bool:
     """Back into the queue, or given up with a dead letter; False when the task is no longer ours."""
     given_up = failure.run_at is None
     touched = await tx.run(
@@ -206,16 +206,16 @@ async def fail_tx(tx: Tx, held: Held, failure: Failure, *, now: Millis) -> bool:
     return bool(touched)
 
 
-async def release_tx(tx: Tx, tasks: Iterable[Held], *, now: Millis) -> int:
+async def release_tx(tx: Tx, tasks: Iterable[ClaimedTask], *, now: Millis) -> int:
     """Give back what was not tried to its end; how many were still ours."""
     return await tx.run(q.release_tasks, rows=_held(tasks), now=now)
 
 
-def _held(tasks: Iterable[Held]) -> list[tuple[int, int]]:
+def _held(tasks: Iterable[ClaimedTask]) -> list[tuple[int, int]]:
     return [(task.id, task.lease_token) for task in tasks]
 
 
-async def _bury_tx(tx: Tx, task_ids: Iterable[int], failure: Failure, now: Millis) -> None:
+async def _bury_tx(tx: Tx, task_ids: Iterable[int], failure: TaskFailure, now: Millis) -> None:
     rows = [[task_id] for task_id in task_ids]
     stack = storable(failure.stack)
     await tx.run(q.bury_tasks, rows=rows, error_code=failure.code, stack=stack, now=now)
@@ -224,44 +224,44 @@ async def _bury_tx(tx: Tx, task_ids: Iterable[int], failure: Failure, now: Milli
 # -- leases
 
 
-async def extend_tx(tx: Tx, tasks: Iterable[Held], *, until: Millis) -> None:
+async def extend_tx(tx: Tx, tasks: Iterable[ClaimedTask], *, until: Millis) -> None:
     """A heartbeat for those that are still ours."""
     await tx.run(q.extend_leases, rows=_held(tasks), until=until)
 
 
-async def running_tx(tx: Tx, queue: str) -> list[Leased]:
+async def running_tx(tx: Tx, queue: str) -> list[LeasedTask]:
     """Every lease of this queue, whoever holds it."""
-    return await tx.many(Leased, q.running_tasks, queue=queue)
+    return await tx.many(LeasedTask, q.running_tasks, queue=queue)
 
 
-async def lost_by_us_tx(tx: Tx, tasks: Iterable[Held]) -> list[TaskId]:
+async def lost_by_us_tx(tx: Tx, tasks: Iterable[ClaimedTask]) -> list[TaskId]:
     """Which of our tasks were cancelled or taken by another: that changes the token, finishing keeps it."""
     ours = {task.id: task.lease_token for task in tasks}
     tokens = await tx.bulk(_Token, q.lease_tokens, [[task_id] for task_id in ours])
     return [row.id for row in tokens if row.token != ours[row.id]]
 
 
-async def take_lost_tx(tx: Tx, lost: Iterable[Leased], settings: QueueSettings, *, now: Millis) -> list[Taken]:
+async def take_lost_tx(tx: Tx, lost: Iterable[LeasedTask], settings: QueueSettings, *, now: Millis) -> list[LostTask]:
     """Queue tasks again whose worker is gone; R42, REL-14: one that was lost too often is given up."""
     rows = [(lease.id, lease.lease_token, lease.lease_until) for lease in lost]
     error = LOST.format(losses=settings.most_losses)
-    taken = await tx.bulk(Taken, q.take_lost, rows, most_losses=settings.most_losses, error=error, now=now)
+    taken = await tx.bulk(LostTask, q.take_lost, rows, most_losses=settings.most_losses, error=error, now=now)
     given_up = [task.id for task in taken if task.status == "failed"]
     if given_up:
-        await _bury_tx(tx, given_up, Failure(error=error, code="lost"), now)
+        await _bury_tx(tx, given_up, TaskFailure(error=error, code="lost"), now)
     return taken
 
 
-async def mend_tx(tx: Tx, queue: str, settings: QueueSettings, *, now: Millis) -> int:
+async def repair_tx(tx: Tx, queue: str, settings: QueueSettings, *, now: Millis) -> int:
     """After the clock went back: what can only be waiting because of that is due now."""
-    return await tx.run(q.mend_run_at, queue=queue, now=now, latest=now + longest_wait(settings))
+    return await tx.run(q.repair_run_at, queue=queue, now=now, latest=now + longest_wait(settings))
 
 
 # -- by people
 
 
 async def cancel_tx(tx: Tx, task_id: TaskId, *, now: Millis) -> str | None:
-    """Cancel what is queued or running; the queue whose bell is to be rung, or None when the task was over (R45)."""
+    """Cancel what is queued or running; the queue whose workers to wake, or None when the task was over (R45)."""
     return await tx.maybe(str, q.cancel_task, id=task_id, now=now)
 
 

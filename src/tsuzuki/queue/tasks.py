@@ -47,7 +47,7 @@ class Enqueued(msgspec.Struct, frozen=True):
     is_new: bool
 
 
-class Held(Protocol):
+class ClaimedTask(Protocol):
     """A task and the token that it was claimed with."""
 
     @property

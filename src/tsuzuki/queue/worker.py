@@ -8,14 +8,14 @@ from typing import Generic, TypeVar
 import msgspec
 import structlog
 
-from tsuzuki.coord.bell import Ear
+from tsuzuki.coord.wakeup import Listener
 from tsuzuki.db.tx import Work
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND
 from tsuzuki.queue.attempts import Attempts, BatchHandler, Gated, Handler
-from tsuzuki.queue.keeper import Keeper
+from tsuzuki.queue.context import WorkerContext
+from tsuzuki.queue.leases import LeaseKeeper
 from tsuzuki.queue.policy import FLOOR
-from tsuzuki.queue.station import Station
 from tsuzuki.queue.store import claim_suspect_tx, claim_tx, has_suspect_tx
 from tsuzuki.queue.tasks import ClaimedRow, Queue
 
@@ -31,17 +31,17 @@ _log = structlog.stdlib.get_logger("tsuzuki.queue")
 class Worker(Generic[P]):
     """Works one queue in this process, as many handlers at a time as its settings say."""
 
-    def __init__(self, station: Station, queue: Queue[P], handler: Handler[P] | BatchHandler[P]) -> None:
-        self._station = station
+    def __init__(self, worker_context: WorkerContext, queue: Queue[P], handler: Handler[P] | BatchHandler[P]) -> None:
+        self._worker_context = worker_context
         self._queue = queue
-        self._keeper = Keeper(station, queue)
-        self._attempts = Attempts(station, queue, handler, self._keeper)
+        self._keeper = LeaseKeeper(worker_context, queue)
+        self._attempts = Attempts(worker_context, queue, handler, self._keeper)
         self._gate = handler if isinstance(handler, Gated) else None
         self._most = queue.settings.batch if isinstance(handler, BatchHandler) else 1
         self._has_more = True
         self._running: set[asyncio.Task[None]] = set()
         self._is_stopping = False
-        self._ear = Ear()
+        self._listener = Listener()
         self._next_suspect_look = 0.0
 
     @property
@@ -57,17 +57,17 @@ class Worker(Generic[P]):
     def stop(self) -> None:
         """Take nothing more; `run` returns when what was begun is done, or given back after its patience."""
         self._is_stopping = True
-        self._ear.hear()
+        self._listener.hear()
 
     async def run(self, *, patience: float = 20.0) -> None:
         """Work until `stop`; cancelled, it gives back at once what it holds."""
         async with asyncio.TaskGroup() as group:
             keeping = group.create_task(self._keeper.run())
-            with self._station.bell.listen(self._queue.name) as ear:
-                self._ear = ear
+            with self._worker_context.wakeup.listen(self._queue.name) as listener:
+                self._listener = listener
                 while not self._is_stopping:
                     if not await self._take_some(group):
-                        await self._ear.wait(_FLOOR)
+                        await self._listener.wait(_FLOOR)
             await self._drain(patience)
             keeping.cancel()
 
@@ -109,7 +109,7 @@ class Worker(Generic[P]):
         was_full = len(self._running) >= self._queue.settings.concurrency
         self._running.discard(done)
         if was_full or self._is_stopping:
-            self._ear.hear()
+            self._listener.hear()
 
     async def _places(self) -> int:
         """How many more may begin. Short tasks end together, so a moment's wait saves many small claims."""
@@ -123,36 +123,36 @@ class Worker(Generic[P]):
 
     async def _take_suspects(self, group: asyncio.TaskGroup) -> None:
         """REL-14: a task that was lost nearly too often runs alone: if it kills us, no other is lost with it."""
-        if self._station.steady() < self._next_suspect_look:
+        if self._worker_context.steady() < self._next_suspect_look:
             return
         while self._may_take() and await self._has_suspect():
             await self._left_alone(self._queue.settings.lease / SECOND)
             for row in await self._claim_suspect():
                 self._begin(group, [row])
             await self._left_alone()
-        self._next_suspect_look = self._station.steady() + _FLOOR
+        self._next_suspect_look = self._worker_context.steady() + _FLOOR
 
     async def _left_alone(self, seconds: float = float("inf")) -> None:
         """Return when nothing runs any more, the time has passed, or `stop` was called."""
-        until = self._station.steady() + seconds
-        while self._running and not self._is_stopping and self._station.steady() < until:
+        until = self._worker_context.steady() + seconds
+        while self._running and not self._is_stopping and self._worker_context.steady() < until:
             await asyncio.wait(self._running, timeout=_FLOOR)
 
     async def _has_suspect(self) -> bool:
-        now, queue = self._station.clock(), self._queue
-        return await self._station.db.read(lambda tx: has_suspect_tx(tx, queue.name, queue.settings, now=now))
+        now, queue = self._worker_context.clock(), self._queue
+        return await self._worker_context.db.read(lambda tx: has_suspect_tx(tx, queue.name, queue.settings, now=now))
 
     async def _claim_suspect(self) -> list[ClaimedRow]:
-        name, now, queue = self._station.name, self._station.clock(), self._queue
+        name, now, queue = self._worker_context.name, self._worker_context.clock(), self._queue
         return await self._claimed(lambda tx: claim_suspect_tx(tx, queue.name, queue.settings, worker=name, now=now))
 
     async def _claim(self, most: int) -> list[ClaimedRow]:
-        name, now, queue = self._station.name, self._station.clock(), self._queue
+        name, now, queue = self._worker_context.name, self._worker_context.clock(), self._queue
         return await self._claimed(lambda tx: claim_tx(tx, queue.name, queue.settings, worker=name, now=now, most=most))
 
     async def _claimed(self, work: Work[list[ClaimedRow]]) -> list[ClaimedRow]:
         """What was claimed; one who is cancelled meanwhile gives it back first."""
-        claim = asyncio.ensure_future(self._station.db.with_tx(work))
+        claim = asyncio.ensure_future(self._worker_context.db.with_tx(work))
         try:
             return await asyncio.shield(claim)
         except asyncio.CancelledError:

@@ -11,7 +11,7 @@ import structlog
 from tsuzuki.db import Database
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.retention.policy import DUE_AFTER, RetentionRules, is_due, is_night
-from tsuzuki.retention.steps import STEPS, PruneDeps, Step
+from tsuzuki.retention.steps import STEPS, PruneDeps, PruneStep
 from tsuzuki.retention.store import StepRow, add_steps_tx, list_steps_tx, save_step_tx
 
 LONGEST_RUN = 20.0
@@ -76,7 +76,7 @@ class Pruner:
             return {row.name: row for row in await self._deps.db.read(list_steps_tx)}
         return rows
 
-    async def _run(self, step: Step, after: int, until: float | None) -> int:
+    async def _run(self, step: PruneStep, after: int, until: float | None) -> int:
         """One step, portion by portion, to its end or until then; where it stopped is saved."""
         total, place = 0, after
         while until is None or self._steady() < until:
@@ -91,7 +91,7 @@ class Pruner:
         await self._save(step, place, None, total)
         return total
 
-    async def _save(self, step: Step, after: int, finished_at: Millis | None, pruned: int) -> None:
+    async def _save(self, step: PruneStep, after: int, finished_at: Millis | None, pruned: int) -> None:
         await self._deps.db.with_tx(
             lambda tx: save_step_tx(tx, step.name, after_id=after, finished_at=finished_at, pruned=pruned)
         )

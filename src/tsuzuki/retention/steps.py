@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.again import with_tx_again
-from tsuzuki.ingest.store import hold_items_tx
+from tsuzuki.ingest.store import lock_items_tx
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis
 from tsuzuki.retention.policy import FOR_EVER, ITEM_GRACE, NEWEST_KEPT, RetentionRules
@@ -26,7 +26,7 @@ from tsuzuki.retention.store import (
     prune_items_tx,
     prune_jobs_tx,
 )
-from tsuzuki.sources.store import hold_feed_tx
+from tsuzuki.sources.store import lock_feed_tx
 
 SUBSCRIPTIONS = 200
 """Looked at together."""
@@ -52,7 +52,7 @@ class PruneDeps(msgspec.Struct, frozen=True):
     rules: RetentionRules
 
 
-class Step(Protocol):
+class PruneStep(Protocol):
     """One part of the work."""
 
     name: str
@@ -116,8 +116,8 @@ class ItemStep:
             return Portion(0, feed_id)
 
         async def prune(tx: Tx) -> int:
-            await hold_items_tx(tx, feed_id)
-            await hold_feed_tx(tx, feed_id)  # whoever subscribes now waits, and gets what is left
+            await lock_items_tx(tx, feed_id)
+            await lock_feed_tx(tx, feed_id)  # whoever subscribes now waits, and gets what is left
             return await prune_items_tx(tx, feed_id, items, before=Millis(now - ITEM_GRACE), now=now)
 
         pruned = await with_tx_again(deps.db, prune)
@@ -153,5 +153,5 @@ class AuditStep:
         return Portion(pruned, after if pruned else None)
 
 
-STEPS: tuple[Step, ...] = (EntryStep(), ChapterStep(), ItemStep(), JobStep(), AuditStep())
+STEPS: tuple[PruneStep, ...] = (EntryStep(), ChapterStep(), ItemStep(), JobStep(), AuditStep())
 """In this order: an item goes when the last entry of it has gone."""

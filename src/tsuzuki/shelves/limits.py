@@ -11,8 +11,8 @@ from tsuzuki.shelves.store import (
     count_follows_tx,
     count_kept_chapters_tx,
     desync_shelf_tx,
-    hold_shelf_tx,
     is_held_tx,
+    lock_shelf_tx,
     shelf_terms_tx,
 )
 
@@ -25,14 +25,14 @@ _COUNTS: Mapping[Counted, Callable[[Tx, ShelfId], Awaitable[int]]] = {
 }
 
 
-async def hold_room_tx(tx: Tx, shelf_id: ShelfId, limit: Counted, adding: int = 1) -> None:
+async def check_shelf_limit_tx(tx: Tx, shelf_id: ShelfId, limit: Counted, adding: int = 1) -> None:
     """Room for so many more until this transaction ends; LimitExceeded names the limit and the plan that lifts it.
 
     To be called before the rows are added, and before anything else is locked. A shelf that sleeps takes nothing.
     """
     if not (await shelf_terms_tx(tx, shelf_id)).is_billed:
         return
-    await hold_shelf_tx(tx, shelf_id)
+    await lock_shelf_tx(tx, shelf_id)
     terms = await shelf_terms_tx(tx, shelf_id)
     if terms.status != "active":
         raise LimitExceeded(asleep(terms.status))

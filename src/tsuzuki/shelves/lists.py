@@ -10,19 +10,19 @@ from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.model.errors import Invalid, LimitExceeded, SourceError, TsuzukiError
 from tsuzuki.model.ids import PublicId, ShelfId
-from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.groups.store import add_group_tx, find_group_named_tx, list_groups_tx
-from tsuzuki.shelves.limits import hold_room_tx
-from tsuzuki.shelves.store import hold_shelf_tx
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.limits import check_shelf_limit_tx
+from tsuzuki.shelves.store import lock_shelf_tx
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx, list_subscriptions_tx
-from tsuzuki.sources.store import hold_known_feeds_tx
+from tsuzuki.sources.store import lock_known_feeds_tx
 
 _CHUNK = 50
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class ImportedFeed(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one feed of a list."""
 
     line: int
@@ -35,44 +35,46 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 class Lists:
     """Brings lists of feeds onto a shelf and writes them out again."""
 
-    def __init__(self, ground: Ground, subscriptions: Subscriptions) -> None:
-        self._ground = ground
+    def __init__(self, deps: ShelfDeps, subscriptions: Subscriptions) -> None:
+        self._deps = deps
         self._subscriptions = subscriptions
 
-    async def read(self, shelf_id: ShelfId, body: bytes) -> list[Line]:
+    async def read(self, shelf_id: ShelfId, body: bytes) -> list[ImportedFeed]:
         """Follow the feeds of an OPML document, in groups as it has them; a repeat makes nothing twice (REL-39c)."""
         try:
-            outlines = await self._ground.parsers.run(read_opml, (body,))
+            outlines = await self._deps.parsers.run(read_opml, (body,))
         except SourceError as error:  # a list is what somebody sent us, and no source
             raise Invalid(str(error)) from error
-        vetted = await self._subscriptions.vet_all(Wish(link=outline.link) for outline in outlines)
-        report: list[Line] = []
+        vetted = await self._subscriptions.vet_all(NewSubscription(link=outline.link) for outline in outlines)
+        report: list[ImportedFeed] = []
         pairs = list(zip(outlines, vetted, strict=True))
         for start in range(0, len(pairs), _CHUNK):
             chunk = pairs[start : start + _CHUNK]
-            report += await with_tx_again(self._ground.db, partial(self._follow_tx, shelf_id=shelf_id, chunk=chunk))
-        self._ground.above.committed()
-        self._ground.above.due()
+            report += await with_tx_again(self._deps.db, partial(self._follow_tx, shelf_id=shelf_id, chunk=chunk))
+        self._deps.above.committed()
+        self._deps.above.due()
         return report
 
     async def _follow_tx(
-        self, tx: Tx, *, shelf_id: ShelfId, chunk: list[tuple[Outline, Wish | TsuzukiError]]
-    ) -> list[Line]:
-        await hold_shelf_tx(tx, shelf_id)
+        self, tx: Tx, *, shelf_id: ShelfId, chunk: list[tuple[Outline, NewSubscription | TsuzukiError]]
+    ) -> list[ImportedFeed]:
+        await lock_shelf_tx(tx, shelf_id)
         # Of those that are known, by their ids, as everybody does who locks several; what is new is made as listed.
-        await hold_known_feeds_tx(tx, [(one.link, one.proxy) for _, one in chunk if isinstance(one, Wish)])
+        await lock_known_feeds_tx(tx, [(one.link, one.proxy) for _, one in chunk if isinstance(one, NewSubscription)])
         return [await self._follow_one_tx(tx, shelf_id, outline, vetted) for outline, vetted in chunk]
 
-    async def _follow_one_tx(self, tx: Tx, shelf_id: ShelfId, outline: Outline, vetted: Wish | TsuzukiError) -> Line:
+    async def _follow_one_tx(
+        self, tx: Tx, shelf_id: ShelfId, outline: Outline, vetted: NewSubscription | TsuzukiError
+    ) -> ImportedFeed:
         if isinstance(vetted, TsuzukiError):
-            return Line(line=outline.line, link=outline.link, outcome="failed", error=vetted)
+            return ImportedFeed(line=outline.line, link=outline.link, outcome="failed", error=vetted)
         known = await find_subscription_to_tx(tx, shelf_id, vetted.link, vetted.proxy)
         if known is not None:
-            return Line(line=outline.line, link=vetted.link, outcome="existing", id=known)
+            return ImportedFeed(line=outline.line, link=vetted.link, outcome="existing", id=known)
         try:
-            await hold_room_tx(tx, shelf_id, "follows")  # before a group is made for it
+            await check_shelf_limit_tx(tx, shelf_id, "follows")  # before a group is made for it
         except LimitExceeded as error:
-            return Line(line=outline.line, link=vetted.link, outcome="failed", error=error)
+            return ImportedFeed(line=outline.line, link=vetted.link, outcome="failed", error=error)
         wish = msgspec.structs.replace(
             vetted,
             name="" if outline.title == outline.link else outline.title,
@@ -80,15 +82,15 @@ class Lists:
             group=await self._group_tx(tx, shelf_id, outline.group),
         )
         made = await self._subscriptions.add_tx(tx, shelf_id, wish)
-        return Line(line=outline.line, link=made.link, outcome="created", id=made.public_id)
+        return ImportedFeed(line=outline.line, link=made.link, outcome="created", id=made.public_id)
 
     async def _group_tx(self, tx: Tx, shelf_id: ShelfId, name: str) -> PublicId | None:
         if not name:
             return None
         group = await find_group_named_tx(tx, shelf_id, name)
         if group is None:
-            now = self._ground.clock()
-            group = await add_group_tx(tx, shelf_id, self._ground.new_id(), name=name, now=now)
+            now = self._deps.clock()
+            group = await add_group_tx(tx, shelf_id, self._deps.new_id(), name=name, now=now)
         return group.public_id
 
     async def write(self, shelf_id: ShelfId) -> bytes:
@@ -103,5 +105,5 @@ class Lists:
                 found[names[feed.group_id]].append(outline)
             return found
 
-        feeds = await self._ground.db.read(collect)
-        return await self._ground.parsers.run(write_opml, ("Tsuzuki", feeds))
+        feeds = await self._deps.db.read(collect)
+        return await self._deps.parsers.run(write_opml, ("Tsuzuki", feeds))

@@ -43,6 +43,6 @@ join series on series.id = hit.id
 order by hit.score desc, series.id desc
 limit :most;
 
--- name: hold_shelf
+-- name: lock_shelf
 -- Until the end of the transaction; rows that refer to the shelf are not kept waiting.
 select id from shelf where id = :shelf_id for no key update;

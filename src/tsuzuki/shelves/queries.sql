@@ -63,7 +63,7 @@ select shelf.plan, shelf.status, coalesce(billing_switch.is_on, false) as is_bil
 from shelf left join billing_switch on billing_switch.id = 1
 where shelf.id = :shelf_id;
 
--- name: hold_shelf
+-- name: lock_shelf
 -- One writer at a time: nothing to hold.
 select id from shelf where id = :shelf_id;
 

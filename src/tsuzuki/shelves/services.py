@@ -3,8 +3,8 @@
 import msgspec
 
 from tsuzuki.shelves.bookmarks.service import Bookmarks
+from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.entries.service import Entries
-from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.progress.service import ReadingProgress
@@ -14,7 +14,7 @@ from tsuzuki.shelves.search.service import Search
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ShelfServices(msgspec.Struct, frozen=True):
     """Every service of this area, by name."""
 
     groups: Groups
@@ -32,17 +32,17 @@ class Reading(msgspec.Struct, frozen=True):
         return {type(service): service for service in msgspec.structs.astuple(self)}
 
 
-def build_reading(ground: Ground) -> Reading:
+def build_reading(deps: ShelfDeps) -> ShelfServices:
     """The services over this ground."""
-    subscriptions = Subscriptions(ground)
-    return Reading(
-        groups=Groups(ground),
+    subscriptions = Subscriptions(deps)
+    return ShelfServices(
+        groups=Groups(deps),
         subscriptions=subscriptions,
-        entries=Entries(ground),
-        bookmarks=Bookmarks(ground),
-        search=Search(ground.db, ground.parsers),
-        lists=Lists(ground, subscriptions),
-        follows=Follows(ground),
-        progress=ReadingProgress(ground),
-        series=SeriesLooks(ground.db),
+        entries=Entries(deps),
+        bookmarks=Bookmarks(deps),
+        search=Search(deps.db, deps.parsers),
+        lists=Lists(deps, subscriptions),
+        follows=Follows(deps),
+        progress=ReadingProgress(deps),
+        series=SeriesLooks(deps.db),
     )

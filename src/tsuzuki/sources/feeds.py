@@ -20,8 +20,8 @@ from tsuzuki.sources.store import (
     drop_item_tombstones_tx,
     find_feed_tx,
     find_feed_watch_tx,
-    hold_feed_tx,
     keep_tombstones_tx,
+    lock_feed_tx,
     new_feed_tx,
     relink_feed_tx,
     reset_watch_tx,
@@ -47,13 +47,13 @@ async def follow_feed_tx(tx: Tx, link: str, *, proxy: str, now: Millis) -> FeedI
             await add_watch_tx(tx, watch, now)
             return made
         known = await find_feed_tx(tx, link, proxy)
-        if known is not None and await hold_feed_tx(tx, known):
+        if known is not None and await lock_feed_tx(tx, known):
             return known
 
 
 async def leave_feed_tx(tx: Tx, feed_id: FeedId, now: Millis) -> bool:
     """After a subscription was deleted: the content goes with the last one, True then; else the watch may rest."""
-    await hold_feed_tx(tx, feed_id)
+    await lock_feed_tx(tx, feed_id)
     if await drop_feed_tx(tx, feed_id):
         return True
     await rest_watch_tx(tx, feed_id, reason=NOBODY_WAITS, now=now)
@@ -90,7 +90,7 @@ async def relink_alone_tx(tx: Tx, feed_id: FeedId, link: str, *, proxy: str, now
 
     False when it is shared or the address is taken: then the shelf has to follow another feed.
     """
-    if not await hold_feed_tx(tx, feed_id):
+    if not await lock_feed_tx(tx, feed_id):
         raise NotFound("There is no such feed.")
     if await count_followers_tx(tx, feed_id) != 1 or await find_feed_tx(tx, link, proxy) is not None:
         return False

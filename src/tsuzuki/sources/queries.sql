@@ -123,7 +123,7 @@ group by host order by min({place}) limit :most;
 select host from watch where last_checked_at is null and suspended_at is null and {place} <= :now and next_check_at <= :now
 group by host order by min({place}) limit :most;
 
--- name: hold_feed
+-- name: lock_feed
 -- One writer at a time: nothing to hold.
 select 1 where cast(:id as bigint) is not null;
 
@@ -131,7 +131,7 @@ select 1 where cast(:id as bigint) is not null;
 -- inline: by primary key
 select id from feed where id = :id;
 
--- name: hold_known_feeds
+-- name: lock_known_feeds
 select id from feed
 where (link, proxy) in (select value ->> 0, value ->> 1 from json_each(cast(:rows as text)))
 order by id;
@@ -235,14 +235,14 @@ where feed_id = :feed_id and suspended_at is not null
 delete from feed where id = :id and not exists (select 1 from subscription where subscription.feed_id = :id)
   and not exists (select 1 from former_subscription where former_subscription.feed_id = :id);
 
--- name: share_shape
+-- name: lock_series_merges_shared
 -- One writer at a time: nobody can merge series meanwhile.
 select 1;
 
--- name: hold_shape
+-- name: lock_series_merges
 select 1;
 
--- name: hold_series
+-- name: lock_series
 select length(:name);
 
 -- name: series_of

@@ -97,15 +97,15 @@ async def find_feed_tx(tx: Tx, link: str, proxy: str = "") -> FeedId | None:
     return await tx.maybe(FeedId, q.find_feed, link=link, proxy=tx.vault.seal_proxy(proxy))
 
 
-async def hold_feed_tx(tx: Tx, feed_id: FeedId) -> bool:
+async def lock_feed_tx(tx: Tx, feed_id: FeedId) -> bool:
     """Hold a feed to the end of the transaction; False when it is gone."""
-    await tx.run(q.hold_feed, id=feed_id)
+    await tx.run(q.lock_feed, id=feed_id)
     return await tx.maybe(FeedId, q.has_feed, id=feed_id) is not None  # whoever was waited for may have dropped it
 
 
-async def hold_known_feeds_tx(tx: Tx, wanted: Sequence[tuple[str, str]]) -> None:
+async def lock_known_feeds_tx(tx: Tx, wanted: Sequence[tuple[str, str]]) -> None:
     """Hold those of these (link, proxy) that are feeds, by their ids: whoever holds several does it in this order."""
-    await tx.bulk(FeedId, q.hold_known_feeds, [[link, tx.vault.seal_proxy(proxy)] for link, proxy in wanted])
+    await tx.bulk(FeedId, q.lock_known_feeds, [[link, tx.vault.seal_proxy(proxy)] for link, proxy in wanted])
 
 
 async def find_feed_watch_tx(tx: Tx, feed_id: FeedId) -> WatchId:
@@ -164,7 +164,7 @@ async def wake_watch_tx(tx: Tx, feed_id: FeedId, *, reason: str | None, now: Mil
     return bool(await tx.run(q.wake_watch, feed_id=feed_id, reason=reason, now=now))
 
 
-class FetchState(msgspec.Struct, frozen=True):
+class ImportedFetchState(msgspec.Struct, frozen=True):
     """How a feed was fetched where it comes from."""
 
     etag: str | None = None
@@ -172,9 +172,11 @@ class FetchState(msgspec.Struct, frozen=True):
     next_check_at: Millis | None = None
 
 
-async def bring_fetch_state_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, brought: FetchState, now: Millis) -> None:
+async def bring_fetch_state_tx(
+    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, brought: ImportedFetchState, now: Millis
+) -> None:
     """Ask as it was asked before, and when that was planned, within the next two days; only what is new here."""
-    if brought == FetchState():
+    if brought == ImportedFetchState():
         return
     planned = brought.next_check_at
     await tx.run(
@@ -267,19 +269,19 @@ async def waiting_hosts_tx(tx: Tx, most: int, *, is_new: bool, now: Millis) -> l
     return await tx.many(str, q.waiting_hosts, most=most, now=now)
 
 
-async def share_shape_tx(tx: Tx) -> None:
+async def lock_series_merges_shared_tx(tx: Tx) -> None:
     """Until the end of the transaction no series is merged or split; to be taken before any other lock."""
-    await tx.run(q.share_shape)
+    await tx.run(q.lock_series_merges_shared)
 
 
-async def hold_shape_tx(tx: Tx) -> None:
+async def lock_series_merges_tx(tx: Tx) -> None:
     """Merge or split alone: whoever writes on chapters waits, and has been waited for."""
-    await tx.run(q.hold_shape)
+    await tx.run(q.lock_series_merges)
 
 
-async def hold_series_tx(tx: Tx, series_id: SeriesId) -> None:
+async def lock_series_tx(tx: Tx, series_id: SeriesId) -> None:
     """Until the end of the transaction nobody else stores or delivers chapters of this series, follows or leaves it."""
-    await tx.run(q.hold_series, name=f"series-{series_id}")
+    await tx.run(q.lock_series, name=f"series-{series_id}")
 
 
 async def series_of_tx(tx: Tx, series_source_id: SeriesSourceId) -> SeriesId | None:

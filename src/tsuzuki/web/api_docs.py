@@ -7,7 +7,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.web.rendering import Pages
 
 PATH = "/api/v1/docs"
@@ -46,7 +46,7 @@ class Field(msgspec.Struct, frozen=True):
     place: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class DocumentedAnswer(msgspec.Struct, frozen=True):
     """One possible answer."""
 
     status: str
@@ -65,7 +65,7 @@ class Operation(msgspec.Struct, frozen=True):
     needs: str
     fields: list[Field]
     body: list[Piece]
-    answers: list[Answer]
+    answers: list[DocumentedAnswer]
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -131,8 +131,8 @@ def _parameter(parameter: Json) -> Field:
     return Field(parameter["name"], list(_kind(schema)), _notes(schema), parameter["required"], parameter["in"])
 
 
-def _answer(status: str, answer: Json) -> Answer:
-    return Answer(status, answer["description"], _content_kind(answer))
+def _answer(status: str, answer: Json) -> DocumentedAnswer:
+    return DocumentedAnswer(status, answer["description"], _content_kind(answer))
 
 
 def _content_kind(holder: Json) -> list[Piece]:

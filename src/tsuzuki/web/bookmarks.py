@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.connectors.html.safe import SafeHtml
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict, SourceError
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.pages import FROM_THE_TOP, Cursor
+from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.titles import title_of
 from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.shelves.bookmarks.nouns import Bookmark, NewBookmark
@@ -39,7 +39,7 @@ def bookmark_pages(site: Site) -> tuple[Resource, ...]:
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "bookmarks")
-        after = Cursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
+        after = PageCursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
         part = await bookmarks.list(frame.shelf.id, feed=None, group=None, after=after, most=PAGE)
         older = None if part.next_cursor is None else with_query(PATH, before=str(part.next_cursor))
         done = said("done", request.query_params.get("done"))
@@ -61,7 +61,7 @@ def bookmark_pages(site: Site) -> tuple[Resource, ...]:
             title = form.one("title").strip()[:2000]
             if not title:
                 raise problem("title", say("bookmarks.page_title_missing"))
-            shelf = await site.accounts.oneself.shelf_of(caller)
+            shelf = await site.accounts.current_user.shelf_of(caller)
             await bookmarks.add(shelf.id, NewBookmark(link=form.one("link").strip(), title=title))
             return see(with_query(PATH, done="bookmarked"))
 
@@ -86,7 +86,7 @@ def _one(site: Site) -> tuple[Resource, ...]:
 
     async def write(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         await bookmarks.set_note(shelf.id, id_of(request, "bookmark_id"), form.one("note").strip()[:LONGEST_NOTE])
         return see(with_query(f"{PATH}/{request.path_params['bookmark_id']}", done="note"))
 
@@ -105,7 +105,7 @@ def _one(site: Site) -> tuple[Resource, ...]:
         return ask_first(framing, frame, asks)
 
     async def delete(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         await bookmarks.delete(shelf.id, id_of(request, "bookmark_id"))
         return see(with_query(PATH, done="bookmark_deleted"))
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from tsuzuki.edge.boundary import ErrorPage, FramedPage
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.boundary import ErrorPage, FramedPage
+from tsuzuki.http.routing import Resource
 from tsuzuki.web.account.device_passwords import device_password_page
 from tsuzuki.web.account.devices import device_pages
 from tsuzuki.web.account.identity import identity_pages
@@ -13,22 +13,22 @@ from tsuzuki.web.account.page import account_page
 from tsuzuki.web.account.password import password_page
 from tsuzuki.web.account.shelves import own_shelf_pages
 from tsuzuki.web.account.tokens import token_pages
+from tsuzuki.web.admin.build import desk_pages
 from tsuzuki.web.api_docs import Json, docs_page
 from tsuzuki.web.article.page import article_page
+from tsuzuki.web.auth.invite import invite_page
+from tsuzuki.web.auth.provider import provider_page
+from tsuzuki.web.auth.setup import setup_page
+from tsuzuki.web.auth.sign_in import sign_in_page
+from tsuzuki.web.auth.sign_out import sign_out_page
 from tsuzuki.web.billing.invoice import invoice_page
 from tsuzuki.web.billing.overview import billing_page, statement_page
 from tsuzuki.web.billing.shelves import shelf_pages
 from tsuzuki.web.bookmarks import bookmark_pages
 from tsuzuki.web.channels import channel_pages
-from tsuzuki.web.desk.build import desk_pages
 from tsuzuki.web.discover.page import discover_pages
 from tsuzuki.web.discover.series import preview_page
 from tsuzuki.web.discover.source import source_page
-from tsuzuki.web.doors.invite import invite_page
-from tsuzuki.web.doors.provider import provider_page
-from tsuzuki.web.doors.setup import setup_page
-from tsuzuki.web.doors.sign_in import sign_in_page
-from tsuzuki.web.doors.sign_out import sign_out_page
 from tsuzuki.web.errors import error_page, framed_errors
 from tsuzuki.web.feeds.acts import feed_acts
 from tsuzuki.web.feeds.adding import adding_pages

@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.delivery.notices.service import Change, Channels
-from tsuzuki.edge.routing import Resource
+from tsuzuki.delivery.notices.service import ChannelChange, Channels
+from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, Problem
 from tsuzuki.model.ids import show_id
 from tsuzuki.web.asking import Asks, ask_first
@@ -39,7 +39,7 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
 
     async def add(request: Request, caller: Caller) -> Response:
         async def act(form: Form) -> Response:
-            shelf = await site.accounts.oneself.shelf_of(caller)
+            shelf = await site.accounts.current_user.shelf_of(caller)
             kind = "ntfy" if form.one("kind") == "ntfy" else "webhook"
             try:
                 config = _config(kind, form)
@@ -66,14 +66,14 @@ def _acts(site: Site, channels: Channels, show: ShowAgain) -> tuple[Resource, ..
 
     async def switch(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         is_on = form.one("enabled") == "on"
-        await channels.change(shelf.id, id_of(request, "channel_id"), Change(is_enabled=is_on), caller.user_id)
+        await channels.change(shelf.id, id_of(request, "channel_id"), ChannelChange(is_enabled=is_on), caller.user_id)
         return see(with_query(PATH, done="channel_on") if is_on else with_query(PATH, done="channel_off"))
 
     async def test(request: Request, caller: Caller) -> Response:
         async def act(_: Form) -> Response:
-            shelf = await site.accounts.oneself.shelf_of(caller)
+            shelf = await site.accounts.current_user.shelf_of(caller)
             await channels.try_out(shelf.id, id_of(request, "channel_id"), caller.user_id)
             return see(with_query(PATH, done="channel_test"))
 
@@ -93,7 +93,7 @@ def _acts(site: Site, channels: Channels, show: ShowAgain) -> tuple[Resource, ..
         return ask_first(framing, frame, asks)
 
     async def remove(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         await channels.remove(shelf.id, id_of(request, "channel_id"), caller.user_id)
         return see(with_query(PATH, done="channel_removed"))
 

@@ -7,8 +7,8 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.edge.boundary import ErrorPage, FramedPage
-from tsuzuki.edge.errors import Failure
+from tsuzuki.http.boundary import ErrorPage, FramedPage
+from tsuzuki.http.errors import HttpFailure
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.messages import said, say_refused
@@ -23,7 +23,7 @@ _log = structlog.stdlib.get_logger("tsuzuki.web")
 def error_page(pages: Pages) -> ErrorPage:
     """How a failure looks. It says what the API would say, and repeats nothing of the request (SEC-13)."""
 
-    def show(failure: Failure) -> Response:
+    def show(failure: HttpFailure) -> Response:
         return _shown(pages, failure)
 
     return show
@@ -37,7 +37,7 @@ def framed_errors(site: Site) -> FramedPage:
     """
     framing = framing_of(site)
 
-    async def show(request: Request, failure: Failure) -> Response | None:
+    async def show(request: Request, failure: HttpFailure) -> Response | None:
         if failure.status == _NAMELESS:
             return None
         try:
@@ -55,7 +55,7 @@ def framed_errors(site: Site) -> FramedPage:
     return show
 
 
-def _shown(pages: Pages, failure: Failure, **around: Any) -> Response:
+def _shown(pages: Pages, failure: HttpFailure, **around: Any) -> Response:
     title = said("error", f"title_{failure.status}") or HTTPStatus(failure.status).phrase
     return pages.render(
         "error.html",

@@ -15,7 +15,7 @@ from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.accounts.shelves.policy import may_write
 from tsuzuki.billing.nouns import Dues
 from tsuzuki.billing.services import Billing
-from tsuzuki.delivery.counts import Counts
+from tsuzuki.delivery.counts import UnreadCounts
 from tsuzuki.delivery.events.service import Events
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
@@ -58,7 +58,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     locale: Locale
     place: str
     """Where the page's stream of events begins. It is read before what the page shows: nothing falls between them."""
-    counts: Counts
+    counts: UnreadCounts
     groups: list[GroupLink]
     here: str
     """The place that is open, by its name in `tsuzuki.web.navigation`, or `group:` and an id."""
@@ -93,7 +93,7 @@ class Framing:
     async def open(self, caller: Caller) -> Opening:
         """What a page must know before it reads anything else."""
         shelves, preferences = await asyncio.gather(
-            self._accounts.oneself.shelves_of(caller), self._accounts.preferences.look(caller)
+            self._accounts.current_user.shelves_of(caller), self._accounts.preferences.look(caller)
         )
         shelf = found(next(iter(shelves), None), "shelf")
         return Opening(shelf, shelves, preferences, await self._events.place(shelf.id))
@@ -117,7 +117,7 @@ class Framing:
             counts=counts,
             groups=groups,
             here=here,
-            now=self._accounts.ground.clock(),
+            now=self._accounts.deps.clock(),
             dues=await self._billing.books.dues(caller.tenant_id) if self._billing.is_on else None,
         )
 

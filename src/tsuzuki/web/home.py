@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.web.forms import BLANK
 from tsuzuki.web.inbox.page import show_inbox
@@ -14,7 +14,7 @@ _ENGINES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 
 def home_page(site: Site) -> Resource:
     """`/`: leads strangers to signing in, and the very first to setting up."""
-    engine = _ENGINES[site.accounts.ground.db.engine]
+    engine = _ENGINES[site.accounts.deps.db.engine]
     inbox = show_inbox(site)
 
     async def show_home(request: Request) -> Response:

@@ -10,7 +10,7 @@ from jinja2 import PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
-from tsuzuki.edge.assets import Assets
+from tsuzuki.http.assets import Assets
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.money import money
 from tsuzuki.model.times import Millis, iso
@@ -18,7 +18,7 @@ from tsuzuki.web.compiling import QuickEnvironment
 from tsuzuki.web.forms import Sheet
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
 from tsuzuki.web.messages import MESSAGES, say, say_many
-from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING, Place
+from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING, NavigationPlace
 
 _OURS = "no-cache"
 _NOBODY_ELSES = "no-store"
@@ -95,7 +95,7 @@ def _package(version: str) -> tuple[Assets, QuickEnvironment]:
     return assets, templates
 
 
-def _link(place: Place, icon: Callable[[str], Markup]) -> PlaceLink:
+def _link(place: NavigationPlace, icon: Callable[[str], Markup]) -> PlaceLink:
     keys = Markup(' data-key="g {}" data-command').format(place.key)
     label = Markup("{}<span>{}</span>").format(icon(place.icon), say(f"nav.{place.name}"))
     return PlaceLink(place.name, place.path, keys, label, place.counts)

@@ -16,7 +16,7 @@ from tsuzuki.accounts.preferences.nouns import (
     TextSize,
     Theme,
 )
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.routing import Resource
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.locale import is_zone

@@ -11,10 +11,10 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oidc.policy import LONGEST_PATH
 from tsuzuki.accounts.services import Accounts
-from tsuzuki.edge.auth import Callers, bearer_of
-from tsuzuki.edge.csrf import SAFE_METHODS, refuse_cross_site
-from tsuzuki.edge.oidc import OidcDoor
-from tsuzuki.edge.routing import Handler
+from tsuzuki.http.auth import Callers, bearer_of
+from tsuzuki.http.csrf import SAFE_METHODS, refuse_cross_site
+from tsuzuki.http.oidc import OidcDeps
+from tsuzuki.http.routing import Handler
 from tsuzuki.model.errors import Forbidden
 from tsuzuki.web.forms import see
 from tsuzuki.web.rendering import Pages
@@ -36,7 +36,7 @@ class Site(msgspec.Struct, frozen=True):
     pages: Pages
     accounts: Accounts
     callers: Callers
-    oidc: OidcDoor
+    oidc: OidcDeps
     parts: Mapping[type, object] = {}
 
     def part(self, kind: type[T]) -> T:

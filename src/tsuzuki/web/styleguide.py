@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.web.forms import Sheet
 from tsuzuki.web.frame import Frame, framing_of

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from tsuzuki.coord.bell import Ear
+from tsuzuki.coord.wakeup import Listener
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.patience import unhurried
 from tsuzuki.model.errors import Unavailable
@@ -56,7 +56,7 @@ class Planner:
         self._clock = clock
         self._chores = chores
         self._is_stopping = False
-        self._ear = Ear()
+        self._listener = Listener()
 
     @property
     def trouble(self) -> str | None:
@@ -71,7 +71,7 @@ class Planner:
     def stop(self) -> None:
         """Plan nothing more."""
         self._is_stopping = True
-        self._ear.hear()
+        self._listener.hear()
 
     async def run(self, *, patience: float = 0.0) -> None:
         """Look every minute until `stop`."""
@@ -83,7 +83,7 @@ class Planner:
                 _log.warning("maintenance_unavailable", reason=str(error))
             except Exception:  # noqa: BLE001  the top of a worker's loop, which must go on
                 _log.exception("maintenance_not_planned")
-            await self._ear.wait(LOOK_EVERY / SECOND)
+            await self._listener.wait(LOOK_EVERY / SECOND)
 
     async def plan(self) -> None:
         """Write what is missing. A moment that was missed is made up for once, by the task that waited for it."""

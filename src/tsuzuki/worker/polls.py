@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 
 import structlog
 
-from tsuzuki.coord.bell import Bell, Ear
+from tsuzuki.coord.wakeup import Listener, Wakeup
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND
 from tsuzuki.polling.claiming import StartPace
@@ -18,8 +18,8 @@ from tsuzuki.polling.service import Polled, Poller
 from tsuzuki.queue.policy import FLOOR
 from tsuzuki.sources.store import ClaimedWatch
 
-POLL_BELL = POLL_QUEUE
-"""Rung when a watch may have become due out of turn: a subscription, a refresh."""
+POLL_WAKEUP = POLL_QUEUE
+"""Woken when a watch may have become due out of turn: a subscription, a refresh."""
 
 _GATHER = 0.01
 """How long after its last claim a busy loop waits, at the most, until it may begin half as many as it has places."""
@@ -43,15 +43,15 @@ _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
 
 class PollLoop:
-    """Claims due watches and polls them until it is stopped. `ingest_bells` are rung when a poll found something."""
+    """Claims due watches and polls them until it is stopped. `ingest_wakeups` are woken when a poll found something."""
 
     def __init__(
         self,
         poller: Poller,
-        bell: Bell,
+        wakeup: Wakeup,
         *,
         concurrency: int,
-        ingest_bells: tuple[str, ...],
+        ingest_wakeups: tuple[str, ...],
         polled: Callable[[Polled, float], None],
         is_spread: bool = True,
     ) -> None:
@@ -60,16 +60,16 @@ class PollLoop:
         self._demand_good_until = self._demand_good_for_now = -math.inf
         self._lag: float | None = None
         self._poller = poller
-        self._bell = bell
+        self._wakeup = wakeup
         self._concurrency = concurrency
-        self._ingest_bells = ingest_bells
+        self._ingest_bells = ingest_wakeups
         self._polled = polled
         self._running: dict[asyncio.Task[None], ClaimedWatch] = {}
         self._held: dict[str, float] = {}
         self.places = asyncio.Semaphore(concurrency)
         self._ended: deque[float] = deque(maxlen=concurrency)
         self.is_stopping = False
-        self._ear = Ear()
+        self._listener = Listener()
         self._most = concurrency
         self._has_room = asyncio.Event()
         self._last_claim = 0.0
@@ -82,22 +82,22 @@ class PollLoop:
     @property
     def doing(self) -> Mapping[str, int]:
         """Polls that are under way."""
-        return {POLL_BELL: len(self._running)}
+        return {POLL_WAKEUP: len(self._running)}
 
     def stop(self) -> None:
         """Claim nothing more; `run` returns when the polls that were begun are over."""
         self.is_stopping = True
-        self._ear.hear()
+        self._listener.hear()
 
     async def run(self, *, patience: float = 20.0) -> None:
         """Poll until `stop`. A poll that does not end in time is cancelled; its lease runs out by itself."""
         async with asyncio.TaskGroup() as group:
-            with self._bell.listen(POLL_BELL) as ear:
-                self._ear = ear
+            with self._wakeup.listen(POLL_WAKEUP) as listener:
+                self._listener = listener
                 while not self.is_stopping:
                     await self._look_at_clock()
                     if not await self._take_some(group):
-                        await ear.wait(FLOOR / SECOND * random.uniform(0.75, 1.25))
+                        await listener.wait(FLOOR / SECOND * random.uniform(0.75, 1.25))
             if self._running:
                 _, late = await asyncio.wait(self._running, timeout=patience)
                 for poll in late:
@@ -188,7 +188,7 @@ class PollLoop:
     def _end(self, done: asyncio.Task[None]) -> None:
         del self._running[done]
         self._ended.append(asyncio.get_running_loop().time())
-        self._ear.hear()
+        self._listener.hear()
         if self._has_much_room():
             self._has_room.set()
 
@@ -207,7 +207,7 @@ class PollLoop:
             self._held[watch.host] = now + min(polled.host_waits / SECOND, _LONGEST_HOLD)
         self._tell(watch, polled, now - turn.begun)
         if polled.found:
-            self._bell.ring(*self._ingest_bells)
+            self._wakeup.wake(*self._ingest_bells)
 
     def _tell(self, watch: ClaimedWatch, polled: Polled, seconds: float) -> None:
         """One line in the log for each poll, with the reason where it failed."""

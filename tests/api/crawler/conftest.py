@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.api.crawler.contract import World
-from tests.crawl.builders import a_crawling_town, a_source_body, made, the_admin
+from tests.crawler.builders import a_crawling_town, a_source_body, made, the_admin
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ class World:
         assert answer.status == status, answer.text
         return answer.json()["data"] if answer.body else None
 
-    async def deeds(self, entity: str) -> list[str]:
+    async def audit_events(self, entity: str) -> list[str]:
         """What the audit log has of this kind, the newest first."""
         rows = (await self.admin.get(f"/admin/auditlog?entitytype={entity}")).json()["data"]
         return [row["action"] for row in rows]

@@ -4,7 +4,7 @@ Where the document is silent or contradicts itself, the rulings R40-R57 decide; 
 """
 
 from tests.api.crawler.contract import World, is_a
-from tests.crawl.builders import a_source_body, made
+from tests.crawler.builders import a_source_body, made
 from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.api.endpoints import Access
 from tsuzuki.model.times import MINUTE, from_iso
@@ -109,7 +109,7 @@ async def test_the_examples_of_sources_work_as_they_are_printed(world: World):
     assert await world.done("DELETE", where, {"reason": "Source site shut down permanently"}, 204) is None
     assert (await world.admin.get(where)).status == 404
     steps = ["crawlersource.delete", "crawlersource.enable", "crawlersource.disable", "crawlersource.create"]
-    assert (await world.deeds("crawlersource"))[:4] == steps
+    assert (await world.audit_events("crawlersource"))[:4] == steps
 
 
 async def test_the_examples_of_mappings_work_as_they_are_printed(world: World):
@@ -131,7 +131,7 @@ async def test_the_examples_of_mappings_work_as_they_are_printed(world: World):
     assert {field: changed[field] for field in change} == change
     assert await world.done("DELETE", where, None, 204) is None
     assert [one["id"] for one in await world.data("/admin/comics/{comic}/sources")] == [world.ids["mapping"]]
-    assert (await world.deeds("comicsource"))[0] == "comicsource.delete"
+    assert (await world.audit_events("comicsource"))[0] == "comicsource.delete"
 
 
 async def test_the_examples_of_jobs_work_as_they_are_printed(world: World):

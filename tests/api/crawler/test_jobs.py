@@ -1,7 +1,7 @@
 """Mappings and jobs: when they are refused, and what the operator has beyond the document."""
 
 from tests.api.crawler.contract import World
-from tests.crawl.builders import made
+from tests.crawler.builders import made
 from tsuzuki.db.log.archive import archive_month
 from tsuzuki.db.log.months import month_of
 
@@ -95,7 +95,7 @@ async def test_whether_the_crawler_is_paused_can_be_asked(world: World):
     health = await world.data("/admin/crawler/sources/{source}/health")
     assert (health["ispaused"], health["nextdueat"]) == (True, None)
     await world.done("POST", "/admin/crawler/resume", {})
-    assert await world.deeds("crawler") == ["crawler.resume", "crawler.pause"]
+    assert await world.audit_events("crawler") == ["crawler.resume", "crawler.pause"]
 
 
 async def test_queues_say_how_deep_they_are(world: World):

@@ -4,12 +4,12 @@ import os
 from typing import Any
 
 from tests.api.crawler.contract import World
-from tests.crawl.builders import a_source_body, made
+from tests.crawler.builders import a_source_body, made
 from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.crawl.rows import LogLine
-from tsuzuki.crawl.store import append_log_tx
+from tsuzuki.crawler.rows import JobLogLine
+from tsuzuki.crawler.store import append_log_tx
 from tsuzuki.model.ids import PublicId
-from tsuzuki.sources.sites.rows import Wanted
+from tsuzuki.sources.sites.rows import SourceRegistration
 
 PAGED = {"total": 1, "page": 1, "limit": 50, "pages": 1}
 LISTS: dict[str, tuple[dict[str, Any], int]] = {
@@ -35,7 +35,7 @@ async def test_a_list_says_how_long_it_is_and_has_a_maximum(world: World):
 async def test_a_page_of_a_log_has_a_hundred_lines_by_default_and_a_thousand_at_most(world: World):
     """R49: and the next page begins where it ended."""
     job = await world.town.crawling.jobs.get(PublicId(bytes.fromhex(world.ids["job"].replace("-", ""))))
-    said = [LogLine("info" if number % 2 else "debug", str(number)) for number in range(1201)]
+    said = [JobLogLine("info" if number % 2 else "debug", str(number)) for number in range(1201)]
     await world.town.db.with_tx(lambda tx: append_log_tx(tx, job.id, said, now=world.town.time(), dice=os.urandom))
     where = world.path("/admin/crawler/jobs/{job}/logs")
 
@@ -63,7 +63,7 @@ async def test_a_page_of_sources_or_jobs_has_fifty_by_default(world: World):
     for number in range(50):
         body = a_source_body(name=f"S{number}", slug=f"s{number}")
         await world.town.crawling.sources.register(
-            SYSTEM, Wanted(name=body["name"], slug=body["slug"], base_url=body["baseurl"])
+            SYSTEM, SourceRegistration(name=body["name"], slug=body["slug"], base_url=body["baseurl"])
         )
     answer = (await world.admin.get("/admin/crawler/sources")).json()
     assert (len(answer["data"]), answer["meta"]) == (50, {"total": 51, "page": 1, "limit": 50, "pages": 2})

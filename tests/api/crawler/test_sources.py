@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.crawler.contract import SOURCE_TEXTS, World
-from tests.crawl.builders import a_source_body, made
+from tests.crawler.builders import a_source_body, made
 from tsuzuki.db.queries import parse_queries
 
 _q = parse_queries("tests", "-- name: remove_extension\nupdate source set connector = :connector where id = :id;")

@@ -188,7 +188,7 @@ async def was_asked(library, path, times):
 
 
 async def test_a_refresh_of_all_shows_how_far_it_has_come(library, me):
-    await library.town.crew.stop()
+    await library.town.worker_loops.stop()
     for path in ("/a", "/b", "/c"):
         await me.post("/feeds", {"link": library.press.publish(path, "1")})
     await me.post("/feeds", {"link": library.press.publish("/asleep", "1"), "suspended": True})
@@ -197,8 +197,8 @@ async def test_a_refresh_of_all_shows_how_far_it_has_come(library, me):
     assert await me.get("/feeds/refresh") == {"waiting": 3, "checking": 0}
     other = await library.reader()
     assert await other.get("/feeds/refresh") == {"waiting": 0, "checking": 0}
-    claimed = await library.town.way.poller.claim(1, {})
+    claimed = await library.town.pipeline.poller.claim(1, {})
     assert len(claimed) == 1
     assert await me.get("/feeds/refresh") == {"waiting": 2, "checking": 1}
-    await library.town.way.poller.poll(claimed[0])
+    await library.town.pipeline.poller.poll(claimed[0])
     assert await me.get("/feeds/refresh") == {"waiting": 2, "checking": 0}

@@ -63,7 +63,7 @@ async def test_another_link_resets_the_fetch_state_and_keeps_what_was_read(libra
     feed = await me.follow(library.press.publish("/a", "2", "1"), 2)
     [item, _] = await me.get(f"/items?feed_id={feed['id']}")
     await me.patch("/items/-/read", {"ids": [item["id"]]})
-    await library.town.crew.stop()
+    await library.town.worker_loops.stop()
     moved = await me.patch(f"/feeds/{feed['id']}", {"link": library.press.publish("/b", "3", "2", "1")})
     assert moved["id"] == feed["id"]
     assert moved["link"].endswith("/b")

@@ -15,11 +15,11 @@ from PIL import Image as Picture
 
 from tests.api.people import Town, Visitor
 from tests.builders import NOON, a_new_chapter, a_new_release, stored_series, stored_series_source
-from tests.crawl.builders import DEFINITION, SITE, Site, a_crawling_town
+from tests.crawler.builders import DEFINITION, SITE, Site, a_crawling_town
 from tests.net.builders import a_server, answer
 from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.catalogue.images.housekeeping import Room
-from tsuzuki.catalogue.images.rows import NewImage, Subject, at_address
+from tsuzuki.catalogue.images.housekeeping import ImageCache
+from tsuzuki.catalogue.images.rows import ImageSubject, NewImage, at_address
 from tsuzuki.catalogue.images.store import save_image_tx
 from tsuzuki.catalogue.images.tasks import COPIES
 from tsuzuki.db import Database, Tx
@@ -27,9 +27,9 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import save_pages_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesSourceId, SourceId
-from tsuzuki.queue.station import Station
+from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.worker import Worker
-from tsuzuki.sources.sites.rows import Wanted
+from tsuzuki.sources.sites.rows import SourceRegistration
 
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 """For tests about what happens outside the database."""
@@ -183,8 +183,8 @@ class Gallery(msgspec.Struct, frozen=True):
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
         """A worker keeps chapters within this block; what it has not finished then is given back."""
-        station = Station(db=self.db, bell=self.town.bell, clock=self.town.time, name="test")
-        worker = Worker(station, COPIES, self.town.pictures.copier)
+        worker_context = WorkerContext(db=self.db, wakeup=self.town.wakeup, clock=self.town.time, name="test")
+        worker = Worker(worker_context, COPIES, self.town.pictures.copier)
         working = asyncio.create_task(worker.run())
         try:
             yield
@@ -201,7 +201,7 @@ class Gallery(msgspec.Struct, frozen=True):
     async def evict_everything(self) -> None:
         """As if the cache had no room for anything."""
         room = self.town.pictures.room
-        await Room(self.db, room._files, self.town.time, size=0).evict()
+        await ImageCache(self.db, room._files, self.town.time, size=0).evict()
 
     async def until_kept(self, *statuses: str, seconds: float = 20.0) -> dict[str, Any]:
         """The download once it has one of these states."""
@@ -221,7 +221,7 @@ class Gallery(msgspec.Struct, frozen=True):
             while await self.count_images() < count:  # noqa: ASYNC110  the database rings no bell for a test
                 await asyncio.sleep(0.02)
 
-    async def failures(self, subject: Subject) -> int:
+    async def failures(self, subject: ImageSubject) -> int:
         return await self.db.read(lambda tx: tx.one(int, q.failures, subject=subject.key))
 
 
@@ -260,5 +260,5 @@ async def _filled(town: Town, site: PictureSite, *, is_listed: bool) -> Gallery:
     return Gallery(town, site, reader, source.id, manga, chapter_id, release_id)
 
 
-def a_wanted(site: PictureSite) -> Wanted:
-    return Wanted(name="Site", slug="site", base_url=site.url, connector=SITE, config={"ratelimit": 50})
+def a_wanted(site: PictureSite) -> SourceRegistration:
+    return SourceRegistration(name="Site", slug="site", base_url=site.url, connector=SITE, config={"ratelimit": 50})

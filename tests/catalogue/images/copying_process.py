@@ -18,9 +18,9 @@ async def main(folder: str, database_url: str) -> None:
         password="x" * 12,
     )
     async with open_tsuzuki(settings, queues=[COPIES.name]) as opened:
-        opened.crew.start()
+        opened.worker_loops.start()
         print("working", flush=True)  # noqa: T201  the parent waits for it
-        await opened.crew.wait()
+        await opened.worker_loops.wait()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.connectors.html.safe import sanitise
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import NotFound
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 
 IMAGES = ArticleImages(b"s" * 32, HERE)
 
@@ -72,8 +72,8 @@ async def test_a_shelf_that_wants_it_sees_articles_images_through_us(tmp_path, d
         site.pictures["/in/b.png"] = b"<svg onload='alert(1)'/>"
         user = await town.add()
         reader = await town.signed_in(user)
-        shelf = await town.accounts.oneself.shelf_of(user)
-        feed = await town.reading.subscriptions.add(shelf.id, Wish(link=f"{site.url}/feed"))
+        shelf = await town.accounts.current_user.shelf_of(user)
+        feed = await town.reading.subscriptions.add(shelf.id, NewSubscription(link=f"{site.url}/feed"))
         await publish(town.db, feed.feed_id, ["1"])
         content = f'<p><img src="{site.url}/in/a.png"><img src="{site.url}/in/b.png"></p>'
         image = f"{site.url}/in/a.png"

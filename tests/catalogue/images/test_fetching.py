@@ -8,7 +8,7 @@ import pytest
 
 from tests.catalogue.images.builders import a_picture
 from tests.net.builders import SOMEONE, a_client, a_server, answer, by_path
-from tsuzuki.catalogue.images.fetching import Fetcher
+from tsuzuki.catalogue.images.fetching import ImageFetcher
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo, ImageOutcome
 from tsuzuki.model.errors import HttpStatus, NotAnImage, RefusedAddress
@@ -48,7 +48,7 @@ async def test_a_host_that_wants_to_know_is_told_how_each_image_came():
         "/report": answer(200, b"{}"),
     }
     async with a_server(by_path(routes)) as server, a_client() as client:
-        fetcher = Fetcher(NOBODY, client, NOBODY, chapters=NOBODY, details=NOBODY)
+        fetcher = ImageFetcher(NOBODY, client, NOBODY, chapters=NOBODY, details=NOBODY)
         call, ask = called(f"{server.url}/a.png", f"{server.url}/report")
         async with fetcher._called(call, ask) as pieces:
             assert b"".join([piece async for piece in pieces]) == PICTURE
@@ -65,7 +65,7 @@ async def test_a_host_that_wants_to_know_is_told_how_each_image_came():
 
 
 async def test_a_connector_that_names_no_file_is_refused():
-    fetcher = Fetcher(NOBODY, NOBODY, NOBODY, chapters=NOBODY, details=NOBODY)
+    fetcher = ImageFetcher(NOBODY, NOBODY, NOBODY, chapters=NOBODY, details=NOBODY)
     call, _ = called("https://example.org/", "https://example.org/")
     with pytest.raises(RefusedAddress):
         async with fetcher._called(call, ReadFolder("elsewhere")):

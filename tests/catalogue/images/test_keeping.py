@@ -16,11 +16,11 @@ from tests.builders import (
 from tests.catalogue.images.builders import Gallery, a_gallery, a_picture, on_sqlite
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.catalogue.images.files import ImageFiles
-from tsuzuki.catalogue.images.housekeeping import Room
+from tsuzuki.catalogue.images.housekeeping import ImageCache
 from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.store import add_copy_tx
 from tsuzuki.catalogue.images.tasks import COPIES
-from tsuzuki.coord.bell import MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
@@ -180,14 +180,14 @@ async def stored_releases(db: Database, count: int = 1) -> list[ReleaseId]:
 async def test_the_copies_of_a_deleted_shelf_are_forgotten(db, tmp_path):
     [release] = await stored_releases(db)
     assert await db.with_tx(lambda tx: add_copy_tx(tx, release, NOON)) is not None
-    room = Room(db, ImageFiles(tmp_path), lambda: NOON, size=0)
+    room = ImageCache(db, ImageFiles(tmp_path), lambda: NOON, size=0)
     assert (await room.tidy())["copies"] == 1
     assert (await room.tidy())["copies"] == 0
 
 
 async def test_many_keep_and_let_go_at_once_and_nobody_loses_what_they_kept(db):
     [release] = await stored_releases(db)
-    kept = KeptChapters(db, MemoryBell(), lambda: NOON)
+    kept = KeptChapters(db, MemoryWakeup(), lambda: NOON)
     shelves = [await stored_shelf(db) for _ in range(6)]
 
     async def often(shelf: ShelfId) -> None:
@@ -204,7 +204,7 @@ async def test_many_keep_and_let_go_at_once_and_nobody_loses_what_they_kept(db):
 async def test_the_list_of_downloads_is_read_page_by_page(db):
     releases, shelf = await stored_releases(db, 5), await stored_shelf(db)
     moment = iter([0, 0, 1, 1, 2])
-    kept = KeptChapters(db, MemoryBell(), lambda: Millis(NOON + next(moment)))
+    kept = KeptChapters(db, MemoryWakeup(), lambda: Millis(NOON + next(moment)))
     for release in releases:
         await kept.keep(shelf, release)
     found, after = [], FROM_THE_TOP
@@ -222,7 +222,7 @@ async def test_a_plan_that_is_full_keeps_no_more(db):
     releases, shelf = await stored_releases(db, 21), await stored_shelf(db)
     await db.with_tx(lambda tx: tx.run(_q.bill))
     await db.with_tx(lambda tx: tx.run(_q.set_plan, id=shelf))
-    kept = KeptChapters(db, MemoryBell(), lambda: NOON)
+    kept = KeptChapters(db, MemoryWakeup(), lambda: NOON)
     for release in releases[:20]:
         await kept.keep(shelf, release)
     await kept.keep(shelf, releases[0])  # what is kept already takes no more room

@@ -7,18 +7,18 @@ from pathlib import Path
 from tests.api.people import Town, Visitor
 from tests.builders import NOON, a_new_chapter, a_new_release, stored_series, stored_series_source
 from tests.catalogue.images.builders import a_picture, on_sqlite
-from tests.crawl.builders import a_crawling_town
+from tests.crawler.builders import a_crawling_town
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.connectors.local.names import address
 from tsuzuki.db import Tx
 from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.ids import ReleaseId
-from tsuzuki.sources.sites.rows import Wanted
+from tsuzuki.sources.sites.rows import SourceRegistration
 
 
 async def releases_of(town: Town, folder: Path, *paths: str) -> list[ReleaseId]:
     """Chapters at these paths of a local source."""
-    wanted = Wanted(
+    wanted = SourceRegistration(
         name="Local", slug="local", base_url="local:", connector="tsuzuki.local", config={"folder": str(folder)}
     )
     source = await town.crawling.sources.register(SYSTEM, wanted)

@@ -15,7 +15,7 @@ from tests.builders import (
 )
 from tests.catalogue.images.builders import q
 from tsuzuki.catalogue.images.files import ImageFiles
-from tsuzuki.catalogue.images.housekeeping import Room
+from tsuzuki.catalogue.images.housekeeping import ImageCache
 from tsuzuki.catalogue.images.policy import FORGET_FAILURES_AFTER, retry_delay
 from tsuzuki.catalogue.images.rows import Image, NewImage, at_address, cover_of, page_of
 from tsuzuki.catalogue.images.store import (
@@ -39,8 +39,8 @@ def files(tmp_path) -> ImageFiles:
     return ImageFiles(tmp_path / "images")
 
 
-def a_room(db: Database, files: ImageFiles, size: int = 10 * SIZE, now: Millis = NOON) -> Room:
-    return Room(db, files, lambda: now, size=size)
+def a_room(db: Database, files: ImageFiles, size: int = 10 * SIZE, now: Millis = NOON) -> ImageCache:
+    return ImageCache(db, files, lambda: now, size=size)
 
 
 async def stored(db: Database, files: ImageFiles, number: int, used_at: Millis = NOON) -> Image:

@@ -10,8 +10,8 @@ from tests.api.people import Visitor, a_town
 from tests.catalogue.media.builders import API, MP3, Studio, a_studio
 from tests.net.builders import SOMEONE, a_client
 from tsuzuki.catalogue.media.links import Link, MediaLinks
-from tsuzuki.catalogue.media.places import Places
-from tsuzuki.catalogue.media.service import Limits, Media
+from tsuzuki.catalogue.media.places import StreamSlots
+from tsuzuki.catalogue.media.service import MediaService, StreamLimits
 from tsuzuki.model.errors import TimedOut, TooLarge, Unavailable
 from tsuzuki.model.fetching import Ask
 from tsuzuki.model.ids import ShelfId
@@ -158,7 +158,7 @@ async def test_a_poll_of_the_same_host_does_not_wait_for_who_listens(studio):
     studio.offer("/radio", endless)
     studio.offer("/feed", b"<rss/>", "text/xml")
     async with a_client(allowed_slots=1) as client:
-        media = Media(client)
+        media = MediaService(client)
         async with media.open(Link("audio", f"{studio.site.url}/radio"), MINE), asyncio.timeout(60):
             assert (await client.fetch(Ask(f"{studio.site.url}/feed"), SOMEONE)).body == b"<rss/>"
 
@@ -167,7 +167,7 @@ async def test_an_endless_stream_ends_at_the_cap(studio):
     path = "/radio"
     studio.offer(path, endless)
     async with a_client() as client:
-        media = Media(client, Limits(size=200_000))
+        media = MediaService(client, StreamLimits(size=200_000))
         received = 0
 
         async def listen() -> None:
@@ -182,17 +182,17 @@ async def test_an_endless_stream_ends_at_the_cap(studio):
         assert 0 < received <= 200_000
 
 
-@pytest.mark.parametrize("limits", [Limits(beginning=0.3), Limits(seconds=0.3)])
+@pytest.mark.parametrize("limits", [StreamLimits(beginning=0.3), StreamLimits(seconds=0.3)])
 async def test_one_that_drips_ends_at_the_deadline(studio, limits):
     studio.offer("/slow", dripping)
     async with a_client() as client:
         with pytest.raises(TimedOut):
-            async with Media(client, limits).open(Link("audio", f"{studio.site.url}/slow"), MINE):
+            async with MediaService(client, limits).open(Link("audio", f"{studio.site.url}/slow"), MINE):
                 pass
 
 
 async def test_the_newest_streams_of_a_shelf_go_on_and_the_oldest_ends():
-    places = Places(per_shelf=2, in_all=3)
+    places = StreamSlots(per_shelf=2, in_all=3)
     ended: list[int] = []
     begun = asyncio.Event()
 

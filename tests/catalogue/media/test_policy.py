@@ -3,7 +3,7 @@
 import pytest
 
 from tests.catalogue.media.builders import a_wave
-from tsuzuki.catalogue.media.policy import Kind, Part, Wanted, kind_of, read_part, read_range, sniff
+from tsuzuki.catalogue.media.policy import ByteRange, ContentRange, Kind, kind_of, read_part, read_range, sniff
 from tsuzuki.model.errors import NotMedia
 
 
@@ -69,9 +69,9 @@ def test_what_is_declared_to_be_something_else_is_not_passed_on(declared):
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("bytes=0-", Wanted(0, None)),
-        ("bytes=5-9", Wanted(5, 9)),
-        ("bytes=-500", Wanted(None, 500)),
+        ("bytes=0-", ByteRange(0, None)),
+        ("bytes=5-9", ByteRange(5, 9)),
+        ("bytes=-500", ByteRange(None, 500)),
         ("bytes=9-5", None),
         ("bytes=-", None),
         ("bytes=0-1,5-9", None),
@@ -86,8 +86,8 @@ def test_sec_45_one_range_is_read_and_anything_else_is_the_whole(text, wanted):
 
 
 def test_a_part_must_be_the_one_that_was_asked_for():
-    assert read_part("bytes 5-9/20", Wanted(5, None)) == Part(5, 9, 20)
-    assert read_part("bytes 5-9/*", Wanted(None, 5)) == Part(5, 9, None)
+    assert read_part("bytes 5-9/20", ByteRange(5, None)) == ContentRange(5, 9, 20)
+    assert read_part("bytes 5-9/*", ByteRange(None, 5)) == ContentRange(5, 9, None)
     for text in ("", "bytes 0-9/20", "bytes 5-4/20", "bytes 5-20/20", "bytes */20"):
         with pytest.raises(NotMedia):
-            read_part(text, Wanted(5, None))
+            read_part(text, ByteRange(5, None))

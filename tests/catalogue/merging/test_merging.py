@@ -40,9 +40,9 @@ from tsuzuki.model.errors import Conflict, Invalid, NotFound
 from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.ids import PublicId, WatchId
 from tsuzuki.model.numbers import parse_number
-from tsuzuki.shelves.library.follows.nouns import Wanted, Wish
+from tsuzuki.shelves.library.follows.nouns import FollowFilter, FollowRequest
 from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.library.progress.nouns import Reading
+from tsuzuki.shelves.library.progress.nouns import ReportedReading
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.shelves.library.series.service import SeriesLooks
 from tsuzuki.shelves.store import search_series_tx
@@ -78,7 +78,7 @@ def progress(db):
 
 
 async def read(db, progress, shelf, series: Published, key: object, **said: object) -> None:
-    reading = Reading(**said)  # type: ignore[arg-type]  # a test's words
+    reading = ReportedReading(**said)  # type: ignore[arg-type]  # a test's words
     await progress.tell(shelf, series.public_id, await chapter_of(db, series.id, key), reading)
 
 
@@ -101,7 +101,7 @@ async def test_what_was_read_on_either_side_is_read_and_the_inbox_says_so_once(d
     one, other = await a_published_series(db, title="One"), await a_published_series(db, title="Ichi")
     shelf = await a_reader(db)
     for series in (one, other):
-        await follows.add(shelf, Wish(series=series.public_id))
+        await follows.add(shelf, FollowRequest(series=series.public_id))
         await release(db, series, [1, 2, 3])
     await read(db, progress, shelf, one, 1, page=9)
     await read(db, progress, shelf, other, 1, page=4, device="phone")
@@ -125,7 +125,7 @@ async def test_what_was_read_on_either_side_is_read_and_the_inbox_says_so_once(d
 async def test_an_entry_is_read_when_the_other_side_was_read_without_one(db, merging, follows, progress):
     one, other = await a_published_series(db, [1], title="One"), await a_published_series(db, title="Ichi")
     shelf = await a_reader(db)
-    await follows.add(shelf, Wish(series=other.public_id))
+    await follows.add(shelf, FollowRequest(series=other.public_id))
     await release(db, other, [1])
     await read(db, progress, shelf, one, 1, is_read=True)
     await merging.merge(SYSTEM, other.public_id, one.public_id)
@@ -136,10 +136,10 @@ async def test_an_entry_is_read_when_the_other_side_was_read_without_one(db, mer
 async def test_followers_of_either_follow_the_one_that_stays_and_it_is_polled(db, merging, follows):
     one, other = await a_published_series(db, title="One"), await a_published_series(db, title="Ichi")
     mine, theirs = await a_reader(db), await a_reader(db)
-    followed = await follows.add(mine, Wish(series=one.public_id))
+    followed = await follows.add(mine, FollowRequest(series=one.public_id))
     await follows.leave(mine, followed.follow.public_id)
     assert [watch.reason for watch in await watches_of(db, one.id)] == [NOBODY_FOLLOWS]
-    await follows.add(theirs, Wish(series=other.public_id, status="plan"))
+    await follows.add(theirs, FollowRequest(series=other.public_id, status="plan"))
     outcome = await merging.merge(SYSTEM, other.public_id, one.public_id)
     assert (outcome.follows_moved, outcome.follows_shared) == (1, 0)
     assert [watch.reason for watch in await watches_of(db, one.id)] == [None, None]
@@ -150,11 +150,11 @@ async def test_who_left_either_finds_the_entries_of_both_when_coming_back(db, me
     one, other = await a_published_series(db, title="One"), await a_published_series(db, title="Ichi")
     shelf = await a_reader(db)
     for series, number in ((one, 1), (other, 2)):
-        follow = (await follows.add(shelf, Wish(series=series.public_id))).follow
+        follow = (await follows.add(shelf, FollowRequest(series=series.public_id))).follow
         await release(db, series, [number])
         await follows.leave(shelf, follow.public_id)
     await merging.merge(SYSTEM, other.public_id, one.public_id)
-    assert (await follows.add(shelf, Wish(series=one.public_id))).restored == 2
+    assert (await follows.add(shelf, FollowRequest(series=one.public_id))).restored == 2
 
 
 async def test_the_former_id_leads_to_the_series_that_it_became(db, merging, follows):
@@ -165,7 +165,7 @@ async def test_the_former_id_leads_to_the_series_that_it_became(db, merging, fol
     shelf = await a_reader(db)
     found = await SeriesLooks(db).get(shelf, other.public_id)
     assert found.details.public_id == third.public_id
-    assert (await follows.add(shelf, Wish(series=one.public_id))).follow.series_public_id == third.public_id
+    assert (await follows.add(shelf, FollowRequest(series=one.public_id))).follow.series_public_id == third.public_id
 
 
 async def test_a_merged_series_is_found_by_every_title(db, merging):
@@ -199,7 +199,7 @@ async def test_a_series_cannot_be_merged_into_itself_or_into_nothing(db, merging
 async def test_a_preview_says_what_will_happen_and_nothing_does(db, merging, follows, progress):
     one, other = await a_published_series(db, [1, 2], title="One"), await a_published_series(db, [2], title="Ichi")
     shelf = await a_reader(db)
-    await follows.add(shelf, Wish(series=other.public_id))
+    await follows.add(shelf, FollowRequest(series=other.public_id))
     await read(db, progress, shelf, other, 2, page=3)
     before = [await structure(db, one.id), await structure(db, other.id), await state(db, shelf, other.id)]
     preview = await merging.merge(SYSTEM, other.public_id, one.public_id, is_preview=True)
@@ -216,7 +216,7 @@ async def test_a_preview_says_what_will_happen_and_nothing_does(db, merging, fol
 async def test_what_both_sides_have_is_read_on_both_and_everyone_follows_both(db, merging, follows, progress):
     whole = await a_published_series(db, title="One", sources=2)
     shelf = await a_reader(db)
-    await follows.add(shelf, Wish(series=whole.public_id))
+    await follows.add(shelf, FollowRequest(series=whole.public_id))
     await release(db, whole, [1, 2], mapping=whole.sources[0])
     await release(db, whole, [2, 3], mapping=whole.sources[1])
     for key in (1, 2, 3):
@@ -236,7 +236,7 @@ async def test_what_both_sides_have_is_read_on_both_and_everyone_follows_both(db
     }
     assert await told(db) == before
     assert (await disagreeing(db), await wrong_tallies(db), await lost_rows(db)) == (0, 0, 0)
-    titles = [follow.title for follow in (await follows.list(shelf, Wanted(), Slice(most=10)))[0]]
+    titles = [follow.title for follow in (await follows.list(shelf, FollowFilter(), Slice(most=10)))[0]]
     assert titles == ["One", "Two"]
 
 
@@ -266,15 +266,15 @@ FOLLOWING = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), unique=Tru
 @given(old=KEYS, new=KEYS, other_old=KEYS, other_new=KEYS, following=FOLLOWING, words=WORDS)
 async def test_merging_and_splitting_again_gives_back_what_was(db, old, new, other_old, other_new, following, words):
     """The catalogue is as it was; of what readers have nothing is gone, and what they read is read on both sides."""
-    merging, ground = a_merging(db), a_library_ground(db)
-    follows, progress = Follows(ground), ReadingProgress(ground)
+    merging, deps = a_merging(db), a_library_ground(db)
+    follows, progress = Follows(deps), ReadingProgress(deps)
     both = [
         await a_published_series(db, old, title="One", sources=2),
         await a_published_series(db, other_old, title="Ichi"),
     ]
     shelves = [await a_reader(db), await a_reader(db)]
     for shelf, series in following:
-        await follows.add(shelves[shelf], Wish(series=both[series].public_id))
+        await follows.add(shelves[shelf], FollowRequest(series=both[series].public_id))
     await release(db, both[0], new, mapping=both[0].sources[1])
     await release(db, both[1], other_new)
     for shelf, series, key, page, is_read in words:
@@ -321,7 +321,7 @@ async def test_what_was_found_before_a_merge_is_stored_in_the_series_that_stays(
     """A batch names the series that its source had when it was found."""
     one, other = await a_published_series(db, [1], title="One"), await a_published_series(db, [1], title="Ichi")
     shelf = await a_reader(db)
-    await follows.add(shelf, Wish(series=one.public_id))
+    await follows.add(shelf, FollowRequest(series=one.public_id))
     task = await a_task(db, CHAPTERS, a_batch(await watch_id(db, other), other, [1, 2]))
     await merging.merge(SYSTEM, other.public_id, one.public_id)
     await ChapterIngest(db, clock=lambda: NOON, after_commit=lambda _: None).handle(task)
@@ -331,11 +331,11 @@ async def test_what_was_found_before_a_merge_is_stored_in_the_series_that_stays(
 
 async def test_a_merge_against_running_ingest_and_reading_devices_loses_nothing(db):
     """Whatever the order in which they meet; both engines."""
-    merging, ground = a_merging(db), a_library_ground(db)
-    follows, progress = Follows(ground), ReadingProgress(ground)
+    merging, deps = a_merging(db), a_library_ground(db)
+    follows, progress = Follows(deps), ReadingProgress(deps)
     one, other = await a_published_series(db, [1], title="One"), await a_published_series(db, [1], title="Ichi")
     shelf = await a_reader(db)
-    await follows.add(shelf, Wish(series=other.public_id))
+    await follows.add(shelf, FollowRequest(series=other.public_id))
     ingest = ChapterIngest(db, clock=lambda: NOON, after_commit=lambda _: None)
     watches = {series.id: await watch_id(db, series) for series in (one, other)}
     tasks = [
@@ -348,7 +348,7 @@ async def test_a_merge_against_running_ingest_and_reading_devices_loses_nothing(
     first = await chapter_of(db, other.id, 1)
 
     async def read_on() -> list[object]:
-        told_ = [progress.tell(shelf, other.public_id, first, Reading(page=page)) for page in range(6)]
+        told_ = [progress.tell(shelf, other.public_id, first, ReportedReading(page=page)) for page in range(6)]
         return list(await asyncio.gather(*told_, return_exceptions=True))
 
     reading = asyncio.create_task(read_on())

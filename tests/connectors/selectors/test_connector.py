@@ -6,7 +6,7 @@ import pytest
 from tests.connectors.builders import NOON, a_reply, run, run_and_record
 from tests.connectors.selectors.builders import CHAPTERS, CONFIG, HEAD, POPULAR, SITE, SMALL, a_source
 from tsuzuki.connectors.config import SourceConfig
-from tsuzuki.connectors.filters import FilterValue, Select, Text
+from tsuzuki.connectors.filters import FilterValue, Select, TextFilter
 from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.model.errors import Invalid, ShapeChanged
 from tsuzuki.model.times import DAY, HOUR
@@ -82,7 +82,7 @@ SEARCH = (
 
 def test_a_search_sends_its_text_and_filters_escaped_to_the_same_host():
     source = a_source(SEARCH)
-    assert source.filters(CONFIG) == (Select("Genre", ("Any", "Action", "Drama")), Text("Author"))
+    assert source.filters(CONFIG) == (Select("Genre", ("Any", "Action", "Drama")), TextFilter("Author"))
     values = (FilterValue("Genre", 2), FilterValue("Author", "A&B=C"))
     page, (ask,) = run_and_record(
         source.search(CONFIG, 1, text="//evil.example/?x#", filters=values), lambda want: a_reply("", url=want.url)

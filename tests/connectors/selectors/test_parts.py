@@ -8,7 +8,7 @@ from tests.connectors.builders import NOON
 from tests.connectors.selectors.builders import SMALL, a_definition
 from tsuzuki.connectors.selectors.addresses import address_to_call, fill, own_address, series_values
 from tsuzuki.connectors.selectors.dates import date_problem, read_date
-from tsuzuki.connectors.selectors.extracting import Plan, extract_html, extract_json, split_expression
+from tsuzuki.connectors.selectors.extracting import ExtractionPlan, extract_html, extract_json, split_expression
 from tsuzuki.connectors.selectors.jsonpath import as_text, follow, parse_path
 from tsuzuki.connectors.selectors.patterns import first_match, pattern_problem
 from tsuzuki.model.errors import Invalid, NotAFeed, TooLarge
@@ -133,7 +133,7 @@ text</a><img data-src="/i.png" src="/wait.gif"></li><li><a>Two</a></li></ul><i i
 
 
 def texts(html, expression, each="li"):
-    plan = Plan(each, {"f": (expression,)}, {"w": ("#n",)})
+    plan = ExtractionPlan(each, {"f": (expression,)}, {"w": ("#n",)})
     found = extract_html(html.encode(), None, plan)
     assert found.whole["w"] == (("next",),) or html is not HTML
     return [row["f"][0] for row in found.rows]
@@ -178,7 +178,7 @@ def test_the_attribute_of_an_expression_is_behind_its_last_at(expression, parts)
     ],
 )
 def test_pages_are_read_in_the_encoding_they_claim(body, charset):
-    (row,) = extract_html(body, charset, Plan("li", {"f": ("a",)})).rows
+    (row,) = extract_html(body, charset, ExtractionPlan("li", {"f": ("a",)})).rows
     assert row["f"] == (("続き",),)
 
 
@@ -186,7 +186,7 @@ def test_pages_are_read_in_the_encoding_they_claim(body, charset):
 def test_sec_20_a_page_that_is_a_bomb_is_refused_in_no_time(html):
     began = time.process_time()
     with pytest.raises(TooLarge):
-        extract_html(html.encode(), None, Plan("li", {}))
+        extract_html(html.encode(), None, ExtractionPlan("li", {}))
     assert time.process_time() - began < 2
 
 
@@ -201,11 +201,11 @@ def test_rows_are_bounded():
 @pytest.mark.parametrize("body", [b"", b"<html>", b"{", b"\xff", b"[" * 100_000])
 def test_what_is_not_json_is_named(body):
     with pytest.raises(NotAFeed):
-        extract_json(body, Plan("$", {}))
+        extract_json(body, ExtractionPlan("$", {}))
 
 
 def test_r2_numbers_in_json_keep_their_digits():
-    (row,) = extract_json(b'{"n": 45.10, "m": 1e999999999}', Plan("$", {"n": ("n",), "m": ("m",)})).rows
+    (row,) = extract_json(b'{"n": 45.10, "m": 1e999999999}', ExtractionPlan("$", {"n": ("n",), "m": ("m",)})).rows
     assert row["n"] == (("45.10",),)
     assert len(row["m"][0][0]) < 20
 

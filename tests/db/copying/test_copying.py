@@ -15,7 +15,7 @@ from tests.scale import scaled
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.copying import copier as copier_module
 from tsuzuki.db.copying import words as words_module
-from tsuzuki.db.copying.copier import Differs, Step, open_copier
+from tsuzuki.db.copying.copier import CopyStep, Differs, open_copier
 from tsuzuki.db.copying.service import copy_database
 from tsuzuki.db.copying.tables import in_order, tables_of
 from tsuzuki.db.errors import DatabaseUnavailable, SchemaRefused
@@ -46,7 +46,7 @@ async def no_index(_db: Database) -> None:
     """There is nothing to search in this test."""
 
 
-def unseen(_step: Step) -> None:
+def unseen(_step: CopyStep) -> None:
     """Nobody watches."""
 
 
@@ -69,7 +69,7 @@ def rows(file: Path, sql: str) -> Iterator[tuple[Any, ...]]:
 
 
 async def test_every_row_of_every_table_arrives_as_it_was(source, target, file):
-    steps: list[Step] = []
+    steps: list[CopyStep] = []
     copied = await copy(source, target, steps.append)
     assert not copied.was_resumed
     texts = "select key, title, content, sort_at, content_hash from item order by id"
@@ -110,7 +110,7 @@ async def test_a_copy_that_was_interrupted_is_finished_by_the_next_run_and_not_s
 ):
     monkeypatch.setattr(copier_module, "CHUNK", 300)
 
-    def fail(step: Step) -> None:
+    def fail(step: CopyStep) -> None:
         if step.verb == stage and step.table in ("item", "entry") and step.rows >= 900:
             raise KeyboardInterrupt
 
@@ -118,7 +118,7 @@ async def test_a_copy_that_was_interrupted_is_finished_by_the_next_run_and_not_s
         await copy(source, target, fail)
     with pytest.raises(SchemaRefused, match="was begun and not finished"):
         await migrate(target, now=NOW)
-    steps: list[Step] = []
+    steps: list[CopyStep] = []
     copied = await copy(source, target, steps.append)
     assert copied.was_resumed
     assert next(step.rows for step in steps if step.table == "item") >= 900
@@ -155,7 +155,7 @@ async def test_a_row_that_differs_afterwards_is_found(source, target, file):
 
 
 async def test_rows_that_are_written_meanwhile_do_not_tear_the_copy(source, target, file):
-    def write(step: Step) -> None:
+    def write(step: CopyStep) -> None:
         with closing(connect(file)) as writer:
             writer.execute("update item set title = 'Later' where id = (select max(id) from item)")
 

@@ -16,18 +16,18 @@ from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.archive import format as lines
-from tsuzuki.ingest.archive.container import ArchiveWriter
+from tsuzuki.ingest.archive.container import ShelfArchiveWriter
 from tsuzuki.ingest.archive.format import MANIFEST, PARTS
-from tsuzuki.ingest.archive.journal import Brought
+from tsuzuki.ingest.archive.journal import ImportReport
 from tsuzuki.ingest.archive.reading import ShelfImport
 from tsuzuki.ingest.archive.writing import ShelfExport
 from tsuzuki.model.errors import RefusedAddress
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.net.guard import Guard
+from tsuzuki.net.guard import AddressGuard
 from tsuzuki.net.urls import parse
-from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.sources.sites.service import Sources
 
@@ -71,7 +71,7 @@ class GuardedAbove(Above):
 
     async def vet(self, url: str, _: str | None) -> str:
         address = parse(url)
-        Guard().check_public_form(address)
+        AddressGuard().check_public_form(address)
         if address.literal is not None and not address.literal.is_global:
             raise RefusedAddress(f"{url} is not public.")
         return str(address)
@@ -91,9 +91,9 @@ class Reader(msgspec.Struct, frozen=True):
         await ShelfExport(self.db, lambda: NOON).write(path, self.shelf_id, self.user.id, lambda *_: None)
         return path
 
-    async def bring(self, path: Path, parsers: Parsers = HERE) -> Brought:
+    async def bring(self, path: Path, parsers: Parsers = HERE) -> ImportReport:
         """All that this archive has."""
-        ground = Ground(self.db, lambda: NOON, a_public_id, GuardedAbove(), HERE)
+        deps = ShelfDeps(self.db, lambda: NOON, a_public_id, GuardedAbove(), HERE)
         sources = Sources(
             self.db,
             Registry([("built-in", LocalFolder())]),
@@ -102,7 +102,7 @@ class Reader(msgspec.Struct, frozen=True):
             changed=_nothing,
             wake=lambda: None,
         )
-        bringer = ShelfImport(Subscriptions(ground), sources, parsers)
+        bringer = ShelfImport(Subscriptions(deps), sources, parsers)
         return await bringer.bring(path, self.shelf_id, self.user, lambda *_: None)
 
 
@@ -149,7 +149,7 @@ def an_archive(folder: Path, shelf: Shelf) -> Path:
     """A file with these lines; parts that are not named are empty."""
     path = folder / f"{next(_count)}.zip"
     with path.open("wb") as file:
-        writer = ArchiveWriter(file, NOON)
+        writer = ShelfArchiveWriter(file, NOON)
         for name in PARTS:
             with writer.part(name) as part:
                 part.write(shelf.get(name, ()))
@@ -177,28 +177,30 @@ def a_feed(link: str = "https://example.org/feed", **over: Any) -> lines.Feed:
     return lines.Feed(**values | over)
 
 
-def an_item(key: str = "1", feed: lines.Feed | None = None, **over: Any) -> lines.Item:
+def an_item(key: str = "1", feed: lines.Feed | None = None, **over: Any) -> lines.ItemLine:
     entry = lines.Entry(sort_at=NOON, created_at=NOON, **over.pop("entry", {}))
     values: dict[str, Any] = {"feed": (feed or a_feed()).feed_key, "key": key, "title": f"Item {key}", "sort_at": NOON}
-    return lines.Item(**values | {"created_at": NOON, "entry": entry} | over)
+    return lines.ItemLine(**values | {"created_at": NOON, "entry": entry} | over)
 
 
-def a_source(slug: str = "site", **over: Any) -> lines.Source:
-    return lines.Source(**{"slug": slug, "name": slug.title(), "base_url": f"https://{slug}.example.org"} | over)
+def a_source(slug: str = "site", **over: Any) -> lines.ArchivedSource:
+    return lines.ArchivedSource(
+        **{"slug": slug, "name": slug.title(), "base_url": f"https://{slug}.example.org"} | over
+    )
 
 
-def a_series(key: str = "one", source: str = "site", **over: Any) -> lines.Series:
+def a_series(key: str = "one", source: str = "site", **over: Any) -> lines.ArchivedSeries:
     mapping = lines.SeriesSource(
         source=source, key=key, url=f"https://example.org/{key}", update_strategy="ALWAYS_UPDATE", is_harvested=True
     )
     values: dict[str, Any] = {"key": f"{source}/{key}", "title": key.title(), "sources": (mapping,)}
-    return lines.Series(
-        **values | {"follow": lines.Follow(status="reading", preferences=lines.Wishes(), created_at=NOON)} | over
+    return lines.ArchivedSeries(
+        **values | {"follow": lines.FollowLine(status="reading", preferences=lines.Wishes(), created_at=NOON)} | over
     )
 
 
-def a_chapter(number: str = "1", series: str = "site/one", **over: Any) -> lines.Chapter:
-    release = lines.Release(
+def a_chapter(number: str = "1", series: str = "site/one", **over: Any) -> lines.ArchivedChapter:
+    release = lines.ArchivedRelease(
         source=series.partition("/")[0],
         series_key=series.partition("/")[2],
         key=f"n:{number}",
@@ -207,4 +209,4 @@ def a_chapter(number: str = "1", series: str = "site/one", **over: Any) -> lines
         last_seen_at=NOON,
     )
     values: dict[str, Any] = {"series": series, "key": number, "number": number, "first_seen_at": NOON}
-    return lines.Chapter(**values | {"releases": (release,)} | over)
+    return lines.ArchivedChapter(**values | {"releases": (release,)} | over)

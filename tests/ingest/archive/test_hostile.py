@@ -21,7 +21,7 @@ from tests.ingest.archive.builders import (
     parts_of,
 )
 from tsuzuki.ingest.archive import container
-from tsuzuki.ingest.archive.format import MANIFEST, PARTS, Bookmark, Channel, Group
+from tsuzuki.ingest.archive.format import MANIFEST, PARTS, BookmarkLine, ChannelLine, GroupLine
 from tsuzuki.model.errors import Invalid
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 
@@ -192,7 +192,7 @@ async def test_content_is_sanitised_again_and_only_web_links_are_kept(db, tmp_pa
         comments_url="javascript:x",
         page_urls=("javascript:x", "https://example.org/1.png"),
     )
-    mark = Bookmark(
+    mark = BookmarkLine(
         link="javascript:alert(1)", title="A", content="<iframe src='https://evil.example'></iframe>", created_at=NOON
     )
     reader = await a_reader(db, tmp_path)
@@ -322,9 +322,9 @@ async def test_a_folder_of_this_server_is_read_only_when_the_operator_says_so(db
 
 async def test_channels_of_unknown_kinds_and_private_addresses_are_left_out(db, tmp_path):
     channels = [
-        Channel(kind="pager", name="a"),
-        Channel(kind="webhook", name="b", config={"url": "http://127.0.0.1/"}),
-        Channel(kind="ntfy", name="c", config={"url": "https://ntfy.sh/", "priority": 99, "topic": "x", "more": 1}),
+        ChannelLine(kind="pager", name="a"),
+        ChannelLine(kind="webhook", name="b", config={"url": "http://127.0.0.1/"}),
+        ChannelLine(kind="ntfy", name="c", config={"url": "https://ntfy.sh/", "priority": 99, "topic": "x", "more": 1}),
     ]
     reader = await a_reader(db, tmp_path)
     brought = await reader.bring(an_archive(tmp_path, {"channels.jsonl": channels}))
@@ -334,7 +334,7 @@ async def test_channels_of_unknown_kinds_and_private_addresses_are_left_out(db, 
 
 
 async def test_a_group_that_nobody_named_is_the_default_one(db, tmp_path):
-    shelf = {"groups.jsonl": [Group(name="A")], "feeds.jsonl": [a_feed(group="elsewhere")]}
+    shelf = {"groups.jsonl": [GroupLine(name="A")], "feeds.jsonl": [a_feed(group="elsewhere")]}
     reader = await a_reader(db, tmp_path)
     await reader.bring(an_archive(tmp_path, shelf))
     [feed] = parts_of(await reader.export())["feeds.jsonl"]

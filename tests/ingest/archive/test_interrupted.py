@@ -17,24 +17,24 @@ from tests.ingest.archive.builders import (
 )
 from tsuzuki.accounts.store import delete_tenant_tx, delete_user_tx
 from tsuzuki.db.errors import DatabaseUnavailable
-from tsuzuki.ingest.archive.format import PARTS, Bookmark, Entry, Gone, Group, Person, Progress
+from tsuzuki.ingest.archive.format import PARTS, BookmarkLine, Entry, GroupLine, Person, ProgressLine, RemovedItemLine
 from tsuzuki.model.errors import NotFound, Unavailable
 
 FEEDS = [a_feed(f"https://example.org/{n}", group="News") for n in range(2)]
-READ = Progress(is_read=True, updated_at=NOON)
+READ = ProgressLine(is_read=True, updated_at=NOON)
 SHELF = {
     "person.jsonl": [Person(preferences={"theme": "dark"})],
-    "groups.jsonl": [Group(name="All", is_default=True), Group(name="News", position=1)],
+    "groups.jsonl": [GroupLine(name="All", is_default=True), GroupLine(name="News", position=1)],
     "feeds.jsonl": FEEDS,
     "items.jsonl": [an_item(str(n), feed) for feed in FEEDS for n in range(2)],
-    "gone.jsonl": [Gone(feed=FEEDS[0].feed_key, key="old")],
+    "gone.jsonl": [RemovedItemLine(feed=FEEDS[0].feed_key, key="old")],
     "sources.jsonl": [a_source()],
     "series.jsonl": [a_series(latest_number="2")],
     "chapters.jsonl": [
         a_chapter("1", progress=READ, entry=Entry(unread=False, sort_at=NOON, created_at=NOON)),
         a_chapter("2"),
     ],
-    "bookmarks.jsonl": [Bookmark(title="A", link="https://example.org/a", created_at=NOON)],
+    "bookmarks.jsonl": [BookmarkLine(title="A", link="https://example.org/a", created_at=NOON)],
 }
 
 _TRANSACTIONS = 14

@@ -14,7 +14,7 @@ from tests.ingest.archive.builders import a_reader, parts_of
 from tsuzuki.delivery.notices.store import NewChannel, add_channel_tx
 from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.shelves.groups.store import default_group_tx
-from tsuzuki.shelves.library.follows.nouns import FollowRow, Preferences
+from tsuzuki.shelves.library.follows.nouns import PlainFollowRow, ReleasePreferences
 from tsuzuki.shelves.library.follows.store import add_follow_tx
 from tsuzuki.shelves.subscriptions.nouns import NewRow
 from tsuzuki.shelves.subscriptions.store import add_subscription_tx
@@ -55,7 +55,7 @@ async def a_shelf_full_of_secrets(db, reader):
         assert mapping is not None
         await upsert_chapters_tx(tx, series, [a_new_chapter(1)], NOON)
         await upsert_releases_tx(tx, series, mapping, [a_new_release(1)], now=NOON)
-        follow = FollowRow(0, a_public_id(), series, group, "reading", True, Preferences((source, 5)), NOON)
+        follow = PlainFollowRow(0, a_public_id(), series, group, "reading", True, ReleasePreferences((source, 5)), NOON)
         await add_follow_tx(tx, reader.shelf_id, follow)
         for kind, config in CHANNELS.items():
             await add_channel_tx(

@@ -20,21 +20,21 @@ from tests.ingest.archive.builders import (
 )
 from tests.shelves.builders import a_ground, on_plan
 from tsuzuki.ingest.archive.format import (
-    Bookmark,
-    Channel,
+    BookmarkLine,
+    ChannelLine,
     Entry,
-    Follow,
-    Former,
-    Gone,
-    Group,
+    FollowLine,
+    FormerFollowLine,
+    GroupLine,
     Person,
-    Progress,
+    ProgressLine,
+    RemovedItemLine,
     SeriesSource,
     Wishes,
 )
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 READ = {"unread": False, "read_at": NOON}
@@ -82,7 +82,7 @@ async def test_progress_of_both_sides_comes_together(db, tmp_path):
     """The newest page, the furthest page, and read if it was read on either side (I9)."""
 
     def progress(**over):
-        return Progress(updated_at=NOON, **over)
+        return ProgressLine(updated_at=NOON, **over)
 
     here = progress(page=3, furthest_page=9, paged_at=NOON, opened_at=NOON, is_bookmarked=True, device="here")
     there = progress(page=5, furthest_page=5, paged_at=NOON + 1, opened_at=NOON + 1, is_read=True, device="there")
@@ -108,7 +108,7 @@ async def test_what_others_follow_is_not_changed_for_them(db, tmp_path):
     more = {
         "feeds.jsonl": [a_feed(title="Fake")],
         "items.jsonl": [an_item("1", title="Fake", entry=READ), an_item("2", title="Fake")],
-        "gone.jsonl": [Gone(feed=a_feed().feed_key, key="3")],
+        "gone.jsonl": [RemovedItemLine(feed=a_feed().feed_key, key="3")],
     } | a_comic(a_chapter("1", title="Fake", entry=an_entry(unread=False)), a_chapter("2", title="Fake"), title="Fake")
     extra = SeriesSource(source="site", key="two", url="https://example.org/two", update_strategy="ALWAYS_UPDATE")
     [series] = more["series.jsonl"]
@@ -131,12 +131,12 @@ async def test_what_an_archive_says_of_a_feed_is_only_its_readers(db, tmp_path):
     forged = {
         "feeds.jsonl": [a_feed()],
         "items.jsonl": [an_item("forged", title="Fake"), an_item("next", title="Fake", entry=READ)],
-        "gone.jsonl": [Gone(feed=a_feed().feed_key, key="hidden")],
+        "gone.jsonl": [RemovedItemLine(feed=a_feed().feed_key, key="hidden")],
     }
     await reader.bring(an_archive(tmp_path, forged))
     feeds = Subscriptions(a_ground(db))
     later = await a_reader(db, tmp_path)
-    await feeds.add(later.shelf_id, Wish(link=a_feed().link))
+    await feeds.add(later.shelf_id, NewSubscription(link=a_feed().link))
     assert parts_of(await later.export())["items.jsonl"] == []
     await publish(db, await only_feed(db), ["next", "hidden"])
     keys = {item["key"]: item["title"] for item in parts_of(await later.export())["items.jsonl"]}
@@ -191,7 +191,7 @@ async def test_what_was_never_harvested_there_is_a_first_harvest_here(db, tmp_pa
 
 
 async def test_who_left_a_series_here_or_follows_it_stays_so(db, tmp_path):
-    former = Former(status="reading", preferences=Wishes(), created_at=NOON, left_at=NOON)
+    former = FormerFollowLine(status="reading", preferences=Wishes(), created_at=NOON, left_at=NOON)
     left = a_comic(a_chapter("1"), follow=None, former=former)
     reader = await a_reader(db, tmp_path)
     await reader.bring(an_archive(tmp_path, left))
@@ -235,7 +235,7 @@ async def test_who_may_come_back_to_a_feed_finds_it_as_it_was(db, tmp_path):
 
 async def test_wishes_name_sources_and_not_numbers(db, tmp_path):
     """Another server numbers its sources otherwise."""
-    follow = Follow(status="reading", created_at=NOON, preferences=Wishes(sources=("site", "unknown")))
+    follow = FollowLine(status="reading", created_at=NOON, preferences=Wishes(sources=("site", "unknown")))
     shelf = a_comic(follow=follow)
     reader = await a_reader(db, tmp_path)
     await reader.bring(an_archive(tmp_path, shelf))
@@ -276,12 +276,12 @@ async def test_a_feed_whose_proxys_password_stayed_behind_is_suspended(db, tmp_p
 
 
 async def test_groups_choices_bookmarks_and_channels_are_not_doubled_or_overwritten(db, tmp_path):
-    loose = Bookmark(title="No link", feed_name="Gone", created_at=NOON)
-    linked = Bookmark(title="A", link="https://example.org/a", note="mine", created_at=NOON)
-    channel = Channel(kind="webhook", name="Phone", config={"url": "https://example.org/"})
+    loose = BookmarkLine(title="No link", feed_name="Gone", created_at=NOON)
+    linked = BookmarkLine(title="A", link="https://example.org/a", note="mine", created_at=NOON)
+    channel = ChannelLine(kind="webhook", name="Phone", config={"url": "https://example.org/"})
     mine = {
         "person.jsonl": [Person(preferences={"theme": "dark"})],
-        "groups.jsonl": [Group(name="All", is_default=True), Group(name="Comics", position=5)],
+        "groups.jsonl": [GroupLine(name="All", is_default=True), GroupLine(name="Comics", position=5)],
         "bookmarks.jsonl": [loose, linked],
         "channels.jsonl": [channel],
     }
@@ -289,7 +289,11 @@ async def test_groups_choices_bookmarks_and_channels_are_not_doubled_or_overwrit
         "person.jsonl": [
             Person(preferences={"theme": "light", "clock": "24", "nonsense": 1}, proxy_images=True, retention=0)
         ],
-        "groups.jsonl": [Group(name="Other", is_default=True), Group(name="Comics", position=1), Group(name="All")],
+        "groups.jsonl": [
+            GroupLine(name="Other", is_default=True),
+            GroupLine(name="Comics", position=1),
+            GroupLine(name="All"),
+        ],
         "bookmarks.jsonl": [loose, msgspec.structs.replace(linked, note="theirs")],
         "channels.jsonl": [msgspec.structs.replace(channel, kind="ntfy")],
     }
@@ -330,5 +334,5 @@ async def test_a_shelf_that_sleeps_takes_nothing(db, tmp_path):
     await on_plan(db, reader.shelf_id, status="inactive")
     before = await count(db, "count_all")
     with pytest.raises(LimitExceeded, match="deactivated"):
-        await reader.bring(an_archive(tmp_path, {"groups.jsonl": [Group(name="A")]}))
+        await reader.bring(an_archive(tmp_path, {"groups.jsonl": [GroupLine(name="A")]}))
     assert await count(db, "count_all") == before

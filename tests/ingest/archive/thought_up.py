@@ -30,8 +30,8 @@ def thought_up(draw: st.DrawFn) -> dict[str, list[Any]]:
     shelf["person.jsonl"] = [
         lines.Person(preferences=theme, proxy_images=draw(st.booleans()), retention=draw(st.none() | st.integers(0, 9)))
     ]
-    shelf["groups.jsonl"] = [lines.Group(name="Everything", position=0, is_default=True)]
-    shelf["groups.jsonl"] += [lines.Group(name=name, position=n + 1) for n, name in enumerate(groups)]
+    shelf["groups.jsonl"] = [lines.GroupLine(name="Everything", position=0, is_default=True)]
+    shelf["groups.jsonl"] += [lines.GroupLine(name=name, position=n + 1) for n, name in enumerate(groups)]
     for n in range(draw(st.integers(0, 2))):
         _add_feed(draw, shelf, f"https://{mark}.example.org/{n}", groups)
     slugs = [f"{mark}-{n}" for n in range(draw(st.integers(0, 2)))]
@@ -43,7 +43,7 @@ def thought_up(draw: st.DrawFn) -> dict[str, list[Any]]:
     shelf["chapters.jsonl"].sort(key=lambda chapter: (chapter.series, chapter.key))
     for kind in draw(st.sets(st.sampled_from(["webhook", "ntfy"]))):
         config: dict[str, Any] = {"url": "https://example.org/"} | ({"priority": 4} if kind == "ntfy" else {})
-        shelf["channels.jsonl"].append(lines.Channel(kind=kind, name=kind, config=config))
+        shelf["channels.jsonl"].append(lines.ChannelLine(kind=kind, name=kind, config=config))
     shelf["channels.jsonl"].sort(key=lambda channel: channel.name)
     return shelf
 
@@ -70,13 +70,13 @@ def _add_feed(draw: st.DrawFn, shelf: dict[str, list[Any]], link: str, groups: l
     items.sort(key=lambda item: item.entry.sort_at)
     shelf["items.jsonl"] += items
     gone = draw(st.sets(st.sampled_from(["a", "b", "続"])))
-    shelf["gone.jsonl"] += [lines.Gone(feed=feed.feed_key, key=key) for key in sorted(gone)]
+    shelf["gone.jsonl"] += [lines.RemovedItemLine(feed=feed.feed_key, key=key) for key in sorted(gone)]
     marks = [_bookmark(draw, item, feed) for item in items if item.entry.saved]
     shelf["bookmarks.jsonl"] += marks
     shelf["bookmarks.jsonl"].sort(key=lambda mark: mark.created_at)
 
 
-def _item(draw: st.DrawFn, feed: lines.Feed, key: str) -> lines.Item:
+def _item(draw: st.DrawFn, feed: lines.Feed, key: str) -> lines.ItemLine:
     unread = draw(st.booleans())
     entry = lines.Entry(
         unread=unread,
@@ -85,8 +85,8 @@ def _item(draw: st.DrawFn, feed: lines.Feed, key: str) -> lines.Item:
         read_at=None if unread else draw(MAYBE),
         created_at=draw(MOMENTS),
     )
-    full_text = lines.FullText(content=draw(HTML), error=draw(st.none() | WORDS), fetched_at=draw(MOMENTS))
-    return lines.Item(
+    full_text = lines.FullTextLine(content=draw(HTML), error=draw(st.none() | WORDS), fetched_at=draw(MOMENTS))
+    return lines.ItemLine(
         feed=feed.feed_key,
         key=key,
         title=draw(WORDS),
@@ -106,8 +106,8 @@ def _item(draw: st.DrawFn, feed: lines.Feed, key: str) -> lines.Item:
     )
 
 
-def _bookmark(draw: st.DrawFn, item: lines.Item, feed: lines.Feed) -> lines.Bookmark:
-    return lines.Bookmark(
+def _bookmark(draw: st.DrawFn, item: lines.ItemLine, feed: lines.Feed) -> lines.BookmarkLine:
+    return lines.BookmarkLine(
         link=item.link or "",
         title=item.title,
         content=item.content,
@@ -137,7 +137,7 @@ def _add_series(
         "preferences": wishes,
         "created_at": draw(MOMENTS),
     }
-    series = lines.Series(
+    series = lines.ArchivedSeries(
         key=key,
         title=title,
         author=draw(st.none() | WORDS),
@@ -147,8 +147,8 @@ def _add_series(
         latest_number=chapters[-1].number if chapters else None,
         last_chapter_at=draw(MAYBE),
         sources=mappings,
-        follow=lines.Follow(**said) if is_followed else None,
-        former=None if is_followed else lines.Former(**said, left_at=draw(MOMENTS), entries=("1", "2")),
+        follow=lines.FollowLine(**said) if is_followed else None,
+        former=None if is_followed else lines.FormerFollowLine(**said, left_at=draw(MOMENTS), entries=("1", "2")),
     )
     shelf["series.jsonl"].append(series)
     shelf["chapters.jsonl"] += chapters
@@ -170,12 +170,14 @@ def _mapping(draw: st.DrawFn, slug: str, title: str, *, is_followed: bool) -> li
     )
 
 
-def _chapter(draw: st.DrawFn, series: str, number: str, mappings: tuple[lines.SeriesSource, ...]) -> lines.Chapter:
+def _chapter(
+    draw: st.DrawFn, series: str, number: str, mappings: tuple[lines.SeriesSource, ...]
+) -> lines.ArchivedChapter:
     is_read, saved = draw(st.booleans()), draw(st.booleans())
     entry = lines.Entry(
         unread=not is_read, saved=saved, sort_at=draw(MOMENTS), read_at=draw(MAYBE), created_at=draw(MOMENTS)
     )
-    progress = lines.Progress(
+    progress = lines.ProgressLine(
         page=draw(st.integers(0, 9)),
         furthest_page=draw(st.integers(0, 9)),
         is_read=is_read,
@@ -187,7 +189,7 @@ def _chapter(draw: st.DrawFn, series: str, number: str, mappings: tuple[lines.Se
         updated_at=draw(MOMENTS),
     )
     releases = [
-        lines.Release(
+        lines.ArchivedRelease(
             source=mapping.source,
             series_key=mapping.key,
             key=f"n:{number}",
@@ -203,7 +205,7 @@ def _chapter(draw: st.DrawFn, series: str, number: str, mappings: tuple[lines.Se
         )
         for mapping in mappings
     ]
-    return lines.Chapter(
+    return lines.ArchivedChapter(
         series=series,
         key=number,
         number=number,

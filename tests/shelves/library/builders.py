@@ -24,8 +24,8 @@ from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx
 from tsuzuki.ingest.store import add_appearances_tx, raise_latest_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.ground import Ground
-from tsuzuki.sources.store import NewWatch, add_watch_tx, share_shape_tx
+from tsuzuki.shelves.deps import ShelfDeps
+from tsuzuki.sources.store import NewWatch, add_watch_tx, lock_series_merges_shared_tx
 
 q = parse_queries(
     "tests",
@@ -107,8 +107,8 @@ class Telling(Above):
         await add_events_tx(tx, [NewEvent(shelf_id, CountsChanged())], now)
 
 
-def a_library_ground(db: Database, clock: Clock | None = None) -> Ground:
-    return Ground(db, clock or Clock(), a_public_id, Telling(), HERE)
+def a_library_ground(db: Database, clock: Clock | None = None) -> ShelfDeps:
+    return ShelfDeps(db, clock or Clock(), a_public_id, Telling(), HERE)
 
 
 class Published(msgspec.Struct, frozen=True):
@@ -155,7 +155,7 @@ async def release(
     wanted = list(numbers)
 
     async def ingest(tx: Tx) -> Delivered:
-        await share_shape_tx(tx)
+        await lock_series_merges_shared_tx(tx)
         return await store_tx(tx, published.id, mapping or published.sources[0], wanted, first=first, now=now, **over)
 
     return await db.with_tx(ingest)

@@ -25,9 +25,9 @@ from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.entries.service import Entries
-from tsuzuki.shelves.library.follows.nouns import Change, Preferences, Wanted, Wish
+from tsuzuki.shelves.library.follows.nouns import FollowChange, FollowFilter, FollowRequest, ReleasePreferences
 from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.library.progress.nouns import Reading, Some
+from tsuzuki.shelves.library.progress.nouns import ReportedReading, Some
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
 
@@ -37,18 +37,18 @@ q = parse_queries("tests", "-- name: group_id\nselect public_id from shelf_group
 
 
 @pytest.fixture
-def ground(db):
+def deps(db):
     return a_library_ground(db)
 
 
 @pytest.fixture
-def follows(ground):
-    return Follows(ground)
+def follows(deps):
+    return Follows(deps)
 
 
 @pytest.fixture
-def progress(ground):
-    return ReadingProgress(ground)
+def progress(deps):
+    return ReadingProgress(deps)
 
 
 # -- coming
@@ -57,7 +57,7 @@ def progress(ground):
 async def test_following_a_known_series_tells_in_one_line_how_much_there_is_and_floods_no_inbox(db, follows):
     """R8."""
     series, shelf = await a_published_series(db, range(1, 31)), await a_reader(db)
-    followed = await follows.add(shelf, Wish(series=series.public_id))
+    followed = await follows.add(shelf, FollowRequest(series=series.public_id))
     assert (followed.available, followed.restored) == (30, 0)
     assert (followed.follow.chapters, followed.follow.unread, followed.follow.new) == (30, 30, 0)
     assert await entries_in(db, shelf, series.id) == []
@@ -68,7 +68,7 @@ async def test_following_a_known_series_tells_in_one_line_how_much_there_is_and_
 
 async def test_what_comes_out_after_following_comes_into_the_inbox(db, follows):
     series, shelf = await a_published_series(db, [1, 2]), await a_reader(db)
-    await follows.add(shelf, Wish(series=series.public_id))
+    await follows.add(shelf, FollowRequest(series=series.public_id))
     await release(db, series, [3])
     assert [entry.key for entry in await entries_in(db, shelf, series.id)] == ["3"]
 
@@ -76,20 +76,20 @@ async def test_what_comes_out_after_following_comes_into_the_inbox(db, follows):
 async def test_a_series_can_be_followed_once_only(db, follows):
     """R75."""
     series, shelf = await a_published_series(db), await a_reader(db)
-    await follows.add(shelf, Wish(series=series.public_id))
+    await follows.add(shelf, FollowRequest(series=series.public_id))
     with pytest.raises(Conflict):
-        await follows.add(shelf, Wish(series=series.public_id))
+        await follows.add(shelf, FollowRequest(series=series.public_id))
 
 
 async def test_what_is_no_series_cannot_be_followed(db, follows):
     with pytest.raises(NotFound):
-        await follows.add(await a_reader(db), Wish(series=PublicId(bytes(16))))
+        await follows.add(await a_reader(db), FollowRequest(series=PublicId(bytes(16))))
 
 
 async def test_following_starts_the_polling_of_every_source_that_has_it(db, follows):
     series, shelf = await a_published_series(db, sources=2, watched=False), await a_reader(db)
     assert await watches_of(db, series.id) == []
-    await follows.add(shelf, Wish(series=series.public_id))
+    await follows.add(shelf, FollowRequest(series=series.public_id))
     watches = await watches_of(db, series.id)
     assert [(watch.reason, watch.priority) for watch in watches] == [(None, 1), (None, 1)]
     assert all(watch.next_check_at < NOON + 1000 for watch in watches)
@@ -99,9 +99,9 @@ async def test_a_plan_s_room_is_asked_for(db, follows):
     shelf = await a_reader(db)
     await on_plan(db, shelf, "free")
     for number in range(10):
-        await follows.add(shelf, Wish(series=(await a_published_series(db, title=str(number))).public_id))
+        await follows.add(shelf, FollowRequest(series=(await a_published_series(db, title=str(number))).public_id))
     with pytest.raises(LimitExceeded):
-        await follows.add(shelf, Wish(series=(await a_published_series(db)).public_id))
+        await follows.add(shelf, FollowRequest(series=(await a_published_series(db)).public_id))
 
 
 # -- going, and coming back
@@ -110,12 +110,12 @@ async def test_a_plan_s_room_is_asked_for(db, follows):
 async def test_the_last_one_to_leave_stops_the_polling_and_the_next_to_come_starts_it(db, follows):
     series = await a_published_series(db)
     first, second = await a_reader(db), await a_reader(db)
-    ones = [(await follows.add(shelf, Wish(series=series.public_id))).follow for shelf in (first, second)]
+    ones = [(await follows.add(shelf, FollowRequest(series=series.public_id))).follow for shelf in (first, second)]
     await follows.leave(first, ones[0].public_id)
     assert [watch.reason for watch in await watches_of(db, series.id)] == [None]
     await follows.leave(second, ones[1].public_id)
     assert [watch.reason for watch in await watches_of(db, series.id)] == [NOBODY_FOLLOWS]
-    await follows.add(first, Wish(series=series.public_id))
+    await follows.add(first, FollowRequest(series=series.public_id))
     (watch,) = await watches_of(db, series.id)
     assert watch.reason is None
     assert watch.next_check_at < NOON + 1000
@@ -123,33 +123,35 @@ async def test_the_last_one_to_leave_stops_the_polling_and_the_next_to_come_star
 
 async def test_what_everyone_dropped_is_not_polled(db, follows):
     series, shelf = await a_published_series(db), await a_reader(db)
-    follow = (await follows.add(shelf, Wish(series=series.public_id))).follow
-    await follows.change(shelf, follow.public_id, Change(status="dropped"))
+    follow = (await follows.add(shelf, FollowRequest(series=series.public_id))).follow
+    await follows.change(shelf, follow.public_id, FollowChange(status="dropped"))
     assert [watch.reason for watch in await watches_of(db, series.id)] == [NOBODY_FOLLOWS]
-    await follows.change(shelf, follow.public_id, Change(status="reading"))
+    await follows.change(shelf, follow.public_id, FollowChange(status="reading"))
     assert [watch.reason for watch in await watches_of(db, series.id)] == [None]
 
 
-async def test_who_follows_again_finds_entries_progress_and_wishes_as_they_were(db, follows, ground, progress):
+async def test_who_follows_again_finds_entries_progress_and_wishes_as_they_were(db, follows, deps, progress):
     """I9: leaving is undone by following again; what was read meanwhile stays read."""
     series, shelf = await a_published_series(db, [1]), await a_reader(db)
     group = await add_group(db, shelf, "Weekly")
     named = await db.read(lambda tx: tx.one(PublicId, q.group_id, id=group))
-    wish = Wish(series=series.public_id, group=named, status="plan", preferences=Preferences(languages=("en",)))
+    wish = FollowRequest(
+        series=series.public_id, group=named, status="plan", preferences=ReleasePreferences(languages=("en",))
+    )
     follow = (await follows.add(shelf, wish)).follow
     await release(db, series, [2, 3, 4])
     second, third = await chapter_of(db, series.id, 2), await chapter_of(db, series.id, 3)
-    await progress.tell(shelf, series.public_id, second, Reading(page=7, is_read=True, is_bookmarked=True))
+    await progress.tell(shelf, series.public_id, second, ReportedReading(page=7, is_read=True, is_bookmarked=True))
     before = await entries_in(db, shelf, series.id)
     await follows.leave(shelf, follow.public_id)
     assert await entries_in(db, shelf, series.id) == []
-    assert (await follows.list(shelf, Wanted(), ALL))[1] == 0
+    assert (await follows.list(shelf, FollowFilter(), ALL))[1] == 0
     assert (await progress.get(shelf, series.public_id, second)).page == 7
     await release(db, series, [5])
-    back = await follows.add(shelf, Wish(series=series.public_id))
+    back = await follows.add(shelf, FollowRequest(series=series.public_id))
     assert (back.available, back.restored) == (2, 3)
     assert (back.follow.group_public_id, back.follow.status) == (named, "plan")
-    assert back.follow.preferences == Preferences(languages=("en",))
+    assert back.follow.preferences == ReleasePreferences(languages=("en",))
     assert await entries_in(db, shelf, series.id) == before
     await progress.mark(shelf, series.public_id, Some(chapters=[third]), is_read=True)
     assert await disagreeing(db) == 0
@@ -158,22 +160,22 @@ async def test_who_follows_again_finds_entries_progress_and_wishes_as_they_were(
 
 async def test_an_entry_that_was_saved_is_saved_again(db, follows, progress):
     series, shelf = await a_published_series(db), await a_reader(db)
-    follow = (await follows.add(shelf, Wish(series=series.public_id))).follow
+    follow = (await follows.add(shelf, FollowRequest(series=series.public_id))).follow
     await release(db, series, [1])
     chapter = await chapter_of(db, series.id, 1)
-    await progress.tell(shelf, series.public_id, chapter, Reading(is_bookmarked=True))
+    await progress.tell(shelf, series.public_id, chapter, ReportedReading(is_bookmarked=True))
     await follows.leave(shelf, follow.public_id)
-    await follows.add(shelf, Wish(series=series.public_id))
+    await follows.add(shelf, FollowRequest(series=series.public_id))
     assert [(entry.unread, entry.saved) for entry in await entries_in(db, shelf, series.id)] == [(True, True)]
 
 
 async def test_another_shelf_s_follow_is_as_unknown_as_one_that_is_not_there(db, follows):
     """I8."""
     series, mine, other = await a_published_series(db), await a_reader(db), await a_reader(db)
-    follow = (await follows.add(mine, Wish(series=series.public_id))).follow
+    follow = (await follows.add(mine, FollowRequest(series=series.public_id))).follow
     for attempt in (
         follows.get(other, follow.public_id),
-        follows.change(other, follow.public_id, Change(notify=False)),
+        follows.change(other, follow.public_id, FollowChange(notify=False)),
         follows.leave(other, follow.public_id),
     ):
         with pytest.raises(NotFound):
@@ -189,10 +191,10 @@ async def a_full_library(db, follows, progress, shelf):
     gappy = await a_published_series(db, [1, 3, "3.5"], title="Gappy")
     new = await a_published_series(db, title="New")
     for series in (old, gappy, new):
-        await follows.add(shelf, Wish(series=series.public_id))
+        await follows.add(shelf, FollowRequest(series=series.public_id))
     await progress.mark(shelf, old.public_id, Some(), is_read=True)
     chapter = await chapter_of(db, gappy.id, 1)
-    await progress.tell(shelf, gappy.public_id, chapter, Reading(page=3))
+    await progress.tell(shelf, gappy.public_id, chapter, ReportedReading(page=3))
     return old, gappy, new
 
 
@@ -218,12 +220,12 @@ async def test_a_library_is_sorted_and_narrowed_as_wished_page_by_page(db, follo
     _, gappy, _ = await a_full_library(db, follows, progress, shelf)
     await release(db, gappy, [4], now=Millis(NOON + 1))
     for sort, titles in SORTED.items():
-        rows, total = await follows.list(shelf, Wanted(sort=sort), ALL)  # type: ignore[arg-type]  # a key of the table
+        rows, total = await follows.list(shelf, FollowFilter(sort=sort), ALL)  # type: ignore[arg-type]  # a key of the table
         assert (sort, [row.title for row in rows], total) == (sort, titles, 3)
     for wanted, titles in NARROWED:
-        rows, total = await follows.list(shelf, Wanted(**wanted), ALL)
+        rows, total = await follows.list(shelf, FollowFilter(**wanted), ALL)
         assert (wanted, [row.title for row in rows], total) == (wanted, titles, len(titles))
-        page, total = await follows.list(shelf, Wanted(**wanted), Slice(most=1, skip=1))
+        page, total = await follows.list(shelf, FollowFilter(**wanted), Slice(most=1, skip=1))
         assert ([row.title for row in page], total) == (titles[1:2], len(titles))
 
 
@@ -244,8 +246,8 @@ async def test_reading_goes_on_where_it_was_left_else_after_the_highest_that_was
 
 async def test_who_follows_while_chapters_are_delivered_gets_each_as_an_entry_or_in_the_line_never_both(db):
     """R8, I2: whatever the order in which they meet."""
-    ground = a_library_ground(db, Clock())
-    follows, series = Follows(ground), await a_published_series(db, [1])
+    deps = a_library_ground(db, Clock())
+    follows, series = Follows(deps), await a_published_series(db, [1])
     shelves = [await a_reader(db) for _ in range(6)]
 
     async def publish() -> None:
@@ -253,7 +255,7 @@ async def test_who_follows_while_chapters_are_delivered_gets_each_as_an_entry_or
             await release(db, series, [number])
 
     async def come(shelf: ShelfId) -> int:
-        return (await follows.add(shelf, Wish(series=series.public_id))).available
+        return (await follows.add(shelf, FollowRequest(series=series.public_id))).available
 
     publishing = asyncio.create_task(publish())
     available = await asyncio.gather(*(come(shelf) for shelf in shelves))
@@ -263,12 +265,12 @@ async def test_who_follows_while_chapters_are_delivered_gets_each_as_an_entry_or
         assert keys == list(range(told + 1, 8))
 
 
-async def test_entries_and_progress_agree_after_a_mass_mark_and_its_undo(db, follows, ground):
+async def test_entries_and_progress_agree_after_a_mass_mark_and_its_undo(db, follows, deps):
     series, shelf = await a_published_series(db), await a_reader(db)
-    await follows.add(shelf, Wish(series=series.public_id))
+    await follows.add(shelf, FollowRequest(series=series.public_id))
     await release(db, series, [1, 2, 3])
-    entries = Entries(ground)
-    marked = await ReadingProgress(ground).mark(shelf, series.public_id, Some(up_to=2_000_000), is_read=True)
+    entries = Entries(deps)
+    marked = await ReadingProgress(deps).mark(shelf, series.public_id, Some(up_to=2_000_000), is_read=True)
     assert marked.changed == 2
     assert [entry.unread for entry in await entries_in(db, shelf, series.id)] == [False, False, True]
     undone = await entries.undo(shelf, marked.at)

@@ -5,9 +5,9 @@ from tests.delivery.builders import a_reader
 from tests.shelves.library.builders import a_library_ground, a_published_series, chapter_of, release
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.follows.nouns import Change, Preferences, Wanted, Wish
+from tsuzuki.shelves.library.follows.nouns import FollowChange, FollowFilter, FollowRequest, ReleasePreferences
 from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.library.progress.nouns import Reading, Some
+from tsuzuki.shelves.library.progress.nouns import ReportedReading, Some
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.shelves.library.series.service import SeriesLooks
 
@@ -48,7 +48,7 @@ async def test_what_was_opened_of_one_series_has_nothing_of_another(db):
     progress = ReadingProgress(a_library_ground(db))
     for which, number, at in ((series, 1, 1), (other, 1, 2), (series, 2, 3)):
         chapter = await chapter_of(db, which.id, number)
-        await progress.tell(shelf, which.public_id, chapter, Reading(page=0, at=Millis(NOON - 1000 + at)))
+        await progress.tell(shelf, which.public_id, chapter, ReportedReading(page=0, at=Millis(NOON - 1000 + at)))
     opened = await progress.opened_of(shelf, series.public_id, 10)
     assert [each.number for each in opened] == ["2", "1"]
     assert len(await progress.opened_of(shelf, series.public_id, 1)) == 1
@@ -58,10 +58,10 @@ async def test_i9_a_follow_remembers_how_its_pages_are_shown_and_who_comes_back_
     series = await a_published_series(db, [1])
     shelf = await a_reader(db)
     follows = Follows(a_library_ground(db))
-    followed = await follows.add(shelf, Wish(series=series.public_id))
-    wanted = Preferences(languages=("en",), mode="rtl", fit="width")
-    await follows.change(shelf, followed.follow.public_id, Change(preferences=wanted))
+    followed = await follows.add(shelf, FollowRequest(series=series.public_id))
+    wanted = ReleasePreferences(languages=("en",), mode="rtl", fit="width")
+    await follows.change(shelf, followed.follow.public_id, FollowChange(preferences=wanted))
     await follows.leave(shelf, followed.follow.public_id)
-    await follows.add(shelf, Wish(series=series.public_id))
-    [follow], _ = await follows.list(shelf, Wanted(), Slice())
+    await follows.add(shelf, FollowRequest(series=series.public_id))
+    [follow], _ = await follows.list(shelf, FollowFilter(), Slice())
     assert follow.preferences == wanted

@@ -27,10 +27,10 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ChapterId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import HOUR, MINUTE, Millis
-from tsuzuki.shelves.entries.service import Entries, Scope
-from tsuzuki.shelves.library.follows.nouns import Wish
+from tsuzuki.shelves.entries.service import Entries, MarkScope
+from tsuzuki.shelves.library.follows.nouns import FollowRequest
 from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.library.progress.nouns import Progress, Reading, Some, Told
+from tsuzuki.shelves.library.progress.nouns import ChapterProgress, ReportedProgress, ReportedReading, Some
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.shelves.library.series.service import SeriesLooks
 from tsuzuki.sources.comics.store import delete_mapping_tx
@@ -44,14 +44,14 @@ class Place:
         self.series = series
         self.shelf = shelf
         self.clock = clock
-        ground = a_library_ground(db, clock)
-        self.progress = ReadingProgress(ground)
-        self.entries = Entries(ground)
-        self.follows = Follows(ground)
+        deps = a_library_ground(db, clock)
+        self.progress = ReadingProgress(deps)
+        self.entries = Entries(deps)
+        self.follows = Follows(deps)
 
-    async def tell(self, key: object, **said: object) -> Progress:
+    async def tell(self, key: object, **said: object) -> ChapterProgress:
         chapter = await self.chapter(key)
-        return await self.progress.tell(self.shelf, self.series.public_id, chapter, Reading(**said))  # type: ignore[arg-type]  # a test's words
+        return await self.progress.tell(self.shelf, self.series.public_id, chapter, ReportedReading(**said))  # type: ignore[arg-type]  # a test's words
 
     async def chapter(self, key: object) -> ChapterId:
         return await chapter_of(self.db, self.series.id, key)
@@ -63,7 +63,7 @@ class Place:
 @pytest.fixture
 async def place(db) -> Place:
     place = Place(db, await a_published_series(db, sources=2), await a_reader(db), Clock())
-    await place.follows.add(place.shelf, Wish(series=place.series.public_id))
+    await place.follows.add(place.shelf, FollowRequest(series=place.series.public_id))
     await release(db, place.series, [1, 2, 3], page_count=20)
     return place
 
@@ -99,7 +99,7 @@ async def test_the_same_words_in_any_order_come_to_the_same(place, seed):
     """Pages, marks and equal moments: three devices that were away arrive as they like."""
     start = ago(place, HOUR)
     words = [
-        Reading(page=page, at=Millis(start + at), device=device, is_read=is_read)
+        ReportedReading(page=page, at=Millis(start + at), device=device, is_read=is_read)
         for page, at, device, is_read in [
             (3, 10, "phone", None),
             (9, 10, "tablet", None),
@@ -120,8 +120,11 @@ async def test_the_same_words_in_any_order_come_to_the_same(place, seed):
 async def test_twenty_words_of_three_devices_at_once_converge_to_the_newest(place):
     start = ago(place, HOUR)
     devices = itertools.cycle(("phone", "tablet", "desk"))
-    words = [Reading(page=number, at=Millis(start + number), device=next(devices)) for number in range(18)]
-    words += [Reading(page=2, at=Millis(start + 90), device="phone"), Reading(page=1, at=Millis(start + 80))]
+    words = [ReportedReading(page=number, at=Millis(start + number), device=next(devices)) for number in range(18)]
+    words += [
+        ReportedReading(page=2, at=Millis(start + 90), device="phone"),
+        ReportedReading(page=1, at=Millis(start + 80)),
+    ]
     random.shuffle(words)
     chapter = await place.chapter(1)
     told = [place.progress.tell(place.shelf, place.series.public_id, chapter, word) for word in words]
@@ -167,11 +170,11 @@ async def test_marking_entries_marks_their_chapters(db, place):
     assert [row.key for row in await progress_in(db, place.shelf, place.series.id) if row.is_read] == ["1", "2"]
     await place.entries.mark_entries(place.shelf, ids[:1], unread=True)
     assert [row.key for row in await progress_in(db, place.shelf, place.series.id) if row.is_read] == ["2"]
-    marked = await place.entries.mark_scope(place.shelf, Scope(with_chapters=True), unread=False)
+    marked = await place.entries.mark_scope(place.shelf, MarkScope(with_chapters=True), unread=False)
     assert await disagreeing(db) == 0
     await place.entries.undo(place.shelf, marked.at)
     assert await place.unread() == ["1", "3"]
-    await place.entries.mark_scope(place.shelf, Scope(with_chapters=True), unread=True)
+    await place.entries.mark_scope(place.shelf, MarkScope(with_chapters=True), unread=True)
     assert await disagreeing(db) == 0
     assert await place.unread() == ["1", "2", "3"]
 
@@ -220,7 +223,7 @@ async def test_counts_stay_exact_while_devices_mark_at_once(db, place):
     ids = await entry_ids(db, place.shelf)
     series, shelf = place.series.public_id, place.shelf
     await asyncio.gather(
-        *(place.progress.tell(shelf, series, chapter, Reading(is_read=True)) for chapter in chapters[::2]),
+        *(place.progress.tell(shelf, series, chapter, ReportedReading(is_read=True)) for chapter in chapters[::2]),
         place.entries.mark_entries(shelf, ids, unread=False),
         place.progress.mark(shelf, series, Some(up_to=9_000_000), is_read=False),
     )
@@ -279,7 +282,7 @@ async def test_a_chapter_of_another_series_is_not_found_and_nothing_is_marked(db
     other = await a_published_series(db, [1], title="Other")
     foreign = await chapter_of(db, other.id, 1)
     with pytest.raises(NotFound):
-        await place.progress.tell(place.shelf, place.series.public_id, foreign, Reading(page=1))
+        await place.progress.tell(place.shelf, place.series.public_id, foreign, ReportedReading(page=1))
     with pytest.raises(NotFound):
         await place.progress.mark(place.shelf, place.series.public_id, Some(before=foreign), is_read=True)
     changed = await place.progress.mark(place.shelf, place.series.public_id, Some(chapters=[foreign]), is_read=True)
@@ -292,11 +295,11 @@ async def test_a_chapter_of_another_series_is_not_found_and_nothing_is_marked(db
 async def test_many_words_at_once_are_answered_each_and_bad_ones_spoil_no_good_ones(place):
     series, first = place.series.public_id, await place.chapter(1)
     told = [
-        Told(series=series, chapter=first, number=None, reading=Reading(page=4)),
-        Told(series=series, chapter=ChapterId(10**9), number=None, reading=Reading(page=4)),
-        Told(series=series, chapter=ChapterId(10**9), number="02.0", reading=Reading(page=19)),
-        Told(series=series, chapter=None, number="Extra", reading=Reading(page=4)),
-        Told(series=series, chapter=first, number=None, reading=Reading(page=5)),
+        ReportedProgress(series=series, chapter=first, number=None, reading=ReportedReading(page=4)),
+        ReportedProgress(series=series, chapter=ChapterId(10**9), number=None, reading=ReportedReading(page=4)),
+        ReportedProgress(series=series, chapter=ChapterId(10**9), number="02.0", reading=ReportedReading(page=19)),
+        ReportedProgress(series=series, chapter=None, number="Extra", reading=ReportedReading(page=4)),
+        ReportedProgress(series=series, chapter=first, number=None, reading=ReportedReading(page=5)),
     ]
     answers = await place.progress.tell_many(place.shelf, told)
     assert [answer.progress and answer.progress.page for answer in answers] == [4, None, 19, None, 5]

@@ -6,12 +6,12 @@ import pytest
 
 from tests.builders import NOON
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesSourceId, SourceId
-from tsuzuki.shelves.library.follows.nouns import Preferences
-from tsuzuki.shelves.library.series.nouns import Release, SourceOf
+from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
+from tsuzuki.shelves.library.series.nouns import SeriesRelease, SourceOf
 from tsuzuki.shelves.library.series.policy import Gap, gaps, health, preferred, stop_reason, stopped_by
 
 
-def a_release(number: int, **over: Any) -> Release:
+def a_release(number: int, **over: Any) -> SeriesRelease:
     values: dict[str, Any] = {
         "id": ReleaseId(number),
         "chapter_id": ChapterId(1),
@@ -29,7 +29,7 @@ def a_release(number: int, **over: Any) -> Release:
         "is_readable": True,
         "is_on": True,
     }
-    return Release(**values | over)
+    return SeriesRelease(**values | over)
 
 
 @pytest.mark.parametrize(
@@ -69,17 +69,17 @@ def a_release(number: int, **over: Any) -> Release:
 )
 def test_the_preferred_release(wanted, first, second):
     better, worse = a_release(1, **first), a_release(2, **second)
-    assert preferred([worse, better], Preferences(**wanted)) == better
-    assert preferred([better, worse], Preferences(**wanted)) == better
+    assert preferred([worse, better], ReleasePreferences(**wanted)) == better
+    assert preferred([better, worse], ReleasePreferences(**wanted)) == better
 
 
 def test_a_chapter_without_a_release_has_no_preferred_one():
-    assert preferred([], Preferences()) is None
+    assert preferred([], ReleasePreferences()) is None
 
 
 def test_what_cannot_be_read_is_preferred_to_nothing():
     gone = a_release(1, is_available=False)
-    assert preferred([gone], Preferences()) == gone
+    assert preferred([gone], ReleasePreferences()) == gone
 
 
 M = 10**6

@@ -45,9 +45,9 @@ class Day:
 async def town(tmp_path_factory) -> AsyncIterator[Town]:
     """One for all ways, with its workers; each has a tenant of its own."""
     async with a_town(tmp_path_factory.mktemp("day"), allow_private_networks="127.0.0.0/8") as town:
-        town.crew.start()
+        town.worker_loops.start()
         yield town
-        await town.crew.stop()
+        await town.worker_loops.stop()
 
 
 @asynccontextmanager

@@ -46,7 +46,7 @@ async def test_from_the_first_start_to_the_first_article_in_under_ten_steps(brow
         ):
             publisher.response = answer(200, a_feed("one", "two", title="A Feed of Two"), content_type="text/xml")
             [code] = [line["setup_code"] for line in lines if line["event"] == "nobody_can_sign_in_yet"]
-            town.crew.start()
+            town.worker_loops.start()
             context = await browser.new_context(**WAYS[way])
             page = await context.new_page()
             await page.goto(f"{town.client.base}/setup")
@@ -63,4 +63,4 @@ async def test_from_the_first_start_to_the_first_article_in_under_ten_steps(brow
             await must_fit_in_each_theme(page)
             assert steps.count < 10
             await context.close()
-            await town.crew.stop()
+            await town.worker_loops.stop()

@@ -5,7 +5,7 @@ router is missing here; `make screenshots` takes its pictures of the same list.
 """
 
 from tests.api.people import API
-from tests.crawl.builders import SITE
+from tests.crawler.builders import SITE
 
 # Somebody who runs the server and reads: something of everything is there.
 ADMIN = (

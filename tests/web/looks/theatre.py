@@ -11,9 +11,9 @@ from playwright.async_api import Page
 from tests.api.people import Town
 from tests.authorisation.objects import OBJECTS
 from tests.catalogue.images.builders import a_picture
-from tests.crawl.builders import a_dead_letter, a_source_body, made, the_admin, until_over
+from tests.crawler.builders import a_dead_letter, a_source_body, made, the_admin, until_over
 from tests.delivery.builders import subscribe
-from tests.web.desk.stage import Desk, a_desk
+from tests.web.admin.stage import Desk, a_desk
 from tests.web.gallery import exhibit
 from tests.web.looks.stops import REFUSED
 from tests.web.payers import a_payer
@@ -26,7 +26,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.times import MINUTE
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 
 RECORDINGS = (
     Enclosure("https://example.org/part-1.mp3", "audio/mpeg", 24_000_000, "The first part"),
@@ -82,14 +82,14 @@ async def _desk(desk: Desk) -> dict[str, str]:
     desk.site.series |= {"two": [1, 2], "three": [7]}
     broken = a_source_body(name="Old Pier", slug="old-pier", baseurl=desk.site.url, extensionid="org.mangadex")
     broken_id = (await made(admin, "/admin/crawler/sources", broken))["id"]
-    town.crew.start()
+    town.worker_loops.start()
     done = await _crawl(desk, desk.source_id)
     await until_over(admin, done)
     desk.site.is_down = True
     failed = await _crawl(desk, broken_id)
     await until_over(admin, failed)
     desk.site.is_down = False
-    await town.crew.stop()
+    await town.worker_loops.stop()
     for _ in range(3):
         await town.figures.take()
         town.time.pass_(MINUTE)
@@ -161,9 +161,9 @@ async def _shared(town: Town) -> dict[str, str]:
     """A shelf that is shared with somebody, who shares theirs in turn: there is something to switch to."""
     admin, other = await town.admin(), await town.accounts.users.find("bob")
     for owner, guest in ((admin, other), (other, admin)):
-        shelf = await town.accounts.oneself.shelf_of(owner)
+        shelf = await town.accounts.current_user.shelf_of(owner)
         await town.accounts.sharing.share(shelf_user(owner), shelf.public_id, guest.username, "editor")
-    shelf_id = show_id((await town.accounts.oneself.shelf_of(admin)).public_id)
+    shelf_id = show_id((await town.accounts.current_user.shelf_of(admin)).public_id)
     return {"shelf_id": shelf_id, "person_name": other.username}
 
 
@@ -173,7 +173,7 @@ async def _payer(town: Town) -> tuple[User, dict[str, str]]:
     (shelf,) = await payer.shelves()
     await town.billing.rented.create(OPERATOR, payer.tenant.public_id, name="A" * 60, plan="free")
     for number in range(11):
-        await town.reading.subscriptions.add(shelf.id, Wish(link=f"https://example.org/{number}"))
+        await town.reading.subscriptions.add(shelf.id, NewSubscription(link=f"https://example.org/{number}"))
     full, sleeping = await payer.shelves()
     await town.billing.rented.deactivate(OPERATOR, sleeping.public_id)
     [invoice, *_] = await payer.invoices()

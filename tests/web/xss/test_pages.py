@@ -17,7 +17,7 @@ from tests.web.stage import an_item, release_items
 from tests.web.xss.corpus import ELSEWHERE, OWN, addresses, corpus
 from tests.web.xss.net import casting
 from tests.web.xss.town import Hostile, a_hostile_town, add_lines, poison
-from tsuzuki.edge.security import CONTENT_SECURITY_POLICY
+from tsuzuki.http.security import CONTENT_SECURITY_POLICY
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
@@ -278,7 +278,7 @@ def _xml(text: str) -> str:
 
 
 async def _release(hostile: Hostile, title: str) -> None:
-    shelf = (await hostile.town.accounts.oneself.shelf_of(hostile.user)).id
+    shelf = (await hostile.town.accounts.current_user.shelf_of(hostile.user)).id
     [feed, *_] = await hostile.town.reading.subscriptions.list(shelf)
     now = hostile.town.time()
     await release_items(hostile.town, feed.feed_id, [an_item(title, at=now, title=title, author=title)])

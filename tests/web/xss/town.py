@@ -16,14 +16,14 @@ from tests.polling.builders import Publisher, a_publisher
 from tests.shelves.library.builders import a_published_series, chapter_of
 from tests.web.xss.corpus import addresses, corpus
 from tsuzuki.accounts.nouns import SYSTEM, User
-from tsuzuki.accounts.tokens import Wish as Password
+from tsuzuki.accounts.tokens import TokenRequest as Password
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import Queries, parse_queries
 from tsuzuki.model.ids import ShelfId, show_id
-from tsuzuki.shelves.library.follows.nouns import Wish as Following
-from tsuzuki.shelves.library.progress.nouns import Reading
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.library.follows.nouns import FollowRequest as Following
+from tsuzuki.shelves.library.progress.nouns import ReportedReading
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 
 # Columns whose text comes from outside or from a person. Bodies are not here: they are stored sanitised, so they come
 # by the feed. What a service would refuse or mend is written all the same: pages must not rely on it.
@@ -128,8 +128,8 @@ async def a_hostile_town(folder: Path) -> AsyncIterator[Hostile]:
     async with a_publisher() as publisher, a_town(folder, allow_private_networks="127.0.0.0/8", billing="on") as town:
         publisher.response = answer(200, a_hostile_feed(texts), content_type="application/rss+xml")
         user = await town.admin()
-        shelf = (await town.accounts.oneself.shelf_of(user)).id
-        await town.reading.subscriptions.add(shelf, Wish(link=publisher.url))
+        shelf = (await town.accounts.current_user.shelf_of(user)).id
+        await town.reading.subscriptions.add(shelf, NewSubscription(link=publisher.url))
         items = await _polled(town, shelf, len(texts))
         ids = await _objects(town, user, shelf)
         await town.accounts.tokens.make_for(SYSTEM, user, Password(name="Tablet", protocols=("opds",)))
@@ -162,7 +162,7 @@ def _xml(text: str) -> str:
 
 async def _polled(town: Town, shelf: ShelfId, count: int) -> list[int]:
     """The articles, once the feed has come all the way."""
-    town.crew.start()
+    town.worker_loops.start()
     try:
         async with asyncio.timeout(30):
             found: list[int] = []
@@ -170,7 +170,7 @@ async def _polled(town: Town, shelf: ShelfId, count: int) -> list[int]:
                 await asyncio.sleep(0.05)
                 found = await town.db.read(lambda tx: tx.many(int, q.item_ids, shelf_id=shelf))
     finally:
-        await town.crew.stop()
+        await town.worker_loops.stop()
     return found
 
 
@@ -182,7 +182,7 @@ async def _objects(town: Town, user: User, shelf: ShelfId) -> dict[str, str]:
     series = await a_published_series(town.db, [1, 2, 5], sources=2)
     await town.reading.follows.add(shelf, Following(series=series.public_id))
     chapter = await chapter_of(town.db, series.id, 2)
-    await town.reading.progress.tell(shelf, series.public_id, chapter, Reading(page=1))
+    await town.reading.progress.tell(shelf, series.public_id, chapter, ReportedReading(page=1))
     return ids | {"series_id": show_id(series.public_id), "chapter_id": str(chapter), "opened_id": str(chapter)}
 
 

@@ -14,7 +14,7 @@ Listener = Callable[[Activity], Awaitable[object]]
 _log = structlog.stdlib.get_logger("tsuzuki.activity")
 
 
-class Publisher:
+class ActivityPublisher:
     """Knows who listens."""
 
     def __init__(self) -> None:

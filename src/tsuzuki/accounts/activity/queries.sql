@@ -8,11 +8,11 @@ select is_on from billing_switch where id = 1;
 -- fragment: account_columns
 tenant.id, tenant.anchor_at, tenant.renewed_at, tenant.churned_at
 
--- name: hold_account
+-- name: lock_account
 -- Whatever changes what a tenant pays is done one after the other. SQLite has one writer.
 select {account_columns} from tenant where tenant.id = :tenant_id;
 
--- name: hold_account_of_shelf
+-- name: lock_account_of_shelf
 select {account_columns} from tenant where tenant.id = (select shelf.tenant_id from shelf where shelf.id = :shelf_id);
 
 -- name: last_moment

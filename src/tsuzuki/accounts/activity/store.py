@@ -27,9 +27,9 @@ async def is_billed_tx(tx: Tx) -> bool:
     return await tx.maybe(bool, q.is_billed) or False
 
 
-async def hold_account_tx(tx: Tx, tenant_id: TenantId) -> Account:
+async def lock_account_tx(tx: Tx, tenant_id: TenantId) -> Account:
     """The tenant's account, nobody else's until this transaction ends; NotFound. To be held before any shelf of it."""
-    return await tx.one(Account, q.hold_account, tenant_id=tenant_id)
+    return await tx.one(Account, q.lock_account, tenant_id=tenant_id)
 
 
 async def insert_activity_tx(
@@ -40,7 +40,7 @@ async def insert_activity_tx(
     Its moment is never before the shelf's last one, nor in a period that was renewed already: what was charged on the
     strength of the history stays true.
     """
-    account = await tx.maybe(Account, q.hold_account_of_shelf, shelf_id=shelf_id)
+    account = await tx.maybe(Account, q.lock_account_of_shelf, shelf_id=shelf_id)
     if account is None:
         raise NotFound("There is no shelf to log this activity of.")
     last = await tx.one(Millis, q.last_moment, shelf_id=shelf_id)

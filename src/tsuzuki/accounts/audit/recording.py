@@ -13,7 +13,7 @@ from tsuzuki.model.secrets import MASKED, is_secret, mask_text
 from tsuzuki.model.times import Millis
 
 
-class Deed(msgspec.Struct, frozen=True):
+class AuditEvent(msgspec.Struct, frozen=True):
     """What was done to what. `action` is in dot notation and begins with the entity's type: `user.disable`."""
 
     action: str
@@ -24,7 +24,7 @@ class Deed(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-async def record_tx(tx: Tx, actor: Actor, deed: Deed, *, now: Millis) -> None:
+async def record_tx(tx: Tx, actor: Actor, audit_event: AuditEvent, *, now: Millis) -> None:
     """Append it to the log, without a secret in it."""
     await add_audit_tx(
         tx,
@@ -32,12 +32,12 @@ async def record_tx(tx: Tx, actor: Actor, deed: Deed, *, now: Millis) -> None:
             at=now,
             actor_id=show_id(actor.id) if actor.id else None,
             actor=actor.name,
-            action=deed.action,
-            entity_type=deed.entity_type,
-            entity_id=deed.entity_id,
-            before=None if deed.before is None else masked(deed.before),
-            after=None if deed.after is None else masked(deed.after),
-            reason=None if deed.reason is None else mask_text(deed.reason),
+            action=audit_event.action,
+            entity_type=audit_event.entity_type,
+            entity_id=audit_event.entity_id,
+            before=None if audit_event.before is None else masked(audit_event.before),
+            after=None if audit_event.after is None else masked(audit_event.after),
+            reason=None if audit_event.reason is None else mask_text(audit_event.reason),
             address=actor.address,
         ),
     )

@@ -7,8 +7,8 @@ import msgspec
 from tsuzuki.accounts.guard.policy import (
     OF_ADDRESS,
     OF_NAME,
-    Guard,
-    Limits,
+    FailureLimits,
+    FailureRecord,
     attempted,
     forget_at,
     forgiven,
@@ -16,7 +16,7 @@ from tsuzuki.accounts.guard.policy import (
     retry_after,
     wait,
 )
-from tsuzuki.accounts.guard.store import delete_old_guards_tx, hold_guard_tx, look_at_guard_tx, save_guard_tx
+from tsuzuki.accounts.guard.store import delete_old_guards_tx, lock_failures_tx, look_at_guard_tx, save_guard_tx
 from tsuzuki.accounts.keys import hash_of
 from tsuzuki.accounts.nouns import Clock
 from tsuzuki.db import Database, Tx
@@ -26,10 +26,10 @@ from tsuzuki.model.times import Millis
 REFUSAL = "Too many attempts have failed. Try again later."
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class SignInAttempt(msgspec.Struct, frozen=True):
     """A sign-in that is under way: it counts as failed until it is forgiven."""
 
-    budgets: Mapping[str, Limits]
+    budgets: Mapping[str, FailureLimits]
     """What it is counted under, each with how much that has."""
     at: Millis
 
@@ -41,30 +41,30 @@ class Limiter:
     signed in with before has guesses of its own, whatever strangers do.
     """
 
-    def __init__(self, db: Database, clock: Clock, limits: Limits, refusal: str = REFUSAL) -> None:
+    def __init__(self, db: Database, clock: Clock, limits: FailureLimits, refusal: str = REFUSAL) -> None:
         self._db = db
         self._clock = clock
         self._limits = limits
         self._refusal = refusal
 
-    async def begin(self, address: str, name: str, *, device: bytes | None = None) -> Attempt:
+    async def begin(self, address: str, name: str, *, device: bytes | None = None) -> SignInAttempt:
         """Count an attempt on `name` from `address`; TooManyRequests when one of its budgets is used up.
 
         `device` is the hash of a device's key that is known to be this name's.
         """
         return await self._begin(self._budgets(address, name, device))
 
-    async def begin_alone(self, what: str) -> Attempt:
+    async def begin_alone(self, what: str) -> SignInAttempt:
         """Count an attempt for this and nothing else."""
         return await self._begin({f"alone:{hash_of(what).hex()}": self._limits})
 
-    async def _begin(self, budgets: Mapping[str, Limits]) -> Attempt:
+    async def _begin(self, budgets: Mapping[str, FailureLimits]) -> SignInAttempt:
         now = self._clock()
         self._refuse(await self._db.read(lambda tx: self._look_tx(tx, budgets, now)))  # the blocked cost no write
         self._refuse(await self._db.with_tx(lambda tx: self._begin_tx(tx, budgets, now)))
-        return Attempt(budgets, now)
+        return SignInAttempt(budgets, now)
 
-    async def forgive(self, attempt: Attempt) -> None:
+    async def forgive(self, attempt: SignInAttempt) -> None:
         """The attempt was right."""
         await self._db.with_tx(lambda tx: self._forgive_tx(tx, attempt))
 
@@ -72,10 +72,10 @@ class Limiter:
         """Delete what is of no more use; how many rows that were."""
         return await self._db.with_tx(lambda tx: delete_old_guards_tx(tx, self._clock()))
 
-    async def _look_tx(self, tx: Tx, budgets: Mapping[str, Limits], now: Millis) -> Millis:
+    async def _look_tx(self, tx: Tx, budgets: Mapping[str, FailureLimits], now: Millis) -> Millis:
         return max([wait(await look_at_guard_tx(tx, key), now, limits) for key, limits in budgets.items()])
 
-    async def _begin_tx(self, tx: Tx, budgets: Mapping[str, Limits], now: Millis) -> Millis:
+    async def _begin_tx(self, tx: Tx, budgets: Mapping[str, FailureLimits], now: Millis) -> Millis:
         guards = await self._hold_tx(tx, budgets, now)
         delay = max(wait(guard, now, budgets[key]) for key, guard in guards.items())
         if not delay:
@@ -83,23 +83,23 @@ class Limiter:
                 await self._save_tx(tx, key, attempted(guard, now, budgets[key]), now=now)
         return delay
 
-    async def _forgive_tx(self, tx: Tx, attempt: Attempt) -> None:
+    async def _forgive_tx(self, tx: Tx, attempt: SignInAttempt) -> None:
         now = self._clock()
         for key, guard in (await self._hold_tx(tx, attempt.budgets, now)).items():
             await self._save_tx(tx, key, forgiven(guard, attempt.at, attempt.budgets[key]), now=now)
 
-    async def _hold_tx(self, tx: Tx, budgets: Mapping[str, Limits], now: Millis) -> dict[str, Guard]:
+    async def _hold_tx(self, tx: Tx, budgets: Mapping[str, FailureLimits], now: Millis) -> dict[str, FailureRecord]:
         """Always in the same order, or two attempts could wait for each other."""
-        return {key: await hold_guard_tx(tx, key, Millis(now + self._limits.window)) for key in sorted(budgets)}
+        return {key: await lock_failures_tx(tx, key, Millis(now + self._limits.window)) for key in sorted(budgets)}
 
-    async def _save_tx(self, tx: Tx, key: str, guard: Guard, *, now: Millis) -> None:
+    async def _save_tx(self, tx: Tx, key: str, guard: FailureRecord, *, now: Millis) -> None:
         await save_guard_tx(tx, key, guard, forget_at=forget_at(guard, now, self._limits))
 
     def _refuse(self, delay: Millis) -> None:
         if delay:
             raise TooManyRequests(self._refusal, retry_after(delay))
 
-    def _budgets(self, address: str, name: str, device: bytes | None) -> dict[str, Limits]:
+    def _budgets(self, address: str, name: str, device: bytes | None) -> dict[str, FailureLimits]:
         if device is not None:
             return {f"device:{device.hex()}": self._limits}
         place = neighbourhood(address)

@@ -16,26 +16,26 @@ OF_NAME = 10
 wants to lock its owner out needs many addresses."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class FailureLimits(msgspec.Struct, frozen=True):
     """So many failures within the window, then nothing for the length of the block."""
 
     failures: int = 10
     window: Millis = MINUTE
     block: Millis = Millis(5 * MINUTE)
 
-    def times(self, factor: int) -> "Limits":
+    def times(self, factor: int) -> "FailureLimits":
         """The same with so many times the failures."""
         return msgspec.structs.replace(self, failures=self.failures * factor)
 
 
-class Guard(msgspec.Struct, frozen=True):
+class FailureRecord(msgspec.Struct, frozen=True):
     """What is remembered of one key: when it failed lately, and until when it is blocked."""
 
     recent: tuple[Millis, ...] = ()
     blocked_until: Millis | None = None
 
 
-def wait(guard: Guard, now: Millis, limits: Limits) -> Millis:
+def wait(guard: FailureRecord, now: Millis, limits: FailureLimits) -> Millis:
     """How long until the next attempt may be made; 0 for at once.
 
     A block that ends later than one from now would was begun while the clock was ahead, and does not count (REL-19g).
@@ -49,23 +49,23 @@ def wait(guard: Guard, now: Millis, limits: Limits) -> Millis:
     return Millis(min(max(waits), max(limits.block, limits.window)))
 
 
-def attempted(guard: Guard, now: Millis, limits: Limits) -> Guard:
+def attempted(guard: FailureRecord, now: Millis, limits: FailureLimits) -> FailureRecord:
     """An attempt counts as a failure from its beginning, or ten thousand at once would all be checked."""
     recent = (*_within(guard.recent, now, limits), now)
     blocked = Millis(now + limits.block) if len(recent) >= limits.failures else None
-    return Guard(recent, blocked)
+    return FailureRecord(recent, blocked)
 
 
-def forgiven(guard: Guard, attempt: Millis, limits: Limits) -> Guard:
+def forgiven(guard: FailureRecord, attempt: Millis, limits: FailureLimits) -> FailureRecord:
     """The attempt turned out right: it alone is taken back, so a success never pays for others' guesses."""
     if attempt not in guard.recent:
         return guard
     at = guard.recent.index(attempt)
     recent = guard.recent[:at] + guard.recent[at + 1 :]
-    return Guard(recent, guard.blocked_until if len(recent) >= limits.failures else None)
+    return FailureRecord(recent, guard.blocked_until if len(recent) >= limits.failures else None)
 
 
-def forget_at(guard: Guard, now: Millis, limits: Limits) -> Millis:
+def forget_at(guard: FailureRecord, now: Millis, limits: FailureLimits) -> Millis:
     """When nothing is left to remember."""
     return Millis(max(now + limits.window, guard.blocked_until or 0))
 
@@ -75,7 +75,7 @@ def retry_after(delay: Millis) -> int:
     return max(1, -(-delay // SECOND))
 
 
-def _within(recent: Iterable[Millis], now: Millis, limits: Limits) -> tuple[Millis, ...]:
+def _within(recent: Iterable[Millis], now: Millis, limits: FailureLimits) -> tuple[Millis, ...]:
     return tuple(at for at in recent if abs(at - now) < limits.window)
 
 

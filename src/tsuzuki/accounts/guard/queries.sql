@@ -1,7 +1,7 @@
 -- name: look_at_guard
 select recent, blocked_until from sign_in_guard where key = :key;
 
--- name: hold_guard
+-- name: lock_failures
 -- SEC-37: the upsert locks the row, so that attempts of many processes are counted one after another.
 insert into sign_in_guard (key, forget_at) values (:key, :forget_at)
 on conflict (key) do update set forget_at = sign_in_guard.forget_at

@@ -1,6 +1,6 @@
 """What is remembered of failed sign-ins, and of the devices that are known."""
 
-from tsuzuki.accounts.guard.policy import Guard
+from tsuzuki.accounts.guard.policy import FailureRecord
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import UserId
 from tsuzuki.model.times import Millis
@@ -8,17 +8,17 @@ from tsuzuki.model.times import Millis
 q = load_queries("tsuzuki.accounts.guard")
 
 
-async def look_at_guard_tx(tx: Tx, key: str) -> Guard:
+async def look_at_guard_tx(tx: Tx, key: str) -> FailureRecord:
     """What is remembered of this key; nobody waits for it."""
-    return await tx.maybe(Guard, q.look_at_guard, key=key) or Guard()
+    return await tx.maybe(FailureRecord, q.look_at_guard, key=key) or FailureRecord()
 
 
-async def hold_guard_tx(tx: Tx, key: str, forget_at: Millis) -> Guard:
+async def lock_failures_tx(tx: Tx, key: str, forget_at: Millis) -> FailureRecord:
     """The same, and nobody else changes it until this transaction ends."""
-    return await tx.one(Guard, q.hold_guard, key=key, forget_at=forget_at)
+    return await tx.one(FailureRecord, q.lock_failures, key=key, forget_at=forget_at)
 
 
-async def save_guard_tx(tx: Tx, key: str, guard: Guard, *, forget_at: Millis) -> None:
+async def save_guard_tx(tx: Tx, key: str, guard: FailureRecord, *, forget_at: Millis) -> None:
     """Remember this."""
     await tx.run(q.save_guard, key=key, recent=guard.recent, blocked_until=guard.blocked_until, forget_at=forget_at)
 

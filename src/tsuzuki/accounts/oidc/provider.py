@@ -53,7 +53,7 @@ class Metadata(msgspec.Struct, frozen=True):
         return in_form if self.token_endpoint_auth_methods_supported == (in_form,) else "client_secret_basic"
 
 
-class Provider:
+class OidcProvider:
     """One provider. What it says of itself is kept for an hour; its keys until one is missing."""
 
     def __init__(self, options: Options, clock: Clock) -> None:

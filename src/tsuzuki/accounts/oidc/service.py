@@ -8,9 +8,9 @@ import structlog
 
 from tsuzuki.accounts.audit.recording import record_tx
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.guard.limiter import Limiter
-from tsuzuki.accounts.guard.policy import Limits, neighbourhood
+from tsuzuki.accounts.guard.policy import FailureLimits, neighbourhood
 from tsuzuki.accounts.keys import hash_of, session_key
 from tsuzuki.accounts.nouns import Actor, User
 from tsuzuki.accounts.oidc.policy import Identity, IdentityProvider, ProviderFailed, is_allowed, local_path
@@ -34,7 +34,7 @@ from tsuzuki.model.times import MINUTE, Millis
 
 Reason = Literal["off", "denied", "expired", "failed", "not_allowed", "not_linked", "taken", "disabled"]
 
-FLOWS = Limits(failures=60, window=FLOW_LIFE, block=MINUTE)
+FLOWS = FailureLimits(failures=60, window=FLOW_LIFE, block=MINUTE)
 """How many flows of one address are open at most: anybody can begin one, and each is a row until it expires."""
 
 _log = structlog.stdlib.get_logger("tsuzuki.oidc")
@@ -74,32 +74,32 @@ class Oidc:
     """Signs people in by a provider. An account is linked to an identity only by its owner, who is signed in."""
 
     def __init__(
-        self, ground: Ground, sign_in: SignIn, provider: IdentityProvider, *, allowed_user: str | None
+        self, deps: AccountDeps, sign_in: SignIn, provider: IdentityProvider, *, allowed_user: str | None
     ) -> None:
-        self._ground = ground
+        self._deps = deps
         self._sign_in = sign_in
         self._provider = provider
         self._allowed_user = allowed_user
-        self._limiter = Limiter(ground.db, ground.clock, FLOWS)
+        self._limiter = Limiter(deps.db, deps.clock, FLOWS)
 
     async def begin(self, caller: Caller | None, wish: str, *, address: str) -> Begun:
         """Start a sign-in, or, for someone signed in, the linking of their account.
 
         TooManyRequests for an address that has begun too many of late.
         """
-        door = f"provider {neighbourhood(address)}"  # a count of its own: no failed password adds to it, nor it to them
-        await self._limiter.begin_alone(door)
+        deps = f"provider {neighbourhood(address)}"  # a count of its own: no failed password adds to it, nor it to them
+        await self._limiter.begin_alone(deps)
         owner = caller.user_id if caller is not None and caller.by == "session" else None
-        state, nonce, verifier, key = (session_key(self._ground.dice) for _ in range(4))
+        state, nonce, verifier, key = (session_key(self._deps.dice) for _ in range(4))
         flow = Flow(state, nonce, verifier, local_path(wish), owner)
         url = await self._provider.authorization_url(state=state, nonce=nonce, verifier=verifier)
 
         async def add(tx: Tx) -> None:
-            now = self._ground.clock()
+            now = self._deps.clock()
             await delete_old_flows_tx(tx, now)
             await add_flow_tx(tx, hash_of(key), flow, expires_at=Millis(now + FLOW_LIFE))
 
-        await self._ground.db.with_tx(add)
+        await self._deps.db.with_tx(add)
         return Begun(url, key)
 
     async def finish(self, key: str | None, returned: Returned, caller: Caller | None, *, device: Device) -> Finished:
@@ -117,14 +117,14 @@ class Oidc:
         if not is_allowed(identity, self._allowed_user):
             _log.warning("identity_not_allowed", subject=identity.subject)
             raise Refused("not_allowed")
-        signed_in = await self._ground.db.with_tx(lambda tx: self._admit_tx(tx, identity, flow, device=device))
+        signed_in = await self._deps.db.with_tx(lambda tx: self._admit_tx(tx, identity, flow, device=device))
         return Finished(signed_in, flow.next)
 
     async def _take(self, key: str | None, state: str) -> Flow:
         """The flow that this browser began, used up whatever comes of it."""
         if key is None:
             raise Refused("expired")
-        flow = await self._ground.db.with_tx(lambda tx: take_flow_tx(tx, hash_of(key), self._ground.clock()))
+        flow = await self._deps.db.with_tx(lambda tx: take_flow_tx(tx, hash_of(key), self._deps.clock()))
         if flow is None or not secrets.compare_digest(flow.state.encode(), state.encode("utf-8", "replace")):
             raise Refused("expired")
         return flow
@@ -144,19 +144,19 @@ class Oidc:
         if known is not None and known.id != owner.id:
             raise Refused("taken")
         if known is None:
-            now = self._ground.clock()
+            now = self._deps.clock()
             await set_identity_tx(tx, owner.id, issuer=identity.issuer, subject=identity.subject, now=now)
-            deed = on_user("user.link", owner, after={"issuer": identity.issuer, "subject": identity.subject})
-            await record_tx(tx, Actor(owner.public_id, owner.username), deed, now=now)
+            audit_event = on_user("user.link", owner, after={"issuer": identity.issuer, "subject": identity.subject})
+            await record_tx(tx, Actor(owner.public_id, owner.username), audit_event, now=now)
         return owner
 
     async def _add_tx(self, tx: Tx, identity: Identity) -> User:
         """Whom the operator named gets an account: the administrator's on a fresh install, else a reader's."""
         if self._allowed_user is None:
             raise Refused("not_linked")
-        now = self._ground.clock()
+        now = self._deps.clock()
         new = NewUser(
-            public_id=self._ground.new_id(now),
+            public_id=self._deps.new_id(now),
             tenant_id=(await tenant_tx(tx, None)).id,
             username=await self._free_name_tx(tx, name_from(identity.names)),
             role="reader" if await has_users_tx(tx) else "admin",
@@ -164,7 +164,7 @@ class Oidc:
             oidc_issuer=identity.issuer,
             oidc_subject=identity.subject,
         )
-        return await add_person_tx(tx, self._ground, new, None)
+        return await add_person_tx(tx, self._deps, new, None)
 
     async def _free_name_tx(self, tx: Tx, name: str) -> str:
         """The name, with a number where somebody has it already: an equal name is not an equal person."""

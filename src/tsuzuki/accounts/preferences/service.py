@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.ground import Ground
+from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.preferences.nouns import Preferences
 from tsuzuki.accounts.preferences.store import get_preferences_tx, set_preferences_tx
 from tsuzuki.db import Tx
@@ -16,12 +16,12 @@ from tsuzuki.model.errors import Invalid, Problem
 class PreferenceService:
     """Reads and changes one's own preferences."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: AccountDeps) -> None:
+        self._deps = deps
 
     async def look(self, caller: Caller) -> Preferences:
         """The caller's; the default for everything that was never chosen."""
-        return read_preferences(await self._ground.db.read(lambda tx: get_preferences_tx(tx, caller.user_id)))
+        return read_preferences(await self._deps.db.read(lambda tx: get_preferences_tx(tx, caller.user_id)))
 
     async def change(self, caller: Caller, wishes: Mapping[str, Any]) -> Preferences:
         """Choose these, and leave the others; Invalid for a name or a value that there is not."""
@@ -30,10 +30,10 @@ class PreferenceService:
             before = read_preferences(await get_preferences_tx(tx, caller.user_id))
             wanted = _changed(before, wishes)
             if wanted != before:
-                await set_preferences_tx(tx, caller.user_id, wanted, self._ground.clock())
+                await set_preferences_tx(tx, caller.user_id, wanted, self._deps.clock())
             return wanted
 
-        return await self._ground.db.with_tx(change)
+        return await self._deps.db.with_tx(change)
 
 
 def read_preferences(stored: Mapping[str, Any]) -> Preferences:

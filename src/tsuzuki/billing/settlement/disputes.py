@@ -3,8 +3,8 @@
 import structlog
 
 from tsuzuki.accounts.activity.nouns import Activity
-from tsuzuki.accounts.activity.store import hold_account_tx, insert_tenant_activity_tx
-from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.activity.store import insert_tenant_activity_tx, lock_account_tx
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.billing.settlement.nouns import Intent
 from tsuzuki.billing.settlement.store import put_dispute_tx
@@ -23,12 +23,12 @@ _log = structlog.stdlib.get_logger("tsuzuki.billing")
 async def note_dispute_tx(tx: Tx, told: StripeDispute, intent: Intent, now: Millis) -> Activity | None:
     """Write down where a dispute stands, and tell those who run this server; None when that is known."""
     invoice = await get_invoice_tx(tx, intent.invoice_id)
-    await hold_account_tx(tx, invoice.tenant_id)
+    await lock_account_tx(tx, invoice.tenant_id)
     if not await put_dispute_tx(tx, told, invoice.id, now):
         return None
     after = {"dispute": told.dispute_id, "cents": told.amount_cents, "status": told.status}
-    deed = Deed("invoice.dispute", "invoice", show_id(invoice.public_id), after=after, reason=told.reason)
-    await record_tx(tx, SYSTEM, deed, now=now)
+    audit_event = AuditEvent("invoice.dispute", "invoice", show_id(invoice.public_id), after=after, reason=told.reason)
+    await record_tx(tx, SYSTEM, audit_event, now=now)
     message = disputed(invoice, told.amount_cents, f"{told.reason}, {told.status}", now)
     about = f"dispute-{told.dispute_id}-{told.status}"
     await tell_tx(tx, await operator_tellees_tx(tx, invoice.number), about, lambda _: message, now=now)

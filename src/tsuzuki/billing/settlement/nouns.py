@@ -74,7 +74,7 @@ class NewBolt11(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: Millis
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class ChargeAttempt(msgspec.Struct, frozen=True):
     """A call that takes money; `key` is ours, and the provider finds the payment by it."""
 
     id: int
@@ -111,7 +111,7 @@ class Unknown(msgspec.Struct, frozen=True):
 Answer = Took | Declined | Unknown
 
 
-class Provider(Protocol):
+class PaymentProvider(Protocol):
     """Whoever can take money: a card processor, a node. None is built in yet."""
 
     @property

@@ -1,7 +1,7 @@
 """The one place where money meets an invoice."""
 
 from tsuzuki.accounts.activity.nouns import Activity, CreditSnapshot
-from tsuzuki.accounts.activity.store import hold_account_tx, insert_tenant_activity_tx
+from tsuzuki.accounts.activity.store import insert_tenant_activity_tx, lock_account_tx
 from tsuzuki.billing.nouns import Invoice, InvoiceId
 from tsuzuki.billing.settlement.nouns import Payment, Receipt
 from tsuzuki.billing.store import get_invoice_tx, insert_credit_tx, mark_invoice_paid_tx
@@ -17,7 +17,7 @@ async def receive_payment_tx(tx: Tx, invoice_id: InvoiceId, payment: Payment, no
     """
     if payment.amount_cents <= 0:
         raise Invalid("A payment is more than nothing.")
-    await hold_account_tx(tx, (await get_invoice_tx(tx, invoice_id)).tenant_id)
+    await lock_account_tx(tx, (await get_invoice_tx(tx, invoice_id)).tenant_id)
     invoice = await get_invoice_tx(tx, invoice_id)
     if payment.currency.upper() != invoice.currency:
         return Receipt("refused", invoice)

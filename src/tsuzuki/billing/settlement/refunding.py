@@ -1,7 +1,7 @@
 """Money that goes back to who paid: the credit it had become goes with it, what it had paid is written off."""
 
 from tsuzuki.accounts.activity.nouns import Activity
-from tsuzuki.accounts.activity.store import hold_account_tx, insert_tenant_activity_tx
+from tsuzuki.accounts.activity.store import insert_tenant_activity_tx, lock_account_tx
 from tsuzuki.billing.giving_back import standing_paid_tx
 from tsuzuki.billing.nouns import Invoice, Refund
 from tsuzuki.billing.settlement.nouns import GivenBack, Intent
@@ -18,7 +18,7 @@ async def give_back_tx(tx: Tx, intent: Intent, total_cents: int, now: Millis) ->
     given back: its items were billed, and are never billed a second time (R86).
     """
     invoice = await get_invoice_tx(tx, intent.invoice_id)
-    await hold_account_tx(tx, invoice.tenant_id)
+    await lock_account_tx(tx, invoice.tenant_id)
     before, standing = await given_back_tx(tx, intent.id), await standing_paid_tx(tx, invoice)
     refund = _refund(intent, invoice, before, min(total_cents, intent.amount_cents), standing=standing, now=now)
     if refund is None:

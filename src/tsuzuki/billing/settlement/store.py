@@ -3,7 +3,7 @@
 import msgspec
 
 from tsuzuki.billing.nouns import InvoiceId, Refund
-from tsuzuki.billing.settlement.nouns import Attempt, Bolt11, GivenBack, Intent, NewBolt11, Outcome, Payment
+from tsuzuki.billing.settlement.nouns import Bolt11, ChargeAttempt, GivenBack, Intent, NewBolt11, Outcome, Payment
 from tsuzuki.billing.settlement.stripe import StripeDispute
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.times import Millis
@@ -67,14 +67,14 @@ async def mark_bolt11_settled_tx(tx: Tx, bolt11_id: int, now: Millis) -> bool:
     return await tx.run(q.mark_bolt11_settled, id=bolt11_id, now=now) > 0
 
 
-async def open_attempt_tx(tx: Tx, invoice_id: InvoiceId) -> Attempt | None:
+async def open_attempt_tx(tx: Tx, invoice_id: InvoiceId) -> ChargeAttempt | None:
     """The attempt that may still have taken the money."""
-    return await tx.maybe(Attempt, q.open_attempt, invoice_id=invoice_id)
+    return await tx.maybe(ChargeAttempt, q.open_attempt, invoice_id=invoice_id)
 
 
-async def insert_attempt_tx(tx: Tx, invoice_id: InvoiceId, provider: str, key: str, *, now: Millis) -> Attempt:
+async def insert_attempt_tx(tx: Tx, invoice_id: InvoiceId, provider: str, key: str, *, now: Millis) -> ChargeAttempt:
     """Begun; UniqueViolation while another one is open."""
-    return await tx.one(Attempt, q.insert_attempt, invoice_id=invoice_id, provider=provider, key=key, now=now)
+    return await tx.one(ChargeAttempt, q.insert_attempt, invoice_id=invoice_id, provider=provider, key=key, now=now)
 
 
 async def finish_attempt_tx(tx: Tx, attempt_id: int, status: str, *, detail: str, now: Millis) -> bool:

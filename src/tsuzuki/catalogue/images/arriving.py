@@ -79,10 +79,10 @@ class Arrival:
 
     # -- for those who wait
 
-    def listen(self) -> "Listener":
+    def listen(self) -> "ArrivingReader":
         """A reader of its own for someone who waits. To be called between `head` and `image` only."""
         self._listeners += 1
-        return Listener(self)
+        return ArrivingReader(self)
 
     def leave(self) -> None:
         """A listener reads no more."""
@@ -116,7 +116,7 @@ class Arrival:
             self._descriptor = None
 
 
-class Listener:
+class ArrivingReader:
     """Reads what has arrived. Whoever got one closes it."""
 
     def __init__(self, arrival: Arrival) -> None:

@@ -34,7 +34,7 @@ class _NotWanted(Exception):
     """Every shelf has let go of it meanwhile."""
 
 
-class Copier:
+class ChapterDownloader:
     """Handles `keep-chapters`."""
 
     def __init__(self, db: Database, images: Images, chapters: Chapters, clock: Callable[[], Millis]) -> None:

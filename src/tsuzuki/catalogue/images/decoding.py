@@ -43,7 +43,7 @@ _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "AVIF")
 _QUALITY = 80
 
 
-class Seen(msgspec.Struct, frozen=True):
+class DecodedImage(msgspec.Struct, frozen=True):
     """An image that decodes."""
 
     media_type: MediaType
@@ -59,11 +59,11 @@ class Small(msgspec.Struct, frozen=True):
     height: int
 
 
-def examine(path: str) -> Seen:
+def examine(path: str) -> DecodedImage:
     """What the file is, every frame of it decoded; NotAnImage or TooLarge with the reason."""
     with _opened(path) as image:
         _load_all(image)
-        return Seen(_TYPES[image.format or ""], image.width, image.height)
+        return DecodedImage(_TYPES[image.format or ""], image.width, image.height)
 
 
 def shrink(path: str, width: int) -> Small:

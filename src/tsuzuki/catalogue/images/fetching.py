@@ -10,16 +10,16 @@ import msgspec
 
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.chapters import Chapters
-from tsuzuki.catalogue.details import NO_MANGA, Details
+from tsuzuki.catalogue.details import NO_MANGA, DetailsService
 from tsuzuki.catalogue.images.policy import IMAGE_CAP
-from tsuzuki.catalogue.images.rows import Cover, Subject
+from tsuzuki.catalogue.images.rows import Cover, ImageSubject
 from tsuzuki.catalogue.images.store import find_cover_tx
 from tsuzuki.connectors.protocol import ImageOutcome
 from tsuzuki.db import Database
 from tsuzuki.model.errors import NotAnImage, NotFound, RefusedAddress, SourceError, TooLarge
 from tsuzuki.model.fetching import Ask, ReadFile, Reply, Want
 from tsuzuki.model.ids import SeriesSourceId, ShelfId
-from tsuzuki.net.answer import Answer
+from tsuzuki.net.answer import HttpAnswer
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.calling import SourceCall
 from tsuzuki.sources.sites.store import find_source_tx
@@ -37,10 +37,10 @@ _MOST_REPORTS = 20
 _WISH = {"accept": "image/avif,image/webp,image/png,image/jpeg,image/gif"}
 
 
-class Outgoing(Protocol):
+class ImageClient(Protocol):
     """What is needed of the client."""
 
-    def stream(self, ask: Ask, origin: SourceIdentity) -> AbstractAsyncContextManager[Answer]: ...
+    def stream(self, ask: Ask, origin: SourceIdentity) -> AbstractAsyncContextManager[HttpAnswer]: ...
 
     async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply: ...
 
@@ -52,10 +52,12 @@ class Coming(msgspec.Struct, frozen=True):
     address: str | None
 
 
-class Fetcher:
+class ImageFetcher:
     """Opens the way to any image."""
 
-    def __init__(self, db: Database, client: Outgoing, calls: Calls, *, chapters: Chapters, details: Details) -> None:
+    def __init__(
+        self, db: Database, client: ImageClient, calls: Calls, *, chapters: Chapters, details: DetailsService
+    ) -> None:
         self._db = db
         self._details = details
         self._client = client
@@ -70,7 +72,7 @@ class Fetcher:
             task.cancel()
         await asyncio.gather(*telling, return_exceptions=True)
 
-    def open(self, subject: Subject, address: str, *, again: bool) -> AbstractAsyncContextManager[Coming]:
+    def open(self, subject: ImageSubject, address: str, *, again: bool) -> AbstractAsyncContextManager[Coming]:
         """The image's bytes. With `again`, addresses that were remembered are asked for anew."""
         if subject.release_id is not None:
             return self._page(subject, again=again)
@@ -79,7 +81,7 @@ class Fetcher:
         return self._from_article(address)
 
     @asynccontextmanager
-    async def _page(self, subject: Subject, *, again: bool) -> AsyncIterator[Coming]:
+    async def _page(self, subject: ImageSubject, *, again: bool) -> AsyncIterator[Coming]:
         assert subject.release_id is not None
         answer = await self._chapters.pages(subject.release_id, refresh=again)
         image = await self._chapters.image(answer, subject.position)
@@ -87,7 +89,7 @@ class Fetcher:
             yield Coming(pieces, None if answer.expires else image.image_url)
 
     @asynccontextmanager
-    async def _cover(self, subject: Subject) -> AsyncIterator[Coming]:
+    async def _cover(self, subject: ImageSubject) -> AsyncIterator[Coming]:
         assert subject.series_source_id is not None
         cover = await self._where(subject.series_source_id)
         source_id, url = cover.source_id, cover.url
@@ -145,7 +147,7 @@ class Fetcher:
             self._tell(call, outcome.ended())
 
     @asynccontextmanager
-    async def _streamed(self, ask: Ask, origin: SourceIdentity) -> AsyncIterator[Answer]:
+    async def _streamed(self, ask: Ask, origin: SourceIdentity) -> AsyncIterator[HttpAnswer]:
         async with self._client.stream(ask, origin) as answer:
             if answer.status != _OK:
                 raise NotAnImage(f"{answer.host} answered {answer.status} instead of an image.", status=answer.status)
@@ -174,7 +176,7 @@ class _Outcome:
         self._is_whole = False
         self._is_cached = False
 
-    def saw(self, answer: Answer) -> None:
+    def saw(self, answer: HttpAnswer) -> None:
         self._is_cached = answer.headers.get("x-cache", "").upper().startswith("HIT")
 
     async def counted(self, pieces: Pieces) -> Pieces:

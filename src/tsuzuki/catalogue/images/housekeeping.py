@@ -17,7 +17,7 @@ from tsuzuki.catalogue.images.store import (
     evictable_bytes_tx,
     forget_failures_tx,
     forget_images_tx,
-    hold_copy_tx,
+    lock_download_tx,
     oldest_images_tx,
     stored_hashes_tx,
     unkept_copies_tx,
@@ -35,7 +35,7 @@ _CLOCKS_DIFFER = SECOND
 _log = structlog.stdlib.get_logger("tsuzuki.images")
 
 
-class Room:
+class ImageCache:
     """Sees to it that the cache stays below its size."""
 
     def __init__(self, db: Database, files: ImageFiles, clock: Callable[[], Millis], *, size: int) -> None:
@@ -139,7 +139,7 @@ class Room:
 
     async def _forget_copy(self, release_id: ReleaseId) -> bool:
         async def forget(tx: Tx) -> bool:
-            await hold_copy_tx(tx, release_id)
+            await lock_download_tx(tx, release_id)
             return await drop_unkept_copy_tx(tx, release_id)
 
         return await self._db.with_tx(forget)

@@ -11,20 +11,20 @@ from tsuzuki.catalogue.images.store import (
     drop_kept_tx,
     drop_unkept_copy_tx,
     find_kept_tx,
-    hold_copy_tx,
     kept_among_tx,
     kept_releases_tx,
     list_kept_tx,
+    lock_download_tx,
 )
 from tsuzuki.catalogue.images.tasks import COPIES, CopyTask, copy_key
-from tsuzuki.coord.bell import Bell
+from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ReleaseId, ShelfId
-from tsuzuki.model.pages import Cursor, Page
+from tsuzuki.model.pages import Page, PageCursor
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.store import enqueue_tx
-from tsuzuki.shelves.limits import hold_room_tx
+from tsuzuki.shelves.limits import check_shelf_limit_tx
 
 NOT_KEPT = "This shelf does not keep this chapter."
 
@@ -32,9 +32,9 @@ NOT_KEPT = "This shelf does not keep this chapter."
 class KeptChapters:
     """The verbs of keeping."""
 
-    def __init__(self, db: Database, bell: Bell, clock: Callable[[], Millis]) -> None:
+    def __init__(self, db: Database, wakeup: Wakeup, clock: Callable[[], Millis]) -> None:
         self._db = db
-        self._bell = bell
+        self._wakeup = wakeup
         self._clock = clock
 
     async def keep(self, shelf_id: ShelfId, release_id: ReleaseId) -> KeptChapter:
@@ -44,7 +44,7 @@ class KeptChapters:
         async def keep(tx: Tx) -> KeptChapter:
             kept = await find_kept_tx(tx, shelf_id, release_id)
             if kept is None:
-                await hold_room_tx(tx, shelf_id, "kept_chapters")
+                await check_shelf_limit_tx(tx, shelf_id, "kept_chapters")
             elif kept.status == "done":
                 return kept
             copy = await add_copy_tx(tx, release_id, now)
@@ -56,14 +56,14 @@ class KeptChapters:
             return _there(await find_kept_tx(tx, shelf_id, release_id))
 
         kept = await self._db.with_tx(keep)
-        self._bell.ring(COPIES.name)
+        self._wakeup.wake(COPIES.name)
         return kept
 
     async def drop(self, shelf_id: ShelfId, release_id: ReleaseId) -> None:
         """Keep it no more; NotFound when it was not kept. What nobody else keeps may be evicted from now on."""
 
         async def drop(tx: Tx) -> None:
-            await hold_copy_tx(tx, release_id)
+            await lock_download_tx(tx, release_id)
             if not await drop_kept_tx(tx, shelf_id, release_id):
                 raise NotFound(NOT_KEPT)
             await drop_unkept_copy_tx(tx, release_id)
@@ -74,14 +74,14 @@ class KeptChapters:
         """How far it is; NotFound when it is not kept."""
         return _there(await self._db.read(lambda tx: find_kept_tx(tx, shelf_id, release_id)))
 
-    async def list(self, shelf_id: ShelfId, *, after: Cursor, most: int) -> Page[KeptChapter]:
+    async def list(self, shelf_id: ShelfId, *, after: PageCursor, most: int) -> Page[KeptChapter]:
         """What the shelf keeps, the newest first."""
 
         async def look(tx: Tx) -> Page[KeptChapter]:
             rows = await list_kept_tx(tx, shelf_id, after=after, most=most + 1)
             more = len(rows) > most
             rows = rows[:most]
-            cursor = Cursor(rows[-1].created_at, rows[-1].copy_id) if more else None
+            cursor = PageCursor(rows[-1].created_at, rows[-1].copy_id) if more else None
             return Page(rows, await count_kept_tx(tx, shelf_id), cursor)
 
         return await self._db.read(look)

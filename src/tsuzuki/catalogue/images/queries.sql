@@ -168,7 +168,7 @@ select release_id from chapter_copy
 where not exists (select 1 from kept_chapter where kept_chapter.copy_id = chapter_copy.id)
 limit :most;
 
--- name: hold_copy
+-- name: lock_download
 -- One writer at a time on SQLite: nobody begins to keep it while it is let go.
 select id from chapter_copy where release_id = :release_id;
 

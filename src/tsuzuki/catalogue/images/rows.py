@@ -10,7 +10,7 @@ from tsuzuki.model.ids import ChapterId, PublicId, ReleaseId, SeriesSourceId
 from tsuzuki.model.times import Millis
 
 
-class Subject(msgspec.Struct, frozen=True):
+class ImageSubject(msgspec.Struct, frozen=True):
     """What an image shows: a page, a cover, or whatever is at an address. `thumbnail` is the width of a small one."""
 
     key: str
@@ -20,28 +20,28 @@ class Subject(msgspec.Struct, frozen=True):
     thumbnail: int = 0
 
     @property
-    def whole(self) -> "Subject":
+    def whole(self) -> "ImageSubject":
         """The same, as it came."""
         return msgspec.structs.replace(self, thumbnail=0)
 
-    def at(self, thumbnail: int) -> "Subject":
+    def at(self, thumbnail: int) -> "ImageSubject":
         """The same, so wide."""
         return msgspec.structs.replace(self, thumbnail=thumbnail)
 
 
-def page_of(release_id: ReleaseId, position: int) -> Subject:
+def page_of(release_id: ReleaseId, position: int) -> ImageSubject:
     """A page, counted from 0."""
-    return Subject(f"page:{release_id}:{position}", release_id=release_id, position=position)
+    return ImageSubject(f"page:{release_id}:{position}", release_id=release_id, position=position)
 
 
-def cover_of(series_source_id: SeriesSourceId) -> Subject:
+def cover_of(series_source_id: SeriesSourceId) -> ImageSubject:
     """The cover that a source shows of a series."""
-    return Subject(f"cover:{series_source_id}", series_source_id=series_source_id)
+    return ImageSubject(f"cover:{series_source_id}", series_source_id=series_source_id)
 
 
-def at_address(url: str) -> Subject:
+def at_address(url: str) -> ImageSubject:
     """Whatever an article shows from there."""
-    return Subject(f"address:{hashlib.sha256(url.encode()).hexdigest()}")
+    return ImageSubject(f"address:{hashlib.sha256(url.encode()).hexdigest()}")
 
 
 class Image(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class NewImage(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class Known(msgspec.Struct, frozen=True):
+class KnownImage(msgspec.Struct, frozen=True):
     """What is known of an image: itself, or why there is none."""
 
     id: int | None

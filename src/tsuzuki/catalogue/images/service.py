@@ -8,13 +8,12 @@ import msgspec
 import structlog
 
 from tsuzuki.catalogue.call_locks.service import CallLocks
-from tsuzuki.catalogue.flights import Flights
-from tsuzuki.catalogue.images.arriving import Arrival, Listener
-from tsuzuki.catalogue.images.decoding import Seen, Small, examine, shrink
-from tsuzuki.catalogue.images.fetching import Fetcher
+from tsuzuki.catalogue.images.arriving import Arrival, ArrivingReader
+from tsuzuki.catalogue.images.decoding import DecodedImage, Small, examine, shrink
+from tsuzuki.catalogue.images.fetching import ImageFetcher
 from tsuzuki.catalogue.images.files import Draft, Drafted, ImageFiles
 from tsuzuki.catalogue.images.policy import LONGEST_ERROR, is_due, is_stale_address, retry_delay
-from tsuzuki.catalogue.images.rows import Image, Known, NewImage, Subject
+from tsuzuki.catalogue.images.rows import Image, ImageSubject, KnownImage, NewImage
 from tsuzuki.catalogue.images.sniffing import Head
 from tsuzuki.catalogue.images.store import (
     find_copied_tx,
@@ -23,6 +22,7 @@ from tsuzuki.catalogue.images.store import (
     save_image_tx,
     touch_image_tx,
 )
+from tsuzuki.catalogue.single_flight import SingleFlight
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import NotAnImage, NotFound, NotOurTurn, SourceError, Unavailable
 from tsuzuki.model.fetching import Parsers
@@ -38,7 +38,7 @@ AT_ONCE = 256 * 1024
 _log = structlog.stdlib.get_logger("tsuzuki.images")
 
 
-class Shown(msgspec.Struct, frozen=True):
+class OpenImage(msgspec.Struct, frozen=True):
     """An image that is here: its bytes, or a descriptor of its file, which whoever got it closes."""
 
     image: Image
@@ -49,7 +49,7 @@ class Arriving(msgspec.Struct, frozen=True):
     """An image that is still coming; whoever got it closes its listener."""
 
     head: Head
-    listener: Listener
+    listener: ArrivingReader
 
 
 class _Flight(msgspec.Struct):
@@ -67,7 +67,7 @@ class Images:
         self,
         db: Database,
         files: ImageFiles,
-        fetcher: Fetcher,
+        fetcher: ImageFetcher,
         pool: Parsers,
         *,
         locks: CallLocks,
@@ -84,7 +84,7 @@ class Images:
         self._stored = stored
         self._flights: dict[str, _Flight] = {}
         self._flying: set[asyncio.Task[None]] = set()
-        self._shrinking = Flights()
+        self._shrinking = SingleFlight()
 
     async def close(self) -> None:
         """End every download; those who wait are told so."""
@@ -103,13 +103,13 @@ class Images:
 
     async def show(
         self,
-        subject: Subject,
+        subject: ImageSubject,
         *,
         address: str = "",
         user_id: UserId | None = None,
         refresh: bool = False,
         whole: bool = False,
-    ) -> Shown | Arriving:
+    ) -> OpenImage | Arriving:
         """The image, or what has come of it; a SourceError says why there is none, and when to ask again.
 
         `refresh` asks the source whatever is here or went wrong before; with `whole` the end is waited for. `address`
@@ -135,8 +135,8 @@ class Images:
         return await self._shown_now(image)
 
     async def show_small(
-        self, subject: Subject, width: int, *, address: str = "", user_id: UserId | None = None
-    ) -> Shown:
+        self, subject: ImageSubject, width: int, *, address: str = "", user_id: UserId | None = None
+    ) -> OpenImage:
         """The image as WebP, at most this wide; made when somebody asks for it first."""
         small = subject.at(width)
         known = await self._db.read(lambda tx: find_known_tx(tx, small))
@@ -148,7 +148,7 @@ class Images:
         return await self._shown_now(made)
 
     async def ensure(
-        self, subject: Subject, *, address: str = "", user_id: UserId | None = None, is_ahead: bool = False
+        self, subject: ImageSubject, *, address: str = "", user_id: UserId | None = None, is_ahead: bool = False
     ) -> Image:
         """The image, its file here, verified; whoever asks waits for the whole of it."""
         known = await self._db.read(lambda tx: find_known_tx(tx, subject))
@@ -164,7 +164,7 @@ class Images:
                 raise
             return image
 
-    async def _whole(self, subject: Subject, address: str, known: Known | None, *, is_ahead: bool) -> Image:
+    async def _whole(self, subject: ImageSubject, address: str, known: KnownImage | None, *, is_ahead: bool) -> Image:
         arrival = self._arrival(subject, address, known, is_ahead=is_ahead)
         try:
             return await asyncio.shield(arrival.image)
@@ -177,7 +177,7 @@ class Images:
 
     # -- what is here
 
-    async def _shown(self, image: Image | None) -> Shown | None:
+    async def _shown(self, image: Image | None) -> OpenImage | None:
         """The image with its bytes, if its file is here."""
         if image is None:
             return None
@@ -189,9 +189,9 @@ class Images:
         if body is None:
             return None
         await self._touch(image)
-        return Shown(image, body)
+        return OpenImage(image, body)
 
-    async def _shown_now(self, image: Image) -> Shown:
+    async def _shown_now(self, image: Image) -> OpenImage:
         """The same of one that has just come."""
         shown = await self._shown(image)
         if shown is None:
@@ -204,7 +204,7 @@ class Images:
             return None
         return image
 
-    async def _copied(self, subject: Subject, user_id: UserId | None) -> Image | None:
+    async def _copied(self, subject: ImageSubject, user_id: UserId | None) -> Image | None:
         """The page in a copy that a shelf keeps: what there is when the source has nothing."""
         if subject.release_id is None:
             return None
@@ -220,7 +220,7 @@ class Images:
         if is_due(image.used_at, now):
             await self._db.with_tx(lambda tx: touch_image_tx(tx, image.id, now))
 
-    def _refuse_too_early(self, known: Known | None, *, refresh: bool = False) -> None:
+    def _refuse_too_early(self, known: KnownImage | None, *, refresh: bool = False) -> None:
         """What is broken is left alone for a while, and says so."""
         now = self._clock()
         if refresh or known is None or known.error is None or known.retry_at is None or known.retry_at <= now:
@@ -230,7 +230,7 @@ class Images:
 
     # -- what comes
 
-    def _arrival(self, subject: Subject, address: str, known: Known | None, *, is_ahead: bool) -> Arrival:
+    def _arrival(self, subject: ImageSubject, address: str, known: KnownImage | None, *, is_ahead: bool) -> Arrival:
         """The download of this image: the one that is under way, or a new one; `known` is what there was before."""
         flight = self._flights.get(subject.key)
         if flight is not None:
@@ -248,7 +248,7 @@ class Images:
         if self._flights.get(key) is flight:
             del self._flights[key]
 
-    async def _fly(self, subject: Subject, address: str, arrival: Arrival, known: Known | None) -> None:
+    async def _fly(self, subject: ImageSubject, address: str, arrival: Arrival, known: KnownImage | None) -> None:
         """Bring the image, or say to everyone who waits why not."""
         try:
             async with self._locks.hold(subject.key) as has_waited:
@@ -270,7 +270,7 @@ class Images:
         except Exception as error:  # noqa: BLE001  those who wait must hear of it, whatever it is
             arrival.fail(error)
 
-    async def _brought(self, subject: Subject, known: Known | None, *, has_waited: bool) -> Image | None:
+    async def _brought(self, subject: ImageSubject, known: KnownImage | None, *, has_waited: bool) -> Image | None:
         """R102: what another process has brought since; None where its file is not here."""
         now_known = await self._db.read(lambda tx: find_known_tx(tx, subject))
         before = None if known is None else known.id
@@ -278,7 +278,7 @@ class Images:
             return None
         return await self._here(now_known.image)
 
-    async def _bring(self, subject: Subject, address: str, arrival: Arrival) -> None:
+    async def _bring(self, subject: ImageSubject, address: str, arrival: Arrival) -> None:
         """R66: an address that is refused is asked for anew, once."""
         try:
             await self._download(subject, address, arrival, again=False)
@@ -287,7 +287,7 @@ class Images:
                 raise
             await self._download(subject, address, arrival, again=True)
 
-    async def _download(self, subject: Subject, address: str, arrival: Arrival, *, again: bool) -> None:
+    async def _download(self, subject: ImageSubject, address: str, arrival: Arrival, *, again: bool) -> None:
         async with self._fetcher.open(subject, address, again=again) as coming:
             with Drafted(self._files) as drafted:
                 async for piece in coming.pieces:
@@ -300,23 +300,23 @@ class Images:
 
     async def _verified(self, draft: Draft, head: Head) -> NewImage:
         """The image in its place; NotAnImage or TooLarge when it does not decode."""
-        seen: Seen = await self._pool.run(examine, (str(draft.path),))
+        seen: DecodedImage = await self._pool.run(examine, (str(draft.path),))
         if seen.media_type != head.media_type:
             raise NotAnImage("The image is not what its beginning says.")
         return await self._kept(draft, seen)
 
-    async def _kept(self, draft: Draft, seen: Seen) -> NewImage:
+    async def _kept(self, draft: Draft, seen: DecodedImage) -> NewImage:
         digest = await asyncio.to_thread(draft.keep)
         return NewImage(digest, seen.media_type, seen.width, seen.height, draft.size)
 
-    async def _save(self, subject: Subject, new: NewImage, address: str | None) -> Image:
+    async def _save(self, subject: ImageSubject, new: NewImage, address: str | None) -> Image:
         """The file is there before the row: whoever dies in between leaves a file that the sweep finds."""
         now = self._clock()
         image = await self._db.with_tx(lambda tx: save_image_tx(tx, subject, new, address=address, now=now))
         self._stored(image.bytes)
         return image
 
-    async def _remember(self, subject: Subject, error: SourceError, failures: int) -> None:
+    async def _remember(self, subject: ImageSubject, error: SourceError, failures: int) -> None:
         """And tell those who wait now when to ask again."""
         now = self._clock()
         error.retry_after = retry_delay(failures, error)
@@ -329,13 +329,13 @@ class Images:
         with suppress(Unavailable):
             await self._db.with_tx(save)
 
-    async def _shrink(self, small: Subject, address: str, user_id: UserId | None) -> Image:
+    async def _shrink(self, small: ImageSubject, address: str, user_id: UserId | None) -> Image:
         whole = await self.ensure(small.whole, address=address, user_id=user_id)
         path = str(self._files.path_of(whole.hash))
         made: Small = await self._pool.run(shrink, (path, small.thumbnail))
         with await asyncio.to_thread(self._files.draft) as draft:
             await asyncio.to_thread(draft.write, made.data)
-            new = await self._kept(draft, Seen("image/webp", made.width, made.height))
+            new = await self._kept(draft, DecodedImage("image/webp", made.width, made.height))
             return await self._save(small, new, None)
 
 

@@ -9,12 +9,12 @@ import msgspec
 from tsuzuki.catalogue.call_locks.service import CallLocks
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.chapters import Chapters
-from tsuzuki.catalogue.details import Details
+from tsuzuki.catalogue.details import DetailsService
 from tsuzuki.catalogue.images.articles import ArticleImages
-from tsuzuki.catalogue.images.copying import Copier
-from tsuzuki.catalogue.images.fetching import Fetcher, Outgoing
+from tsuzuki.catalogue.images.copying import ChapterDownloader
+from tsuzuki.catalogue.images.fetching import ImageClient, ImageFetcher
 from tsuzuki.catalogue.images.files import ImageFiles
-from tsuzuki.catalogue.images.housekeeping import Room
+from tsuzuki.catalogue.images.housekeeping import ImageCache
 from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.prefetching import Prefetch
 from tsuzuki.catalogue.images.service import Images
@@ -27,15 +27,15 @@ DECODING = PoolOptions(processes=2, cpu_seconds=10, wall_seconds=30, memory_byte
 """The largest image that we accept takes a third of a gigabyte while it is decoded."""
 
 
-class ImageGround(msgspec.Struct, frozen=True, kw_only=True):
+class ImageDeps(msgspec.Struct, frozen=True, kw_only=True):
     """What images stand on."""
 
     db: Database
-    client: Outgoing
+    client: ImageClient
     parsers: Parsers
     calls: Calls
     chapters: Chapters
-    details: Details
+    details: DetailsService
     locks: CallLocks
     kept: KeptChapters
     clock: Callable[[], Millis]
@@ -52,8 +52,8 @@ class Pictures(msgspec.Struct, frozen=True, kw_only=True):
     prefetch: Prefetch
     kept: KeptChapters
     articles: ArticleImages
-    room: Room
-    copier: Copier
+    room: ImageCache
+    copier: ChapterDownloader
 
     def by_type(self) -> dict[type, object]:
         """Each service under its own type: how handlers ask for it."""
@@ -61,26 +61,26 @@ class Pictures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @asynccontextmanager
-async def open_images(ground: ImageGround) -> AsyncIterator[Pictures]:
+async def open_images(deps: ImageDeps) -> AsyncIterator[Pictures]:
     """The services; what is under way is ended at the end of the block."""
-    db, clock = ground.db, ground.clock
+    db, clock = deps.db, deps.clock
     async with AsyncExitStack() as parts:
-        files = ImageFiles(ground.folder)
-        room = Room(db, files, clock, size=ground.size)
+        files = ImageFiles(deps.folder)
+        room = ImageCache(db, files, clock, size=deps.size)
         parts.push_async_callback(room.close)
         pool = ParsePool(DECODING)
         parts.push_async_callback(pool.close)
-        fetcher = Fetcher(db, ground.client, ground.calls, chapters=ground.chapters, details=ground.details)
+        fetcher = ImageFetcher(db, deps.client, deps.calls, chapters=deps.chapters, details=deps.details)
         parts.push_async_callback(fetcher.close)
-        images = Images(db, files, fetcher, pool, locks=ground.locks, clock=clock, stored=room.stored)
+        images = Images(db, files, fetcher, pool, locks=deps.locks, clock=clock, stored=room.stored)
         parts.push_async_callback(images.close)
         prefetch = Prefetch(db, images, clock)
         parts.push_async_callback(prefetch.close)
         yield Pictures(
             images=images,
             prefetch=prefetch,
-            kept=ground.kept,
-            articles=await ArticleImages.open(db, ground.parsers, ground.dice, clock()),
+            kept=deps.kept,
+            articles=await ArticleImages.open(db, deps.parsers, deps.dice, clock()),
             room=room,
-            copier=Copier(db, images, ground.chapters, clock),
+            copier=ChapterDownloader(db, images, deps.chapters, clock),
         )

@@ -10,28 +10,28 @@ from tsuzuki.catalogue.images.rows import (
     Cover,
     Evictable,
     Image,
+    ImageSubject,
     KeptChapter,
-    Known,
+    KnownImage,
     NewImage,
-    Subject,
     page_of,
 )
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import ReleaseId, SeriesSourceId, ShelfId, UserId
-from tsuzuki.model.pages import Cursor
+from tsuzuki.model.pages import PageCursor
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.catalogue.images")
 
 
-async def find_known_tx(tx: Tx, subject: Subject) -> Known | None:
+async def find_known_tx(tx: Tx, subject: ImageSubject) -> KnownImage | None:
     """What is known of this image; None when nobody has asked for it."""
     return await tx.maybe(
-        Known, q.find_known, subject=subject.key, thumbnail=subject.thumbnail, position=subject.position
+        KnownImage, q.find_known, subject=subject.key, thumbnail=subject.thumbnail, position=subject.position
     )
 
 
-async def find_copied_tx(tx: Tx, subject: Subject, user_id: UserId | None) -> Image | None:
+async def find_copied_tx(tx: Tx, subject: ImageSubject, user_id: UserId | None) -> Image | None:
     """The page in a copy that somebody keeps; without its source, only for people with a shelf that keeps it."""
     return await tx.maybe(
         Image, q.find_copied, release_id=subject.release_id, position=subject.position, user_id=user_id
@@ -49,7 +49,7 @@ async def touch_image_tx(tx: Tx, image_id: int, now: Millis) -> None:
     await tx.run(q.touch_image, id=image_id, now=now)
 
 
-async def save_image_tx(tx: Tx, subject: Subject, new: NewImage, *, address: str | None, now: Millis) -> Image:
+async def save_image_tx(tx: Tx, subject: ImageSubject, new: NewImage, *, address: str | None, now: Millis) -> Image:
     """The image, and that it is what the subject shows. A thumbnail is as current as what it was made of."""
     image = await tx.one(Image, q.add_image, **msgspec.structs.asdict(new), now=now)
     if subject.thumbnail:
@@ -72,7 +72,7 @@ async def save_image_tx(tx: Tx, subject: Subject, new: NewImage, *, address: str
 
 
 async def save_failure_tx(
-    tx: Tx, subject: Subject, *, error: str, failures: int, retry_at: Millis, now: Millis
+    tx: Tx, subject: ImageSubject, *, error: str, failures: int, retry_at: Millis, now: Millis
 ) -> None:
     """Why there is no image, and when to try again."""
     await tx.run(
@@ -153,9 +153,9 @@ async def unkept_copies_tx(tx: Tx, most: int) -> list[ReleaseId]:
     return await tx.many(ReleaseId, q.unkept_copies, most=most)
 
 
-async def hold_copy_tx(tx: Tx, release_id: ReleaseId) -> None:
+async def lock_download_tx(tx: Tx, release_id: ReleaseId) -> None:
     """Let nobody else begin or cease to keep this release until the end of the transaction."""
-    await tx.maybe(int, q.hold_copy, release_id=release_id)
+    await tx.maybe(int, q.lock_download, release_id=release_id)
 
 
 async def drop_unkept_copy_tx(tx: Tx, release_id: ReleaseId) -> bool:
@@ -168,7 +168,7 @@ async def find_kept_tx(tx: Tx, shelf_id: ShelfId, release_id: ReleaseId) -> Kept
     return await tx.maybe(KeptChapter, q.find_kept, shelf_id=shelf_id, release_id=release_id)
 
 
-async def list_kept_tx(tx: Tx, shelf_id: ShelfId, *, after: Cursor, most: int) -> list[KeptChapter]:
+async def list_kept_tx(tx: Tx, shelf_id: ShelfId, *, after: PageCursor, most: int) -> list[KeptChapter]:
     """What a shelf keeps, the newest first."""
     return await tx.many(KeptChapter, q.list_kept, shelf_id=shelf_id, at=after.at, id=after.id, most=most)
 

@@ -8,7 +8,7 @@ from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import ShelfId
 
 
-class Places:
+class StreamSlots:
     """So many streams for a shelf, of which the newest go on; so many in all, beyond which nobody comes in."""
 
     def __init__(self, *, per_shelf: int, in_all: int) -> None:

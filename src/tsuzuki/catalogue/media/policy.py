@@ -42,7 +42,7 @@ _MP4 = Container("audio/mp4", "video/mp4")
 _WEBM = Container("audio/webm", "video/webm")
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class ByteRange(msgspec.Struct, frozen=True):
     """A range of bytes that a browser asks for."""
 
     first: int | None
@@ -53,7 +53,7 @@ class Wanted(msgspec.Struct, frozen=True):
         return f"bytes={'' if self.first is None else self.first}-{'' if self.last is None else self.last}"
 
 
-class Part(msgspec.Struct, frozen=True):
+class ContentRange(msgspec.Struct, frozen=True):
     """Which bytes an answer holds, and of how many; None where it does not say."""
 
     first: int
@@ -64,7 +64,7 @@ class Part(msgspec.Struct, frozen=True):
         return f"bytes {self.first}-{self.last}/{'*' if self.total is None else self.total}"
 
 
-def read_range(text: str) -> Wanted | None:
+def read_range(text: str) -> ByteRange | None:
     """The one range that is asked for; None for the whole: several ranges may be answered like that (SEC-45)."""
     found = _RANGE.fullmatch(text.strip())
     if found is None or not any(found.groups()):
@@ -72,17 +72,17 @@ def read_range(text: str) -> Wanted | None:
     first, last = (int(digits) if digits else None for digits in found.groups())
     if first is not None and last is not None and last < first:
         return None
-    return Wanted(first, last)
+    return ByteRange(first, last)
 
 
-def read_part(text: str, wanted: Wanted) -> Part:
+def read_part(text: str, wanted: ByteRange) -> ContentRange:
     """What a 206 holds; NotMedia for one that is not of what was asked for."""
     found = _CONTENT_RANGE.fullmatch(text.strip())
     if found is not None:
         first, last = int(found[1]), int(found[2])
         total = None if found[3] == "*" else int(found[3])
         if last >= first and (total is None or last < total) and wanted.first in (None, first):
-            return Part(first, last, total)
+            return ContentRange(first, last, total)
     raise NotMedia("The publisher sent another part than the one that was asked for.")
 
 

@@ -9,12 +9,12 @@ from typing import Protocol
 import msgspec
 
 from tsuzuki.catalogue.media.links import Link
-from tsuzuki.catalogue.media.places import Places
-from tsuzuki.catalogue.media.policy import ENOUGH, Container, Part, Wanted, kind_of, read_part, sniff
+from tsuzuki.catalogue.media.places import StreamSlots
+from tsuzuki.catalogue.media.policy import ENOUGH, ByteRange, Container, ContentRange, kind_of, read_part, sniff
 from tsuzuki.model.errors import NotMedia, TimedOut, TooLarge
 from tsuzuki.model.fetching import Ask
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.net.answer import Answer
+from tsuzuki.net.answer import HttpAnswer
 from tsuzuki.net.options import Deadlines, SourceIdentity
 
 LISTENERS = SourceIdentity(source="articles' media", apart="media", places=32, ratelimit=8.0)
@@ -23,12 +23,12 @@ Eight requests a second: a browser that looks for the index of a film asks three
 
 _OK, _PARTIAL, _BEYOND = 200, 206, 416
 _MOST_KNOWN = 1_000
-_START = Wanted(0, ENOUGH - 1)
+_START = ByteRange(0, ENOUGH - 1)
 
 Pieces = AsyncGenerator[bytes, None]
 
 
-class Limits(msgspec.Struct, frozen=True):
+class StreamLimits(msgspec.Struct, frozen=True):
     """What one stream may take. A browser that is cut off asks for the rest by itself."""
 
     size: int = 4 * 1024 * 1024 * 1024
@@ -45,12 +45,12 @@ class Limits(msgspec.Struct, frozen=True):
     """For this process: each holds two connections."""
 
 
-class Outgoing(Protocol):
+class MediaClient(Protocol):
     """What is needed of the client."""
 
     def stream(
         self, ask: Ask, origin: SourceIdentity, deadlines: Deadlines | None = None
-    ) -> AbstractAsyncContextManager[Answer]: ...
+    ) -> AbstractAsyncContextManager[HttpAnswer]: ...
 
 
 class Playing(msgspec.Struct, frozen=True):
@@ -60,22 +60,22 @@ class Playing(msgspec.Struct, frozen=True):
     media_type: str
     pieces: Pieces
     length: int | None = None
-    part: Part | None = None
+    part: ContentRange | None = None
     takes_ranges: bool = False
 
 
-class Media:
+class MediaService:
     """Opens the way to a sound or a film."""
 
-    def __init__(self, client: Outgoing, limits: Limits = Limits()) -> None:  # noqa: B008  frozen
+    def __init__(self, client: MediaClient, limits: StreamLimits = StreamLimits()) -> None:  # noqa: B008  frozen
         self._client = client
         self.limits = limits
-        self._places = Places(per_shelf=limits.per_shelf, in_all=limits.in_all)
+        self._places = StreamSlots(per_shelf=limits.per_shelf, in_all=limits.in_all)
         self._known: OrderedDict[str, Container] = OrderedDict()
         """What addresses were found to be: a part from the middle does not tell."""
 
     @asynccontextmanager
-    async def open(self, link: Link, shelf_id: ShelfId, wanted: Wanted | None = None) -> AsyncIterator[Playing]:
+    async def open(self, link: Link, shelf_id: ShelfId, wanted: ByteRange | None = None) -> AsyncIterator[Playing]:
         """The answer, judged; NotMedia for what is none. Leaving the block ends the call to the publisher."""
         async with self._places.hold(shelf_id):
             known = self._known.get(link.address)
@@ -84,7 +84,7 @@ class Media:
             async with self._asked(link, wanted) as answer, aclosing(answer.chunks(self.limits.size)) as pieces:
                 yield await self._judged(answer, pieces, link, wanted=wanted, known=known)
 
-    def _asked(self, link: Link, wanted: Wanted | None) -> AbstractAsyncContextManager[Answer]:
+    def _asked(self, link: Link, wanted: ByteRange | None) -> AbstractAsyncContextManager[HttpAnswer]:
         headers = {"accept": "audio/*,video/*;q=0.9"} | ({} if wanted is None else {"range": str(wanted)})
         ask = Ask(link.address, headers=headers, accept_statuses=frozenset({_BEYOND}))
         deadlines = Deadlines(body=self.limits.seconds, total=self.limits.seconds)
@@ -99,7 +99,7 @@ class Media:
             return self._sniffed(link, await self._beginning(answer, pieces))
 
     async def _judged(
-        self, answer: Answer, pieces: Pieces, link: Link, *, wanted: Wanted | None, known: Container | None
+        self, answer: HttpAnswer, pieces: Pieces, link: Link, *, wanted: ByteRange | None, known: Container | None
     ) -> Playing:
         if answer.status == _BEYOND and wanted is not None:
             return Playing(_BEYOND, "", _nothing(), takes_ranges=True)
@@ -124,7 +124,7 @@ class Media:
             takes_ranges=part is not None or answer.headers.get("accept-ranges", "").strip().lower() == "bytes",
         )
 
-    async def _beginning(self, answer: Answer, pieces: Pieces) -> bytes:
+    async def _beginning(self, answer: HttpAnswer, pieces: Pieces) -> bytes:
         """The first bytes, enough of them to tell what it is; TimedOut when they do not come."""
         head = bytearray()
         try:
@@ -146,16 +146,16 @@ class Media:
             self._known.popitem(last=False)
         return found
 
-    def _check_size(self, answer: Answer, total: int | None) -> None:
+    def _check_size(self, answer: HttpAnswer, total: int | None) -> None:
         if total is not None and total > self.limits.size:
             raise TooLarge(f"The recording of {answer.host} is larger than {self.limits.size:,} bytes.")
 
 
-def _no_recording(answer: Answer) -> NotMedia:
+def _no_recording(answer: HttpAnswer) -> NotMedia:
     return NotMedia(f"{answer.host} answered {answer.status} instead of a recording.", status=answer.status)
 
 
-def _length(answer: Answer) -> int | None:
+def _length(answer: HttpAnswer) -> int | None:
     """How many bytes come; None where it is not said, or said of what is packed."""
     packed = answer.headers.get("content-encoding", "").strip().lower() not in {"", "identity"}
     if packed and answer.status == _PARTIAL:

@@ -8,7 +8,7 @@ from tsuzuki.model.ids import ChapterId, GroupId, PublicId, SeriesId, SeriesSour
 from tsuzuki.model.times import Millis
 
 
-class About(msgspec.Struct, frozen=True, kw_only=True):
+class SeriesFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What a series says of itself."""
 
     title: str
@@ -23,7 +23,7 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
     created_at: Millis = Millis(0)
 
 
-class SeriesRow(msgspec.Struct, frozen=True):
+class MergeSeriesRow(msgspec.Struct, frozen=True):
     """A series to be merged or split."""
 
     id: SeriesId
@@ -40,13 +40,13 @@ class SeriesRow(msgspec.Struct, frozen=True):
     created_at: Millis
 
     @property
-    def about(self) -> About:
+    def about(self) -> SeriesFacts:
         """What it says of itself."""
-        names = [field.name for field in msgspec.structs.fields(About)]
-        return About(**{name: getattr(self, name) for name in names})
+        names = [field.name for field in msgspec.structs.fields(SeriesFacts)]
+        return SeriesFacts(**{name: getattr(self, name) for name in names})
 
 
-class SourceRow(msgspec.Struct, frozen=True):
+class MergeSourceRow(msgspec.Struct, frozen=True):
     """A series as one source has it."""
 
     id: SeriesSourceId
@@ -62,11 +62,11 @@ class FormerSeries(msgspec.Struct, frozen=True):
     """A series that was merged into another."""
 
     public_id: PublicId
-    details: About
+    details: SeriesFacts
     sources: list[SeriesSourceId]
 
 
-class FollowRow(msgspec.Struct, frozen=True):
+class MergeFollowRow(msgspec.Struct, frozen=True):
     """Who follows."""
 
     shelf_id: ShelfId
@@ -84,7 +84,7 @@ class CopiedChapter(msgspec.Struct, frozen=True):
     title: str
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class MergeOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a merge or split does, or did.
 
     `moved` counts rows that went to the other series or chapter; `shared` those that were there on both sides and

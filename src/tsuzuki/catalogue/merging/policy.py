@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from tsuzuki.catalogue.merging.nouns import About, FormerSeries, SeriesRow, SourceRow
+from tsuzuki.catalogue.merging.nouns import FormerSeries, MergeSeriesRow, MergeSourceRow, SeriesFacts
 from tsuzuki.model.errors import Invalid, Problem
 from tsuzuki.model.ids import SeriesSourceId
 
 
-def parted(wanted: Iterable[int], sources: Sequence[SourceRow]) -> list[SourceRow]:
+def parted(wanted: Iterable[int], sources: Sequence[MergeSourceRow]) -> list[MergeSourceRow]:
     """The sources that leave; Invalid when one is not the series' own, or none would stay."""
     known = {source.id: source for source in sources}
     ids = list(dict.fromkeys(wanted))
@@ -24,17 +24,17 @@ def parted(wanted: Iterable[int], sources: Sequence[SourceRow]) -> list[SourceRo
 
 
 def revived(
-    former: Iterable[FormerSeries], leaving: Iterable[SourceRow], sources: Iterable[SourceRow]
+    former: Iterable[FormerSeries], leaving: Iterable[MergeSourceRow], sources: Iterable[MergeSourceRow]
 ) -> FormerSeries | None:
     """The merged series that had exactly the sources which leave, as far as there still are: the split undoes that."""
     ids, there = {source.id for source in leaving}, {source.id for source in sources}
     return next((each for each in former if set(each.sources) & there == ids), None)
 
 
-def newly(series: SeriesRow, leaving: Sequence[SourceRow], match_key: str, title: str) -> About:
+def newly(series: MergeSeriesRow, leaving: Sequence[MergeSourceRow], match_key: str, title: str) -> SeriesFacts:
     """What a series says of itself that was never one: what the first source that leaves says."""
     first = leaving[0]
-    return About(
+    return SeriesFacts(
         title=title,
         match_key=match_key,
         author=first.author or series.author,

@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
 from tsuzuki.accounts.nouns import Actor
-from tsuzuki.catalogue.merging.nouns import About, FormerSeries, Outcome, SeriesRow, SourceRow
+from tsuzuki.catalogue.merging.nouns import FormerSeries, MergeOutcome, MergeSeriesRow, MergeSourceRow, SeriesFacts
 from tsuzuki.catalogue.merging.policy import newly, parted, revived
 from tsuzuki.catalogue.merging.store import (
-    Parted,
+    SplitChapters,
     add_series_tx,
     chapters_of_tx,
     clashing_job_tx,
@@ -34,7 +34,7 @@ from tsuzuki.catalogue.merging.store import (
     settle_entries_tx,
 )
 from tsuzuki.db import Database, Tx
-from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, NewEvent
+from tsuzuki.delivery.events.news import EVENTS_WAKEUP, CountsChanged, NewEvent
 from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.ingest.store import index_chapters_tx, index_series_tx
 from tsuzuki.model.errors import Conflict, NotFound
@@ -43,13 +43,13 @@ from tsuzuki.model.times import Millis
 from tsuzuki.sources.comics.following import followers_changed_tx
 from tsuzuki.sources.comics.policy import match_key
 from tsuzuki.sources.store import find_series_tx as series_named_tx
-from tsuzuki.sources.store import hold_shape_tx
+from tsuzuki.sources.store import lock_series_merges_tx
 
 
 class _Previewed(Exception):
     """Ends a transaction that shall leave nothing behind."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: MergeOutcome) -> None:
         super().__init__("a preview")
         self.outcome = outcome
 
@@ -63,21 +63,21 @@ class Merging:
         clock: Callable[[], Millis],
         new_id: Callable[[], PublicId],
         *,
-        ring: Callable[..., None],
+        wake: Callable[..., None],
     ) -> None:
         self._db = db
         self._clock = clock
         self._new_id = new_id
-        self._ring = ring
+        self._wake = wake
 
-    async def merge(self, actor: Actor, series: PublicId, into: PublicId, *, is_preview: bool = False) -> Outcome:
+    async def merge(self, actor: Actor, series: PublicId, into: PublicId, *, is_preview: bool = False) -> MergeOutcome:
         """Make one series part of another: sources, chapters and all that readers have of them; nobody is notified.
 
         NotFound for what is no series; Conflict for the same one, or while a job calls the same source for both.
         """
 
-        async def merge(tx: Tx) -> Outcome:
-            await hold_shape_tx(tx)
+        async def merge(tx: Tx) -> MergeOutcome:
+            await lock_series_merges_tx(tx)
             gone, stays = await _series_tx(tx, series), await _series_tx(tx, into)
             if gone.id == stays.id:
                 raise Conflict("These are the same series already.")
@@ -98,7 +98,7 @@ class Merging:
         *,
         title: str | None = None,
         is_preview: bool = False,
-    ) -> Outcome:
+    ) -> MergeOutcome:
         """Make a series of some of its sources. What both sides have, readers have read on both; all follow both.
 
         Undoing a merge gives the former series back, under its id. NotFound for what is no series; Invalid for sources
@@ -106,8 +106,8 @@ class Merging:
         """
         wanted = tuple(sources)
 
-        async def split(tx: Tx) -> Outcome:
-            await hold_shape_tx(tx)
+        async def split(tx: Tx) -> MergeOutcome:
+            await lock_series_merges_tx(tx)
             whole = await _series_tx(tx, series)
             leaving = parted(wanted, await list_sources_tx(tx, whole.id))
             outcome = await self._split_tx(tx, whole, leaving, title=title, is_preview=is_preview)
@@ -116,8 +116,8 @@ class Merging:
 
         return await self._run(split, is_preview=is_preview)
 
-    async def _run(self, work: Callable[[Tx], Any], *, is_preview: bool) -> Outcome:
-        async def preview(tx: Tx) -> Outcome:
+    async def _run(self, work: Callable[[Tx], Any], *, is_preview: bool) -> MergeOutcome:
+        async def preview(tx: Tx) -> MergeOutcome:
             raise _Previewed(await work(tx))
 
         if is_preview:
@@ -125,13 +125,13 @@ class Merging:
                 await self._db.with_tx(preview)
             except _Previewed as previewed:
                 return previewed.outcome
-        outcome: Outcome = await self._db.with_tx(work)
-        self._ring(EVENTS_BELL)
+        outcome: MergeOutcome = await self._db.with_tx(work)
+        self._wake(EVENTS_WAKEUP)
         return outcome
 
     # -- merging
 
-    async def _merge_tx(self, tx: Tx, gone: SeriesRow, stays: SeriesRow, *, is_preview: bool) -> Outcome:
+    async def _merge_tx(self, tx: Tx, gone: MergeSeriesRow, stays: MergeSeriesRow, *, is_preview: bool) -> MergeOutcome:
         now = self._clock()
         sources = [source.id for source in await list_sources_tx(tx, gone.id)]
         shelves = await concerned_shelves_tx(tx, gone.id, stays.id)
@@ -147,7 +147,7 @@ class Merging:
         await recompute_latest_tx(tx, stays.id)
         await followers_changed_tx(tx, stays.id, now)
         await add_events_tx(tx, [NewEvent(shelf, CountsChanged()) for shelf in shelves], now)
-        return Outcome(
+        return MergeOutcome(
             kind="merge",
             is_preview=is_preview,
             series=stays.public_id,
@@ -169,8 +169,8 @@ class Merging:
     # -- splitting
 
     async def _split_tx(
-        self, tx: Tx, whole: SeriesRow, leaving: Sequence[SourceRow], *, title: str | None, is_preview: bool
-    ) -> Outcome:
+        self, tx: Tx, whole: MergeSeriesRow, leaving: Sequence[MergeSourceRow], *, title: str | None, is_preview: bool
+    ) -> MergeOutcome:
         now = self._clock()
         former = await list_former_series_tx(tx, whole.id)
         again = revived(former, leaving, await list_sources_tx(tx, whole.id))
@@ -191,7 +191,7 @@ class Merging:
         await self._finish_split_tx(tx, whole.id, new_id, now)
         shelves = await concerned_shelves_tx(tx, whole.id, new_id)
         await add_events_tx(tx, [NewEvent(shelf, CountsChanged()) for shelf in shelves], now)
-        return Outcome(
+        return MergeOutcome(
             kind="split",
             is_preview=is_preview,
             series=whole.public_id,
@@ -212,13 +212,13 @@ class Merging:
             await recompute_latest_tx(tx, series_id)
             await followers_changed_tx(tx, series_id, now)
 
-    async def _record_tx(self, tx: Tx, actor: Actor, outcome: Outcome, before: dict[str, Any] | None) -> None:
+    async def _record_tx(self, tx: Tx, actor: Actor, outcome: MergeOutcome, before: dict[str, Any] | None) -> None:
         after = msgspec.structs.asdict(outcome) | {"series": show_id(outcome.series), "other": show_id(outcome.other)}
-        deed = Deed(f"series.{outcome.kind}", "series", show_id(outcome.other), before=before, after=after)
-        await record_tx(tx, actor, deed, now=self._clock())
+        audit_event = AuditEvent(f"series.{outcome.kind}", "series", show_id(outcome.other), before=before, after=after)
+        await record_tx(tx, actor, audit_event, now=self._clock())
 
 
-def _counts(parted_: Parted) -> dict[str, int]:
+def _counts(parted_: SplitChapters) -> dict[str, int]:
     return {
         "chapters_moved": parted_.chapters.moved,
         "chapters_shared": parted_.chapters.shared,
@@ -229,7 +229,9 @@ def _counts(parted_: Parted) -> dict[str, int]:
     }
 
 
-def _about(whole: SeriesRow, leaving: Sequence[SourceRow], again: FormerSeries | None, title: str | None) -> About:
+def _about(
+    whole: MergeSeriesRow, leaving: Sequence[MergeSourceRow], again: FormerSeries | None, title: str | None
+) -> SeriesFacts:
     """What the new series says of itself: what it said before it was merged, or what its sources say."""
     if again is not None:
         named = title or again.details.title
@@ -239,7 +241,7 @@ def _about(whole: SeriesRow, leaving: Sequence[SourceRow], again: FormerSeries |
     return newly(whole, leaving, match_key(named, leaving[0].author or whole.author), named)
 
 
-async def _series_tx(tx: Tx, public_id: PublicId) -> SeriesRow:
+async def _series_tx(tx: Tx, public_id: PublicId) -> MergeSeriesRow:
     series_id = await series_named_tx(tx, public_id)
     if series_id is None:
         raise NotFound("There is no such series.")

@@ -5,7 +5,14 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.catalogue.merging.nouns import About, CopiedChapter, FollowRow, FormerSeries, SeriesRow, SourceRow
+from tsuzuki.catalogue.merging.nouns import (
+    CopiedChapter,
+    FormerSeries,
+    MergeFollowRow,
+    MergeSeriesRow,
+    MergeSourceRow,
+    SeriesFacts,
+)
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, SeriesId, SeriesSourceId, ShelfId
 from tsuzuki.model.times import Millis
@@ -20,14 +27,14 @@ class Rows(msgspec.Struct, frozen=True):
     shared: int
 
 
-async def find_series_tx(tx: Tx, series_id: SeriesId) -> SeriesRow:
+async def find_series_tx(tx: Tx, series_id: SeriesId) -> MergeSeriesRow:
     """The series itself."""
-    return await tx.one(SeriesRow, q.find_series, id=series_id)
+    return await tx.one(MergeSeriesRow, q.find_series, id=series_id)
 
 
-async def list_sources_tx(tx: Tx, series_id: SeriesId) -> list[SourceRow]:
+async def list_sources_tx(tx: Tx, series_id: SeriesId) -> list[MergeSourceRow]:
     """Where it can be read, the oldest mapping first."""
-    return await tx.many(SourceRow, q.list_sources, series_id=series_id)
+    return await tx.many(MergeSourceRow, q.list_sources, series_id=series_id)
 
 
 # -- merging
@@ -92,7 +99,7 @@ async def join_follows_tx(tx: Tx, gone: SeriesId, into: SeriesId, now: Millis) -
 
 
 async def end_series_tx(
-    tx: Tx, gone: SeriesRow, into: SeriesId, sources: Sequence[SeriesSourceId], *, now: Millis
+    tx: Tx, gone: MergeSeriesRow, into: SeriesId, sources: Sequence[SeriesSourceId], *, now: Millis
 ) -> int:
     """Give sources, jobs and former names to the series that stays, and leave a pointer; how many sources."""
     both = {"from_id": gone.id, "into_id": into}
@@ -110,7 +117,7 @@ async def end_series_tx(
 # -- splitting
 
 
-async def add_series_tx(tx: Tx, public_id: PublicId, about: About, now: Millis) -> SeriesId:
+async def add_series_tx(tx: Tx, public_id: PublicId, about: SeriesFacts, now: Millis) -> SeriesId:
     """A series that has nothing yet."""
     return await tx.one(SeriesId, q.add_series, public_id=public_id, now=now, **msgspec.structs.asdict(about))
 
@@ -124,7 +131,7 @@ async def part_sources_tx(
     return moved
 
 
-class Parted(msgspec.Struct, frozen=True):
+class SplitChapters(msgspec.Struct, frozen=True):
     """What a split gave to the new series: chapters that it alone has, and copies of those that both have."""
 
     chapters: Rows
@@ -133,7 +140,7 @@ class Parted(msgspec.Struct, frozen=True):
     progress: int
 
 
-async def part_chapters_tx(tx: Tx, series_id: SeriesId, new_id: SeriesId, now: Millis) -> Parted:
+async def part_chapters_tx(tx: Tx, series_id: SeriesId, new_id: SeriesId, now: Millis) -> SplitChapters:
     """Chapters of the parted sources; what both sides have is copied with everything that readers have of it."""
     both: dict[str, Any] = {"series_id": series_id, "new_id": new_id}
     copied = await tx.run(q.copy_chapters, **both, now=now)
@@ -143,7 +150,7 @@ async def part_chapters_tx(tx: Tx, series_id: SeriesId, new_id: SeriesId, now: M
     entries = await tx.run(q.copy_entries, **both)
     progress = await tx.run(q.copy_progress, **both)
     moved = await tx.run(q.part_chapters, **both)
-    return Parted(Rows(moved, copied), releases, entries, progress)
+    return SplitChapters(Rows(moved, copied), releases, entries, progress)
 
 
 async def chapters_of_tx(tx: Tx, series_id: SeriesId) -> list[CopiedChapter]:
@@ -151,13 +158,13 @@ async def chapters_of_tx(tx: Tx, series_id: SeriesId) -> list[CopiedChapter]:
     return await tx.many(CopiedChapter, q.copied_chapters, new_id=series_id)
 
 
-async def list_follows_tx(tx: Tx, series_id: SeriesId) -> list[FollowRow]:
+async def list_follows_tx(tx: Tx, series_id: SeriesId) -> list[MergeFollowRow]:
     """Who follows."""
-    return await tx.many(FollowRow, q.list_follows, series_id=series_id)
+    return await tx.many(MergeFollowRow, q.list_follows, series_id=series_id)
 
 
 async def copy_follows_tx(
-    tx: Tx, series_id: SeriesId, new_id: SeriesId, follows: Iterable[tuple[PublicId, FollowRow]], *, now: Millis
+    tx: Tx, series_id: SeriesId, new_id: SeriesId, follows: Iterable[tuple[PublicId, MergeFollowRow]], *, now: Millis
 ) -> None:
     """Let everyone who follows the one follow the other too, each under a new id."""
     rows = [

@@ -9,7 +9,7 @@ from tsuzuki.connectors.feed.identity import Key, keys_of, link_key, told_apart
 from tsuzuki.connectors.feed.media import is_image, is_player, seconds_of
 from tsuzuki.connectors.feed.pages import pages_of
 from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
-from tsuzuki.connectors.feed.raw import MAX_LIST, Media, RawFeed, RawItem, Text
+from tsuzuki.connectors.feed.raw import MAX_LIST, RawFeed, RawItem, RawMedia, RawText
 from tsuzuki.connectors.feed.wishes import interval_of, skipped_days, skipped_hours
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.safe import SafeHtml, Sanitiser, one_line, plain_text, text_to_html
@@ -83,7 +83,7 @@ def _found(
     )
 
 
-def words_of(text: Text | None, limit: int) -> str:
+def words_of(text: RawText | None, limit: int) -> str:
     """A text as words on one line, whatever it was written in; empty for none."""
     if text is None:
         return ""
@@ -91,19 +91,19 @@ def words_of(text: Text | None, limit: int) -> str:
     return (plain_text(value) if text.is_html else one_line(value))[:limit].strip()
 
 
-def _texts(item: RawItem) -> list[Text]:
+def _texts(item: RawItem) -> list[RawText]:
     """What the entry says, the whole text first. What is said of its pictures is no short form of it."""
     own = [item.content, item.summary, *(item.spare_texts.get(name) for name in _SPARES)]
     texts = [text for text in own if text is not None]
     return texts or list(item.spare_texts.values())
 
 
-def _title_of_media(item: RawItem) -> Text | None:
+def _title_of_media(item: RawItem) -> RawText | None:
     """Where there is something that it is the title of, and not a song that somebody listened to."""
     return item.spare_title if item.media or item.thumbnails else None
 
 
-def _first(texts: dict[str, Text]) -> Text | None:
+def _first(texts: dict[str, RawText]) -> RawText | None:
     return next((texts[name] for name in _SPARES if name in texts), None)
 
 
@@ -135,13 +135,13 @@ def _link(item: RawItem, base: str) -> str | None:
     return http_url(item.link, base) or http_url(guid, base) or http_url(item.other_link, base)
 
 
-def _markup(text: Text, sanitiser: Sanitiser, base: str, page: str) -> SafeHtml:
+def _markup(text: RawText, sanitiser: Sanitiser, base: str, page: str) -> SafeHtml:
     if not text.is_html or not _MARKUP.search(text.value):
         return text_to_html(text.value)
     return sanitiser.sanitise(text.value, base, page)
 
 
-def _base(text: Text, feed: RawFeed, link: str | None) -> str:
+def _base(text: RawText, feed: RawFeed, link: str | None) -> str:
     """The document's xml:base; else what Atom says, the feed's address; RSS says nothing: the entry's page."""
     if text.base is not None:
         return text.base
@@ -150,7 +150,7 @@ def _base(text: Text, feed: RawFeed, link: str | None) -> str:
     return link or urljoin(feed.url, feed.site_url or "")
 
 
-def _summary(texts: list[Text]) -> str | None:
+def _summary(texts: list[RawText]) -> str | None:
     """The short text beside a full one, as words; None when there is none or it says the same."""
     if len(texts) < 2:
         return None
@@ -173,7 +173,7 @@ def _enclosures(item: RawItem) -> tuple[Enclosure, ...]:
     return tuple(found.values())
 
 
-def _enclosure(media: Media, duration: int | None) -> Enclosure:
+def _enclosure(media: RawMedia, duration: int | None) -> Enclosure:
     return Enclosure(
         url=media.url,
         media_type=_name(media.media_type) or None,

@@ -10,12 +10,12 @@ from tsuzuki.connectors.feed.document import Unsure
 from tsuzuki.connectors.feed.items import read_item
 from tsuzuki.connectors.feed.names import XML_LANG, Names, is_of_atom
 from tsuzuki.connectors.feed.raw import MAX_ITEMS, Kind, RawFeed, add
-from tsuzuki.connectors.feed.scope import Scope
+from tsuzuki.connectors.feed.scope import DocumentScope
 from tsuzuki.connectors.feed.text import attribute, words
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.model.errors import NotAFeed
 
-Handler = Callable[[Scope, RawFeed, Element], None]
+Handler = Callable[[DocumentScope, RawFeed, Element], None]
 
 MAX_SKIPPED = 50
 """Hours or days that are looked at; there are 24 and 7."""
@@ -32,7 +32,7 @@ def read_document(root: Element, url: str, *, has_bases: bool) -> RawFeed:
     if own is None:
         raise NotAFeed("The answer is an RDF document without a feed in it.")
     names = Names(own.tag.rpartition("}")[0].removeprefix("{"))
-    scope = Scope(url, is_rss=kind != "atom", has_bases=has_bases, names=names).within(root)
+    scope = DocumentScope(url, is_rss=kind != "atom", has_bases=has_bases, names=names).within(root)
     feed = RawFeed(kind=kind, url=url, language=root.get(XML_LANG))
     _read_children(scope, feed, root)
     return feed
@@ -43,32 +43,32 @@ def _local(element: Element) -> str:
     return element.tag.rpartition("}")[2].rpartition(":")[2].lower()
 
 
-def _read_children(scope: Scope, feed: RawFeed, element: Element) -> None:
+def _read_children(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     for child in element:
         handler = _HANDLERS.get(scope.names[child.tag])
         if handler is not None:
             handler(scope, feed, child)
 
 
-def _channel(scope: Scope, feed: RawFeed, element: Element) -> None:
+def _channel(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     _read_children(scope.within(element), feed, element)
 
 
-def _item(scope: Scope, feed: RawFeed, element: Element) -> None:
+def _item(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     if len(feed.items) < MAX_ITEMS:
         feed.items.append(read_item(scope, element))
 
 
-def _title(scope: Scope, feed: RawFeed, element: Element) -> None:
+def _title(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     feed.title = feed.title or scope.text(element, "text")
 
 
-def _description(scope: Scope, feed: RawFeed, element: Element) -> None:
+def _description(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     feed.description = feed.description or scope.text(element, "html" if scope.is_rss else "text")
 
 
 def _spare_description(name: str) -> Handler:
-    def handler(scope: Scope, feed: RawFeed, element: Element) -> None:
+    def handler(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
         text = None if name in feed.spare_descriptions else scope.text(element, "text")
         if text is not None:
             feed.spare_descriptions[name] = text
@@ -76,7 +76,7 @@ def _spare_description(name: str) -> Handler:
     return handler
 
 
-def _link(scope: Scope, feed: RawFeed, element: Element) -> None:
+def _link(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     href, rel = attribute(element, "href"), attribute(element, "rel")
     if href is None and rel is None:
         feed.site_url = scope.address(words(element), element) or feed.site_url
@@ -93,58 +93,58 @@ def _link(scope: Scope, feed: RawFeed, element: Element) -> None:
         feed.site_url = (feed.site_url or address) if is_spare else (address or feed.site_url)
 
 
-def _language(_scope: Scope, feed: RawFeed, element: Element) -> None:
+def _language(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     feed.language = words(element) or feed.language
 
 
-def _icon(scope: Scope, feed: RawFeed, element: Element) -> None:
+def _icon(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     feed.icon = http_url(words(element), scope.base_of(element))
 
 
-def _logo(scope: Scope, feed: RawFeed, element: Element) -> None:
+def _logo(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     feed.logo = http_url(words(element), scope.base_of(element))
 
 
-def _image(scope: Scope, feed: RawFeed, element: Element) -> None:
+def _image(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     for child in element:
         if scope.names[child.tag] in {"url", "href"}:
             feed.image = http_url(words(child), scope.base_of(child)) or feed.image
 
 
-def _itunes_image(scope: Scope, feed: RawFeed, element: Element) -> None:
+def _itunes_image(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     address = http_url(attribute(element, "href") or attribute(element, "url"), scope.base_of(element))
     feed.image = address or feed.image
 
 
-def _author(scope: Scope, feed: RawFeed, element: Element) -> None:
+def _author(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     add(feed.authors, scope.person(element))
 
 
-def _creator(_scope: Scope, feed: RawFeed, element: Element) -> None:
+def _creator(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     add(feed.authors, author_of(words(element)))
 
 
-def _owner(scope: Scope, feed: RawFeed, element: Element) -> None:
+def _owner(scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     feed.owner = feed.owner or scope.person(element)
 
 
-def _ttl(_scope: Scope, feed: RawFeed, element: Element) -> None:
+def _ttl(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     feed.ttl_minutes = words(element)
 
 
-def _period(_scope: Scope, feed: RawFeed, element: Element) -> None:
+def _period(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     feed.update_period = words(element)
 
 
-def _frequency(_scope: Scope, feed: RawFeed, element: Element) -> None:
+def _frequency(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     feed.update_frequency = words(element)
 
 
-def _skip_hours(_scope: Scope, feed: RawFeed, element: Element) -> None:
+def _skip_hours(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     feed.skip_hours = [words(child) for child in islice(element, MAX_SKIPPED)]
 
 
-def _skip_days(_scope: Scope, feed: RawFeed, element: Element) -> None:
+def _skip_days(_scope: DocumentScope, feed: RawFeed, element: Element) -> None:
     feed.skip_days = [words(child) for child in islice(element, MAX_SKIPPED)]
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from tsuzuki.connectors.feed.raw import RawItem, Text
+from tsuzuki.connectors.feed.raw import RawItem, RawText
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.tokens import text_of
 
@@ -68,7 +68,7 @@ def link_key(link: str | None) -> str | None:
 def content_key(item: RawItem) -> str:
     """The key of an entry that has neither guid nor link: a hash of what it says."""
     texts = (item.title, item.content, item.summary, *item.spare_texts.values())
-    words = [text.value if isinstance(text, Text) else "" for text in texts]
+    words = [text.value if isinstance(text, RawText) else "" for text in texts]
     seen = "\x00".join([*words, item.published or item.updated or "", *(media.url for media in item.media)])
     return f"hash:{_hash(seen)}"
 

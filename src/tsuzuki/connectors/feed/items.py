@@ -8,24 +8,24 @@ from tsuzuki.connectors.feed.authors import author_of
 from tsuzuki.connectors.feed.media import enclosure_of, is_image
 from tsuzuki.connectors.feed.names import RDF_ABOUT, RDF_RESOURCE, is_of_atom
 from tsuzuki.connectors.feed.raw import MAX_LIST, RawItem, add
-from tsuzuki.connectors.feed.scope import Scope
+from tsuzuki.connectors.feed.scope import DocumentScope
 from tsuzuki.connectors.feed.text import attribute, words
 from tsuzuki.connectors.html.addresses import http_url
 
-Handler = Callable[[Scope, RawItem, Element], None]
+Handler = Callable[[DocumentScope, RawItem, Element], None]
 
 _OF_A_PICTURE = frozenset({"media:title", "media:description"})
 _WEB_PAGES = frozenset({"", "html", "text/html", "xhtml", "application/xhtml+xml"})
 
 
-def read_item(scope: Scope, element: Element) -> RawItem:
+def read_item(scope: DocumentScope, element: Element) -> RawItem:
     """The entry that an `item` or `entry` element holds."""
     item = RawItem(guid=element.get(RDF_ABOUT))
     _read_children(scope.within(element), item, element)
     return item
 
 
-def _read_children(scope: Scope, item: RawItem, element: Element) -> None:
+def _read_children(scope: DocumentScope, item: RawItem, element: Element) -> None:
     names = scope.names
     for child in element:
         handler = _HANDLERS.get(names[child.tag])
@@ -33,16 +33,16 @@ def _read_children(scope: Scope, item: RawItem, element: Element) -> None:
             handler(scope, item, child)
 
 
-def _title(scope: Scope, item: RawItem, element: Element) -> None:
+def _title(scope: DocumentScope, item: RawItem, element: Element) -> None:
     if item.title is None:
         item.title = scope.text(element, "text")
 
 
-def _spare_title(scope: Scope, item: RawItem, element: Element) -> None:
+def _spare_title(scope: DocumentScope, item: RawItem, element: Element) -> None:
     item.spare_title = item.spare_title or scope.text(element, "text")
 
 
-def _guid(_scope: Scope, item: RawItem, element: Element) -> None:
+def _guid(_scope: DocumentScope, item: RawItem, element: Element) -> None:
     value = words(element)
     if not value:
         return
@@ -52,7 +52,7 @@ def _guid(_scope: Scope, item: RawItem, element: Element) -> None:
     item.guid = value
 
 
-def _link(scope: Scope, item: RawItem, element: Element) -> None:
+def _link(scope: DocumentScope, item: RawItem, element: Element) -> None:
     has_any = bool(element.keys())
     href, rel = (attribute(element, "href"), attribute(element, "rel")) if has_any else (None, None)
     if href is None and rel is None:
@@ -74,32 +74,32 @@ def _link(scope: Scope, item: RawItem, element: Element) -> None:
             item.other_link = (is_page and address) or item.other_link or address
 
 
-def _original_link(scope: Scope, item: RawItem, element: Element) -> None:
+def _original_link(scope: DocumentScope, item: RawItem, element: Element) -> None:
     item.original_link = http_url(words(element), scope.base_of(element)) or item.original_link
 
 
-def _description(scope: Scope, item: RawItem, element: Element) -> None:
+def _description(scope: DocumentScope, item: RawItem, element: Element) -> None:
     if item.summary is None:
         item.summary = scope.text(element, "html" if scope.is_rss else "text")
 
 
-def _summary(scope: Scope, item: RawItem, element: Element) -> None:
+def _summary(scope: DocumentScope, item: RawItem, element: Element) -> None:
     if item.summary is None:
         item.summary = scope.text(element, "text")
 
 
-def _content(scope: Scope, item: RawItem, element: Element) -> None:
+def _content(scope: DocumentScope, item: RawItem, element: Element) -> None:
     if item.content is None and not attribute(element, "src"):
         item.content = scope.text(element, "text")
 
 
-def _encoded(scope: Scope, item: RawItem, element: Element) -> None:
+def _encoded(scope: DocumentScope, item: RawItem, element: Element) -> None:
     if item.content is None:
         item.content = scope.text(element, "html")
 
 
 def _spare_text(name: str, default: str) -> Handler:
-    def handler(scope: Scope, item: RawItem, element: Element) -> None:
+    def handler(scope: DocumentScope, item: RawItem, element: Element) -> None:
         text = None if name in item.spare_texts else scope.text(element, default, guess=True)
         if text is not None:
             item.spare_texts[name] = text
@@ -107,51 +107,51 @@ def _spare_text(name: str, default: str) -> Handler:
     return handler
 
 
-def _author(scope: Scope, item: RawItem, element: Element) -> None:
+def _author(scope: DocumentScope, item: RawItem, element: Element) -> None:
     add(item.authors, scope.person(element))
 
 
-def _creator(_scope: Scope, item: RawItem, element: Element) -> None:
+def _creator(_scope: DocumentScope, item: RawItem, element: Element) -> None:
     add(item.authors, author_of(words(element)))
 
 
-def _source(scope: Scope, item: RawItem, element: Element) -> None:
+def _source(scope: DocumentScope, item: RawItem, element: Element) -> None:
     for child in element:
         if scope.names[child.tag] == "author":
             add(item.source_authors, scope.person(child))
 
 
-def _published(_scope: Scope, item: RawItem, element: Element) -> None:
+def _published(_scope: DocumentScope, item: RawItem, element: Element) -> None:
     item.published = words(element) or item.published
 
 
-def _updated(_scope: Scope, item: RawItem, element: Element) -> None:
+def _updated(_scope: DocumentScope, item: RawItem, element: Element) -> None:
     item.updated = words(element) or item.updated
 
 
-def _created(_scope: Scope, item: RawItem, element: Element) -> None:
+def _created(_scope: DocumentScope, item: RawItem, element: Element) -> None:
     item.created = words(element) or item.created
 
 
-def _category(_scope: Scope, item: RawItem, element: Element) -> None:
+def _category(_scope: DocumentScope, item: RawItem, element: Element) -> None:
     add(item.categories, attribute(element, "label") or attribute(element, "term") or words(element) or None)
 
 
-def _keywords(_scope: Scope, item: RawItem, element: Element) -> None:
+def _keywords(_scope: DocumentScope, item: RawItem, element: Element) -> None:
     for word in words(element).split(",", MAX_LIST)[:MAX_LIST]:
         add(item.categories, word.strip() or None)
 
 
-def _enclosure(scope: Scope, item: RawItem, element: Element) -> None:
+def _enclosure(scope: DocumentScope, item: RawItem, element: Element) -> None:
     add(item.media, enclosure_of(element, scope.base_of(element), attribute(element, "url")))
 
 
-def _rdf_enclosure(scope: Scope, item: RawItem, element: Element) -> None:
+def _rdf_enclosure(scope: DocumentScope, item: RawItem, element: Element) -> None:
     address = attribute(element, "resource") or element.get(RDF_RESOURCE) or attribute(element, "url")
     add(item.media, enclosure_of(element, scope.base_of(element), address))
 
 
-def _media_content(scope: Scope, item: RawItem, element: Element) -> None:
+def _media_content(scope: DocumentScope, item: RawItem, element: Element) -> None:
     """A file; what is said inside of a picture is of the picture, often its alternative text, and not of the entry."""
     inside = {scope.names[child.tag]: child for child in element}
     titles = [words(inside[name]) for name in ("media:title", "media:description") if name in inside]
@@ -164,33 +164,33 @@ def _media_content(scope: Scope, item: RawItem, element: Element) -> None:
             _HANDLERS[name](scope, item, child)
 
 
-def _media_group(scope: Scope, item: RawItem, element: Element) -> None:
+def _media_group(scope: DocumentScope, item: RawItem, element: Element) -> None:
     """The same in several forms, by the specification: the first is enough."""
     before = len(item.media)
     _read_children(scope, item, element)
     del item.media[before + 1 :]
 
 
-def _thumbnail(scope: Scope, item: RawItem, element: Element) -> None:
+def _thumbnail(scope: DocumentScope, item: RawItem, element: Element) -> None:
     address = http_url(attribute(element, "url") or words(element), scope.base_of(element))
     add(item.thumbnails, address)
 
 
-def _image(scope: Scope, item: RawItem, element: Element) -> None:
+def _image(scope: DocumentScope, item: RawItem, element: Element) -> None:
     item.image = http_url(attribute(element, "href") or attribute(element, "url"), scope.base_of(element)) or item.image
 
 
-def _comments(scope: Scope, item: RawItem, element: Element) -> None:
+def _comments(scope: DocumentScope, item: RawItem, element: Element) -> None:
     said = words(element)
     if not any(sign.isspace() for sign in said) and any(sign in said for sign in "/?#"):  # some say how many there are
         item.comments = scope.address(said, element) or item.comments
 
 
-def _number(_scope: Scope, item: RawItem, element: Element) -> None:
+def _number(_scope: DocumentScope, item: RawItem, element: Element) -> None:
     item.number = item.number or words(element) or None
 
 
-def _duration(_scope: Scope, item: RawItem, element: Element) -> None:
+def _duration(_scope: DocumentScope, item: RawItem, element: Element) -> None:
     item.duration = words(element) or item.duration
 
 

@@ -8,7 +8,7 @@ import msgspec
 from tsuzuki.connectors.feed.authors import author_of
 from tsuzuki.connectors.feed.document import MAX_NODES
 from tsuzuki.connectors.feed.media import seconds_of
-from tsuzuki.connectors.feed.raw import MAX_ITEMS, MAX_LIST, Media, RawFeed, RawItem, Text
+from tsuzuki.connectors.feed.raw import MAX_ITEMS, MAX_LIST, RawFeed, RawItem, RawMedia, RawText
 from tsuzuki.connectors.feed.text import mend
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.model.errors import NotAFeed, TooLarge
@@ -68,7 +68,7 @@ def _item(entry: dict[str, Any], url: str) -> RawItem:
     )
 
 
-def _attachment(file: object, url: str) -> Media | None:
+def _attachment(file: object, url: str) -> RawMedia | None:
     if not isinstance(file, dict):
         return None
     address = _address(file, "url", url)
@@ -76,7 +76,7 @@ def _attachment(file: object, url: str) -> Media | None:
         return None
     size = file.get("size_in_bytes")
     duration = file.get("duration_in_seconds")
-    return Media(
+    return RawMedia(
         address,
         media_type=(_string(file, "mime_type") or "").lower() or None,
         length=size if isinstance(size, int) and 0 < size < 2**53 else None,
@@ -105,9 +105,9 @@ def _string(holder: dict[str, Any], name: str) -> str | None:
     return mend(value) or None if isinstance(value, str) else None
 
 
-def _text(holder: dict[str, Any], name: str, *, is_html: bool = False) -> Text | None:
+def _text(holder: dict[str, Any], name: str, *, is_html: bool = False) -> RawText | None:
     value = _string(holder, name)
-    return Text(value, is_html=is_html) if value else None
+    return RawText(value, is_html=is_html) if value else None
 
 
 def _address(holder: dict[str, Any], name: str, url: str) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tsuzuki.connectors.feed.authors import author_of
 from tsuzuki.connectors.feed.media import length_of, seconds_of
-from tsuzuki.connectors.feed.raw import MAX_ITEMS, Kind, Media, RawFeed, RawItem, Text
+from tsuzuki.connectors.feed.raw import MAX_ITEMS, Kind, RawFeed, RawItem, RawMedia, RawText
 from tsuzuki.connectors.feed.text import mend
 from tsuzuki.connectors.html.addresses import http_url
 
@@ -118,22 +118,22 @@ def _nested(holder: Found, name: str, inner: str) -> str | None:
     return _plain(_value(holder, name), inner)
 
 
-def _text(holder: Found, name: str, url: str) -> Text | None:
+def _text(holder: Found, name: str, url: str) -> RawText | None:
     detail = _value(holder, f"{name}_detail")
     value = _plain(holder, name)
     if value is None:
         return None
     if not isinstance(detail, dict) or _plain(detail, "value") != value:
-        return Text(value, is_html=False)
+        return RawText(value, is_html=False)
     return _content(detail, url)
 
 
-def _content(detail: Found, url: str) -> Text | None:
+def _content(detail: Found, url: str) -> RawText | None:
     value = _plain(detail, "value")
     if not value:
         return None
     is_html = _plain(detail, "type") in _WEB_PAGES
-    return Text(value, is_html=is_html, base=http_url(_plain(detail, "base"), url))
+    return RawText(value, is_html=is_html, base=http_url(_plain(detail, "base"), url))
 
 
 def _links(holder: Found) -> list[Found]:
@@ -164,17 +164,17 @@ def _categories(entry: Found) -> list[str]:
     return list(dict.fromkeys(name for tag in tags if (name := _plain(tag, "label") or _plain(tag, "term"))))
 
 
-def _media(entry: Found, links: list[Found], url: str) -> list[Media]:
+def _media(entry: Found, links: list[Found], url: str) -> list[RawMedia]:
     enclosures = [_one_media(link, "href", url) for link in links if _plain(link, "rel") == "enclosure"]
     contents = [_one_media(content, "url", url) for content in _value(entry, "media_content") or []]
     return [media for media in (*enclosures, *contents) if media is not None]
 
 
-def _one_media(holder: Found, name: str, url: str) -> Media | None:
+def _one_media(holder: Found, name: str, url: str) -> RawMedia | None:
     address = http_url(_plain(holder, name), url)
     if address is None:
         return None
-    return Media(
+    return RawMedia(
         address,
         media_type=_plain(holder, "type"),
         length=length_of(_plain(holder, "length") or _plain(holder, "filesize")),

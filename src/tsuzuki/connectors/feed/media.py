@@ -4,7 +4,7 @@ import re
 
 from lxml.etree import _Element as Element
 
-from tsuzuki.connectors.feed.raw import Media
+from tsuzuki.connectors.feed.raw import RawMedia
 from tsuzuki.connectors.feed.text import attribute
 from tsuzuki.connectors.html.addresses import http_url
 
@@ -29,12 +29,12 @@ def length_of(text: str | None) -> int | None:
     return int(text) or None if text.isascii() and text.isdigit() and len(text) < 16 else None
 
 
-def enclosure_of(element: Element, base: str, address: str | None, *, title: str | None = None) -> Media | None:
+def enclosure_of(element: Element, base: str, address: str | None, *, title: str | None = None) -> RawMedia | None:
     """The file at an address, with what an element's attributes say of it."""
     url = http_url(address, base)
     if url is None:
         return None
-    return Media(
+    return RawMedia(
         url,
         media_type=(attribute(element, "type") or "").strip().lower() or None,
         length=length_of(attribute(element, "length") or attribute(element, "fileSize")),
@@ -44,11 +44,11 @@ def enclosure_of(element: Element, base: str, address: str | None, *, title: str
     )
 
 
-def is_image(media: Media) -> bool:
+def is_image(media: RawMedia) -> bool:
     """Whether a file is a picture."""
     return media.medium == "image" or (media.media_type or "").startswith("image/")
 
 
-def is_player(media: Media) -> bool:
+def is_player(media: RawMedia) -> bool:
     """Whether a file is only a player's program, such as the Flash one that YouTube still names."""
     return media.media_type == "application/x-shockwave-flash"

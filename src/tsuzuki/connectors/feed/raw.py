@@ -19,7 +19,7 @@ def add(values: list[T], value: T | None) -> None:
         values.append(value)
 
 
-class Text(msgspec.Struct, frozen=True):
+class RawText(msgspec.Struct, frozen=True):
     """Words or markup. `base` is the document's own xml:base; None where it set none."""
 
     value: str
@@ -27,7 +27,7 @@ class Text(msgspec.Struct, frozen=True):
     base: str | None = None
 
 
-class Media(msgspec.Struct, frozen=True):
+class RawMedia(msgspec.Struct, frozen=True):
     """A file an entry points to, by enclosure or media:content; `url` is absolute."""
 
     url: str
@@ -42,7 +42,7 @@ class Media(msgspec.Struct, frozen=True):
 class RawItem:
     """One entry. Addresses are resolved but not yet judged; dates are as written."""
 
-    title: Text | None = None
+    title: RawText | None = None
     guid: str | None = None
     guid_is_link: bool = False
     link: str | None = None
@@ -50,11 +50,11 @@ class RawItem:
     """An alternate that is no web page, or not the format's own; better than none."""
     original_link: str | None = None
     """The page itself, where the link is one that counts clicks. Identities go by the link."""
-    content: Text | None = None
-    summary: Text | None = None
-    spare_texts: dict[str, Text] = field(default_factory=dict)
+    content: RawText | None = None
+    summary: RawText | None = None
+    spare_texts: dict[str, RawText] = field(default_factory=dict)
     """Descriptions of extensions by their elements, wanted only where the entry has no text of its own."""
-    spare_title: Text | None = None
+    spare_title: RawText | None = None
     authors: list[str] = field(default_factory=list)
     source_authors: list[str] = field(default_factory=list)
     """Of the feed that the entry was taken from."""
@@ -62,7 +62,7 @@ class RawItem:
     updated: str | None = None
     created: str | None = None
     categories: list[str] = field(default_factory=list)
-    media: list[Media] = field(default_factory=list)
+    media: list[RawMedia] = field(default_factory=list)
     thumbnails: list[str] = field(default_factory=list)
     image: str | None = None
     comments: str | None = None
@@ -77,10 +77,10 @@ class RawFeed:
     kind: Kind
     url: str
     items: list[RawItem] = field(default_factory=list)
-    title: Text | None = None
+    title: RawText | None = None
     site_url: str | None = None
-    description: Text | None = None
-    spare_descriptions: dict[str, Text] = field(default_factory=dict)
+    description: RawText | None = None
+    spare_descriptions: dict[str, RawText] = field(default_factory=dict)
     language: str | None = None
     icon: str | None = None
     logo: str | None = None

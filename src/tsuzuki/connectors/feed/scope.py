@@ -6,12 +6,12 @@ from lxml.etree import _Element as Element
 
 from tsuzuki.connectors.feed.authors import author_of
 from tsuzuki.connectors.feed.names import XML_BASE, Names
-from tsuzuki.connectors.feed.raw import Text
+from tsuzuki.connectors.feed.raw import RawText
 from tsuzuki.connectors.feed.text import text_of, words
 from tsuzuki.connectors.html.addresses import http_url
 
 
-class Scope:
+class DocumentScope:
     """The document's kind and address, and the base that xml:base has set so far. Made once per document or entry."""
 
     __slots__ = ("base", "has_bases", "is_rss", "names", "url")
@@ -23,12 +23,12 @@ class Scope:
         self.names = names
         self.base = base
 
-    def within(self, element: Element) -> "Scope":
+    def within(self, element: Element) -> "DocumentScope":
         """The scope of an element's children."""
         if not self.has_bases or element.get(XML_BASE) is None:
             return self
         base = self.explicit_base(element)
-        return Scope(self.url, is_rss=self.is_rss, has_bases=True, names=self.names, base=base)
+        return DocumentScope(self.url, is_rss=self.is_rss, has_bases=True, names=self.names, base=base)
 
     def explicit_base(self, element: Element) -> str | None:
         """The base that the document itself sets for this element; None when it sets none."""
@@ -51,7 +51,7 @@ class Scope:
         except ValueError:
             return text
 
-    def text(self, element: Element, default: str, *, guess: bool = False) -> Text | None:
+    def text(self, element: Element, default: str, *, guess: bool = False) -> RawText | None:
         """A text construct. RSS has no types, so its plain text may turn out to be markup."""
         base = self.explicit_base(element)
         return text_of(element, self.names, default=default, base=base, guess=guess or self.is_rss)

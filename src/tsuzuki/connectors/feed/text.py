@@ -9,7 +9,7 @@ from html.entities import html5
 from lxml.etree import _Element as Element
 
 from tsuzuki.connectors.feed.names import Names
-from tsuzuki.connectors.feed.raw import Text
+from tsuzuki.connectors.feed.raw import RawText
 
 _C1 = {code: bytes([code]).decode("cp1252", "ignore") or None for code in range(0x80, 0xA0)}
 _CLOSE_OR_ENTITY = re.compile(r"</\w+>|&#?\w+;")
@@ -68,7 +68,7 @@ def looks_like_html(text: str) -> bool:
     return all(f"{name};" in html5 for name in _ENTITY_NAMES.findall(text))
 
 
-def text_of(element: Element, names: Names, *, default: str, base: str | None, guess: bool) -> Text | None:
+def text_of(element: Element, names: Names, *, default: str, base: str | None, guess: bool) -> RawText | None:
     """What a text construct says; None for a type that holds no text, or for nothing at all.
 
     `default` is the type it has when it names none; `guess` lets plain text turn out to be markup, as RSS needs.
@@ -78,14 +78,14 @@ def text_of(element: Element, names: Names, *, default: str, base: str | None, g
         declared = (attribute(element, "type") or default).lower().partition(";")[0].strip()
         if not _is_text(declared) or (attribute(element, "mode") or "").lower() == "base64":
             value = _unpacked(element.text or "")
-            return Text(value, is_html=declared in _HTML_TYPES, base=base) if value else None
+            return RawText(value, is_html=declared in _HTML_TYPES, base=base) if value else None
     if len(element):
-        return Text(mend(inner_html(element, names)), is_html=True, base=base)
+        return RawText(mend(inner_html(element, names)), is_html=True, base=base)
     value = mend(element.text or "")
     if not value:
         return None
     is_html = declared in _HTML_TYPES or (guess and looks_like_html(value))
-    return Text(value, is_html=is_html, base=base)
+    return RawText(value, is_html=is_html, base=base)
 
 
 def _is_text(declared: str) -> bool:

@@ -19,9 +19,9 @@ from tsuzuki.connectors.mangadex.reading import SITE, details_of, releases_of, s
 from tsuzuki.connectors.mangadex.searching import Query
 from tsuzuki.connectors.mangadex.shapes import (
     AtHome,
-    Chapter,
     ChapterList,
     MangaAnswer,
+    MangaDexChapter,
     MangaList,
     read_at_home,
     read_chapter_list,
@@ -31,7 +31,7 @@ from tsuzuki.connectors.mangadex.shapes import (
 )
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, ImageOutcome, SeriesAt, Visit
 from tsuzuki.model.errors import HttpStatus, Invalid, Problem, ShapeChanged
-from tsuzuki.model.fetching import Ask, Pace, Parse, RateHeaders, Reply
+from tsuzuki.model.fetching import Ask, CallPace, Parse, RateHeaders, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundPage, SeriesDetails, SeriesPage
 
 API = "https://api.mangadex.org"
@@ -44,7 +44,7 @@ MAX_REQUESTS = 200
 """A feed of 100,000 releases; nobody has one, and a server that never ends its list must not hold us."""
 IMAGE_CAP = 32 * 1024 * 1024
 LIMITS = RateHeaders(remaining="x-ratelimit-remaining", reset="x-ratelimit-retry-after", unit="epoch_seconds")
-AT_HOME_PACE = Pace("at-home", per_second=40 / 60)
+AT_HOME_PACE = CallPace("at-home", per_second=40 / 60)
 LANGUAGES = (
     "en", "ar", "bg", "bn", "ca", "cs", "da", "de", "el", "es", "es-la", "fa", "fi", "fr", "he", "hi", "hu", "id",
     "it", "ja", "ko", "lt", "ms", "nl", "no", "pl", "pt", "pt-br", "ro", "ru", "sv", "th", "tl", "tr", "uk", "vi",
@@ -180,7 +180,7 @@ class MangaDex(Connector):
     def chapters(self, config: MangaDexConfig, series_url: str) -> Visit[tuple[FoundChapter, ...]]:
         """Every release in the language, with its group. Walked from the oldest, in windows below the offset cap."""
         path = f"/manga/{_id_in(series_url)}/feed"
-        found: dict[str, Chapter] = {}
+        found: dict[str, MangaDexChapter] = {}
         since: str | None = None
         offset = 0
         for _ in range(MAX_REQUESTS):
@@ -231,7 +231,7 @@ class MangaDex(Connector):
         return Ask(REPORTS, method="POST", headers=headers, body=msgspec.json.encode(report))
 
     def _ask(
-        self, path: str, query: Query, *, accept: frozenset[int] | set[int] = frozenset(), pace: Pace | None = None
+        self, path: str, query: Query, *, accept: frozenset[int] | set[int] = frozenset(), pace: CallPace | None = None
     ) -> Ask:
         url = f"{self._api}{path}?{urlencode(query, safe='[]')}"
         return Ask(url, accept_statuses=frozenset(accept), rate_headers=LIMITS, pace=pace)
@@ -285,7 +285,7 @@ def _feed_query(config: MangaDexConfig, offset: int, since: str | None) -> Query
     return [*query, ("createdAtSince", since)] if since else query
 
 
-def _window_after(last: Chapter, since: str | None) -> str:
+def _window_after(last: MangaDexChapter, since: str | None) -> str:
     """Where the next window begins: at the last one seen, which comes again and is known by its id."""
     moment = last.attributes.created_at[:19]
     if moment == since:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from tsuzuki.connectors.chapter_names import newest_first, read_name
-from tsuzuki.connectors.mangadex.shapes import Chapter, Manga, Relationship, text_in
+from tsuzuki.connectors.mangadex.shapes import MangaDexChapter, MangaDexManga, Relationship, text_in
 from tsuzuki.model.harvest import FoundChapter, FoundSeries, SeriesDetails
 from tsuzuki.model.numbers import parse_number
 from tsuzuki.model.times import Millis, from_iso
@@ -17,7 +17,7 @@ STATUSES = {"ongoing": 1, "completed": 2, "cancelled": 5, "hiatus": 6}
 NSFW_RATINGS = frozenset({"erotica", "pornographic"})
 
 
-def series_of(manga: Manga, language: str) -> FoundSeries:
+def series_of(manga: MangaDexManga, language: str) -> FoundSeries:
     """As a list shows it."""
     return FoundSeries(
         key=manga.id,
@@ -27,7 +27,7 @@ def series_of(manga: Manga, language: str) -> FoundSeries:
     )
 
 
-def details_of(manga: Manga, language: str) -> SeriesDetails:
+def details_of(manga: MangaDexManga, language: str) -> SeriesDetails:
     """Everything; creators by name, tags in English, as the site has them."""
     attributes = manga.attributes
     title = _title(manga, language)
@@ -49,7 +49,7 @@ def details_of(manga: Manga, language: str) -> SeriesDetails:
     )
 
 
-def chapter_of(chapter: Chapter) -> FoundChapter:
+def chapter_of(chapter: MangaDexChapter) -> FoundChapter:
     """One release. One that only links elsewhere, or was taken down, is listed and not readable here."""
     attributes = chapter.attributes
     number = _number(attributes.chapter)
@@ -70,18 +70,18 @@ def chapter_of(chapter: Chapter) -> FoundChapter:
     )
 
 
-def releases_of(chapters: Iterable[Chapter]) -> tuple[FoundChapter, ...]:
+def releases_of(chapters: Iterable[MangaDexChapter]) -> tuple[FoundChapter, ...]:
     """By number as the site does, then by time, newest first."""
     return newest_first(sorted(map(chapter_of, chapters), key=lambda found: found.published_at or 0))
 
 
-def _title(manga: Manga, language: str) -> str:
+def _title(manga: MangaDexManga, language: str) -> str:
     original = manga.attributes.original_language
     romanised = f"{original}-ro" if original else None
     return text_in(manga.attributes.title, language, "en", romanised, original) or manga.id
 
 
-def _cover(manga: Manga, size: str) -> str | None:
+def _cover(manga: MangaDexManga, size: str) -> str | None:
     for link in manga.relationships:
         file_name = link.text("fileName") if link.type == "cover_art" else None
         if file_name and "/" not in file_name:
@@ -89,7 +89,7 @@ def _cover(manga: Manga, size: str) -> str | None:
     return None
 
 
-def _names(manga: Manga, kind: str) -> str | None:
+def _names(manga: MangaDexManga, kind: str) -> str | None:
     return ", ".join(name for link in manga.relationships if link.type == kind and (name := link.text("name"))) or None
 
 

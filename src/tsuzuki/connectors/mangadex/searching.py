@@ -3,8 +3,8 @@
 from tsuzuki.connectors.filters import (
     CheckBox,
     Filter,
+    FilterGroup,
     FilterValue,
-    Group,
     Select,
     Sort,
     SortState,
@@ -45,10 +45,10 @@ _SORT = "Order"
 
 def declared(ratings: tuple[str, ...]) -> tuple[Filter, ...]:
     """All filters; those content ratings that the source's config accepts are ticked."""
-    rating = Group(_RATING, tuple(CheckBox(name, value in ratings) for name, value in RATINGS.items()))
-    boxes = (Group(name, tuple(CheckBox(choice) for choice in choices)) for name, (_, choices) in _BOXES.items())
+    rating = FilterGroup(_RATING, tuple(CheckBox(name, value in ratings) for name, value in RATINGS.items()))
+    boxes = (FilterGroup(name, tuple(CheckBox(choice) for choice in choices)) for name, (_, choices) in _BOXES.items())
     modes = (Select("Included tags", MODES, 0), Select("Excluded tags", MODES, 1))
-    tags = (Group(name, tuple(TriState(tag) for tag in tags)) for name, tags in GROUPS.items())
+    tags = (FilterGroup(name, tuple(TriState(tag) for tag in tags)) for name, tags in GROUPS.items())
     return (Sort(_SORT, tuple(ORDERS)), rating, *boxes, *modes, *tags)
 
 
@@ -61,14 +61,14 @@ def query_of(values: tuple[FilterValue, ...], ratings: tuple[str, ...]) -> Query
                 query.append((f"order[{list(ORDERS.values())[index]}]", "asc" if ascending else "desc"))
             case Select(name=name, values=modes, state=state):
                 query.append((_MODES[name], modes[state]))
-            case Group():
+            case FilterGroup():
                 query += _group_query(entry)
             case _:  # an order that the reader did not choose
                 query.append(("order[relevance]", "desc"))
     return query
 
 
-def _group_query(group: Group) -> Query:
+def _group_query(group: FilterGroup) -> Query:
     if group.name in GROUPS:
         ids = GROUPS[group.name]
         names = {INCLUDE: "includedTags[]", EXCLUDE: "excludedTags[]"}

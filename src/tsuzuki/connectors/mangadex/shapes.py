@@ -45,7 +45,7 @@ class MangaAttributes(msgspec.Struct, frozen=True, rename="camel"):
     tags: list[Tag] = []
 
 
-class Manga(msgspec.Struct, frozen=True):
+class MangaDexManga(msgspec.Struct, frozen=True):
     id: str
     attributes: MangaAttributes
     relationships: list[Relationship] = []
@@ -64,25 +64,25 @@ class ChapterAttributes(msgspec.Struct, frozen=True, rename="camel"):
     readable_at: str | None = None
 
 
-class Chapter(msgspec.Struct, frozen=True):
+class MangaDexChapter(msgspec.Struct, frozen=True):
     id: str
     attributes: ChapterAttributes
     relationships: list[Relationship] = []
 
 
 class MangaAnswer(msgspec.Struct, frozen=True):
-    data: Manga
+    data: MangaDexManga
 
 
 class MangaList(msgspec.Struct, frozen=True):
-    data: list[Manga]
+    data: list[MangaDexManga]
     total: int
     limit: int = 0
     offset: int = 0
 
 
 class ChapterList(msgspec.Struct, frozen=True):
-    data: list[Chapter]
+    data: list[MangaDexChapter]
     total: int
     limit: int = 0
     offset: int = 0

@@ -7,7 +7,7 @@ from tsuzuki.connectors.config import OUR_HEADERS
 from tsuzuki.connectors.html.addresses import parts_of
 from tsuzuki.connectors.selectors.addresses import own_address, own_hosts, template_problem
 from tsuzuki.connectors.selectors.dates import date_problem
-from tsuzuki.connectors.selectors.definition import DatePick, Definition, Pick, Reads, SeriesStep, Step
+from tsuzuki.connectors.selectors.definition import DatePick, Definition, DefinitionStep, Pick, Reads, SeriesStep
 from tsuzuki.connectors.selectors.extracting import css_problem, split_expression
 from tsuzuki.connectors.selectors.jsonpath import parse_path
 from tsuzuki.connectors.selectors.patterns import pattern_problem
@@ -73,7 +73,9 @@ def _check_list(step: SeriesStep, name: str, hosts: frozenset[str]) -> Iterator[
             yield (name, "filters", index), f"There is a filter {choice} already."
 
 
-def _check_step(step: Step, name: str, variables: tuple[str, ...], *, hosts: frozenset[str]) -> Iterator[Finding]:
+def _check_step(
+    step: DefinitionStep, name: str, variables: tuple[str, ...], *, hosts: frozenset[str]
+) -> Iterator[Finding]:
     problem = template_problem(step.url, variables, hosts)
     if problem:
         yield (name, "url"), problem

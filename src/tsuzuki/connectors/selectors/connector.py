@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.feed.encodings import charset_of
-from tsuzuki.connectors.filters import Filter, FilterValue, Select, Text, with_values
+from tsuzuki.connectors.filters import Filter, FilterValue, Select, TextFilter, with_values
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, SeriesAt, Visit
 from tsuzuki.connectors.selectors import values
@@ -14,13 +14,13 @@ from tsuzuki.connectors.selectors.addresses import address_to_call, own_address,
 from tsuzuki.connectors.selectors.definition import (
     STATUS_CODES,
     Definition,
+    DefinitionStep,
     FixedSeries,
     Pick,
     SeriesStep,
-    Step,
 )
-from tsuzuki.connectors.selectors.extracting import MAX_BYTES, Extract, Plan, extract_html, extract_json
-from tsuzuki.connectors.selectors.rows import Answer, hosts_of, key_of, read_chapters, read_series
+from tsuzuki.connectors.selectors.extracting import MAX_BYTES, Extract, ExtractionPlan, extract_html, extract_json
+from tsuzuki.connectors.selectors.rows import StepAnswer, hosts_of, key_of, read_chapters, read_series
 from tsuzuki.model.errors import ShapeChanged
 from tsuzuki.model.fetching import Ask, Parse, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
@@ -45,7 +45,7 @@ class SelectorsSource(Connector):
         """Those of the definition's search."""
         search = self.definition.search
         return tuple(
-            Select(choice.name, (ANY, *choice.options)) if choice.options else Text(choice.name)
+            Select(choice.name, (ANY, *choice.options)) if choice.options else TextFilter(choice.name)
             for choice in (search.filters if search else ())
         )
 
@@ -158,14 +158,14 @@ class SelectorsSource(Connector):
         """With the definition's own headers, such as the Referer that image hosts ask for, but no others."""
         return Ask(image_url, headers=self.definition.headers, max_bytes=IMAGE_CAP)
 
-    def _call(self, step: Step, url: str) -> Visit[Answer]:
+    def _call(self, step: DefinitionStep, url: str) -> Visit[StepAnswer]:
         return (yield from self._ask(step, self._address_of(step, url)))
 
-    def _address_of(self, step: Step, url: str, page: int = 1) -> str:
+    def _address_of(self, step: DefinitionStep, url: str, page: int = 1) -> str:
         variables = series_values(self.definition, url) | {"page": str(page)}
         return address_to_call(self.definition, step.url, variables)
 
-    def _follow(self, step: Step, url: str, onward: Pick | None, *, limit: int) -> Visit[list[Answer]]:
+    def _follow(self, step: DefinitionStep, url: str, onward: Pick | None, *, limit: int) -> Visit[list[StepAnswer]]:
         """This page and those that `next` leads to, each once; by number where the address has one."""
         answers = [(yield from self._call(step, url))]
         seen = {answers[0].url}
@@ -176,7 +176,7 @@ class SelectorsSource(Connector):
             answers.append((yield from self._ask(step, address)))
         return answers
 
-    def _next(self, step: Step, url: str, onward: Pick | None, *, answers: list[Answer]) -> str | None:
+    def _next(self, step: DefinitionStep, url: str, onward: Pick | None, *, answers: list[StepAnswer]) -> str | None:
         last = answers[-1]
         if "{page}" in step.url:
             goes_on = bool(last.found.rows) and values.is_there(last.found.whole, "next", onward)
@@ -184,7 +184,7 @@ class SelectorsSource(Connector):
         text = values.one(last.found.whole, "next", onward)
         return own_address(self.definition, text, last.url) if text else None
 
-    def _ask(self, step: Step, address: str) -> Visit[Answer]:
+    def _ask(self, step: DefinitionStep, address: str) -> Visit[StepAnswer]:
         reply: Reply = yield Ask(address, headers=self.definition.headers, max_bytes=MAX_BYTES)
         plan = _plan(step)
         if step.reads == "json":
@@ -192,7 +192,7 @@ class SelectorsSource(Connector):
         else:
             charset = charset_of(reply.headers.get("content-type", ""))
             found = yield Parse(extract_html, (reply.body, charset, plan))
-        return Answer(found, reply.url, reply.received_at)
+        return StepAnswer(found, reply.url, reply.received_at)
 
     def _fixed(self) -> tuple[FoundSeries, ...]:
         found = []
@@ -231,14 +231,14 @@ def _info(definition: Definition) -> ConnectorInfo:
     )
 
 
-def _plan(step: Step) -> Plan:
+def _plan(step: DefinitionStep) -> ExtractionPlan:
     """Every pick of the step; `next` looks at the whole answer, all others at one row."""
     picks: Mapping[str, tuple[str, ...]] = {
         name: pick.pick for name in step.__struct_fields__ if isinstance(pick := getattr(step, name), Pick)
     }
     row = {name: expressions for name, expressions in picks.items() if name != "next"}
     whole = {"next": picks["next"]} if "next" in picks else {}
-    return Plan(getattr(step, "each", None), row, whole)
+    return ExtractionPlan(getattr(step, "each", None), row, whole)
 
 
 def _parameters(step: SeriesStep, chosen: tuple[Filter, ...]) -> list[tuple[str, str]]:
@@ -246,7 +246,7 @@ def _parameters(step: SeriesStep, chosen: tuple[Filter, ...]) -> list[tuple[str,
     for declared, entry in zip(step.filters, chosen, strict=True) if chosen else ():
         if isinstance(entry, Select) and entry.state:
             parameters.append((declared.param, list(declared.options.values())[entry.state - 1]))
-        if isinstance(entry, Text) and entry.state:
+        if isinstance(entry, TextFilter) and entry.state:
             parameters.append((declared.param, entry.state))
     return parameters
 

@@ -25,11 +25,11 @@ STATUS_CODES: dict[str, int] = {
 """R10."""
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class DefinitionPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Any object of a definition."""
 
 
-class Pick(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Pick(DefinitionPart, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a value is, and what to make of it. A plain text stands for `pick` alone.
 
     The first of several picks that finds something counts; with `join`, all of them together.
@@ -55,14 +55,14 @@ class StatusPick(Pick, frozen=True, kw_only=True, forbid_unknown_fields=True):
     map: Annotated[dict[str, StatusWord], Meta(max_length=50)] = {}
 
 
-class Step(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class DefinitionStep(DefinitionPart, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One page that is called, and how it is read."""
 
     url: Address
     reads: Reads = "html"
 
 
-class SearchFilter(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SearchFilter(DefinitionPart, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A choice beside the search text: one of `options`, or free text when there are none."""
 
     name: Short
@@ -70,7 +70,7 @@ class SearchFilter(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
     options: Annotated[dict[str, str], Meta(max_length=200)] = {}
 
 
-class SeriesStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SeriesStep(DefinitionStep, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A list of series. `next` says whether there is another page: it is there when it finds anything but false."""
 
     each: Expression
@@ -86,7 +86,7 @@ class SeriesStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
     filters: Annotated[tuple[SearchFilter, ...], Meta(max_length=50)] = ()
 
 
-class DetailsStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class DetailsStep(DefinitionStep, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All about one series."""
 
     url: Address = "{url}"
@@ -102,7 +102,7 @@ class DetailsStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of every series of the site."""
 
 
-class ChaptersStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ChaptersStep(DefinitionStep, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The chapters of one series. `next` is the address of the next page, or with {page} whether there is one."""
 
     url: Address = "{url}"
@@ -119,7 +119,7 @@ class ChaptersStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
     order: Literal["newest_first", "oldest_first"] = "newest_first"
 
 
-class PagesStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PagesStep(DefinitionStep, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The images of one chapter; `next` as in chapters."""
 
     url: Address = "{url}"
@@ -128,7 +128,7 @@ class PagesStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
     next: Pick | None = None
 
 
-class FixedSeries(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FixedSeries(DefinitionPart, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A series that is written down here, for a site that is one work or has no list."""
 
     title: Short
@@ -142,7 +142,7 @@ class FixedSeries(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
     update_strategy: UpdateStrategy | None = None
 
 
-class Definition(Part, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Definition(DefinitionPart, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole source."""
 
     id: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]*(\.[a-z0-9][a-z0-9_-]*)+\Z", max_length=200)]

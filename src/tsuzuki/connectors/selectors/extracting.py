@@ -30,7 +30,7 @@ Texts = tuple[tuple[str, ...], ...]
 """Per expression of a pick, in order, what it found."""
 
 
-class Plan(msgspec.Struct, frozen=True):
+class ExtractionPlan(msgspec.Struct, frozen=True):
     """Which expressions to apply: to each row, and to the whole answer."""
 
     each: str | None
@@ -45,14 +45,14 @@ class Extract(msgspec.Struct, frozen=True):
     whole: Mapping[str, Texts]
 
 
-class Place(Protocol):
+class ExtractionScope(Protocol):
     """A part of an answer that expressions can be applied to."""
 
-    def rows(self, each: str) -> "Iterable[Place]": ...
+    def rows(self, each: str) -> "Iterable[ExtractionScope]": ...
     def texts(self, expression: str) -> Iterable[str]: ...
 
 
-def extract_html(body: bytes, charset: str | None, plan: Plan) -> Extract:
+def extract_html(body: bytes, charset: str | None, plan: ExtractionPlan) -> Extract:
     """`TooLarge` for a page that is a bomb."""
     found = _META_CHARSET.search(body[:2048])
     text = decode(body, charset or (found[1].decode("ascii") if found else None))
@@ -61,7 +61,7 @@ def extract_html(body: bytes, charset: str | None, plan: Plan) -> Extract:
     return _extract(HtmlPlace(LexborHTMLParser(text).root), plan)
 
 
-def extract_json(body: bytes, plan: Plan) -> Extract:
+def extract_json(body: bytes, plan: ExtractionPlan) -> Extract:
     """`NotAFeed` for what is not JSON."""
     try:
         value = msgspec.json.Decoder(float_hook=Decimal).decode(body)
@@ -70,13 +70,13 @@ def extract_json(body: bytes, plan: Plan) -> Extract:
     return _extract(JsonPlace(value), plan)
 
 
-def _extract(document: Place, plan: Plan) -> Extract:
-    rows: Iterable[Place] = [document] if plan.each is None else islice(document.rows(plan.each), MAX_ROWS)
+def _extract(document: ExtractionScope, plan: ExtractionPlan) -> Extract:
+    rows: Iterable[ExtractionScope] = [document] if plan.each is None else islice(document.rows(plan.each), MAX_ROWS)
     found = tuple({name: _texts(row, picks) for name, picks in plan.row.items()} for row in rows)
     return Extract(found, {name: _texts(document, picks) for name, picks in plan.whole.items()})
 
 
-def _texts(place: Place, expressions: tuple[str, ...]) -> Texts:
+def _texts(place: ExtractionScope, expressions: tuple[str, ...]) -> Texts:
     return tuple(tuple(text[:MAX_TEXT] for text in islice(place.texts(one), MAX_VALUES)) for one in expressions)
 
 

@@ -17,7 +17,7 @@ from tsuzuki.model.numbers import parse_number
 from tsuzuki.model.times import Millis
 
 
-class Answer(msgspec.Struct, frozen=True):
+class StepAnswer(msgspec.Struct, frozen=True):
     """What a step found, where, and when."""
 
     found: Extract
@@ -25,7 +25,7 @@ class Answer(msgspec.Struct, frozen=True):
     received_at: Millis
 
 
-def read_series(definition: Definition, step: SeriesStep, answer: Answer) -> tuple[FoundSeries, ...]:
+def read_series(definition: Definition, step: SeriesStep, answer: StepAnswer) -> tuple[FoundSeries, ...]:
     """Each once. Rows without a title, or that lead away from the source, are no series."""
     found: dict[str, FoundSeries] = {}
     for row in answer.found.rows:
@@ -39,7 +39,7 @@ def read_series(definition: Definition, step: SeriesStep, answer: Answer) -> tup
     return tuple(found.values())
 
 
-def read_chapters(definition: Definition, answers: list[Answer]) -> tuple[FoundChapter, ...]:
+def read_chapters(definition: Definition, answers: list[StepAnswer]) -> tuple[FoundChapter, ...]:
     """Those of all pages of the list, newest first; `ShapeChanged` where rows have no link to the source."""
     step = definition.chapters
     found: dict[str, FoundChapter] = {}
@@ -62,7 +62,7 @@ def key_of(url: str) -> str:
     return "/" + url.partition("://")[2].partition("/")[2]
 
 
-def _chapters(definition: Definition, answer: Answer, step: ChaptersStep) -> Iterator[FoundChapter]:
+def _chapters(definition: Definition, answer: StepAnswer, step: ChaptersStep) -> Iterator[FoundChapter]:
     for row in answer.found.rows:
         link = values.one(row, "link", step.link)
         url = own_address(definition, link, answer.url) if link else None

@@ -25,7 +25,7 @@ Row = tuple[Any, ...]
 CHUNK = 2_000
 
 
-class Step(msgspec.Struct, frozen=True):
+class CopyStep(msgspec.Struct, frozen=True):
     """Something that was done: for whoever watches."""
 
     verb: str
@@ -35,7 +35,7 @@ class Step(msgspec.Struct, frozen=True):
     of: int
 
 
-Watch = Callable[[Step], None]
+Watch = Callable[[CopyStep], None]
 
 
 class Differs(DatabaseError):
@@ -50,7 +50,7 @@ class Copied(msgspec.Struct, frozen=True):
     was_resumed: bool
 
 
-class Copier:
+class DatabaseCopier:
     """One copy from a file to a server; both are open until `close`."""
 
     def __init__(self, source: apsw.Connection, target: Connection, watch: Watch) -> None:
@@ -93,7 +93,7 @@ class Copier:
         convert = converter(table)
         places = [table.columns.index(column) for column in table.key]
         copied = done.rows
-        self._watch(Step("copy", table.name, copied, total))
+        self._watch(CopyStep("copy", table.name, copied, total))
         last = done.last_key
         while chunk := await asyncio.to_thread(self._chunk, table, last):
             last = [chunk[-1][place] for place in places]
@@ -103,7 +103,7 @@ class Copier:
                 )
                 await ledger.advance(self._target, table, last, len(chunk))
             copied += len(chunk)
-            self._watch(Step("copy", table.name, copied, total))
+            self._watch(CopyStep("copy", table.name, copied, total))
         return copied
 
     def _chunk(self, table: Table, after: Sequence[Any] | None) -> list[Row]:
@@ -128,7 +128,7 @@ class Copier:
             cursor = await self._target.cursor(text)
             while rows := await cursor.fetch(CHUNK):
                 await asyncio.to_thread(summing.add, map(tuple, rows))
-        self._watch(Step("compare", table.name, summing.result().rows, summing.result().rows))
+        self._watch(CopyStep("compare", table.name, summing.result().rows, summing.result().rows))
         return summing.result()
 
     async def _number_on(self, table: Table) -> None:
@@ -148,14 +148,14 @@ class Copier:
 
 
 @asynccontextmanager
-async def open_copier(source: Path, target_url: str, watch: Watch) -> AsyncIterator[Copier]:
+async def open_copier(source: Path, target_url: str, watch: Watch) -> AsyncIterator[DatabaseCopier]:
     """A copier between this file and this server; the file is seen as it is now, whatever happens to it."""
     file = await asyncio.to_thread(connect, source)
     try:
         server = await connect_once(target_url)
         try:
             with _snapshot(file):
-                yield Copier(file, server, watch)
+                yield DatabaseCopier(file, server, watch)
         finally:
             await server.close()
     finally:

@@ -23,7 +23,7 @@ on conflict (table_name) do update set last_key = excluded.last_key, rows = data
 """
 
 
-class Progress(msgspec.Struct, frozen=True):
+class CopyProgress(msgspec.Struct, frozen=True):
     """What of a table has been copied."""
 
     last_key: list[Any] | None = None
@@ -42,10 +42,10 @@ async def begin(target: Connection, tables: list[Table]) -> None:
     await target.execute(_LEDGER)
 
 
-async def progress_of(target: Connection, table: Table) -> Progress:
+async def progress_of(target: Connection, table: Table) -> CopyProgress:
     """How far this table has come."""
     row = await target.fetchrow("select last_key, rows from database_copy where table_name = $1", table.name)
-    return Progress() if row is None else Progress(_read_key(row["last_key"]), row["rows"])
+    return CopyProgress() if row is None else CopyProgress(_read_key(row["last_key"]), row["rows"])
 
 
 async def advance(target: Connection, table: Table, last_key: list[Any], rows: int) -> None:

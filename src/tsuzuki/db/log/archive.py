@@ -13,7 +13,7 @@ import msgspec
 
 from tsuzuki.db.database import Database
 from tsuzuki.db.errors import DatabaseError
-from tsuzuki.db.log.files import ArchiveWriter, read_archive
+from tsuzuki.db.log.files import LogArchiveWriter, read_archive
 from tsuzuki.db.log.months import Month, month_of
 from tsuzuki.db.log.partitions import drop_partition_tx, lock_partition_tx, partitions
 from tsuzuki.db.log.store import count_logs_tx, oldest_log_tx, page_logs_tx, remove_logs_tx
@@ -69,7 +69,7 @@ async def _export(db: Database, month: Month, file: Path, page: int) -> int:
     if not rows:
         return 0
     exported = 0
-    writer = await asyncio.to_thread(ArchiveWriter, file)
+    writer = await asyncio.to_thread(LogArchiveWriter, file)
     try:
         while rows:
             exported += len(rows)

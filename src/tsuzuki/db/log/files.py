@@ -13,11 +13,11 @@ import msgspec
 
 from tsuzuki.db.disk import sync
 from tsuzuki.db.errors import DatabaseError
-from tsuzuki.db.log.store import LogRow
+from tsuzuki.db.log.store import StoredLogRow
 from tsuzuki.model.times import Millis
 
 
-class LogLine(msgspec.Struct, frozen=True):
+class ArchivedLogLine(msgspec.Struct, frozen=True):
     """A row of the log as a line; the id in hex digits."""
 
     created_at: Millis
@@ -33,14 +33,14 @@ class LogLine(msgspec.Struct, frozen=True):
         return self.created_at, self.id
 
 
-def read_archive(file: Path) -> Iterator[LogLine]:
+def read_archive(file: Path) -> Iterator[ArchivedLogLine]:
     """The lines of an archive."""
-    decoder = msgspec.json.Decoder(LogLine)
+    decoder = msgspec.json.Decoder(ArchivedLogLine)
     with gzip.open(file, "rb") as lines:
         yield from map(decoder.decode, lines)
 
 
-class ArchiveWriter:
+class LogArchiveWriter:
     """Writes beside the file and takes its place only once it is whole, on disk, and was read back."""
 
     def __init__(self, file: Path) -> None:
@@ -56,10 +56,10 @@ class ArchiveWriter:
         self._gzip = gzip.GzipFile(filename="", fileobj=self._raw, mode="wb")
         self._digest = hashlib.sha256()
 
-    def add(self, rows: Iterable[LogRow]) -> None:
+    def add(self, rows: Iterable[StoredLogRow]) -> None:
         """The next rows, later than all before; lines of the old file are put in where they belong."""
         for row in rows:
-            new = LogLine(row.created_at, row.id.hex(), row.job_id, row.level, row.message, row.meta)
+            new = ArchivedLogLine(row.created_at, row.id.hex(), row.job_id, row.level, row.message, row.meta)
             self._write_old(before=new)
             if self._held is not None and self._held.place == new.place:
                 self._held = next(self._old, None)
@@ -83,12 +83,12 @@ class ArchiveWriter:
             self._gzip.close()
         self._part.unlink(missing_ok=True)
 
-    def _write_old(self, before: LogLine | None = None) -> None:
+    def _write_old(self, before: ArchivedLogLine | None = None) -> None:
         while self._held is not None and (before is None or self._held.place < before.place):
             self._write(self._held)
             self._held = next(self._old, None)
 
-    def _write(self, line: LogLine) -> None:
+    def _write(self, line: ArchivedLogLine) -> None:
         data = msgspec.json.encode(line) + b"\n"
         self._digest.update(data)
         self._gzip.write(data)

@@ -9,7 +9,7 @@ import structlog
 
 from tsuzuki.db.database import Database
 from tsuzuki.db.log.months import Month, month_of
-from tsuzuki.db.queries import Query, Text
+from tsuzuki.db.queries import EngineSql, Query
 from tsuzuki.db.tx import Tx
 from tsuzuki.model.times import Millis
 
@@ -92,13 +92,13 @@ async def _make_tx(tx: Tx, month: Month) -> bool:
 
 def statement(sql: str) -> Query:
     """What names a partition, which no parameter can; only our own names and numbers are put in."""
-    text = Text(sql, ())
+    text = EngineSql(sql, ())
     return Query("partition", text, text, writes=True, returns_rows=False, inline=False)
 
 
 def question(sql: str) -> Query:
     """The same for what gives rows."""
-    text = Text(sql, ())
+    text = EngineSql(sql, ())
     return Query("partition", text, text, writes=False, returns_rows=True, inline=False)
 
 

@@ -13,7 +13,7 @@ from tsuzuki.model.times import Millis
 q = load_queries("tsuzuki.db.log")
 
 
-class LogRow(msgspec.Struct, frozen=True):
+class StoredLogRow(msgspec.Struct, frozen=True):
     """A row of the log."""
 
     id: bytes
@@ -34,11 +34,17 @@ async def count_logs_tx(tx: Tx, month: Month) -> int:
     return await tx.one(int, q.count_logs, start=month.start, stop=month.end)
 
 
-async def page_logs_tx(tx: Tx, month: Month, after: LogRow | None, most: int) -> list[LogRow]:
+async def page_logs_tx(tx: Tx, month: Month, after: StoredLogRow | None, most: int) -> list[StoredLogRow]:
     """The month's next rows by time and id."""
     after_time, after_id = (after.created_at, after.id) if after else (month.start - 1, b"")
     return await tx.many(
-        LogRow, q.page_logs, start=month.start, stop=month.end, after_time=after_time, after_id=after_id, most=most
+        StoredLogRow,
+        q.page_logs,
+        start=month.start,
+        stop=month.end,
+        after_time=after_time,
+        after_id=after_id,
+        most=most,
     )
 
 

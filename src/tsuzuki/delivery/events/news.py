@@ -7,7 +7,7 @@ import msgspec
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.installments import FeedChange, Kind
 
-EVENTS_BELL = "events"
+EVENTS_WAKEUP = "events"
 
 EventKind = Literal["entry", "counts", "feed", "job"]
 

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 import msgspec
 import structlog
 
-from tsuzuki.coord.bell import Bell, MemoryBell
+from tsuzuki.coord.wakeup import MemoryWakeup, Wakeup
 from tsuzuki.db import Database
-from tsuzuki.delivery.counts import Counts, counts_tx
-from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, EventKind, NewEvent
+from tsuzuki.delivery.counts import UnreadCounts, counts_tx
+from tsuzuki.delivery.events.news import EVENTS_WAKEUP, CountsChanged, EventKind, NewEvent
 from tsuzuki.delivery.events.store import (
-    Cursor,
     Event,
-    Sighting,
+    EventCursor,
+    ShelfCursor,
     add_events_tx,
     has_unsettled_tx,
     is_remembered_tx,
@@ -39,7 +39,7 @@ MOST_STREAMS = 64
 _log = structlog.stdlib.get_logger("tsuzuki.events")
 
 
-class Told(msgspec.Struct, frozen=True):
+class EventMessage(msgspec.Struct, frozen=True):
     """One message of a stream; `data` is JSON."""
 
     id: str | None
@@ -51,13 +51,13 @@ class Told(msgspec.Struct, frozen=True):
 class Events:
     """The streams of one process. `run` wakes them; without it they still look, some times a minute."""
 
-    def __init__(self, db: Database, bell: Bell, clock: Callable[[], Millis], *, floor: float = 1.0) -> None:
-        """`floor` is how many seconds news wait at most when the bell is lost."""
+    def __init__(self, db: Database, wakeup: Wakeup, clock: Callable[[], Millis], *, floor: float = 1.0) -> None:
+        """`floor` is how many seconds news wait at most when a wake-up is lost."""
         self._floor = floor
         self._db = db
-        self._bell = bell
+        self._wakeup = wakeup
         self._clock = clock
-        self._streams = MemoryBell()
+        self._streams = MemoryWakeup()
         self._is_closed = False
         self._open: Counter[ShelfId] = Counter()
 
@@ -68,9 +68,9 @@ class Events:
 
     async def run(self) -> None:
         """Wake the streams of shelves that have news; ends only by being cancelled."""
-        seen: Cursor | None = None
+        seen: EventCursor | None = None
         pause = self._floor
-        with self._bell.listen(EVENTS_BELL) as ear:
+        with self._wakeup.listen(EVENTS_WAKEUP) as listener:
             while True:
                 try:
                     # Asked before the look: what settles between the two is seen by it. The other way round it would
@@ -82,7 +82,7 @@ class Events:
                     _log.warning("events_unavailable", reason=str(error))
                 except Exception:  # noqa: BLE001  the top of a loop that all streams of this process rely on
                     _log.exception("events_look_failed")
-                if await ear.wait(pause):
+                if await listener.wait(pause):
                     pause = _SOON / 2
 
     def close(self) -> None:
@@ -92,7 +92,7 @@ class Events:
 
     async def follow(
         self, shelf_id: ShelfId, last_event_id: str | None, *, with_jobs: bool = False
-    ) -> AsyncGenerator[Told | None, None]:
+    ) -> AsyncGenerator[EventMessage | None, None]:
         """The shelf's events from where the reader left off, until `close`; at first, and after a change, the counts.
 
         No event is missed and none is repeated; `missed` in the first counts says that the place is no longer known.
@@ -101,7 +101,7 @@ class Events:
         """
         if self._is_full(shelf_id):
             return  # several came at the same moment
-        with self._counted(shelf_id), self._streams.listen(_name(shelf_id)) as ear:
+        with self._counted(shelf_id), self._streams.listen(_name(shelf_id)) as listener:
             cursor, has_missed = await self._place(shelf_id, last_event_id)
             yield await self._counts(shelf_id, cursor, has_missed=has_missed)
             while not self._is_closed:
@@ -109,17 +109,17 @@ class Events:
                 for event in page:
                     cursor = event.cursor
                     if event.kind != "counts" and (with_jobs or event.kind != "job"):
-                        yield Told(str(cursor), event.kind, event.payload)
+                        yield EventMessage(str(cursor), event.kind, event.payload)
                 if any(event.kind in {"counts", "entry"} for event in page):
                     yield await self._counts(shelf_id, cursor)
-                if not page and not await ear.wait(_QUIET):
+                if not page and not await listener.wait(_QUIET):
                     yield None
 
     async def place(self, shelf_id: ShelfId) -> str:
         """The Last-Event-ID of whoever reads the shelf next: what happens from now on is told to them."""
         return str(await self._db.read(lambda tx: settled_of_shelf_tx(tx, shelf_id)))
 
-    async def count(self, shelf_id: ShelfId) -> Counts:
+    async def count(self, shelf_id: ShelfId) -> UnreadCounts:
         """What the shelf has not read, now."""
         return await self._db.read(lambda tx: counts_tx(tx, shelf_id))
 
@@ -138,45 +138,45 @@ class Events:
 
     # -- one look for all
 
-    async def _look(self, seen: Cursor | None) -> Cursor:
+    async def _look(self, seen: EventCursor | None) -> EventCursor:
         if seen is None:
             return await self._db.read(newest_event_tx)
         while sightings := await self._sightings(seen):
-            self._streams.ring(*{_name(each.shelf_id) for each in sightings})
+            self._streams.wake(*{_name(each.shelf_id) for each in sightings})
             seen = sightings[-1].cursor
         return seen
 
-    async def _sightings(self, after: Cursor) -> list[Sighting]:
+    async def _sightings(self, after: EventCursor) -> list[ShelfCursor]:
         return await self._db.read(lambda tx: shelves_with_news_tx(tx, after, most=_SIGHTINGS))
 
     # -- one stream
 
-    async def _next(self, shelf_id: ShelfId, after: Cursor) -> list[Event]:
+    async def _next(self, shelf_id: ShelfId, after: EventCursor) -> list[Event]:
         return await self._db.read(lambda tx: next_events_tx(tx, shelf_id, after, most=_PAGE))
 
-    async def _place(self, shelf_id: ShelfId, last_event_id: str | None) -> tuple[Cursor, bool]:
+    async def _place(self, shelf_id: ShelfId, last_event_id: str | None) -> tuple[EventCursor, bool]:
         """Where to read on, and whether something may have been missed."""
-        named = Cursor.read(last_event_id or "")
+        named = EventCursor.read(last_event_id or "")
         if named is not None and await self._db.read(lambda tx: is_remembered_tx(tx, shelf_id, named)):
             return named, False
         newest = await self._db.read(lambda tx: newest_of_shelf_tx(tx, shelf_id))
-        if newest == Cursor():
+        if newest == EventCursor():
             await self._lay_ground(shelf_id)
-        if named == Cursor():
+        if named == EventCursor():
             return named, False  # there was no event yet when this reader looked: all are told
         return newest, bool(last_event_id)
 
     async def _lay_ground(self, shelf_id: ShelfId) -> None:
         """An event to stand on: only whose place is an event can be told later that others after it were forgotten."""
-        ground = [NewEvent(shelf_id, CountsChanged())]
-        await self._db.with_tx(lambda tx: add_events_tx(tx, ground, self._clock()))
-        self._bell.ring(EVENTS_BELL)
+        deps = [NewEvent(shelf_id, CountsChanged())]
+        await self._db.with_tx(lambda tx: add_events_tx(tx, deps, self._clock()))
+        self._wakeup.wake(EVENTS_WAKEUP)
 
-    async def _counts(self, shelf_id: ShelfId, cursor: Cursor, *, has_missed: bool = False) -> Told:
+    async def _counts(self, shelf_id: ShelfId, cursor: EventCursor, *, has_missed: bool = False) -> EventMessage:
         """Counted now, after the change that is told of was committed: a number in the event's row could be old."""
         counts = await self.count(shelf_id)
         data = msgspec.json.encode(msgspec.structs.asdict(counts) | {"missed": has_missed}).decode()
-        return Told(None if cursor == Cursor() else str(cursor), "counts", data)
+        return EventMessage(None if cursor == EventCursor() else str(cursor), "counts", data)
 
 
 def _name(shelf_id: ShelfId) -> str:

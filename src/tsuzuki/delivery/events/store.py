@@ -15,7 +15,7 @@ q = load_queries("tsuzuki.delivery.events")
 _CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
-class Cursor(msgspec.Struct, frozen=True, order=True):
+class EventCursor(msgspec.Struct, frozen=True, order=True):
     """A place among the events; what Last-Event-ID names."""
 
     txid: int = 0
@@ -25,7 +25,7 @@ class Cursor(msgspec.Struct, frozen=True, order=True):
         return f"{self.txid}-{self.id}"
 
     @classmethod
-    def read(cls, text: str) -> "Cursor | None":
+    def read(cls, text: str) -> "EventCursor | None":
         """The place that a client names; None when it names none."""
         found = _CURSOR.fullmatch(text)
         return None if found is None else cls(int(found[1]), int(found[2]))
@@ -40,12 +40,12 @@ class Event(msgspec.Struct, frozen=True):
     payload: str
 
     @property
-    def cursor(self) -> Cursor:
+    def cursor(self) -> EventCursor:
         """Where reading goes on after it."""
-        return Cursor(self.txid, self.id)
+        return EventCursor(self.txid, self.id)
 
 
-class Sighting(msgspec.Struct, frozen=True):
+class ShelfCursor(msgspec.Struct, frozen=True):
     """That a shelf has news."""
 
     txid: int
@@ -53,57 +53,57 @@ class Sighting(msgspec.Struct, frozen=True):
     shelf_id: ShelfId
 
     @property
-    def cursor(self) -> Cursor:
+    def cursor(self) -> EventCursor:
         """Where looking goes on after it."""
-        return Cursor(self.txid, self.id)
+        return EventCursor(self.txid, self.id)
 
 
 async def add_events_tx(tx: Tx, events: Iterable[NewEvent], now: Millis) -> int:
-    """Write events with what they tell of; how many. Ring `EVENTS_BELL` after the commit."""
+    """Write events with what they tell of; how many. Wake `EVENTS_WAKEUP` after the commit."""
     rows = [(event.shelf_id, event.kind, msgspec.json.encode(event.news).decode()) for event in events]
     return await tx.run(q.add_events, rows=rows, now=now) if rows else 0
 
 
 async def tell_operators_tx(tx: Tx, news: News, now: Millis) -> None:
-    """An event on the shelf of each who runs this server. Ring `EVENTS_BELL` after the commit."""
+    """An event on the shelf of each who runs this server. Wake `EVENTS_WAKEUP` after the commit."""
     shelves = await tx.many(ShelfId, q.operator_shelves)
     await add_events_tx(tx, [NewEvent(shelf_id, news) for shelf_id in shelves], now)
 
 
-async def next_events_tx(tx: Tx, shelf_id: ShelfId, after: Cursor, *, most: int) -> list[Event]:
+async def next_events_tx(tx: Tx, shelf_id: ShelfId, after: EventCursor, *, most: int) -> list[Event]:
     """The shelf's events after this place; none is ever inserted before one that was returned."""
     horizon = await _horizon_tx(tx)
     place = {"txid": after.txid, "id": after.id}
     return await tx.many(Event, q.next_events, shelf_id=shelf_id, horizon=horizon, **place, most=most)
 
 
-async def newest_of_shelf_tx(tx: Tx, shelf_id: ShelfId) -> Cursor:
+async def newest_of_shelf_tx(tx: Tx, shelf_id: ShelfId) -> EventCursor:
     """Where a reader begins who wants to know only what is to come."""
     horizon = await _horizon_tx(tx)
-    return await tx.maybe(Cursor, q.newest_of_shelf, shelf_id=shelf_id, horizon=horizon) or Cursor()
+    return await tx.maybe(EventCursor, q.newest_of_shelf, shelf_id=shelf_id, horizon=horizon) or EventCursor()
 
 
-async def settled_of_shelf_tx(tx: Tx, shelf_id: ShelfId) -> Cursor:
+async def settled_of_shelf_tx(tx: Tx, shelf_id: ShelfId) -> EventCursor:
     """The same in one statement; while something runs for long, also in another database, it is an earlier place."""
-    return await tx.maybe(Cursor, q.settled_of_shelf, shelf_id=shelf_id) or Cursor()
+    return await tx.maybe(EventCursor, q.settled_of_shelf, shelf_id=shelf_id) or EventCursor()
 
 
-async def newest_event_tx(tx: Tx) -> Cursor:
+async def newest_event_tx(tx: Tx) -> EventCursor:
     """The same for all shelves."""
-    return await tx.maybe(Cursor, q.newest_event, horizon=await _horizon_tx(tx)) or Cursor()
+    return await tx.maybe(EventCursor, q.newest_event, horizon=await _horizon_tx(tx)) or EventCursor()
 
 
-async def is_remembered_tx(tx: Tx, shelf_id: ShelfId, cursor: Cursor) -> bool:
+async def is_remembered_tx(tx: Tx, shelf_id: ShelfId, cursor: EventCursor) -> bool:
     """Whether this very event is still there: then none after it has been forgotten."""
     place = {"txid": cursor.txid, "id": cursor.id}
     found = await tx.maybe(int, q.find_event, shelf_id=shelf_id, horizon=await _horizon_tx(tx), **place)
     return found is not None
 
 
-async def shelves_with_news_tx(tx: Tx, after: Cursor, *, most: int) -> list[Sighting]:
+async def shelves_with_news_tx(tx: Tx, after: EventCursor, *, most: int) -> list[ShelfCursor]:
     """Whom events after this place concern."""
     horizon = await _horizon_tx(tx)
-    return await tx.many(Sighting, q.shelves_with_news, txid=after.txid, id=after.id, horizon=horizon, most=most)
+    return await tx.many(ShelfCursor, q.shelves_with_news, txid=after.txid, id=after.id, horizon=horizon, most=most)
 
 
 async def has_unsettled_tx(tx: Tx) -> bool:

@@ -33,7 +33,7 @@ class InboxEntry(msgspec.Struct, frozen=True):
     chapter_published_at: Millis | None
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class InboxFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which entries; None means all of them."""
 
     kind: Kind | None = None

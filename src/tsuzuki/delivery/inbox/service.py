@@ -1,10 +1,10 @@
 """The inbox, page by page."""
 
 from tsuzuki.db import Database, Tx
-from tsuzuki.delivery.inbox.entries import InboxEntry, Wanted
+from tsuzuki.delivery.inbox.entries import InboxEntry, InboxFilter
 from tsuzuki.delivery.inbox.store import count_tx, entries_tx
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.model.pages import Cursor, Page
+from tsuzuki.model.pages import Page, PageCursor
 
 
 class Inbox:
@@ -13,7 +13,7 @@ class Inbox:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def page(self, shelf_id: ShelfId, wanted: Wanted, *, after: Cursor, most: int) -> Page[InboxEntry]:
+    async def page(self, shelf_id: ShelfId, wanted: InboxFilter, *, after: PageCursor, most: int) -> Page[InboxEntry]:
         """Entries from this place on, the newest first."""
 
         async def look(tx: Tx) -> Page[InboxEntry]:
@@ -25,7 +25,7 @@ class Inbox:
         return await self._db.read(look)
 
 
-def _place(entry: InboxEntry, wanted: Wanted) -> Cursor:
+def _place(entry: InboxEntry, wanted: InboxFilter) -> PageCursor:
     if wanted.by_published:
-        return Cursor(entry.sort_at, entry.id)
-    return Cursor(entry.created_at, entry.id, entry.sort_at)
+        return PageCursor(entry.sort_at, entry.id)
+    return PageCursor(entry.created_at, entry.id, entry.sort_at)

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tsuzuki.coord.bell import Bell
+from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.again import with_tx_again
-from tsuzuki.delivery.notices.store import Subject, Tellee, subject_tx, tell_surge_tx, tellees_tx
+from tsuzuki.delivery.notices.store import NoticeSubject, Tellee, subject_tx, tell_surge_tx, tellees_tx
 from tsuzuki.delivery.notices.tasks import SENDS, Notice, Send, delivery_id
 from tsuzuki.delivery.notices.wording import news
 from tsuzuki.model.ids import show_id
@@ -23,9 +23,9 @@ class Announcer:
     So a channel is told exactly once by us; only on the way out can a telling be repeated, under the same id.
     """
 
-    def __init__(self, db: Database, bell: Bell, clock: Callable[[], Millis]) -> None:
+    def __init__(self, db: Database, wakeup: Wakeup, clock: Callable[[], Millis]) -> None:
         self._db = db
-        self._bell = bell
+        self._wakeup = wakeup
         self._clock = clock
 
     async def handle_all(self, tasks: Sequence[Task[Notice]]) -> None:
@@ -38,7 +38,7 @@ class Announcer:
             return sum([await _announce_tx(tx, task, now) for task in in_order])
 
         if await with_tx_again(self._db, announce):
-            self._bell.ring(SENDS.name)
+            self._wakeup.wake(SENDS.name)
 
 
 async def _announce_tx(tx: Tx, task: Task[Notice], now: Millis) -> int:
@@ -56,7 +56,7 @@ async def _announce_tx(tx: Tx, task: Task[Notice], now: Millis) -> int:
     return len(sends)
 
 
-def _send(notice: Notice, subject: Subject, tellee: Tellee) -> Send:
+def _send(notice: Notice, subject: NoticeSubject, tellee: Tellee) -> Send:
     return Send(
         channel_id=tellee.channel_id,
         channel=show_id(tellee.channel_public_id),
@@ -74,7 +74,7 @@ def _send(notice: Notice, subject: Subject, tellee: Tellee) -> Send:
     )
 
 
-def _page(notice: Notice, subject: Subject) -> str:
+def _page(notice: Notice, subject: NoticeSubject) -> str:
     """Where a reader finds it here: the installment; for a flood its series, or the inbox."""
     if subject.series_id is None:
         return "/" if notice.installment_id is None else f"/items/{notice.installment_id}"

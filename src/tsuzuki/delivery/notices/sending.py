@@ -10,7 +10,7 @@ from tsuzuki.delivery.notices.kinds import ChannelKind, read_config
 from tsuzuki.delivery.notices.ntfy import Ntfy
 from tsuzuki.delivery.notices.policy import PROBE, is_stale
 from tsuzuki.delivery.notices.store import (
-    Channel,
+    StoredChannel,
     channel_failed_tx,
     channel_to_tell_tx,
     channel_worked_tx,
@@ -81,7 +81,7 @@ class Sender:
         await self._tell(channel, task.payload)
         await self._db.with_tx(lambda tx: self._finish_tx(tx, task, channel))
 
-    async def _rests_until(self, channel: Channel, now: Millis) -> Millis | None:
+    async def _rests_until(self, channel: StoredChannel, now: Millis) -> Millis | None:
         """None when it may be called: its breaker is closed, or we are the one that tries it."""
         if channel.rests_until is None:
             return None
@@ -90,7 +90,7 @@ class Sender:
         is_ours = await self._db.with_tx(lambda tx: claim_probe_tx(tx, channel.id, now))
         return None if is_ours else Millis(now + PROBE)
 
-    async def _postpone(self, task: Task[Send], channel: Channel, wakes_at: Millis) -> None:
+    async def _postpone(self, task: Task[Send], channel: StoredChannel, wakes_at: Millis) -> None:
         """The same task again, later: a channel that rests is no failure of the notices that wait for it."""
         now = self._clock()
         run_at = Millis(int(wakes_at + (wakes_at - now) * _SPREAD * self._dice()))
@@ -104,7 +104,7 @@ class Sender:
 
         await self._db.with_tx(again)
 
-    async def _tell(self, channel: Channel, send: Send) -> None:
+    async def _tell(self, channel: StoredChannel, send: Send) -> None:
         try:
             await self._fetch(channel, send)
         except NotOurTurn as error:  # our own pace, not the other side's: nothing failed
@@ -113,7 +113,7 @@ class Sender:
             await self._record_failure(channel, error)
             raise
 
-    async def _fetch(self, channel: Channel, send: Send) -> None:
+    async def _fetch(self, channel: StoredChannel, send: Send) -> None:
         kind = KINDS[channel.kind]
         if unreadable_places(channel.config):
             raise SourceError("Its address and secrets cannot be read with this server's secret key. Save them again.")
@@ -133,11 +133,11 @@ class Sender:
         page = None if path is None or self._public_url is None else f"{self._public_url}{path}"
         return msgspec.structs.replace(send, message=msgspec.structs.replace(send.message, page=page))
 
-    async def _record_failure(self, channel: Channel, error: SourceError) -> None:
+    async def _record_failure(self, channel: StoredChannel, error: SourceError) -> None:
         text, now = mask_text(str(error)), self._clock()
         await self._db.with_tx(lambda tx: channel_failed_tx(tx, channel.id, error=text, now=now))
 
-    async def _finish_tx(self, tx: Tx, task: Task[Send], channel: Channel) -> None:
+    async def _finish_tx(self, tx: Tx, task: Task[Send], channel: StoredChannel) -> None:
         now = self._clock()
         await channel_worked_tx(tx, channel.id, now)
         await finish_tx(tx, task, now=now)

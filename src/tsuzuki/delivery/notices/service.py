@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 
 from tsuzuki.accounts.guard.limiter import Limiter
-from tsuzuki.accounts.guard.policy import Limits
-from tsuzuki.coord.bell import Bell
+from tsuzuki.accounts.guard.policy import FailureLimits
+from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.notices.kinds import ChannelKind, hidden, read_config, restored
 from tsuzuki.delivery.notices.sending import KINDS
 from tsuzuki.delivery.notices.store import (
-    Channel,
     NewChannel,
+    StoredChannel,
     add_channel_tx,
     change_channel_tx,
     count_channels_tx,
@@ -30,9 +30,9 @@ from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.queue.store import enqueue_tx
 from tsuzuki.queue.tasks import TaskId
-from tsuzuki.shelves.store import hold_shelf_tx
+from tsuzuki.shelves.store import lock_shelf_tx
 
-TRIALS = Limits(failures=10, window=MINUTE, block=MINUTE)
+TRIALS = FailureLimits(failures=10, window=MINUTE, block=MINUTE)
 """Of a shelf: each is a request to somebody else's server, at once and before everything else."""
 MOST_CHANNELS = 20
 """Of a shelf: everything new is told on each of them, so each is a request to somebody else's server."""
@@ -62,7 +62,7 @@ class Added(msgspec.Struct, frozen=True):
     made: dict[str, Any]
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class ChannelChange(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be different; None leaves it as it is."""
 
     name: str | None = None
@@ -76,10 +76,10 @@ class Channels:
     Without a person it sees those that are the shelf's own.
     """
 
-    def __init__(self, db: Database, client: Client, bell: Bell, *, clock: Callable[[], Millis]) -> None:
+    def __init__(self, db: Database, client: Client, wakeup: Wakeup, *, clock: Callable[[], Millis]) -> None:
         self._db = db
         self._client = client
-        self._bell = bell
+        self._wakeup = wakeup
         self._clock = clock
         self._trials = Limiter(db, clock, TRIALS, "A shelf may send 10 test messages a minute. Wait a little.")
 
@@ -109,8 +109,8 @@ class Channels:
             user_id=user_id,
         )
 
-        async def add(tx: Tx) -> Channel:
-            await hold_shelf_tx(tx, shelf_id)
+        async def add(tx: Tx) -> StoredChannel:
+            await lock_shelf_tx(tx, shelf_id)
             if await count_channels_tx(tx, shelf_id) >= MOST_CHANNELS:
                 raise LimitExceeded(f"A shelf has at most {MOST_CHANNELS} channels. Remove one first.")
             return await add_channel_tx(tx, new, self._clock())
@@ -119,7 +119,7 @@ class Channels:
         return Added(_shown(channel), {key: value for key, value in whole.items() if config.get(key) != value})
 
     async def change(
-        self, shelf_id: ShelfId, public_id: PublicId, change: Change, user_id: UserId | None = None
+        self, shelf_id: ShelfId, public_id: PublicId, change: ChannelChange, user_id: UserId | None = None
     ) -> ShownChannel:
         """Change it and forget its failures; what is sent as it was shown stays as it is."""
         stored = await self._db.read(lambda tx: find_channel_tx(tx, shelf_id, user_id, public_id))
@@ -162,7 +162,7 @@ class Channels:
             return (await enqueue_tx(tx, SENDS, send.task().key, send, now=now, priority=1)).id
 
         task_id = await self._db.with_tx(enqueue)
-        self._bell.ring(SENDS.name)
+        self._wakeup.wake(SENDS.name)
         return task_id
 
     async def _vetted(self, kind: ChannelKind[Any], config: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def _name(text: str) -> str:
     return name
 
 
-def _shown(channel: Channel) -> ShownChannel:
+def _shown(channel: StoredChannel) -> ShownChannel:
     shown = {
         field: getattr(channel, field) for field in ShownChannel.__struct_fields__ if field not in {"id", "config"}
     }

@@ -24,7 +24,7 @@ class Tellee(msgspec.Struct, frozen=True):
     name: str
 
 
-class Subject(msgspec.Struct, frozen=True):
+class NoticeSubject(msgspec.Struct, frozen=True):
     """What a notice is about."""
 
     title: str
@@ -36,7 +36,7 @@ class Subject(msgspec.Struct, frozen=True):
     """Of the text of an item that has no title."""
 
 
-class Channel(msgspec.Struct, frozen=True):
+class StoredChannel(msgspec.Struct, frozen=True):
     """A channel as it is stored, its secrets in it: never to be shown like this."""
 
     id: ChannelId
@@ -86,15 +86,15 @@ async def tenant_tellees_tx(tx: Tx, tenant_id: TenantId) -> list[Tellee]:
     return await tx.many(Tellee, q.tenant_tellees, tenant_id=tenant_id)
 
 
-async def subject_tx(tx: Tx, notice: Notice) -> Subject | None:
+async def subject_tx(tx: Tx, notice: Notice) -> NoticeSubject | None:
     """The installment, or for a flood what brought it; None when it is gone."""
     if notice.installment_id is None:
         if notice.kind == "item":
-            return await tx.maybe(Subject, q.feed_subject, id=notice.of_id)
-        return await tx.maybe(Subject, q.series_subject, id=notice.of_id)
+            return await tx.maybe(NoticeSubject, q.feed_subject, id=notice.of_id)
+        return await tx.maybe(NoticeSubject, q.series_subject, id=notice.of_id)
     if notice.kind == "item":
-        return await tx.maybe(Subject, q.item_subject, id=notice.installment_id)
-    return await tx.maybe(Subject, q.chapter_subject, id=notice.installment_id)
+        return await tx.maybe(NoticeSubject, q.item_subject, id=notice.installment_id)
+    return await tx.maybe(NoticeSubject, q.chapter_subject, id=notice.installment_id)
 
 
 async def tell_surge_tx(tx: Tx, notice: Notice, now: Millis) -> int:
@@ -106,17 +106,17 @@ async def tell_surge_tx(tx: Tx, notice: Notice, now: Millis) -> int:
 # -- channels
 
 
-async def add_channel_tx(tx: Tx, new: NewChannel, now: Millis) -> Channel:
+async def add_channel_tx(tx: Tx, new: NewChannel, now: Millis) -> StoredChannel:
     """A new channel; UniqueViolation when the shelf has one of this name."""
     sealed = msgspec.structs.replace(new, config=tx.vault.seal_channel(new.config))
-    return await tx.one(Channel, q.add_channel, **msgspec.structs.asdict(sealed), now=now)
+    return await tx.one(StoredChannel, q.add_channel, **msgspec.structs.asdict(sealed), now=now)
 
 
-async def change_channel_tx(tx: Tx, channel: Channel, now: Millis) -> Channel:
+async def change_channel_tx(tx: Tx, channel: StoredChannel, now: Millis) -> StoredChannel:
     """Store its name, config and whether it is enabled; its failures are forgotten."""
     config = tx.vault.seal_channel(channel.config)
     values = {"name": channel.name, "config": config, "is_enabled": channel.is_enabled}
-    return await tx.one(Channel, q.change_channel, id=channel.id, **values, now=now)
+    return await tx.one(StoredChannel, q.change_channel, id=channel.id, **values, now=now)
 
 
 async def remove_channel_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, public_id: PublicId) -> bool:
@@ -124,9 +124,9 @@ async def remove_channel_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, p
     return bool(await tx.run(q.remove_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id))
 
 
-async def list_channels_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None) -> list[Channel]:
+async def list_channels_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None) -> list[StoredChannel]:
     """This person's on a shelf, and the shelf's own, by name."""
-    return await tx.many(Channel, q.list_channels, shelf_id=shelf_id, user_id=user_id)
+    return await tx.many(StoredChannel, q.list_channels, shelf_id=shelf_id, user_id=user_id)
 
 
 async def count_channels_tx(tx: Tx, shelf_id: ShelfId) -> int:
@@ -134,14 +134,14 @@ async def count_channels_tx(tx: Tx, shelf_id: ShelfId) -> int:
     return await tx.one(int, q.count_channels, shelf_id=shelf_id)
 
 
-async def find_channel_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, public_id: PublicId) -> Channel:
+async def find_channel_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId | None, public_id: PublicId) -> StoredChannel:
     """One of this person's on this shelf (I8); NotFound."""
-    return await tx.one(Channel, q.find_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id)
+    return await tx.one(StoredChannel, q.find_channel, shelf_id=shelf_id, user_id=user_id, public_id=public_id)
 
 
-async def channel_to_tell_tx(tx: Tx, channel_id: int) -> Channel | None:
+async def channel_to_tell_tx(tx: Tx, channel_id: int) -> StoredChannel | None:
     """The channel of a task; None when it is gone, or whose it is is locked out."""
-    return await tx.maybe(Channel, q.channel_to_tell, id=channel_id)
+    return await tx.maybe(StoredChannel, q.channel_to_tell, id=channel_id)
 
 
 # -- how they fare

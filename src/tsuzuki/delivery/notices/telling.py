@@ -13,7 +13,7 @@ from tsuzuki.queue.store import enqueue_many_tx
 async def tell_tx(
     tx: Tx, tellees: Sequence[Tellee], about: str, word: Callable[[str], Message], *, now: Millis
 ) -> tuple[str, ...]:
-    """A send for each channel, under an id that `about` makes stable; the bells to ring after the commit."""
+    """A send for each channel, under an id that `about` makes stable; whom to wake after the commit."""
     sends = [
         Send(
             channel_id=tellee.channel_id,

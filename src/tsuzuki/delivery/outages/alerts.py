@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tsuzuki.db import Tx
-from tsuzuki.delivery.events.news import EVENTS_BELL, NewEvent, WatchChanged
+from tsuzuki.delivery.events.news import EVENTS_WAKEUP, NewEvent, WatchChanged
 from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.delivery.notices.tasks import Message
@@ -12,7 +12,7 @@ from tsuzuki.delivery.notices.wording import broken, healed
 from tsuzuki.delivery.outages.store import (
     Origin,
     close_outage_tx,
-    hold_origin_tx,
+    lock_origin_tx,
     open_outage_tx,
     operator_tellees_tx,
     outage_tellees_tx,
@@ -25,7 +25,7 @@ from tsuzuki.model.times import Millis
 
 async def alert_broken_tx(tx: Tx, watch_id: WatchId, *, reason: str, now: Millis) -> Delivered:
     """Tell those who follow it that it broke; nothing while it is broken already."""
-    origin = await hold_origin_tx(tx, watch_id)
+    origin = await lock_origin_tx(tx, watch_id)
     shown = mask_text(reason)
     outage = await open_outage_tx(tx, origin, reason=shown, now=now)
     if outage is None:
@@ -35,7 +35,7 @@ async def alert_broken_tx(tx: Tx, watch_id: WatchId, *, reason: str, now: Millis
 
 async def alert_healed_tx(tx: Tx, watch_id: WatchId, *, now: Millis) -> Delivered:
     """Tell those who follow it that it works again; nothing when it was not broken."""
-    origin = await hold_origin_tx(tx, watch_id)
+    origin = await lock_origin_tx(tx, watch_id)
     outage = await close_outage_tx(tx, origin, now)
     if outage is None:
         return NOTHING
@@ -56,7 +56,7 @@ async def _tell_tx(
     readers = await _readers_tx(tx, origin, message.at)
     await add_events_tx(tx, [_event(origin, reader, reason) for reader in readers], message.at)
     told = await tell_tx(tx, await outage_tellees_tx(tx, origin), about, word, now=message.at)
-    return Delivered(0, ((EVENTS_BELL,) if readers else ()) + told)
+    return Delivered(0, ((EVENTS_WAKEUP,) if readers else ()) + told)
 
 
 async def _readers_tx(tx: Tx, origin: Origin, now: Millis) -> list[Reader]:

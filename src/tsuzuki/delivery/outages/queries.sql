@@ -7,7 +7,7 @@ left join series_source on series_source.id = watch.series_source_id
 left join source on source.id = series_source.source_id
 where watch.id = :watch_id;
 
--- name: hold_origin
+-- name: lock_origin
 -- One writer at a time: nothing to hold.
 select 1 where cast(:source_id as bigint) is not null;
 

@@ -24,11 +24,11 @@ class Origin(msgspec.Struct, frozen=True):
     name: str
 
 
-async def hold_origin_tx(tx: Tx, watch_id: WatchId) -> Origin:
+async def lock_origin_tx(tx: Tx, watch_id: WatchId) -> Origin:
     """The watch's origin; nobody else alerts of it until the end of the transaction. NotFound when it is gone."""
     origin = await tx.one(Origin, q.find_origin, watch_id=watch_id)
     if origin.source_id is not None:
-        await tx.many(str, q.hold_origin, source_id=origin.source_id)
+        await tx.many(str, q.lock_origin, source_id=origin.source_id)
     return origin
 
 

@@ -4,11 +4,11 @@ import msgspec
 
 from tsuzuki.model.ids import ChapterId, EntryId, ItemId, PublicId
 from tsuzuki.model.installments import Kind
-from tsuzuki.model.pages import Cursor
+from tsuzuki.model.pages import PageCursor
 from tsuzuki.model.times import Millis
 
 
-class Line(msgspec.Struct, frozen=True):
+class TimelineLine(msgspec.Struct, frozen=True):
     """An entry with what is shown of its item or its chapter: the fields of the other are None."""
 
     id: EntryId
@@ -42,12 +42,12 @@ class Line(msgspec.Struct, frozen=True):
     cover_id: int | None
     """The series source whose cover stands for the series."""
 
-    def place(self, wanted: "Wanted") -> Cursor:
+    def place(self, wanted: "TimelineFilter") -> PageCursor:
         """Where it stands in the list."""
         return wanted.place(arrived_at=self.created_at, published_at=self.sort_at, entry_id=self.id)
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class TimelineFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which lines; None means all of them."""
 
     kind: Kind | None = None
@@ -61,25 +61,27 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     by_published: bool = False
     """R92: in the order of the publishers' dates, instead of that of arrival."""
 
-    def place(self, *, arrived_at: Millis, published_at: Millis, entry_id: EntryId) -> Cursor:
+    def place(self, *, arrived_at: Millis, published_at: Millis, entry_id: EntryId) -> PageCursor:
         """Where an entry stands in the list."""
-        return Cursor(published_at, entry_id) if self.by_published else Cursor(arrived_at, entry_id, published_at)
+        return (
+            PageCursor(published_at, entry_id) if self.by_published else PageCursor(arrived_at, entry_id, published_at)
+        )
 
 
-class Part(msgspec.Struct, frozen=True):
+class TimelinePage(msgspec.Struct, frozen=True):
     """Some lines, and where to go on; None at the end."""
 
-    lines: list[Line]
-    next: Cursor | None
+    lines: list[TimelineLine]
+    next: PageCursor | None
     newest: EntryId
     """The shelf's newest entry, read before the lines: what comes in between is not marked unseen. 0 for none."""
 
 
-class Neighbours(msgspec.Struct, frozen=True):
+class EntryNeighbours(msgspec.Struct, frozen=True):
     """What stands before and after a place in a list."""
 
-    newer: Line | None
-    older: Line | None
+    newer: TimelineLine | None
+    older: TimelineLine | None
 
 
 class State(msgspec.Struct, frozen=True):

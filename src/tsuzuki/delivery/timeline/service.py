@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tsuzuki.db import Database, Tx
-from tsuzuki.delivery.timeline.nouns import Line, Neighbours, Part, State, Wanted
+from tsuzuki.delivery.timeline.nouns import EntryNeighbours, State, TimelineFilter, TimelineLine, TimelinePage
 from tsuzuki.delivery.timeline.store import (
     lately_read_tx,
     newer_lines_tx,
@@ -16,7 +16,7 @@ from tsuzuki.delivery.timeline.store import (
 )
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, ShelfId
-from tsuzuki.model.pages import Cursor
+from tsuzuki.model.pages import PageCursor
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.library.progress.holding import begin_reading_tx
 from tsuzuki.shelves.library.progress.store import bookmark_follows_tx
@@ -28,21 +28,21 @@ class Timeline:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def page(self, shelf_id: ShelfId, wanted: Wanted, *, after: Cursor, most: int) -> Part:
+    async def page(self, shelf_id: ShelfId, wanted: TimelineFilter, *, after: PageCursor, most: int) -> TimelinePage:
         """Lines from this place on, the newest first; NotFound for another shelf's feed or group."""
 
-        async def look(tx: Tx) -> Part:
+        async def look(tx: Tx) -> TimelinePage:
             where = await where_tx(tx, shelf_id, wanted)
             newest = await newest_id_tx(tx, shelf_id)
             found = await older_lines_tx(tx, where, wanted, after=after, most=most + 1)
-            return Part(found[:most], found[most - 1].place(wanted) if len(found) > most else None, newest)
+            return TimelinePage(found[:most], found[most - 1].place(wanted) if len(found) > most else None, newest)
 
         return await self._db.read(look)
 
-    async def neighbours(self, shelf_id: ShelfId, wanted: Wanted, at: Cursor) -> Neighbours:
+    async def neighbours(self, shelf_id: ShelfId, wanted: TimelineFilter, at: PageCursor) -> EntryNeighbours:
         """What comes before and after a place, whether or not the list still holds what stands there."""
 
-        async def look(tx: Tx) -> Neighbours:
+        async def look(tx: Tx) -> EntryNeighbours:
             where = await where_tx(tx, shelf_id, wanted)
             newer = await newer_lines_tx(tx, where, wanted, before=at, most=1)
             older = await older_lines_tx(tx, where, wanted, after=at, most=1)
@@ -50,15 +50,15 @@ class Timeline:
                 read_newer, read_older = await lately_read_tx(tx, where, wanted, since=wanted.read_since, at=at)
                 newer, older = newer + read_newer, older + read_older
 
-            def order(line: Line) -> tuple[Millis, Millis, EntryId]:
+            def order(line: TimelineLine) -> tuple[Millis, Millis, EntryId]:
                 place = line.place(wanted)
                 return place.at, place.then or Millis(0), line.id
 
-            return Neighbours(min(newer, key=order, default=None), max(older, key=order, default=None))
+            return EntryNeighbours(min(newer, key=order, default=None), max(older, key=order, default=None))
 
         return await self._db.read(look)
 
-    async def unread_ids(self, shelf_id: ShelfId, wanted: Wanted, newest: EntryId) -> list[EntryId]:
+    async def unread_ids(self, shelf_id: ShelfId, wanted: TimelineFilter, newest: EntryId) -> list[EntryId]:
         """What a mass mark is about: the unread of a list, up to the newest entry when it was looked at."""
 
         async def collect(tx: Tx) -> list[EntryId]:

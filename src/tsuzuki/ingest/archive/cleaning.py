@@ -10,7 +10,17 @@ from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.safe import Sanitiser
 from tsuzuki.db.fulltext import NO_WORDS, Words
 from tsuzuki.db.queries import Engine
-from tsuzuki.ingest.archive.format import PARTS, Bookmark, Chapter, Feed, Item, Line, Release, Series, SeriesSource
+from tsuzuki.ingest.archive.format import (
+    PARTS,
+    ArchivedChapter,
+    ArchivedRelease,
+    ArchivedSeries,
+    ArchiveLine,
+    BookmarkLine,
+    Feed,
+    ItemLine,
+    SeriesSource,
+)
 from tsuzuki.ingest.words import split_words
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.harvest import Enclosure
@@ -23,7 +33,7 @@ MAX_KEY = 2_000
 LOCAL = "local:"
 
 
-L = TypeVar("L", bound=Line)
+L = TypeVar("L", bound=ArchiveLine)
 IsSecret = Callable[[str], bool]
 
 
@@ -42,12 +52,12 @@ def clean_lines(lines: list[bytes], part: str, engine: Engine) -> list[CleanLine
     return [_cleaned(cleaner, msgspec.msgpack.decode(line, type=PARTS[part]), engine) for line in lines]
 
 
-def _cleaned(cleaner: "Cleaner", line: Line, engine: Engine) -> CleanLine:
+def _cleaned(cleaner: "Cleaner", line: ArchiveLine, engine: Engine) -> CleanLine:
     try:
         clean = cleaner.clean(line)
     except Invalid as error:
         return CleanLine(why=str(error))
-    words = split_words(engine, [(clean.title, clean.content)])[0] if isinstance(clean, Item) else NO_WORDS
+    words = split_words(engine, [(clean.title, clean.content)])[0] if isinstance(clean, ItemLine) else NO_WORDS
     return CleanLine(msgspec.msgpack.encode(clean), words)
 
 
@@ -61,13 +71,13 @@ class Cleaner:
         """The line as it may be stored."""
         if isinstance(line, Feed):
             return self._feed(line)
-        if isinstance(line, Item):
+        if isinstance(line, ItemLine):
             return self._item(line)
-        if isinstance(line, Series):
+        if isinstance(line, ArchivedSeries):
             return self._series(line)
-        if isinstance(line, Chapter):
+        if isinstance(line, ArchivedChapter):
             return self._chapter(line)
-        if isinstance(line, Bookmark):
+        if isinstance(line, BookmarkLine):
             return self._bookmark(line)
         key = getattr(line, "key", None)
         if isinstance(key, str):
@@ -77,7 +87,7 @@ class Cleaner:
     def _feed(self, feed: Feed) -> Feed:
         return _with_addresses(feed, "site_url", "icon_url", "hub_url", "own_site_url")
 
-    def _item(self, item: Item) -> Item:
+    def _item(self, item: ItemLine) -> ItemLine:
         _fitting(item.key)
         link = http_url(item.link)
         base = link or item.feed.link
@@ -95,12 +105,12 @@ class Cleaner:
         )
         return _with_addresses(cleaned, "image_url", "comments_url")
 
-    def _series(self, series: Series) -> Series:
+    def _series(self, series: ArchivedSeries) -> ArchivedSeries:
         _fitting(series.key)
         sources = tuple(_series_source(each) for each in series.sources if _is_place(each.url))
         return msgspec.structs.replace(series, sources=sources, cover_url=_place(series.cover_url))
 
-    def _chapter(self, chapter: Chapter) -> Chapter:
+    def _chapter(self, chapter: ArchivedChapter) -> ArchivedChapter:
         """R2: a number is exact, and is the key of its chapter (R3)."""
         _fitting(chapter.key)
         number = parse_number(chapter.number)
@@ -114,7 +124,7 @@ class Cleaner:
             releases=tuple(_release(each) for each in chapter.releases if _is_place(each.url)),
         )
 
-    def _bookmark(self, mark: Bookmark) -> Bookmark:
+    def _bookmark(self, mark: BookmarkLine) -> BookmarkLine:
         link = http_url(mark.link) or ""
         base = link or (mark.feed.link if mark.feed else "")
         content = self._sanitiser.sanitise(mark.content, base)
@@ -126,7 +136,7 @@ def _series_source(mapping: SeriesSource) -> SeriesSource:
     return msgspec.structs.replace(mapping, cover_url=_place(mapping.cover_url), real_url=http_url(mapping.real_url))
 
 
-def _release(release: Release) -> Release:
+def _release(release: ArchivedRelease) -> ArchivedRelease:
     _fitting(release.key)
     return _with_addresses(release, "real_url")
 

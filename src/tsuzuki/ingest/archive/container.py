@@ -15,7 +15,7 @@ import msgspec
 from tsuzuki import __version__
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.db.fulltext import NO_WORDS, Words
-from tsuzuki.ingest.archive.format import FORMAT, MANIFEST, PARTS, VERSION, Line, Manifest, Part
+from tsuzuki.ingest.archive.format import FORMAT, MANIFEST, PARTS, VERSION, ArchiveLine, ArchivePart, Manifest
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.times import Millis, from_iso, iso
 
@@ -36,7 +36,7 @@ _ENCRYPTED = 0x1
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError)
 
 
-class Numbered(msgspec.Struct, frozen=True):
+class NumberedLine(msgspec.Struct, frozen=True):
     """A line as it was read."""
 
     part: str
@@ -51,13 +51,13 @@ class Numbered(msgspec.Struct, frozen=True):
 # -- writing
 
 
-class ArchiveWriter:
+class ShelfArchiveWriter:
     """Writes parts one after another, and the manifest at the end."""
 
     def __init__(self, file: IO[bytes], exported_at: Millis) -> None:
         self._zip = zipfile.ZipFile(file, "w")
         self._exported_at = exported_at
-        self._parts: dict[str, Part] = {}
+        self._parts: dict[str, ArchivePart] = {}
 
     @contextmanager
     def part(self, name: str) -> Iterator["PartWriter"]:
@@ -98,7 +98,7 @@ class PartWriter:
         self._lines = 0
         self._bytes = 0
 
-    def write(self, lines: Iterable[Line]) -> None:
+    def write(self, lines: Iterable[ArchiveLine]) -> None:
         """Some lines more."""
         for line in lines:
             raw = msgspec.json.encode(line, order="deterministic") + b"\n"
@@ -112,9 +112,9 @@ class PartWriter:
         """How many there are by now."""
         return self._lines
 
-    def summary(self) -> Part:
+    def summary(self) -> ArchivePart:
         """What the manifest says of it."""
-        return Part(lines=self._lines, bytes=self._bytes, sha256=self._hash.hexdigest())
+        return ArchivePart(lines=self._lines, bytes=self._bytes, sha256=self._hash.hexdigest())
 
 
 @contextmanager
@@ -165,7 +165,7 @@ class ArchiveReader:
                 if count % 1_000 == 0 or count == of:
                     watch(f"check {name}", count, of)
 
-    def lines(self, name: str) -> Iterator[Numbered]:
+    def lines(self, name: str) -> Iterator[NumberedLine]:
         """The lines of a part; at its end it is compared with the manifest."""
         said = self.manifest.parts[name]
         seen, read, number = hashlib.sha256(), 0, 0
@@ -231,11 +231,11 @@ def _refuse_bomb(info: zipfile.ZipInfo) -> None:
         raise Invalid(f"{info.filename} grows {RATIO}-fold when it is unpacked: that is no text.")
 
 
-def _decoded(part: str, number: int, raw: bytes) -> Numbered:
+def _decoded(part: str, number: int, raw: bytes) -> NumberedLine:
     try:
         plain = msgspec.json.decode(raw)
         clean = _valid(plain)
-        return Numbered(part, number, msgspec.convert(clean, PARTS[part]), clean != plain)
+        return NumberedLine(part, number, msgspec.convert(clean, PARTS[part]), clean != plain)
     except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
         raise Invalid(f"{part}:{number}: {error}.") from error
 

@@ -7,10 +7,10 @@ import msgspec
 
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
-from tsuzuki.ingest.archive.container import Numbered
-from tsuzuki.ingest.archive.format import Feed, Gone, Item
-from tsuzuki.ingest.archive.journal import Counts
-from tsuzuki.ingest.archive.landing import Known, Landing, Run
+from tsuzuki.ingest.archive.container import NumberedLine
+from tsuzuki.ingest.archive.format import Feed, ItemLine, RemovedItemLine
+from tsuzuki.ingest.archive.import_run import ImportRun, KnownNames, Run
+from tsuzuki.ingest.archive.journal import LineCounts
 from tsuzuki.ingest.archive.store import (
     add_feed_tx,
     add_full_texts_tx,
@@ -21,19 +21,19 @@ from tsuzuki.ingest.archive.store import (
     feed_is_harvested_tx,
 )
 from tsuzuki.ingest.detached.store import BroughtItem, bring_items_tx
-from tsuzuki.ingest.store import hold_items_tx
+from tsuzuki.ingest.store import lock_items_tx
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.harvest import FoundItem, item_hash
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.priorities import WARM
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
-from tsuzuki.shelves.limits import hold_room_tx
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.shelves.limits import check_shelf_limit_tx
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions
 from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx, restore_tx, take_former_tx
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
-from tsuzuki.sources.store import FetchState, NewWatch, add_watch_tx, bring_fetch_state_tx, find_feed_tx
+from tsuzuki.sources.store import ImportedFetchState, NewWatch, add_watch_tx, bring_fetch_state_tx, find_feed_tx
 
 _How = Literal["existing", "joined", "made"]
 
@@ -45,11 +45,11 @@ _UNFOLLOWED = "belong to a feed that did not come along."
 class FeedsIn:
     """Follows feeds that are not followed yet, and puts their items into the inbox. Nothing of this is news (R8)."""
 
-    def __init__(self, landing: Landing, known: Known, subscriptions: Subscriptions) -> None:
+    def __init__(self, landing: ImportRun, known: KnownNames, subscriptions: Subscriptions) -> None:
         self._landing = landing
         self._known = known
         self._subscriptions = subscriptions
-        self._ground = landing.ground
+        self._deps = landing.deps
         self._shelf_id = landing.shelf_id
         self._joined: list[FeedId] = []
         self._harvested: list[FeedId] = []
@@ -57,21 +57,21 @@ class FeedsIn:
     async def bring_feeds(self) -> None:
         """The feeds, each judged as if somebody had typed its address."""
         async for chunk in self._landing.chunks("feeds.jsonl"):
-            wishes = [Wish(link=each.line.link, proxy=each.line.proxy) for each in chunk]
+            wishes = [NewSubscription(link=each.line.link, proxy=each.line.proxy) for each in chunk]
             for each, vetted in zip(chunk, await self._subscriptions.vet_all(wishes), strict=True):
                 if isinstance(vetted, TsuzukiError):
                     self._landing.journal.leave_out(each, f"{each.line.link}: {vetted}")
                 else:
                     await self._bring_feed(each, vetted.link)
 
-    async def _bring_feed(self, numbered: Numbered, link: str) -> None:
+    async def _bring_feed(self, numbered: NumberedLine, link: str) -> None:
         feed: Feed = numbered.line
         wanted = msgspec.structs.replace(feed, link=link)
         if feed.lacks_password:
-            asleep = feed.suspended_at or self._ground.clock()
+            asleep = feed.suspended_at or self._deps.clock()
             wanted = msgspec.structs.replace(wanted, suspended_at=asleep)
         try:
-            feed_id, how = await with_tx_again(self._ground.db, partial(self._follow_tx, feed=wanted))
+            feed_id, how = await with_tx_again(self._deps.db, partial(self._follow_tx, feed=wanted))
         except LimitExceeded as error:
             self._landing.journal.leave_out(numbered, f"{link}: {error}")
             return
@@ -86,12 +86,12 @@ class FeedsIn:
 
     async def _follow_tx(self, tx: Tx, *, feed: Feed) -> tuple[FeedId, _How]:
         """The feed, and whether the shelf follows it only now: one that others know, or one that is new here."""
-        now = self._ground.clock()
+        now = self._deps.clock()
         if await find_subscription_to_tx(tx, self._shelf_id, feed.link, feed.proxy) is not None:
             known = await find_feed_tx(tx, feed.link, feed.proxy)
             if known is not None:
                 return known, "existing"
-        await hold_room_tx(tx, self._shelf_id, "follows")
+        await check_shelf_limit_tx(tx, self._shelf_id, "follows")
         how: _How = "made"
         feed_id = await add_feed_tx(tx, feed, now)
         if feed_id is None:
@@ -102,11 +102,11 @@ class FeedsIn:
             await add_watch_tx(tx, watch, now)
         former = await take_former_tx(tx, self._shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
         group_id = self._known.group(feed.group)
-        public_id = self._ground.new_id()
+        public_id = self._deps.new_id()
         await add_subscription_tx(tx, self._shelf_id, feed_id, feed, group_id=group_id, public_id=public_id, now=now)
         if how == "made":
             planned = None if feed.next_check_at is None else Millis(feed.next_check_at)
-            state = FetchState(feed.etag, feed.last_modified, planned)
+            state = ImportedFetchState(feed.etag, feed.last_modified, planned)
             await bring_fetch_state_tx(tx, self._shelf_id, feed_id, brought=state, now=now)
         await suspension_changed_tx(tx, feed_id, by_person=False, now=now)
         if former is not None:
@@ -118,12 +118,12 @@ class FeedsIn:
         await self._landing.store("items.jsonl", self._items_tx, lambda item: item.feed)
         await self._landing.store("gone.jsonl", self._gone_tx, lambda gone: gone.feed)
 
-    async def _items_tx(self, tx: Tx, run: Run) -> Counts:
-        items: list[Item] = [each.line for each in run]
+    async def _items_tx(self, tx: Tx, run: Run) -> LineCounts:
+        items: list[ItemLine] = [each.line for each in run]
         feed_id = self._known.feeds.get(items[0].feed)
         if feed_id is None:
-            return Counts(left_out=len(run), why=_UNFOLLOWED)
-        await hold_items_tx(tx, feed_id)
+            return LineCounts(left_out=len(run), why=_UNFOLLOWED)
+        await lock_items_tx(tx, feed_id)
         brought = [
             BroughtItem(item.key, _item_row(item), as_row(item.entry), each.words)
             for each, item in zip(run, items, strict=True)
@@ -137,33 +137,33 @@ class FeedsIn:
         if texts:
             await add_full_texts_tx(tx, texts)
         lost = len(items) - counts.created - counts.existing
-        return Counts(counts.created, counts.existing, lost, _UNFOLLOWED)
+        return LineCounts(counts.created, counts.existing, lost, _UNFOLLOWED)
 
-    async def _gone_tx(self, tx: Tx, run: Run) -> Counts:
-        lines: list[Gone] = [each.line for each in run]
+    async def _gone_tx(self, tx: Tx, run: Run) -> LineCounts:
+        lines: list[RemovedItemLine] = [each.line for each in run]
         feed_id = self._known.feeds.get(lines[0].feed)
         if feed_id is None:
-            return Counts(left_out=len(run))
+            return LineCounts(left_out=len(run))
         keys = [line.key for line in lines]
-        added = await add_gone_tx(tx, self._shelf_id, feed_id, keys, now=self._ground.clock())
-        return Counts(created=added, existing=len(lines) - added)
+        added = await add_gone_tx(tx, self._shelf_id, feed_id, keys, now=self._deps.clock())
+        return LineCounts(created=added, existing=len(lines) - added)
 
     async def settle(self) -> None:
         """At the end: what these feeds bring from now on is news, and what came since the export is here."""
         since = self._landing.archive.exported_at
 
         async def settle(tx: Tx) -> None:
-            now = self._ground.clock()
-            await hold_items_tx(tx, *self._joined)  # what is on its way is stored, and delivered, before or after this
+            now = self._deps.clock()
+            await lock_items_tx(tx, *self._joined)  # what is on its way is stored, and delivered, before or after this
             for feed_id in self._harvested:
                 await feed_is_harvested_tx(tx, self._shelf_id, feed_id, now)
             for feed_id in self._joined:
                 await add_missed_tx(tx, self._shelf_id, feed_id, since=since, most=_MISSED, now=now)
 
-        await self._ground.db.with_tx(settle)
+        await self._deps.db.with_tx(settle)
 
 
-def _item_row(item: Item) -> dict[str, Any]:
+def _item_row(item: ItemLine) -> dict[str, Any]:
     """The columns of the item, with the hash of its content."""
     found = FoundItem(
         key=item.key,

@@ -34,18 +34,18 @@ Slug = Annotated[str, Meta(pattern=SLUG, max_length=MOST_SLUG)]
 Kind = Annotated[int, Meta(ge=0, le=6)]
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ArchiveLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """One line of a part. What is as usual is not written."""
 
 
-class FeedKey(Line, frozen=True, kw_only=True):
+class FeedKey(ArchiveLine, frozen=True, kw_only=True):
     """Which feed."""
 
     link: Address
     proxy: str = ""
 
 
-class Person(Line, frozen=True, kw_only=True):
+class Person(ArchiveLine, frozen=True, kw_only=True):
     """What the reader chose."""
 
     preferences: dict[str, Any] = {}
@@ -53,7 +53,7 @@ class Person(Line, frozen=True, kw_only=True):
     retention: KeptFor | None = None
 
 
-class Group(Line, frozen=True, kw_only=True):
+class GroupLine(ArchiveLine, frozen=True, kw_only=True):
     """A group of the shelf."""
 
     name: Annotated[str, Meta(min_length=1, max_length=500)]
@@ -61,7 +61,7 @@ class Group(Line, frozen=True, kw_only=True):
     is_default: bool = False
 
 
-class Feed(Line, frozen=True, kw_only=True):
+class Feed(ArchiveLine, frozen=True, kw_only=True):
     """A feed with its subscription's settings."""
 
     link: Address
@@ -96,7 +96,7 @@ class Feed(Line, frozen=True, kw_only=True):
         return FeedKey(link=self.link, proxy=self.proxy)
 
 
-class Entry(Line, frozen=True, kw_only=True):
+class Entry(ArchiveLine, frozen=True, kw_only=True):
     """An installment in the inbox."""
 
     unread: bool = True
@@ -106,7 +106,7 @@ class Entry(Line, frozen=True, kw_only=True):
     created_at: Since1970
 
 
-class FullText(Line, frozen=True, kw_only=True):
+class FullTextLine(ArchiveLine, frozen=True, kw_only=True):
     """The whole text of an item's page, or why there is none."""
 
     content: str = ""
@@ -114,7 +114,7 @@ class FullText(Line, frozen=True, kw_only=True):
     fetched_at: Moment
 
 
-class Item(Line, frozen=True, kw_only=True):
+class ItemLine(ArchiveLine, frozen=True, kw_only=True):
     """An item that is in the inbox."""
 
     feed: FeedKey
@@ -134,18 +134,18 @@ class Item(Line, frozen=True, kw_only=True):
     comments_url: str | None = None
     created_at: Moment
     updated_at: Moment | None = None
-    full_text: FullText | None = None
+    full_text: FullTextLine | None = None
     entry: Entry
 
 
-class Gone(Line, frozen=True, kw_only=True):
+class RemovedItemLine(ArchiveLine, frozen=True, kw_only=True):
     """An item that was known and is not in the inbox: it is no news."""
 
     feed: FeedKey
     key: Key
 
 
-class Source(Line, frozen=True, kw_only=True):
+class ArchivedSource(ArchiveLine, frozen=True, kw_only=True):
     """A source that a series is read from; what is secret in its config is left out."""
 
     slug: Slug
@@ -158,7 +158,7 @@ class Source(Line, frozen=True, kw_only=True):
     """The places of its config that were left out."""
 
 
-class SeriesSource(Line, frozen=True, kw_only=True):
+class SeriesSource(ArchiveLine, frozen=True, kw_only=True):
     """A series as one source knows it."""
 
     source: Slug
@@ -177,7 +177,7 @@ class SeriesSource(Line, frozen=True, kw_only=True):
     is_harvested: bool = False
 
 
-class Wishes(Line, frozen=True, kw_only=True):
+class Wishes(ArchiveLine, frozen=True, kw_only=True):
     """Which release a reader wants, and how it is read."""
 
     sources: tuple[str, ...] = ()
@@ -187,7 +187,7 @@ class Wishes(Line, frozen=True, kw_only=True):
     fit: Fit | None = None
 
 
-class Follow(Line, frozen=True, kw_only=True):
+class FollowLine(ArchiveLine, frozen=True, kw_only=True):
     """That the shelf follows a series."""
 
     group: str | None = None
@@ -197,7 +197,7 @@ class Follow(Line, frozen=True, kw_only=True):
     created_at: Moment
 
 
-class Former(Line, frozen=True, kw_only=True):
+class FormerFollowLine(ArchiveLine, frozen=True, kw_only=True):
     """That the shelf followed a series, and what following it again restores."""
 
     group: str | None = None
@@ -209,7 +209,7 @@ class Former(Line, frozen=True, kw_only=True):
     left_at: Moment
 
 
-class Series(Line, frozen=True, kw_only=True):
+class ArchivedSeries(ArchiveLine, frozen=True, kw_only=True):
     """A series that the shelf follows, followed or read."""
 
     key: Key
@@ -225,11 +225,11 @@ class Series(Line, frozen=True, kw_only=True):
     latest_number: str | None = None
     last_chapter_at: Moment | None = None
     sources: tuple[SeriesSource, ...] = ()
-    follow: Follow | None = None
-    former: Former | None = None
+    follow: FollowLine | None = None
+    former: FormerFollowLine | None = None
 
 
-class Release(Line, frozen=True, kw_only=True):
+class ArchivedRelease(ArchiveLine, frozen=True, kw_only=True):
     """A chapter as one group put it on one source."""
 
     source: Slug
@@ -250,7 +250,7 @@ class Release(Line, frozen=True, kw_only=True):
     last_seen_at: Moment
 
 
-class Progress(Line, frozen=True, kw_only=True):
+class ProgressLine(ArchiveLine, frozen=True, kw_only=True):
     """How far a chapter was read. `opened_at` is the history."""
 
     page: Page = 0
@@ -264,7 +264,7 @@ class Progress(Line, frozen=True, kw_only=True):
     updated_at: Moment
 
 
-class Chapter(Line, frozen=True, kw_only=True):
+class ArchivedChapter(ArchiveLine, frozen=True, kw_only=True):
     """A chapter of such a series."""
 
     series: Key
@@ -274,12 +274,12 @@ class Chapter(Line, frozen=True, kw_only=True):
     title: str = ""
     published_at: Moment | None = None
     first_seen_at: Moment
-    releases: tuple[Release, ...] = ()
+    releases: tuple[ArchivedRelease, ...] = ()
     entry: Entry | None = None
-    progress: Progress | None = None
+    progress: ProgressLine | None = None
 
 
-class Bookmark(Line, frozen=True, kw_only=True):
+class BookmarkLine(ArchiveLine, frozen=True, kw_only=True):
     """A bookmark with its snapshot."""
 
     link: str = ""
@@ -294,7 +294,7 @@ class Bookmark(Line, frozen=True, kw_only=True):
     """The item's key in that feed."""
 
 
-class Channel(Line, frozen=True, kw_only=True):
+class ChannelLine(ArchiveLine, frozen=True, kw_only=True):
     """A way to tell the reader something, without its secrets and without the path of its address."""
 
     kind: Annotated[str, Meta(max_length=100)]
@@ -302,22 +302,22 @@ class Channel(Line, frozen=True, kw_only=True):
     config: dict[str, Any] = {}
 
 
-PARTS: dict[str, type[Line]] = {
+PARTS: dict[str, type[ArchiveLine]] = {
     "person.jsonl": Person,
-    "groups.jsonl": Group,
+    "groups.jsonl": GroupLine,
     "feeds.jsonl": Feed,
-    "items.jsonl": Item,
-    "gone.jsonl": Gone,
-    "sources.jsonl": Source,
-    "series.jsonl": Series,
-    "chapters.jsonl": Chapter,
-    "bookmarks.jsonl": Bookmark,
-    "channels.jsonl": Channel,
+    "items.jsonl": ItemLine,
+    "gone.jsonl": RemovedItemLine,
+    "sources.jsonl": ArchivedSource,
+    "series.jsonl": ArchivedSeries,
+    "chapters.jsonl": ArchivedChapter,
+    "bookmarks.jsonl": BookmarkLine,
+    "channels.jsonl": ChannelLine,
 }
 """In the order in which they are written and read."""
 
 
-class Part(Line, frozen=True, kw_only=True):
+class ArchivePart(ArchiveLine, frozen=True, kw_only=True):
     """What the manifest says of a part."""
 
     lines: Annotated[int, Meta(ge=0, le=10**9)]
@@ -325,11 +325,11 @@ class Part(Line, frozen=True, kw_only=True):
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
-class Manifest(Line, frozen=True, kw_only=True):
+class Manifest(ArchiveLine, frozen=True, kw_only=True):
     """What the archive is."""
 
     format: str
     version: int
     program: Annotated[str, Meta(max_length=200)]
     exported_at: Annotated[str, Meta(max_length=40)]
-    parts: dict[str, Part]
+    parts: dict[str, ArchivePart]

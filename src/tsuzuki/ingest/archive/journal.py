@@ -6,14 +6,14 @@ from typing import Literal
 
 import msgspec
 
-from tsuzuki.ingest.archive.container import Numbered
+from tsuzuki.ingest.archive.container import NumberedLine
 
 Outcome = Literal["created", "existing", "left_out"]
 
 MOST_NOTES = 1_000
 
 
-class Counts(msgspec.Struct, frozen=True):
+class LineCounts(msgspec.Struct, frozen=True):
     """How many lines of a part are new here, were here already, or could not come along."""
 
     created: int = 0
@@ -22,54 +22,54 @@ class Counts(msgspec.Struct, frozen=True):
     why: str = ""
     """What is told of those that were left out, all together."""
 
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(self.created + other.created, self.existing + other.existing, self.left_out + other.left_out)
+    def __add__(self, other: "LineCounts") -> "LineCounts":
+        return LineCounts(self.created + other.created, self.existing + other.existing, self.left_out + other.left_out)
 
 
-class Brought(msgspec.Struct, frozen=True):
+class ImportReport(msgspec.Struct, frozen=True):
     """What an import did."""
 
-    parts: Mapping[str, Counts]
+    parts: Mapping[str, LineCounts]
     notes: tuple[str, ...]
     """A sentence for each line that was cleaned or left out, and why."""
     more: int
     """How many sentences there would be beyond these."""
 
 
-class Journal:
+class ImportJournal:
     """Collects what is told at the end. It does not grow with the archive."""
 
     def __init__(self) -> None:
-        self._parts: dict[str, Counts] = {}
+        self._parts: dict[str, LineCounts] = {}
         self._notes: list[str] = []
         self._more = 0
         self._reasons: dict[str, Counter[str]] = defaultdict(Counter)
         self.part = ""
         self.line = 0
 
-    def count(self, part: str, counts: Counts) -> None:
+    def count(self, part: str, counts: LineCounts) -> None:
         """So many lines more."""
-        self._parts[part] = self._parts.get(part, Counts()) + counts
+        self._parts[part] = self._parts.get(part, LineCounts()) + counts
         if counts.left_out and counts.why:
             self._reasons[part][counts.why] += counts.left_out
 
     def one(self, part: str, outcome: Outcome) -> None:
         """One line more."""
-        self.count(part, msgspec.structs.replace(Counts(), **{outcome: 1}))
+        self.count(part, msgspec.structs.replace(LineCounts(), **{outcome: 1}))
 
-    def note(self, numbered: Numbered, why: str) -> None:
+    def note(self, numbered: NumberedLine, why: str) -> None:
         """Say something of a line."""
         if len(self._notes) < MOST_NOTES:
             self._notes.append(f"{numbered.part}:{numbered.number}: {why}")
         else:
             self._more += 1
 
-    def leave_out(self, numbered: Numbered, why: str) -> None:
+    def leave_out(self, numbered: NumberedLine, why: str) -> None:
         """A line that could not come along."""
         self.note(numbered, why)
         self.one(numbered.part, "left_out")
 
-    def result(self) -> Brought:
+    def result(self) -> ImportReport:
         """All of it."""
         told = [f"{part}: {count:,} {why}" for part, reasons in self._reasons.items() for why, count in reasons.items()]
-        return Brought(dict(self._parts), (*self._notes, *told), self._more)
+        return ImportReport(dict(self._parts), (*self._notes, *told), self._more)

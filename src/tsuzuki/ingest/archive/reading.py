@@ -20,11 +20,11 @@ from tsuzuki.db import Tx
 from tsuzuki.db.errors import ForeignKeyViolation
 from tsuzuki.delivery.notices.kinds import ChannelKind
 from tsuzuki.delivery.notices.sending import KINDS
-from tsuzuki.ingest.archive.container import ArchiveReader, Numbered, Watch
+from tsuzuki.ingest.archive.container import ArchiveReader, NumberedLine, Watch
 from tsuzuki.ingest.archive.feeds import FeedsIn
-from tsuzuki.ingest.archive.format import Bookmark, Channel, Group, Person
-from tsuzuki.ingest.archive.journal import Brought, Counts, Journal
-from tsuzuki.ingest.archive.landing import Known, Landing, Run
+from tsuzuki.ingest.archive.format import BookmarkLine, ChannelLine, GroupLine, Person
+from tsuzuki.ingest.archive.import_run import ImportRun, KnownNames, Run
+from tsuzuki.ingest.archive.journal import ImportJournal, ImportReport, LineCounts
 from tsuzuki.ingest.archive.series import SeriesIn
 from tsuzuki.ingest.archive.store import (
     add_channel_tx,
@@ -52,16 +52,16 @@ class ShelfImport:
     """Reads archives onto shelves."""
 
     def __init__(self, subscriptions: Subscriptions, sources: Sources, parsers: Parsers) -> None:
-        self._ground = subscriptions.ground
+        self._deps = subscriptions.deps
         self._subscriptions = subscriptions
         self._sources = sources
         self._parsers = parsers
 
-    async def bring(self, path: Path, shelf_id: ShelfId, user: User, watch: Watch) -> Brought:
+    async def bring(self, path: Path, shelf_id: ShelfId, user: User, watch: Watch) -> ImportReport:
         """What the archive has and the shelf has not; Invalid, with nothing written, for one that is not whole."""
         archive = await asyncio.to_thread(ArchiveReader, path)
-        journal = Journal()
-        landing = Landing(self._ground, shelf_id, archive, parsers=self._parsers, journal=journal, watch=watch)
+        journal = ImportJournal()
+        landing = ImportRun(self._deps, shelf_id, archive, parsers=self._parsers, journal=journal, watch=watch)
         try:
             await asyncio.to_thread(archive.check, watch)
             await self._refuse_asleep(shelf_id)
@@ -77,13 +77,13 @@ class ShelfImport:
         return journal.result()
 
     async def _refuse_asleep(self, shelf_id: ShelfId) -> None:
-        terms = await self._ground.db.read(lambda tx: shelf_terms_tx(tx, shelf_id))
+        terms = await self._deps.db.read(lambda tx: shelf_terms_tx(tx, shelf_id))
         if terms.is_billed and terms.status != "active":
             raise LimitExceeded(asleep(terms.status))
 
-    async def _land(self, landing: Landing, user: User) -> None:
+    async def _land(self, landing: ImportRun, user: User) -> None:
         actor = Actor(user.public_id, user.username)
-        rest = _Rest(landing, user)
+        rest = _OtherLines(landing, user)
         known = await rest.bring_groups()
         feeds = FeedsIn(landing, known, self._subscriptions)
         series = SeriesIn(landing, known, self._sources, actor)
@@ -99,32 +99,32 @@ class ShelfImport:
         await series.settle()
 
         async def tell(tx: Tx) -> None:
-            await self._ground.above.counts_changed_tx(tx, landing.shelf_id, self._ground.clock())
+            await self._deps.above.counts_changed_tx(tx, landing.shelf_id, self._deps.clock())
 
-        await self._ground.db.with_tx(tell)
-        self._ground.above.committed()
-        self._ground.above.due()
+        await self._deps.db.with_tx(tell)
+        self._deps.above.committed()
+        self._deps.above.due()
 
 
-def _how_far(journal: Journal) -> str:
+def _how_far(journal: ImportJournal) -> str:
     return f"It came as far as line {journal.line} of {journal.part}" if journal.part else "Nothing came yet"
 
 
-class _Rest:
+class _OtherLines:
     """What is neither a feed nor a series."""
 
-    def __init__(self, landing: Landing, user: User) -> None:
+    def __init__(self, landing: ImportRun, user: User) -> None:
         self._landing = landing
         self._user = user
-        self._ground = landing.ground
+        self._deps = landing.deps
         self._shelf_id = landing.shelf_id
 
     async def bring_person(self) -> None:
         """What was never chosen here is as it was there."""
         await self._landing.store("person.jsonl", self._person_tx)
 
-    async def _person_tx(self, tx: Tx, run: Run) -> Counts:
-        now = self._ground.clock()
+    async def _person_tx(self, tx: Tx, run: Run) -> LineCounts:
+        now = self._deps.clock()
         changed = 0
         for each in run:
             person: Person = each.line
@@ -137,25 +137,25 @@ class _Rest:
                 await proxy_images_tx(tx, self._shelf_id, now)
             if person.retention is not None:
                 await keep_read_tx(tx, self._shelf_id, Millis(person.retention), now)
-        return Counts(created=changed, existing=len(run) - changed)
+        return LineCounts(created=changed, existing=len(run) - changed)
 
-    async def bring_groups(self) -> Known:
+    async def bring_groups(self) -> KnownNames:
         """The groups, by their names; an unused shelf calls its default group as the archive does."""
 
-        async def begin(tx: Tx) -> tuple[Known, bool]:
+        async def begin(tx: Tx) -> tuple[KnownNames, bool]:
             default = await default_group_tx(tx, self._shelf_id)
-            return Known(default_group=default.id), await is_bare_tx(tx, self._shelf_id)
+            return KnownNames(default_group=default.id), await is_bare_tx(tx, self._shelf_id)
 
-        known, is_bare = await self._ground.db.read(begin)
+        known, is_bare = await self._deps.db.read(begin)
         work = partial(self._groups_tx, known=known, is_bare=is_bare)
         await self._landing.store("groups.jsonl", work)
         return known
 
-    async def _groups_tx(self, tx: Tx, run: Run, *, known: Known, is_bare: bool) -> Counts:
-        now = self._ground.clock()
+    async def _groups_tx(self, tx: Tx, run: Run, *, known: KnownNames, is_bare: bool) -> LineCounts:
+        now = self._deps.clock()
         created = 0
         for each in run:
-            group: Group = each.line
+            group: GroupLine = each.line
             if group.is_default:
                 if is_bare:
                     default = await default_group_tx(tx, self._shelf_id)
@@ -164,25 +164,25 @@ class _Rest:
                 continue
             found = await find_group_named_tx(tx, self._shelf_id, group.name)
             if found is None:
-                found = await add_group_tx(tx, self._shelf_id, self._ground.new_id(), name=group.name, now=now)
+                found = await add_group_tx(tx, self._shelf_id, self._deps.new_id(), name=group.name, now=now)
                 await place_group_tx(tx, found.id, group.position)
                 created += 1
             known.groups[group.name] = found.id
-        return Counts(created=created, existing=len(run) - created)
+        return LineCounts(created=created, existing=len(run) - created)
 
     # -- bookmarks
 
-    async def bring_bookmarks(self, known: Known) -> None:
+    async def bring_bookmarks(self, known: KnownNames) -> None:
         """The snapshots; R71, none twice."""
         await self._landing.store("bookmarks.jsonl", partial(self._bookmarks_tx, known=known))
 
-    async def _bookmarks_tx(self, tx: Tx, run: Run, *, known: Known) -> Counts:
+    async def _bookmarks_tx(self, tx: Tx, run: Run, *, known: KnownNames) -> LineCounts:
         created = 0
         for each in run:
             created += await self._bookmark_tx(tx, each.line, known)
-        return Counts(created=created, existing=len(run) - created)
+        return LineCounts(created=created, existing=len(run) - created)
 
-    async def _bookmark_tx(self, tx: Tx, mark: Bookmark, known: Known) -> bool:
+    async def _bookmark_tx(self, tx: Tx, mark: BookmarkLine, known: KnownNames) -> bool:
         feed_id = None if mark.feed is None else known.feeds.get(mark.feed)
         item_id: ItemId | None = None
         if feed_id is not None and mark.item is not None:
@@ -199,7 +199,7 @@ class _Rest:
             item_id=item_id,
             feed_id=feed_id,
         )
-        await add_bookmark_tx(tx, self._shelf_id, self._ground.new_id(), new, now=Millis(mark.created_at))
+        await add_bookmark_tx(tx, self._shelf_id, self._deps.new_id(), new, now=Millis(mark.created_at))
         if item_id is not None:
             await save_entry_tx(tx, self._shelf_id, item_id, saved=True)
         return True
@@ -212,8 +212,8 @@ class _Rest:
             for each in chunk:
                 await self._bring_channel(each)
 
-    async def _bring_channel(self, numbered: Numbered) -> None:
-        channel: Channel = numbered.line
+    async def _bring_channel(self, numbered: NumberedLine) -> None:
+        channel: ChannelLine = numbered.line
         kind = KINDS.get(channel.kind)
         if kind is None:
             self._landing.journal.leave_out(numbered, f"there is no kind of channel called {channel.kind}.")
@@ -221,24 +221,24 @@ class _Rest:
         config = _known_part(kind, channel.config)
         try:
             if "url" in config:
-                config["url"] = await self._ground.above.vet(config["url"], None)
+                config["url"] = await self._deps.above.vet(config["url"], None)
         except SourceError as error:
             self._landing.journal.leave_out(numbered, f"{channel.name}: {error}")
             return
         whole = kind.complete(config, secrets.token_bytes(32))
 
-        async def add(tx: Tx, run: Run) -> Counts:
+        async def add(tx: Tx, run: Run) -> LineCounts:
             is_new = await add_channel_tx(
                 tx,
                 self._shelf_id,
                 self._user.id,
-                self._ground.new_id(),
+                self._deps.new_id(),
                 kind=channel.kind,
                 name=channel.name,
                 config=whole,
-                now=self._ground.clock(),
+                now=self._deps.clock(),
             )
-            return Counts(created=len(run)) if is_new else Counts(existing=len(run))
+            return LineCounts(created=len(run)) if is_new else LineCounts(existing=len(run))
 
         await self._landing.attempt("channels.jsonl", [numbered], add)
 

@@ -8,7 +8,7 @@ from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, GroupId, SeriesId, SeriesSourceId, SourceId
 from tsuzuki.model.secrets import PROXY, SOURCE, Sealed
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.follows.nouns import Preferences, Status
+from tsuzuki.shelves.library.follows.nouns import ReleasePreferences, Status
 
 
 class PersonRow(msgspec.Struct, frozen=True):
@@ -20,7 +20,7 @@ class PersonRow(msgspec.Struct, frozen=True):
     """The shelf's own; 0 is for ever."""
 
 
-class FeedRow(msgspec.Struct, frozen=True):
+class ArchiveFeedRow(msgspec.Struct, frozen=True):
     """A feed with its subscription."""
 
     id: FeedId
@@ -78,7 +78,7 @@ class ItemRow(msgspec.Struct, frozen=True):
     entry_created_at: Millis
 
 
-class SeriesRow(msgspec.Struct, frozen=True):
+class ArchiveSeriesRow(msgspec.Struct, frozen=True):
     """A series with its follow, or the one that was."""
 
     id: SeriesId
@@ -96,12 +96,12 @@ class SeriesRow(msgspec.Struct, frozen=True):
     group_id: GroupId | None
     follow_status: Status | None
     notify: bool | None
-    preferences: Preferences | None
+    preferences: ReleasePreferences | None
     created_at: Millis | None
     former_group_id: GroupId | None
     former_status: Status | None
     former_notify: bool | None
-    former_preferences: Preferences | None
+    former_preferences: ReleasePreferences | None
     entries: tuple[str, ...] | None
     former_created_at: Millis | None
     left_at: Millis | None
@@ -128,7 +128,7 @@ class MappingRow(msgspec.Struct, frozen=True):
     is_harvested: bool
 
 
-class SourceRow(msgspec.Struct, frozen=True):
+class ArchiveSourceRow(msgspec.Struct, frozen=True):
     """A source, its secrets in it: never to be written as it is."""
 
     id: SourceId
@@ -140,7 +140,7 @@ class SourceRow(msgspec.Struct, frozen=True):
     is_enabled: bool
 
 
-class ChapterRow(msgspec.Struct, frozen=True):
+class ArchiveChapterRow(msgspec.Struct, frozen=True):
     """A chapter with its entry and its progress, where there are any."""
 
     id: ChapterId

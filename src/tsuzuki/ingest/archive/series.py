@@ -6,10 +6,17 @@ from typing import Any
 from tsuzuki.accounts.nouns import Actor
 from tsuzuki.db import Tx
 from tsuzuki.ingest.archive.cleaning import LOCAL
-from tsuzuki.ingest.archive.container import Numbered
-from tsuzuki.ingest.archive.format import Chapter, Follow, Release, Series, Source, Wishes
-from tsuzuki.ingest.archive.journal import Counts
-from tsuzuki.ingest.archive.landing import Known, Landing, Run
+from tsuzuki.ingest.archive.container import NumberedLine
+from tsuzuki.ingest.archive.format import (
+    ArchivedChapter,
+    ArchivedRelease,
+    ArchivedSeries,
+    ArchivedSource,
+    FollowLine,
+    Wishes,
+)
+from tsuzuki.ingest.archive.import_run import ImportRun, KnownNames, Run
+from tsuzuki.ingest.archive.journal import LineCounts
 from tsuzuki.ingest.archive.store import (
     add_chapters_tx,
     add_former_tx,
@@ -35,21 +42,21 @@ from tsuzuki.model.ids import SeriesId, SeriesSourceId
 from tsuzuki.model.numbers import parse_number, sort_value
 from tsuzuki.model.priorities import WARM
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.follows.nouns import FollowRow, Preferences
+from tsuzuki.shelves.library.follows.nouns import PlainFollowRow, ReleasePreferences
 from tsuzuki.shelves.library.follows.store import (
     add_follow_tx,
     find_follow_of_tx,
     restore_entries_tx,
     take_former_tx,
 )
-from tsuzuki.shelves.library.progress.store import entries_follow_tx, hold_reading_tx
-from tsuzuki.shelves.limits import hold_room_tx
+from tsuzuki.shelves.library.progress.store import entries_follow_tx, lock_reading_tx
+from tsuzuki.shelves.limits import check_shelf_limit_tx
 from tsuzuki.sources.comics.following import followers_changed_tx
 from tsuzuki.sources.comics.policy import match_key
 from tsuzuki.sources.comics.service import watch_mapping_tx
-from tsuzuki.sources.sites.rows import Wanted
+from tsuzuki.sources.sites.rows import SourceRegistration
 from tsuzuki.sources.sites.service import Sources
-from tsuzuki.sources.store import hold_series_tx, share_shape_tx, unwatched_tx
+from tsuzuki.sources.store import lock_series_merges_shared_tx, lock_series_tx, unwatched_tx
 
 _SHARED = (
     "were not known here, and others follow their series: what it holds is not changed for them. "
@@ -61,12 +68,12 @@ _UNKNOWN = "belong to a series that did not come along."
 class SeriesIn:
     """Follows the series that are not followed yet, and puts what was read of them onto the shelf."""
 
-    def __init__(self, landing: Landing, known: Known, sources: Sources, actor: Actor) -> None:
+    def __init__(self, landing: ImportRun, known: KnownNames, sources: Sources, actor: Actor) -> None:
         self._landing = landing
         self._known = known
         self._sources = sources
         self._actor = actor
-        self._ground = landing.ground
+        self._deps = landing.deps
         self._shelf_id = landing.shelf_id
         self._harvested: dict[SeriesId, set[tuple[str, str]]] = {}
 
@@ -74,10 +81,10 @@ class SeriesIn:
 
     async def bring_sources(self) -> None:
         """Sources that are not here are registered; what is here stays as it is."""
-        here = {source.slug: source for source in await self._ground.db.read(list_sources_tx)}
+        here = {source.slug: source for source in await self._deps.db.read(list_sources_tx)}
         async for chunk in self._landing.chunks("sources.jsonl"):
             for each in chunk:
-                source: Source = each.line
+                source: ArchivedSource = each.line
                 known = here.get(source.slug)
                 if known is None:
                     await self._register(each, source)
@@ -88,8 +95,8 @@ class SeriesIn:
                     self._known.sources[source.slug] = known.id
                     self._landing.journal.one("sources.jsonl", "existing")
 
-    async def _register(self, numbered: Numbered, source: Source) -> None:
-        wanted = Wanted(
+    async def _register(self, numbered: NumberedLine, source: ArchivedSource) -> None:
+        wanted = SourceRegistration(
             name=source.name,
             slug=source.slug,
             base_url=source.base_url,
@@ -121,15 +128,15 @@ class SeriesIn:
             for each in chunk:
                 await self._bring_one(each)
 
-    async def _bring_one(self, numbered: Numbered) -> None:
-        series: Series = numbered.line
+    async def _bring_one(self, numbered: NumberedLine) -> None:
+        series: ArchivedSeries = numbered.line
 
         came: list[SeriesId] = []
 
-        async def bring(tx: Tx, run: Run) -> Counts:
+        async def bring(tx: Tx, run: Run) -> LineCounts:
             series_id, is_new = await self._series_tx(tx, series)
             came[:] = [series_id]
-            return Counts(created=len(run)) if is_new else Counts(existing=len(run))
+            return LineCounts(created=len(run)) if is_new else LineCounts(existing=len(run))
 
         try:
             is_there = await self._landing.attempt("series.jsonl", [numbered], bring)
@@ -141,17 +148,17 @@ class SeriesIn:
             harvested = {(mapping.source, mapping.key) for mapping in series.sources if mapping.is_harvested}
             self._harvested[came[0]] = harvested
 
-    async def _series_tx(self, tx: Tx, series: Series) -> tuple[SeriesId, bool]:
+    async def _series_tx(self, tx: Tx, series: ArchivedSeries) -> tuple[SeriesId, bool]:
         """The series, and whether anything of it is new on this shelf. Room first, then the locks in their order."""
-        now = self._ground.clock()
+        now = self._deps.clock()
         known = await self._find_tx(tx, series)
         if series.follow is not None and not await self._follows_tx(tx, known):
-            await hold_room_tx(tx, self._shelf_id, "follows")
-        await share_shape_tx(tx)
+            await check_shelf_limit_tx(tx, self._shelf_id, "follows")
+        await lock_series_merges_shared_tx(tx)
         found = await self._find_tx(tx, series)
         series_id = await self._make_tx(tx, series) if found is None else found
-        await hold_series_tx(tx, series_id)
-        await hold_reading_tx(tx, self._shelf_id)
+        await lock_series_tx(tx, series_id)
+        await lock_reading_tx(tx, self._shelf_id)
         if not await others_have_series_tx(tx, self._shelf_id, series_id):
             await self._map_tx(tx, series_id, series)
         is_new = not await self._follows_tx(tx, series_id) and await self._put_tx(tx, series_id, series)
@@ -163,7 +170,7 @@ class SeriesIn:
         await followers_changed_tx(tx, series_id, now)
         return series_id, is_new or found is None
 
-    async def _find_tx(self, tx: Tx, series: Series) -> SeriesId | None:
+    async def _find_tx(self, tx: Tx, series: ArchivedSeries) -> SeriesId | None:
         for mapping in series.sources:
             if mapping.source in self._known.sources:
                 found = await series_at_tx(tx, mapping.source, mapping.key)
@@ -176,31 +183,31 @@ class SeriesIn:
     async def _follows_tx(self, tx: Tx, series_id: SeriesId | None) -> bool:
         return series_id is not None and await find_follow_of_tx(tx, self._shelf_id, series_id) is not None
 
-    async def _make_tx(self, tx: Tx, series: Series) -> SeriesId:
+    async def _make_tx(self, tx: Tx, series: ArchivedSeries) -> SeriesId:
         made = await add_series_tx(
             tx,
             series,
-            public_id=self._ground.new_id(),
+            public_id=self._deps.new_id(),
             match_key=match_key(series.title, series.author),
             latest_sort=sort_value(parse_number(series.latest_number)),
-            now=self._ground.clock(),
+            now=self._deps.clock(),
         )
         await index_series_tx(tx, made, titles=(series.title,), description=series.description or "")
         return made
 
-    async def _map_tx(self, tx: Tx, series_id: SeriesId, series: Series) -> None:
+    async def _map_tx(self, tx: Tx, series_id: SeriesId, series: ArchivedSeries) -> None:
         for mapping in series.sources:
             source_id = self._known.sources.get(mapping.source)
             if source_id is not None:
-                await add_mapping_tx(tx, series_id, source_id, mapping, now=self._ground.clock())
+                await add_mapping_tx(tx, series_id, source_id, mapping, now=self._deps.clock())
 
-    async def _put_tx(self, tx: Tx, series_id: SeriesId, series: Series) -> bool:
+    async def _put_tx(self, tx: Tx, series_id: SeriesId, series: ArchivedSeries) -> bool:
         """That the shelf follows it, or did; whether that is new here."""
         if series.follow is not None:
             former = await take_former_tx(tx, self._shelf_id, series_id)
             await add_follow_tx(tx, self._shelf_id, self._follow_row(series_id, series.follow))
             if former is not None and former.entries:
-                await restore_entries_tx(tx, self._shelf_id, series_id, former.entries, now=self._ground.clock())
+                await restore_entries_tx(tx, self._shelf_id, series_id, former.entries, now=self._deps.clock())
             return True
         if series.former is None:
             return False
@@ -213,10 +220,10 @@ class SeriesIn:
             preferences=self._preferences(series.former.preferences),
         )
 
-    def _follow_row(self, series_id: SeriesId, follow: Follow) -> FollowRow:
-        return FollowRow(
+    def _follow_row(self, series_id: SeriesId, follow: FollowLine) -> PlainFollowRow:
+        return PlainFollowRow(
             id=0,
-            public_id=self._ground.new_id(),
+            public_id=self._deps.new_id(),
             series_id=series_id,
             group_id=self._known.group(follow.group),
             status=follow.status,
@@ -225,9 +232,9 @@ class SeriesIn:
             created_at=Millis(follow.created_at),
         )
 
-    def _preferences(self, wishes: Wishes) -> Preferences:
+    def _preferences(self, wishes: Wishes) -> ReleasePreferences:
         sources = tuple(self._known.sources[slug] for slug in wishes.sources if slug in self._known.sources)
-        return Preferences(sources, wishes.groups, wishes.languages, wishes.mode, wishes.fit)
+        return ReleasePreferences(sources, wishes.groups, wishes.languages, wishes.mode, wishes.fit)
 
     # -- chapters
 
@@ -235,14 +242,14 @@ class SeriesIn:
         """The chapters with their releases, entries and progress."""
         await self._landing.store("chapters.jsonl", self._chapters_tx, lambda chapter: chapter.series)
 
-    async def _chapters_tx(self, tx: Tx, run: Run) -> Counts:
-        chapters: list[Chapter] = [each.line for each in run]
+    async def _chapters_tx(self, tx: Tx, run: Run) -> LineCounts:
+        chapters: list[ArchivedChapter] = [each.line for each in run]
         series_id = self._known.series.get(chapters[0].series)
         if series_id is None:
-            return Counts(left_out=len(run), why=_UNKNOWN)
-        await share_shape_tx(tx)
-        await hold_series_tx(tx, series_id)
-        await hold_reading_tx(tx, self._shelf_id)
+            return LineCounts(left_out=len(run), why=_UNKNOWN)
+        await lock_series_merges_shared_tx(tx)
+        await lock_series_tx(tx, series_id)
+        await lock_reading_tx(tx, self._shelf_id)
         keys = [chapter.key for chapter in chapters]
         known = await chapter_keys_tx(tx, series_id, keys)
         there = known
@@ -251,10 +258,10 @@ class SeriesIn:
             there = set(keys)
         await self._state_tx(tx, series_id, [chapter for chapter in chapters if chapter.key in there])
         lost = sum(key not in there for key in keys)
-        return Counts(len(keys) - len(known) - lost, len(known), lost, _SHARED)
+        return LineCounts(len(keys) - len(known) - lost, len(known), lost, _SHARED)
 
-    async def _add_chapters_tx(self, tx: Tx, series_id: SeriesId, chapters: list[Chapter]) -> None:
-        now = self._ground.clock()
+    async def _add_chapters_tx(self, tx: Tx, series_id: SeriesId, chapters: list[ArchivedChapter]) -> None:
+        now = self._deps.clock()
         added = await add_chapters_tx(tx, series_id, [_chapter_row(chapter) for chapter in chapters], now)
         await index_chapters_tx(tx, added)
         numbers = [(number, chapter.number) for chapter in chapters if (number := _sort_of(chapter)) is not None]
@@ -273,14 +280,14 @@ class SeriesIn:
             appeared = {row["chapter_key"] for row in releases}
             await add_appearances_tx(tx, series_id, place, appeared, now=now)
 
-    async def _state_tx(self, tx: Tx, series_id: SeriesId, chapters: list[Chapter]) -> None:
+    async def _state_tx(self, tx: Tx, series_id: SeriesId, chapters: list[ArchivedChapter]) -> None:
         entries = [as_row(each.entry, key=each.key) for each in chapters if each.entry is not None]
         if entries:
             await put_chapter_entries_tx(tx, self._shelf_id, series_id, entries)
         progress = [as_row(each.progress, key=each.key) for each in chapters if each.progress is not None]
         if progress:
             await put_progress_tx(tx, self._shelf_id, series_id, progress)
-        await entries_follow_tx(tx, self._shelf_id, series_id, self._ground.clock())
+        await entries_follow_tx(tx, self._shelf_id, series_id, self._deps.clock())
 
     async def settle(self) -> None:
         """At the end: what these series bring from now on is news (R8)."""
@@ -289,26 +296,26 @@ class SeriesIn:
             for series_id, harvested in self._harvested.items():
                 for row in await mappings_tx(tx, series_id):
                     if (row.slug, row.source_key) in harvested:
-                        await mapping_is_harvested_tx(tx, self._shelf_id, row.id, self._ground.clock())
+                        await mapping_is_harvested_tx(tx, self._shelf_id, row.id, self._deps.clock())
 
-        await self._ground.db.with_tx(settle)
+        await self._deps.db.with_tx(settle)
 
 
-def _reads_files(source: Source) -> bool:
+def _reads_files(source: ArchivedSource) -> bool:
     """Whose disk an archive names is not up to whoever wrote it."""
     return source.base_url.startswith(LOCAL) or "folder" in source.config
 
 
-def _sort_of(chapter: Chapter) -> int | None:
+def _sort_of(chapter: ArchivedChapter) -> int | None:
     return sort_value(parse_number(chapter.number))
 
 
-def _chapter_row(chapter: Chapter) -> dict[str, Any]:
+def _chapter_row(chapter: ArchivedChapter) -> dict[str, Any]:
     names = ("key", "number", "volume", "title", "published_at", "first_seen_at")
     return {name: getattr(chapter, name) for name in names} | {"number_sort": _sort_of(chapter)}
 
 
-def _release_row(release: Release, chapter: Chapter, place: SeriesSourceId) -> dict[str, Any]:
+def _release_row(release: ArchivedRelease, chapter: ArchivedChapter, place: SeriesSourceId) -> dict[str, Any]:
     """With the hash that the next poll compares with."""
     found = FoundChapter(
         url=release.url,

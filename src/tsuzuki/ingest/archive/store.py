@@ -6,22 +6,22 @@ from typing import Any
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.ingest.archive.format import Bookmark, Feed, Former, Series, SeriesSource
+from tsuzuki.ingest.archive.format import ArchivedSeries, BookmarkLine, Feed, FormerFollowLine, SeriesSource
 from tsuzuki.ingest.archive.rows import (
     AddedChapter,
+    ArchiveChapterRow,
+    ArchiveFeedRow,
+    ArchiveSeriesRow,
+    ArchiveSourceRow,
     BookmarkRow,
-    ChapterRow,
-    FeedRow,
     ItemRow,
     MappingRow,
     PersonRow,
     ReleaseRow,
-    SeriesRow,
-    SourceRow,
 )
 from tsuzuki.model.ids import ChapterId, FeedId, GroupId, ItemId, PublicId, SeriesId, SeriesSourceId, ShelfId, UserId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.follows.nouns import Preferences
+from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
 
 q = load_queries("tsuzuki.ingest.archive")
 
@@ -37,9 +37,9 @@ async def archived_person_tx(tx: Tx, shelf_id: ShelfId, user_id: UserId) -> Pers
     return await tx.one(PersonRow, q.archived_person, shelf_id=shelf_id, user_id=user_id)
 
 
-async def archived_feeds_tx(tx: Tx, shelf_id: ShelfId) -> list[FeedRow]:
+async def archived_feeds_tx(tx: Tx, shelf_id: ShelfId) -> list[ArchiveFeedRow]:
     """The shelf's feeds."""
-    return await tx.many(FeedRow, q.archived_feeds, shelf_id=shelf_id)
+    return await tx.many(ArchiveFeedRow, q.archived_feeds, shelf_id=shelf_id)
 
 
 async def archived_items_tx(
@@ -55,9 +55,9 @@ async def archived_gone_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, after:
     return await tx.many(str, q.archived_gone, shelf_id=shelf_id, feed_id=feed_id, after=after, most=most)
 
 
-async def archived_series_tx(tx: Tx, shelf_id: ShelfId) -> list[SeriesRow]:
+async def archived_series_tx(tx: Tx, shelf_id: ShelfId) -> list[ArchiveSeriesRow]:
     """Every series that the shelf follows, followed or has read something of."""
-    return await tx.many(SeriesRow, q.archived_series, shelf_id=shelf_id)
+    return await tx.many(ArchiveSeriesRow, q.archived_series, shelf_id=shelf_id)
 
 
 async def mappings_tx(tx: Tx, series_id: SeriesId) -> list[MappingRow]:
@@ -65,17 +65,17 @@ async def mappings_tx(tx: Tx, series_id: SeriesId) -> list[MappingRow]:
     return await tx.many(MappingRow, q.mappings, series_id=series_id)
 
 
-async def list_sources_tx(tx: Tx) -> list[SourceRow]:
+async def list_sources_tx(tx: Tx) -> list[ArchiveSourceRow]:
     """All of the server's."""
-    return await tx.many(SourceRow, q.list_sources)
+    return await tx.many(ArchiveSourceRow, q.list_sources)
 
 
 async def archived_chapters_tx(
     tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, after: str, most: int
-) -> list[ChapterRow]:
+) -> list[ArchiveChapterRow]:
     """The next chapters of a series, by their keys."""
     return await tx.many(
-        ChapterRow, q.archived_chapters, shelf_id=shelf_id, series_id=series_id, after=after, most=most
+        ArchiveChapterRow, q.archived_chapters, shelf_id=shelf_id, series_id=series_id, after=after, most=most
     )
 
 
@@ -199,7 +199,7 @@ async def sourceless_series_tx(tx: Tx, shelf_id: ShelfId, match_key: str) -> lis
 
 
 async def add_series_tx(
-    tx: Tx, series: Series, *, public_id: PublicId, match_key: str, latest_sort: int | None, now: Millis
+    tx: Tx, series: ArchivedSeries, *, public_id: PublicId, match_key: str, latest_sort: int | None, now: Millis
 ) -> SeriesId:
     """A new series, not yet on any source."""
     return await tx.one(
@@ -253,7 +253,13 @@ async def others_have_series_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) 
 
 
 async def add_former_tx(
-    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, former: Former, *, group_id: GroupId, preferences: Preferences
+    tx: Tx,
+    shelf_id: ShelfId,
+    series_id: SeriesId,
+    former: FormerFollowLine,
+    *,
+    group_id: GroupId,
+    preferences: ReleasePreferences,
 ) -> bool:
     """What following again restores; False when the shelf left the series here too, which counts."""
     if await tx.one(bool, q.has_former, shelf_id=shelf_id, series_id=series_id):
@@ -305,7 +311,7 @@ async def put_progress_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, rows: 
 # -- in: the rest
 
 
-async def has_bookmark_tx(tx: Tx, shelf_id: ShelfId, mark: Bookmark, item_id: ItemId | None) -> bool:
+async def has_bookmark_tx(tx: Tx, shelf_id: ShelfId, mark: BookmarkLine, item_id: ItemId | None) -> bool:
     """R71: whether the shelf has it."""
     said = {"link": mark.link, "title": mark.title, "feed_name": mark.feed_name, "created_at": mark.created_at}
     return await tx.one(bool, q.has_bookmark, shelf_id=shelf_id, item_id=item_id, **said)

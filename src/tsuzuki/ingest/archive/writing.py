@@ -12,42 +12,41 @@ import msgspec
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.notices.kinds import hidden
 from tsuzuki.delivery.notices.sending import KINDS
-from tsuzuki.delivery.notices.store import Channel as StoredChannel
-from tsuzuki.delivery.notices.store import list_channels_tx
+from tsuzuki.delivery.notices.store import StoredChannel, list_channels_tx
 from tsuzuki.ingest.archive.cleaning import without_password, without_secrets
-from tsuzuki.ingest.archive.container import ArchiveWriter, PartWriter, Watch, new_file
+from tsuzuki.ingest.archive.container import PartWriter, ShelfArchiveWriter, Watch, new_file
 from tsuzuki.ingest.archive.format import (
-    Bookmark,
-    Channel,
-    Chapter,
+    ArchivedChapter,
+    ArchivedRelease,
+    ArchivedSeries,
+    ArchivedSource,
+    ArchiveLine,
+    BookmarkLine,
+    ChannelLine,
     Entry,
     Feed,
     FeedKey,
-    Follow,
-    Former,
-    FullText,
-    Gone,
-    Group,
-    Item,
-    Line,
+    FollowLine,
+    FormerFollowLine,
+    FullTextLine,
+    GroupLine,
+    ItemLine,
     Manifest,
     Person,
-    Progress,
-    Release,
-    Series,
+    ProgressLine,
+    RemovedItemLine,
     SeriesSource,
-    Source,
     Wishes,
 )
 from tsuzuki.ingest.archive.rows import (
+    ArchiveChapterRow,
+    ArchiveFeedRow,
+    ArchiveSeriesRow,
+    ArchiveSourceRow,
     BookmarkRow,
-    ChapterRow,
-    FeedRow,
     ItemRow,
     MappingRow,
     ReleaseRow,
-    SeriesRow,
-    SourceRow,
 )
 from tsuzuki.ingest.archive.store import (
     BEGINNING,
@@ -66,13 +65,13 @@ from tsuzuki.model.ids import GroupId, ShelfId, SourceId, UserId
 from tsuzuki.model.secrets import MASKED, is_secret
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.groups.store import list_groups_tx
-from tsuzuki.shelves.library.follows.nouns import Preferences
+from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
 
 _PAGE = 200
 
 Slugs = Mapping[SourceId, str]
 Groups = Mapping[GroupId, str | None]
-Named = tuple[SeriesRow, Series]
+Named = tuple[ArchiveSeriesRow, ArchivedSeries]
 
 
 class ShelfExport:
@@ -85,7 +84,7 @@ class ShelfExport:
     async def write(self, path: Path, shelf_id: ShelfId, user_id: UserId, watch: Watch) -> Manifest:
         """All of a shelf into a new file, which is there when it is whole; Invalid when there is one."""
         with new_file(path) as file:
-            archive = ArchiveWriter(file, self._clock())
+            archive = ShelfArchiveWriter(file, self._clock())
             await _Run(self._db, shelf_id, archive, watch).write(user_id)
             return await asyncio.to_thread(archive.close)
 
@@ -93,7 +92,7 @@ class ShelfExport:
 class _Run:
     """One export. Every page is read by itself: what arrives meanwhile may be in it or not."""
 
-    def __init__(self, db: Database, shelf_id: ShelfId, archive: ArchiveWriter, watch: Watch) -> None:
+    def __init__(self, db: Database, shelf_id: ShelfId, archive: ShelfArchiveWriter, watch: Watch) -> None:
         self._db = db
         self._shelf_id = shelf_id
         self._archive = archive
@@ -118,12 +117,12 @@ class _Run:
 
     async def _groups(self) -> Groups:
         rows = await self._db.read(lambda tx: list_groups_tx(tx, self._shelf_id))
-        lines = [Group(name=row.name, position=row.position, is_default=row.is_default) for row in rows]
+        lines = [GroupLine(name=row.name, position=row.position, is_default=row.is_default) for row in rows]
         lines.sort(key=lambda group: (group.position, group.name))
         await self._put("groups.jsonl", lines)
         return {row.id: None if row.is_default else row.name for row in rows}
 
-    async def _feeds(self, groups: Groups) -> list[FeedRow]:
+    async def _feeds(self, groups: Groups) -> list[ArchiveFeedRow]:
         rows = await self._db.read(lambda tx: archived_feeds_tx(tx, self._shelf_id))
         rows.sort(key=lambda row: (row.link, row.proxy))
         await self._put("feeds.jsonl", [_feed(row, groups) for row in rows])
@@ -150,7 +149,7 @@ class _Run:
 
     # -- what may be large
 
-    async def _items(self, feeds: Iterable[FeedRow]) -> AsyncIterator[list[Line]]:
+    async def _items(self, feeds: Iterable[ArchiveFeedRow]) -> AsyncIterator[list[ArchiveLine]]:
         for feed in feeds:
             key = _key_of(feed.link, feed.proxy)
             after = BEGINNING, 0
@@ -158,15 +157,15 @@ class _Run:
                 after = rows[-1].entry_sort_at, rows[-1].entry_id
                 yield [_item(row, key) for row in rows]
 
-    async def _gone(self, feeds: Iterable[FeedRow]) -> AsyncIterator[list[Line]]:
+    async def _gone(self, feeds: Iterable[ArchiveFeedRow]) -> AsyncIterator[list[ArchiveLine]]:
         for feed in feeds:
             key = _key_of(feed.link, feed.proxy)
             after = ""
             while keys := await self._page(archived_gone_tx, feed.id, after=after):
                 after = keys[-1]
-                yield [Gone(feed=key, key=each) for each in keys]
+                yield [RemovedItemLine(feed=key, key=each) for each in keys]
 
-    async def _chapters(self, series: Iterable[Named]) -> AsyncIterator[list[Line]]:
+    async def _chapters(self, series: Iterable[Named]) -> AsyncIterator[list[ArchiveLine]]:
         for row, line in series:
             after = ""
             while rows := await self._page(archived_chapters_tx, row.id, after=after):
@@ -175,7 +174,7 @@ class _Run:
                 releases = await self._db.read(partial(archived_releases_tx, chapters=ids))
                 yield [_chapter(each, line.key, releases) for each in rows]
 
-    async def _bookmarks(self) -> AsyncIterator[list[Line]]:
+    async def _bookmarks(self) -> AsyncIterator[list[ArchiveLine]]:
         after = BEGINNING, 0
         while rows := await self._page(archived_bookmarks_tx, after=after):
             after = rows[-1].created_at, rows[-1].id
@@ -190,13 +189,13 @@ class _Run:
 
     # -- into the file
 
-    async def _put(self, name: str, lines: Iterable[Line]) -> None:
-        async def once() -> AsyncIterator[list[Line]]:
+    async def _put(self, name: str, lines: Iterable[ArchiveLine]) -> None:
+        async def once() -> AsyncIterator[list[ArchiveLine]]:
             yield list(lines)
 
         await self._stream(name, once())
 
-    async def _stream(self, name: str, pages: AsyncIterator[list[Line]]) -> None:
+    async def _stream(self, name: str, pages: AsyncIterator[list[ArchiveLine]]) -> None:
         with self._archive.part(name) as part:
             async for page in pages:
                 await asyncio.to_thread(part.write, page)
@@ -213,26 +212,26 @@ def _key_of(link: str, proxy: str) -> FeedKey:
     return FeedKey(link=link, proxy=without_password(proxy))
 
 
-def _same(kind: type[Line], row: msgspec.Struct, **other: Any) -> dict[str, Any]:
+def _same(kind: type[ArchiveLine], row: msgspec.Struct, **other: Any) -> dict[str, Any]:
     """The values of a row that a line has under the same names."""
     names = kind.__struct_fields__
     return {name: getattr(row, name) for name in row.__struct_fields__ if name in names} | other
 
 
-def _feed(row: FeedRow, groups: Groups) -> Feed:
+def _feed(row: ArchiveFeedRow, groups: Groups) -> Feed:
     bare = without_password(row.proxy)
     return Feed(**_same(Feed, row, proxy=bare, group=groups.get(row.group_id), lacks_password=bare != row.proxy))
 
 
-def _item(row: ItemRow, feed: FeedKey) -> Item:
+def _item(row: ItemRow, feed: FeedKey) -> ItemLine:
     full_text = None
     if row.fetched_at is not None:
-        full_text = FullText(content=row.full_content or "", error=row.full_error, fetched_at=row.fetched_at)
+        full_text = FullTextLine(content=row.full_content or "", error=row.full_error, fetched_at=row.fetched_at)
     entry = Entry(**_same(Entry, row, sort_at=row.entry_sort_at, created_at=row.entry_created_at))
-    return Item(**_same(Item, row, feed=feed, full_text=full_text, entry=entry))
+    return ItemLine(**_same(ItemLine, row, feed=feed, full_text=full_text, entry=entry))
 
 
-def _series_key(row: SeriesRow, mappings: list[MappingRow], twins: Counter[str]) -> str:
+def _series_key(row: ArchiveSeriesRow, mappings: list[MappingRow], twins: Counter[str]) -> str:
     """By its first source; one that no source has any more by its name, and a count where two have the same."""
     if mappings:
         return min(f"{mapping.slug}/{mapping.source_key}" for mapping in mappings)
@@ -240,11 +239,13 @@ def _series_key(row: SeriesRow, mappings: list[MappingRow], twins: Counter[str])
     return f"?/{twins[row.match_key]}/{row.title}"
 
 
-def _series(row: SeriesRow, key: str, mappings: list[MappingRow], *, slugs: Slugs, groups: Groups) -> Series:
+def _series(
+    row: ArchiveSeriesRow, key: str, mappings: list[MappingRow], *, slugs: Slugs, groups: Groups
+) -> ArchivedSeries:
     sources = [SeriesSource(**_same(SeriesSource, each, source=each.slug, key=each.source_key)) for each in mappings]
     follow = former = None
     if row.follow_status is not None and row.created_at is not None:
-        follow = Follow(
+        follow = FollowLine(
             group=groups.get(row.group_id) if row.group_id else None,
             status=row.follow_status,
             notify=bool(row.notify),
@@ -252,7 +253,7 @@ def _series(row: SeriesRow, key: str, mappings: list[MappingRow], *, slugs: Slug
             created_at=row.created_at,
         )
     if row.former_status is not None and row.former_created_at is not None and row.left_at is not None:
-        former = Former(
+        former = FormerFollowLine(
             group=groups.get(row.former_group_id) if row.former_group_id else None,
             status=row.former_status,
             notify=bool(row.former_notify),
@@ -262,43 +263,45 @@ def _series(row: SeriesRow, key: str, mappings: list[MappingRow], *, slugs: Slug
             left_at=row.left_at,
         )
     sources.sort(key=lambda each: (each.source, each.key))
-    return Series(**_same(Series, row, key=key, sources=tuple(sources), follow=follow, former=former))
+    return ArchivedSeries(**_same(ArchivedSeries, row, key=key, sources=tuple(sources), follow=follow, former=former))
 
 
-def _wishes(preferences: Preferences | None, slugs: Slugs) -> Wishes:
+def _wishes(preferences: ReleasePreferences | None, slugs: Slugs) -> Wishes:
     """With sources by their slugs; those that are gone are no wish."""
-    known = preferences or Preferences()
+    known = preferences or ReleasePreferences()
     wanted = tuple(slugs[SourceId(each)] for each in known.sources if each in slugs)
     return Wishes(**_same(Wishes, known, sources=wanted))
 
 
-def _source(row: SourceRow) -> Source:
+def _source(row: ArchiveSourceRow) -> ArchivedSource:
     """R47: without its secrets."""
     config, lacks = without_secrets(row.config, is_secret=is_secret)
-    return Source(**_same(Source, row, config=config, lacks=tuple(sorted(lacks))))
+    return ArchivedSource(**_same(ArchivedSource, row, config=config, lacks=tuple(sorted(lacks))))
 
 
-def _chapter(row: ChapterRow, series: str, releases: list[ReleaseRow]) -> Chapter:
+def _chapter(row: ArchiveChapterRow, series: str, releases: list[ReleaseRow]) -> ArchivedChapter:
     own = [
-        Release(**_same(Release, each, source=each.slug, group=each.group_name))
+        ArchivedRelease(**_same(ArchivedRelease, each, source=each.slug, group=each.group_name))
         for each in releases
         if each.chapter_id == row.id
     ]
     own.sort(key=lambda each: (each.source, each.series_key, each.key))
     entry = None if row.sort_at is None else Entry(**_same(Entry, row))
-    progress = None if row.updated_at is None else Progress(**_same(Progress, row))
-    return Chapter(**_same(Chapter, row, series=series, releases=tuple(own), entry=entry, progress=progress))
+    progress = None if row.updated_at is None else ProgressLine(**_same(ProgressLine, row))
+    return ArchivedChapter(
+        **_same(ArchivedChapter, row, series=series, releases=tuple(own), entry=entry, progress=progress)
+    )
 
 
-def _bookmark(row: BookmarkRow) -> Bookmark:
+def _bookmark(row: BookmarkRow) -> BookmarkLine:
     feed = None if row.feed_link is None else _key_of(row.feed_link, row.feed_proxy or "")
-    return Bookmark(**_same(Bookmark, row, feed=feed, item=row.item_key))
+    return BookmarkLine(**_same(BookmarkLine, row, feed=feed, item=row.item_key))
 
 
-def _channel(channel: StoredChannel) -> Channel:
+def _channel(channel: StoredChannel) -> ChannelLine:
     """R47: of its address only the origin, and nothing that is secret."""
     shown = hidden(KINDS[channel.kind], channel.config)
     config = {name: value for name, value in shown.items() if value != MASKED}
     if isinstance(config.get("url"), str):
         config["url"] = config["url"].removesuffix(MASKED)
-    return Channel(kind=channel.kind, name=channel.name, config=config)
+    return ChannelLine(kind=channel.kind, name=channel.name, config=config)

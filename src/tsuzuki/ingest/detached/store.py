@@ -11,7 +11,7 @@ import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import Words, document
-from tsuzuki.delivery.store import share_feeds_tx
+from tsuzuki.delivery.store import lock_feeds_shared_tx
 from tsuzuki.ingest.store import StoredItem, index_items_tx
 from tsuzuki.model.ids import FeedId, ItemId, ShelfId
 
@@ -40,7 +40,7 @@ class BroughtCounts(msgspec.Struct, frozen=True):
     new: Mapping[str, ItemId]
 
 
-class _Keyed(msgspec.Struct, frozen=True):
+class _KeyedItem(msgspec.Struct, frozen=True):
     key: str
     id: ItemId
 
@@ -53,7 +53,7 @@ class _Adoptable(msgspec.Struct, frozen=True):
 
 async def shelf_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, keys: Iterable[str]) -> dict[str, ItemId]:
     """Those of these keys that the shelf has under the feed."""
-    rows = await tx.bulk(_Keyed, q.shelf_items, [[key] for key in keys], shelf_id=shelf_id, feed_id=feed_id)
+    rows = await tx.bulk(_KeyedItem, q.shelf_items, [[key] for key in keys], shelf_id=shelf_id, feed_id=feed_id)
     return {row.key: row.id for row in rows}
 
 
@@ -63,17 +63,17 @@ async def bring_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, brought: Se
     To be called with the feed's items locked. A repeat changes nothing (I2); what is read or saved stays so. A shelf
     that has left the feed gets nothing of it.
     """
-    await share_feeds_tx(tx, [feed_id])
+    await lock_feeds_shared_tx(tx, [feed_id])
     if not await tx.one(bool, q.is_subscribed, shelf_id=shelf_id, feed_id=feed_id):
         return BroughtCounts(0, 0, {})
     keys: dict[str, BroughtItem] = {}
     for item in brought:
         keys.setdefault(item.key, item)
     had = await shelf_items_tx(tx, shelf_id, feed_id, keys)
-    held = await tx.bulk(_Keyed, q.feed_items, [[key] for key in keys if key not in had], feed_id=feed_id)
+    held = await tx.bulk(_KeyedItem, q.feed_items, [[key] for key in keys if key not in had], feed_id=feed_id)
     ids = had | {row.key: row.id for row in held}
     rows = [{**item.item, "key": key, "n": n} for n, (key, item) in enumerate(keys.items()) if key not in ids]
-    new = {row.key: row.id for row in await tx.bulk(_Keyed, q.add_detached, rows)} if rows else {}
+    new = {row.key: row.id for row in await tx.bulk(_KeyedItem, q.add_detached, rows)} if rows else {}
     if new:
         await index_items_tx(tx, [document(row_id, keys[key].words) for key, row_id in new.items()])
     ids |= new

@@ -8,7 +8,7 @@ from tsuzuki.model.ids import ItemId
 q = load_queries("tsuzuki.ingest.indexing")
 
 
-class Wordless(msgspec.Struct, frozen=True):
+class UnindexedItem(msgspec.Struct, frozen=True):
     """An item as it is indexed."""
 
     id: ItemId
@@ -16,9 +16,9 @@ class Wordless(msgspec.Struct, frozen=True):
     content: str
 
 
-async def unindexed_items_tx(tx: Tx, after: ItemId, most: int) -> list[Wordless]:
+async def unindexed_items_tx(tx: Tx, after: ItemId, most: int) -> list[UnindexedItem]:
     """The next items that the index lacks, by id."""
-    return await tx.many(Wordless, q.unindexed_items, after=after, most=most)
+    return await tx.many(UnindexedItem, q.unindexed_items, after=after, most=most)
 
 
 async def count_unindexed_tx(tx: Tx) -> int:

@@ -12,7 +12,7 @@ MOST_ABSENCES: Final = 2
 """R100: a release that so many listings in a row lack is unavailable."""
 
 
-class ListedRelease(msgspec.Struct, frozen=True):
+class ReleaseInListing(msgspec.Struct, frozen=True):
     """A release as the listing has it."""
 
     key: str
@@ -44,7 +44,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored and not listed, unless it is known to be unavailable."""
 
 
-def compare(listed: Sequence[ListedRelease], known: Sequence[KnownRelease], now: Millis) -> Comparison:
+def compare(listed: Sequence[ReleaseInListing], known: Sequence[KnownRelease], now: Millis) -> Comparison:
     """What a full listing says of the stored releases of its series."""
     stored = {each.key: each for each in known}
     keys = {each.key for each in listed}
@@ -58,7 +58,7 @@ def compare(listed: Sequence[ListedRelease], known: Sequence[KnownRelease], now:
     )
 
 
-def _is_changed(listed: ListedRelease, known: KnownRelease | None) -> bool:
+def _is_changed(listed: ReleaseInListing, known: KnownRelease | None) -> bool:
     return known is None or known.content_hash != listed.content_hash
 
 
@@ -67,7 +67,7 @@ def _is_to_mark(known: KnownRelease, now: Millis) -> bool:
 
 
 def _previous_keys(
-    new: Sequence[ListedRelease], listed: Sequence[ListedRelease], unlisted: Sequence[KnownRelease]
+    new: Sequence[ReleaseInListing], listed: Sequence[ReleaseInListing], unlisted: Sequence[KnownRelease]
 ) -> dict[str, str]:
     """R101: under which key a new one is stored. An address that several share tells nothing."""
     by_source_key = {each.source_key: each.key for each in unlisted if each.source_key}

@@ -11,22 +11,22 @@ from pathlib import Path
 import msgspec
 import structlog
 
-from tsuzuki.accounts.ground import Ground
-from tsuzuki.accounts.guard.policy import Limits
+from tsuzuki.accounts.deps import AccountDeps
+from tsuzuki.accounts.guard.policy import FailureLimits
 from tsuzuki.accounts.services import build_accounts
 from tsuzuki.accounts.shelves.store import unclaimed_shelf_tx
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.legacy import back_up, is_legacy, swap
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.sqlite_file import path_of, refuse_read_only
-from tsuzuki.ingest.reedme.service import Brought, Reedme
+from tsuzuki.ingest.reedme.service import Reedme, ReedmeReport
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 
 _log = structlog.stdlib.get_logger("tsuzuki.start")
 
 
-async def adopt(options: DatabaseOptions, clock: Callable[[], Millis]) -> Brought | None:
+async def adopt(options: DatabaseOptions, clock: Callable[[], Millis]) -> ReedmeReport | None:
     """Turn a database of ReedMe or Fusion at the configured path into one of ours; None when there is none."""
     if not options.url.startswith("sqlite:"):
         return None
@@ -53,17 +53,17 @@ async def adopt(options: DatabaseOptions, clock: Callable[[], Millis]) -> Brough
     return brought
 
 
-async def _fill(options: DatabaseOptions, kept: Path, clock: Callable[[], Millis]) -> Brought:
+async def _fill(options: DatabaseOptions, kept: Path, clock: Callable[[], Millis]) -> ReedmeReport:
     """A database of ours with one tenant, whose shelf has all that the old one had."""
     await migrate(options, now=clock())
     db = await open_database(options)
     parsers = ParsePool(PoolOptions())
     try:
-        ground = Ground(db, clock, os.urandom)
-        tenant = await build_accounts(ground, Limits()).setup.prepare_tenant()
+        deps = AccountDeps(db, clock, os.urandom)
+        tenant = await build_accounts(deps, FailureLimits()).setup.prepare_tenant()
         shelf = await db.read(lambda tx: unclaimed_shelf_tx(tx, tenant.id))
         assert shelf is not None  # the tenant is as new as the database; its first person will have this shelf
-        reedme = Reedme(db, clock, lambda: ground.new_id(clock()), parsers=parsers)
+        reedme = Reedme(db, clock, lambda: deps.new_id(clock()), parsers=parsers)
         return await reedme.bring(kept, shelf.id)
     finally:
         await parsers.close()

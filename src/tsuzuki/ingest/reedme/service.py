@@ -34,7 +34,7 @@ from tsuzuki.ingest.foreign import clean_rows
 from tsuzuki.ingest.reedme.cleaning import CleanItem, clean_bookmarks, clean_feeds, clean_items
 from tsuzuki.ingest.reedme.store import has_loose_bookmark_tx
 from tsuzuki.ingest.service import OF_ITS_CONTENT
-from tsuzuki.ingest.store import hold_items_tx
+from tsuzuki.ingest.store import lock_items_tx
 from tsuzuki.ingest.tasks import new_item
 from tsuzuki.model.errors import RefusedAddress, SourceError
 from tsuzuki.model.fetching import Parsers
@@ -48,7 +48,7 @@ from tsuzuki.shelves.groups.store import add_group_tx, default_group_tx, find_gr
 from tsuzuki.shelves.subscriptions.nouns import NewRow
 from tsuzuki.shelves.subscriptions.store import add_subscription_tx, find_subscription_to_tx
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
-from tsuzuki.sources.store import FetchState, bring_fetch_state_tx
+from tsuzuki.sources.store import ImportedFetchState, bring_fetch_state_tx
 
 L = TypeVar("L")
 T = TypeVar("T")
@@ -57,7 +57,7 @@ _MOST_NOTES = 20
 _MOST_LINK = 200
 
 
-class Brought(msgspec.Struct, frozen=True, kw_only=True):
+class ReedmeReport(msgspec.Struct, frozen=True, kw_only=True):
     """What came along, the links that may not be called, and what was left out, with a sentence for the first ones."""
 
     feeds: int = 0
@@ -79,7 +79,7 @@ class Reedme:
         self.new_id = new_id
         self.parsers = parsers
 
-    async def bring(self, path: Path, shelf_id: ShelfId) -> Brought:
+    async def bring(self, path: Path, shelf_id: ShelfId) -> ReedmeReport:
         """All that the file has; SchemaRefused, before anything is written, for one that is damaged or none."""
         await asyncio.to_thread(check_legacy, path)
         run = _Import(self, path, shelf_id)
@@ -97,7 +97,7 @@ class _Import:
         self._shelf_id = shelf_id
         self._snapshots: dict[LegacyId, LegacyBookmark] = {}
         """Of items that have not come yet."""
-        self.brought = Brought()
+        self.brought = ReedmeReport()
 
     async def bring(self) -> None:
         """Feed by feed, some items at a time."""
@@ -148,7 +148,7 @@ class _Import:
             )
             await add_subscription_tx(tx, row, now)
             await suspension_changed_tx(tx, feed_id, by_person=False, now=now)
-            state = FetchState(feed.etag, feed.last_modified, feed.next_check_at)
+            state = ImportedFetchState(feed.etag, feed.last_modified, feed.next_check_at)
             await bring_fetch_state_tx(tx, self._shelf_id, feed_id, brought=state, now=now)
             # R8: as for everyone who comes later.
             await add_known_entries_tx(tx, self._shelf_id, feed_id, since=ALWAYS, most=KNOWN_ITEMS, now=now)
@@ -170,7 +170,7 @@ class _Import:
             return
 
         async def put(tx: Tx) -> None:
-            await hold_items_tx(tx, feed_id)
+            await lock_items_tx(tx, feed_id)
             now = self._clock()
             await bring_items_tx(tx, self._shelf_id, feed_id, [_brought(*each, now) for each in items])
 

@@ -11,7 +11,7 @@ from tsuzuki.model.ids import ItemId
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import parse
-from tsuzuki.polling.articles.store import FullText, find_full_text_tx, keep_full_text_tx
+from tsuzuki.polling.articles.store import StoredFullText, find_full_text_tx, keep_full_text_tx
 from tsuzuki.polling.visit import Driver
 
 TRY_AGAIN_AFTER: Final = HOUR
@@ -26,7 +26,7 @@ class Articles:
         self._driver = driver
         self._clock = clock
 
-    async def full_text(self, item_id: ItemId, link: str | None) -> FullText:
+    async def full_text(self, item_id: ItemId, link: str | None) -> StoredFullText:
         """The text of the page behind an item, or why there is none; a source's failure is no error here."""
         known = await self._db.read(lambda tx: find_full_text_tx(tx, item_id))
         if known is not None and (known.content or self._clock() < known.fetched_at + TRY_AGAIN_AFTER):
@@ -38,12 +38,12 @@ class Articles:
             return text  # its feed was dropped meanwhile
         return text
 
-    async def _fetch(self, link: str | None) -> FullText:
+    async def _fetch(self, link: str | None) -> StoredFullText:
         if link is None:
-            return FullText("", "The item has no link.", self._clock())
+            return StoredFullText("", "The item has no link.", self._clock())
         try:
             origin = SourceIdentity(source=f"article:{parse(link).host}", keeps_cookies=True)
             content = await self._driver.run(visit_article(link), origin)
         except SourceError as error:
-            return FullText("", str(error), self._clock())
-        return FullText(content, None, self._clock())
+            return StoredFullText("", str(error), self._clock())
+        return StoredFullText(content, None, self._clock())

@@ -9,7 +9,7 @@ from tsuzuki.model.times import Millis
 q = load_queries("tsuzuki.polling.articles")
 
 
-class FullText(msgspec.Struct, frozen=True):
+class StoredFullText(msgspec.Struct, frozen=True):
     """Sanitised HTML, or why there is none."""
 
     content: str
@@ -17,11 +17,11 @@ class FullText(msgspec.Struct, frozen=True):
     fetched_at: Millis
 
 
-async def find_full_text_tx(tx: Tx, item_id: ItemId) -> FullText | None:
+async def find_full_text_tx(tx: Tx, item_id: ItemId) -> StoredFullText | None:
     """What came of fetching it; None when nobody asked for it yet."""
-    return await tx.maybe(FullText, q.find_full_text, item_id=item_id)
+    return await tx.maybe(StoredFullText, q.find_full_text, item_id=item_id)
 
 
-async def keep_full_text_tx(tx: Tx, item_id: ItemId, text: FullText) -> None:
+async def keep_full_text_tx(tx: Tx, item_id: ItemId, text: StoredFullText) -> None:
     """Keep what came of fetching it."""
     await tx.run(q.keep_full_text, item_id=item_id, content=text.content, error=text.error, now=text.fetched_at)

@@ -8,7 +8,7 @@ from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.breakers.store import Broken, Closed, broken_watches_tx, close_breakers_tx
-from tsuzuki.polling.policy import Answered, Watched, next_look
+from tsuzuki.polling.policy import PollAnswered, Watched, next_look
 from tsuzuki.polling.saving import Conditions
 
 
@@ -39,6 +39,6 @@ class Breakers:
             followers=watch.followers,
             poll_floor=watch.poll_floor,
         )
-        look = next_look(watched, Answered(), self._conditions.pace, now, dice=self._conditions.dice())
+        look = next_look(watched, PollAnswered(), self._conditions.pace, now, dice=self._conditions.dice())
         assert look.at is not None
         return Closed(watch.id, look.at, look.priority)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from tsuzuki.db import Tx
-from tsuzuki.delivery.events.news import EVENTS_BELL, CountsChanged, NewEvent
+from tsuzuki.delivery.events.news import EVENTS_WAKEUP, CountsChanged, NewEvent
 from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.store import hold_items_tx
+from tsuzuki.ingest.store import lock_items_tx
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.moving.store import followers_tx, is_leased_tx, move_items_tx, move_subscriptions_tx
@@ -18,7 +18,7 @@ from tsuzuki.sources.store import (
     drop_feed_tx,
     find_feed_tx,
     find_feed_watch_tx,
-    hold_feed_tx,
+    lock_feed_tx,
 )
 
 
@@ -35,8 +35,8 @@ async def merge_moved_tx(
     pair = sorted((feed_id, target))
     # In the order in which ingest and those who subscribe take them, and by id.
     for each in pair:
-        await hold_items_tx(tx, each)
-    if not all([await hold_feed_tx(tx, each) for each in pair]):
+        await lock_items_tx(tx, each)
+    if not all([await lock_feed_tx(tx, each) for each in pair]):
         return None  # somebody left it in this very moment
     if not await is_leased_tx(tx, watch):
         raise LeaseLost([watch.id])
@@ -47,13 +47,13 @@ async def merge_moved_tx(
     await suspension_changed_tx(tx, target, by_person=False, now=now)
     await ask_refresh_tx(tx, await find_feed_watch_tx(tx, target), now)
     await add_events_tx(tx, [NewEvent(shelf, CountsChanged()) for shelf in shelves], now)
-    return Delivered(0, (EVENTS_BELL,) if shelves else ())
+    return Delivered(0, (EVENTS_WAKEUP,) if shelves else ())
 
 
-async def lock_feed_tx(tx: Tx, feed_id: FeedId) -> None:
+async def lock_moving_feed_tx(tx: Tx, feed_id: FeedId) -> None:
     """Lock a feed and its items, as ingest and those who subscribe do, before any row is written."""
-    await hold_items_tx(tx, feed_id)
-    await hold_feed_tx(tx, feed_id)
+    await lock_items_tx(tx, feed_id)
+    await lock_feed_tx(tx, feed_id)
 
 
 async def move_alone_tx(tx: Tx, feed_id: FeedId, link: str, *, same: Iterable[str], now: Millis) -> None:

@@ -36,7 +36,7 @@ class NewBookmark(msgspec.Struct, frozen=True, kw_only=True):
     feed_id: FeedId | None = None
 
 
-class Place(msgspec.Struct, frozen=True):
+class BookmarkFilter(msgspec.Struct, frozen=True):
     """Of one feed or group, or of all."""
 
     feed_id: FeedId | None = None

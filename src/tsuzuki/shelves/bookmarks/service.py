@@ -7,9 +7,9 @@ from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, SourceError
 from tsuzuki.model.ids import ItemId, PublicId, ShelfId
-from tsuzuki.model.pages import Cursor, Page
+from tsuzuki.model.pages import Page, PageCursor
 from tsuzuki.net.urls import parse
-from tsuzuki.shelves.bookmarks.nouns import Bookmark, NewBookmark, Place
+from tsuzuki.shelves.bookmarks.nouns import Bookmark, BookmarkFilter, NewBookmark
 from tsuzuki.shelves.bookmarks.store import (
     add_bookmark_tx,
     count_bookmarks_tx,
@@ -20,35 +20,35 @@ from tsuzuki.shelves.bookmarks.store import (
     save_entry_tx,
     set_note_tx,
 )
+from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.entries.service import place_tx
 from tsuzuki.shelves.entries.store import find_item_tx
-from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.subscriptions.service import own_subscription_tx
 
 
 class Bookmarks:
     """What a reader keeps, whatever becomes of where it came from."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: ShelfDeps) -> None:
+        self._deps = deps
 
     async def list(
-        self, shelf_id: ShelfId, *, feed: PublicId | None, group: PublicId | None, after: Cursor, most: int
+        self, shelf_id: ShelfId, *, feed: PublicId | None, group: PublicId | None, after: PageCursor, most: int
     ) -> Page[Bookmark]:
         """A page of the shelf's bookmarks, the newest first; NotFound for another shelf's feed or group."""
 
         async def collect(tx: Tx) -> Page[Bookmark]:
-            place = Place(*await place_tx(tx, shelf_id, feed, group))
+            place = BookmarkFilter(*await place_tx(tx, shelf_id, feed, group))
             rows = await list_bookmarks_tx(tx, shelf_id, place, after=after, most=most + 1)
             last = rows[most - 1] if len(rows) > most else None
             total = await count_bookmarks_tx(tx, shelf_id, place)
-            return Page(rows[:most], total, None if last is None else Cursor(last.created_at, last.id))
+            return Page(rows[:most], total, None if last is None else PageCursor(last.created_at, last.id))
 
-        return await self._ground.db.read(collect)
+        return await self._deps.db.read(collect)
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Bookmark:
         """One of the shelf's; NotFound otherwise."""
-        return await self._ground.db.read(lambda tx: _own_tx(tx, shelf_id, public_id))
+        return await self._deps.db.read(lambda tx: _own_tx(tx, shelf_id, public_id))
 
     async def add_item(self, shelf_id: ShelfId, item_id: ItemId, note: str = "") -> Bookmark:
         """A snapshot of an item as it is now; Conflict when the shelf has its link, NotFound for a foreign item."""
@@ -71,19 +71,19 @@ class Bookmarks:
             await self._save_tx(tx, shelf_id, item.id, saved=True)
             return await self._add_tx(tx, shelf_id, new)
 
-        made = await self._ground.db.with_tx(snapshot)
-        self._ground.above.committed()
+        made = await self._deps.db.with_tx(snapshot)
+        self._deps.above.committed()
         return made
 
     async def add(self, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
         """A bookmark of a page, its content sanitised like any other (I7); RefusedAddress for a link that is none."""
         link = str(parse(new.link))
         try:
-            content = await self._ground.parsers.run(sanitise, (new.content, link))
+            content = await self._deps.parsers.run(sanitise, (new.content, link))
         except SourceError as error:
             raise Invalid(f"The content cannot be kept. {error}") from error
         clean = msgspec.structs.replace(new, link=link, content=content)
-        return await self._ground.db.with_tx(lambda tx: self._add_tx(tx, shelf_id, clean))
+        return await self._deps.db.with_tx(lambda tx: self._add_tx(tx, shelf_id, clean))
 
     async def set_note(self, shelf_id: ShelfId, public_id: PublicId, note: str) -> Bookmark:
         """Write on it."""
@@ -92,7 +92,7 @@ class Bookmarks:
             await set_note_tx(tx, (await _own_tx(tx, shelf_id, public_id)).id, note)
             return await _own_tx(tx, shelf_id, public_id)
 
-        return await self._ground.db.with_tx(write)
+        return await self._deps.db.with_tx(write)
 
     async def delete(self, shelf_id: ShelfId, public_id: PublicId) -> None:
         """Forget it."""
@@ -103,8 +103,8 @@ class Bookmarks:
             if gone.item_id is not None:
                 await self._save_tx(tx, shelf_id, gone.item_id, saved=False)
 
-        await self._ground.db.with_tx(delete)
-        self._ground.above.committed()
+        await self._deps.db.with_tx(delete)
+        self._deps.above.committed()
 
     async def delete_of_item(self, shelf_id: ShelfId, item_id: ItemId) -> Bookmark | None:
         """Forget the bookmark of an item; the one that went, None when there was none."""
@@ -116,17 +116,17 @@ class Bookmarks:
             await self._save_tx(tx, shelf_id, item_id, saved=False)
             return found
 
-        gone = await self._ground.db.with_tx(delete)
-        self._ground.above.committed()
+        gone = await self._deps.db.with_tx(delete)
+        self._deps.above.committed()
         return gone
 
     async def _save_tx(self, tx: Tx, shelf_id: ShelfId, item_id: ItemId, *, saved: bool) -> None:
         """The entry shows it, and so do pages that are open elsewhere."""
         await save_entry_tx(tx, shelf_id, item_id, saved=saved)
-        await self._ground.above.counts_changed_tx(tx, shelf_id, self._ground.clock())
+        await self._deps.above.counts_changed_tx(tx, shelf_id, self._deps.clock())
 
     async def _add_tx(self, tx: Tx, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
-        now, public_id = self._ground.clock(), self._ground.new_id()
+        now, public_id = self._deps.clock(), self._deps.new_id()
         try:
             await add_bookmark_tx(tx, shelf_id, public_id, new, now=now)
         except UniqueViolation as error:

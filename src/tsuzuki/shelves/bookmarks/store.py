@@ -4,20 +4,22 @@ import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import ItemId, PublicId, ShelfId
-from tsuzuki.model.pages import Cursor
+from tsuzuki.model.pages import PageCursor
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.bookmarks.nouns import Bookmark, NewBookmark, Place
+from tsuzuki.shelves.bookmarks.nouns import Bookmark, BookmarkFilter, NewBookmark
 
 q = load_queries("tsuzuki.shelves.bookmarks")
 
 
-async def list_bookmarks_tx(tx: Tx, shelf_id: ShelfId, place: Place, *, after: Cursor, most: int) -> list[Bookmark]:
+async def list_bookmarks_tx(
+    tx: Tx, shelf_id: ShelfId, place: BookmarkFilter, *, after: PageCursor, most: int
+) -> list[Bookmark]:
     """Bookmarks that come after this place in the list, the newest first."""
     where = {"feed_id": place.feed_id, "group_id": place.group_id, "at": after.at, "id": after.id}
     return await tx.many(Bookmark, q.list_bookmarks, shelf_id=shelf_id, most=most, **where)
 
 
-async def count_bookmarks_tx(tx: Tx, shelf_id: ShelfId, place: Place) -> int:
+async def count_bookmarks_tx(tx: Tx, shelf_id: ShelfId, place: BookmarkFilter) -> int:
     """How many there are."""
     return await tx.one(int, q.count_bookmarks, shelf_id=shelf_id, feed_id=place.feed_id, group_id=place.group_id)
 

@@ -38,7 +38,7 @@ class ShelfItem(msgspec.Struct, frozen=True):
     """Whether its reader wants the page's whole text instead of what the feed has."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class ItemFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which items: of one feed or group or of all, by their flags and words where those are given."""
 
     feed_id: FeedId | None = None

@@ -8,10 +8,11 @@ import msgspec
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, ShelfId
-from tsuzuki.model.pages import Cursor, Page
+from tsuzuki.model.pages import Page, PageCursor
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.model.tokens import parse_terms
-from tsuzuki.shelves.entries.nouns import ShelfItem, Wanted
+from tsuzuki.shelves.deps import ShelfDeps
+from tsuzuki.shelves.entries.nouns import ItemFilter, ShelfItem
 from tsuzuki.shelves.entries.store import (
     count_items_tx,
     find_item_tx,
@@ -22,7 +23,6 @@ from tsuzuki.shelves.entries.store import (
     mark_items_tx,
     unmark_since_tx,
 )
-from tsuzuki.shelves.ground import Ground
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.library.progress.holding import begin_reading_tx
 from tsuzuki.shelves.library.progress.store import progress_follows_all_tx, progress_follows_tx
@@ -51,7 +51,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     with_content: bool = False
 
 
-class Scope(msgspec.Struct, frozen=True, kw_only=True):
+class MarkScope(msgspec.Struct, frozen=True, kw_only=True):
     """What a mass mark is about: a feed, a group, or everything; only what sorts before a moment, if one is given."""
 
     feed: PublicId | None = None
@@ -60,7 +60,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     with_chapters: bool = False
 
 
-class Marked(msgspec.Struct, frozen=True):
+class MarkedEntries(msgspec.Struct, frozen=True):
     """How many changed, and the moment that undoes it."""
 
     changed: int
@@ -75,18 +75,18 @@ def made_moment(told: Millis | None, now: Millis) -> Millis:
 class Entries:
     """What a shelf has to read. Everything is asked for by the shelf first (I8, SEC-31)."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: ShelfDeps) -> None:
+        self._deps = deps
 
     # -- looking
 
-    async def list(self, shelf_id: ShelfId, wanted: Filter, *, after: Cursor, most: int) -> Page[ShelfItem]:
+    async def list(self, shelf_id: ShelfId, wanted: Filter, *, after: PageCursor, most: int) -> Page[ShelfItem]:
         """A page of items, the newest first; NotFound for another shelf's feed or group."""
 
         async def collect(tx: Tx) -> Page[ShelfItem]:
             feed_id, group_id = await place_tx(tx, shelf_id, wanted.feed, wanted.group)
             by_arrival = wanted.order_by == "created_at"
-            asked = Wanted(
+            asked = ItemFilter(
                 feed_id=feed_id,
                 group_id=group_id,
                 unread=wanted.unread,
@@ -99,32 +99,32 @@ class Entries:
             rows = await list_items_tx(tx, shelf_id, asked, after=after, most=most + 1)
             last = rows[most - 1] if len(rows) > most else None
             at = None if last is None else (last.created_at if by_arrival else last.sort_at)
-            place = None if last is None or at is None else Cursor(at, last.entry_id)
+            place = None if last is None or at is None else PageCursor(at, last.entry_id)
             return Page(rows[:most], await count_items_tx(tx, shelf_id, asked), place)
 
-        return await self._ground.db.read(collect)
+        return await self._deps.db.read(collect)
 
     async def get(self, shelf_id: ShelfId, item_id: ItemId) -> ShelfItem:
         """One of the shelf's items with its content; NotFound otherwise."""
-        found = await self._ground.db.read(lambda tx: find_item_tx(tx, shelf_id, item_id))
+        found = await self._deps.db.read(lambda tx: find_item_tx(tx, shelf_id, item_id))
         if found is None:
             raise NotFound("There is no such item.")
         return found
 
     # -- marking
 
-    async def mark_items(self, shelf_id: ShelfId, ids: Sequence[ItemId], *, unread: bool) -> Marked:
+    async def mark_items(self, shelf_id: ShelfId, ids: Sequence[ItemId], *, unread: bool) -> MarkedEntries:
         """Mark these items; those of other shelves are as unknown as those that are not there."""
         return await self._mark(shelf_id, lambda tx, now: mark_items_tx(tx, shelf_id, ids, unread=unread, now=now))
 
     async def mark_entries(
         self, shelf_id: ShelfId, ids: Sequence[EntryId], *, unread: bool, made_at: Millis | None = None
-    ) -> Marked:
+    ) -> MarkedEntries:
         """Mark these entries of the inbox, items or chapters; a chapter is then read, or not, everywhere.
 
         `made_at` is when the reader did it, where that is told later: what was read since then stays read.
         """
-        at = made_moment(made_at, self._ground.clock())
+        at = made_moment(made_at, self._deps.clock())
 
         async def mark(tx: Tx, now: Millis) -> int:
             await begin_reading_tx(tx, shelf_id)
@@ -133,9 +133,9 @@ class Entries:
             await progress_follows_tx(tx, shelf_id, ids, now)
             return changed
 
-        return Marked((await self._mark(shelf_id, mark)).changed, at)
+        return MarkedEntries((await self._mark(shelf_id, mark)).changed, at)
 
-    async def mark_scope(self, shelf_id: ShelfId, scope: Scope, *, unread: bool) -> Marked:
+    async def mark_scope(self, shelf_id: ShelfId, scope: MarkScope, *, unread: bool) -> MarkedEntries:
         """Mark a feed, a group or everything; NotFound for another shelf's."""
 
         async def mark(tx: Tx, now: Millis) -> int:
@@ -154,7 +154,7 @@ class Entries:
 
         return await self._mark(shelf_id, mark)
 
-    async def undo(self, shelf_id: ShelfId, at: Millis) -> Marked:
+    async def undo(self, shelf_id: ShelfId, at: Millis) -> MarkedEntries:
         """Make unread again what was marked read at that moment, chapters that never came into the inbox included."""
 
         async def mark(tx: Tx, now: Millis) -> int:
@@ -165,19 +165,19 @@ class Entries:
 
         return await self._mark(shelf_id, mark)
 
-    async def _mark(self, shelf_id: ShelfId, mark: Mark) -> Marked:
-        now = self._ground.clock()
+    async def _mark(self, shelf_id: ShelfId, mark: Mark) -> MarkedEntries:
+        now = self._deps.clock()
 
         async def work(tx: Tx) -> int:
             changed = await mark(tx, now)
             if changed:
-                await self._ground.above.counts_changed_tx(tx, shelf_id, now)
+                await self._deps.above.counts_changed_tx(tx, shelf_id, now)
             return changed
 
-        changed = await self._ground.db.with_tx(work)
+        changed = await self._deps.db.with_tx(work)
         if changed:
-            self._ground.above.committed()
-        return Marked(changed, now)
+            self._deps.above.committed()
+        return MarkedEntries(changed, now)
 
 
 async def place_tx(

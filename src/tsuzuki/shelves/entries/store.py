@@ -6,14 +6,16 @@ from typing import Any
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import match
 from tsuzuki.model.ids import FeedId, GroupId, ItemId, ShelfId
-from tsuzuki.model.pages import Cursor
+from tsuzuki.model.pages import PageCursor
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.entries.nouns import ShelfItem, Tallied, Wanted
+from tsuzuki.shelves.entries.nouns import ItemFilter, ShelfItem, Tallied
 
 q = load_queries("tsuzuki.shelves.entries")
 
 
-async def list_items_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted, *, after: Cursor, most: int) -> list[ShelfItem]:
+async def list_items_tx(
+    tx: Tx, shelf_id: ShelfId, wanted: ItemFilter, *, after: PageCursor, most: int
+) -> list[ShelfItem]:
     """Items that come after this place, the newest first. Each kind of list is read along an index of its own."""
     flags: dict[str, Any] = {"unread": wanted.unread, "saved": wanted.saved, "with_content": wanted.with_content}
     bounds: dict[str, Any] = {"since": wanted.since, "at": after.at, "id": after.id, "most": most}
@@ -36,7 +38,7 @@ async def list_items_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted, *, after: Cur
     return await tx.many(ShelfItem, q.list_items, **rest)
 
 
-async def count_items_tx(tx: Tx, shelf_id: ShelfId, wanted: Wanted) -> int:
+async def count_items_tx(tx: Tx, shelf_id: ShelfId, wanted: ItemFilter) -> int:
     """How many such items the shelf has."""
     place: dict[str, Any] = {"shelf_id": shelf_id, "feed_id": wanted.feed_id, "group_id": wanted.group_id}
     flags = {"unread": wanted.unread, "saved": wanted.saved}

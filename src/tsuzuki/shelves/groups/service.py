@@ -6,7 +6,7 @@ from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import PublicId, ShelfId
-from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.groups.nouns import Group
 from tsuzuki.shelves.groups.store import (
     add_group_tx,
@@ -22,22 +22,22 @@ from tsuzuki.shelves.groups.store import (
 class Groups:
     """How a shelf is sorted. Every shelf has a default group, which stays."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: ShelfDeps) -> None:
+        self._deps = deps
 
     async def list(self, shelf_id: ShelfId) -> list[Group]:
         """All of the shelf's, in their order."""
-        return await self._ground.db.read(lambda tx: list_groups_tx(tx, shelf_id))
+        return await self._deps.db.read(lambda tx: list_groups_tx(tx, shelf_id))
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Group:
         """One of the shelf's; NotFound otherwise."""
-        return await self._ground.db.read(lambda tx: own_group_tx(tx, shelf_id, public_id))
+        return await self._deps.db.read(lambda tx: own_group_tx(tx, shelf_id, public_id))
 
     async def add(self, shelf_id: ShelfId, name: str) -> Group:
         """A new one at the end; Conflict when the name is taken (R75)."""
-        now, public_id = self._ground.clock(), self._ground.new_id()
+        now, public_id = self._deps.clock(), self._deps.new_id()
         try:
-            return await self._ground.db.with_tx(lambda tx: add_group_tx(tx, shelf_id, public_id, name=name, now=now))
+            return await self._deps.db.with_tx(lambda tx: add_group_tx(tx, shelf_id, public_id, name=name, now=now))
         except UniqueViolation as error:
             raise _taken(name) from error
 
@@ -53,10 +53,10 @@ class Groups:
                 name=group.name if name is None else name,
                 position=group.position if position is None else position,
             )
-            return await change_group_tx(tx, wanted, self._ground.clock())
+            return await change_group_tx(tx, wanted, self._deps.clock())
 
         try:
-            return await self._ground.db.with_tx(change)
+            return await self._deps.db.with_tx(change)
         except UniqueViolation as error:
             raise _taken(name or "") from error
 
@@ -68,10 +68,10 @@ class Groups:
             if group.is_default:
                 raise Conflict("The default group cannot be deleted.")
             default = await default_group_tx(tx, shelf_id)
-            await empty_group_tx(tx, group.id, into=default.id, now=self._ground.clock())
+            await empty_group_tx(tx, group.id, into=default.id, now=self._deps.clock())
             await delete_group_tx(tx, group.id)
 
-        await self._ground.db.with_tx(delete)
+        await self._deps.db.with_tx(delete)
 
 
 async def own_group_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Group:

@@ -26,7 +26,7 @@ _NUMBERED = re.compile(
 _DAY = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2})?)?")
 
 
-class Numbered(msgspec.Struct, frozen=True):
+class ChapterQuery(msgspec.Struct, frozen=True):
     """A chapter by its number (R2), and the words of its series."""
 
     number: str
@@ -42,7 +42,7 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
     unread: bool | None = None
     saved: bool | None = None
     before: Millis | None = None
-    chapter: Numbered | None = None
+    chapter: ChapterQuery | None = None
 
     @property
     def is_worded(self) -> bool:
@@ -69,7 +69,7 @@ def parse_search(text: str) -> Sought:
     return msgspec.structs.replace(Sought(terms=tuple(parse_terms(words)), chapter=_numbered(words)), **found)
 
 
-def _numbered(text: str) -> Numbered | None:
+def _numbered(text: str) -> ChapterQuery | None:
     """`frieren 45`, `ch. 45.5 frieren`, `第45話`: the last number is the chapter's."""
     folded = normalize("NFKC", text)
     found = list(_NUMBERED.finditer(folded))
@@ -77,7 +77,7 @@ def _numbered(text: str) -> Numbered | None:
     if number is None:
         return None
     rest = f"{folded[: found[-1].start()]} {folded[found[-1].end() :]}"
-    return Numbered(number_key(number), tuple(parse_terms(rest)))
+    return ChapterQuery(number_key(number), tuple(parse_terms(rest)))
 
 
 def _operator(name: str, value: str) -> dict[str, object]:

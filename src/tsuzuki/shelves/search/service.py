@@ -9,10 +9,10 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import SourceError, TooManyRequests
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, ItemId, PublicId, ShelfId
-from tsuzuki.model.pages import FROM_THE_TOP, Cursor
+from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.times import Millis
 from tsuzuki.model.titles import title_of
-from tsuzuki.shelves.entries.nouns import ShelfItem, Wanted
+from tsuzuki.shelves.entries.nouns import ItemFilter, ShelfItem
 from tsuzuki.shelves.entries.store import list_items_tx
 from tsuzuki.shelves.search.policy import LONGEST_TEXT, Named, Passage, Snippets, Sought, parse_search, snippets
 from tsuzuki.shelves.search.store import ChapterHit, numbered_chapters_tx, search_chapters_tx
@@ -25,7 +25,7 @@ MOST_WAITING = 5
 """Searches of one shelf, of which one is under way: the database has few readers, and other shelves want them too."""
 
 
-class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
+class ItemResult(msgspec.Struct, frozen=True, kw_only=True):
     """An item of the shelf, with some text around the first hit."""
 
     id: ItemId
@@ -40,14 +40,14 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     """HTML in which nothing but `<mark>` is markup."""
 
 
-class FoundFeed(msgspec.Struct, frozen=True):
+class FeedResult(msgspec.Struct, frozen=True):
     """A feed of the shelf, and the name or address that it was found by."""
 
     feed: Subscription
     snippet: str
 
 
-class FoundSeries(msgspec.Struct, frozen=True):
+class SeriesResult(msgspec.Struct, frozen=True):
     """A series, followed or not."""
 
     id: PublicId
@@ -59,7 +59,7 @@ class FoundSeries(msgspec.Struct, frozen=True):
     """The series source whose cover stands for it."""
 
 
-class FoundChapter(msgspec.Struct, frozen=True):
+class ChapterResult(msgspec.Struct, frozen=True):
     """A chapter of a series that the shelf follows."""
 
     hit: ChapterHit
@@ -69,16 +69,16 @@ class FoundChapter(msgspec.Struct, frozen=True):
 class Results(msgspec.Struct, frozen=True, kw_only=True):
     """What a search found, each kind best first."""
 
-    feeds: list[FoundFeed] = []
-    items: list[FoundItem] = []
-    series: list[FoundSeries] = []
-    chapters: list[FoundChapter] = []
+    feeds: list[FeedResult] = []
+    items: list[ItemResult] = []
+    series: list[SeriesResult] = []
+    chapters: list[ChapterResult] = []
 
 
 class _ItemHit(msgspec.Struct, frozen=True):
     """An item before its snippet is made."""
 
-    item: FoundItem
+    item: ItemResult
     text: str
 
 
@@ -134,10 +134,10 @@ class Search:
                 msgspec.structs.replace(hit.item, snippet=said) for hit, said in zip(hits.items, items, strict=True)
             ],
             series=[
-                FoundSeries(hit.public_id, hit.title, hit.author, hit.cover_url, said, hit.cover_id)
+                SeriesResult(hit.public_id, hit.title, hit.author, hit.cover_url, said, hit.cover_id)
                 for hit, said in zip(hits.series, series, strict=True)
             ],
-            chapters=[FoundChapter(hit, said) for hit, said in zip(hits.chapters, chapters, strict=True)],
+            chapters=[ChapterResult(hit, said) for hit, said in zip(hits.chapters, chapters, strict=True)],
         )
 
     async def _snippets(self, sought: Sought, hits: _Hits) -> Snippets:
@@ -153,9 +153,9 @@ class Search:
         except SourceError:
             return Snippets([], [""] * len(passages))
 
-    async def _feeds(self, shelf_id: ShelfId, found: list[tuple[FeedName, str]]) -> list[FoundFeed]:
-        async def collect(tx: Tx) -> list[FoundFeed]:
-            return [FoundFeed(await own_subscription_tx(tx, shelf_id, feed.public_id), said) for feed, said in found]
+    async def _feeds(self, shelf_id: ShelfId, found: list[tuple[FeedName, str]]) -> list[FeedResult]:
+        async def collect(tx: Tx) -> list[FeedResult]:
+            return [FeedResult(await own_subscription_tx(tx, shelf_id, feed.public_id), said) for feed, said in found]
 
         return await self._db.read(collect) if found else []
 
@@ -197,7 +197,7 @@ class Search:
         texts = await item_texts_tx(tx, [hit.id for hit in hits], longest=LONGEST_TEXT)
         return [
             _ItemHit(
-                FoundItem(
+                ItemResult(
                     id=hit.id,
                     feed_id=shown[hit.feed_id],
                     title=hit.title,
@@ -215,17 +215,17 @@ class Search:
         self, tx: Tx, shelf_id: ShelfId, sought: Sought, meant: list[FeedId] | None, *, most: int
     ) -> list[_ItemHit]:
         """`is:unread feed:daily` without a word: a list like any other."""
-        after = FROM_THE_TOP if sought.before is None else Cursor(sought.before, 0)
+        after = FROM_THE_TOP if sought.before is None else PageCursor(sought.before, 0)
         rows: list[ShelfItem] = []
         for feed_id in [None] if meant is None else meant:
-            wanted = Wanted(feed_id=feed_id, unread=sought.unread, saved=sought.saved, with_content=True)
+            wanted = ItemFilter(feed_id=feed_id, unread=sought.unread, saved=sought.saved, with_content=True)
             rows += await list_items_tx(tx, shelf_id, wanted, after=after, most=most)
         newest = sorted(rows, key=lambda row: (row.sort_at, row.entry_id), reverse=True)
         return [_listed(row) for row in newest[:most]]
 
 
 def _listed(row: ShelfItem) -> _ItemHit:
-    item = FoundItem(
+    item = ItemResult(
         id=row.id,
         feed_id=row.feed_id,
         title=row.title,

@@ -112,7 +112,7 @@ class NewRow(msgspec.Struct, frozen=True, kw_only=True):
     """Now when None."""
 
 
-class Former(msgspec.Struct, frozen=True):
+class FormerSubscription(msgspec.Struct, frozen=True):
     """A subscription that was ended, as it was."""
 
     feed_id: FeedId
@@ -130,7 +130,7 @@ class Former(msgspec.Struct, frozen=True):
     left_at: Millis
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class NewSubscription(msgspec.Struct, frozen=True, kw_only=True):
     """A feed that a reader wants."""
 
     link: str
@@ -143,7 +143,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     full_text: bool = False
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class SubscriptionChange(msgspec.Struct, frozen=True, kw_only=True):
     """What to change of a subscription; what is UNSET stays."""
 
     name: str | UnsetType = UNSET
@@ -159,7 +159,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     retention: Millis | UnsetType | None = UNSET
 
 
-class Tried(msgspec.Struct, frozen=True):
+class SubscriptionResult(msgspec.Struct, frozen=True):
     """What became of one wish of many."""
 
     link: str

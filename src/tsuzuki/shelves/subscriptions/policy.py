@@ -6,10 +6,10 @@ from msgspec import UnsetType
 from tsuzuki.model.ids import GroupId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.saying import new_or
-from tsuzuki.shelves.subscriptions.nouns import Change, Former, NewRow, Subscription
+from tsuzuki.shelves.subscriptions.nouns import FormerSubscription, NewRow, Subscription, SubscriptionChange
 
 
-def changed(before: Subscription, change: Change, *, group_id: GroupId, now: Millis) -> Subscription:
+def changed(before: Subscription, change: SubscriptionChange, *, group_id: GroupId, now: Millis) -> Subscription:
     """What is the reader's own, as they want it from now on."""
     return msgspec.structs.replace(
         before,
@@ -23,7 +23,7 @@ def changed(before: Subscription, change: Change, *, group_id: GroupId, now: Mil
     )
 
 
-def as_before(former: Former, row: NewRow, *, keeps_group: bool) -> NewRow:
+def as_before(former: FormerSubscription, row: NewRow, *, keeps_group: bool) -> NewRow:
     """What the reader says now, else what was before."""
     return msgspec.structs.replace(
         row,

@@ -15,12 +15,21 @@ from tsuzuki.model.installments import FeedChange
 from tsuzuki.model.sorting import natural
 from tsuzuki.model.times import DAY, MINUTE, Millis
 from tsuzuki.net.urls import canonical
-from tsuzuki.shelves.ground import ALWAYS, Asked, Ground
+from tsuzuki.shelves.deps import ALWAYS, Asked, ShelfDeps
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
-from tsuzuki.shelves.limits import allow_waking_tx, free_room_tx, hold_room_tx
+from tsuzuki.shelves.limits import allow_waking_tx, check_shelf_limit_tx, free_room_tx
 from tsuzuki.shelves.saying import new_or
-from tsuzuki.shelves.subscriptions.nouns import Change, Former, NewRow, Refreshing, Status, Subscription, Tried, Wish
+from tsuzuki.shelves.subscriptions.nouns import (
+    FormerSubscription,
+    NewRow,
+    NewSubscription,
+    Refreshing,
+    Status,
+    Subscription,
+    SubscriptionChange,
+    SubscriptionResult,
+)
 from tsuzuki.shelves.subscriptions.policy import as_before, changed
 from tsuzuki.shelves.subscriptions.store import (
     add_subscription_tx,
@@ -41,7 +50,7 @@ from tsuzuki.shelves.subscriptions.store import (
     take_former_tx,
 )
 from tsuzuki.sources.feeds import follow_feed_tx, leave_feed_tx, relink_alone_tx, suspension_changed_tx
-from tsuzuki.sources.store import fetch_whole_tx, hold_feed_tx
+from tsuzuki.sources.store import fetch_whole_tx, lock_feed_tx
 
 KEPT = Millis(30 * DAY)
 """For so long, what was left can be had back."""
@@ -55,13 +64,13 @@ _LET_IN = 10 * MINUTE
 class Subscriptions:
     """What a shelf follows of feeds. The first look at a new feed begins at once."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: ShelfDeps) -> None:
+        self._deps = deps
 
     @property
-    def ground(self) -> Ground:
+    def deps(self) -> ShelfDeps:
         """What it stands on: for an import, which adds more than subscriptions."""
-        return self._ground
+        return self._deps
 
     # -- looking
 
@@ -74,13 +83,13 @@ class Subscriptions:
             group_id = None if group is None else (await own_group_tx(tx, shelf_id, group)).id
             return await list_subscriptions_tx(tx, shelf_id, group_id)
 
-        found = await self._ground.db.read(collect)
+        found = await self._deps.db.read(collect)
         wanted = [one for one in found if status is None or one.status == status]
         return sorted(wanted, key=lambda one: natural(one.shown_name))
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
         """One of the shelf's; NotFound otherwise."""
-        return await self._ground.db.read(lambda tx: own_subscription_tx(tx, shelf_id, public_id))
+        return await self._deps.db.read(lambda tx: own_subscription_tx(tx, shelf_id, public_id))
 
     async def followed(self, shelf_id: ShelfId, links: Iterable[str]) -> dict[str, PublicId]:
         """Which of these addresses the shelf follows already."""
@@ -89,33 +98,33 @@ class Subscriptions:
             found = {link: await find_subscription_to_tx(tx, shelf_id, canonical(link), "") for link in links}
             return {link: public_id for link, public_id in found.items() if public_id is not None}
 
-        return await self._ground.db.read(collect)
+        return await self._deps.db.read(collect)
 
     # -- coming
 
-    async def add(self, shelf_id: ShelfId, wish: Wish) -> Subscription:
+    async def add(self, shelf_id: ShelfId, wish: NewSubscription) -> Subscription:
         """Follow a feed; Conflict when the shelf does, RefusedAddress for one that may not be called."""
         made = await self._add_vetted(shelf_id, await self._vet(wish))
         self._tell()
         return made
 
-    async def add_many(self, shelf_id: ShelfId, wishes: Iterable[Wish]) -> Sequence[Tried]:
+    async def add_many(self, shelf_id: ShelfId, wishes: Iterable[NewSubscription]) -> Sequence[SubscriptionResult]:
         """Follow those that can be followed; each says what became of it."""
         tried = []
         asked = tuple(wishes)
         for wish, vetted in zip(asked, await self.vet_all(asked), strict=True):
             try:
-                tried.append(Tried(wish.link, await self._add_vetted(shelf_id, vetted)))
+                tried.append(SubscriptionResult(wish.link, await self._add_vetted(shelf_id, vetted)))
             except TsuzukiError as error:
-                tried.append(Tried(wish.link, error=error))
+                tried.append(SubscriptionResult(wish.link, error=error))
         self._tell()
         return tried
 
-    async def vet_all(self, wishes: Iterable[Wish]) -> Sequence[Wish | TsuzukiError]:
+    async def vet_all(self, wishes: Iterable[NewSubscription]) -> Sequence[NewSubscription | TsuzukiError]:
         """Each wish with its canonical address, or why it is refused; many names are looked up at the same time."""
         places = asyncio.Semaphore(_LOOKUPS)
 
-        async def vet(wish: Wish) -> Wish | TsuzukiError:
+        async def vet(wish: NewSubscription) -> NewSubscription | TsuzukiError:
             async with places:
                 try:
                     return await self._vet(wish)
@@ -124,22 +133,22 @@ class Subscriptions:
 
         return await asyncio.gather(*map(vet, wishes))
 
-    async def _vet(self, wish: Wish) -> Wish:
-        link = await self._ground.above.vet(wish.link, wish.proxy or None)
+    async def _vet(self, wish: NewSubscription) -> NewSubscription:
+        link = await self._deps.above.vet(wish.link, wish.proxy or None)
         return msgspec.structs.replace(wish, link=link)
 
-    async def _add_vetted(self, shelf_id: ShelfId, vetted: Wish | TsuzukiError) -> Subscription:
+    async def _add_vetted(self, shelf_id: ShelfId, vetted: NewSubscription | TsuzukiError) -> Subscription:
         if isinstance(vetted, TsuzukiError):
             raise vetted
-        return await with_tx_again(self._ground.db, lambda tx: self.add_tx(tx, shelf_id, vetted))
+        return await with_tx_again(self._deps.db, lambda tx: self.add_tx(tx, shelf_id, vetted))
 
-    async def add_tx(self, tx: Tx, shelf_id: ShelfId, wish: Wish) -> Subscription:
+    async def add_tx(self, tx: Tx, shelf_id: ShelfId, wish: NewSubscription) -> Subscription:
         """`add` within a transaction, for an address that was vetted."""
-        now, public_id = self._ground.clock(), self._ground.new_id()
+        now, public_id = self._deps.clock(), self._deps.new_id()
         group_id = await self._group_tx(tx, shelf_id, wish.group)
         if await find_subscription_to_tx(tx, shelf_id, wish.link, wish.proxy) is not None:
             raise _followed(wish.link)
-        await hold_room_tx(tx, shelf_id, "follows")
+        await check_shelf_limit_tx(tx, shelf_id, "follows")
         feed_id = await follow_feed_tx(tx, wish.link, proxy=wish.proxy, now=now)
         await fetch_whole_tx(tx, feed_id, now)
         row = NewRow(
@@ -156,7 +165,7 @@ class Subscriptions:
         if former is not None:
             return await self._return_tx(tx, as_before(former, row, keeps_group=wish.group is None), former)
         await self._put_tx(tx, row)
-        await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now)
+        await self._deps.above.subscribed_tx(tx, shelf_id, feed_id, now)
         return await self._told_tx(tx, shelf_id, public_id, "added")
 
     async def restore(self, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
@@ -164,17 +173,17 @@ class Subscriptions:
 
         NotFound when it is followed again already, or was left too long ago.
         """
-        made = await with_tx_again(self._ground.db, lambda tx: self._restore_tx(tx, shelf_id, public_id))
+        made = await with_tx_again(self._deps.db, lambda tx: self._restore_tx(tx, shelf_id, public_id))
         self._tell()
         return made
 
     async def _restore_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
-        await hold_room_tx(tx, shelf_id, "follows")
-        since = Millis(self._ground.clock() - KEPT)
+        await check_shelf_limit_tx(tx, shelf_id, "follows")
+        since = Millis(self._deps.clock() - KEPT)
         former = await take_former_tx(tx, shelf_id, since=since, public_id=public_id)
         if former is None:
             raise NotFound("This cannot be undone any more: it is followed again, or was left too long ago.")
-        await hold_feed_tx(tx, former.feed_id)
+        await lock_feed_tx(tx, former.feed_id)
         row = NewRow(
             public_id=public_id,
             shelf_id=shelf_id,
@@ -186,17 +195,17 @@ class Subscriptions:
 
     async def former_name(self, shelf_id: ShelfId, public_id: PublicId) -> str | None:
         """What a feed was called that the shelf left and can have back; None when there is no such."""
-        return await self._ground.db.read(lambda tx: former_name_tx(tx, shelf_id, public_id))
+        return await self._deps.db.read(lambda tx: former_name_tx(tx, shelf_id, public_id))
 
-    async def _return_tx(self, tx: Tx, row: NewRow, former: Former) -> Subscription:
-        now = self._ground.clock()
+    async def _return_tx(self, tx: Tx, row: NewRow, former: FormerSubscription) -> Subscription:
+        now = self._deps.clock()
         await self._put_tx(tx, row)
         await restore_tx(tx, row.shelf_id, former, now)
-        await self._ground.above.counts_changed_tx(tx, row.shelf_id, now)
+        await self._deps.above.counts_changed_tx(tx, row.shelf_id, now)
         return await self._told_tx(tx, row.shelf_id, row.public_id, "added")
 
     async def _put_tx(self, tx: Tx, row: NewRow) -> None:
-        now = self._ground.clock()
+        now = self._deps.clock()
         try:
             await add_subscription_tx(tx, row, now)
         except UniqueViolation as error:
@@ -205,31 +214,39 @@ class Subscriptions:
 
     # -- changing
 
-    async def change(self, shelf_id: ShelfId, public_id: PublicId, change: Change) -> Subscription:
+    async def change(self, shelf_id: ShelfId, public_id: PublicId, change: SubscriptionChange) -> Subscription:
         """Change what is the reader's own. Another link or proxy is another feed: its state begins anew."""
         target = await self._target(shelf_id, public_id, change)
         made = await with_tx_again(
-            self._ground.db, lambda tx: self._change_tx(tx, shelf_id, public_id, change, target=target)
+            self._deps.db, lambda tx: self._change_tx(tx, shelf_id, public_id, change, target=target)
         )
         self._tell()
         return made
 
-    async def _target(self, shelf_id: ShelfId, public_id: PublicId, change: Change) -> tuple[str, str] | None:
+    async def _target(
+        self, shelf_id: ShelfId, public_id: PublicId, change: SubscriptionChange
+    ) -> tuple[str, str] | None:
         """The address to move to, vetted; None when it stays."""
         if change.link is UNSET and change.proxy is UNSET:
             return None
         before = await self.get(shelf_id, public_id)
         proxy = new_or(change.proxy, before.proxy)
-        link = await self._ground.above.vet(new_or(change.link, before.link), proxy or None)
+        link = await self._deps.above.vet(new_or(change.link, before.link), proxy or None)
         return None if (link, proxy) == (before.link, before.proxy) else (link, proxy)
 
     async def _change_tx(
-        self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, change: Change, *, target: tuple[str, str] | None
+        self,
+        tx: Tx,
+        shelf_id: ShelfId,
+        public_id: PublicId,
+        change: SubscriptionChange,
+        *,
+        target: tuple[str, str] | None,
     ) -> Subscription:
-        now = self._ground.clock()
+        now = self._deps.clock()
         before = await own_subscription_tx(tx, shelf_id, public_id)
         if not isinstance(change.is_suspended, UnsetType):
-            await hold_feed_tx(tx, before.feed_id)  # before its watch, as everyone
+            await lock_feed_tx(tx, before.feed_id)  # before its watch, as everyone
         if change.is_suspended is False and before.suspended_at is not None:
             await allow_waking_tx(tx, shelf_id, before.id)
         group_id = before.group_id
@@ -244,12 +261,12 @@ class Subscriptions:
             await suspension_changed_tx(tx, feed_id, by_person=change.is_suspended is False, now=now)
         if before.suspended_at is not None and wanted.suspended_at is None:
             since = before.suspended_at if target is None else ALWAYS
-            await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now, since=since)
+            await self._deps.above.subscribed_tx(tx, shelf_id, feed_id, now, since=since)
         return await self._told_tx(tx, shelf_id, public_id, "changed")
 
     async def _move_tx(self, tx: Tx, shelf_id: ShelfId, before: Subscription, target: tuple[str, str]) -> FeedId:
         """Follow another address. What only this shelf follows moves as it is; else the same items keep their state."""
-        now = self._ground.clock()
+        now = self._deps.clock()
         link, proxy = target
         if await find_subscription_to_tx(tx, shelf_id, link, proxy) is not None:
             raise _followed(link)
@@ -260,7 +277,7 @@ class Subscriptions:
             await point_subscription_tx(tx, before.id, feed_id, now)
         except UniqueViolation as error:
             raise _followed(link) from error
-        await self._ground.above.subscribed_tx(tx, shelf_id, feed_id, now)
+        await self._deps.above.subscribed_tx(tx, shelf_id, feed_id, now)
         await carry_states_tx(tx, shelf_id, before.feed_id, feed_id)
         await clear_shelf_tx(tx, shelf_id, before.feed_id)
         await leave_feed_tx(tx, before.feed_id, now)
@@ -274,26 +291,26 @@ class Subscriptions:
         """
 
         async def delete(tx: Tx) -> None:
-            now = self._ground.clock()
+            now = self._deps.clock()
             await free_room_tx(tx, shelf_id)
             gone = await own_subscription_tx(tx, shelf_id, public_id)
-            await hold_feed_tx(tx, gone.feed_id)  # first: two who leave it would share it, and each wait for the other
+            await lock_feed_tx(tx, gone.feed_id)  # first: two who leave it would share it, and each wait for the other
             await keep_former_tx(tx, shelf_id, gone, now)
             await clear_shelf_tx(tx, shelf_id, gone.feed_id)
             await delete_subscription_tx(tx, gone.id)
             await leave_feed_tx(tx, gone.feed_id, now)
-            await self._ground.above.counts_changed_tx(tx, shelf_id, now)
-            await self._ground.above.feed_changed_tx(
+            await self._deps.above.counts_changed_tx(tx, shelf_id, now)
+            await self._deps.above.feed_changed_tx(
                 tx, shelf_id, public_id, name=gone.shown_name, change="left", now=now
             )
 
-        await with_tx_again(self._ground.db, delete)
-        self._ground.above.committed()
+        await with_tx_again(self._deps.db, delete)
+        self._deps.above.committed()
 
     async def forget_former(self) -> int:
         """A feed that was left a month ago cannot be had back any more; how many those were."""
-        count, now = 0, self._ground.clock()
-        while done := await with_tx_again(self._ground.db, lambda tx: self._forget_former_tx(tx, now)):
+        count, now = 0, self._deps.clock()
+        while done := await with_tx_again(self._deps.db, lambda tx: self._forget_former_tx(tx, now)):
             count += done
         return count
 
@@ -316,26 +333,26 @@ class Subscriptions:
             found = await own_subscription_tx(tx, shelf_id, public_id)
             if found.suspended_at is not None:
                 await allow_waking_tx(tx, shelf_id, found.id)
-                now = self._ground.clock()
+                now = self._deps.clock()
                 await let_in_tx(tx, found.id, until=Millis(now + _LET_IN))
                 since = found.suspended_at
-                await self._ground.above.subscribed_tx(tx, shelf_id, found.feed_id, now, since=since)
+                await self._deps.above.subscribed_tx(tx, shelf_id, found.feed_id, now, since=since)
             return found
 
-        found = await with_tx_again(self._ground.db, open_up)
-        asked = await self._ground.above.ask_refresh(found.watch_id)
+        found = await with_tx_again(self._deps.db, open_up)
+        asked = await self._deps.above.ask_refresh(found.watch_id)
         self._tell()
         return asked
 
     async def refresh_all(self, shelf_id: ShelfId) -> Asked:
         """Have all polled now that are not suspended."""
-        asked = await self._ground.above.ask_refresh_all(shelf_id)
-        self._ground.above.due()
+        asked = await self._deps.above.ask_refresh_all(shelf_id)
+        self._deps.above.due()
         return asked
 
     async def refreshing(self, shelf_id: ShelfId) -> Refreshing:
         """How far that has come: both are 0 when it is over."""
-        return await self._ground.db.read(lambda tx: refreshing_tx(tx, shelf_id, self._ground.clock()))
+        return await self._deps.db.read(lambda tx: refreshing_tx(tx, shelf_id, self._deps.clock()))
 
     # -- the parts
 
@@ -345,13 +362,13 @@ class Subscriptions:
 
     async def _told_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, change: FeedChange) -> Subscription:
         """The subscription as it is now, of which open pages are told."""
-        found, now = await own_subscription_tx(tx, shelf_id, public_id), self._ground.clock()
-        await self._ground.above.feed_changed_tx(tx, shelf_id, public_id, name=found.shown_name, change=change, now=now)
+        found, now = await own_subscription_tx(tx, shelf_id, public_id), self._deps.clock()
+        await self._deps.above.feed_changed_tx(tx, shelf_id, public_id, name=found.shown_name, change=change, now=now)
         return found
 
     def _tell(self) -> None:
-        self._ground.above.committed()
-        self._ground.above.due()
+        self._deps.above.committed()
+        self._deps.above.due()
 
 
 async def own_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription:

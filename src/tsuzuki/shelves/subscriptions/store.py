@@ -7,7 +7,7 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.subscriptions.nouns import FeedName, Former, NewRow, Refreshing, Subscription
+from tsuzuki.shelves.subscriptions.nouns import FeedName, FormerSubscription, NewRow, Refreshing, Subscription
 
 q = load_queries("tsuzuki.shelves.subscriptions")
 
@@ -99,9 +99,11 @@ async def keep_former_tx(tx: Tx, shelf_id: ShelfId, gone: Subscription, now: Mil
 
 async def take_former_tx(
     tx: Tx, shelf_id: ShelfId, *, since: Millis, public_id: PublicId | None = None, feed_id: FeedId | None = None
-) -> Former | None:
+) -> FormerSubscription | None:
     """What the shelf had and left since then, by its id or its feed; None when there is no such."""
-    return await tx.maybe(Former, q.take_former, shelf_id=shelf_id, public_id=public_id, feed_id=feed_id, since=since)
+    return await tx.maybe(
+        FormerSubscription, q.take_former, shelf_id=shelf_id, public_id=public_id, feed_id=feed_id, since=since
+    )
 
 
 async def former_name_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> str | None:
@@ -109,7 +111,7 @@ async def former_name_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> str 
     return await tx.maybe(str, q.find_former_name, shelf_id=shelf_id, public_id=public_id)
 
 
-async def restore_tx(tx: Tx, shelf_id: ShelfId, former: Former, now: Millis) -> None:
+async def restore_tx(tx: Tx, shelf_id: ShelfId, former: FormerSubscription, now: Millis) -> None:
     """Its entries and what came since then; what was remembered is forgotten."""
     both = {"shelf_id": shelf_id, "feed_id": former.feed_id}
     await tx.run(q.restore_entries, **both)

@@ -1,2 +1,2 @@
--- name: hold_matching
+-- name: lock_comic_matching
 select 1 from pg_advisory_xact_lock(7302061001);

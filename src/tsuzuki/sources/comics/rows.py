@@ -7,7 +7,7 @@ from tsuzuki.model.ids import PublicId, SeriesId, SeriesSourceId, SourceId
 from tsuzuki.model.times import Millis
 
 
-class Comic(msgspec.Struct, frozen=True):
+class ComicRow(msgspec.Struct, frozen=True):
     """A series as the operator sees it."""
 
     id: SeriesId

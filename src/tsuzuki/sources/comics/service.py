@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import UNSET
 
-from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
 from tsuzuki.accounts.nouns import Actor, Slice
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database, Tx
@@ -16,7 +16,7 @@ from tsuzuki.model.ids import PublicId, SeriesSourceId, show_id
 from tsuzuki.model.priorities import HOT
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.comics.policy import match_key
-from tsuzuki.sources.comics.rows import Comic, Mapping, MappingChange, NewMapping, SourceComic
+from tsuzuki.sources.comics.rows import ComicRow, Mapping, MappingChange, NewMapping, SourceComic
 from tsuzuki.sources.comics.store import (
     change_mapping_tx,
     delete_mapping_tx,
@@ -63,19 +63,21 @@ class Comics:
 
     # -- comics
 
-    async def list(self, text: str | None, part: Slice) -> tuple[Sequence[Comic], int]:
+    async def list(self, text: str | None, part: Slice) -> tuple[Sequence[ComicRow], int]:
         """Those whose title has this text, by title, and how many there are in all."""
         return await self._db.read(lambda tx: list_comics_tx(tx, text, part))
 
-    async def add(self, actor: Actor, title: str, author: str | None) -> Comic:
+    async def add(self, actor: Actor, title: str, author: str | None) -> ComicRow:
         """A comic that no source has yet."""
         now, public_id = self._clock(), self._new_id()
 
-        async def make(tx: Tx) -> Comic:
+        async def make(tx: Tx) -> ComicRow:
             await add_series_tx(tx, public_id, title, match_key=match_key(title, author), author=author, now=now)
             comic = await comic_tx(tx, public_id)
-            deed = Deed("comic.create", "comic", show_id(public_id), after={"title": title, "author": author})
-            await record_tx(tx, actor, deed, now=now)
+            audit_event = AuditEvent(
+                "comic.create", "comic", show_id(public_id), after={"title": title, "author": author}
+            )
+            await record_tx(tx, actor, audit_event, now=now)
             return comic
 
         return await self._db.with_tx(make)
@@ -122,7 +124,7 @@ class Comics:
             if not new.is_active:
                 mapping = msgspec.structs.replace(mapping, is_active=False)
                 await change_mapping_tx(tx, mapping, host=host_of(new.url, source.base_url), now=now)
-            await record_tx(tx, actor, Deed(f"{ENTITY}.create", ENTITY, str(made), after=_told(mapping)), now=now)
+            await record_tx(tx, actor, AuditEvent(f"{ENTITY}.create", ENTITY, str(made), after=_told(mapping)), now=now)
             return mapping
 
         return await self._mapped(await self._db.with_tx(add))
@@ -140,8 +142,10 @@ class Comics:
                 self._check_url(after.url, before.connector)
             if after != before:
                 await change_mapping_tx(tx, after, host=host_of(after.url, after.source_base_url), now=now)
-            deed = Deed(f"{ENTITY}.update", ENTITY, str(mapping_id), before=_told(before), after=_told(after))
-            await record_tx(tx, actor, deed, now=now)
+            audit_event = AuditEvent(
+                f"{ENTITY}.update", ENTITY, str(mapping_id), before=_told(before), after=_told(after)
+            )
+            await record_tx(tx, actor, audit_event, now=now)
             return await mapping_tx(tx, comic, mapping_id)
 
         try:
@@ -157,8 +161,8 @@ class Comics:
         async def remove(tx: Tx) -> None:
             mapping = await mapping_tx(tx, await comic_tx(tx, comic_id), mapping_id)
             await delete_mapping_tx(tx, mapping.id)
-            deed = Deed(f"{ENTITY}.delete", ENTITY, str(mapping_id), before=_told(mapping))
-            await record_tx(tx, actor, deed, now=now)
+            audit_event = AuditEvent(f"{ENTITY}.delete", ENTITY, str(mapping_id), before=_told(mapping))
+            await record_tx(tx, actor, audit_event, now=now)
 
         await self._db.with_tx(remove)
         await self._changed()
@@ -200,7 +204,7 @@ class Comics:
         return () if problem is None else (problem,)
 
 
-async def comic_tx(tx: Tx, public_id: PublicId) -> Comic:
+async def comic_tx(tx: Tx, public_id: PublicId) -> ComicRow:
     """The comic, or NotFound."""
     comic = await find_comic_tx(tx, public_id)
     if comic is None:
@@ -208,7 +212,7 @@ async def comic_tx(tx: Tx, public_id: PublicId) -> Comic:
     return comic
 
 
-async def mapping_tx(tx: Tx, comic: Comic, mapping_id: int) -> Mapping:
+async def mapping_tx(tx: Tx, comic: ComicRow, mapping_id: int) -> Mapping:
     """A mapping of this comic, or NotFound (SEC-31)."""
     mapping = await find_mapping_tx(tx, comic.id, mapping_id)
     if mapping is None:

@@ -8,23 +8,23 @@ from tsuzuki.db.like import like
 from tsuzuki.model.harvest import FoundSeries
 from tsuzuki.model.ids import PublicId, SeriesId, SeriesSourceId, SourceId
 from tsuzuki.model.times import Millis
-from tsuzuki.sources.comics.rows import Comic, Mapping, SourceComic
+from tsuzuki.sources.comics.rows import ComicRow, Mapping, SourceComic
 
 q = load_queries("tsuzuki.sources.comics")
 
 INACTIVE = "the mapping is switched off"
 
 
-async def list_comics_tx(tx: Tx, text: str | None, part: Slice) -> tuple[list[Comic], int]:
+async def list_comics_tx(tx: Tx, text: str | None, part: Slice) -> tuple[list[ComicRow], int]:
     """By title, and how many there are in all."""
     pattern = None if text is None else like(text)
-    rows = await tx.many(Comic, q.list_comics, pattern=pattern, most=part.most, skip=part.skip)
+    rows = await tx.many(ComicRow, q.list_comics, pattern=pattern, most=part.most, skip=part.skip)
     return rows, await tx.one(int, q.count_comics, pattern=pattern)
 
 
-async def find_comic_tx(tx: Tx, public_id: PublicId) -> Comic | None:
+async def find_comic_tx(tx: Tx, public_id: PublicId) -> ComicRow | None:
     """One comic."""
-    return await tx.maybe(Comic, q.find_comic, public_id=public_id)
+    return await tx.maybe(ComicRow, q.find_comic, public_id=public_id)
 
 
 async def list_mappings_tx(tx: Tx, series_id: SeriesId) -> list[Mapping]:
@@ -57,14 +57,14 @@ async def delete_mapping_tx(tx: Tx, mapping_id: SeriesSourceId) -> None:
     await tx.run(q.delete_mapping, id=mapping_id)
 
 
-async def hold_matching_tx(tx: Tx) -> None:
+async def lock_comic_matching_tx(tx: Tx) -> None:
     """Nobody else matches or maps what sources list until the end of the transaction."""
-    await tx.one(int, q.hold_matching)
+    await tx.one(int, q.lock_comic_matching)
 
 
 async def matching_comic_tx(tx: Tx, source_id: SourceId, key: str) -> SeriesId | None:
     """The only comic with this key that the source does not have yet; held against other matchers."""
-    await hold_matching_tx(tx)
+    await lock_comic_matching_tx(tx)
     found = await tx.many(SeriesId, q.matching_comics, match_key=key, source_id=source_id)
     return found[0] if len(found) == 1 else None
 

@@ -57,7 +57,7 @@ from (
 where watch.id = wanted.id and watch.poll_floor is distinct from wanted.floor
 returning watch.id;
 
--- name: mend_floors
+-- name: repair_floors
 -- A net below what is done at every change. In parts, by the watches' ids.
 update watch set poll_floor = wanted.floor
 from (

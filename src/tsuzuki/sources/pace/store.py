@@ -34,9 +34,9 @@ async def set_floors_of_series_tx(tx: Tx, series_id: SeriesId, floors: Sequence[
     await tx.bulk(WatchId, q.set_floors_of_series, floors, series_id=series_id)
 
 
-async def mend_floors_tx(tx: Tx, floors: Sequence[Floor], *, after: int, until: int) -> int:
+async def repair_floors_tx(tx: Tx, floors: Sequence[Floor], *, after: int, until: int) -> int:
     """The same for the watches with these ids, whoever follows them."""
-    return len(await tx.bulk(WatchId, q.mend_floors, floors, after=after, until=until))
+    return len(await tx.bulk(WatchId, q.repair_floors, floors, after=after, until=until))
 
 
 async def last_watch_tx(tx: Tx) -> int:

@@ -1,2 +1,2 @@
--- name: hold_source
+-- name: lock_source
 select {source_columns} from source where id = :id for update;

@@ -19,7 +19,7 @@ select {source_columns} from source where id = :id;
 -- name: find_namesake
 select name from source where name = :name or uid = :uid order by case when name = :name then 0 else 1 end limit 1;
 
--- name: hold_source
+-- name: lock_source
 -- One writer at a time on SQLite; PostgreSQL locks the row.
 select {source_columns} from source where id = :id;
 

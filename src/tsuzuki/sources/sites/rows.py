@@ -53,7 +53,7 @@ class SourceFilter(msgspec.Struct, frozen=True):
     """A part of the name."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class SourceRegistration(msgspec.Struct, frozen=True, kw_only=True):
     """A source to be registered."""
 
     name: str
@@ -64,7 +64,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     is_enabled: bool = True
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class SourceChange(msgspec.Struct, frozen=True, kw_only=True):
     """What to change of a source; what is UNSET stays."""
 
     name: str | UnsetType = UNSET
@@ -82,7 +82,7 @@ class Pause(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class JobOutcome(msgspec.Struct, frozen=True):
     """What a failed job left on its source."""
 
     name: str

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from tsuzuki.accounts.audit.recording import Deed, record_tx
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
 from tsuzuki.accounts.nouns import Actor, Slice
 from tsuzuki.connectors.config import decode_config, masked, unmasked
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo
@@ -19,14 +19,14 @@ from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.sources.sites.policy import BAD_BASE_URL, IsCallable, address_problem, is_folder, language_of
-from tsuzuki.sources.sites.rows import Change, NewSource, Pause, Source, SourceFilter, Wanted
+from tsuzuki.sources.sites.rows import NewSource, Pause, Source, SourceChange, SourceFilter, SourceRegistration
 from tsuzuki.sources.sites.store import (
     change_source_tx,
     delete_source_tx,
     find_namesake_tx,
     find_source_tx,
-    hold_source_tx,
     list_sources_tx,
+    lock_source_tx,
     pause_tx,
     register_source_tx,
     resume_tx,
@@ -92,7 +92,7 @@ class Sources:
 
     # -- doing
 
-    async def register(self, actor: Actor, wanted: Wanted, *, is_restored: bool = False) -> Source:
+    async def register(self, actor: Actor, wanted: SourceRegistration, *, is_restored: bool = False) -> Source:
         """A new source; Invalid with all that is wrong, Conflict when its name, slug or uid is taken.
 
         One that `is_restored` from an archive comes whether its connector is installed or not.
@@ -102,14 +102,20 @@ class Sources:
         async def add(tx: Tx) -> Source:
             await _refuse_taken_tx(tx, new)
             source = await register_source_tx(tx, new, is_enabled=wanted.is_enabled, now=now)
-            deed = Deed(f"{ENTITY}.create", ENTITY, str(source.id), after=_told(source))
-            await record_tx(tx, actor, deed, now=now)
+            audit_event = AuditEvent(f"{ENTITY}.create", ENTITY, str(source.id), after=_told(source))
+            await record_tx(tx, actor, audit_event, now=now)
             return source
 
         return await self._unique(add)
 
     async def change(
-        self, actor: Actor, source_id: int, change: Change, *, reason: str | None = None, edition: str | None = None
+        self,
+        actor: Actor,
+        source_id: int,
+        change: SourceChange,
+        *,
+        reason: str | None = None,
+        edition: str | None = None,
     ) -> Source:
         """The source as it is afterwards. R46: enabling it resets the count of failures.
 
@@ -118,7 +124,7 @@ class Sources:
         now = self._clock()
 
         async def apply(tx: Tx) -> Source:
-            before = _there(await hold_source_tx(tx, source_id))
+            before = _there(await lock_source_tx(tx, source_id))
             if edition is not None and edition != edition_of(before):
                 raise ChangedMeanwhile(_CHANGED)
             after = await change_source_tx(tx, self._after(before, change), now)
@@ -137,11 +143,11 @@ class Sources:
         now = self._clock()
 
         async def remove(tx: Tx) -> None:
-            source = _there(await hold_source_tx(tx, source_id))
+            source = _there(await lock_source_tx(tx, source_id))
             await release(tx, source.id, now)
             await delete_source_tx(tx, source.id)
-            deed = Deed(f"{ENTITY}.delete", ENTITY, str(source.id), before=_told(source), reason=reason)
-            await record_tx(tx, actor, deed, now=now)
+            audit_event = AuditEvent(f"{ENTITY}.delete", ENTITY, str(source.id), before=_told(source), reason=reason)
+            await record_tx(tx, actor, audit_event, now=now)
 
         await self._db.with_tx(remove)
         await self._changed()
@@ -169,7 +175,7 @@ class Sources:
 
         async def apply(tx: Tx) -> Pause | None:
             if await switch(tx, now):
-                await record_tx(tx, actor, Deed(f"crawler.{verb}", "crawler", "crawler", reason=reason), now=now)
+                await record_tx(tx, actor, AuditEvent(f"crawler.{verb}", "crawler", "crawler", reason=reason), now=now)
             return await show_pause_tx(tx)
 
         pause = await self._db.with_tx(apply)
@@ -178,7 +184,7 @@ class Sources:
 
     # -- checking
 
-    def draft(self, wanted: Wanted) -> Source:
+    def draft(self, wanted: SourceRegistration) -> Source:
         """What `register` would store, without doing so; Invalid with all that is wrong. Its id is nobody's."""
         new, now = self._new(wanted), self._clock()
         return Source(
@@ -192,11 +198,11 @@ class Sources:
             updated_at=now,
         )
 
-    async def draft_change(self, source_id: int, change: Change) -> Source:
+    async def draft_change(self, source_id: int, change: SourceChange) -> Source:
         """What `change` would make of the source, without doing so."""
         return self._after(await self.get(source_id), change)
 
-    def _new(self, wanted: Wanted, *, is_restored: bool = False) -> NewSource:
+    def _new(self, wanted: SourceRegistration, *, is_restored: bool = False) -> NewSource:
         connector = info_of(self._registry, wanted.connector)
         unknown = () if is_restored else self._connector_problems(wanted.connector)
         config = self._checked(wanted.base_url, wanted.config, {}, connector, more=unknown)
@@ -214,7 +220,7 @@ class Sources:
             supports_latest=info is not None and info.abilities.latest,
         )
 
-    async def problems(self, change: Change, source_id: int | None = None) -> Sequence[Problem]:
+    async def problems(self, change: SourceChange, source_id: int | None = None) -> Sequence[Problem]:
         """What is wrong with these values, of a new source or of one that is there; NotFound when it is not."""
         before = None if source_id is None else await self.get(source_id)
         stored = {} if before is None else before.config
@@ -224,7 +230,7 @@ class Sources:
         found = self._connector_problems(change.connector, known) + self._config_problems(sent, stored, info)[1]
         return found if change.base_url is UNSET else self._address_problems(change.base_url, info) + found
 
-    def _after(self, before: Source, change: Change) -> Source:
+    def _after(self, before: Source, change: SourceChange) -> Source:
         changes = {name: value for name, value in msgspec.structs.asdict(change).items() if value is not UNSET}
         sent, connector = changes.get("config", before.config), changes.get("connector", before.connector)
         touched = {"base_url", "config", "connector"} & changes.keys()
@@ -320,13 +326,13 @@ def _told(source: Source) -> dict[str, Any]:
     }
 
 
-def _difference(before: Source, after: Source, reason: str | None) -> Deed:
+def _difference(before: Source, after: Source, reason: str | None) -> AuditEvent:
     old, new = _told(before), _told(after)
     names = [name for name in new if old[name] != new[name]]
     verb = "update"
     if before.is_enabled != after.is_enabled:
         verb = "enable" if after.is_enabled else "disable"
-    return Deed(
+    return AuditEvent(
         f"{ENTITY}.{verb}",
         ENTITY,
         str(after.id),

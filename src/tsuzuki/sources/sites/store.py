@@ -7,7 +7,7 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.like import like
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.sources.sites.rows import NewSource, Outcome, Pause, Source, SourceFilter
+from tsuzuki.sources.sites.rows import JobOutcome, NewSource, Pause, Source, SourceFilter
 
 q = load_queries("tsuzuki.sources.sites")
 
@@ -29,9 +29,9 @@ async def find_namesake_tx(tx: Tx, *, name: str, uid: int) -> str | None:
     return await tx.maybe(str, q.find_namesake, name=name, uid=uid)
 
 
-async def hold_source_tx(tx: Tx, source_id: int) -> Source | None:
+async def lock_source_tx(tx: Tx, source_id: int) -> Source | None:
     """One source, held to the end of the transaction."""
-    return await tx.maybe(Source, q.hold_source, id=source_id)
+    return await tx.maybe(Source, q.lock_source, id=source_id)
 
 
 async def register_source_tx(tx: Tx, new: NewSource, *, is_enabled: bool, now: Millis) -> Source:
@@ -69,9 +69,11 @@ async def wake_source_tx(tx: Tx, source_id: SourceId, now: Millis) -> int:
     return await tx.run(q.wake_source, id=source_id, now=now)
 
 
-async def source_failed_tx(tx: Tx, source_id: SourceId, *, job_id: int, threshold: int, now: Millis) -> Outcome | None:
+async def source_failed_tx(
+    tx: Tx, source_id: SourceId, *, job_id: int, threshold: int, now: Millis
+) -> JobOutcome | None:
     """Count a failed job, and disable the source at the threshold; None when it is gone."""
-    return await tx.maybe(Outcome, q.source_failed, id=source_id, job_id=job_id, threshold=threshold, now=now)
+    return await tx.maybe(JobOutcome, q.source_failed, id=source_id, job_id=job_id, threshold=threshold, now=now)
 
 
 async def source_succeeded_tx(tx: Tx, source_id: SourceId, now: Millis) -> None:

@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Protocol
-from tsuzuki.accounts.tokens import Wish
-from tsuzuki.edge.routing import Resource
+from tsuzuki.accounts.tokens import TokenRequest
+from tsuzuki.http.routing import Resource
 from tsuzuki.web.account.page import LIVES, token_row
 from tsuzuki.web.account.tokens import LONGEST_NAME, read_end, read_name
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem
@@ -27,7 +27,7 @@ def device_password_page(site: Site) -> Resource:
     framing = framing_of(site)
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-        now = site.accounts.ground.clock()
+        now = site.accounts.deps.clock()
         held = await site.accounts.tokens.list(caller)
         return framing.show(
             await framing.frame(request, caller, "settings"),
@@ -59,11 +59,11 @@ def device_password_page(site: Site) -> Resource:
     )
 
 
-def _wish(form: Form, site: Site) -> Wish:
+def _wish(form: Form, site: Site) -> TokenRequest:
     """What the form asks for; Invalid with the first thing that is wrong."""
     name = read_name(form)
     ticked = form.several("protocols")
     protocols = tuple(one for one in PROTOCOLS if one in ticked)
     if not protocols or len(protocols) != len(set(ticked)):
         raise problem("protocols", say("passwords.protocols_missing"))
-    return Wish(name=name, protocols=protocols, expires_at=read_end(form, site.accounts.ground.clock()))
+    return TokenRequest(name=name, protocols=protocols, expires_at=read_end(form, site.accounts.deps.clock()))

@@ -4,8 +4,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.edge.entering import leave
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.entering import leave
+from tsuzuki.http.routing import Resource
 from tsuzuki.web.forms import see
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.site import ACCOUNT, SIGN_IN, Site, with_query

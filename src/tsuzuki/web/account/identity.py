@@ -4,8 +4,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.edge.routing import Resource
-from tsuzuki.web.doors.provider import to_provider
+from tsuzuki.http.routing import Resource
+from tsuzuki.web.auth.provider import to_provider
 from tsuzuki.web.forms import see
 from tsuzuki.web.site import ACCOUNT, Site, with_query
 
@@ -17,7 +17,7 @@ def identity_pages(site: Site) -> tuple[Resource, ...]:
         return await to_provider(site, request, caller, wish=with_query(ACCOUNT, done="linked"))
 
     async def unlink(_: Request, caller: Caller) -> Response:
-        await site.accounts.oneself.unlink(caller)
+        await site.accounts.current_user.unlink(caller)
         return see(with_query(ACCOUNT, done="unlinked"))
 
     return (

@@ -9,7 +9,7 @@ from tsuzuki.accounts.devices import device_name
 from tsuzuki.accounts.nouns import Session, Token
 from tsuzuki.accounts.policy import SHORTEST_PASSWORD
 from tsuzuki.billing.services import Billing
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.web.forms import BLANK, Sheet
@@ -40,7 +40,7 @@ class TokenRow(msgspec.Struct, frozen=True):
     is_open: bool
 
 
-class Notes(msgspec.Struct, frozen=True, kw_only=True):
+class AccountNotes(msgspec.Struct, frozen=True, kw_only=True):
     """What the page has to say besides: the form that was wrong, or what was done."""
 
     password: Sheet = BLANK
@@ -54,16 +54,16 @@ def account_page(site: Site) -> Resource:
 
     async def show_mine(request: Request, caller: Caller) -> Response:
         asked = request.query_params
-        notes = Notes(done=said("done", asked.get("done")), reason=said("reason", asked.get("reason")))
+        notes = AccountNotes(done=said("done", asked.get("done")), reason=said("reason", asked.get("reason")))
         return await show_account(site, request, caller, notes)
 
     return page(ACCOUNT, site.signed_in(show_mine, ACCOUNT))
 
 
-async def show_account(site: Site, request: Request, caller: Caller, notes: Notes) -> Response:
+async def show_account(site: Site, request: Request, caller: Caller, notes: AccountNotes) -> Response:
     """The whole page, with these notes on it."""
     accounts = site.accounts
-    now = accounts.ground.clock()
+    now = accounts.deps.clock()
     every = [token_row(one, now) for one in await accounts.tokens.list(caller)]
     wrong = notes.password if notes.password != BLANK else notes.token
     framing = framing_of(site)
@@ -71,7 +71,7 @@ async def show_account(site: Site, request: Request, caller: Caller, notes: Note
         await framing.frame(request, caller, "account"),
         "account.html",
         wrong,
-        me=await accounts.oneself.look(caller),
+        me=await accounts.current_user.look(caller),
         devices=[_device(one, caller) for one in await accounts.sessions.list(caller)],
         tokens=[row for row in every if row.token.kind == "token"],
         apps=sum(row.is_open for row in every),

@@ -4,8 +4,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.edge.routing import Resource
-from tsuzuki.web.account.page import Notes, show_account
+from tsuzuki.http.routing import Resource
+from tsuzuki.web.account.page import AccountNotes, show_account
 from tsuzuki.web.forms import Form, Rules, Sheet, fill, must_match, see
 from tsuzuki.web.site import ACCOUNT, Site, with_query
 
@@ -15,12 +15,14 @@ def password_page(site: Site) -> Resource:
 
     async def change(request: Request, caller: Caller) -> Response:
         async def show(sheet: Sheet) -> Response:
-            return await show_account(site, request, caller, Notes(password=sheet))
+            return await show_account(site, request, caller, AccountNotes(password=sheet))
 
         async def act(form: Form) -> Response:
             new = must_match(form, "new_password", "repeat")
             keep = bool(form.one("keep_tokens"))
-            await site.accounts.oneself.change_own_password(caller, form.one("current_password"), new, keep_tokens=keep)
+            await site.accounts.current_user.change_own_password(
+                caller, form.one("current_password"), new, keep_tokens=keep
+            )
             return see(with_query(ACCOUNT, done="password"))
 
         return await fill(request, act, show, rules=Rules())

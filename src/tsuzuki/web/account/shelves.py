@@ -12,7 +12,7 @@ from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.shelves.nouns import MemberShelf, ShelfRole
 from tsuzuki.accounts.shelves.policy import LONGEST_NAME
 from tsuzuki.billing.services import Billing
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.retention.preview import Preview
@@ -64,7 +64,7 @@ def own_shelf_pages(site: Site) -> tuple[Resource, ...]:
         wanted = read_id((await read_form(request)).one("shelf"))
         if wanted is None:
             raise NotFound("There is no such shelf.")
-        await site.accounts.oneself.choose_shelf(caller, wanted)
+        await site.accounts.current_user.choose_shelf(caller, wanted)
         return see("/")
 
     return (

@@ -5,12 +5,12 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Token
-from tsuzuki.accounts.tokens import Wish, read_scopes
-from tsuzuki.edge.routing import Resource
+from tsuzuki.accounts.tokens import TokenRequest, read_scopes
+from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.web.account.page import LIVES, Notes, show_account
+from tsuzuki.web.account.page import LIVES, AccountNotes, show_account
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
@@ -28,10 +28,10 @@ def token_pages(site: Site) -> tuple[Resource, ...]:
 
     async def make(request: Request, caller: Caller) -> Response:
         async def show(sheet: Sheet) -> Response:
-            return await show_account(site, request, caller, Notes(token=sheet))
+            return await show_account(site, request, caller, AccountNotes(token=sheet))
 
         async def act(form: Form) -> Response:
-            made = await site.accounts.tokens.make(caller, _wish(form, site.accounts.ground.clock()))
+            made = await site.accounts.tokens.make(caller, _wish(form, site.accounts.deps.clock()))
             # No redirect: what is shown once has no address to be found at again.
             frame = await framing.frame(request, caller, "account")
             return framing.show(frame, "token.html", name=made.token.name, key=made.key)
@@ -104,10 +104,10 @@ def read_end(form: Form, now: Millis) -> Millis | None:
     return None if days is None else Millis(now + days * DAY)
 
 
-def _wish(form: Form, now: Millis) -> Wish:
+def _wish(form: Form, now: Millis) -> TokenRequest:
     """What the form asks for; Invalid with the first thing that is wrong."""
     name = read_name(form)
     scopes = form.several("scopes")
     if not scopes:
         raise problem("scopes", say("tokens.scopes_missing"))
-    return Wish(name=name, scopes=read_scopes(scopes), expires_at=read_end(form, now))
+    return TokenRequest(name=name, scopes=read_scopes(scopes), expires_at=read_end(form, now))

@@ -27,7 +27,7 @@ _LONG_NAME = 9
 """Letters of a file's name that make it unlikely to be another one's."""
 
 
-class Shown(msgspec.Struct, frozen=True):
+class AttachedPicture(msgspec.Struct, frozen=True):
     """A picture above the text."""
 
     url: str
@@ -47,7 +47,7 @@ class Medium(msgspec.Struct, frozen=True):
     """What plays it in the page; None for what nothing here plays."""
 
 
-def pictures_in(item: ShelfItem, text: str, picture: Picture) -> list[Shown]:
+def pictures_in(item: ShelfItem, text: str, picture: Picture) -> list[AttachedPicture]:
     """Pictures that came with an item and are not in its text; its thumbnail only where there is no other."""
     known = {name for source in _IMAGE.findall(text[:LOOKED_AT]) for name in _names(unescaped(source))}
     has_pictures = bool(known)
@@ -60,7 +60,7 @@ def pictures_in(item: ShelfItem, text: str, picture: Picture) -> list[Shown]:
     for url, caption in found[:MOST_PICTURES]:
         names = _names(url)
         if known.isdisjoint(names) and (brought := picture(url)):
-            shown.append(Shown(brought, caption))
+            shown.append(AttachedPicture(brought, caption))
             known |= names
     return shown
 

@@ -41,14 +41,14 @@ class Labels(msgspec.Struct, frozen=True):
     video: str
 
 
-class Brought(msgspec.Struct, frozen=True):
+class LocalMedia(msgspec.Struct, frozen=True):
     """What this server brings of what an article shows: addresses of pictures, and players by kind and address."""
 
     pictures: dict[str, str]
     players: dict[str, str]
 
 
-class Addresses(msgspec.Struct, frozen=True):
+class ArticleAddresses(msgspec.Struct, frozen=True):
     """What an article shows from elsewhere."""
 
     pictures: list[str]
@@ -74,12 +74,12 @@ async def prepare(
         wanted = await parsers.run(addresses_in, (content,))
         pictures = {each: url for each in wanted.pictures if (url := picture(each)) is not None}
         made = {f"{kind} {each}": shown for kind, each in wanted.recordings if (shown := player(kind, each))}
-        return _marked_safe(await parsers.run(arrange, (content, title, labels, Brought(pictures, made))))
+        return _marked_safe(await parsers.run(arrange, (content, title, labels, LocalMedia(pictures, made))))
     except SourceError:
         return Markup("<p>{}</p>").format(say("article.too_large"))
 
 
-def addresses_in(content: str) -> Addresses:
+def addresses_in(content: str) -> ArticleAddresses:
     """What `arrange` needs to know the places of; of what is too much to be shown, the first."""
     pictures: dict[str, None] = {}
     recordings: dict[tuple[str, str], None] = {}
@@ -91,10 +91,10 @@ def addresses_in(content: str) -> Addresses:
         return recordings.setdefault((kind, address))
 
     _arranged(content, "", Labels("", "", ""), picture=picture, player=player)
-    return Addresses(list(pictures)[:MOST_SHOWN], list(recordings)[:MOST_SHOWN])
+    return ArticleAddresses(list(pictures)[:MOST_SHOWN], list(recordings)[:MOST_SHOWN])
 
 
-def arrange(content: str, title: str, labels: Labels, brought: Brought) -> str:
+def arrange(content: str, title: str, labels: Labels, brought: LocalMedia) -> str:
     """The markup with pictures and players that were made for it; links instead of all others."""
     return _arranged(
         content,

@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.connectors.html.safe import SafeHtml
-from tsuzuki.delivery.timeline.nouns import Line
+from tsuzuki.delivery.timeline.nouns import TimelineLine
 from tsuzuki.delivery.timeline.service import Timeline
-from tsuzuki.edge.routing import Resource, page
-from tsuzuki.edge.security import WITH_PLAYERS
+from tsuzuki.http.routing import Resource, page
+from tsuzuki.http.security import WITH_PLAYERS
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.titles import title_of
@@ -38,14 +38,14 @@ Prepared = Callable[[str, str], Awaitable[Markup]]
 """Makes what is shown of sanitised markup and its title."""
 
 
-class Step(msgspec.Struct, frozen=True):
+class ArticleStep(msgspec.Struct, frozen=True):
     """A neighbour."""
 
     title: str
     path: str
 
 
-class Text(msgspec.Struct, frozen=True):
+class ArticleText(msgspec.Struct, frozen=True):
     """What is read: the feed's text or the page's."""
 
     content: Markup
@@ -99,26 +99,26 @@ def article_page(site: Site) -> Resource:
     return page("/items/{item_id}", site.signed_in(show_article))
 
 
-async def _text(articles: Articles, item: ShelfItem, wish: str | None, prepared: Prepared) -> Text:
+async def _text(articles: Articles, item: ShelfItem, wish: str | None, prepared: Prepared) -> ArticleText:
     """What the reader asked for, else what the feed's setting says."""
     error = None
     if wish == "full" or (wish is None and item.wants_full_text):
         whole = await articles.full_text(item.id, item.link)
         if whole.content:
-            return Text(await prepared(whole.content, item.title), whole.content, is_full=True)
+            return ArticleText(await prepared(whole.content, item.title), whole.content, is_full=True)
         error = whole.error
-    return Text(await prepared(item.content, item.title), item.content, error=error)
+    return ArticleText(await prepared(item.content, item.title), item.content, error=error)
 
 
-def _step(line: Line | None, query: dict[str, str], locale: Locale) -> Step | None:
+def _step(line: TimelineLine | None, query: dict[str, str], locale: Locale) -> ArticleStep | None:
     if line is None:
         return None
     if line.item_id is not None:
-        return Step(item_title(line, locale.moment(line.sort_at)), item_path(line.item_id, **query))
+        return ArticleStep(item_title(line, locale.moment(line.sort_at)), item_path(line.item_id, **query))
     assert line.series_id is not None
     assert line.chapter_id is not None
     name = chapter_name(line.number, line.volume, line.chapter_title or "")
-    return Step(f"{line.series_title}: {name}", chapter_path(show_id(line.series_id), line.chapter_id))
+    return ArticleStep(f"{line.series_title}: {name}", chapter_path(show_id(line.series_id), line.chapter_id))
 
 
 def _number(text: str) -> ItemId:

@@ -6,7 +6,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.billing.access import whose
 from tsuzuki.billing.services import Billing
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.site import Site

@@ -7,9 +7,9 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.billing.access import whose
-from tsuzuki.billing.rented.nouns import RentedShelf, Used
 from tsuzuki.billing.services import Billing
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.billing.shelf_plans.nouns import RentedShelf, Used
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.plans import CURRENCY, Plan, get_plan
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
@@ -23,7 +23,7 @@ SHELVES = f"{BILLING}/shelves"
 _PER_PAGE = 12
 
 
-class Counted(msgspec.Struct, frozen=True):
+class LimitUse(msgspec.Struct, frozen=True):
     """How much of one limit is used."""
 
     limit: str
@@ -37,7 +37,7 @@ class ShelfCard(msgspec.Struct, frozen=True):
     id: str
     shelf: RentedShelf
     plan: Plan
-    counted: list[Counted]
+    counted: list[LimitUse]
 
 
 class Pager(msgspec.Struct, frozen=True):
@@ -92,15 +92,15 @@ def statement_page(site: Site) -> Resource:
 
 async def payer_of(site: Site, caller: Caller) -> PublicId:
     """The tenant that the caller belongs to: an operator's own account is one too."""
-    return (await site.accounts.oneself.look(caller)).tenant.public_id
+    return (await site.accounts.current_user.look(caller)).tenant.public_id
 
 
 def card_of(shelf: RentedShelf, used: Used | None) -> ShelfCard:
     """What a card shows; a shelf that came this very moment uses nothing."""
     plan = get_plan(shelf.plan)
     counted = [
-        Counted("follows", 0 if used is None else used.follows, plan.limits.follows),
-        Counted("kept", 0 if used is None else used.kept_chapters, plan.limits.kept_chapters),
+        LimitUse("follows", 0 if used is None else used.follows, plan.limits.follows),
+        LimitUse("kept", 0 if used is None else used.kept_chapters, plan.limits.kept_chapters),
     ]
     return ShelfCard(show_id(shelf.public_id), shelf, plan, counted)
 

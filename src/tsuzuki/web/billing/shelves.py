@@ -8,7 +8,7 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.billing.access import whose
 from tsuzuki.billing.services import Billing
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.plans import BASIC, get_plan, list_plans

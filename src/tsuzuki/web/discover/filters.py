@@ -12,13 +12,13 @@ from tsuzuki.connectors.filters import (
     MAX_TEXT,
     CheckBox,
     Filter,
+    FilterGroup,
     FilterValue,
-    Group,
     GroupedFilter,
     Select,
     Sort,
     SortState,
-    Text,
+    TextFilter,
     TriState,
 )
 from tsuzuki.web.ids import number_of
@@ -52,7 +52,7 @@ def values_of(filters: Sequence[Filter], query: QueryParams) -> tuple[FilterValu
     """What the address sets to something else than the source has it; a value that cannot be is left out."""
     found: list[FilterValue] = []
     for place, entry in enumerate(filters):
-        if isinstance(entry, Group):
+        if isinstance(entry, FilterGroup):
             for inner, part in enumerate(entry.filters):
                 found += _values(part, f"f{place}.{inner}", query, group=entry.name)
         else:
@@ -74,7 +74,7 @@ def _state(entry: Filter | GroupedFilter, name: str, query: QueryParams) -> int 
     match entry:
         case CheckBox():
             return said == "on" if "is_sent" in query else None
-        case Text():
+        case TextFilter():
             return None if said is None else said.replace("\0", "")[:MAX_TEXT]
         case TriState():
             return number_of(said) if said in ("0", "1", "2") else None
@@ -93,7 +93,7 @@ def _field(entry: Filter | GroupedFilter, name: str, query: QueryParams) -> Filt
     kind = str(entry.__struct_config__.tag)
     state = _state(entry, name, query)
     match entry:
-        case Group():
+        case FilterGroup():
             inner = tuple(_field(part, f"{name}.{place}", query) for place, part in enumerate(entry.filters))
             return FilterField(kind=kind, name=name, label=entry.name, fields=inner)
         case Select():
@@ -112,7 +112,7 @@ def _field(entry: Filter | GroupedFilter, name: str, query: QueryParams) -> Filt
         case CheckBox():
             is_on = entry.state if state is None else state
             return FilterField(kind=kind, name=name, label=entry.name, value="on" if is_on else "")
-        case Text() | TriState():
+        case TextFilter() | TriState():
             return FilterField(
                 kind=kind, name=name, label=entry.name, value=str(entry.state if state is None else state)
             )

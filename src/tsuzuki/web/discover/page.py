@@ -8,9 +8,9 @@ from starlette.responses import RedirectResponse, Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Slice
-from tsuzuki.catalogue.addresses import Addresses
+from tsuzuki.catalogue.addresses import SeriesAddresses
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import RefusedAddress, SourceError, Unavailable
 from tsuzuki.sources.sites.policy import Standing, standing
 from tsuzuki.sources.sites.rows import Source, SourceFilter
@@ -36,7 +36,7 @@ class SourceCard(msgspec.Struct, frozen=True):
 def discover_pages(site: Site) -> tuple[Resource, ...]:
     """The page, and `/discover/find`, which looks at an address."""
     framing = framing_of(site)
-    sources, registry, addresses = site.part(Sources), site.part(Registry), site.part(Addresses)
+    sources, registry, addresses = site.part(Sources), site.part(Registry), site.part(SeriesAddresses)
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "discover")

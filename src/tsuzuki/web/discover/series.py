@@ -5,9 +5,9 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.catalogue.chapter_lists import ChapterLists, Releases
-from tsuzuki.catalogue.details import Details
-from tsuzuki.catalogue.keeping import Answered
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.catalogue.details import DetailsService
+from tsuzuki.catalogue.ttl_cache import CachedAnswer
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import SourceError, Unavailable
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.sources.sites.service import Sources
@@ -23,9 +23,9 @@ MOST_SHOWN = 12
 def preview_page(site: Site) -> Resource:
     """What somebody would follow."""
     framing = framing_of(site)
-    details, lists, sources = site.part(Details), site.part(ChapterLists), site.part(Sources)
+    details, lists, sources = site.part(DetailsService), site.part(ChapterLists), site.part(Sources)
 
-    async def listed(manga_id: int, shelf_id: ShelfId) -> tuple[Answered[Releases] | None, str | None]:
+    async def listed(manga_id: int, shelf_id: ShelfId) -> tuple[CachedAnswer[Releases] | None, str | None]:
         try:
             answered = await lists.list(manga_id, shelf_id)
         except (SourceError, Unavailable) as error:

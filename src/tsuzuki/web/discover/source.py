@@ -11,12 +11,12 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.catalogue.browsing import Browsing, ListWish
-from tsuzuki.catalogue.keeping import Answered
 from tsuzuki.catalogue.rows import ListKind, MangaPage
+from tsuzuki.catalogue.ttl_cache import CachedAnswer
 from tsuzuki.connectors.filters import Filter
 from tsuzuki.connectors.protocol import Abilities
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Invalid, SourceError, Unavailable
 from tsuzuki.sources.sites.service import Sources, source_info
 from tsuzuki.web.discover.filters import fields_of, values_of
@@ -30,10 +30,10 @@ from tsuzuki.web.site import Site
 KINDS: tuple[ListKind, ...] = get_args(ListKind)
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ShownListing(msgspec.Struct, frozen=True):
     """A page of a list, or why there is none."""
 
-    answered: Answered[MangaPage] | None
+    answered: CachedAnswer[MangaPage] | None
     trouble: str | None = None
 
 
@@ -48,11 +48,11 @@ def source_page(site: Site) -> Resource:
         except (SourceError, Unavailable):
             return ()
 
-    async def listed(source_id: int, wish: ListWish) -> Listed:
+    async def listed(source_id: int, wish: ListWish) -> ShownListing:
         try:
-            return Listed(await browsing.browse(source_id, wish))
+            return ShownListing(await browsing.browse(source_id, wish))
         except (Invalid, SourceError, Unavailable) as error:
-            return Listed(None, str(error))
+            return ShownListing(None, str(error))
 
     async def show_source(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "discover")

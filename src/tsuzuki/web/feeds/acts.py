@@ -4,10 +4,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.routing import Resource
 from tsuzuki.model.ids import show_id
-from tsuzuki.shelves.ground import Asked
-from tsuzuki.shelves.subscriptions.nouns import Change
+from tsuzuki.shelves.deps import Asked
+from tsuzuki.shelves.subscriptions.nouns import SubscriptionChange
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.feeds.page import PATH, done_text
@@ -27,18 +27,18 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
 
     async def suspend(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         wanted = form.one("suspended") == "on"
-        await feeds.change(shelf.id, id_of(request, "feed_id"), Change(is_suspended=wanted))
+        await feeds.change(shelf.id, id_of(request, "feed_id"), SubscriptionChange(is_suspended=wanted))
         return see(with_query(PATH, done="suspended") if wanted else with_query(PATH, done="resumed"))
 
     async def refresh(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         asked = await feeds.refresh(shelf.id, id_of(request, "feed_id"))
         return await _told(framing, request, caller, asked, done="checking")
 
     async def refresh_all(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         asked = await feeds.refresh_all(shelf.id)
         return await _told(framing, request, caller, asked, done="checking_all")
 
@@ -90,13 +90,13 @@ def _leaving(site: Site) -> tuple[Resource, ...]:
         return ask_first(framing, frame, asks)
 
     async def delete(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         feed_id = id_of(request, "feed_id")
         await feeds.delete(shelf.id, feed_id)
         return see(with_query(PATH, done="unfollowed", left=show_id(feed_id)))
 
     async def restore(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         await feeds.restore(shelf.id, id_of(request, "feed_id"))
         return see(with_query(PATH, done="restored"))
 

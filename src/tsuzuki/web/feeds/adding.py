@@ -9,11 +9,11 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.connectors.discovery import guesses_told
 from tsuzuki.connectors.feed_addresses import typed_address
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, RefusedAddress, SourceError
 from tsuzuki.model.ids import PublicId, read_id, show_id
-from tsuzuki.polling.trying import Tried, Trier
-from tsuzuki.shelves.subscriptions.nouns import Wish
+from tsuzuki.polling.trying import TriedAddress, Trier
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.feeds.page import PATH as FEEDS
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
@@ -31,7 +31,7 @@ _FOLLOWING = Rules(keep=("url", "link", "name", "group", "full_text"), beside={C
 class Found(msgspec.Struct, frozen=True):
     """What an address is."""
 
-    tried: Tried
+    tried: TriedAddress
     links: list[tuple[str, str]]
     """Feeds to choose from: address and title."""
     followed: Mapping[str, str]
@@ -59,11 +59,11 @@ def adding_pages(site: Site) -> tuple[Resource, ...]:
     async def look(request: Request, caller: Caller) -> Response:
         async def act(form: Form) -> Response:
             url = read_url(form)
-            tried = await trier.try_url(url, site.accounts.ground.clock())
+            tried = await trier.try_url(url, site.accounts.deps.clock())
             if tried.kind == "page" and not tried.found:
                 raise problem("url", f"{say('add.nothing')} {guesses_told(tried.guessed)}")
             links = _links(tried, url)
-            shelf = await site.accounts.oneself.shelf_of(caller)
+            shelf = await site.accounts.current_user.shelf_of(caller)
             followed = await feeds.followed(shelf.id, [link for link, _ in links])
             found = Found(tried, links, {link: show_id(public_id) for link, public_id in followed.items()})
             return await show(request, caller, Sheet(values={"url": (url,)}), found)
@@ -72,7 +72,7 @@ def adding_pages(site: Site) -> tuple[Resource, ...]:
 
     async def follow(request: Request, caller: Caller) -> Response:
         async def act(form: Form) -> Response:
-            shelf = await site.accounts.oneself.shelf_of(caller)
+            shelf = await site.accounts.current_user.shelf_of(caller)
             await feeds.add(shelf.id, _wish(form))
             return see(with_query(FEEDS, done="followed"))
 
@@ -84,7 +84,7 @@ def adding_pages(site: Site) -> tuple[Resource, ...]:
     )
 
 
-def _links(tried: Tried, url: str) -> list[tuple[str, str]]:
+def _links(tried: TriedAddress, url: str) -> list[tuple[str, str]]:
     if tried.kind == "page":
         return [(one.url or "", one.title or one.url or "") for one in tried.found]
     return [(url, tried.title or url)] if tried.kind == "feed" else []
@@ -98,9 +98,9 @@ def read_url(form: Form) -> str:
     return typed_address(url)
 
 
-def _wish(form: Form) -> Wish:
+def _wish(form: Form) -> NewSubscription:
     link = form.one("link").strip() or read_url(form)
-    return Wish(
+    return NewSubscription(
         link=link,
         name=form.one("name").strip()[:500],
         group=chosen_group(form),

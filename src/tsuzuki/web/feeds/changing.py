@@ -5,13 +5,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, RefusedProxy, SourceError
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.retention.preview import Preview
-from tsuzuki.shelves.subscriptions.nouns import Change, Subscription
+from tsuzuki.shelves.subscriptions.nouns import Subscription, SubscriptionChange
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.feeds.adding import chosen_group
@@ -61,7 +61,7 @@ def changing_page(site: Site) -> Resource:
 
     async def change(request: Request, caller: Caller) -> Response:
         async def act(form: Form) -> Response:
-            shelf = await site.accounts.oneself.shelf_of(caller)
+            shelf = await site.accounts.current_user.shelf_of(caller)
             feed = await feeds.get(shelf.id, id_of(request, "feed_id"))
             await feeds.change(shelf.id, feed.public_id, _change(form, feed))
             return see(with_query(f"{PATH}/{request.path_params['feed_id']}", done="feed_saved"))
@@ -78,9 +78,9 @@ def _named(span: Millis | None, unit: Millis, ours: tuple[int, ...]) -> str:
     return str(span // unit) if span // unit in ours else "own"
 
 
-def _change(form: Form, feed: Subscription) -> Change:
+def _change(form: Form, feed: Subscription) -> SubscriptionChange:
     proxy = form.one("proxy").strip()
-    return Change(
+    return SubscriptionChange(
         name=form.one("name").strip()[:500],
         group=chosen_group(form) or UNSET,
         link=form.one("link").strip() or UNSET,

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict
 from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.subscriptions.service import Subscriptions
@@ -43,7 +43,7 @@ def group_pages(site: Site) -> tuple[Resource, ...]:
 
     async def add(request: Request, caller: Caller) -> Response:
         async def act(form: Form) -> Response:
-            shelf = await site.accounts.oneself.shelf_of(caller)
+            shelf = await site.accounts.current_user.shelf_of(caller)
             await groups.add(shelf.id, _name(form))
             return see(with_query(FEEDS, done="group_added"))
 
@@ -51,7 +51,7 @@ def group_pages(site: Site) -> tuple[Resource, ...]:
 
     async def rename(request: Request, caller: Caller) -> Response:
         async def act(form: Form) -> Response:
-            shelf = await site.accounts.oneself.shelf_of(caller)
+            shelf = await site.accounts.current_user.shelf_of(caller)
             await groups.change(shelf.id, id_of(request, "group_id"), name=_name(form))
             return see(with_query(FEEDS, done="group_saved"))
 
@@ -70,7 +70,7 @@ def group_acts(site: Site) -> tuple[Resource, ...]:
 
     async def move(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         moved = await groups.get(shelf.id, id_of(request, "group_id"))
         order = [group.public_id for group in await groups.list(shelf.id)]
         place = order.index(moved.public_id)
@@ -80,7 +80,7 @@ def group_acts(site: Site) -> tuple[Resource, ...]:
         return see(with_query(FEEDS, done="group_moved"))
 
     async def delete(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         await groups.delete(shelf.id, id_of(request, "group_id"))
         return see(with_query(FEEDS, done="group_deleted"))
 

@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.connectors.opml import MAX_BYTES
-from tsuzuki.edge.body import read_body
-from tsuzuki.edge.errors import failure_of
-from tsuzuki.edge.routing import Resource
-from tsuzuki.edge.uploads import first_file
+from tsuzuki.http.body import read_body
+from tsuzuki.http.errors import failure_of
+from tsuzuki.http.routing import Resource
+from tsuzuki.http.uploads import first_file
 from tsuzuki.model.errors import Invalid
 from tsuzuki.shelves.lists import Lists
 from tsuzuki.web.feeds.page import PATH as FEEDS
@@ -35,7 +35,7 @@ def list_page(site: Site) -> Resource:
         return await show(request, caller)
 
     async def read(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         body = await read_body(request.scope, request.receive, MAX_BYTES + _AROUND)
         try:
             report = await lists.read(shelf.id, first_file(request.headers.get("content-type", ""), body))

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import ShelfId, read_id, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.policy import AS_USUAL, why_failed
@@ -33,7 +33,7 @@ class Left(msgspec.Struct, frozen=True):
     name: str
 
 
-class FeedRow(msgspec.Struct, frozen=True, kw_only=True):
+class FeedListRow(msgspec.Struct, frozen=True, kw_only=True):
     """A feed as the list shows it."""
 
     id: str
@@ -57,7 +57,7 @@ class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     is_default: bool
-    feeds: list[FeedRow]
+    feeds: list[FeedListRow]
     is_first: bool
     is_last: bool
 
@@ -125,11 +125,11 @@ def group_rows(groups: Sequence[Group], feeds: Sequence[Subscription]) -> list[G
     ]
 
 
-def feed_row(feed: Subscription) -> FeedRow:
+def feed_row(feed: Subscription) -> FeedListRow:
     """How a feed is, in words that the template knows."""
     is_gone = feed.watch_suspended_at is not None  # why is said beside the next check
     is_new = feed.last_checked_at is None and feed.status == "ok"
-    return FeedRow(
+    return FeedListRow(
         id=show_id(feed.public_id),
         name=feed.shown_name,
         link=feed.link,

@@ -11,12 +11,12 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oidc.policy import local_path
 from tsuzuki.delivery.timeline.service import Timeline
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid
 from tsuzuki.model.ids import EntryId, ItemId, ShelfId, read_id
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.bookmarks.service import Bookmarks
-from tsuzuki.shelves.entries.service import Entries, Marked
+from tsuzuki.shelves.entries.service import Entries, MarkedEntries
 from tsuzuki.web.forms import Form, read_form, see
 from tsuzuki.web.ids import number_of, numbers_of
 from tsuzuki.web.inbox.view import read_view
@@ -28,7 +28,7 @@ MOST_AT_ONCE = 1_000
 LONGEST_NOTE = 10_000
 
 
-class Done(msgspec.Struct, frozen=True):
+class MarkResult(msgspec.Struct, frozen=True):
     """What a script is told; `undo`, posted to `/inbox/undo`, takes it back.
 
     `note` is what was written beside something that is no longer saved: who saves it again sends it along.
@@ -47,24 +47,24 @@ class Marking:
         self._bookmarks = site.part(Bookmarks)
         self._timeline = site.part(Timeline)
 
-    async def mark(self, shelf_id: ShelfId, form: Form) -> Done:
+    async def mark(self, shelf_id: ShelfId, form: Form) -> MarkResult:
         """`read` and `unread` name entries, `save` (with a `note`) and `unsave` things; several kinds at once are fine.
 
         `at` says when, for marks that waited for a network.
         """
-        done = Done()
+        done = MarkResult()
         at = _made_at(form)
         if read := _entries(form, "read"):
             done = _told(await self._entries.mark_entries(shelf_id, read, unread=False, made_at=at))
         if unread := _entries(form, "unread"):
-            done = Done((await self._entries.mark_entries(shelf_id, unread, unread=True, made_at=at)).changed)
+            done = MarkResult((await self._entries.mark_entries(shelf_id, unread, unread=True, made_at=at)).changed)
         for value in form.several("save"):
             done = await self._save(shelf_id, value, form.one("note")[:LONGEST_NOTE])
         for value in form.several("unsave"):
             done = await self._unsave(shelf_id, value)
         return done
 
-    async def mark_all(self, shelf_id: ShelfId, form: Form) -> Done:
+    async def mark_all(self, shelf_id: ShelfId, form: Form) -> MarkResult:
         """All that is unread of the list that the form names, up to the newest entry when it was shown.
 
         `at` says when, as with single marks.
@@ -75,35 +75,35 @@ class Marking:
             raise Invalid(say("trouble.form"))
         ids = await self._timeline.unread_ids(shelf_id, view.wanted, newest[0])
         if not ids:
-            return Done()
+            return MarkResult()
         return _told(await self._entries.mark_entries(shelf_id, ids, unread=False, made_at=_made_at(form)))
 
-    async def undo(self, shelf_id: ShelfId, form: Form) -> Done:
+    async def undo(self, shelf_id: ShelfId, form: Form) -> MarkResult:
         """Make unread again what one mark made read."""
         moments = numbers_of(form.several("undo"))
         if not moments:
             raise Invalid(say("trouble.form"))
-        return Done((await self._entries.undo(shelf_id, Millis(moments[0]))).changed)
+        return MarkResult((await self._entries.undo(shelf_id, Millis(moments[0]))).changed)
 
-    async def _save(self, shelf_id: ShelfId, value: str, note: str) -> Done:
+    async def _save(self, shelf_id: ShelfId, value: str, note: str) -> MarkResult:
         """`i12` is an item, which becomes a bookmark; `c34` the entry of a chapter."""
         number = number_of(value[1:]) or 0
         if value.startswith("c"):
             await self._timeline.save_chapter(shelf_id, EntryId(number), saved=True)
-            return Done(1)
+            return MarkResult(1)
         try:
             await self._bookmarks.add_item(shelf_id, ItemId(number), note)
         except Conflict:
-            return Done()  # it is kept already, perhaps as another entry with the same link
-        return Done(1)
+            return MarkResult()  # it is kept already, perhaps as another entry with the same link
+        return MarkResult(1)
 
-    async def _unsave(self, shelf_id: ShelfId, value: str) -> Done:
+    async def _unsave(self, shelf_id: ShelfId, value: str) -> MarkResult:
         number = number_of(value[1:]) or 0
         if value.startswith("c"):
             await self._timeline.save_chapter(shelf_id, EntryId(number), saved=False)
-            return Done(1)
+            return MarkResult(1)
         gone = await self._bookmarks.delete_of_item(shelf_id, ItemId(number))
-        return Done(1, note="" if gone is None else gone.note)
+        return MarkResult(1, note="" if gone is None else gone.note)
 
 
 def marking_pages(site: Site) -> tuple[Resource, ...]:
@@ -117,7 +117,7 @@ def marking_pages(site: Site) -> tuple[Resource, ...]:
     async def mark_all(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
         # Of the shelf that the page shows, which in a tab from before need not be the one that is open now.
-        shelf = await site.accounts.oneself.pick_shelf(caller, read_id(form.one("shelf")))
+        shelf = await site.accounts.current_user.pick_shelf(caller, read_id(form.one("shelf")))
         done = await marking.mark_all(shelf.id, form)
         return _answer(request, form, done, marked=str(done.changed), undo=done.undo or "")
 
@@ -127,7 +127,7 @@ def marking_pages(site: Site) -> tuple[Resource, ...]:
         return _answer(request, form, done, undone=str(done.changed))
 
     async def _shelf(caller: Caller) -> ShelfId:
-        return (await site.accounts.oneself.shelf_of(caller)).id
+        return (await site.accounts.current_user.shelf_of(caller)).id
 
     return (
         Resource("/inbox/mark", {"POST": site.signed_in(mark)}),
@@ -136,7 +136,7 @@ def marking_pages(site: Site) -> tuple[Resource, ...]:
     )
 
 
-def _answer(request: Request, form: Form, done: Done, **told: str) -> Response:
+def _answer(request: Request, form: Form, done: MarkResult, **told: str) -> Response:
     if wants_json(request):
         return data_of(done)
     back = local_path(form.one("back") or "/")
@@ -149,8 +149,8 @@ def _made_at(form: Form) -> Millis | None:
     return next((Millis(number) for number in numbers_of(form.several("at"))), None)
 
 
-def _told(marked: Marked) -> Done:
-    return Done(marked.changed, str(marked.at) if marked.changed else None)
+def _told(marked: MarkedEntries) -> MarkResult:
+    return MarkResult(marked.changed, str(marked.at) if marked.changed else None)
 
 
 def _entries(form: Form, name: str) -> list[EntryId]:

@@ -16,20 +16,20 @@ class Undo(msgspec.Struct, frozen=True):
     fields: list[tuple[str, str]]
 
 
-class Notes(msgspec.Struct, frozen=True):
+class InboxNotes(msgspec.Struct, frozen=True):
     """A sentence, and its undo."""
 
     text: str | None = None
     undo: Undo | None = None
 
 
-def read_notes(query: QueryParams, frame: Frame) -> Notes:
+def read_notes(query: QueryParams, frame: Frame) -> InboxNotes:
     """From the address that a mark led to; numbers only, so nothing of an address is ever shown."""
     count = number_of(query.get("marked"))
     if count is not None:
         moment = number_of(query.get("undo"))
         fields = [("undo", str(moment)), ("back", read_view(query).path())]
         undo = None if moment is None or count == 0 else Undo("/inbox/undo", fields)
-        return Notes(say_many("inbox.marked", count, frame.locale.number(count)), undo)
+        return InboxNotes(say_many("inbox.marked", count, frame.locale.number(count)), undo)
     count = number_of(query.get("undone"))
-    return Notes() if count is None else Notes(say_many("inbox.undone", count, frame.locale.number(count)))
+    return InboxNotes() if count is None else InboxNotes(say_many("inbox.undone", count, frame.locale.number(count)))

@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.delivery.timeline.nouns import Part
+from tsuzuki.delivery.timeline.nouns import TimelinePage
 from tsuzuki.delivery.timeline.service import Timeline
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import EntryId, read_id
-from tsuzuki.model.pages import FROM_THE_TOP, Cursor
+from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.frame import Frame, framing_of
 from tsuzuki.web.ids import numbers_of
@@ -76,7 +76,7 @@ def states_page(site: Site) -> Resource:
     timeline = site.part(Timeline)
 
     async def show_states(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         texts = request.query_params.get("ids", "").split(",")[:MOST_STATES]
         ids = [EntryId(number) for number in numbers_of(texts)]
         return data_of(await timeline.states(shelf.id, ids))
@@ -84,7 +84,7 @@ def states_page(site: Site) -> Resource:
     return page("/inbox/states", site.signed_in(show_states))
 
 
-def _listed(request: Request, frame: Frame, view: View, *, part: Part, picture: Picture) -> dict[str, Any]:
+def _listed(request: Request, frame: Frame, view: View, *, part: TimelinePage, picture: Picture) -> dict[str, Any]:
     rows = rows_of(part.lines, frame, view, picture=picture, last_day=request.query_params.get("day", ""))
     older = None
     if part.next is not None:
@@ -93,18 +93,18 @@ def _listed(request: Request, frame: Frame, view: View, *, part: Part, picture: 
     return {"rows": rows, "older": older, "view": view, "is_below": is_below}
 
 
-def _has_unread(view: View, frame: Frame, part: Part, *, is_below: bool) -> bool:
+def _has_unread(view: View, frame: Frame, part: TimelinePage, *, is_below: bool) -> bool:
     """Whether there is something to mark: on this page, or elsewhere on a list that has more pages."""
     if any(line.unread for line in part.lines):
         return True
     return (is_below or part.next is not None) and view.unread_of(frame.counts) > 0
 
 
-def _after(request: Request) -> Cursor:
-    return Cursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
+def _after(request: Request) -> PageCursor:
+    return PageCursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
 
 
-async def _name(feeds: Subscriptions, frame: Frame, view: View, part: Part) -> str:
+async def _name(feeds: Subscriptions, frame: Frame, view: View, part: TimelinePage) -> str:
     """What the list is called."""
     if view.feed is not None:
         public_id = read_id(view.feed)

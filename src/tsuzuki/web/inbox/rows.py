@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from tsuzuki.delivery.timeline.nouns import Line
+from tsuzuki.delivery.timeline.nouns import TimelineLine
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.titles import LONGEST_TITLE, beside_number, cut_at_word, title_of, words_in
@@ -34,7 +34,7 @@ def time_of(at: Millis, frame: Frame) -> Time:
     return Time(said.iso, said.words, frame.locale.ago(at, frame.now))
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _SpokenTime(msgspec.Struct, frozen=True):
     """What of a moment stays as it is while time passes."""
 
     iso: str
@@ -43,9 +43,9 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 @lru_cache(8192)
-def _said(locale: Locale, at: Millis) -> _Said:
+def _said(locale: Locale, at: Millis) -> _SpokenTime:
     """Kept, because an article has one time for all who read it, each time they look."""
-    return _Said(iso(at), locale.moment(at), locale.day_of(at).isoformat())
+    return _SpokenTime(iso(at), locale.moment(at), locale.day_of(at).isoformat())
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     day_id: str = ""
 
 
-def rows_of(lines: list[Line], frame: Frame, view: View, *, picture: Picture, last_day: str = "") -> list[Row]:
+def rows_of(lines: list[TimelineLine], frame: Frame, view: View, *, picture: Picture, last_day: str = "") -> list[Row]:
     """The lines with the days above them; a day that the page before ended with is not said again."""
     rows = []
     day = last_day
@@ -91,7 +91,7 @@ def rows_of(lines: list[Line], frame: Frame, view: View, *, picture: Picture, la
     return rows
 
 
-def _listed_at(line: Line, view: View) -> Millis:
+def _listed_at(line: TimelineLine, view: View) -> Millis:
     """By what the list is sorted (R92)."""
     return line.sort_at if view.sort == "published" else line.created_at
 
@@ -121,16 +121,16 @@ def _origin_path(kind: Literal["feed", "series"], origin_id: str) -> str:
     return series_path(origin_id) if kind == "series" else View(feed=origin_id, show="all").path()
 
 
-def day_after(lines: list[Line], frame: Frame, view: View) -> str:
+def day_after(lines: list[TimelineLine], frame: Frame, view: View) -> str:
     """The day that the last line is of."""
     return _said(frame.locale, _listed_at(lines[-1], view)).day if lines else ""
 
 
-def _row(line: Line, origins: _Origins, time: Time) -> Row:
+def _row(line: TimelineLine, origins: _Origins, time: Time) -> Row:
     return _chapter(line, origins, time) if line.item_id is None else _item(line, origins, time)
 
 
-def _item(line: Line, origins: _Origins, time: Time) -> Row:
+def _item(line: TimelineLine, origins: _Origins, time: Time) -> Row:
     assert line.item_id is not None
     origin = line.feed_name or say("inbox.gone_feed")
     origin_path, tile = origins.of("feed", line.feed_id, origin)
@@ -153,7 +153,7 @@ def _item(line: Line, origins: _Origins, time: Time) -> Row:
     )
 
 
-def _chapter(line: Line, origins: _Origins, time: Time) -> Row:
+def _chapter(line: TimelineLine, origins: _Origins, time: Time) -> Row:
     assert line.chapter_id is not None
     assert line.series_id is not None
     origin_path, tile = origins.of("series", line.series_id, line.series_title or "")
@@ -182,12 +182,12 @@ def chapter_name(number: str | None, volume: str | None, title: str) -> str:
     return ": ".join(part for part in (numbered, beside_number(title, number)) if part) or say("inbox.untitled")
 
 
-def item_title(line: Line, time: str) -> str:
+def item_title(line: TimelineLine, time: str) -> str:
     """The item's title, else its first words, what stands for its picture, or its time (R103)."""
     return title_of(line.item_title or "", line.beginning or "") or time
 
 
-def _snippet(line: Line) -> str:
+def _snippet(line: TimelineLine) -> str:
     """The first words; those that follow, where the first stand for a title."""
     beginning = line.beginning or ""
     if line.item_title:

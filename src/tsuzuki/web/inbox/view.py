@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 import msgspec
 from starlette.datastructures import QueryParams
 
-from tsuzuki.delivery.counts import Counts
-from tsuzuki.delivery.timeline.nouns import Wanted
+from tsuzuki.delivery.counts import UnreadCounts
+from tsuzuki.delivery.timeline.nouns import TimelineFilter
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, read_id
 from tsuzuki.model.installments import Kind
@@ -31,9 +31,9 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """When the list was made: what was read since then is still in it."""
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> TimelineFilter:
         """The same for the timeline; NotFound for a text that is no id."""
-        return Wanted(
+        return TimelineFilter(
             kind=self.kind,
             only_unread=self.show == "unread",
             only_saved=self.show == "saved",
@@ -64,7 +64,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         """The same list, otherwise."""
         return msgspec.structs.replace(self, **changes)
 
-    def unread_of(self, counts: Counts) -> int:
+    def unread_of(self, counts: UnreadCounts) -> int:
         """How much of it is unread, at most: of a group's kind, and of what is saved, nobody keeps count."""
         if self.feed is not None:
             return counts.feeds.get(self.feed, 0)

@@ -4,17 +4,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import ChapterId
-from tsuzuki.model.pages import FROM_THE_TOP, Cursor
+from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_of
-from tsuzuki.web.inbox.notes import Notes, Undo
+from tsuzuki.web.inbox.notes import InboxNotes, Undo
 from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.messages import said, say, say_many
 from tsuzuki.web.site import Site, with_query
@@ -30,7 +30,7 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
 
     async def show_history(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "history")
-        after = Cursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
+        after = PageCursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
         found = await progress.history(frame.shelf.id, after=after, most=PAGE)
         return framing.show(
             frame,
@@ -44,7 +44,7 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
 
     async def forget(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         chapter = number_of(form.one("chapter"))
         if chapter is None:
             raise NotFound("There is no such chapter in the history.")
@@ -53,7 +53,7 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
 
     async def recall(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         chapter, opened_at = number_of(form.one("chapter")), number_of(form.one("at"))
         if chapter is None or opened_at is None:
             raise Invalid(say("trouble.form"))
@@ -76,7 +76,7 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
 
     async def clear(request: Request, caller: Caller) -> Response:
         await read_form(request)
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         await progress.forget_all(shelf.id)
         return see(with_query(PATH, done="history_cleared"))
 
@@ -88,10 +88,12 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
     )
 
 
-def _notes(request: Request) -> Notes:
+def _notes(request: Request) -> InboxNotes:
     """What was just done: numbers and words of ours only."""
     query = request.query_params
     chapter, opened_at = number_of(query.get("forgotten")), number_of(query.get("at"))
     if chapter is None or opened_at is None:
-        return Notes(said("done", query.get("done")))
-    return Notes(say("history.forgotten"), Undo(f"{PATH}/recall", [("chapter", str(chapter)), ("at", str(opened_at))]))
+        return InboxNotes(said("done", query.get("done")))
+    return InboxNotes(
+        say("history.forgotten"), Undo(f"{PATH}/recall", [("chapter", str(chapter)), ("at", str(opened_at))])
+    )

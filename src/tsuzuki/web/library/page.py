@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Slice
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import read_id, show_id
-from tsuzuki.shelves.library.follows.nouns import Next, Sort, Status, Wanted
+from tsuzuki.shelves.library.follows.nouns import FollowFilter, Next, Sort, Status
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import Frame, framing_of
@@ -56,10 +56,10 @@ class LibraryView(msgspec.Struct, frozen=True, kw_only=True):
         usual = msgspec.structs.asdict(LibraryView())
         return urlencode({name: _written(value) for name, value in values.items() if value != usual[name]})
 
-    def wanted(self, groups: Mapping[str, str]) -> Wanted:
+    def wanted(self, groups: Mapping[str, str]) -> FollowFilter:
         """The same for the library; a group that is not there counts as not said."""
         group = read_id(self.group) if self.group in groups and self.group else None
-        return Wanted(
+        return FollowFilter(
             status=self.status,
             group=group,
             unread=True if self.unread else None,
@@ -68,7 +68,7 @@ class LibraryView(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Onward(msgspec.Struct, frozen=True):
+class ContinueLink(msgspec.Struct, frozen=True):
     """Where to read on in a series."""
 
     next: Next
@@ -126,9 +126,9 @@ def read_library_view(query: QueryParams) -> LibraryView:
     )
 
 
-async def _onward(follows: Follows, frame: Frame) -> list[Onward]:
+async def _onward(follows: Follows, frame: Frame) -> list[ContinueLink]:
     return [
-        Onward(
+        ContinueLink(
             one,
             chapter_path(show_id(one.series_id), one.chapter_id),
             chapter_name(one.number, one.volume, one.chapter_title),

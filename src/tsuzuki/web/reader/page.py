@@ -8,12 +8,12 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.catalogue.chapters import Chapters
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict, NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ChapterId, ReleaseId, ShelfId, show_id
 from tsuzuki.shelves.library.follows.nouns import Mode
-from tsuzuki.shelves.library.series.nouns import ChapterName, Release
-from tsuzuki.shelves.library.series.service import Chapter, Series, SeriesLooks
+from tsuzuki.shelves.library.series.nouns import ChapterName, SeriesRelease
+from tsuzuki.shelves.library.series.service import ChapterWithReleases, SeriesLooks, SeriesOverview
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of, number_at, number_of
 from tsuzuki.web.inbox.rows import chapter_name
@@ -27,7 +27,7 @@ AROUND = 150
 _RIGHT_TO_LEFT = "ja"
 
 
-class Place(msgspec.Struct, frozen=True):
+class ChapterChoice(msgspec.Struct, frozen=True):
     """A chapter to jump to."""
 
     path: str
@@ -35,19 +35,19 @@ class Place(msgspec.Struct, frozen=True):
     is_here: bool
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class ChapterPages(msgspec.Struct, frozen=True, kw_only=True):
     """The images of a chapter, or why there are none."""
 
     images: list[str]
     trouble: str | None = None
 
 
-class Neighbours(msgspec.Struct, frozen=True):
+class ChapterNeighbours(msgspec.Struct, frozen=True):
     """The chapters around this one, in reading order."""
 
-    before: Place | None
-    after: Place | None
-    near: list[Place]
+    before: ChapterChoice | None
+    after: ChapterChoice | None
+    near: list[ChapterChoice]
 
 
 def reader_page(site: Site) -> Resource:
@@ -85,7 +85,7 @@ def reader_page(site: Site) -> Resource:
     return page("/series/{series_id}/chapters/{chapter_id}", site.signed_in(show_chapter))
 
 
-def _release(chapter: Chapter, request: Request) -> Release | None:
+def _release(chapter: ChapterWithReleases, request: Request) -> SeriesRelease | None:
     """The one that was picked, else the preferred one; NotFound for one of another chapter."""
     wanted = request.query_params.get("release")
     if wanted is None:
@@ -96,32 +96,32 @@ def _release(chapter: Chapter, request: Request) -> Release | None:
     return picked
 
 
-async def _images(chapters: Chapters, release: Release | None) -> Shown:
+async def _images(chapters: Chapters, release: SeriesRelease | None) -> ChapterPages:
     if release is None:
-        return Shown(images=[])
+        return ChapterPages(images=[])
     try:
         answer = await chapters.pages(release.id)
     except (Conflict, SourceError, Unavailable) as error:
-        return Shown(images=[], trouble=str(error))
+        return ChapterPages(images=[], trouble=str(error))
     base = f"/api/v1/chapters/{release.id}/pages"
     images = [f"{base}/{one.position}/image" for one in answer.pages]
-    return Shown(images=images, trouble=answer.freshness.error)
+    return ChapterPages(images=images, trouble=answer.freshness.error)
 
 
-def _neighbours(series_id: str, order: Sequence[ChapterName], chapter_id: ChapterId) -> Neighbours:
+def _neighbours(series_id: str, order: Sequence[ChapterName], chapter_id: ChapterId) -> ChapterNeighbours:
     """From a list that has the newest first."""
     at = next((place for place, one in enumerate(order) if one.id == chapter_id), None)
     if at is None:
-        return Neighbours(None, None, [])
+        return ChapterNeighbours(None, None, [])
     places = {
-        place: Place(
+        place: ChapterChoice(
             chapter_path(series_id, order[place].id),
             chapter_name(order[place].number, order[place].volume, order[place].title),
             place == at,
         )
         for place in range(max(0, at - AROUND), min(len(order), at + AROUND + 1))
     }
-    return Neighbours(places.get(at + 1), places.get(at - 1), list(places.values()))
+    return ChapterNeighbours(places.get(at + 1), places.get(at - 1), list(places.values()))
 
 
 def _after(order: Sequence[ChapterName], chapter_id: ChapterId) -> ChapterId | None:
@@ -131,7 +131,7 @@ def _after(order: Sequence[ChapterName], chapter_id: ChapterId) -> ChapterId | N
 
 
 async def _next_release(
-    looks: SeriesLooks, shelf_id: ShelfId, series: Series, chapter_id: ChapterId | None
+    looks: SeriesLooks, shelf_id: ShelfId, series: SeriesOverview, chapter_id: ChapterId | None
 ) -> ReleaseId | None:
     """Whose first pages are fetched ahead; None where there is nothing to fetch."""
     if chapter_id is None:
@@ -140,11 +140,11 @@ async def _next_release(
     return release.id if release and release.is_readable and release.is_available else None
 
 
-def _mode(series: Series) -> Mode | None:
+def _mode(series: SeriesOverview) -> Mode | None:
     return None if series.follow is None else series.follow.preferences.mode
 
 
-def _guess(series: Series, release: Release | None) -> Mode:
+def _guess(series: SeriesOverview, release: SeriesRelease | None) -> Mode:
     """How a series is read of which nobody said it; scripts take tall images for a webtoon."""
     language = (release and release.language) or series.details.language or ""
     return "rtl" if language.lower().split("-")[0] == _RIGHT_TO_LEFT else "ltr"

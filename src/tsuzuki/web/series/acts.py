@@ -7,11 +7,11 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.catalogue.chapter_lists import ChapterLists
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, SourceError, Unavailable
 from tsuzuki.model.ids import ChapterId, SeriesSourceId, ShelfId, show_id
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.follows.nouns import Wish
+from tsuzuki.shelves.library.follows.nouns import FollowRequest
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.progress.nouns import Some
 from tsuzuki.shelves.library.progress.service import ReadingProgress
@@ -41,7 +41,7 @@ def marking_acts(site: Site) -> tuple[Resource, ...]:
     async def mark(request: Request, caller: Caller) -> Response:
         form = await read_form(request, most=MOST_AT_ONCE)
         series = id_of(request, "series_id")
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         moment = number_of(form.one("again"))
         if moment is not None:
             marked = await progress.mark_again(shelf.id, series, Millis(moment))
@@ -85,9 +85,9 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
     async def follow(request: Request, caller: Caller) -> Response:
         await read_form(request)
         series = id_of(request, "series_id")
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         try:
-            followed = await follows.add(shelf.id, Wish(series=series))
+            followed = await follows.add(shelf.id, FollowRequest(series=series))
         except Conflict:
             return see(back_to(show_id(series), done="follows_already"))
         return see(back_to(show_id(series), available=str(followed.available)))
@@ -111,7 +111,7 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
 
     async def leave(request: Request, caller: Caller) -> Response:
         await read_form(request)
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         series = await looks.get(shelf.id, id_of(request, "series_id"))
         if series.follow is not None:
             await follows.leave(shelf.id, series.follow.public_id)
@@ -136,7 +136,7 @@ def refreshing_acts(site: Site) -> tuple[Resource, ...]:
 
     async def refresh(request: Request, caller: Caller) -> Response:
         await read_form(request)
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         series = await looks.get(shelf.id, id_of(request, "series_id"))
         came = await asyncio.gather(*(asked(shelf.id, source.id) for source in series.sources if source.is_on))
         series_id = show_id(series.details.public_id)

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.catalogue.images.kept import KeptChapters
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Invalid, LimitExceeded
 from tsuzuki.model.ids import ReleaseId, show_id
 from tsuzuki.web.forms import read_form, see
@@ -25,7 +25,7 @@ def keeping_acts(site: Site) -> tuple[Resource, ...]:
     async def keep(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
         series_id = show_id(id_of(request, "series_id"))
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         wanted, dropped = number_of(form.one("keep")), number_of(form.one("drop"))
         if wanted is not None:
             try:

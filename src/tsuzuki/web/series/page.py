@@ -12,19 +12,19 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.catalogue.images.kept import KeptChapters
-from tsuzuki.edge.routing import Resource, page
+from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
 from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.library.progress.nouns import HistoryRow
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.shelves.library.series.nouns import ChapterName, SourceOf
 from tsuzuki.shelves.library.series.policy import Health, Stop, health, stopped_by
-from tsuzuki.shelves.library.series.service import Series, SeriesLooks
+from tsuzuki.shelves.library.series.service import SeriesLooks, SeriesOverview
 from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.forms import BLANK, Sheet
 from tsuzuki.web.frame import Frame, framing_of
 from tsuzuki.web.ids import id_of, number_of, page_of
-from tsuzuki.web.inbox.notes import Notes, Undo
+from tsuzuki.web.inbox.notes import InboxNotes, Undo
 from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.library.page import STATUSES
 from tsuzuki.web.links import chapter_path, series_path
@@ -46,7 +46,7 @@ class SourceLine(msgspec.Struct, frozen=True):
     stop: Stop | None
 
 
-class Onward(msgspec.Struct, frozen=True):
+class NextChapter(msgspec.Struct, frozen=True):
     """The chapter to read next."""
 
     path: str
@@ -89,7 +89,7 @@ class SeriesPages:
         }
         return self._framing.show(frame, "series.html", sheet, **values)
 
-    async def _listed(self, request: Request, frame: Frame, series: Series) -> dict[str, Any]:
+    async def _listed(self, request: Request, frame: Frame, series: SeriesOverview) -> dict[str, Any]:
         series_id = show_id(series.details.public_id)
         number = page_of(request.query_params)
         part = Slice.page(number, PAGE)
@@ -104,7 +104,7 @@ class SeriesPages:
             "pages": -(-total // PAGE),
         }
 
-    async def _group(self, frame: Frame, series: Series) -> str | None:
+    async def _group(self, frame: Frame, series: SeriesOverview) -> str | None:
         follow = series.follow
         if follow is None:
             return None
@@ -122,7 +122,7 @@ def series_page(site: Site) -> Resource:
     return page("/series/{series_id}", site.signed_in(show_series))
 
 
-def _onward(series_id: str, order: Sequence[ChapterName], opened: Sequence[HistoryRow]) -> Onward | None:
+def _onward(series_id: str, order: Sequence[ChapterName], opened: Sequence[HistoryRow]) -> NextChapter | None:
     """The chapter that is open, else the one after the newest that was read; None when nothing is left."""
     is_begun = any(chapter.is_read for chapter in order) or bool(opened)
     is_open = bool(opened) and not opened[0].is_read
@@ -134,10 +134,10 @@ def _onward(series_id: str, order: Sequence[ChapterName], opened: Sequence[Histo
         return None
     name = chapter_name(chapter.number, chapter.volume, chapter.title)
     words = say("series.read_next", name=name) if is_begun else say("series.read_first", name=name)
-    return Onward(chapter_path(series_id, chapter.id), words)
+    return NextChapter(chapter_path(series_id, chapter.id), words)
 
 
-def _notes(request: Request, frame: Frame, series_id: str) -> Notes:
+def _notes(request: Request, frame: Frame, series_id: str) -> InboxNotes:
     """What was just done, with the way back: numbers and words of ours only."""
     query = request.query_params
     path = series_path(series_id)
@@ -145,24 +145,24 @@ def _notes(request: Request, frame: Frame, series_id: str) -> Notes:
     if count is not None:
         moment = number_of(query.get("undo"))
         undo = Undo("/inbox/undo", [("undo", str(moment)), ("back", path)]) if moment and count else None
-        return Notes(say_many("series.marked", count, frame.locale.number(count)), undo)
+        return InboxNotes(say_many("series.marked", count, frame.locale.number(count)), undo)
     count = number_of(query.get("unmarked"))
     if count is not None:
         moment = number_of(query.get("again"))
         undo = Undo(f"{path}/mark", [("again", str(moment))]) if moment and count else None
-        return Notes(say_many("series.unmarked", count, frame.locale.number(count)), undo)
+        return InboxNotes(say_many("series.unmarked", count, frame.locale.number(count)), undo)
     count = number_of(query.get("undone"))
     if count is not None:
-        return Notes(say_many("series.undone", count, frame.locale.number(count)))
+        return InboxNotes(say_many("series.undone", count, frame.locale.number(count)))
     count = number_of(query.get("available"))
     if count is not None:
-        return Notes(say_many("series.followed", count, frame.locale.number(count)))
+        return InboxNotes(say_many("series.followed", count, frame.locale.number(count)))
     release = number_of(query.get("dropped"))
     if release is not None:
-        return Notes(say("series.dropped"), Undo(f"{path}/keep", [("keep", str(release))]))
+        return InboxNotes(say("series.dropped"), Undo(f"{path}/keep", [("keep", str(release))]))
     if query.get("done") == "left":
-        return Notes(say("done.left"), Undo(f"{path}/follow", []))
-    return Notes(said("done", query.get("done")))
+        return InboxNotes(say("done.left"), Undo(f"{path}/follow", []))
+    return InboxNotes(said("done", query.get("done")))
 
 
 def back_to(series_id: str, **told: str) -> str:

@@ -8,9 +8,9 @@ from tsuzuki.catalogue.images.rows import KeptChapter
 from tsuzuki.model.ids import ReleaseId
 from tsuzuki.model.numbers import parse_number
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.series.nouns import ChapterRow, Release
+from tsuzuki.shelves.library.series.nouns import ChapterProgressRow, SeriesRelease
 from tsuzuki.shelves.library.series.policy import Gap, Gaps
-from tsuzuki.shelves.library.series.service import Chapter
+from tsuzuki.shelves.library.series.service import ChapterWithReleases
 from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.links import chapter_path
 
@@ -30,18 +30,18 @@ class ReleaseLine(msgspec.Struct, frozen=True, kw_only=True):
 class ChapterLine(msgspec.Struct, frozen=True, kw_only=True):
     """One chapter; `above` are whole numbers that no source has, between it and the one before in the list."""
 
-    row: ChapterRow
+    row: ChapterProgressRow
     name: str
     path: str
     at: Millis
     releases: list[ReleaseLine]
-    release: Release | None
+    release: SeriesRelease | None
     kept: KeptChapter | None
     above: Gap | None
 
 
 def chapter_lines(
-    chapters: Sequence[Chapter], gaps: Gaps, kept: Mapping[ReleaseId, KeptChapter], *, series_id: str
+    chapters: Sequence[ChapterWithReleases], gaps: Gaps, kept: Mapping[ReleaseId, KeptChapter], *, series_id: str
 ) -> list[ChapterLine]:
     """In their order; each gap is told once, above the chapter that it follows."""
     missing = {gap.first - 1: gap for gap in gaps.ranges} if gaps.of == "chapters" else {}
@@ -53,7 +53,7 @@ def chapter_lines(
     return lines
 
 
-def release_lines(chapter: Chapter, series_id: str) -> list[ReleaseLine]:
+def release_lines(chapter: ChapterWithReleases, series_id: str) -> list[ReleaseLine]:
     """The releases, the preferred one first."""
     path = chapter_path(series_id, chapter.row.id)
     lines = [
@@ -71,7 +71,9 @@ def release_lines(chapter: Chapter, series_id: str) -> list[ReleaseLine]:
     return sorted(lines, key=lambda line: not line.is_preferred)
 
 
-def _line(chapter: Chapter, kept: Mapping[ReleaseId, KeptChapter], series_id: str, above: Gap | None) -> ChapterLine:
+def _line(
+    chapter: ChapterWithReleases, kept: Mapping[ReleaseId, KeptChapter], series_id: str, above: Gap | None
+) -> ChapterLine:
     row = chapter.row
     return ChapterLine(
         row=row,

@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.edge.routing import Resource
+from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, ShelfId, show_id
-from tsuzuki.shelves.library.follows.nouns import Change, Fit, FollowRow, Mode, Preferences
+from tsuzuki.shelves.library.follows.nouns import Fit, FollowChange, Mode, PlainFollowRow, ReleasePreferences
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.series.service import SeriesLooks
 from tsuzuki.web.feeds.adding import chosen_group
@@ -40,12 +40,12 @@ def setting_acts(site: Site) -> tuple[Resource, ...]:
     pages = SeriesPages(site)
     follows, looks = site.part(Follows), site.part(SeriesLooks)
 
-    async def followed(shelf_id: ShelfId, series: PublicId) -> FollowRow | None:
+    async def followed(shelf_id: ShelfId, series: PublicId) -> PlainFollowRow | None:
         return (await looks.get(shelf_id, series)).follow
 
     async def change(request: Request, caller: Caller) -> Response:
         async def act(form: Form) -> Response:
-            shelf = await site.accounts.oneself.shelf_of(caller)
+            shelf = await site.accounts.current_user.shelf_of(caller)
             series = id_of(request, "series_id")
             follow = await followed(shelf.id, series)
             if follow is None:
@@ -57,14 +57,14 @@ def setting_acts(site: Site) -> tuple[Resource, ...]:
 
     async def reading(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.oneself.shelf_of(caller)
+        shelf = await site.accounts.current_user.shelf_of(caller)
         series = id_of(request, "series_id")
         follow = await followed(shelf.id, series)
         if follow is not None:
             wanted = msgspec.structs.replace(
                 follow.preferences, mode=_one_of(form.one("mode"), MODES), fit=_one_of(form.one("fit"), FITS)
             )
-            await follows.change(shelf.id, follow.public_id, Change(preferences=wanted))
+            await follows.change(shelf.id, follow.public_id, FollowChange(preferences=wanted))
         if wants_json(request):
             return data_of({"kept": follow is not None})
         return see(back_to(show_id(series), done="series_saved"))
@@ -75,11 +75,11 @@ def setting_acts(site: Site) -> tuple[Resource, ...]:
     )
 
 
-def _change(form: Form, before: Preferences) -> Change:
+def _change(form: Form, before: ReleasePreferences) -> FollowChange:
     status = _one_of(form.one("status"), STATUSES)
     if status is None:
         raise problem("status", say("series.wrong_status"))
-    return Change(
+    return FollowChange(
         status=status,
         group=chosen_group(form) or UNSET,
         notify=form.one("notify") == "on",

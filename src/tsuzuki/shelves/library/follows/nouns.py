@@ -15,7 +15,7 @@ Fit = Literal["width", "height", "original"]
 Sort = Literal["title", "last_chapter", "unread", "added", "last_read"]
 
 
-class Preferences(msgspec.Struct, frozen=True, omit_defaults=True):
+class ReleasePreferences(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which release of a chapter a reader wants, the best first; an empty list has no wish. And how it is read."""
 
     sources: tuple[int, ...] = ()
@@ -40,7 +40,7 @@ class Follow(msgspec.Struct, frozen=True):
     group_public_id: PublicId
     status: Status
     notify: bool
-    preferences: Preferences
+    preferences: ReleasePreferences
     latest_number: str | None
     last_chapter_at: Millis | None
     chapters: int
@@ -56,7 +56,7 @@ class Follow(msgspec.Struct, frozen=True):
     """The series source whose cover stands for it."""
 
 
-class FollowRow(msgspec.Struct, frozen=True):
+class PlainFollowRow(msgspec.Struct, frozen=True):
     """The row alone."""
 
     id: int
@@ -65,17 +65,17 @@ class FollowRow(msgspec.Struct, frozen=True):
     group_id: GroupId
     status: Status
     notify: bool
-    preferences: Preferences
+    preferences: ReleasePreferences
     created_at: Millis
 
 
-class Former(msgspec.Struct, frozen=True):
+class FormerFollow(msgspec.Struct, frozen=True):
     """What a shelf that left a series comes back to."""
 
     group_id: GroupId | None
     status: Status
     notify: bool
-    preferences: Preferences
+    preferences: ReleasePreferences
     entries: list[str]
     """The keys of the chapters that were in its inbox."""
 
@@ -99,7 +99,7 @@ class Next(msgspec.Struct, frozen=True):
     """The series source whose cover stands for it."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class FollowFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which follows; None means all of them."""
 
     status: Status | None = None
@@ -109,26 +109,26 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     sort: Sort = "title"
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class FollowRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A series that a reader wants to follow; what is UNSET is as it was before, or as usual."""
 
     series: PublicId
     group: PublicId | UnsetType = UNSET
     status: Status | UnsetType = UNSET
     notify: bool | UnsetType = UNSET
-    preferences: Preferences | UnsetType = UNSET
+    preferences: ReleasePreferences | UnsetType = UNSET
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True):
+class FollowChange(msgspec.Struct, frozen=True, kw_only=True):
     """What to change of a follow; what is UNSET stays."""
 
     group: PublicId | UnsetType = UNSET
     status: Status | UnsetType = UNSET
     notify: bool | UnsetType = UNSET
-    preferences: Preferences | UnsetType = UNSET
+    preferences: ReleasePreferences | UnsetType = UNSET
 
 
-class Followed(msgspec.Struct, frozen=True):
+class NewFollow(msgspec.Struct, frozen=True):
     """A new follow, how many chapters wait to be read (R8), and how many entries came back."""
 
     follow: Follow

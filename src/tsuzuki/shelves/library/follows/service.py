@@ -11,19 +11,19 @@ from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import GroupId, PublicId, SeriesId, ShelfId
-from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
 from tsuzuki.shelves.library.follows.nouns import (
-    Change,
     Follow,
-    Followed,
-    FollowRow,
-    Former,
+    FollowChange,
+    FollowFilter,
+    FollowRequest,
+    FormerFollow,
+    NewFollow,
     Next,
-    Preferences,
-    Wanted,
-    Wish,
+    PlainFollowRow,
+    ReleasePreferences,
 )
 from tsuzuki.shelves.library.follows.store import (
     add_follow_tx,
@@ -39,11 +39,11 @@ from tsuzuki.shelves.library.follows.store import (
     take_former_tx,
 )
 from tsuzuki.shelves.library.naming import known_series_tx
-from tsuzuki.shelves.library.progress.store import hold_reading_tx
-from tsuzuki.shelves.limits import free_room_tx, hold_room_tx
+from tsuzuki.shelves.library.progress.store import lock_reading_tx
+from tsuzuki.shelves.limits import check_shelf_limit_tx, free_room_tx
 from tsuzuki.shelves.saying import new_or
 from tsuzuki.sources.comics.following import followers_changed_tx, watch_everywhere_tx
-from tsuzuki.sources.store import hold_series_tx, share_shape_tx
+from tsuzuki.sources.store import lock_series_merges_shared_tx, lock_series_tx
 
 _FOLLOWED = "This shelf follows this series already."
 
@@ -51,19 +51,19 @@ _FOLLOWED = "This shelf follows this series already."
 class Follows:
     """What a shelf follows of series. Following starts polling; the last one to leave stops it."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: ShelfDeps) -> None:
+        self._deps = deps
 
     # -- looking
 
-    async def list(self, shelf_id: ShelfId, wanted: Wanted, part: Slice) -> tuple[Sequence[Follow], int]:
+    async def list(self, shelf_id: ShelfId, wanted: FollowFilter, part: Slice) -> tuple[Sequence[Follow], int]:
         """The shelf's, and how many there are in all; NotFound for a group of another shelf."""
 
         async def collect(tx: Tx) -> tuple[Sequence[Follow], int]:
             group_id = None if wanted.group is None else (await own_group_tx(tx, shelf_id, wanted.group)).id
             return await list_follows_tx(tx, shelf_id, wanted, group_id=group_id, part=part)
 
-        return await self._ground.db.read(collect)
+        return await self._deps.db.read(collect)
 
     async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Follow:
         """One of the shelf's; NotFound otherwise."""
@@ -71,28 +71,28 @@ class Follows:
         async def look(tx: Tx) -> Follow:
             return await show_follow_tx(tx, shelf_id, (await own_follow_tx(tx, shelf_id, public_id)).id)
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
     async def continue_reading(self, shelf_id: ShelfId, most: int) -> Sequence[Next]:
         """Where to read on in each series that is being read, the last read first."""
-        return await self._ground.db.read(lambda tx: continue_reading_tx(tx, shelf_id, most))
+        return await self._deps.db.read(lambda tx: continue_reading_tx(tx, shelf_id, most))
 
     # -- coming
 
-    async def add(self, shelf_id: ShelfId, wish: Wish) -> Followed:
+    async def add(self, shelf_id: ShelfId, wish: FollowRequest) -> NewFollow:
         """Follow a series; Conflict when the shelf does. Who comes back finds everything as it was left (I9)."""
-        followed = await with_tx_again(self._ground.db, lambda tx: self._add_tx(tx, shelf_id, wish))
+        followed = await with_tx_again(self._deps.db, lambda tx: self._add_tx(tx, shelf_id, wish))
         self._tell()
         return followed
 
-    async def _add_tx(self, tx: Tx, shelf_id: ShelfId, wish: Wish) -> Followed:
-        now = self._ground.clock()
-        await hold_room_tx(tx, shelf_id, "follows")
-        await share_shape_tx(tx)
+    async def _add_tx(self, tx: Tx, shelf_id: ShelfId, wish: FollowRequest) -> NewFollow:
+        now = self._deps.clock()
+        await check_shelf_limit_tx(tx, shelf_id, "follows")
+        await lock_series_merges_shared_tx(tx)
         series_id = await known_series_tx(tx, wish.series)
         # What is being delivered is waited for and counts as available; what is delivered next sees the follow.
-        await hold_series_tx(tx, series_id)
-        await hold_reading_tx(tx, shelf_id)
+        await lock_series_tx(tx, series_id)
+        await lock_reading_tx(tx, shelf_id)
         if await find_follow_of_tx(tx, shelf_id, series_id) is not None:
             raise Conflict(_FOLLOWED)
         former = await take_former_tx(tx, shelf_id, series_id)
@@ -106,34 +106,34 @@ class Follows:
             restored = await restore_entries_tx(tx, shelf_id, series_id, former.entries, now=now)
         await watch_everywhere_tx(tx, series_id, now)
         available = await count_available_tx(tx, shelf_id, series_id)
-        await self._ground.above.followed_tx(tx, shelf_id, series_id, available=available, now=now)
+        await self._deps.above.followed_tx(tx, shelf_id, series_id, available=available, now=now)
         if restored:
-            await self._ground.above.counts_changed_tx(tx, shelf_id, now)
-        return Followed(await show_follow_tx(tx, shelf_id, follow_id), available, restored)
+            await self._deps.above.counts_changed_tx(tx, shelf_id, now)
+        return NewFollow(await show_follow_tx(tx, shelf_id, follow_id), available, restored)
 
     async def _row_tx(
-        self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, wish: Wish, *, former: Former | None
-    ) -> FollowRow:
+        self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, wish: FollowRequest, *, former: FormerFollow | None
+    ) -> PlainFollowRow:
         """What the reader says now, else what was before, else the usual."""
-        usual = former or Former(None, "reading", True, Preferences(), [])  # noqa: FBT003  a row
-        return FollowRow(
+        usual = former or FormerFollow(None, "reading", True, ReleasePreferences(), [])  # noqa: FBT003  a row
+        return PlainFollowRow(
             id=0,
-            public_id=self._ground.new_id(),
+            public_id=self._deps.new_id(),
             series_id=series_id,
             group_id=await self._group_tx(tx, shelf_id, wish.group, usual.group_id),
             status=new_or(wish.status, usual.status),
             notify=new_or(wish.notify, usual.notify),
             preferences=new_or(wish.preferences, usual.preferences),
-            created_at=self._ground.clock(),
+            created_at=self._deps.clock(),
         )
 
     # -- changing
 
-    async def change(self, shelf_id: ShelfId, public_id: PublicId, change: Change) -> Follow:
+    async def change(self, shelf_id: ShelfId, public_id: PublicId, change: FollowChange) -> Follow:
         """Change what is the reader's own; NotFound for another shelf's follow or group."""
 
         async def apply(tx: Tx) -> Follow:
-            now = self._ground.clock()
+            now = self._deps.clock()
             before = await self._own_tx(tx, shelf_id, public_id)
             changed = msgspec.structs.replace(
                 before,
@@ -147,8 +147,8 @@ class Follows:
                 await followers_changed_tx(tx, before.series_id, now)
             return await show_follow_tx(tx, shelf_id, before.id)
 
-        changed = await with_tx_again(self._ground.db, apply)
-        self._ground.above.due()
+        changed = await with_tx_again(self._deps.db, apply)
+        self._deps.above.due()
         return changed
 
     # -- going
@@ -157,24 +157,24 @@ class Follows:
         """Follow it no more. What was read stays known (I9), and following again brings its entries back."""
 
         async def leave(tx: Tx) -> None:
-            now = self._ground.clock()
+            now = self._deps.clock()
             await free_room_tx(tx, shelf_id)
             gone = await self._own_tx(tx, shelf_id, public_id)
             entries = await leave_series_tx(tx, shelf_id, gone, now)
             await followers_changed_tx(tx, gone.series_id, now)
             if entries:
-                await self._ground.above.counts_changed_tx(tx, shelf_id, now)
+                await self._deps.above.counts_changed_tx(tx, shelf_id, now)
 
-        await with_tx_again(self._ground.db, leave)
-        self._ground.above.committed()
+        await with_tx_again(self._deps.db, leave)
+        self._deps.above.committed()
 
     # -- the parts
 
-    async def _own_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> FollowRow:
+    async def _own_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> PlainFollowRow:
         """The shelf's follow, and its series held against ingest and other followers."""
-        await share_shape_tx(tx)
-        await hold_series_tx(tx, (await own_follow_tx(tx, shelf_id, public_id)).series_id)
-        await hold_reading_tx(tx, shelf_id)
+        await lock_series_merges_shared_tx(tx)
+        await lock_series_tx(tx, (await own_follow_tx(tx, shelf_id, public_id)).series_id)
+        await lock_reading_tx(tx, shelf_id)
         return await own_follow_tx(tx, shelf_id, public_id)
 
     async def _group_tx(
@@ -185,11 +185,11 @@ class Follows:
         return before if before is not None else (await default_group_tx(tx, shelf_id)).id
 
     def _tell(self) -> None:
-        self._ground.above.committed()
-        self._ground.above.due()
+        self._deps.above.committed()
+        self._deps.above.due()
 
 
-async def own_follow_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> FollowRow:
+async def own_follow_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> PlainFollowRow:
     """The shelf's follow with this id; NotFound for anything else (I8)."""
     found = await find_follow_tx(tx, shelf_id, public_id)
     if found is None:

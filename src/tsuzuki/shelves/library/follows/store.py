@@ -7,13 +7,13 @@ from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import GroupId, PublicId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.follows.nouns import Follow, FollowRow, Former, Next, Wanted
+from tsuzuki.shelves.library.follows.nouns import Follow, FollowFilter, FormerFollow, Next, PlainFollowRow
 
 q = load_queries("tsuzuki.shelves.library.follows")
 
 
 async def list_follows_tx(
-    tx: Tx, shelf_id: ShelfId, wanted: Wanted, *, group_id: GroupId | None, part: Slice
+    tx: Tx, shelf_id: ShelfId, wanted: FollowFilter, *, group_id: GroupId | None, part: Slice
 ) -> tuple[list[Follow], int]:
     """The shelf's follows in the wanted order, and how many there are in all."""
     asked = _asked(shelf_id, wanted, group_id)
@@ -26,11 +26,11 @@ async def list_follows_tx(
 
 async def show_follow_tx(tx: Tx, shelf_id: ShelfId, follow_id: int) -> Follow:
     """One of the shelf's follows with all there is to say of it."""
-    asked = _asked(shelf_id, Wanted(), None) | {"only": follow_id}
+    asked = _asked(shelf_id, FollowFilter(), None) | {"only": follow_id}
     return await tx.one(Follow, q.list_follows, **asked, sort="title", most=1, skip=0)
 
 
-def _asked(shelf_id: ShelfId, wanted: Wanted, group_id: GroupId | None) -> dict[str, Any]:
+def _asked(shelf_id: ShelfId, wanted: FollowFilter, group_id: GroupId | None) -> dict[str, Any]:
     return {
         "shelf_id": shelf_id,
         "only": None,
@@ -41,17 +41,17 @@ def _asked(shelf_id: ShelfId, wanted: Wanted, group_id: GroupId | None) -> dict[
     }
 
 
-async def find_follow_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> FollowRow | None:
+async def find_follow_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> PlainFollowRow | None:
     """The shelf's follow with this id; None for another shelf's."""
-    return await tx.maybe(FollowRow, q.find_follow, shelf_id=shelf_id, public_id=public_id)
+    return await tx.maybe(PlainFollowRow, q.find_follow, shelf_id=shelf_id, public_id=public_id)
 
 
-async def find_follow_of_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> FollowRow | None:
+async def find_follow_of_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> PlainFollowRow | None:
     """The shelf's follow of this series."""
-    return await tx.maybe(FollowRow, q.find_follow_of, shelf_id=shelf_id, series_id=series_id)
+    return await tx.maybe(PlainFollowRow, q.find_follow_of, shelf_id=shelf_id, series_id=series_id)
 
 
-async def add_follow_tx(tx: Tx, shelf_id: ShelfId, new: FollowRow) -> int:
+async def add_follow_tx(tx: Tx, shelf_id: ShelfId, new: PlainFollowRow) -> int:
     """Store it, with an id of its own; UniqueViolation when the shelf follows this series."""
     return await tx.one(
         int,
@@ -67,13 +67,13 @@ async def add_follow_tx(tx: Tx, shelf_id: ShelfId, new: FollowRow) -> int:
     )
 
 
-async def change_follow_tx(tx: Tx, changed: FollowRow, now: Millis) -> None:
+async def change_follow_tx(tx: Tx, changed: PlainFollowRow, now: Millis) -> None:
     """Store what a reader may change."""
     values = {"status": changed.status, "notify": changed.notify, "preferences": changed.preferences}
     await tx.run(q.change_follow, id=changed.id, group_id=changed.group_id, **values, now=now)
 
 
-async def leave_series_tx(tx: Tx, shelf_id: ShelfId, gone: FollowRow, now: Millis) -> int:
+async def leave_series_tx(tx: Tx, shelf_id: ShelfId, gone: PlainFollowRow, now: Millis) -> int:
     """Take a series off a shelf and keep what following it again restores; how many entries went."""
     keys = await tx.many(str, q.entry_keys, shelf_id=shelf_id, series_id=gone.series_id)
     await tx.run(q.keep_saved, shelf_id=shelf_id, series_id=gone.series_id, now=now)
@@ -93,9 +93,9 @@ async def leave_series_tx(tx: Tx, shelf_id: ShelfId, gone: FollowRow, now: Milli
     return await tx.run(q.delete_entries, shelf_id=shelf_id, series_id=gone.series_id)
 
 
-async def take_former_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> Former | None:
+async def take_former_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> FormerFollow | None:
     """What the shelf had when it left this series, which is forgotten now."""
-    former = await tx.maybe(Former, q.find_former, shelf_id=shelf_id, series_id=series_id)
+    former = await tx.maybe(FormerFollow, q.find_former, shelf_id=shelf_id, series_id=series_id)
     if former is not None:
         await tx.run(q.delete_former, shelf_id=shelf_id, series_id=series_id)
     return former

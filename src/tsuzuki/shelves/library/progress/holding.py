@@ -2,8 +2,8 @@
 
 from tsuzuki.db import Tx
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.shelves.library.progress.store import hold_reading_tx
-from tsuzuki.sources.store import share_shape_tx
+from tsuzuki.shelves.library.progress.store import lock_reading_tx
+from tsuzuki.sources.store import lock_series_merges_shared_tx
 
 
 async def begin_reading_tx(tx: Tx, shelf_id: ShelfId) -> None:
@@ -11,5 +11,5 @@ async def begin_reading_tx(tx: Tx, shelf_id: ShelfId) -> None:
 
     Entries and progress say the same in every transaction; two that write both, in different order, would deadlock.
     """
-    await share_shape_tx(tx)
-    await hold_reading_tx(tx, shelf_id)
+    await lock_series_merges_shared_tx(tx)
+    await lock_reading_tx(tx, shelf_id)

@@ -9,7 +9,7 @@ from tsuzuki.model.ids import ChapterId, PublicId, SeriesId
 from tsuzuki.model.times import Millis
 
 
-class Progress(msgspec.Struct, frozen=True):
+class ChapterProgress(msgspec.Struct, frozen=True):
     """How far a chapter was read. The page and whether it is read are each the newest that any device said."""
 
     chapter_id: ChapterId
@@ -23,7 +23,7 @@ class Progress(msgspec.Struct, frozen=True):
     updated_at: Millis
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class ReportedReading(msgspec.Struct, frozen=True, kw_only=True):
     """What a device says of one chapter; None is nothing."""
 
     page: int | None = None
@@ -37,20 +37,20 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """Of the release that was read; else the largest that is known counts."""
 
 
-class Told(msgspec.Struct, frozen=True, kw_only=True):
+class ReportedProgress(msgspec.Struct, frozen=True, kw_only=True):
     """One of many tellings: of a chapter of a series, by its id or by its number."""
 
     series: PublicId
     chapter: ChapterId | None
     number: str | None
-    reading: Reading
+    reading: ReportedReading
 
 
-class Answered(msgspec.Struct, frozen=True):
+class ProgressResult(msgspec.Struct, frozen=True):
     """What became of one of many: how it stands now, or why it could not be taken."""
 
     chapter_id: ChapterId | None = None
-    progress: Progress | None = None
+    progress: ChapterProgress | None = None
     error: TsuzukiError | None = None
 
 
@@ -74,7 +74,7 @@ class Some(msgspec.Struct, frozen=True, kw_only=True):
     """Whether `before` is one of them."""
 
 
-class Marked(msgspec.Struct, frozen=True):
+class MarkedChapters(msgspec.Struct, frozen=True):
     """How many chapters changed, and the moment that undoes it."""
 
     changed: int

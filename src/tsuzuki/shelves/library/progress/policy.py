@@ -3,7 +3,7 @@
 from typing import Final
 
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.progress.nouns import ReadChapter, Reading
+from tsuzuki.shelves.library.progress.nouns import ReadChapter, ReportedReading
 
 EARLIEST: Final = Millis(0)
 
@@ -13,13 +13,13 @@ def moment(said: Millis | None, now: Millis) -> Millis:
     return now if said is None else max(EARLIEST, min(said, now))
 
 
-def is_finished(reading: Reading, chapter: ReadChapter) -> bool:
+def is_finished(reading: ReportedReading, chapter: ReadChapter) -> bool:
     """Whether the last page was reached; False where nobody knows how many pages there are."""
     count = reading.page_count if reading.page_count is not None else chapter.page_count
     return reading.page is not None and count > 0 and reading.page >= count - 1
 
 
-def decided(reading: Reading, chapter: ReadChapter) -> bool | None:
+def decided(reading: ReportedReading, chapter: ReadChapter) -> bool | None:
     """Whether this says that the chapter is read, or is not; None when it says neither."""
     if reading.is_read is not None:
         return reading.is_read

@@ -1,4 +1,4 @@
--- name: hold_reading
+-- name: lock_reading
 -- One writer at a time: nothing to hold.
 select length(:name);
 

@@ -6,20 +6,20 @@ from tsuzuki.db import Tx
 from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, ShelfId
 from tsuzuki.model.numbers import number_key, parse_number
-from tsuzuki.model.pages import FROM_THE_TOP, Cursor, Page
+from tsuzuki.model.pages import FROM_THE_TOP, Page, PageCursor
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.ground import Ground
+from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.library.naming import known_series_tx
 from tsuzuki.shelves.library.progress.holding import begin_reading_tx
 from tsuzuki.shelves.library.progress.nouns import (
-    Answered,
+    ChapterProgress,
     HistoryRow,
-    Marked,
-    Progress,
+    MarkedChapters,
+    ProgressResult,
     ReadChapter,
-    Reading,
+    ReportedProgress,
+    ReportedReading,
     Some,
-    Told,
 )
 from tsuzuki.shelves.library.progress.policy import decided, moment
 from tsuzuki.shelves.library.progress.store import (
@@ -48,84 +48,90 @@ Mark = Callable[[Tx, SeriesId], Awaitable[int]]
 class ReadingProgress:
     """How far a shelf has read. It hangs on chapters, not on releases: read once is read everywhere (R51)."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, deps: ShelfDeps) -> None:
+        self._deps = deps
 
-    async def get(self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId) -> Progress:
+    async def get(self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId) -> ChapterProgress:
         """How far a chapter was read; page 0 where nobody began. NotFound for a chapter of another series."""
 
-        async def look(tx: Tx) -> Progress:
+        async def look(tx: Tx) -> ChapterProgress:
             chapter = await _chapter_tx(tx, await known_series_tx(tx, series), chapter_id)
             found = await find_progress_tx(tx, shelf_id, chapter.id)
-            return found or Progress(chapter.id, 0, 0, False, False, None, None, None, _NEVER)  # noqa: FBT003  a row
+            return found or ChapterProgress(chapter.id, 0, 0, False, False, None, None, None, _NEVER)  # noqa: FBT003  a row
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
     # -- what devices say
 
-    async def tell(self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId, reading: Reading) -> Progress:
+    async def tell(
+        self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId, reading: ReportedReading
+    ) -> ChapterProgress:
         """Take what a device says of a chapter, where nothing newer is known; how it stands now."""
 
-        async def write(tx: Tx) -> tuple[Progress, bool]:
+        async def write(tx: Tx) -> tuple[ChapterProgress, bool]:
             await begin_reading_tx(tx, shelf_id)
             series_id = await known_series_tx(tx, series)
             chapter = await _chapter_tx(tx, series_id, chapter_id)
             progress = await self._write_tx(tx, shelf_id, chapter, reading)
             return progress, await self._settle_tx(tx, shelf_id, {series_id})
 
-        progress, is_told = await self._ground.db.with_tx(write)
+        progress, is_told = await self._deps.db.with_tx(write)
         if is_told or reading.is_bookmarked is not None:
-            self._ground.above.committed()
+            self._deps.above.committed()
         return progress
 
-    async def tell_many(self, shelf_id: ShelfId, told: Sequence[Told]) -> Sequence[Answered]:
+    async def tell_many(self, shelf_id: ShelfId, told: Sequence[ReportedProgress]) -> Sequence[ProgressResult]:
         """Take what a device gathered while it was away, each answered in its place; bad ones spoil no good ones."""
 
-        async def write(tx: Tx) -> tuple[list[Answered], bool]:
+        async def write(tx: Tx) -> tuple[list[ProgressResult], bool]:
             await begin_reading_tx(tx, shelf_id)
             touched: set[SeriesId] = set()
             answers = [await self._tell_one_tx(tx, shelf_id, each, touched) for each in told]
             return answers, await self._settle_tx(tx, shelf_id, touched)
 
-        answers, is_told = await self._ground.db.with_tx(write)
+        answers, is_told = await self._deps.db.with_tx(write)
         if is_told or any(each.reading.is_bookmarked is not None for each in told):
-            self._ground.above.committed()
+            self._deps.above.committed()
         return answers
 
-    async def _tell_one_tx(self, tx: Tx, shelf_id: ShelfId, told: Told, touched: set[SeriesId]) -> Answered:
+    async def _tell_one_tx(
+        self, tx: Tx, shelf_id: ShelfId, told: ReportedProgress, touched: set[SeriesId]
+    ) -> ProgressResult:
         try:
             chapter = await _told_chapter_tx(tx, told)
         except (NotFound, Invalid) as error:
-            return Answered(told.chapter, error=error)
+            return ProgressResult(told.chapter, error=error)
         touched.add(chapter.series_id)
-        return Answered(chapter.id, await self._write_tx(tx, shelf_id, chapter, told.reading))
+        return ProgressResult(chapter.id, await self._write_tx(tx, shelf_id, chapter, told.reading))
 
-    async def _write_tx(self, tx: Tx, shelf_id: ShelfId, chapter: ReadChapter, reading: Reading) -> Progress:
-        now = self._ground.clock()
+    async def _write_tx(
+        self, tx: Tx, shelf_id: ShelfId, chapter: ReadChapter, reading: ReportedReading
+    ) -> ChapterProgress:
+        now = self._deps.clock()
         is_read, at = decided(reading, chapter), moment(reading.at, now)
         if reading.is_bookmarked is not None:
             await saved_follows_tx(tx, shelf_id, chapter.id, saved=reading.is_bookmarked)
-            await self._ground.above.counts_changed_tx(tx, shelf_id, now)
+            await self._deps.above.counts_changed_tx(tx, shelf_id, now)
         return await write_progress_tx(tx, shelf_id, chapter.id, reading, is_read=is_read, at=at, now=now)
 
     async def _settle_tx(self, tx: Tx, shelf_id: ShelfId, series: set[SeriesId]) -> bool:
         """Entries say what progress says now; True when some had to change, and open pages will be told."""
-        now = self._ground.clock()
+        now = self._deps.clock()
         changed = sum([await entries_follow_tx(tx, shelf_id, each, now) for each in sorted(series)])
         if changed:
-            await self._ground.above.counts_changed_tx(tx, shelf_id, now)
+            await self._deps.above.counts_changed_tx(tx, shelf_id, now)
         return bool(changed)
 
     # -- marking
 
     async def mark(
         self, shelf_id: ShelfId, series: PublicId, some: Some, *, is_read: bool, made_at: Millis | None = None
-    ) -> Marked:
+    ) -> MarkedChapters:
         """Mark chapters of a series read or unread, in the inbox or not; NotFound for a `before` of another series.
 
         `made_at` is when the reader did it, where that is told later: what was said since then stays.
         """
-        at = moment(made_at, self._ground.clock())
+        at = moment(made_at, self._deps.clock())
 
         async def mark(tx: Tx, series_id: SeriesId) -> int:
             if some.before is not None:
@@ -134,40 +140,40 @@ class ReadingProgress:
 
         return await self._mark(shelf_id, series, mark, at)
 
-    async def mark_again(self, shelf_id: ShelfId, series: PublicId, at: Millis) -> Marked:
+    async def mark_again(self, shelf_id: ShelfId, series: PublicId, at: Millis) -> MarkedChapters:
         """Make read again what was marked unread at that moment."""
-        now = self._ground.clock()
+        now = self._deps.clock()
         return await self._mark(
             shelf_id, series, lambda tx, series_id: mark_again_tx(tx, shelf_id, series_id, at=at, now=now), now
         )
 
-    async def _mark(self, shelf_id: ShelfId, series: PublicId, mark: Mark, at: Millis) -> Marked:
+    async def _mark(self, shelf_id: ShelfId, series: PublicId, mark: Mark, at: Millis) -> MarkedChapters:
         async def work(tx: Tx) -> tuple[int, bool]:
             await begin_reading_tx(tx, shelf_id)
             series_id = await known_series_tx(tx, series)
             changed = await mark(tx, series_id)
             is_told = changed > 0 and await entries_follow_tx(tx, shelf_id, series_id, at) > 0
             if is_told:
-                await self._ground.above.counts_changed_tx(tx, shelf_id, self._ground.clock())
+                await self._deps.above.counts_changed_tx(tx, shelf_id, self._deps.clock())
             return changed, is_told
 
-        changed, is_told = await self._ground.db.with_tx(work)
+        changed, is_told = await self._deps.db.with_tx(work)
         if is_told:
-            self._ground.above.committed()
-        return Marked(changed, at)
+            self._deps.above.committed()
+        return MarkedChapters(changed, at)
 
     # -- history
 
-    async def history(self, shelf_id: ShelfId, *, after: Cursor, most: int) -> Page[HistoryRow]:
+    async def history(self, shelf_id: ShelfId, *, after: PageCursor, most: int) -> Page[HistoryRow]:
         """What was opened, the last first."""
 
         async def look(tx: Tx) -> Page[HistoryRow]:
             found = await history_tx(tx, shelf_id, after=after, most=most + 1)
             rows = found[:most]
-            further = Cursor(rows[-1].opened_at, rows[-1].chapter_id) if len(found) > most else None
+            further = PageCursor(rows[-1].opened_at, rows[-1].chapter_id) if len(found) > most else None
             return Page(rows, await count_history_tx(tx, shelf_id), further)
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
     async def opened_of(self, shelf_id: ShelfId, series: PublicId, most: int) -> Sequence[HistoryRow]:
         """What was opened of one series, the last first."""
@@ -176,7 +182,7 @@ class ReadingProgress:
             series_id = await known_series_tx(tx, series)
             return await history_tx(tx, shelf_id, after=FROM_THE_TOP, most=most, series_id=series_id)
 
-        return await self._ground.db.read(look)
+        return await self._deps.db.read(look)
 
     async def forget(self, shelf_id: ShelfId, chapter_id: ChapterId) -> Millis:
         """Take a chapter out of the history; how far it was read stays. Says when it was opened; NotFound."""
@@ -186,19 +192,19 @@ class ReadingProgress:
             await forget_one_tx(tx, shelf_id, chapter_id)
             return opened_at
 
-        opened_at = await self._ground.db.with_tx(forget)
+        opened_at = await self._deps.db.with_tx(forget)
         if opened_at is None:
             raise NotFound("There is no such chapter in the history.")
         return opened_at
 
     async def recall(self, shelf_id: ShelfId, chapter_id: ChapterId, opened_at: Millis) -> None:
         """Put a chapter back that was forgotten; nothing happens when it is in the history, or was never read here."""
-        at = moment(opened_at, self._ground.clock())
-        await self._ground.db.with_tx(lambda tx: recall_one_tx(tx, shelf_id, chapter_id, at))
+        at = moment(opened_at, self._deps.clock())
+        await self._deps.db.with_tx(lambda tx: recall_one_tx(tx, shelf_id, chapter_id, at))
 
     async def forget_all(self, shelf_id: ShelfId) -> int:
         """Empty the history; how many went."""
-        return await self._ground.db.with_tx(lambda tx: forget_all_tx(tx, shelf_id))
+        return await self._deps.db.with_tx(lambda tx: forget_all_tx(tx, shelf_id))
 
 
 async def _chapter_tx(tx: Tx, series_id: SeriesId, chapter_id: ChapterId) -> ReadChapter:
@@ -208,7 +214,7 @@ async def _chapter_tx(tx: Tx, series_id: SeriesId, chapter_id: ChapterId) -> Rea
     return chapter
 
 
-async def _told_chapter_tx(tx: Tx, told: Told) -> ReadChapter:
+async def _told_chapter_tx(tx: Tx, told: ReportedProgress) -> ReadChapter:
     """By its id; by its number where that is gone or unknown."""
     series_id = await known_series_tx(tx, told.series)
     chapter = None if told.chapter is None else await find_chapter_tx(tx, series_id, told.chapter)

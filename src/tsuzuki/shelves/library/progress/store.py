@@ -5,24 +5,31 @@ from typing import Any
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import ChapterId, EntryId, SeriesId, ShelfId
-from tsuzuki.model.pages import Cursor
+from tsuzuki.model.pages import PageCursor
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.progress.nouns import HistoryRow, Progress, ReadChapter, Reading, Some
+from tsuzuki.shelves.library.progress.nouns import ChapterProgress, HistoryRow, ReadChapter, ReportedReading, Some
 
 q = load_queries("tsuzuki.shelves.library.progress")
 
 
-async def hold_reading_tx(tx: Tx, shelf_id: ShelfId) -> None:
+async def lock_reading_tx(tx: Tx, shelf_id: ShelfId) -> None:
     """Nobody else marks chapters of this shelf until the end of the transaction; see `holding`."""
-    await tx.run(q.hold_reading, name=f"reading-{shelf_id}")
+    await tx.run(q.lock_reading, name=f"reading-{shelf_id}")
 
 
 async def write_progress_tx(
-    tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId, reading: Reading, *, is_read: bool | None, at: Millis, now: Millis
-) -> Progress:
+    tx: Tx,
+    shelf_id: ShelfId,
+    chapter_id: ChapterId,
+    reading: ReportedReading,
+    *,
+    is_read: bool | None,
+    at: Millis,
+    now: Millis,
+) -> ChapterProgress:
     """Take what a device says, where nothing newer is known; how it stands now."""
     return await tx.one(
-        Progress,
+        ChapterProgress,
         q.write_progress,
         shelf_id=shelf_id,
         chapter_id=chapter_id,
@@ -36,9 +43,9 @@ async def write_progress_tx(
     )
 
 
-async def find_progress_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId) -> Progress | None:
+async def find_progress_tx(tx: Tx, shelf_id: ShelfId, chapter_id: ChapterId) -> ChapterProgress | None:
     """How far a chapter was read; None when nobody began."""
-    return await tx.maybe(Progress, q.find_progress, shelf_id=shelf_id, chapter_id=chapter_id)
+    return await tx.maybe(ChapterProgress, q.find_progress, shelf_id=shelf_id, chapter_id=chapter_id)
 
 
 async def find_chapter_tx(tx: Tx, series_id: SeriesId, chapter_id: ChapterId) -> ReadChapter | None:
@@ -101,7 +108,7 @@ async def unmark_since_tx(tx: Tx, shelf_id: ShelfId, at: Millis, now: Millis) ->
 
 
 async def history_tx(
-    tx: Tx, shelf_id: ShelfId, *, after: Cursor, most: int, series_id: SeriesId | None = None
+    tx: Tx, shelf_id: ShelfId, *, after: PageCursor, most: int, series_id: SeriesId | None = None
 ) -> list[HistoryRow]:
     """Chapters that were opened, the last one first; of one series, or of all."""
     values = {"shelf_id": shelf_id, "series_id": series_id, "at": after.at, "id": after.id}

@@ -6,7 +6,7 @@ from tsuzuki.model.ids import ChapterId, PublicId, ReleaseId, SeriesId, SeriesSo
 from tsuzuki.model.times import Millis
 
 
-class Details(msgspec.Struct, frozen=True):
+class SeriesRecord(msgspec.Struct, frozen=True):
     """A series."""
 
     id: SeriesId
@@ -53,7 +53,7 @@ class SourceOf(msgspec.Struct, frozen=True):
     releases: int
 
 
-class ChapterRow(msgspec.Struct, frozen=True):
+class ChapterProgressRow(msgspec.Struct, frozen=True):
     """A chapter and how far it was read."""
 
     id: ChapterId
@@ -89,7 +89,7 @@ class Offered(msgspec.Struct, frozen=True):
     languages: list[str]
 
 
-class Release(msgspec.Struct, frozen=True):
+class SeriesRelease(msgspec.Struct, frozen=True):
     """A chapter as one group put it on one source."""
 
     id: ReleaseId
@@ -117,7 +117,7 @@ class Numbers(msgspec.Struct, frozen=True):
     volumes: list[str]
 
 
-class Counted(msgspec.Struct, frozen=True):
+class ReadCount(msgspec.Struct, frozen=True):
     """How much there is, and how much of it was read."""
 
     chapters: int

@@ -8,8 +8,8 @@ from typing import Final, Literal
 import msgspec
 
 from tsuzuki.model.numbers import SCALE, parse_number
-from tsuzuki.shelves.library.follows.nouns import Preferences
-from tsuzuki.shelves.library.series.nouns import Release, SourceOf
+from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
+from tsuzuki.shelves.library.series.nouns import SeriesRelease, SourceOf
 
 MOST_GAPS: Final = 100
 BROKEN_AT: Final = 5
@@ -21,7 +21,7 @@ Stop = Literal["source_off", "series_off", "suspended", "paused"]
 # -- the preferred release
 
 
-def preferred(releases: Iterable[Release], wanted: Preferences) -> Release | None:
+def preferred(releases: Iterable[SeriesRelease], wanted: ReleasePreferences) -> SeriesRelease | None:
     """The release that a reader would take; None when there is none.
 
     What can be read comes first, on a source that is switched on, in a language that the reader named, if any. Among
@@ -30,7 +30,7 @@ def preferred(releases: Iterable[Release], wanted: Preferences) -> Release | Non
     return min(releases, key=lambda release: _rank(release, wanted), default=None)
 
 
-def _rank(release: Release, wanted: Preferences) -> tuple[bool | int, ...]:
+def _rank(release: SeriesRelease, wanted: ReleasePreferences) -> tuple[bool | int, ...]:
     groups = [_folded(name) for name in wanted.groups]
     languages = [_folded(name) for name in wanted.languages]
     language = _folded(release.language)

@@ -9,17 +9,17 @@ from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, ShelfId
-from tsuzuki.shelves.library.follows.nouns import FollowRow, Preferences
+from tsuzuki.shelves.library.follows.nouns import PlainFollowRow, ReleasePreferences
 from tsuzuki.shelves.library.follows.store import find_follow_of_tx
 from tsuzuki.shelves.library.naming import known_series_tx
 from tsuzuki.shelves.library.progress.service import NO_CHAPTER
 from tsuzuki.shelves.library.series.nouns import (
     ChapterName,
-    ChapterRow,
-    Counted,
-    Details,
+    ChapterProgressRow,
     Offered,
-    Release,
+    ReadCount,
+    SeriesRecord,
+    SeriesRelease,
     SourceOf,
 )
 from tsuzuki.shelves.library.series.policy import Gaps, gaps, preferred
@@ -39,22 +39,22 @@ MOST_NAMED = 10_000
 MOST_OFFERED = 200
 
 
-class Chapter(msgspec.Struct, frozen=True):
+class ChapterWithReleases(msgspec.Struct, frozen=True):
     """A chapter with its releases, and which of them the reader would take."""
 
-    row: ChapterRow
-    releases: list[Release]
-    preferred: Release | None
+    row: ChapterProgressRow
+    releases: list[SeriesRelease]
+    preferred: SeriesRelease | None
 
 
-class Series(msgspec.Struct, frozen=True):
+class SeriesOverview(msgspec.Struct, frozen=True):
     """A series over all its sources; `follow` is None where the shelf does not follow it."""
 
-    details: Details
+    details: SeriesRecord
     sources: list[SourceOf]
     gaps: Gaps
-    counted: Counted
-    follow: FollowRow | None
+    counted: ReadCount
+    follow: PlainFollowRow | None
 
 
 class SeriesLooks:
@@ -63,13 +63,13 @@ class SeriesLooks:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def get(self, shelf_id: ShelfId, series: PublicId) -> Series:
+    async def get(self, shelf_id: ShelfId, series: PublicId) -> SeriesOverview:
         """All but its chapters; NotFound for what is none."""
 
-        async def look(tx: Tx) -> Series:
+        async def look(tx: Tx) -> SeriesOverview:
             series_id = await known_series_tx(tx, series)
             numbers = await numbers_tx(tx, series_id)
-            return Series(
+            return SeriesOverview(
                 details=await details_tx(tx, series_id),
                 sources=await sources_tx(tx, series_id),
                 gaps=gaps(numbers.numbers, numbers.volumes),
@@ -79,10 +79,12 @@ class SeriesLooks:
 
         return await self._db.read(look)
 
-    async def chapters(self, shelf_id: ShelfId, series: PublicId, part: Slice) -> tuple[Sequence[Chapter], int]:
+    async def chapters(
+        self, shelf_id: ShelfId, series: PublicId, part: Slice
+    ) -> tuple[Sequence[ChapterWithReleases], int]:
         """A part of its chapters, the newest first, and how many there are in all."""
 
-        async def look(tx: Tx) -> tuple[Sequence[Chapter], int]:
+        async def look(tx: Tx) -> tuple[Sequence[ChapterWithReleases], int]:
             series_id = await known_series_tx(tx, series)
             rows = await chapters_tx(tx, shelf_id, series_id, part)
             counted = await counted_tx(tx, shelf_id, series_id)
@@ -90,10 +92,10 @@ class SeriesLooks:
 
         return await self._db.read(look)
 
-    async def chapter(self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId) -> Chapter:
+    async def chapter(self, shelf_id: ShelfId, series: PublicId, chapter_id: ChapterId) -> ChapterWithReleases:
         """One of its chapters; NotFound otherwise."""
 
-        async def look(tx: Tx) -> Chapter:
+        async def look(tx: Tx) -> ChapterWithReleases:
             series_id = await known_series_tx(tx, series)
             row = await find_chapter_tx(tx, shelf_id, series_id, chapter_id)
             if row is None:
@@ -120,11 +122,11 @@ class SeriesLooks:
 
 
 async def _with_releases_tx(
-    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, rows: Sequence[ChapterRow]
-) -> Sequence[Chapter]:
+    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, rows: Sequence[ChapterProgressRow]
+) -> Sequence[ChapterWithReleases]:
     follow = await find_follow_of_tx(tx, shelf_id, series_id)
-    wanted = Preferences() if follow is None else follow.preferences
-    of_chapter: dict[ChapterId, list[Release]] = defaultdict(list)
+    wanted = ReleasePreferences() if follow is None else follow.preferences
+    of_chapter: dict[ChapterId, list[SeriesRelease]] = defaultdict(list)
     for release in await releases_tx(tx, [row.id for row in rows]):
         of_chapter[release.chapter_id].append(release)
-    return [Chapter(row, of_chapter[row.id], preferred(of_chapter[row.id], wanted)) for row in rows]
+    return [ChapterWithReleases(row, of_chapter[row.id], preferred(of_chapter[row.id], wanted)) for row in rows]

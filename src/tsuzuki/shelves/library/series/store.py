@@ -7,21 +7,21 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import ChapterId, SeriesId, ShelfId
 from tsuzuki.shelves.library.series.nouns import (
     ChapterName,
-    ChapterRow,
-    Counted,
-    Details,
+    ChapterProgressRow,
     Numbers,
     Offered,
-    Release,
+    ReadCount,
+    SeriesRecord,
+    SeriesRelease,
     SourceOf,
 )
 
 q = load_queries("tsuzuki.shelves.library.series")
 
 
-async def details_tx(tx: Tx, series_id: SeriesId) -> Details:
+async def details_tx(tx: Tx, series_id: SeriesId) -> SeriesRecord:
     """The series itself."""
-    return await tx.one(Details, q.details, series_id=series_id)
+    return await tx.one(SeriesRecord, q.details, series_id=series_id)
 
 
 async def sources_tx(tx: Tx, series_id: SeriesId) -> list[SourceOf]:
@@ -29,14 +29,18 @@ async def sources_tx(tx: Tx, series_id: SeriesId) -> list[SourceOf]:
     return await tx.many(SourceOf, q.sources, series_id=series_id)
 
 
-async def chapters_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, part: Slice) -> list[ChapterRow]:
+async def chapters_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, part: Slice) -> list[ChapterProgressRow]:
     """A part of its chapters, the newest first."""
-    return await tx.many(ChapterRow, q.chapters, shelf_id=shelf_id, series_id=series_id, most=part.most, skip=part.skip)
+    return await tx.many(
+        ChapterProgressRow, q.chapters, shelf_id=shelf_id, series_id=series_id, most=part.most, skip=part.skip
+    )
 
 
-async def find_chapter_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, chapter_id: ChapterId) -> ChapterRow | None:
+async def find_chapter_tx(
+    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, chapter_id: ChapterId
+) -> ChapterProgressRow | None:
     """One of its chapters."""
-    return await tx.maybe(ChapterRow, q.find_chapter, shelf_id=shelf_id, series_id=series_id, id=chapter_id)
+    return await tx.maybe(ChapterProgressRow, q.find_chapter, shelf_id=shelf_id, series_id=series_id, id=chapter_id)
 
 
 async def chapter_order_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId, most: int) -> list[ChapterName]:
@@ -50,9 +54,9 @@ async def offered_tx(tx: Tx, series_id: SeriesId, most: int) -> Offered:
     return Offered(groups, await tx.many(str, q.languages, series_id=series_id, most=most))
 
 
-async def releases_tx(tx: Tx, chapters: Sequence[ChapterId]) -> list[Release]:
+async def releases_tx(tx: Tx, chapters: Sequence[ChapterId]) -> list[SeriesRelease]:
     """All releases of these chapters, over all sources and groups."""
-    return await tx.many(Release, q.releases, ids=chapters)
+    return await tx.many(SeriesRelease, q.releases, ids=chapters)
 
 
 async def numbers_tx(tx: Tx, series_id: SeriesId) -> Numbers:
@@ -62,6 +66,6 @@ async def numbers_tx(tx: Tx, series_id: SeriesId) -> Numbers:
     return Numbers(numbers, volumes)
 
 
-async def counted_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> Counted:
+async def counted_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> ReadCount:
     """How much there is, and how much of it was read."""
-    return await tx.one(Counted, q.counted, shelf_id=shelf_id, series_id=series_id)
+    return await tx.one(ReadCount, q.counted, shelf_id=shelf_id, series_id=series_id)

@@ -1,0 +1,162 @@
+"""The reactor: applies what plan and status of a shelf say to all that hangs on it.
+
+A shelf that is not synced is the marker; so nothing is missed, whoever died in between (R89). What it does:
+
+- the poll floors of everything the shelf follows, as the fastest plan among all readers allows;
+- what is beyond the plan's room is held, the newest first; a shelf that sleeps has no room at all, though everything on
+  it can still be read;
+- the plan's retention.
+"""
+
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from tsuzuki.accounts.deps import AccountDeps
+from tsuzuki.billing.policy import retry_delay
+from tsuzuki.billing.shelf_plans.nouns import PlannedHold
+from tsuzuki.billing.shelf_plans.store import (
+    Span,
+    complete_shelf_sync_tx,
+    fail_shelf_sync_tx,
+    feeds_to_sync_tx,
+    list_shelves_pending_sync_tx,
+    put_off_sync_tx,
+    release_feeds_tx,
+    release_follows_tx,
+    series_to_sync_tx,
+    set_retention_tx,
+    suspend_feeds_tx,
+    suspend_follows_tx,
+)
+from tsuzuki.db import Tx
+from tsuzuki.db.again import with_tx_again
+from tsuzuki.delivery.fanout import NOTHING, Delivered, deliver_known_items_tx, deliver_missed_chapters_tx
+from tsuzuki.model.errors import TsuzukiError
+from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
+from tsuzuki.model.plans import Plan, plan_in_force
+from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.shelves.library.progress.store import lock_reading_tx
+from tsuzuki.shelves.store import Terms, lock_shelf_tx, shelf_terms_tx
+from tsuzuki.sources.comics.following import followers_changed_tx
+from tsuzuki.sources.feeds import suspension_changed_tx
+from tsuzuki.sources.pace.service import floors
+from tsuzuki.sources.pace.store import last_watch_tx, repair_floors_tx, set_floors_tx
+from tsuzuki.sources.store import lock_feed_tx, lock_series_merges_shared_tx, lock_series_tx
+
+NEVER = Millis(2**62)
+"""Given up: not tried again before the next change of the shelf."""
+
+_UNLIMITED = 2**31 - 1
+_MOST = 100
+_CHUNK = 5_000
+_OVERLAP = MINUTE
+"""What was being stored when something was held back has an earlier time, and is not lost between the two."""
+
+_log = structlog.stdlib.get_logger("tsuzuki.billing")
+
+
+class PlanEnforcer:
+    """Syncs shelves, at once and again until it succeeds."""
+
+    def __init__(self, deps: AccountDeps, wake: Callable[[str], None]) -> None:
+        self._deps = deps
+        self._wake = wake
+
+    async def sync_pending(self) -> int:
+        """Sync all shelves that wait for it; how many could be."""
+        done = 0
+        while waiting := await self._deps.db.read(
+            lambda tx: list_shelves_pending_sync_tx(tx, self._deps.clock(), most=_MOST)
+        ):
+            synced = [await self.sync(shelf_id) for shelf_id in waiting]
+            done += sum(synced)
+            if not all(synced):  # those are put off; what is left is found by the next look
+                break
+        return done
+
+    async def sync(self, shelf_id: ShelfId) -> bool:
+        """Apply what its plan and status say, as one transaction; False when that failed, which is recorded."""
+        try:
+            delivered = await with_tx_again(self._deps.db, lambda tx: self._apply_tx(tx, shelf_id))
+        except TsuzukiError as error:
+            reason = str(error) or type(error).__name__
+            _log.warning("shelf_not_synced", shelf=shelf_id, reason=reason)
+            await self._deps.db.with_tx(lambda tx: self._fail_tx(tx, shelf_id, reason))
+            return False
+        for wakeup in delivered.wakeups:
+            self._wake(wakeup)
+        return True
+
+    async def repair_floors(self) -> int:
+        """See that the poll floors of all watches are right; how many were not."""
+        done, last = 0, await self._deps.db.read(last_watch_tx)
+        for after in range(0, last, _CHUNK):
+            done += await self._mend(after)
+        return done
+
+    # -- inside
+
+    async def _apply_tx(self, tx: Tx, shelf_id: ShelfId) -> Delivered:
+        await lock_shelf_tx(tx, shelf_id)
+        terms = await shelf_terms_tx(tx, shelf_id)
+        plan = plan_in_force(terms.plan, is_billed=terms.is_billed)
+        await set_retention_tx(tx, shelf_id, plan.limits.retention)
+        span = Span(shelf_id, room_of(terms, plan), self._deps.clock())
+        missed = await self._hold_series_tx(tx, span) + await self._hold_feeds_tx(tx, span)
+        await set_floors_tx(tx, shelf_id, floors(is_billed=terms.is_billed))
+        await complete_shelf_sync_tx(tx, shelf_id)
+        return missed
+
+    async def _hold_feeds_tx(self, tx: Tx, span: Span) -> Delivered:
+        since = _since(await feeds_to_sync_tx(tx, span))
+        for feed_id in since:  # by their ids, and before subscriptions and watches, like whoever else locks several
+            await lock_feed_tx(tx, FeedId(feed_id))
+        released = await release_feeds_tx(tx, span)
+        for feed_id in sorted({*await suspend_feeds_tx(tx, span), *released}):
+            await suspension_changed_tx(tx, feed_id, by_person=False, now=span.now)
+        missed = NOTHING
+        for feed_id in sorted(released):
+            begun = since.get(feed_id, span.now)
+            missed += await deliver_known_items_tx(tx, span.shelf_id, feed_id, since=begun, now=span.now)
+        return missed
+
+    async def _hold_series_tx(self, tx: Tx, span: Span) -> Delivered:
+        await lock_series_merges_shared_tx(tx)
+        since = _since(await series_to_sync_tx(tx, span))
+        if not since:
+            return NOTHING
+        for series_id in since:
+            await lock_series_tx(tx, SeriesId(series_id))
+        await lock_reading_tx(tx, span.shelf_id)
+        released = await release_follows_tx(tx, span)
+        for series_id in sorted({*await suspend_follows_tx(tx, span), *released}):
+            await followers_changed_tx(tx, series_id, span.now)
+        missed = NOTHING
+        for series_id in sorted(released):
+            begun = since.get(series_id, span.now)
+            missed += await deliver_missed_chapters_tx(tx, span.shelf_id, series_id, since=begun, now=span.now)
+        return missed
+
+    async def _fail_tx(self, tx: Tx, shelf_id: ShelfId, error: str) -> None:
+        delay = retry_delay(await fail_shelf_sync_tx(tx, shelf_id, error))
+        at = NEVER if delay is None else Millis(self._deps.clock() + delay)
+        await put_off_sync_tx(tx, shelf_id, at)
+
+    async def _mend(self, after: int) -> int:
+        until = after + _CHUNK
+        return await self._deps.db.with_tx(
+            lambda tx: repair_floors_tx(tx, floors(is_billed=True), after=after, until=until)
+        )
+
+
+def room_of(terms: Terms, plan: Plan) -> int:
+    """How many feeds and series are served."""
+    if terms.is_billed and terms.status != "active":
+        return 0
+    return _UNLIMITED if plan.limits.follows is None else plan.limits.follows
+
+
+def _since(held: Sequence[PlannedHold]) -> dict[int, Millis]:
+    """From when on each of them missed something, by id in the order of the list."""
+    return {one.of_id: Millis(max(0, (one.held_at or 0) - _OVERLAP)) for one in held}

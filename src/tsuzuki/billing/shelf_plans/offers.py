@@ -1,0 +1,193 @@
+"""What a change would cost, and what stands against it, before anybody decides."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tsuzuki.accounts.activity.nouns import ShelfStatus
+from tsuzuki.accounts.deps import AccountDeps
+from tsuzuki.accounts.limits import NEVER, largest
+from tsuzuki.accounts.shelves.store import find_member_shelf_tx
+from tsuzuki.accounts.store import count_members_tx, tenant_plans_tx
+from tsuzuki.billing.access import BillingScope, own_tenant_tx
+from tsuzuki.billing.policy import Period, Rented, change_cents, monthly_cents, period_at, standing
+from tsuzuki.billing.shelf_plans.choosing import check_shelf_count, check_use_tx, choose
+from tsuzuki.billing.shelf_plans.nouns import RentedShelf
+from tsuzuki.billing.shelf_plans.store import find_rented_tx, list_shelves_for_tenant_tx
+from tsuzuki.billing.store import get_account_tx, list_open_invoices_tx
+from tsuzuki.db import Tx
+from tsuzuki.model.errors import Forbidden, LimitExceeded, NotFound
+from tsuzuki.model.ids import PublicId, TenantId
+from tsuzuki.model.plans import Plan, get_plan, list_plans
+from tsuzuki.model.times import Millis
+
+OVERDUE = "Invoices are overdue; pay them first."
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """A plan for a shelf."""
+
+    plan: Plan
+    cents: int
+    """What it costs at once, for the rest of the period; negative: what is given back."""
+    against: tuple[str, ...] = ()
+    """Why it cannot be had, one thing each."""
+
+
+class Deal(msgspec.Struct, frozen=True):
+    """All plans that a shelf could be on, from this moment to the end of the period."""
+
+    period: Period
+    offers: list[Offer]
+    shelf: RentedShelf | None = None
+
+    def of(self, plan_id: str) -> Offer:
+        """The offer of this plan, or NotFound."""
+        for offer in self.offers:
+            if offer.plan.id == plan_id:
+                return offer
+        raise NotFound("There is no such plan on offer.")
+
+
+class SleepOffer(msgspec.Struct, frozen=True):
+    """What it means to put a shelf to sleep, or to wake it."""
+
+    shelf: RentedShelf
+    period: Period
+    cents: int
+    against: tuple[str, ...] = ()
+
+
+class Ahead(msgspec.Struct, frozen=True):
+    """What the next period will cost as things are, and how many people share the largest plan."""
+
+    at: Millis
+    cents: int
+    members: int
+    member_room: int | None
+
+
+class Offers:
+    """Looks, and changes nothing."""
+
+    def __init__(self, deps: AccountDeps) -> None:
+        self._deps = deps
+
+    async def for_new(self, whose: BillingScope, tenant_id: PublicId) -> Deal:
+        """What another shelf would cost; NotFound for a tenant that is not the caller's (I8)."""
+
+        async def look(tx: Tx) -> Deal:
+            now = self._deps.clock()
+            tenant = await own_tenant_tx(tx, whose, tenant_id)
+            period = await _period_tx(tx, tenant.id, now)
+            known = await list_shelves_for_tenant_tx(tx, tenant.id)
+            members = await count_members_tx(tx, tenant.id, invited_until=NEVER)
+            offers = []
+            for plan in _on_offer(whose):
+                cents = change_cents(None, Rented(plan.id, "active"), at=now, period=period)
+                offers.append(Offer(plan, cents, _against_new(plan, whose, known, members=members)))
+            return Deal(period, offers)
+
+        return await self._deps.db.read(look)
+
+    async def for_shelf(self, whose: BillingScope, shelf_id: PublicId) -> Deal:
+        """What other plans would cost for this shelf; NotFound for another tenant's (I8)."""
+
+        async def look(tx: Tx) -> Deal:
+            now = self._deps.clock()
+            shelf = await own_shelf_tx(tx, whose, shelf_id)
+            period = await _period_tx(tx, shelf.tenant_id, now)
+            others = [one for one in await list_shelves_for_tenant_tx(tx, shelf.tenant_id) if one.id != shelf.id]
+            before = Rented(shelf.plan, shelf.status)
+            offers = []
+            for plan in _on_offer(whose, shelf.plan):
+                cents = change_cents(before, Rented(plan.id, shelf.status), at=now, period=period)
+                offers.append(Offer(plan, cents, await _against_tx(tx, shelf, plan, whose=whose, others=others)))
+            return Deal(period, offers, shelf)
+
+        return await self._deps.db.read(look)
+
+    async def turn(self, whose: BillingScope, shelf_id: PublicId, status: ShelfStatus) -> SleepOffer:
+        """What this status would cost or give back; NotFound for another tenant's shelf (I8)."""
+
+        async def look(tx: Tx) -> SleepOffer:
+            now = self._deps.clock()
+            shelf = await own_shelf_tx(tx, whose, shelf_id)
+            period = await _period_tx(tx, shelf.tenant_id, now)
+            before, after = Rented(shelf.plan, shelf.status), Rented(shelf.plan, status)
+            is_late = status == "active" and await is_overdue_tx(tx, shelf.tenant_id, now)
+            against = (OVERDUE,) if is_late else ()
+            return SleepOffer(shelf, period, change_cents(before, after, at=now, period=period), against)
+
+        return await self._deps.db.read(look)
+
+    async def ahead(self, whose: BillingScope, tenant_id: PublicId) -> Ahead:
+        """What comes next for this tenant; NotFound as above."""
+
+        async def look(tx: Tx) -> Ahead:
+            tenant = await own_tenant_tx(tx, whose, tenant_id)
+            shelves = await list_shelves_for_tenant_tx(tx, tenant.id)
+            plan = largest([get_plan(name) for name in await tenant_plans_tx(tx, tenant.id)])
+            return Ahead(
+                at=(await _period_tx(tx, tenant.id, self._deps.clock())).end,
+                cents=sum(monthly_cents(Rented(shelf.plan, shelf.status)) for shelf in shelves),
+                members=await count_members_tx(tx, tenant.id, invited_until=NEVER),
+                member_room=plan.limits.members,
+            )
+
+        return await self._deps.db.read(look)
+
+
+async def own_shelf_tx(tx: Tx, whose: BillingScope, public_id: PublicId) -> RentedShelf:
+    """The shelf; one that this person does not have is as unknown as one that is not there (I8).
+
+    Forbidden for whoever has it and does not own it.
+    """
+    found = await find_rented_tx(tx, public_id)
+    if found is None or not whose.may_see(found.tenant_id):
+        raise NotFound("There is no such shelf.")
+    if whose.has_all_shelves or whose.user_id is None:
+        return found
+    mine = await find_member_shelf_tx(tx, whose.user_id, public_id)
+    if mine is None:
+        raise NotFound("There is no such shelf.")
+    if mine.role != "owner":
+        raise Forbidden("Only an owner of this shelf may do that.")
+    return found
+
+
+async def is_overdue_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> bool:
+    """Whether invoices of the tenant are open for so long that nothing is woken before they are paid."""
+    unpaid = await list_open_invoices_tx(tx, tenant_id)
+    return standing(unpaid[0].created_at if unpaid else None, now) != "good"
+
+
+async def _period_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> Period:
+    return period_at((await get_account_tx(tx, tenant_id)).anchor_at, now)
+
+
+def _on_offer(whose: BillingScope, present: str = "") -> list[Plan]:
+    """What the tenant may choose, what the operator may give, and what the shelf is on."""
+    return [plan for plan in list_plans() if plan.is_offered or whose.is_operator or plan.id == present]
+
+
+def _against_new(plan: Plan, whose: BillingScope, known: Sequence[RentedShelf], *, members: int) -> tuple[str, ...]:
+    try:
+        check_shelf_count(known, members)
+        choose(plan.id, whose, known, members=members)
+    except LimitExceeded as error:
+        return (str(error),)
+    return ()
+
+
+async def _against_tx(
+    tx: Tx, shelf: RentedShelf, plan: Plan, *, whose: BillingScope, others: Sequence[RentedShelf]
+) -> tuple[str, ...]:
+    if plan.id == shelf.plan:
+        return ()
+    try:
+        members = await count_members_tx(tx, shelf.tenant_id, invited_until=NEVER)
+        await check_use_tx(tx, shelf, choose(plan.id, whose, others, members=members), others)
+    except LimitExceeded as error:
+        return tuple(problem.message for problem in error.problems) or (str(error),)
+    return ()

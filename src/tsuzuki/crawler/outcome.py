@@ -1,0 +1,94 @@
+"""How a job ends: its status, its source's count, the audit row and the task's end in one transaction (I4)."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import structlog
+
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.crawler.journal import JobLog
+from tsuzuki.crawler.rows import BegunJob, JobId, Status
+from tsuzuki.crawler.store import end_job_tx, fail_abandoned_tx
+from tsuzuki.crawler.telling.service import tell_jobs_tx
+from tsuzuki.db import Database, Tx
+from tsuzuki.db.again import with_tx_again
+from tsuzuki.delivery.fanout import NOTHING, Delivered
+from tsuzuki.delivery.outages.alerts import alert_operators_tx
+from tsuzuki.model.ids import SourceId
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.queue.store import LOST, finish_tx
+from tsuzuki.queue.tasks import Task
+from tsuzuki.sources.sites.store import lock_source_tx, source_failed_tx, source_succeeded_tx
+
+_log = structlog.stdlib.get_logger("tsuzuki.crawler")
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """How it went; `error` is None when it went well. Only what is the source's fault counts against it."""
+
+    error: str | None = None
+    is_counted: bool = True
+
+
+async def end_tx(
+    tx: Tx, task: Task[Any], job: BegunJob, ending: Ending, *, journal: JobLog, threshold: int, now: Millis
+) -> Delivered:
+    """Write all that follows; LeaseLost, which undoes it, when the job was cancelled or is another worker's.
+
+    What comes back says whom to wake after the commit.
+    """
+    status: Status = "done" if ending.error is None else "failed"
+    await lock_source_tx(tx, job.source_id)  # before its job, like whoever asks for another one
+    await journal.write_rest_tx(tx)
+    if not await end_job_tx(tx, job, status, last_error=ending.error, now=now):
+        raise LeaseLost([task.id])
+    told = NOTHING
+    if ending.error is None:
+        await source_succeeded_tx(tx, job.source_id, now)
+    elif ending.is_counted:
+        told = await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
+    await finish_tx(tx, task, now=now)
+    await tell_jobs_tx(tx, [job.id], now)
+    return told
+
+
+async def count_failure_tx(tx: Tx, source_id: SourceId, job_id: JobId, *, threshold: int, now: Millis) -> Delivered:
+    """R46, REL-11: one more failure; the one that reaches the threshold disables the source, and is told of."""
+    outcome = await source_failed_tx(tx, source_id, job_id=job_id, threshold=threshold, now=now)
+    if outcome is None or not outcome.is_disabled_now:
+        return NOTHING
+    reason = f"{outcome.consecutive_fails} crawl jobs failed in a row"
+    audit_event = AuditEvent(
+        "crawlersource.disable",
+        "crawlersource",
+        str(source_id),
+        before={"isenabled": True},
+        after={"isenabled": False, "consecutivefails": outcome.consecutive_fails},
+        reason=reason,
+    )
+    await record_tx(tx, SYSTEM, audit_event, now=now)
+    _log.error("source_disabled", source=outcome.name, reason=reason)
+    about = f"source-{source_id}-disabled-{job_id}"
+    return await alert_operators_tx(tx, outcome.name, about, reason=f"it was disabled, because {reason}", now=now)
+
+
+async def fail_abandoned(
+    db: Database, clock: Callable[[], Millis], *, threshold: int, changed: Callable[[], Awaitable[None]]
+) -> int:
+    """R42: a job whose workers died too often is failed, with the reason; how many. To be done now and then."""
+    now, reason = clock(), LOST.format(losses=3)
+
+    async def end(tx: Tx) -> int:
+        ended = await fail_abandoned_tx(tx, reason=reason, now=now)
+        for job in ended:
+            await count_failure_tx(tx, job.source_id, job.id, threshold=threshold, now=now)
+        await tell_jobs_tx(tx, [job.id for job in ended], now)
+        return len(ended)
+
+    count = await with_tx_again(db, end)  # jobs of many sources, in no order
+    if count:
+        await changed()
+    return count

@@ -1,0 +1,94 @@
+"""Scheduled polls of series as jobs that nobody triggered, written in the transaction of their outcome.
+
+See docs/decisions/0030-scheduled-polls-as-jobs.md.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from tsuzuki.crawler.notes import JobNotes
+from tsuzuki.crawler.rows import Status
+from tsuzuki.crawler.store import PolledJob, add_polled_job_tx
+from tsuzuki.db import Tx
+from tsuzuki.ingest.tasks import ReleaseFound
+from tsuzuki.model.errors import SourceError
+from tsuzuki.model.fetching import Ask, Reply
+from tsuzuki.model.ids import uuid7
+from tsuzuki.model.times import Millis
+from tsuzuki.polling.rows import SeriesTarget
+from tsuzuki.sources.sites.store import source_polled_tx
+
+
+class PollJobs:
+    """Keeps scheduled polls as jobs. `changed` is called after the commit of one that says something."""
+
+    def __init__(
+        self, clock: Callable[[], Millis], *, dice: Callable[[int], bytes], changed: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._clock = clock
+        self._dice = dice
+        self._changed = changed
+
+    def begin(self, target: SeriesTarget) -> "PollJob":
+        """The record of a poll that begins now."""
+        return PollJob(target, self._clock(), dice=self._dice, changed=self._changed)
+
+
+class PollJob:
+    """One poll. It leases its watch, as a job does (R57), so it is never active beside a job on the same mapping."""
+
+    def __init__(
+        self,
+        target: SeriesTarget,
+        begun_at: Millis,
+        *,
+        dice: Callable[[int], bytes],
+        changed: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._target = target
+        self._begun_at = begun_at
+        self._dice = dice
+        self._changed = changed
+        self._notes = JobNotes()
+        self._is_eventful = False
+
+    def overhear(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
+        """A call that the poll made."""
+        self._notes.overhear(ask, outcome, seconds)
+
+    async def answered_tx(self, tx: Tx, found: Sequence[ReleaseFound], now: Millis) -> None:
+        """It went well. Where nothing is new and nothing failed, the job says nothing, and is forgotten after a day."""
+        if found or self._notes.error_count:
+            self._is_eventful = True
+            self._notes.found(found, self._target.url)
+        await self._keep_tx(tx, None, now)
+
+    async def failed_tx(self, tx: Tx, error: str, now: Millis) -> None:
+        """It did not."""
+        self._is_eventful = True
+        await self._keep_tx(tx, error, now)
+
+    async def settle(self) -> None:
+        """Kept answers that show nothing of an uneventful poll live on until their time is over."""
+        if self._is_eventful:
+            await self._changed()
+
+    async def _keep_tx(self, tx: Tx, error: str | None, now: Millis) -> None:
+        # The source first and the watch last, as in every transaction that writes both.
+        await source_polled_tx(tx, self._target.source_id, is_well=error is None, now=now)
+        if self._is_eventful:
+            self._notes.end(error, took=Millis(now - self._begun_at))
+        lines, pages, errors = self._notes.taken()
+        status: Status = "done" if error is None else "failed"
+        job = PolledJob(
+            public_id=uuid7(now, self._dice(10)),
+            source_id=self._target.source_id,
+            source_name=self._target.source_name,
+            source_slug=self._target.source_slug,
+            series_id=self._target.series_id,
+            status=status,
+            started_at=self._begun_at,
+            pages=pages,
+            errors=errors,
+            last_error=error,
+        )
+        await add_polled_job_tx(tx, job, lines if self._is_eventful else (), now=now, dice=self._dice)

@@ -1,0 +1,130 @@
+"""Works the queue of crawl jobs."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+import structlog
+
+from tsuzuki.coord.wakeup import Wakeup
+from tsuzuki.crawler.discovery import Discovery
+from tsuzuki.crawler.journal import JobLog
+from tsuzuki.crawler.outcome import Ending, end_tx
+from tsuzuki.crawler.rows import BegunJob
+from tsuzuki.crawler.store import begin_job_tx
+from tsuzuki.crawler.targeted import Targeted
+from tsuzuki.crawler.tasks import JOB_WAKEUP, CrawlTask
+from tsuzuki.crawler.telling.service import tell_jobs_tx
+from tsuzuki.db import Database, Tx
+from tsuzuki.delivery.events.news import EVENTS_WAKEUP
+from tsuzuki.model.errors import Invalid, NotFound, NotOurTurn, SourceError, TsuzukiError, Unavailable
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.errors import LeaseLost, Postponed
+from tsuzuki.queue.store import skip_tx
+from tsuzuki.queue.tasks import Task
+from tsuzuki.sources.sites.store import find_source_tx, paused_since_tx
+
+_log = structlog.stdlib.get_logger("tsuzuki.crawler")
+
+_DISABLED = "The source is disabled."
+
+
+class CrawlWays(msgspec.Struct, frozen=True):
+    """Who does which kind of job."""
+
+    targeted: Targeted
+    discovery: Discovery
+
+
+class Crawler:
+    """Does crawl jobs: one call, one run. Whatever becomes of it, the job says it."""
+
+    def __init__(
+        self,
+        db: Database,
+        wakeup: Wakeup,
+        clock: Callable[[], Millis],
+        *,
+        ways: CrawlWays,
+        dice: Callable[[int], bytes],
+        threshold: int,
+        changed: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`changed` is called when a job was begun or ended: what is known of its source has changed."""
+        self._db = db
+        self._wakeup = wakeup
+        self._clock = clock
+        self._ways = ways
+        self._dice = dice
+        self._threshold = threshold
+        self._changed = changed
+
+    async def is_open(self) -> bool:
+        """False while the operator lets no job begin."""
+        return await self._db.read(paused_since_tx) is None
+
+    async def handle(self, task: Task[CrawlTask]) -> None:
+        """Begin the job, or go on with it; end it with its task. A job that is over is skipped."""
+        job = await self._db.with_tx(lambda tx: self._begin_tx(tx, task))
+        if job is None:
+            return
+        self._moved()
+        self._wakeup.wake(EVENTS_WAKEUP)
+        await self._changed()
+        journal = JobLog(self._db, job, self._clock, dice=self._dice, written=self._moved)
+        async with journal.kept():
+            ending = await self._run(job, journal)
+        now = self._clock()
+        journal.end(ending.error, took=Millis(now - job.started_at))
+        told = await self._db.with_tx(
+            lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=self._threshold, now=now)
+        )
+        self._wakeup.wake(JOB_WAKEUP, EVENTS_WAKEUP, *told.wakeups)
+        await self._changed()
+
+    async def _begin_tx(self, tx: Tx, task: Task[CrawlTask]) -> BegunJob | None:
+        now = self._clock()
+        if await paused_since_tx(tx) is not None:
+            raise Postponed("The crawler is paused.")  # since the gate was asked
+        job = await begin_job_tx(tx, task.payload.job_id, lease_token=task.lease_token, now=now)
+        if job is None:
+            await skip_tx(tx, task, now=now, why="its job is over")
+        else:
+            await tell_jobs_tx(tx, [job.id], now)
+        return job
+
+    async def _run(self, job: BegunJob, journal: JobLog) -> Ending:
+        try:
+            await self._do(job, journal)
+        except NotOurTurn as error:  # nothing was asked, so nothing counts against the source
+            return Ending(str(error), is_counted=False)
+        except SourceError as error:
+            return Ending(str(error))
+        except (LeaseLost, Unavailable):
+            raise
+        except (Invalid, NotFound) as error:
+            return Ending(str(error))
+        except TsuzukiError as error:
+            return Ending(str(error), is_counted=False)
+        except Exception as error:  # noqa: BLE001  a mistake of ours must not leave the job running, nor count
+            _log.exception("crawl_failed", job=show_id(job.public_id))
+            return Ending(f"Something went wrong on our side: {type(error).__name__}.", is_counted=False)
+        return Ending()
+
+    async def _do(self, job: BegunJob, journal: JobLog) -> None:
+        source = await self._db.read(lambda tx: find_source_tx(tx, job.source_id))
+        if source is None or not source.is_enabled:
+            raise TsuzukiError(_DISABLED)
+        if job.kind == "targeted":
+            comic = None if job.comic_id is None else show_id(job.comic_id)
+            which = comic or "that is gone"
+            journal.say("info", f"Starting targeted crawl for comic {which}", comicid=comic, sourceid=source.id)
+            await self._ways.targeted.run(job, journal)
+        else:
+            journal.say(
+                "info", f"Starting discovery on {source.name}", sourceid=source.id, frompage=job.resume_from or "1"
+            )
+            await self._ways.discovery.run(job, journal)
+
+    def _moved(self) -> None:
+        self._wakeup.wake(JOB_WAKEUP)

@@ -1,0 +1,214 @@
+"""What the operator does with crawl jobs."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Actor, Slice
+from tsuzuki.coord.wakeup import Wakeup
+from tsuzuki.crawler.rows import Job, JobFilter, JobLogLine, Level, LogPage, LogPlace
+from tsuzuki.crawler.store import (
+    NewJob,
+    add_job_tx,
+    append_log_tx,
+    cancel_job_tx,
+    count_archived_tx,
+    count_log_tx,
+    find_active_tx,
+    find_job_tx,
+    job_targets_tx,
+    list_jobs_tx,
+    list_log_tx,
+    set_task_tx,
+)
+from tsuzuki.crawler.tasks import CRAWLS, JOB_WAKEUP, CrawlTask, task_key
+from tsuzuki.crawler.telling.service import tell_jobs_tx
+from tsuzuki.db import Database, Tx
+from tsuzuki.db.errors import Contention
+from tsuzuki.delivery.events.news import EVENTS_WAKEUP
+from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
+from tsuzuki.model.ids import PublicId, SeriesId, show_id, uuid7
+from tsuzuki.model.times import Millis
+from tsuzuki.queue.context import cancel_wakeup
+from tsuzuki.queue.store import cancel_tx, enqueue_tx
+from tsuzuki.queue.tasks import TaskId
+from tsuzuki.sources.sites.rows import Source
+from tsuzuki.sources.sites.service import NO_SOURCE
+from tsuzuki.sources.sites.store import find_source_tx, lock_source_tx
+from tsuzuki.sources.store import find_series_tx
+
+ENTITY = "crawljob"
+NO_JOB = "Job not found"
+_DISABLED = "Source is disabled. Enable the source before triggering a job."
+_NOT_LINKED = "Comic is not linked to this source (no comicsource mapping found)."
+_ACTIVE = "A job for this comic and source is already queued or running."
+_OVER = "Job cannot be cancelled — it has already finished"
+_ROUNDS = 5
+
+
+class NewCrawlJob(msgspec.Struct, frozen=True):
+    """A job that somebody wants; without a comic it is a discovery, without a time it is due now."""
+
+    source_id: int
+    comic_id: PublicId | None = None
+    scheduled_at: Millis | None = None
+
+
+class JobExists(Conflict):
+    """R54, REL-07: the active job that is in the way, by its id."""
+
+    def __init__(self, job_id: PublicId) -> None:
+        super().__init__(_ACTIVE)
+        self.problems = (Problem("jobid", show_id(job_id)),)
+
+
+class Jobs:
+    """The crawl jobs of this server."""
+
+    def __init__(
+        self,
+        db: Database,
+        wakeup: Wakeup,
+        clock: Callable[[], Millis],
+        *,
+        dice: Callable[[int], bytes],
+        changed: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`changed` is called after every commit that a cached answer could show."""
+        self._db = db
+        self._wakeup = wakeup
+        self._clock = clock
+        self._dice = dice
+        self._changed = changed
+
+    # -- looking
+
+    async def list(self, wanted: JobFilter, part: Slice) -> tuple[Sequence[Job], int]:
+        """In the wanted order, and how many there are in all."""
+        return await self._db.read(lambda tx: list_jobs_tx(tx, wanted, part))
+
+    async def get(self, public_id: PublicId) -> Job:
+        """One job, or NotFound."""
+        return await self._db.read(lambda tx: job_tx(tx, public_id))
+
+    async def log(self, public_id: PublicId, *, after: LogPlace, level: Level | None, most: int) -> LogPage:
+        """The next lines of a job's log, how many there are in all, and how many are in the archive."""
+
+        async def look(tx: Tx) -> LogPage:
+            job = await job_tx(tx, public_id)
+            rows = await list_log_tx(tx, job.id, after=after, level=level, most=most)
+            return LogPage(rows, await count_log_tx(tx, job.id, level), await count_archived_tx(tx, job.id))
+
+        return await self._db.read(look)
+
+    async def problems(self, wish: NewCrawlJob) -> Sequence[Problem]:
+        """What keeps such a job from being queued, as far as that is the wish's fault."""
+
+        async def look(tx: Tx) -> Sequence[Problem]:
+            return (await _fitting_tx(tx, await find_source_tx(tx, wish.source_id), wish))[1]
+
+        return await self._db.read(look)
+
+    # -- doing
+
+    async def trigger(self, caller: Caller, wish: NewCrawlJob) -> Job:
+        """A queued job. R40: the row and its task are written together; the wake-up only saves waiting."""
+        now = self._clock()
+        job = await self._db.with_tx(lambda tx: self._trigger_tx(tx, caller, wish, now))
+        self._wakeup.wake(CRAWLS.name, JOB_WAKEUP, EVENTS_WAKEUP)
+        await self._changed()
+        return job
+
+    async def _trigger_tx(self, tx: Tx, caller: Caller, wish: NewCrawlJob, now: Millis) -> Job:
+        new = await self._new_job_tx(tx, caller, wish, now)
+        for _ in range(_ROUNDS):
+            job_id = await add_job_tx(tx, new, now)
+            if job_id is not None:
+                break
+            # What was in the way and ended before we could look at it is no longer in the way.
+            if (active := await find_active_tx(tx, new)) is not None:
+                raise JobExists(active)
+        else:
+            raise Contention("Jobs for this source came and went too fast.")
+        key, payload = task_key(new.public_id), CrawlTask(job_id)
+        task = await enqueue_tx(tx, CRAWLS, key, payload, now=now, run_at=new.scheduled_at)  # R41
+        await set_task_tx(tx, job_id, task.id)
+        job = await job_tx(tx, new.public_id)
+        await record_tx(tx, caller.actor, _triggered(job), now=now)
+        await tell_jobs_tx(tx, [job_id], now)
+        return job
+
+    async def _new_job_tx(self, tx: Tx, caller: Caller, wish: NewCrawlJob, now: Millis) -> NewJob:
+        source = await lock_source_tx(tx, wish.source_id)  # held: it cannot go before the job is in
+        series_id, problems = await _fitting_tx(tx, source, wish)
+        if source is None:
+            raise NotFound(NO_SOURCE)
+        if problems:
+            raise Invalid(problems[0].message, tuple(problems))
+        return NewJob(
+            public_id=uuid7(now, self._dice(10)),
+            kind="discovery" if wish.comic_id is None else "targeted",
+            source_id=source.id,
+            source_name=source.name,
+            source_slug=source.slug,
+            series_id=series_id,
+            scheduled_at=now if wish.scheduled_at is None else wish.scheduled_at,
+            triggered_by=caller.user_id,
+        )
+
+    async def cancel(self, actor: Actor, public_id: PublicId, *, reason: str | None) -> Job:
+        """R45: one conditional update. What runs is stopped within a second, its requests with it."""
+        now = self._clock()
+
+        async def end(tx: Tx) -> Job:
+            ended = await cancel_job_tx(tx, public_id, now)
+            if ended is None:
+                await job_tx(tx, public_id)
+                raise Invalid(_OVER)
+            await cancel_tx(tx, TaskId(ended.task_id), now=now)
+            said = JobLogLine("warn", "Job cancelled", {"reason": reason, "by": actor.name})
+            await append_log_tx(tx, ended.id, [said], now=now, dice=self._dice)
+            job = await job_tx(tx, public_id)
+            audit_event = AuditEvent(
+                f"{ENTITY}.cancel", ENTITY, show_id(public_id), after={"status": job.status}, reason=reason
+            )
+            await record_tx(tx, actor, audit_event, now=now)
+            await tell_jobs_tx(tx, [ended.id], now)
+            return job
+
+        job = await self._db.with_tx(end)
+        self._wakeup.wake(cancel_wakeup(CRAWLS.name), JOB_WAKEUP, EVENTS_WAKEUP)
+        await self._changed()
+        return job
+
+
+async def job_tx(tx: Tx, public_id: PublicId) -> Job:
+    """The job, or NotFound."""
+    job = await find_job_tx(tx, public_id)
+    if job is None:
+        raise NotFound(NO_JOB)
+    return job
+
+
+async def _fitting_tx(tx: Tx, source: Source | None, wish: NewCrawlJob) -> tuple[SeriesId | None, list[Problem]]:
+    """The series that is meant, if any, and all that keeps the job from being queued."""
+    if source is None:
+        return None, []
+    problems = [] if source.is_enabled else [Problem("sourceid", _DISABLED)]
+    if wish.comic_id is None:
+        return None, problems
+    comic_id = await find_series_tx(tx, wish.comic_id)  # or what it was merged into
+    if comic_id is None or not await job_targets_tx(tx, comic_id, source.id):
+        return None, [*problems, Problem("comicid", _NOT_LINKED)]
+    return comic_id, problems
+
+
+def _triggered(job: Job) -> AuditEvent:
+    after = {
+        "kind": job.kind,
+        "sourceid": job.source_id,
+        "comicid": None if job.comic_id is None else show_id(job.comic_id),
+    }
+    return AuditEvent(f"{ENTITY}.create", ENTITY, show_id(job.public_id), after=after)

@@ -1,0 +1,77 @@
+"""Every service of this area and of the sources below it, built once for a process."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.coord.cache import Cache
+from tsuzuki.coord.wakeup import Wakeup
+from tsuzuki.crawler.following import Follower
+from tsuzuki.crawler.health import HealthDesk
+from tsuzuki.crawler.letters import Letters
+from tsuzuki.crawler.service import Jobs
+from tsuzuki.crawler.tasks import CRAWLS
+from tsuzuki.db import Database
+from tsuzuki.model.ids import uuid7
+from tsuzuki.model.times import Millis
+from tsuzuki.net.guard import AddressGuard
+from tsuzuki.queue.service import Tasks
+from tsuzuki.sources.comics.service import Comics
+from tsuzuki.sources.sites.addresses import callable_with
+from tsuzuki.sources.sites.service import Sources
+
+
+class CrawlerDeps(msgspec.Struct, frozen=True, kw_only=True):
+    """What these services stand on. `due` wakes the pollers."""
+
+    db: Database
+    wakeup: Wakeup
+    clock: Callable[[], Millis]
+    dice: Callable[[int], bytes]
+    registry: Registry
+    guard: AddressGuard
+    cache: Cache
+    tasks: Tasks
+    due: Callable[[], None]
+
+
+class Crawling(msgspec.Struct, frozen=True):
+    """The services, by name."""
+
+    sources: Sources
+    comics: Comics
+    jobs: Jobs
+    follower: Follower
+    health: HealthDesk
+    letters: Letters
+
+    def by_type(self) -> dict[type, object]:
+        """Each service under its own type: how handlers ask for it."""
+        return {type(service): service for service in msgspec.structs.astuple(self)}
+
+
+def build_crawling(deps: CrawlerDeps) -> Crawling:
+    """The services over this ground."""
+    db, clock, is_callable = deps.db, deps.clock, callable_with(deps.guard)
+
+    def wake() -> None:
+        deps.due()
+        deps.wakeup.wake(CRAWLS.name)
+
+    return Crawling(
+        sources=Sources(db, deps.registry, clock, is_callable=is_callable, changed=deps.cache.forget, wake=wake),
+        comics=Comics(
+            db,
+            deps.registry,
+            clock,
+            new_id=lambda: uuid7(clock(), deps.dice(10)),
+            is_callable=is_callable,
+            due=deps.due,
+            changed=deps.cache.forget,
+        ),
+        jobs=Jobs(db, deps.wakeup, clock, dice=deps.dice, changed=deps.cache.forget),
+        follower=Follower(db, deps.wakeup),
+        health=HealthDesk(db, clock),
+        letters=Letters(db, deps.tasks, clock),
+    )

@@ -1,0 +1,379 @@
+"""The pipeline of an installment, put together for one process: client, parsers, poller, ingest, and their loops."""
+
+import asyncio
+import os
+import random
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache, partial
+from importlib.metadata import EntryPoints, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import structlog
+
+from tsuzuki.catalogue.images.tasks import COPIES
+from tsuzuki.connectors.config import SourceConfig
+from tsuzuki.connectors.local.connector import LocalConfig
+from tsuzuki.connectors.registry import ENTRY_POINTS, Registry, builtin, defined, installed
+from tsuzuki.coord.cache import Cache, MemoryCache, RedisCache
+from tsuzuki.coord.pacer import MemoryPacer, Pacer
+from tsuzuki.coord.shared_wakeup import SharedWakeup
+from tsuzuki.coord.wakeup import MemoryWakeup, Wakeup
+from tsuzuki.crawler.calling import SourceCalls
+from tsuzuki.crawler.discovery import Discovery
+from tsuzuki.crawler.housekeeping import forget_uneventful
+from tsuzuki.crawler.outcome import fail_abandoned
+from tsuzuki.crawler.recording import PollJobs
+from tsuzuki.crawler.running import Crawler, CrawlWays
+from tsuzuki.crawler.targeted import Targeted
+from tsuzuki.crawler.tasks import CRAWLS
+from tsuzuki.crawler.writes import CrawlerWrites
+from tsuzuki.db import Database
+from tsuzuki.db.log.archive import archive_months
+from tsuzuki.db.log.partitions import look_after_partitions
+from tsuzuki.db.statistics import refresh_statistics
+from tsuzuki.delivery import housekeeping
+from tsuzuki.delivery.fanout import Delivered
+from tsuzuki.delivery.notices.announcing import Announcer
+from tsuzuki.delivery.notices.sending import Sender
+from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
+from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
+from tsuzuki.ingest.service import ChapterIngest, ItemIngest
+from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
+from tsuzuki.model.ids import PublicId, uuid7
+from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
+from tsuzuki.net.client import Client
+from tsuzuki.net.guard import AddressGuard, AllowList
+from tsuzuki.net.headers import user_agent
+from tsuzuki.net.localfiles import LocalFiles
+from tsuzuki.net.options import ClientOptions, Deadlines
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
+from tsuzuki.polling.breakers.service import Breakers
+from tsuzuki.polling.claims import PollOptions
+from tsuzuki.polling.looks import Looks
+from tsuzuki.polling.policy import PullPace
+from tsuzuki.polling.saving import Conditions
+from tsuzuki.polling.service import Poller
+from tsuzuki.polling.trying import Trier
+from tsuzuki.polling.visit import Driver, LocalReader
+from tsuzuki.queue.attempts import BatchHandler, Handler
+from tsuzuki.queue.context import Timed, WorkerContext
+from tsuzuki.queue.service import Tasks
+from tsuzuki.queue.tasks import Queue
+from tsuzuki.queue.worker import Worker
+from tsuzuki.queue.workers.service import Workers
+from tsuzuki.queue.workers.store import WorkerProcess
+from tsuzuki.settings import Settings
+from tsuzuki.worker.heartbeat import Heartbeat
+from tsuzuki.worker.loops import Loop, WorkerLoops
+from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner
+from tsuzuki.worker.polls import POLL_WAKEUP, PollLoop
+
+if TYPE_CHECKING:
+    from tsuzuki.coord.connecting import Redis
+
+_log = structlog.stdlib.get_logger("tsuzuki.start")
+
+CRAWLER_CACHE = "crawler"
+Clock = Callable[[], Millis]
+QUEUES = (POLL_WAKEUP, ITEMS.name, CHAPTERS.name, NOTICES.name, SENDS.name, CRAWLS.name, COPIES.name, MAINTENANCE.name)
+
+
+Work = tuple[Queue[Any], Handler[Any] | BatchHandler[Any]]
+"""A queue, and who works it."""
+
+
+class ExtraWork(msgspec.Struct, frozen=True):
+    """What parts above the pipeline have done by the same loops."""
+
+    chores: Sequence[Chore] = ()
+    works: Sequence[Work] = ()
+
+
+class Fetching(msgspec.Struct, frozen=True, kw_only=True):
+    """What calling sources takes; no database."""
+
+    client: Client
+    driver: Driver
+    """For what people ask for."""
+    poll_driver: Driver
+    """For polls: a document that is slow to read keeps no reader waiting."""
+    parsers: ParsePool
+    poll_parsers: ParsePool
+    registry: Registry
+    trier: Trier
+
+
+class Pipeline(msgspec.Struct, frozen=True, kw_only=True):
+    """What the rest of the program needs of the pipeline."""
+
+    fetching: Fetching
+    poller: Poller
+    tasks: Tasks
+    wakeup: Wakeup
+    cache: Cache
+    crawler: Crawler
+
+
+@asynccontextmanager
+async def open_fetching(settings: Settings, *, clock: Clock, redis: "Redis | None" = None) -> AsyncIterator[Fetching]:
+    """Open the client and the parsers."""
+    async with AsyncExitStack() as parts:
+        registry = read_registry(settings.data_dir / "sources")
+        client = await parts.enter_async_context(Client(client_options(settings), pacer(redis), now=clock))
+        parsers = await parts.enter_async_context(ParsePool(PoolOptions()))
+        poll_parsers = await parts.enter_async_context(ParsePool(PoolOptions()))
+        driver = Driver(client, parsers)
+        yield Fetching(
+            client=client,
+            driver=driver,
+            poll_driver=Driver(client, poll_parsers),
+            parsers=parsers,
+            poll_parsers=poll_parsers,
+            registry=registry,
+            trier=Trier(driver, registry, pace_of(settings)),
+        )
+
+
+@asynccontextmanager
+async def open_pipeline(
+    settings: Settings, db: Database, *, clock: Clock, redis: "Redis | None" = None
+) -> AsyncIterator[Pipeline]:
+    """Open what polls, stores and delivers; nothing runs by itself yet."""
+    if settings.flaresolverr_url is not None:
+        why = "no kind of source asks for a FlareSolverr yet; those behind a browser check stay out of reach"
+        _log.warning("flaresolverr_is_not_used", why=why)
+    async with AsyncExitStack() as parts:
+        wakeup = await _open_wakeup(parts, settings)
+        fetching = await parts.enter_async_context(open_fetching(settings, clock=clock, redis=redis))
+        looks, cache = Looks(db, clock), _cache(db, redis)
+        trier = Trier(fetching.driver, fetching.registry, pace_of(settings), looks)
+        conditions = Conditions(pace_of(settings), clock, random.random, wakeup.wake)
+        fetching = _answering_to(fetching, Breakers(db, conditions, changed=cache.forget), trier)
+        options = PollOptions(lease=settings.task_lease)
+        poller = Poller(
+            db,
+            fetching.poll_driver,
+            fetching.registry,
+            conditions,
+            folder_of=folder_of,
+            options=options,
+            recorder=PollJobs(clock, dice=os.urandom, changed=cache.forget),
+            looks=looks,
+        )
+        yield Pipeline(
+            fetching=fetching,
+            poller=poller,
+            tasks=Tasks(db, wakeup, clock),
+            wakeup=wakeup,
+            cache=cache,
+            crawler=_crawler(settings, db, fetching, poller, wakeup=wakeup, clock=clock, cache=cache),
+        )
+
+
+def _answering_to(fetching: Fetching, breakers: Breakers, trier: Trier) -> Fetching:
+    """R99: whoever calls a source and is answered closes its breakers."""
+    return msgspec.structs.replace(
+        fetching,
+        driver=fetching.driver.answering_to(breakers.close),
+        poll_driver=fetching.poll_driver.answering_to(breakers.close),
+        trier=trier,
+    )
+
+
+def _cache(db: Database, redis: "Redis | None") -> Cache:
+    """Shared by all processes where there is a Redis; else each has its own, and the database counts the writes."""
+    return MemoryCache(CrawlerWrites(db)) if redis is None else RedisCache(redis, CRAWLER_CACHE)
+
+
+def _crawler(
+    settings: Settings,
+    db: Database,
+    fetching: Fetching,
+    poller: Poller,
+    *,
+    wakeup: Wakeup,
+    clock: Clock,
+    cache: Cache,
+) -> Crawler:
+    """What does crawl jobs."""
+    calls = SourceCalls(fetching.registry, fetching.poll_driver, folder_of)
+    discovery = Discovery(db, calls, clock, new_id=ids_of(clock), dice=random.random)
+    return Crawler(
+        db,
+        wakeup,
+        clock,
+        ways=CrawlWays(Targeted(db, poller, calls, clock=clock, wake=wakeup.wake), discovery),
+        dice=os.urandom,
+        threshold=settings.disable_threshold,
+        changed=cache.forget,
+    )
+
+
+def ids_of(clock: Clock) -> Callable[[], PublicId]:
+    """Makes the ids that people see."""
+    return lambda: uuid7(clock(), os.urandom(10))
+
+
+def pace_of(settings: Settings) -> PullPace:
+    """The operator's bounds for polling."""
+    return PullPace(settings.pull_interval, settings.pull_max_backoff)
+
+
+def worker_loops(
+    pipeline: Pipeline,
+    settings: Settings,
+    db: Database,
+    *,
+    clock: Clock,
+    queues: Collection[str] = QUEUES,
+    concurrency: int | None = None,
+    timed: Timed = lambda _queue, _outcome, _seconds: None,
+    extra_work: ExtraWork = ExtraWork(),  # noqa: B008  frozen
+) -> WorkerLoops:
+    """The loops of this process for these queues. `concurrency` replaces each queue's own."""
+    now = clock()
+    me = WorkerProcess(
+        id=uuid7(now, os.urandom(10)),
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        queues=tuple(name for name in QUEUES if name in queues),
+        doing={},
+        started_at=now,
+    )
+    worker_context = WorkerContext(db=db, wakeup=pipeline.wakeup, clock=clock, name=me.name, timed=timed)
+    works = [*_handlers(pipeline, worker_context, settings.public_url), *extra_work.works]
+    chores = [*pipeline_chores(pipeline, settings, db, clock), *extra_work.chores]
+    works.append((MAINTENANCE, Housekeeper(db, clock, chores)))
+    every = ExtraWork(chores, works)
+    loops = list(_loops(pipeline, settings, worker_context, every, queues=queues, concurrency=concurrency))
+    return WorkerLoops(loops, Heartbeat(Workers(db, clock), me))
+
+
+def pipeline_chores(pipeline: Pipeline, settings: Settings, db: Database, clock: Clock) -> list[Chore]:
+    """What the pipeline needs done now and then; the long ones at night, where most people are in Europe."""
+    archive = settings.data_dir / "archive"
+    abandoned = partial(fail_abandoned, db, clock, threshold=settings.disable_threshold, changed=pipeline.cache.forget)
+    return [
+        Chore(name="finished tasks", every=Millis(10 * MINUTE), work=pipeline.tasks.prune),
+        Chore(name="abandoned crawls", every=MINUTE, work=abandoned),
+        Chore(name="uneventful polls", every=HOUR, work=lambda: forget_uneventful(db, clock())),
+        Chore(name="events and outages", every=HOUR, work=lambda: housekeeping.prune(db, clock())),
+        Chore(name="watches of a wrong clock", every=HOUR, work=pipeline.poller.mend),
+        Chore(name="lost workers", every=HOUR, work=Workers(db, clock).forget_lost),
+        Chore(name="log partitions", every=HOUR, work=lambda: look_after_partitions(db, clock())),
+        Chore(name="old logs", every=DAY, at=Millis(2 * HOUR), work=lambda: archive_months(db, archive, now=clock())),
+        Chore(name="tombstones", every=DAY, at=Millis(3 * HOUR), work=lambda: forget_tombstones(db, clock())),
+        Chore(name="unheld items", every=DAY, at=Millis(3 * HOUR), work=lambda: forget_unheld(db)),
+        Chore(name="statistics", every=DAY, at=Millis(4 * HOUR), work=lambda: refresh_statistics(db)),
+    ]
+
+
+def _loops(
+    pipeline: Pipeline,
+    settings: Settings,
+    worker_context: WorkerContext,
+    every: ExtraWork,
+    *,
+    queues: Collection[str],
+    concurrency: int | None,
+) -> Iterator[Loop]:
+    if POLL_WAKEUP in queues:
+        yield PollLoop(
+            pipeline.poller,
+            pipeline.wakeup,
+            concurrency=concurrency or settings.pull_concurrency,
+            ingest_wakeups=(ITEMS.name, CHAPTERS.name),
+            polled=lambda polled, seconds: worker_context.timed(POLL_WAKEUP, polled.outcome, seconds),
+        )
+    if MAINTENANCE.name in queues:
+        yield Planner(worker_context.db, worker_context.clock, every.chores)
+    for queue, handler in every.works:
+        if queue.name in queues:
+            most = concurrency or queue.settings.concurrency
+            sized = msgspec.structs.replace(queue.settings, lease=settings.task_lease, concurrency=most)
+            yield Worker(worker_context, msgspec.structs.replace(queue, settings=sized), handler)
+
+
+def _handlers(pipeline: Pipeline, worker_context: WorkerContext, public_url: str | None) -> Iterator[Work]:
+    """Every queue of the pipeline and who works it, in its order."""
+    db, wakeup, clock = worker_context.db, pipeline.wakeup, worker_context.clock
+
+    def wake(delivered: Delivered) -> None:
+        wakeup.wake(*delivered.wakeups)
+
+    yield ITEMS, ItemIngest(db, pipeline.fetching.poll_parsers, clock=clock, after_commit=wake)
+    yield CHAPTERS, ChapterIngest(db, clock=clock, after_commit=wake)
+    yield NOTICES, Announcer(db, wakeup, clock)
+    yield SENDS, Sender(db, pipeline.fetching.client, clock, dice=worker_context.dice, public_url=public_url)
+    yield CRAWLS, pipeline.crawler
+
+
+# -- the parts
+
+
+def client_options(settings: Settings) -> ClientOptions:
+    """The client, as the operator wants it."""
+    return ClientOptions(
+        guard=AddressGuard(allow=AllowList.read(str(network) for network in settings.allow_private_networks)),
+        user_agent=user_agent(settings.contact_url),
+        deadlines=Deadlines(total=settings.pull_timeout / SECOND),
+        longest_hold=settings.pull_max_backoff,
+        solver_url=settings.flaresolverr_url,
+    )
+
+
+def pacer(redis: "Redis | None") -> Pacer:
+    """Shared by all processes where there is a Redis."""
+    if redis is None:
+        return MemoryPacer(_steady_micros)
+    from tsuzuki.coord.redis_pacer import RedisPacer
+
+    return RedisPacer(redis, _steady_micros)
+
+
+async def _open_wakeup(parts: AsyncExitStack, settings: Settings) -> Wakeup:
+    """In memory on SQLite, whose processes see each other's work at the polling floor; else through Redis or NOTIFY."""
+    if settings.redis_url is not None:
+        from tsuzuki.coord.redis_transport import RedisTransport
+
+        wakeup = SharedWakeup(RedisTransport(settings.redis_url))
+    elif settings.database_url.startswith("postgres"):
+        from tsuzuki.db.postgres_transport import PostgresTransport
+
+        wakeup = SharedWakeup(PostgresTransport(settings.database_url))
+    else:
+        return MemoryWakeup()
+    ringing = asyncio.ensure_future(wakeup.run())
+
+    async def end() -> None:
+        ringing.cancel()
+        await asyncio.gather(ringing, return_exceptions=True)
+
+    parts.push_async_callback(end)
+    return wakeup
+
+
+def read_registry(definitions: Path) -> Registry:
+    """The built-in connectors, the operator's definitions, and installed ones; whatever is wrong stops the start."""
+    files = sorted(definitions.glob("*.y*ml")) if definitions.is_dir() else []
+    own = defined((str(file), file.read_text("utf-8")) for file in files)
+    return Registry([*builtin(), *own, *installed(_entry_points())])
+
+
+@cache  # packages are not installed while a process runs, and their descriptions are many files
+def _entry_points() -> EntryPoints:
+    return entry_points(group=ENTRY_POINTS)
+
+
+def folder_of(config: SourceConfig) -> LocalReader | None:
+    """Where a local source's files are; None for sources that are called."""
+    return LocalFiles(Path(config.folder)) if isinstance(config, LocalConfig) else None
+
+
+def _steady_micros() -> int:
+    return time.monotonic_ns() // 1000

@@ -1,0 +1,113 @@
+"""Keeps the leases of what a worker holds, notices what was taken from it, and takes what others lost."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import structlog
+
+from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.queue.context import WorkerContext, cancel_wakeup
+from tsuzuki.queue.policy import FLOOR, LeasedTask, SeenLease, is_lost, look_at
+from tsuzuki.queue.store import extend_tx, lost_by_us_tx, repair_tx, running_tx, take_lost_tx
+from tsuzuki.queue.tasks import Queue, Task
+
+_log = structlog.stdlib.get_logger("tsuzuki.queue")
+
+Scope: TypeAlias = asyncio.Timeout
+Hold: TypeAlias = tuple[Task[Any], Scope | None]
+
+
+class LeaseKeeper:
+    """The leases of one queue, as one worker sees them."""
+
+    def __init__(self, worker_context: WorkerContext, queue: Queue[Any]) -> None:
+        self._worker_context = worker_context
+        self._queue = queue
+        self._held: dict[tuple[int, int], Hold] = {}
+        self._seen: dict[int, SeenLease] = {}
+        self._last_beat = worker_context.steady()
+        self._last_now: Millis | None = None
+
+    @contextmanager
+    def holding(self, tasks: Sequence[Task[Any]], scope: Scope | None = None) -> Iterator[None]:
+        """Keep their leases meanwhile; the scope is cancelled as soon as one of them is no longer ours."""
+        before = {_lease_of(task): self._held.get(_lease_of(task)) for task in tasks}
+        self._held |= {_lease_of(task): (task, scope) for task in tasks}
+        try:
+            yield
+        finally:
+            for lease, outer in before.items():
+                del self._held[lease]
+                if outer is not None:
+                    self._held[lease] = outer
+
+    async def run(self) -> None:
+        """Look every second, and at once when something was cancelled; ends only by being cancelled."""
+        pause = min(FLOOR, self._queue.settings.heartbeat / 2) / SECOND
+        with self._worker_context.wakeup.listen(cancel_wakeup(self._queue.name)) as listener:
+            while True:
+                try:
+                    await self.look()
+                except Unavailable as error:
+                    _log.warning("queue_unavailable", queue=self._queue.name, reason=str(error))
+                except Exception:  # noqa: BLE001  the top of a worker's loop, which must go on
+                    _log.exception("queue_look_failed", queue=self._queue.name)
+                await listener.wait(pause)
+
+    async def look(self) -> None:
+        """One round: leave what is no longer ours, renew what is, take what nobody keeps."""
+        now = self._worker_context.clock()
+        await self._mend(now)
+        held = list(self._held.values())
+        leases = await self._worker_context.db.read(lambda tx: running_tx(tx, self._queue.name))
+        await self._leave_lost(held, leases)
+        await self._beat()
+        await self._take_lost(leases)
+
+    async def _mend(self, now: Millis) -> None:
+        """REL-19g: at the start, and whenever the clock went back."""
+        if self._last_now is None or now < self._last_now:
+            settings = self._queue.settings
+            await self._worker_context.db.with_tx(lambda tx: repair_tx(tx, self._queue.name, settings, now=now))
+        self._last_now = now
+
+    async def _leave_lost(self, held: Sequence[Hold], leases: Sequence[LeasedTask]) -> None:
+        known = {_lease_of(lease) for lease in leases}
+        doubtful = [hold for hold in held if _lease_of(hold[0]) not in known and not hold[0].is_finished]
+        if not doubtful:
+            return
+        tasks = [task for task, _ in doubtful]
+        lost = set(await self._worker_context.db.read(lambda tx: lost_by_us_tx(tx, tasks)))
+        for task, scope in doubtful:
+            if task.id in lost and scope is not None and self._held.get(_lease_of(task)) == (task, scope):
+                scope.reschedule(asyncio.get_running_loop().time())
+
+    async def _beat(self) -> None:
+        settings, steady = self._queue.settings, self._worker_context.steady()
+        if (steady - self._last_beat) * SECOND < settings.heartbeat:
+            return
+        if tasks := [task for task, _ in self._held.values() if not task.is_finished]:
+            until = Millis(self._worker_context.clock() + settings.lease)
+            await self._worker_context.db.with_tx(lambda tx: extend_tx(tx, tasks, until=until))
+        self._last_beat = steady
+
+    async def _take_lost(self, leases: Sequence[LeasedTask]) -> None:
+        now, steady, settings = self._worker_context.clock(), self._worker_context.steady(), self._queue.settings
+        others = (lease for lease in leases if _lease_of(lease) not in self._held)
+        self._seen = look_at(others, self._seen, steady)
+        lost = [seen.lease for seen in self._seen.values() if is_lost(seen, settings, now=now, steady=steady)]
+        if not lost:
+            return
+        taken = await self._worker_context.db.with_tx(lambda tx: take_lost_tx(tx, lost, settings, now=now))
+        for task in taken:
+            _log.warning("task_lost", queue=self._queue.name, task=task.id, now=task.status)
+        if taken:
+            self._worker_context.wakeup.wake(self._queue.name)
+
+
+def _lease_of(task: Task[Any] | LeasedTask) -> tuple[int, int]:
+    """With the token: a worker may get a task again while the handler that lost it is still coming to its end."""
+    return task.id, task.lease_token

@@ -1,0 +1,62 @@
+"""Figures as charts, and as a table for whoever sees no charts."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from tsuzuki.crawler.figures.rows import Figure
+from tsuzuki.crawler.figures.service import Figures
+from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
+from tsuzuki.web.messages import say
+
+Span = Literal["day", "week"]
+WIDTHS: dict[Span, tuple[Millis, Millis, Millis]] = {
+    "day": (Millis(DAY), Millis(5 * MINUTE), Millis(HOUR)),
+    "week": (Millis(7 * DAY), Millis(HOUR), Millis(DAY)),
+}
+"""How far back, how wide a step of the chart is, and one of the table."""
+LEVELS = ("depth", "dead_letters", "failing")
+EVENTS = ("polls", "finished", "failed")
+
+
+class Chart(msgspec.Struct, frozen=True):
+    """Lines over time, as the script wants them: seconds, then a list of numbers for each line."""
+
+    name: str
+    content: str
+
+
+class Charts(msgspec.Struct, frozen=True):
+    """Both charts, and the same in rows, the newest first."""
+
+    span: Span
+    charts: list[Chart]
+    rows: list[Figure]
+
+
+def span_of(text: str | None) -> Span:
+    """A day unless a week is asked for."""
+    return "week" if text == "week" else "day"
+
+
+async def charts_of(figures: Figures, span: Span, now: Millis) -> Charts:
+    """Of the last day or week, which the charts show whole though figures are missing."""
+    length, step, row = WIDTHS[span]
+    steps = await figures.figures(length, step)
+    rows = await figures.figures(length, row)
+    shown = (Millis(now - length), now)
+    charts = [_chart(name, lines, steps, shown=shown) for name, lines in (("levels", LEVELS), ("events", EVENTS))]
+    return Charts(span, charts, rows[::-1])
+
+
+def _chart(name: str, lines: Sequence[str], steps: Sequence[Figure], *, shown: tuple[Millis, Millis]) -> Chart:
+    content = {
+        "shown": [at // SECOND for at in shown],
+        "at": [step.at // SECOND for step in steps],
+        "lines": [
+            {"name": say(f"desk.figure_{line}"), "kind": line, "values": [getattr(step, line) for step in steps]}
+            for line in lines
+        ],
+    }
+    return Chart(name, msgspec.json.encode(content).decode())

@@ -1,0 +1,147 @@
+"""`/admin/dead-letters`: what was given up; replayed or discarded, one by one or all of a kind."""
+
+from collections.abc import Mapping
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.crawler.letters import Letters
+from tsuzuki.http.routing import Resource, page
+from tsuzuki.model.errors import Conflict
+from tsuzuki.queue.tasks import DeadLetterId, LetterFilter
+from tsuzuki.web.admin.pages import PER_PAGE
+from tsuzuki.web.admin.shown import as_json
+from tsuzuki.web.asking import Asks, ask_first
+from tsuzuki.web.forms import BLANK, Form, Sheet, read_form, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import moment_of, number_at, number_of, word_of
+from tsuzuki.web.messages import said, say
+from tsuzuki.web.site import Site, with_query
+
+PATH = "/admin/dead-letters"
+KIND = ("queue", "code", "key")
+"""What narrows the list, and which letters a button means that means several."""
+LONGEST_WORD = 500
+
+
+def letter_pages(site: Site) -> tuple[Resource, ...]:
+    """The list and one of them, and what their buttons post to."""
+    framing, letters = framing_of(site), site.part(Letters)
+
+    async def show_letters(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "letters")
+        chosen = {name: word_of(request, name, longest=LONGEST_WORD) for name in KIND}
+        which = LetterFilter(*chosen.values())
+        before = number_of(request.query_params.get("before"))
+        rows = await letters.list(which, most=PER_PAGE + 1, before=None if before is None else DeadLetterId(before))
+        kept = {name: value for name, value in chosen.items() if value}
+        is_more = len(rows) > PER_PAGE
+        return framing.show(
+            frame,
+            "admin/letters.html",
+            rows=rows[:PER_PAGE],
+            queues=[queue for queue in await letters.queues() if queue.dead_letters],
+            chosen=chosen,
+            kept=kept,
+            discard_path=with_query(f"{PATH}/discard", **kept),
+            older=with_query(PATH, **kept, before=str(rows[PER_PAGE - 1].id)) if is_more else None,
+            done=said("done", request.query_params.get("done")),
+            not_before=moment_of(request.query_params.get("until", "")),
+        )
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        letter, payload = await letters.get(_letter(request))
+        frame = await framing.frame(request, caller, "letters")
+        done = said("done", request.query_params.get("done"))
+        not_before = None if letter.discarded_at else await letters.not_before(letter)
+        return framing.show(
+            frame,
+            "admin/letter.html",
+            sheet,
+            letter=letter,
+            payload=as_json(payload),
+            not_before=not_before,
+            done=done,
+        )
+
+    async def show_letter(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def replay(request: Request, caller: Caller) -> Response:
+        try:
+            await letters.replay(caller.actor, _letter(request))
+        except Conflict as error:
+            return await show(request, caller, Sheet(trouble=str(error), status=409))
+        return see(with_query(f"{PATH}/{_letter(request)}", done="letter_replayed"))
+
+    async def discard(request: Request, caller: Caller) -> Response:
+        await letters.discard(caller.actor, _letter(request))
+        return see(with_query(PATH, done="letter_discarded"))
+
+    async def show_discard(request: Request, caller: Caller) -> Response:
+        letter, _ = await letters.get(_letter(request))
+        asks = _asks(
+            say("letters.discard_one", queue=letter.queue, task=letter.key),
+            path=request.url.path,
+            back=f"{PATH}/{letter.id}",
+            fields={},
+        )
+        return ask_first(framing, await framing.frame(request, caller, "letters"), asks)
+
+    one = f"{PATH}/{{letter_id}}"
+    return (
+        page(PATH, site.operator(show_letters)),
+        page(one, site.operator(show_letter)),
+        Resource(f"{one}/replay", {"POST": site.operator(replay, PATH)}),
+        Resource(f"{one}/discard", {"GET": site.operator(show_discard), "POST": site.operator(discard, PATH)}),
+        *_many(site, letters),
+    )
+
+
+def _many(site: Site, letters: Letters) -> tuple[Resource, ...]:
+    """The same for all of a kind; discarding asks first."""
+    framing = framing_of(site)
+
+    async def replay_all(request: Request, caller: Caller) -> Response:
+        _, not_before = await letters.replay_all(caller.actor, _which(await read_form(request)))
+        if not_before is None:
+            return see(with_query(PATH, done="letters_replayed"))
+        return see(with_query(PATH, done="letters_replayed", until=str(not_before)))
+
+    async def show_discard(request: Request, caller: Caller) -> Response:
+        words = {name: word_of(request, name, longest=LONGEST_WORD) for name in KIND}
+        fields = {name: value for name, value in words.items() if value}
+        kind = ", ".join(fields.values())
+        what = say("letters.discard_kind", kind=kind) if kind else say("letters.discard_every")
+        asks = _asks(what, path=f"{PATH}/discard", back=PATH, fields=fields)
+        return ask_first(framing, await framing.frame(request, caller, "letters"), asks)
+
+    async def discard_all(request: Request, caller: Caller) -> Response:
+        await letters.discard_all(caller.actor, _which(await read_form(request)))
+        return see(with_query(PATH, done="letters_discarded"))
+
+    return (
+        Resource(f"{PATH}/replay", {"POST": site.operator(replay_all, PATH)}),
+        Resource(f"{PATH}/discard", {"GET": site.operator(show_discard), "POST": site.operator(discard_all, PATH)}),
+    )
+
+
+def _which(form: Form) -> LetterFilter:
+    return LetterFilter(*(form.one(name)[:LONGEST_WORD] or None for name in KIND))
+
+
+def _asks(what: str, *, path: str, back: str, fields: Mapping[str, str]) -> Asks:
+    return Asks(
+        title=say("letters.discard_title"),
+        text=f"{what} {say('letters.discard_means')}",
+        yes=say("letters.discard"),
+        no=say("desk.no"),
+        path=path,
+        back=back,
+        fields=fields,
+    )
+
+
+def _letter(request: Request) -> DeadLetterId:
+    return DeadLetterId(number_at(request, "letter_id"))

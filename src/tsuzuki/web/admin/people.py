@@ -1,0 +1,121 @@
+"""`/admin/users`: everyone, adding somebody, and invitations."""
+
+import re
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Role, Slice
+from tsuzuki.accounts.policy import SHORTEST_PASSWORD
+from tsuzuki.accounts.users import NewPerson
+from tsuzuki.billing.services import Billing
+from tsuzuki.http.routing import Resource, page
+from tsuzuki.model.errors import Conflict, LimitExceeded
+from tsuzuki.model.ids import PublicId, read_id, show_id
+from tsuzuki.web.admin.pages import pages_of, slice_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, must_match, problem, read_form, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.home_address import Home
+from tsuzuki.web.ids import id_of
+from tsuzuki.web.messages import said, say
+from tsuzuki.web.site import Site, with_query
+
+PATH = "/admin/users"
+ADD = f"{PATH}/add"
+MOST_TENANTS = 200
+LONGEST_EMAIL = 254
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+_RULES = Rules(keep=("username", "role", "email", "tenant"), beside={Conflict: "username", LimitExceeded: "tenant"})
+
+
+def people_pages(site: Site) -> tuple[Resource, ...]:
+    """The list, the form to add somebody, and what invitations need."""
+    framing, accounts, billing = framing_of(site), site.accounts, site.part(Billing)
+
+    async def show_people(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "users")
+        people, total = await accounts.users.list(slice_of(request))
+        tenants, _ = await accounts.tenants.list(Slice(most=MOST_TENANTS))
+        return framing.show(
+            frame,
+            "admin/people.html",
+            people=people,
+            pages=pages_of(request, total),
+            invites=await accounts.invites.list(),
+            tenants=tenants,
+            is_billed=billing.is_on,
+            done=said("done", request.query_params.get("done")),
+            show_id=show_id,
+        )
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        frame = await framing.frame(request, caller, "users")
+        tenants, _ = await accounts.tenants.list(Slice(most=MOST_TENANTS))
+        return framing.show(
+            frame, "admin/person_add.html", sheet, tenants=tenants, least=SHORTEST_PASSWORD, show_id=show_id
+        )
+
+    async def show_add(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def add(request: Request, caller: Caller) -> Response:
+        async def act(form: Form) -> Response:
+            password = must_match(form, "password", "repeat")
+            new = NewPerson(
+                username=form.one("username"),
+                role=role_of(form),
+                tenant_id=_tenant(form),
+                password=password or None,
+                email=email_of(form),
+            )
+            user = await accounts.users.add(caller.actor, new)
+            return see(with_query(f"{PATH}/{show_id(user.public_id)}", done="person_added"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+
+    return (
+        page(PATH, site.operator(show_people)),
+        Resource(ADD, {"GET": site.operator(show_add), "POST": site.operator(add, ADD)}),
+        *_inviting(site),
+    )
+
+
+def _inviting(site: Site) -> tuple[Resource, ...]:
+    framing, invites, home = framing_of(site), site.accounts.invites, site.part(Home)
+
+    async def invite(request: Request, caller: Caller) -> Response:
+        """No redirect: what is shown once has no address to be found at again."""
+        form = await read_form(request)
+        made = await invites.make(caller, role_of(form), _tenant(form))
+        here = home.url or f"{request.url.scheme}://{request.url.netloc}"
+        link = f"{here}{with_query('/invite', code=made.code)}"
+        frame = await framing.frame(request, caller, "users")
+        return framing.show(frame, "admin/invited.html", link=link, made=made)
+
+    async def revoke(request: Request, caller: Caller) -> Response:
+        await invites.revoke(caller, id_of(request, "invite_id"))
+        return see(with_query(PATH, done="invite_revoked"))
+
+    return (
+        Resource("/admin/invites", {"POST": site.operator(invite, PATH)}),
+        Resource("/admin/invites/{invite_id}/revoke", {"POST": site.operator(revoke, PATH)}),
+    )
+
+
+def role_of(form: Form) -> Role:
+    """The chosen role; a reader where none was."""
+    return "admin" if form.one("role") == "admin" else "reader"
+
+
+def email_of(form: Form) -> str | None:
+    """The address; None where none was typed."""
+    email = form.one("email").strip()
+    if email and (len(email) > LONGEST_EMAIL or not _EMAIL.fullmatch(email)):
+        raise problem("email", say("people.email_problem"))
+    return email or None
+
+
+def _tenant(form: Form) -> PublicId | None:
+    """The chosen tenant; the first one where the form offered no choice."""
+    return read_id(form.one("tenant")) if form.one("tenant") else None

@@ -1,0 +1,146 @@
+"""`/admin/sources`: every source and how it fares; one of them with its comics; the switch; trying it; deleting it."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.audit.reading import AuditLog
+from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import Slice
+from tsuzuki.crawler.figures.service import Figures
+from tsuzuki.crawler.health import HealthDesk
+from tsuzuki.crawler.releasing import release_source_tx
+from tsuzuki.crawler.trials import Trials
+from tsuzuki.http.routing import Resource, page
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import DAY, Millis
+from tsuzuki.sources.comics.service import Comics
+from tsuzuki.sources.sites.rows import SourceChange, SourceFilter
+from tsuzuki.sources.sites.service import ENTITY, Sources
+from tsuzuki.web.admin.health import source_rows, state_of
+from tsuzuki.web.admin.pages import pages_of, slice_of
+from tsuzuki.web.admin.sparks import spark_of
+from tsuzuki.web.admin.trial import TRIAL_SHOWN
+from tsuzuki.web.admin.units import took
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, read_form, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import number_at, word_of
+from tsuzuki.web.messages import said
+from tsuzuki.web.site import Site, with_query
+
+PATH = "/admin/sources"
+ONE = f"{PATH}/{{source_id}}"
+LONGEST_REASON = 500
+
+
+def source_pages(site: Site) -> tuple[Resource, ...]:
+    """The list, and one."""
+    framing, sources, figures = framing_of(site), site.part(Sources), site.part(Figures)
+    desk, comics, audit = site.part(HealthDesk), site.part(Comics), site.part(AuditLog)
+
+    async def show_sources(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "sources")
+        state, text = word_of(request, "state"), word_of(request, "q")
+        wanted = SourceFilter({"enabled": True, "disabled": False}.get(state or ""), text)
+        found, total = await sources.list(wanted, slice_of(request))
+        return framing.show(
+            frame,
+            "admin/sources.html",
+            rows=source_rows(found, await figures.pulses(Millis(DAY)), frame.now),
+            pages=pages_of(request, total),
+            chosen={"state": state, "q": text},
+            pause=await sources.show_pause(),
+            done=said("done", request.query_params.get("done")),
+            took=took,
+        )
+
+    async def show_source(request: Request, caller: Caller) -> Response:
+        number = number_at(request, "source_id")
+        health = await desk.look(number)
+        frame = await framing.frame(request, caller, "sources")
+        mapped, total = await comics.of_source(number, slice_of(request))
+        pulses = await figures.pulses(Millis(DAY))
+        source = health.source
+        return framing.show(
+            frame,
+            "admin/source.html",
+            health=health,
+            source=source,
+            health_state=state_of(source),
+            disabled=None if source.is_enabled else await _disabled(audit, source.id),
+            pause=await sources.show_pause(),
+            day=spark_of(pulses.get(number, []), frame.now),
+            comics=mapped,
+            pages=pages_of(request, total),
+            done=said("done", request.query_params.get("done")),
+            show_id=show_id,
+            took=took,
+        )
+
+    return (
+        page(PATH, site.operator(show_sources)),
+        page(ONE, site.operator(show_source)),
+        *_acts(site, sources),
+        _deleting(site, sources, comics),
+        _trying(site, sources),
+    )
+
+
+async def _disabled(audit: AuditLog, source_id: int) -> AuditRow | None:
+    """Who switched it off, when and why; None for a source that was never on."""
+    wanted = AuditFilter(action=f"{ENTITY}.disable", entity_type=ENTITY, entity_id=str(source_id))
+    rows, _ = await audit.list(wanted, Slice(most=1))
+    return next(iter(rows), None)
+
+
+def _acts(site: Site, sources: Sources) -> tuple[Resource, ...]:
+    """What the switch posts to."""
+
+    async def switch(request: Request, caller: Caller) -> Response:
+        number, form = number_at(request, "source_id"), await read_form(request)
+        is_on = form.one("enabled") == "on"
+        reason = form.one("reason").strip()[:LONGEST_REASON] or None
+        await sources.change(caller.actor, number, SourceChange(is_enabled=is_on), reason=reason)
+        path = f"{PATH}/{number}"
+        return see(with_query(path, done="source_on") if is_on else with_query(path, done="source_off"))
+
+    return (Resource(f"{ONE}/switch", {"POST": site.operator(switch, PATH)}),)
+
+
+def _trying(site: Site, sources: Sources) -> Resource:
+    """Try it now: what it asks and finds, with nothing stored. No redirect: the answer is the page."""
+    framing, trials = framing_of(site), site.part(Trials)
+
+    async def try_source(request: Request, caller: Caller) -> Response:
+        source = await sources.get(number_at(request, "source_id"))
+        tried = await trials.run(source)
+        frame = await framing.frame(request, caller, "sources")
+        return framing.show(frame, "admin/tried.html", source=source, tried=tried, shown=TRIAL_SHOWN)
+
+    return Resource(f"{ONE}/try", {"POST": site.operator(try_source, PATH)})
+
+
+def _deleting(site: Site, sources: Sources, comics: Comics) -> Resource:
+    """Asks first, and says what goes along."""
+    framing = framing_of(site)
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        source = await sources.get(number_at(request, "source_id"))
+        frame = await framing.frame(request, caller, "sources")
+        _, total = await comics.of_source(source.id, slice_of(request))
+        return framing.show(frame, "admin/source_delete.html", sheet, source=source, total=total)
+
+    async def show_delete(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def delete(request: Request, caller: Caller) -> Response:
+        number = number_at(request, "source_id")
+
+        async def act(form: Form) -> Response:
+            reason = form.one("reason").strip()[:LONGEST_REASON] or None
+            await sources.deregister(caller.actor, number, reason=reason, release=release_source_tx)
+            return see(with_query(PATH, done="source_deleted"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=Rules(keep=("reason",)))
+
+    return Resource(f"{ONE}/delete", {"GET": site.operator(show_delete), "POST": site.operator(delete, PATH)})

@@ -1,0 +1,180 @@
+"""`/admin/tenants`: who pays, and the operator's hand in their accounts. There is none of it while billing is off."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.billing.access import whose
+from tsuzuki.billing.services import Billing
+from tsuzuki.http.routing import Resource, page
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.money import money
+from tsuzuki.model.plans import CURRENCY
+from tsuzuki.web.admin.ledger import AMOUNT_RULES, cents_of, once_of, reference_of
+from tsuzuki.web.admin.pages import pages_of, slice_of
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import id_of, word_of
+from tsuzuki.web.messages import said, say
+from tsuzuki.web.site import Site, with_query
+
+PATH = "/admin/tenants"
+ONE = f"{PATH}/{{tenant_id}}"
+LONGEST_NAME = 200
+_NAME = Rules(keep=("name",))
+
+
+def tenant_pages(site: Site) -> tuple[Resource, ...]:
+    """The list, one account, and what its forms post to."""
+    framing, billing, tenants = framing_of(site), site.part(Billing), site.accounts.tenants
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        billing.opened()
+        frame = await framing.frame(request, caller, "users")
+        text = word_of(request, "q")
+        found, total = await tenants.list(slice_of(request), text=text)
+        return framing.show(
+            frame,
+            "admin/tenants.html",
+            sheet,
+            rows=[(tenant, (await billing.books.tenant(whose(caller), tenant.public_id))[1]) for tenant in found],
+            pages=pages_of(request, total),
+            text=text,
+            done=said("done", request.query_params.get("done")),
+            show_id=show_id,
+            money=money,
+            currency=CURRENCY,
+        )
+
+    async def show_tenants(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def add(request: Request, caller: Caller) -> Response:
+        billing.opened()
+
+        async def act(form: Form) -> Response:
+            tenant = await tenants.add(caller.actor, _name(form))
+            return see(with_query(f"{PATH}/{show_id(tenant.public_id)}", done="tenant_added"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_NAME)
+
+    return (
+        page(PATH, site.operator(show_tenants)),
+        Resource(f"{PATH}/add", {"POST": site.operator(add, PATH)}),
+        *_account(site, billing),
+    )
+
+
+def _account(site: Site, billing: Billing) -> tuple[Resource, ...]:
+    tenants = site.accounts.tenants
+
+    async def show_tenant(request: Request, caller: Caller) -> Response:
+        return await _show(site, request, caller)
+
+    async def rename(request: Request, caller: Caller) -> Response:
+        billing.opened()
+        tenant = await tenants.get(id_of(request, "tenant_id"))
+
+        async def act(form: Form) -> Response:
+            await tenants.rename(caller.actor, tenant.public_id, _name(form))
+            return see(with_query(_path(request), done="tenant_saved"))
+
+        return await fill(request, act, lambda sheet: _show(site, request, caller, sheet), rules=_NAME)
+
+    async def grant(request: Request, caller: Caller) -> Response:
+        desk, tenant = billing.opened(), await tenants.get(id_of(request, "tenant_id"))
+
+        async def act(form: Form) -> Response:
+            cents, reason = cents_of(form), reference_of(form, "reason")
+            once = once_of(form, caller, [_path(request), cents, reason])
+            await desk.books.grant_credit(whose(caller), tenant.public_id, cents, reason=reason, request=once)
+            return see(with_query(_path(request), done="credit_granted"))
+
+        return await fill(request, act, lambda sheet: _show(site, request, caller, sheet), rules=AMOUNT_RULES)
+
+    return (
+        Resource(ONE, {"GET": site.operator(show_tenant), "POST": site.operator(rename, PATH)}),
+        Resource(f"{ONE}/credit", {"POST": site.operator(grant, PATH)}),
+        *_invoices(site, billing),
+    )
+
+
+def _invoices(site: Site, billing: Billing) -> tuple[Resource, ...]:
+    """Voiding asks first; marking paid says where the money can be seen."""
+    framing = framing_of(site)
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        full = await billing.opened().books.invoice(whose(caller), id_of(request, "invoice_id"))
+        frame = await framing.frame(request, caller, "users")
+        return framing.show(
+            frame,
+            "admin/invoice.html",
+            sheet,
+            invoice=full.invoice,
+            invoice_id=show_id(full.invoice.public_id),
+            disputes=full.disputes,
+            tenant=full.tenant,
+            tenant_id=show_id(full.tenant.public_id),
+            key=_key(site),
+            money=money,
+        )
+
+    async def show_invoice(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def settle(request: Request, caller: Caller) -> Response:
+        """Paid, or written off, as the button says; a repeat of the same form does nothing more (REL-47)."""
+        desk, invoice_id = billing.opened(), id_of(request, "invoice_id")
+        tenant = (await desk.books.invoice(whose(caller), invoice_id)).tenant
+        back = f"{PATH}/{show_id(tenant.public_id)}"
+
+        async def act(form: Form) -> Response:
+            if form.one("act") == "void":
+                await desk.books.void(whose(caller), invoice_id, once_of(form, caller, ["void", show_id(invoice_id)]))
+                return see(with_query(back, done="invoice_voided"))
+            reference = reference_of(form, "reference")
+            once = once_of(form, caller, ["pay", show_id(invoice_id), reference])
+            await desk.settlement.mark_paid(whose(caller), invoice_id, reference, once)
+            return see(with_query(back, done="invoice_paid"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=Rules(keep=("reference",)))
+
+    path = "/admin/invoices/{invoice_id}"
+    return (Resource(path, {"GET": site.operator(show_invoice), "POST": site.operator(settle, PATH)}),)
+
+
+async def _show(site: Site, request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+    framing, books = framing_of(site), site.part(Billing).opened().books
+    tenant_id = id_of(request, "tenant_id")
+    statement = await books.statement(whose(caller), tenant_id)
+    invoices, total = await books.invoices(whose(caller), tenant_id, slice_of(request))
+    return framing.show(
+        await framing.frame(request, caller, "users"),
+        "admin/tenant.html",
+        sheet,
+        statement=statement,
+        tenant=statement.tenant,
+        tenant_id=show_id(tenant_id),
+        invoices=invoices,
+        pages=pages_of(request, total),
+        done=said("done", request.query_params.get("done")),
+        key=_key(site),
+        show_id=show_id,
+        money=money,
+    )
+
+
+def _key(site: Site) -> str:
+    """Of one form as it is shown: sent twice, it acts once."""
+    return site.accounts.deps.dice(16).hex()
+
+
+def _path(request: Request) -> str:
+    return f"{PATH}/{show_id(id_of(request, 'tenant_id'))}"
+
+
+def _name(form: Form) -> str:
+    name = form.one("name").strip()
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise problem("name", say("tenants.name_problem", most=LONGEST_NAME))
+    return name

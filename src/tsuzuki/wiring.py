@@ -1,0 +1,154 @@
+"""The grounds: what each area is given of the settings and of the parts below it."""
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from urllib.parse import urlsplit
+
+from tsuzuki.accounts.deps import AccountDeps
+from tsuzuki.accounts.guard.policy import FailureLimits
+from tsuzuki.accounts.passwords import USUAL_COST, HashCost, Passwords
+from tsuzuki.accounts.services import Accounts, build_accounts
+from tsuzuki.api import PREFIX
+from tsuzuki.billing.services import Billing, build_billing
+from tsuzuki.catalogue.calling import Calls
+from tsuzuki.catalogue.images.kept import KeptChapters
+from tsuzuki.catalogue.images.services import ImageDeps
+from tsuzuki.catalogue.services import Catalogue, CatalogueDeps, Ttls, build_catalogue
+from tsuzuki.crawler.services import CrawlerDeps, Crawling, build_crawling
+from tsuzuki.db import Database
+from tsuzuki.http.oidc import OidcDeps
+from tsuzuki.model.times import Millis
+from tsuzuki.pipeline import Pipeline, client_options, folder_of, ids_of
+from tsuzuki.polling.shelving import ForShelves
+from tsuzuki.retention.policy import RetentionRules
+from tsuzuki.settings import Settings, effective
+from tsuzuki.shelves.deps import ShelfDeps
+from tsuzuki.shelves.services import ShelfServices, build_reading
+from tsuzuki.web.admin.effective_settings import EffectiveSettings, SettingRow
+from tsuzuki.worker.polls import POLL_WAKEUP
+
+Clock = Callable[[], Millis]
+
+CALLBACK = f"{PREFIX}/oidc/callback"
+
+
+def accounts_of(settings: Settings, db: Database, clock: Clock, hash_cost: HashCost = USUAL_COST) -> Accounts:
+    """The services of accounts, as the settings want them."""
+    limits = FailureLimits(settings.login_limit, settings.login_window, settings.login_block)
+    return build_accounts(
+        AccountDeps(db, clock, os.urandom),
+        limits,
+        is_open=settings.allow_empty_password,
+        passwords=Passwords(hash_cost),
+    )
+
+
+def oidc_door(settings: Settings, accounts: Accounts) -> OidcDeps:
+    """The way in by a provider; its libraries are loaded only where there is one."""
+    if settings.oidc_issuer is None:
+        return OidcDeps()
+    from tsuzuki.accounts.oidc.provider import OidcProvider, Options
+    from tsuzuki.accounts.oidc.service import Oidc
+
+    options = Options(
+        issuer=settings.oidc_issuer,
+        client_id=settings.oidc_client_id or "",
+        client_secret=settings.oidc_client_secret or "",
+        redirect_uri=settings.oidc_redirect_uri or f"{settings.public_url}{CALLBACK}",
+    )
+    provider = OidcProvider(options, accounts.deps.clock)
+    oidc = Oidc(accounts.deps, accounts.sign_in, provider, allowed_user=settings.oidc_allowed_user)
+    return OidcDeps(oidc, urlsplit(settings.oidc_issuer).hostname or settings.oidc_issuer)
+
+
+def reading_of(pipeline: Pipeline, db: Database, clock: Clock) -> ShelfServices:
+    """The services of shelves, joined to what lies above them."""
+    above = ForShelves(pipeline.poller, pipeline.fetching.client, pipeline.wakeup, poll_wakeup=POLL_WAKEUP)
+    return build_reading(ShelfDeps(db, clock, ids_of(clock), above, pipeline.fetching.parsers))
+
+
+def rules_of(settings: Settings) -> RetentionRules:
+    """How long things are kept."""
+    return RetentionRules(
+        keep_read=settings.keep_read,
+        keep_jobs=settings.keep_jobs,
+        keep_audit=settings.keep_audit,
+        hours=settings.prune_hours,
+    )
+
+
+def billing_of(settings: Settings, accounts: Accounts, pipeline: Pipeline) -> Billing:
+    """The services of renting and paying."""
+    secret = settings.stripe_webhook_secret if settings.stripe else None
+    return build_billing(accounts.deps, is_on=settings.billing, stripe_secret=secret or "", wake=pipeline.wakeup.wake)
+
+
+def crawling_of(settings: Settings, pipeline: Pipeline, db: Database, clock: Clock) -> Crawling:
+    """The services of sources, comics and crawl jobs."""
+    deps = CrawlerDeps(
+        db=db,
+        wakeup=pipeline.wakeup,
+        clock=clock,
+        dice=os.urandom,
+        registry=pipeline.fetching.registry,
+        guard=client_options(settings).guard,
+        cache=pipeline.cache,
+        tasks=pipeline.tasks,
+        due=partial(pipeline.wakeup.wake, POLL_WAKEUP),
+    )
+    return build_crawling(deps)
+
+
+def catalogue_of(
+    settings: Settings, pipeline: Pipeline, db: Database, clock: Clock, *, kept: KeptChapters
+) -> Catalogue:
+    """The services of browsing."""
+    deps = CatalogueDeps(
+        db=db,
+        clock=clock,
+        new_id=ids_of(clock),
+        registry=pipeline.fetching.registry,
+        driver=pipeline.fetching.driver,
+        folder_of=folder_of,
+        wake=pipeline.wakeup.wake,
+        ttls=Ttls(settings.manga_list_ttl, settings.manga_detail_ttl, settings.chapter_list_ttl),
+        kept_of=kept.kept_of,
+        is_shared=db.engine == "postgres" or settings.redis_url is not None,
+    )
+    return build_catalogue(deps)
+
+
+def image_deps(settings: Settings, pipeline: Pipeline, catalogue: Catalogue, kept: KeptChapters) -> ImageDeps:
+    """What images stand on."""
+    deps = catalogue.deps
+    return ImageDeps(
+        db=deps.db,
+        client=pipeline.fetching.client,
+        parsers=pipeline.fetching.parsers,
+        calls=Calls(deps.db, deps.registry, deps.driver, deps.folder_of),
+        chapters=catalogue.chapters,
+        details=catalogue.details,
+        locks=catalogue.locks,
+        kept=kept,
+        clock=deps.clock,
+        dice=os.urandom,
+        folder=settings.data_dir / "images",
+        size=settings.image_cache_size,
+    )
+
+
+def effective_settings(settings: Settings, environ: Mapping[str, str]) -> EffectiveSettings:
+    """The settings as the operator sees them."""
+    return EffectiveSettings(
+        tuple(
+            SettingRow(
+                name=one.name,
+                value=one.value,
+                is_set=one.origin == "environment",
+                group=one.variable.group,
+                says=one.variable.says,
+            )
+            for one in effective(settings, environ)
+        )
+    )

@@ -1,0 +1,77 @@
+"""All the loops of one process, begun and ended together."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from tsuzuki.worker.heartbeat import Heartbeat
+
+
+class Loop(Protocol):
+    """Something that runs until it is told to stop, and then ends what it began."""
+
+    @property
+    def trouble(self) -> str | None: ...
+    @property
+    def doing(self) -> Mapping[str, int]:
+        """What is under way, by queue."""
+        ...
+
+    def stop(self) -> None: ...
+    async def run(self, *, patience: float = ...) -> None: ...
+
+
+class WorkerLoops:
+    """The loops of a process."""
+
+    def __init__(self, loops: Sequence[Loop], heartbeat: Heartbeat | None = None) -> None:
+        self._loops = loops
+        self._heartbeat = heartbeat
+        self._running: asyncio.Task[None] | None = None
+
+    @property
+    def is_working(self) -> bool:
+        """Whether the loops run in this process."""
+        return self._running is not None and not self._running.done()
+
+    def doing(self) -> Mapping[str, int]:
+        """What is under way in this process, by queue."""
+        counts: Counter[str] = Counter()
+        for loop in self._loops:
+            counts.update(loop.doing)
+        return +counts
+
+    @property
+    def trouble(self) -> str | None:
+        """Why some of the work cannot be done here, for readiness; None while all is well."""
+        if self._running is not None and self._running.done():
+            return "the loops have ended"
+        return next((loop.trouble for loop in self._loops if loop.trouble is not None), None)
+
+    def start(self) -> None:
+        """Begin all loops on this event loop."""
+        self._running = asyncio.ensure_future(self._run())
+
+    async def stop(self) -> None:
+        """Take nothing more, and return when what was begun is done or given back."""
+        for loop in self._loops:
+            loop.stop()
+        if self._running is not None:
+            await self._running
+
+    async def wait(self) -> None:
+        """Return when the loops have ended; raise what ended one of them against our will."""
+        if self._running is not None:
+            await asyncio.shield(self._running)
+
+    async def _run(self) -> None:
+        beating = None if self._heartbeat is None else asyncio.ensure_future(self._heartbeat.run(self.doing))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for loop in self._loops:
+                    group.create_task(loop.run())
+        finally:
+            if beating is not None:
+                beating.cancel()
+                await asyncio.gather(beating, return_exceptions=True)

@@ -1,0 +1,189 @@
+"""A bell wakes those who sleep, in this process and in others, and comes back by itself."""
+
+import asyncio
+import contextlib
+import shutil
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from tests.queue.builders import a_wakeup
+from tests.servers import Postgres, Redis, shared_folder
+from tsuzuki.coord.wakeup import MemoryWakeup, Wakeup
+
+LATENCY, MENDED_WITHIN = 2.0, 10.0  # REL-18
+
+
+async def test_an_ear_hears_what_rang_since_it_last_listened():
+    wakeup = MemoryWakeup()
+    with wakeup.listen("a", "b") as listener:
+        assert not await listener.wait(0.01)
+        wakeup.wake("b")
+        wakeup.wake("a", "c")
+        assert await listener.wait(0.01)
+        assert not await listener.wait(0.01)
+
+
+async def test_only_those_who_listen_for_the_name_are_woken():
+    wakeup = MemoryWakeup()
+    with wakeup.listen("a") as one, wakeup.listen("a") as two, wakeup.listen("b") as other:
+        wakeup.wake("a")
+        assert await one.wait(0.01)
+        assert await two.wait(0.01)
+        assert not await other.wait(0.01)
+    wakeup.wake("a")
+
+
+# -- between processes
+
+
+class Server:
+    """PostgreSQL or Redis, of this test's own."""
+
+    def __init__(self, server: Postgres | Redis) -> None:
+        self.url = server.url
+        self._server = server
+
+    def crash(self) -> None:
+        self._server.stop(signal.SIGQUIT if isinstance(self._server, Postgres) else signal.SIGKILL)
+
+    def start(self) -> None:
+        self._server.start()
+
+
+@pytest.fixture(scope="module", params=["postgres", "redis"])
+def server(request: pytest.FixtureRequest, postgres_url: str) -> Iterator[Server]:
+    folder = shared_folder()
+    own = (Postgres if request.param == "postgres" else Redis)(folder).start()
+    yield Server(own)
+    own.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+async def latency(sender: Wakeup, receiver: Wakeup) -> float:
+    """Seconds until a ring is heard; endless when it is not."""
+    with receiver.listen("news") as listener:
+        began = time.monotonic()
+        sender.wake("news")
+        return time.monotonic() - began if await listener.wait(LATENCY) else float("inf")
+
+
+async def mended(sender: Wakeup, receiver: Wakeup) -> float:
+    """Seconds until rings are heard again: three in a row, for a line that is opened anew wakes everyone once."""
+    began, in_a_row = time.monotonic(), 0
+    while in_a_row < 3:
+        assert time.monotonic() - began < 3 * MENDED_WITHIN, "it did not come back"
+        in_a_row = in_a_row + 1 if await latency(sender, receiver) < LATENCY else 0
+    return time.monotonic() - began
+
+
+async def test_a_ring_is_heard_in_the_other_process_at_once(server: Server):
+    async with a_wakeup(server.url) as one, a_wakeup(server.url) as other:
+        await mended(one, other)
+        assert max([await latency(one, other) for _ in range(20)]) < 0.5
+        assert max([await latency(other, one) for _ in range(20)]) < 0.5
+
+
+async def test_many_names_at_once_all_arrive(server: Server):
+    async with a_wakeup(server.url) as one, a_wakeup(server.url) as other, contextlib.AsyncExitStack() as stack:
+        await mended(one, other)
+        names = [f"name-{number}" for number in range(250)]
+        ears = [stack.enter_context(other.listen(name)) for name in names]
+        one.wake(*names)
+        assert all(await asyncio.gather(*(listener.wait(LATENCY) for listener in ears)))
+
+
+async def test_rel_18_the_bell_comes_back_by_itself_after_a_restart(server: Server):
+    async with a_wakeup(server.url) as one, a_wakeup(server.url) as other:
+        await mended(one, other)
+        server.crash()
+        with one.listen("news") as here:
+            one.wake("news")
+            assert await here.wait(0.1)  # in this process it never fails
+        await asyncio.sleep(0.5)
+        server.start()
+        assert await mended(one, other) < MENDED_WITHIN
+
+
+async def test_rel_18_a_line_that_is_dead_without_saying_so_is_noticed(server: Server):
+    async with proxy(server.url) as through, a_wakeup(server.url) as one, a_wakeup(through.url) as other:
+        await mended(one, other)
+        through.stall()
+        assert await latency(one, other) == float("inf")
+        assert await mended(one, other) < MENDED_WITHIN
+
+
+@pytest.mark.parametrize("server", ["postgres"], indirect=True)
+async def test_rel_18_a_listen_connection_that_was_terminated_is_replaced(server: Server):
+    async with a_wakeup(server.url) as one, a_wakeup(server.url) as other:
+        await mended(one, other)
+        connection = await asyncpg.connect(server.url)
+        others = "pid <> pg_backend_pid() and datname is not null"
+        await connection.execute(f"select pg_terminate_backend(pid) from pg_stat_activity where {others}")
+        await connection.close()
+        assert await mended(one, other) < MENDED_WITHIN
+
+
+@pytest.mark.parametrize("after", [0.0, 0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005])
+async def test_a_bell_can_be_put_away_at_any_moment(server: Server, after: float):
+    for _ in range(5):
+        async with asyncio.timeout(60), a_wakeup(server.url):
+            await asyncio.sleep(after)
+
+
+# -- a way to the server that can go silent
+
+
+class Proxy:
+    """Passes bytes on, until it is stalled: then it holds the open connections and passes nothing; new ones work."""
+
+    def __init__(self, url: str) -> None:
+        self._target = urlsplit(url)
+        self._stalled: list[asyncio.Event] = []
+        self._pumps: set[asyncio.Task[None]] = set()
+        self.url = ""
+
+    def stall(self) -> None:
+        for event in self._stalled:
+            event.set()
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        stalled = asyncio.Event()
+        self._stalled.append(stalled)
+        there_reader, there_writer = await asyncio.open_connection(self._target.hostname, self._target.port)
+        for source, sink in ((reader, there_writer), (there_reader, writer)):
+            self._pumps.add(asyncio.create_task(self._pump(source, sink, stalled)))
+
+    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, stalled: asyncio.Event) -> None:
+        try:
+            while data := await source.read(65536):
+                if not stalled.is_set():
+                    sink.write(data)
+                    await sink.drain()
+        except ConnectionError:
+            return
+        finally:  # also of one that is ended while it waits: an open end would be found in a later test
+            sink.close()
+
+    async def end(self) -> None:
+        for pump in self._pumps:
+            pump.cancel()
+        await asyncio.gather(*self._pumps, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def proxy(url: str) -> AsyncIterator[Proxy]:
+    made = Proxy(url)
+    server = await asyncio.start_server(made.accept, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    parts = urlsplit(url)
+    made.url = parts._replace(netloc=parts.netloc.replace(f":{parts.port}", f":{port}")).geturl()
+    async with server:
+        try:
+            yield made
+        finally:
+            await made.end()

@@ -1,0 +1,82 @@
+"""A discovery that dies goes on where it was."""
+
+import os
+import random
+from typing import Any
+
+import pytest
+
+from tests.api.people import Town
+from tests.crawler.builders import Site, a_mapped_comic, claimed, made, the_admin
+from tsuzuki.crawler.calling import SourceCalls
+from tsuzuki.crawler.discovery import Discovery
+from tsuzuki.crawler.journal import JobLog
+from tsuzuki.crawler.rows import BegunJob
+from tsuzuki.db import Database
+from tsuzuki.model.ids import uuid7
+from tsuzuki.model.times import DAY, Millis
+from tsuzuki.pipeline import Pipeline, folder_of
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.queue.policy import QueueSettings
+from tsuzuki.queue.store import running_tx, take_lost_tx
+
+JOBS = "/admin/crawler/jobs"
+
+
+@pytest.fixture
+def site(site: Site) -> Site:
+    site.series = {f"s{number}": [1] for number in range(6)}
+    return site
+
+
+def walker(pipeline: Pipeline, db: Database, town: Town) -> Discovery:
+    calls = SourceCalls(pipeline.fetching.registry, pipeline.fetching.driver, folder_of)
+    return Discovery(db, calls, town.time, new_id=lambda: uuid7(town.time(), os.urandom(10)), dice=random.random)
+
+
+async def walk(town: Town, job: BegunJob) -> None:
+    db = town.accounts.deps.db
+    journal = JobLog(db, job, town.time, dice=os.urandom, written=lambda: None)
+    await walker(town.pipeline, db, town).run(job, journal)
+
+
+async def lose(town: Town) -> None:
+    db = town.accounts.deps.db
+    leases = await db.read(lambda tx: running_tx(tx, "crawl"))
+    await db.with_tx(lambda tx: take_lost_tx(tx, leases, QueueSettings(), now=town.time()))
+
+
+async def test_a_discovery_that_died_goes_on_with_the_page_where_it_was(town: Town, site):
+    """R42: what was stored stays, and nothing is made twice."""
+    admin = await the_admin(town)
+    source, _ = await a_mapped_comic(admin, site.url, "s0", config={"maxpages": 1})
+    await made(admin, JOBS, {"sourceid": source})
+    _, first = await claimed(town.accounts.deps.db, town.time())
+    await walk(town, first)
+    await admin.ask("PATCH", f"/admin/crawler/sources/{source}", {"config": {"ratelimit": 50}})
+    await lose(town)
+    before = len(site.asked)
+    _, second = await claimed(town.accounts.deps.db, town.time())
+    assert second.resume_from == "2"
+    await walk(town, second)
+    lists = [path for path in site.asked[before:] if path.startswith("/list-")]
+    assert lists == ["/list-2.html", "/list-3.html"]
+    comics = (await admin.get("/admin/comics")).json()
+    assert comics["meta"]["total"] == 6
+    assert all(comic["sources"] == 1 for comic in comics["data"])
+    with pytest.raises(LeaseLost):
+        await walk(town, first)
+
+
+async def test_what_was_discovered_is_watched_within_a_day_and_never_at_once(town: Town, site):
+    admin = await the_admin(town)
+    source, _ = await a_mapped_comic(admin, site.url, "s0", config={"ratelimit": 50})
+    await made(admin, JOBS, {"sourceid": source})
+    _, job = await claimed(town.accounts.deps.db, town.time())
+    await walk(town, job)
+    health: dict[str, Any] = (await admin.get(f"/admin/crawler/sources/{source}/health")).json()["data"]
+    assert health["breaker"] == {"state": "closed", "open": 0, "watched": 6, "failing": 0}
+    claimed_now = await town.pipeline.poller.claim(10, {})
+    assert len(claimed_now) == 1
+    town.time.pass_(Millis(DAY))
+    assert len(await town.pipeline.poller.claim(10, {})) >= 1

@@ -1,0 +1,292 @@
+"""What happens at the same moment: triggers, cancels, failures, lines of a log, workers that die."""
+
+import asyncio
+import os
+import re
+from collections import Counter
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from tests.api.people import Town, Visitor
+from tests.app import Answer
+from tests.crawler.builders import a_crawling_town, a_source_body, claimed, made
+from tests.databases import until_blocked
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.crawler.journal import JobLog
+from tsuzuki.crawler.outcome import Ending, end_tx, fail_abandoned
+from tsuzuki.crawler.rows import BegunJob, Job, JobId, JobLogLine, LogPlace
+from tsuzuki.crawler.service import JobExists, NewCrawlJob
+from tsuzuki.crawler.store import append_log_tx, begin_job_tx, move_job_tx
+from tsuzuki.crawler.tasks import CRAWLS, CrawlTask
+from tsuzuki.db import Database
+from tsuzuki.model.errors import Invalid, NotFound
+from tsuzuki.model.ids import read_id, show_id
+from tsuzuki.model.times import HOUR, Millis
+from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.queue.policy import QueueSettings
+from tsuzuki.queue.store import claim_tx, running_tx, take_lost_tx
+from tsuzuki.queue.tasks import Task
+
+SOURCES = "/admin/crawler/sources"
+JOBS = "/admin/crawler/jobs"
+
+
+@pytest.fixture
+async def town(tmp_path, database_url) -> AsyncIterator[Town]:
+    """Nobody works here but the test."""
+    async with a_crawling_town(tmp_path / "data", database_url) as town:
+        yield town
+
+
+@pytest.fixture
+async def caller(town: Town) -> Caller:
+    resumed = await town.accounts.sessions.resume(await town.session(await town.admin()), "")
+    assert resumed is not None
+    return resumed.caller
+
+
+@pytest.fixture
+async def source(admin: Visitor) -> int:
+    return int((await made(admin, SOURCES, a_source_body()))["id"])
+
+
+def db_of(town: Town) -> Database:
+    return town.accounts.deps.db
+
+
+async def mapped(admin: Visitor, source: int, key: str) -> str:
+    comic: str = (await made(admin, "/admin/comics", {"title": key}))["id"]
+    body = {"sourceid": source, "sourceid_ext": key, "sourceurl": f"https://mangafire.example/{key}"}
+    await made(admin, f"/admin/comics/{comic}/sources", body)
+    return comic
+
+
+async def end(town: Town, task: Task[CrawlTask], job: BegunJob, error: str | None = None) -> None:
+    """As a worker ends its job."""
+    journal = JobLog(db_of(town), job, town.time, dice=os.urandom, written=lambda: None)
+    ending, now = Ending(error), town.time()
+    await db_of(town).with_tx(lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=5, now=now))
+
+
+async def fail_lost(town: Town) -> int:
+    return await fail_abandoned(db_of(town), town.time, threshold=5, changed=nothing)
+
+
+async def nothing() -> None:
+    """Nobody keeps answers here."""
+
+
+async def say(db: Database, job_id: JobId, lines: list[JobLogLine], now: Millis) -> None:
+    await db.with_tx(lambda tx: append_log_tx(tx, job_id, lines, now=now, dice=os.urandom))
+
+
+@pytest.mark.parametrize("is_targeted", [True, False])
+async def test_of_fifty_identical_triggers_one_makes_a_job_and_the_others_name_it(admin, source, is_targeted):
+    """REL-10, R43: also without a comic."""
+    comic = await mapped(admin, source, "one") if is_targeted else None
+    answers = await asyncio.gather(*(admin.post(JOBS, {"sourceid": source, "comicid": comic}) for _ in range(50)))
+    assert Counter(answer.status for answer in answers) == {201: 1, 409: 49}
+    [made_id] = [answer.json()["data"]["id"] for answer in answers if answer.status == 201]
+    named = {answer.json()["details"][0]["message"] for answer in answers if answer.status == 409}
+    assert named == {made_id}
+    assert (await admin.get("/admin/queues")).json()["data"][1]["depth"] == 1
+
+
+async def test_a_job_that_is_cancelled_as_it_ends_has_one_end(town: Town, caller, source):
+    """REL-12, R45: 200 trials; what follows from the end matches it."""
+    jobs, ends = town.crawling.jobs, Counter[str]()
+    for trial in range(200):
+        made_job = await jobs.trigger(caller, NewCrawlJob(source))
+        task, begun = await claimed(db_of(town), town.time())
+        both = [jobs.cancel(SYSTEM, made_job.public_id, reason=None), end(town, task, begun)]
+        outcomes = await asyncio.gather(*both[:: -1 if trial % 2 else 1], return_exceptions=True)
+        failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+        [failure] = failures
+        status = (await jobs.get(made_job.public_id)).status
+        assert isinstance(failure, LeaseLost if status == "cancelled" else Invalid)
+        lines = (await jobs.log(made_job.public_id, after=LogPlace(), level=None, most=10)).rows
+        assert [line.message for line in lines] == (["Job cancelled"] if status == "cancelled" else [])
+        ends[status] += 1
+    assert ends.keys() == {"done", "cancelled"}
+    assert (await town.crawling.sources.get(source)).consecutive_fails == 0
+
+
+async def test_a_job_for_a_comic_that_was_merged_meanwhile_is_one_for_the_comic_that_stays(admin, source):
+    """Whoever looks at an old page knows it by its former id."""
+    gone, stays = [await mapped(admin, source, key) for key in ("one", "two")]
+    assert (await admin.post(f"/admin/series/{gone}/merge", {"into": stays})).status == 200
+    job = await made(admin, JOBS, {"sourceid": source, "comicid": gone})
+    assert job["comicid"] == stays
+    again = await admin.post(JOBS, {"sourceid": source, "comicid": stays})
+    assert (again.status, again.json()["details"][0]["message"]) == (409, job["id"])
+
+
+@pytest.mark.parametrize("engine", ["postgres"])  # SQLite has one writer
+async def test_a_job_that_ends_takes_its_source_first_as_one_that_is_asked_for_does(town, caller, source, database_url):
+    """Else the one would hold the job and wait for the source, the other hold the source and wait for the job."""
+    await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    task, begun = await claimed(db_of(town), town.time())
+    asking, onlooker = [await asyncpg.connect(database_url) for _ in range(2)]
+    try:
+        async with asking.transaction():
+            await asking.execute("select id from source where id = $1 for update", source)
+            ending = asyncio.create_task(end(town, task, begun))
+            await until_blocked(onlooker, ending)
+            await onlooker.execute("select id from crawl_job where id = $1 for update nowait", begun.id)
+        await ending
+    finally:
+        await asking.close()
+        await onlooker.close()
+
+
+async def test_fifty_failures_at_once_count_fifty_and_disable_once(town: Town, admin, caller, source):
+    """REL-11, R46."""
+    comics = [await mapped(admin, source, f"c{number}") for number in range(50)]
+    for comic in comics:
+        await town.crawling.jobs.trigger(caller, NewCrawlJob(source, read_id(comic)))
+    held = [await claimed(db_of(town), town.time()) for _ in comics]
+    await asyncio.gather(*(end(town, task, job, "It is down.") for task, job in held))
+    after = await town.crawling.sources.get(source)
+    assert (after.consecutive_fails, after.is_enabled) == (50, False)
+    rows = (await admin.get(f"/admin/auditlog?action=crawlersource.disable&entityid={source}")).json()["data"]
+    assert [(row["actor"], row["after"]["isenabled"]) for row in rows] == [("system", False)]
+    enabled = await admin.ask("PATCH", f"{SOURCES}/{source}", {"isenabled": True})
+    assert enabled.json()["data"]["consecutivefails"] == 0
+
+
+async def test_a_reason_is_kept_without_its_secrets(town: Town, caller, source):
+    """R47."""
+    job = await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    await end(town, *(await claimed(db_of(town), town.time())), "https://me:hunter2@example.org/?token=abc is down.")
+    said = (await town.crawling.jobs.get(job.public_id)).last_error or ""
+    assert said.endswith("is down.")
+    assert not {"hunter2", "abc"} & set(re.findall(r"\w+", said))
+
+
+async def test_those_who_run_the_server_are_told_once_that_a_source_was_disabled(town: Town, admin, caller, source):
+    channel = {"kind": "webhook", "name": "Mine", "config": {"url": "http://127.0.0.1:9/key"}}
+    assert (await admin.post("/channels", channel)).status == 201
+    for _ in range(7):
+        if not (await town.crawling.sources.get(source)).is_enabled:
+            break
+        await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
+        await end(town, *(await claimed(db_of(town), town.time())), "It is down.")
+    queues = {queue["queue"]: queue["depth"] for queue in (await admin.get("/admin/queues")).json()["data"]}
+    assert queues["channel-sends"] == 1
+
+
+async def test_four_writers_of_a_log_are_read_without_a_gap_or_a_double(town: Town, admin, caller, source):
+    """REL-15, R49: 10,000 lines, paged while they are written."""
+    job = await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    db, batch, each = db_of(town), 50, 2_500
+
+    async def write(writer: int) -> None:
+        for start in range(0, each, batch):
+            lines = [JobLogLine("info", f"{writer}-{number}") for number in range(start, start + batch)]
+            await say(db, job.id, lines, town.time())
+
+    writing = asyncio.gather(*map(write, range(4)))
+    read: list[str] = []
+    where, place = f"{JOBS}/{show_id(job.public_id)}/logs?limit=777", ""
+    while True:
+        was_over = writing.done()
+        answer = (await admin.get(f"{where}{place}")).json()
+        read += [line["message"] for line in answer["data"]]
+        if answer["meta"]["nextcursor"]:
+            place = f"&since={answer['meta']['nextcursor']}"
+        if was_over and not answer["data"]:
+            break
+    await writing
+    assert len(read) == len(set(read)) == answer["meta"]["total"] == 4 * each
+    for writer in range(4):
+        own = [message for message in read if message.startswith(f"{writer}-")]
+        assert own == [f"{writer}-{number}" for number in range(each)]
+
+
+async def test_since_takes_a_time_too(town: Town, admin, caller, source):
+    job = await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    for second in (1000, 2000, 3000):
+        line = JobLogLine("info" if second < 3000 else "error", str(second))
+        now = Millis(town.time() + HOUR + second)
+        await say(db_of(town), job.id, [line], now)
+    where = f"{JOBS}/{show_id(job.public_id)}/logs"
+    lines = (await admin.get(where)).json()["data"]
+    rest = (await admin.get(f"{where}?since={lines[0]['createdat']}")).json()
+    assert [line["message"] for line in rest["data"]] == ["2000", "3000"]
+    errors = (await admin.get(f"{where}?level=error")).json()
+    assert ([line["message"] for line in errors["data"]], errors["meta"]["total"]) == (["3000"], 1)
+
+
+async def test_a_job_waits_for_its_time(town: Town, caller, source):
+    """R41."""
+    later = Millis(town.time() + HOUR)
+    await town.crawling.jobs.trigger(caller, NewCrawlJob(source, scheduled_at=later))
+    db = db_of(town)
+
+    async def claim(now: Millis) -> int:
+        return len(await db.with_tx(lambda tx: claim_tx(tx, CRAWLS.name, CRAWLS.settings, worker="w", now=now, most=9)))
+
+    assert await claim(town.time()) == 0
+    assert await claim(later) == 1
+
+
+async def lose(town: Town, most_losses: int) -> None:
+    """Whoever holds crawl tasks is dead, and somebody has noticed."""
+    settings = QueueSettings(most_losses=most_losses)
+    leases = await db_of(town).read(lambda tx: running_tx(tx, CRAWLS.name))
+    await db_of(town).with_tx(lambda tx: take_lost_tx(tx, leases, settings, now=town.time()))
+
+
+async def test_a_worker_that_lost_its_job_can_neither_count_nor_end_it(town: Town, caller, source):
+    """R42, I4: another has gone on with it."""
+    job = await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    first = await claimed(db_of(town), town.time())
+    await lose(town, 3)
+    second = await claimed(db_of(town), town.time())
+    assert not await db_of(town).with_tx(lambda tx: move_job_tx(tx, first[1], pages=5, now=town.time()))
+    with pytest.raises(LeaseLost):
+        await end(town, *first)
+    await end(town, *second)
+    done = await town.crawling.jobs.get(job.public_id)
+    assert (done.status, done.pages_count) == ("done", 0)
+    again = await db_of(town).with_tx(
+        lambda tx: begin_job_tx(tx, second[1].id, lease_token=second[0].lease_token, now=town.time())
+    )
+    assert again is None
+
+
+async def test_a_job_that_kills_its_workers_is_failed_with_the_reason(town: Town, caller, source):
+    """R42: at the third loss."""
+    job = await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    await claimed(db_of(town), town.time())
+    assert await fail_lost(town) == 0
+    await lose(town, 1)
+    assert await fail_lost(town) == 1
+    failed = await town.crawling.jobs.get(job.public_id)
+    assert (failed.status, failed.error_count) == ("failed", 1)
+    assert failed.last_error == "Its worker died or stopped answering, 3 times."
+    assert (await town.crawling.sources.get(source)).consecutive_fails == 1
+
+
+async def test_a_source_with_a_running_job_cannot_go(town: Town, admin, caller, source):
+    """R51."""
+    await town.crawling.jobs.trigger(caller, NewCrawlJob(source))
+    await claimed(db_of(town), town.time())
+    answer = await admin.ask("DELETE", f"{SOURCES}/{source}")
+    said = answer.json()
+    assert (answer.status, said["code"]) == (409, "CONFLICT")
+    assert said["error"] == "Cannot delete a source with running jobs. Cancel all jobs first."
+
+
+async def test_triggers_and_a_deletion_at_once_leave_no_job_without_its_source(town: Town, admin, caller, source):
+    deleting = admin.ask("DELETE", f"{SOURCES}/{source}")
+    triggering = [town.crawling.jobs.trigger(caller, NewCrawlJob(source)) for _ in range(5)]
+    deleted, *triggered = await asyncio.gather(deleting, *triggering, return_exceptions=True)
+    assert isinstance(deleted, Answer)
+    assert deleted.status == 204
+    assert {type(one) for one in triggered} <= {Job, JobExists, NotFound}
+    open_jobs = (await admin.get(f"{JOBS}?status=queued,running")).json()["meta"]["total"]
+    assert open_jobs == 0

@@ -1,0 +1,30 @@
+"""Tables of the desk with names that nobody thought of, in a real browser."""
+
+import pytest
+from playwright.async_api import Browser
+
+from tests.web.admin.stage import a_desk
+from tests.web.browsing import DESK, PHONE, WIDER, browsing
+from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.sources.sites.rows import SourceChange
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
+
+NAMES = ("Long " * 20, "x" * 100)
+
+
+@pytest.mark.parametrize("viewport", [DESK, PHONE])
+@pytest.mark.parametrize("name", [name.strip() for name in NAMES])
+async def test_a_long_source_name_wraps_in_its_cell(browser: Browser, tmp_path, name, viewport):
+    async with a_desk(tmp_path) as desk:
+        number = int(desk.source.rpartition("/")[2])
+        await desk.town.crawling.sources.change(SYSTEM, number, SourceChange(name=name))
+        async with browsing(browser, desk.town, await desk.town.admin(), viewport=viewport) as page:
+            await page.goto(f"{desk.town.client.base}/admin/sources", wait_until="load")
+            table = page.locator(".scroll").first
+            cell = await page.locator("tbody th").first.bounding_box()
+            assert cell is not None
+            assert cell["width"] <= 380
+            assert await page.evaluate(WIDER) <= 0
+            if viewport == DESK:
+                assert await table.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
