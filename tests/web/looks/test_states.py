@@ -170,6 +170,7 @@ async def test_what_is_wrong_at_the_doors_is_told_accessibly(browser: Browser, t
         await page.get_by_text("do not belong together").wait_for()
         wrong |= await wrongs_everywhere(page, "a wrong password", ways=EACH_ONCE)
         await theatre.open(page, "visitor", "/invite")
+        await page.get_by_label("Code of your invitation").fill("nonsense")
         await page.get_by_label("Username").fill("a" * 64)
         await page.get_by_label("Password", exact=True).fill("short")
         await page.get_by_label("Password again").fill("short")

@@ -88,7 +88,8 @@ async def cast(browser: Browser, hostile: Hostile, *, policy: bool):
 
 def said(number: int, texts: tuple[str, ...]) -> str:
     """What an address says besides; a search finds what has such texts in it."""
-    spread = {name: texts[(number * 7 + place) % len(texts)] for place, name in enumerate(SAID)}
+    telling = [text for text in texts if "pwned" in text]  # a filter that finds nothing still shows what it was asked
+    spread = {name: telling[(number * 7 + place) % len(telling)] for place, name in enumerate(SAID)}
     return urlencode(spread | {"q": "pwned"})
 
 
