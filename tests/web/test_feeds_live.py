@@ -26,6 +26,7 @@ async def test_one_feed_is_checked_by_a_key_and_says_how_that_went(browser: Brow
             await page.wait_for_selector("#live[data-heard]", state="attached")
             check = page.get_by_role("button", name="Check Harbour Log now")  # its first look gives it its name
             await expect(check).to_be_visible()
+            await expect(page.locator(".feed .count")).to_have_text("1")  # all of that look has come to the page
             await page.evaluate("window.stayed = true")
             await check.focus()
             await page.keyboard.press("Enter")

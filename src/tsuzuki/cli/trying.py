@@ -49,7 +49,7 @@ async def _try(settings: Settings, url: str) -> "TriedAddress":
     if tried.kind == "page" and not tried.found:
         from tsuzuki.connectors.discovery import guesses_told
 
-        raise NotAFeed(f"This is a page, and it names no feed. {guesses_told(tried.guessed)}")
+        raise NotAFeed(f"This is a page, and it names no feed. {guesses_told(tried.guessed)}".strip())
     return tried
 
 

@@ -112,7 +112,9 @@ def _with_guesses(problem: SourceError, guessed: tuple[str, ...]) -> SourceError
 
 
 def guesses_told(guessed: tuple[str, ...]) -> str:
-    """Which usual places have no feed, in one sentence."""
+    """Which usual places have no feed, in one sentence; empty where none was asked."""
+    if not guessed:
+        return ""
     return f"No feed is at the usual places either: {', '.join(_after_host(address) for address in guessed)}."
 
 

@@ -61,7 +61,7 @@ def adding_pages(site: Site) -> tuple[Resource, ...]:
             url = read_url(form)
             tried = await trier.try_url(url, site.accounts.deps.clock())
             if tried.kind == "page" and not tried.found:
-                raise problem("url", f"{say('add.nothing')} {guesses_told(tried.guessed)}")
+                raise problem("url", f"{say('add.nothing')} {guesses_told(tried.guessed)}".strip())
             links = _links(tried, url)
             shelf = await site.accounts.current_user.shelf_of(caller)
             followed = await feeds.followed(shelf.id, [link for link, _ in links])
