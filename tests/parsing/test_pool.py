@@ -69,7 +69,7 @@ async def test_a_call_that_only_waits_meets_the_deadline_too():
         began = time.monotonic()
         with pytest.raises(NotAFeed, match=r"within 0\.4 s"):
             await pool.run(parsers.sleep, (60.0,))
-        assert time.monotonic() - began < 10  # it would sleep for a minute
+        assert time.monotonic() - began < 2
         assert await pool.run(parsers.say, ("next",)) == "next"
 
 

@@ -55,7 +55,7 @@ async def test_r42_a_task_of_a_worker_that_died_runs_again(world):
     handler.may_end.set()
     async with world.working(handler):
         await world.until_all_are("done")
-    assert time.monotonic() - began < 0.9 + 5.0  # lease and floor, and whatever a busy machine adds
+    assert time.monotonic() - began < 0.9 + 1.5  # lease + floor, and some time to look
     row = await world.tasks.find(task_id)
     assert (row.losses, row.attempts) == (1, 0)
     assert await world.effects() == ["1"]
@@ -97,7 +97,7 @@ async def test_rel_19g_nothing_is_stuck_longer_than_a_lease_whatever_the_clock_d
         clock.thaw()
         began = time.monotonic()
         await world.until_all_are("done")
-        assert time.monotonic() - began < 0.9 + 5.0
+        assert time.monotonic() - began < 0.9 + 2.0
     assert await world.effects() == ["due", "failed", "held"]
 
 

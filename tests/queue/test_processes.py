@@ -105,7 +105,7 @@ async def test_a_task_that_runs_in_another_process_is_stopped_within_a_second_of
         began = time.monotonic()
         assert await world.tasks.cancel(task_id)
         await world.until(lambda: has_effects(world, ["begun 1", "cancelled 1"]))
-        assert time.monotonic() - began < 5.0  # a second, and whatever a busy machine adds
+        assert time.monotonic() - began < 1.5
     assert (await world.tasks.find(task_id)).status == "cancelled"
 
 

@@ -16,16 +16,12 @@ async def test_each_task_takes_effect_once(world):
 
 
 async def test_a_bell_wakes_a_sleeping_worker_long_before_its_floor(world):
-    """The quickest of five: a busy machine may keep any of them."""
-    quickest = 9.0
     async with world.working(Effects(world.db)):
-        for number in range(5):
-            await asyncio.sleep(0.3)
-            began = time.monotonic()
-            await world.enqueue(number)
-            await world.until_all_are("done")
-            quickest = min(quickest, time.monotonic() - began)
-    assert quickest < 0.5
+        await asyncio.sleep(0.3)
+        began = time.monotonic()
+        await world.enqueue(1)
+        await world.until_all_are("done")
+        assert time.monotonic() - began < 0.7
 
 
 async def test_without_a_bell_a_task_waits_no_longer_than_the_floor(world):
@@ -41,7 +37,7 @@ async def test_without_a_bell_a_task_waits_no_longer_than_the_floor(world):
         began = time.monotonic()
         await world.enqueue(1)
         await world.until_all_are("done")
-        assert time.monotonic() - began < 5.0  # a second, and whatever a busy machine adds
+        assert time.monotonic() - began < 2.0
 
 
 async def test_no_more_handlers_run_at_once_than_the_settings_say(world):
