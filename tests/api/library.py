@@ -81,7 +81,7 @@ class Reader:
         feed = await self.post("/feeds", {"link": link, **over})
         return await self.until(f"/feeds/{feed['id']}", lambda found: found["item_count"] == items)
 
-    async def until(self, path: str, check: Callable[[Any], bool], within: float = 50.0) -> Any:
+    async def until(self, path: str, check: Callable[[Any], bool], within: float = 15.0) -> Any:
         """What the path answers as soon as that is as it should be."""
 
         async def look() -> Any:

@@ -125,7 +125,7 @@ async def _messages(response):
 
 
 async def some(messages, count):
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(10):
         return [await anext(messages) for _ in range(count)]
 
 
@@ -212,7 +212,7 @@ async def test_a_stream_ends_when_its_shelf_is_taken_away(db, house):
         assert [message["event"] for message in await some(messages, 2)] == ["entry", "counts"]
         await house.accounts.sharing.remove(shelf_user(owner), shelf.public_id, other.username)
         house.wake(await publish(db, feed, "b"))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(10):
             assert [message async for message in messages] == []
 
 
@@ -239,7 +239,7 @@ async def test_streams_end_when_the_process_stops(house):
     async with listening(house, visitor) as (response, messages):
         await some(messages, 2)
         house.events.close()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(5):
             assert [message async for message in messages] == []
         assert response.content.at_eof()
 

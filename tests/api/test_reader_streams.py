@@ -39,7 +39,7 @@ class Stream:
 
     async def arrival(self, feed: Any) -> Any:
         """The next `entry` of this feed, and the counts that are told after it."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(15):
             for _ in range(MOST):
                 kind, data = await self.next()
                 if kind == "entry" and data["id"] == feed["id"]:
@@ -49,7 +49,7 @@ class Stream:
     async def told(self, wanted: str, count: int) -> list[Any]:
         """The next so many of one kind."""
         found: list[Any] = []
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(20):
             while len(found) < count:
                 kind, data = await self.next()
                 if kind == wanted:
@@ -58,7 +58,7 @@ class Stream:
 
     async def next_but(self, kind: str) -> str:
         """The next that is of another kind."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(20):
             while True:
                 found, _ = await self.next()
                 if found != kind:

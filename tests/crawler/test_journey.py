@@ -70,7 +70,7 @@ async def events_of(admin: Visitor, job_id: str) -> list[tuple[str, dict[str, An
 
 async def chapters(admin: Visitor, title: str, count: int) -> dict[str, Any]:
     """The comic once it has so many chapters."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(10):
         while True:
             [comic] = (await admin.get(f"/admin/comics?q={title}")).json()["data"]
             if comic["chapters"] == count:
@@ -135,7 +135,7 @@ async def test_a_running_job_is_stopped_within_a_second_and_calls_nobody_any_mor
     source = (await a_mapped_comic(admin, site.url))[0]
     site.delay = 0.3
     job = await made(admin, JOBS, {"sourceid": source})
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(10):
         await site.is_listed.wait()
     cancelled = await admin.ask("PATCH", f"{JOBS}/{job['id']}/cancel", {"reason": "enough"})
     assert cancelled.json()["data"]["status"] == "cancelled"
@@ -253,7 +253,7 @@ async def test_a_stream_of_a_job_ends_when_the_server_stops(town: Town, site):
     listening = asyncio.create_task(events_of(admin, job["id"]))
     await asyncio.sleep(0.3)
     town.crawling.follower.close()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(5):
         told = await listening
     assert [(kind, data["status"]) for kind, data in told] == [("status", "queued")]
 

@@ -227,7 +227,7 @@ async def an_open_house(db, **over):
 
 
 async def some(stream, count):
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(10):
         return [await anext(stream) for _ in range(count)]
 
 

@@ -86,7 +86,7 @@ async def test_requests_sent_at_once_are_answered_in_order():
         writer.write(GET % b"slow" + POST + b"0123456789" + GET % b"nowhere")
         answered = []
         for _ in range(3):
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
             length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
             answered.append((head.split()[1], len(await reader.readexactly(length))))
         writer.close()
@@ -100,7 +100,7 @@ async def test_a_slow_body_behind_another_request_is_waited_for(monkeypatch):
     async with serving_resources(RESOURCES) as client:
         reader, writer = await asyncio.open_connection("127.0.0.1", int(client.base.rpartition(":")[2]))
         writer.write(GET % b"slow" + POST + b"01234")
-        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 60)
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
         await reader.readexactly(1_000_000)
         await asyncio.sleep(0.3)
         writer.write(b"56789")

@@ -120,7 +120,7 @@ async def test_a_cancelled_call_gives_its_place_back():
 
 async def has_begun(pool: ParsePool) -> None:
     """However long a machine that is busy takes to start a process."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(20):
         while not pool._children:  # noqa: ASYNC110  nothing tells when another process is there
             await asyncio.sleep(0.005)
 

@@ -54,7 +54,7 @@ async def test_they_do_not_wait_longer_than_their_queue_says(world):
         await handler.begun.wait()
         handler.begun.clear()
         await world.enqueue(1)
-        await asyncio.wait_for(handler.begun.wait(), 60)
+        await asyncio.wait_for(handler.begun.wait(), 20)
         handler.may_go_on.set()
         await world.until_all_are("done")
     assert handler.sizes == [1, 1]

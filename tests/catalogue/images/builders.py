@@ -194,7 +194,7 @@ class Gallery(msgspec.Struct, frozen=True):
 
     async def until_idle(self, queue: str) -> None:
         """Return when the queue has nothing to do."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(20):
             while await self.db.read(lambda tx: tx.one(int, q.open_tasks, queue=queue)):  # noqa: ASYNC110  as above
                 await asyncio.sleep(0.02)
 
@@ -217,7 +217,7 @@ class Gallery(msgspec.Struct, frozen=True):
 
     async def until_images(self, count: int) -> None:
         """Return when there are so many."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(20):
             while await self.count_images() < count:  # noqa: ASYNC110  the database rings no bell for a test
                 await asyncio.sleep(0.02)
 

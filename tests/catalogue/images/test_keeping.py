@@ -141,7 +141,7 @@ async def test_a_copy_that_was_interrupted_goes_on_where_it_ended(tmp_path, data
         picture = gallery.site.pictures["/s/one/1/3.png"]
         gallery.show(3, never)
         await gallery.reader.post(gallery.download)
-        async with gallery.at_work(), asyncio.timeout(60):
+        async with gallery.at_work(), asyncio.timeout(20):
             await is_asked.wait()
         half = (await gallery.reader.get(gallery.download)).json()["data"]
         assert (half["status"], half["done"]) == ("running", 3)

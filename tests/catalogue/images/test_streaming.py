@@ -31,7 +31,7 @@ class Slow:
 
 
 async def first_piece(gallery: Gallery, response: aiohttp.ClientResponse) -> bytes:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(20):
         return await response.content.readany()
 
 
@@ -110,11 +110,11 @@ async def test_what_runs_ahead_of_a_reader_ends_when_the_reader_goes_elsewhere(t
         gallery.show(8, a_picture(color="blue"))
         await gallery.reader.get(gallery.page(0))
         images = gallery.town.pictures.images
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(20):
             while not gallery.site.asked_for("/1.png"):  # noqa: ASYNC110  the site rings no bell
                 await asyncio.sleep(0.01)
         assert (await gallery.reader.get(gallery.page(8))).status == 200
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(20):
             while images._flights:  # noqa: ASYNC110  nor does the server
                 await asyncio.sleep(0.01)
         ahead.go_on.set()

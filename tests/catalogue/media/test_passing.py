@@ -150,7 +150,7 @@ async def test_the_publisher_is_left_when_the_browser_goes_away(studio):
     ):
         assert got.status == 200
         assert await got.content.readexactly(len(MP3)) == MP3
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(10):
         await studio.publisher.left.wait()
 
 
@@ -159,7 +159,7 @@ async def test_a_poll_of_the_same_host_does_not_wait_for_who_listens(studio):
     studio.offer("/feed", b"<rss/>", "text/xml")
     async with a_client(allowed_slots=1) as client:
         media = MediaService(client)
-        async with media.open(Link("audio", f"{studio.site.url}/radio"), MINE), asyncio.timeout(60):
+        async with media.open(Link("audio", f"{studio.site.url}/radio"), MINE), asyncio.timeout(5):
             assert (await client.fetch(Ask(f"{studio.site.url}/feed"), SOMEONE)).body == b"<rss/>"
 
 
