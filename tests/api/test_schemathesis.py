@@ -27,7 +27,7 @@ CHECKS = (
     "response_schema_conformance",
 )
 
-EXAMPLES = scaled(2, 50)
+EXAMPLES = scaled(5, 50)
 PATIENCE_S = scaled(300, 1800)
 """Half a minute is enough where nothing else runs."""
 

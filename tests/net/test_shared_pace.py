@@ -33,7 +33,6 @@ async def test_two_processes_together_keep_one_pace(redis_url):
     times = server.times
     assert len(times) == 2 * EACH
     assert most <= 2
-    # Each process at a pace of its own would take half the time. A fifth is left for three processes on a busy machine,
-    # where a request may be seen later than it was sent.
-    assert times[-1] - times[0] >= (2 * EACH - 1) / RATE * 0.8
-    assert all(later - earlier >= 0.8 for earlier, later in zip(times, times[RATE:], strict=False))
+    assert times[-1] - times[0] >= (2 * EACH - 1) / RATE - 0.1
+    # no second holds more than the rate; one interval is left for the scheduling of three processes
+    assert all(later - earlier >= 1.0 for earlier, later in zip(times, times[RATE + 1 :], strict=False))

@@ -167,7 +167,7 @@ class Life:
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(scaled(2, 40)))
 async def test_random_lives_lose_nothing_and_get_nothing_twice(db, seed):
-    """What is unread, saved or just read stays; what was removed never comes back, however it is listed again."""
+    """What is unread, saved or just read stays; what was removed does not come back while it is remembered."""
     server = SimulatedServer(db, RetentionRules(keep_read=KEEP))
     life = Life(server, seed)
     await life.begin()

@@ -12,7 +12,7 @@ from tests.net.builders import answer
 from tests.polling.builders import Publisher, a_feed, a_publisher
 from tests.web.browsing import browsing, count, settled
 from tests.web.gallery import PAGES, Gallery, a_visitor
-from tests.web.journeys.ways import EACH_ONCE, OTHER, WAYS, must_fit_in_each_theme
+from tests.web.journeys.ways import OTHER, WAYS, must_fit_in_each_theme
 from tsuzuki.model.times import MINUTE
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
@@ -61,8 +61,7 @@ async def a_day(browser: Browser, town: Town, way: str) -> AsyncIterator[Day]:
         yield Day(page, other, gallery, publisher)
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("way", EACH_ONCE)
+@pytest.mark.parametrize("way", WAYS)
 async def test_what_is_followed_arrives_live_is_read_by_keys_and_both_browsers_stay_in_step(
     browser: Browser, town, way
 ):

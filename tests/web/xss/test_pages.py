@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Page, expect
 
 from tests.api.people import API
 from tests.authorisation.policy import is_page, routes
@@ -88,8 +88,7 @@ async def cast(browser: Browser, hostile: Hostile, *, policy: bool):
 
 def said(number: int, texts: tuple[str, ...]) -> str:
     """What an address says besides; a search finds what has such texts in it."""
-    telling = [text for text in texts if "pwned" in text]  # a filter that finds nothing still shows what it was asked
-    spread = {name: telling[(number * 7 + place) % len(telling)] for place, name in enumerate(SAID)}
+    spread = {name: texts[(number * 7 + place) % len(texts)] for place, name in enumerate(SAID)}
     return urlencode(spread | {"q": "pwned"})
 
 
@@ -139,6 +138,10 @@ def _attribute(text: str) -> str:
     return text.replace("&", "&amp;").replace('"', "&quot;")
 
 
+async def says_pwned(page: Page) -> bool:
+    return "pwned" in await page.locator("main").inner_html()
+
+
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("policy", [True, False], ids=["with the policy", "without a policy"])
 async def test_i7_no_page_runs_or_asks_for_anything_of_somebody_elses(browser: Browser, hostile, policy):
@@ -151,7 +154,9 @@ async def test_i7_no_page_runs_or_asks_for_anything_of_somebody_elses(browser: B
             status = await net.open(f"{path}?{said(number, hostile.texts)}{WITH.get(route, '')}")
             if status != 200:
                 statuses[route] = status
-            if "pwned" in await net.page.locator("main").inner_html():
+            if not await says_pwned(net.page):  # a filter may have found nothing
+                await net.open(f"{path}?q=pwned{WITH.get(route, '')}")
+            if await says_pwned(net.page):
                 shown.add(route)
     assert net.caught == []
     assert net.policy == []
