@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from tests.catalogue.images.builders import Gallery, a_gallery, a_picture
 from tests.net.builders import answer
-from tsuzuki.http.server import listen, run_with_uvloop, url_of
+from tsuzuki.app.server import listen, run_with_uvloop, url_of
 from tsuzuki.log import set_up_logging
 
 SIZES = {"small": (90, 75), "large": (330, 300)}

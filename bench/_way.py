@@ -20,7 +20,7 @@ import asyncpg
 from tests import databases
 from tests.builders import stored_feed, stored_watch
 from tests.delivery.builders import a_reader
-from tsuzuki.bootstrap import wall_clock
+from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.pace import Rate
 from tsuzuki.coord.pacer import MemoryPacer

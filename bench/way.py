@@ -22,7 +22,7 @@ import uvloop
 from bench._publisher import ITEMS, TAG
 from bench._way import AT_ONCE, OnPostgres, OnSqlite, Place, Spent, a_publisher, a_stage, q
 from bench.harness import a_postgres, say
-from tsuzuki.bootstrap import wall_clock
+from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
-from tsuzuki.bootstrap import wall_clock
+from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.db import DatabaseOptions
 from tsuzuki.db.migrate import migrate
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from tests.app import settings_for
 from tsuzuki.accounts.sessions import Device
-from tsuzuki.bootstrap import open_accounts
+from tsuzuki.app.bootstrap import open_accounts
 from tsuzuki.cli import main
 from tsuzuki.model.errors import Unauthorized
 

@@ -15,9 +15,9 @@ from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher, state
 from tests.test_serve import PATIENCE_S, environment, line_of, process
 from tests.waiting import eventually
-from tsuzuki.bootstrap import wall_clock
+from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.app.pipeline import QUEUES
 from tsuzuki.db.steps import available
-from tsuzuki.pipeline import QUEUES
 from tsuzuki.queue.workers.service import Workers
 
 FEEDS = 12

@@ -10,9 +10,9 @@ from typing import Literal
 from PIL import Image
 from playwright.async_api import Page, ViewportSize, async_playwright
 
+from tsuzuki.app.server import Server, listen, url_of
 from tsuzuki.demo import running
 from tsuzuki.demo.running import open_demo
-from tsuzuki.http.server import Server, listen, url_of
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 DESK: ViewportSize = {"width": 1200, "height": 760}

@@ -12,7 +12,7 @@ from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.tokens import TokenRequest
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
+from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import Millis
 

@@ -16,7 +16,7 @@ from tests.app import settings_for
 from tests.net.builders import a_server, answer
 from tests.polling.builders import a_feed
 from tests.waiting import eventually
-from tsuzuki.bootstrap import wall_clock
+from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.model.times import MINUTE, SECOND
 from tsuzuki.polling.policy import SPREAD
 from tsuzuki.worker.polls import POLL_WAKEUP

@@ -17,7 +17,7 @@ from tests.scale import scaled
 from tests.servers import free_port
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.tokens import TokenRequest
-from tsuzuki.bootstrap import open_accounts
+from tsuzuki.app.bootstrap import open_accounts
 
 CHECKS = (
     "not_a_server_error",

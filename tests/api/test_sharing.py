@@ -13,7 +13,7 @@ from tests.delivery.builders import publish, subscribe
 from tsuzuki.accounts.current_user import must_allow
 from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.accounts.sharing import shelf_user
-from tsuzuki.bootstrap import open_tsuzuki
+from tsuzuki.app.bootstrap import open_tsuzuki
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Forbidden
 from tsuzuki.model.ids import show_id

@@ -8,6 +8,7 @@ import pytest
 
 from tests.api.people import Town
 from tests.crawler.builders import Site, a_mapped_comic, claimed, made, the_admin
+from tsuzuki.app.pipeline import Pipeline, folder_of
 from tsuzuki.crawler.calling import SourceCalls
 from tsuzuki.crawler.discovery import Discovery
 from tsuzuki.crawler.journal import JobLog
@@ -15,7 +16,6 @@ from tsuzuki.crawler.rows import BegunJob
 from tsuzuki.db import Database
 from tsuzuki.model.ids import uuid7
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.pipeline import Pipeline, folder_of
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.store import running_tx, take_lost_tx

@@ -18,7 +18,7 @@ from tests.polling.builders import a_feed, a_publisher
 from tests.scale import scaled
 from tests.waiting import eventually
 from tests.worker.test_pipeline import running
-from tsuzuki.bootstrap import wall_clock
+from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.search.service import Search
 

@@ -9,9 +9,9 @@ from starlette.responses import Response, StreamingResponse
 from structlog.testing import capture_logs
 
 from tests.app import Client, running_app, serving_resources, settings_for
+from tsuzuki.app import server as server_module
 from tsuzuki.db.errors import Contention, DatabaseUnavailable, DiskFull
 from tsuzuki.http import body as body_module
-from tsuzuki.http import server as server_module
 from tsuzuki.http.body import MAX_BODY, MAX_DEPTH, read_body, refuse_deep_json
 from tsuzuki.http.errors import failure_of
 from tsuzuki.http.routing import Resource, page

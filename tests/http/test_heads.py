@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from tests.app import Client, serving_resources
-from tsuzuki.http import server as server_module
+from tsuzuki.app import server as server_module
 from tsuzuki.http.body import read_body
 from tsuzuki.http.routing import Resource, page
 

@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from tests.app import Client, serving_resources
+from tsuzuki.app.server import run_with_uvloop
 from tsuzuki.http.body import read_body
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.http.server import run_with_uvloop
 
 GET = b"GET /%s HTTP/1.1\r\nhost: x\r\n\r\n"
 POST = b"POST /swallow HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n"
@@ -96,7 +96,7 @@ async def test_requests_sent_at_once_are_answered_in_order():
 
 async def test_a_slow_body_behind_another_request_is_waited_for(monkeypatch):
     """What was answered is the first; the second's body is not the rest of it."""
-    monkeypatch.setattr("tsuzuki.http.server.LINGER_S", 0.1)
+    monkeypatch.setattr("tsuzuki.app.server.LINGER_S", 0.1)
     async with serving_resources(RESOURCES) as client:
         reader, writer = await asyncio.open_connection("127.0.0.1", int(client.base.rpartition(":")[2]))
         writer.write(GET % b"slow" + POST + b"01234")

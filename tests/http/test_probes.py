@@ -9,15 +9,15 @@ from tests.app import Client, in_settings, running_app, serving, serving_resourc
 from tests.builders import a_public_id, stored_feed, stored_watch
 from tests.servers import free_port
 from tests.waiting import eventually
-from tsuzuki import vitals
-from tsuzuki.bootstrap import open_tsuzuki, wall_clock
+from tsuzuki.app import vitals
+from tsuzuki.app.bootstrap import open_tsuzuki, wall_clock
+from tsuzuki.app.pipeline import QUEUES
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.http import probes as probes_module
 from tsuzuki.http.metrics import Metrics
 from tsuzuki.http.probes import probes
 from tsuzuki.model.times import MINUTE, SECOND, Millis
-from tsuzuki.pipeline import QUEUES
 from tsuzuki.queue.store import enqueue_tx
 from tsuzuki.queue.workers.service import Workers
 from tsuzuki.queue.workers.store import WorkerProcess

@@ -17,7 +17,7 @@ from tests.builders import HERE, NOON, a_public_id
 from tests.delivery.builders import a_reader
 from tests.ingest.reedme_files import a_legacy_file, a_newer_file, counts
 from tests.scale import scaled
-from tsuzuki.bootstrap import open_tsuzuki
+from tsuzuki.app.bootstrap import open_tsuzuki
 from tsuzuki.db import DatabaseOptions
 from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.legacy import is_legacy, read_items

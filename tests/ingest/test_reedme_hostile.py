@@ -10,7 +10,7 @@ from tests.builders import HERE, NOON, a_new_item, a_public_id, store_items_tx
 from tests.delivery.builders import a_reader, publish
 from tests.ingest.reedme_files import a_legacy_file, a_newer_file
 from tests.shelves.builders import a_ground
-from tsuzuki.bootstrap import open_tsuzuki
+from tsuzuki.app.bootstrap import open_tsuzuki
 from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.legacy import MAX_TEXT
 from tsuzuki.db.queries import parse_queries

@@ -13,7 +13,7 @@ from tests.delivery.builders import events_of, task_keys
 from tests.ingest.builders import claimed_all
 from tests.ingest.builders import q as poison
 from tests.ingest.together import a_town, working
-from tsuzuki.bootstrap import wall_clock
+from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import Contention
 from tsuzuki.db.queries import parse_queries

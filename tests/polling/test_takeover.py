@@ -16,7 +16,7 @@ from tests.delivery.builders import a_reader
 from tests.ingest.builders import claimed_all, work_off
 from tests.net.builders import answer
 from tests.polling.builders import Clock, Publisher, a_publisher, poll_due
-from tsuzuki.bootstrap import Tsuzuki, open_tsuzuki
+from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.housekeeping import forget_unheld
 from tsuzuki.ingest.service import ItemIngest

@@ -14,7 +14,7 @@ from tests.polling.builders import Clock
 from tests.web.guests import a_guest
 from tests.web.home import follow_to
 from tests.web.stage import furnish
-from tsuzuki.bootstrap import _beside, open_tsuzuki
+from tsuzuki.app.bootstrap import _beside, open_tsuzuki
 from tsuzuki.cli import main
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import show_id

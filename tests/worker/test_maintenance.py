@@ -13,13 +13,13 @@ from tests.builders import NOON, stored_feed
 from tests.delivery.builders import a_reader
 from tests.polling.builders import Clock
 from tests.waiting import eventually
-from tsuzuki.bootstrap import open_tsuzuki
+from tsuzuki.app.bootstrap import open_tsuzuki
+from tsuzuki.app.pipeline import pipeline_chores
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.ingest.housekeeping import KEPT_TOMBSTONES, forget_tombstones
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis, from_datetime
-from tsuzuki.pipeline import pipeline_chores
 from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.worker import Worker
 from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner

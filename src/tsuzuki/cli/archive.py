@@ -11,7 +11,7 @@ from tsuzuki.cli.progress import shown_progress
 
 if TYPE_CHECKING:
     from tsuzuki.accounts.nouns import User
-    from tsuzuki.bootstrap import Tsuzuki
+    from tsuzuki.app.bootstrap import Tsuzuki
     from tsuzuki.ingest.archive.format import Manifest
     from tsuzuki.ingest.archive.journal import ImportReport
     from tsuzuki.model.ids import ShelfId

@@ -23,7 +23,7 @@ def copy_database(target: str) -> None:
     by row; the SQLite file stays as it is. Then set TSUZUKI_DATABASE_URL to TARGET and start again.
     """
     settings = start()
-    from tsuzuki import bootstrap
+    from tsuzuki.app import bootstrap
 
     there = load_settings(environment(database_url=target))  # TARGET is read as the setting would be
     source, to = bootstrap.database_options(settings), bootstrap.database_options(there)

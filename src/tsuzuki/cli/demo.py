@@ -15,7 +15,7 @@ def demo(port: str | None) -> None:
 
     Nothing is called outside, and nothing is kept: everything is in a temporary folder. You are signed in as a guest.
     """
-    from tsuzuki.http.server import run_with_uvloop
+    from tsuzuki.app.server import run_with_uvloop
     from tsuzuki.log import set_up_logging
 
     environ = environment(port=port)
@@ -25,8 +25,8 @@ def demo(port: str | None) -> None:
 
 
 async def _serve(environ: dict[str, str], folder: Path) -> None:
+    from tsuzuki.app.server import Server, listen, url_of
     from tsuzuki.demo.running import demo_settings, open_demo
-    from tsuzuki.http.server import Server, listen, url_of
 
     settings = demo_settings(environ, folder, "unused")  # for the port alone: it is taken before anything is made
     with listen(settings.host, settings.port) as bound:

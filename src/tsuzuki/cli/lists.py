@@ -17,7 +17,7 @@ from tsuzuki.cli.start import start
 if TYPE_CHECKING:
     from tsuzuki.accounts.nouns import User
     from tsuzuki.accounts.shelves.nouns import MemberShelf
-    from tsuzuki.bootstrap import Tsuzuki
+    from tsuzuki.app.bootstrap import Tsuzuki
     from tsuzuki.ingest.reedme.service import ReedmeReport
     from tsuzuki.model.ids import ShelfId
 
@@ -56,7 +56,7 @@ def with_person(whose: ShelfChoice, work: "Callable[[Tsuzuki, User, ShelfId], Aw
     """The same, for what is the person's too."""
     settings = start()
     from tsuzuki.accounts.current_user import must_allow
-    from tsuzuki.bootstrap import open_tsuzuki
+    from tsuzuki.app.bootstrap import open_tsuzuki
     from tsuzuki.db.patience import unhurried
 
     async def run() -> T:

@@ -20,7 +20,7 @@ def migrate(*, dry_run: bool, recreate: bool, yes: bool) -> None:
     if recreate and dry_run:
         raise click.UsageError("--recreate and --dry-run exclude each other.")
     settings = start()
-    from tsuzuki import bootstrap
+    from tsuzuki.app import bootstrap
     from tsuzuki.db import migrate as steps
 
     options = bootstrap.database_options(settings)

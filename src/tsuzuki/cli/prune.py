@@ -43,14 +43,14 @@ def prune(*, dry_run: bool) -> None:
 
 
 async def _preview(settings: "Settings") -> "list[Removable]":
-    from tsuzuki.bootstrap import open_retention
+    from tsuzuki.app.bootstrap import open_retention
 
     async with open_retention(settings) as (_, preview):
         return await preview.removable(patience=None)
 
 
 async def _prune(settings: "Settings") -> "Mapping[str, int]":
-    from tsuzuki.bootstrap import open_retention
+    from tsuzuki.app.bootstrap import open_retention
 
     async with open_retention(settings) as (pruner, _):
         return await pruner.prune()

@@ -18,14 +18,14 @@ def serve(host: str | None, port: str | None, *, no_workers: bool) -> None:
     Open requests are finished first, for at most 10 seconds. A second signal ends at once.
     """
     settings = start(host=host, port=port)
-    from tsuzuki.http.server import run_with_uvloop
+    from tsuzuki.app.server import run_with_uvloop
 
     run_with_uvloop(_serve(settings, workers=not no_workers))
 
 
 async def _serve(settings: Settings, *, workers: bool) -> None:
-    from tsuzuki.bootstrap import open_tsuzuki
-    from tsuzuki.http.server import Server, listen, url_of
+    from tsuzuki.app.bootstrap import open_tsuzuki
+    from tsuzuki.app.server import Server, listen, url_of
 
     with listen(settings.host, settings.port) as bound:
         async with open_tsuzuki(settings) as opened:

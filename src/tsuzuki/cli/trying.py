@@ -41,8 +41,8 @@ def poll(url: str, *, as_json: bool) -> None:
 
 
 async def _try(settings: Settings, url: str) -> "TriedAddress":
-    from tsuzuki.bootstrap import wall_clock
-    from tsuzuki.pipeline import open_fetching
+    from tsuzuki.app.bootstrap import wall_clock
+    from tsuzuki.app.pipeline import open_fetching
 
     async with open_fetching(settings, clock=wall_clock) as outside:
         tried = await outside.trier.try_url(url, wall_clock())
@@ -77,14 +77,14 @@ def try_source(file: Path, text: str | None, series_url: str | None) -> None:
 async def _try_source(
     settings: Settings, definition: tuple[str, str], text: str | None, series_url: str | None
 ) -> tuple[list[str], bool]:
-    from tsuzuki.bootstrap import wall_clock
+    from tsuzuki.app.bootstrap import wall_clock
+    from tsuzuki.app.pipeline import open_fetching
     from tsuzuki.connectors.config import decode_config
     from tsuzuki.connectors.selectors.connector import SelectorsSource
     from tsuzuki.connectors.selectors.load import load_definition
     from tsuzuki.connectors.selectors.trying import describe_try
     from tsuzuki.connectors.selectors.trying import try_source as trial_of
     from tsuzuki.net.options import SourceIdentity
-    from tsuzuki.pipeline import open_fetching
 
     name, written = definition
     connector = SelectorsSource(load_definition(written, name))

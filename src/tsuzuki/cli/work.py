@@ -22,8 +22,8 @@ def work(queues: str | None, concurrency: int | None, metrics_port: int | None) 
     Any number of these share one PostgreSQL, beside `tsuzuki serve --no-workers`. What was begun is finished first.
     """
     settings = start()
-    from tsuzuki.http.server import run_with_uvloop
-    from tsuzuki.pipeline import QUEUES
+    from tsuzuki.app.pipeline import QUEUES
+    from tsuzuki.app.server import run_with_uvloop
 
     wanted = tuple(name.strip() for name in queues.split(",")) if queues else QUEUES
     if unknown := sorted(set(wanted) - set(QUEUES)):
@@ -32,8 +32,8 @@ def work(queues: str | None, concurrency: int | None, metrics_port: int | None) 
 
 
 async def _work(settings: Settings, queues: tuple[str, ...], concurrency: int | None, metrics_port: int | None) -> None:
-    from tsuzuki.bootstrap import open_tsuzuki
-    from tsuzuki.http.server import serving_aside
+    from tsuzuki.app.bootstrap import open_tsuzuki
+    from tsuzuki.app.server import serving_aside
 
     stopped = asyncio.Event()
     for which in (signal.SIGTERM, signal.SIGINT):

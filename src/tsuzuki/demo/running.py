@@ -14,12 +14,12 @@ import msgspec
 import structlog
 from starlette.types import ASGIApp
 
-from tsuzuki.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
+from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
+from tsuzuki.app.server import Server, listen, url_of
 from tsuzuki.demo.guest import Welcome
 from tsuzuki.demo.publisher import DemoPublisher
 from tsuzuki.demo.seeding import DemoShelf, seed
 from tsuzuki.demo.stories import COMICS, JOURNALS
-from tsuzuki.http.server import Server, listen, url_of
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.settings import Settings, read_settings
 

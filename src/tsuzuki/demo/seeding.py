@@ -4,7 +4,7 @@ import msgspec
 
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.bootstrap import Tsuzuki
+from tsuzuki.app.bootstrap import Tsuzuki
 from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.demo.stories import COMICS, JOURNALS
 from tsuzuki.model.ids import PublicId, ShelfId

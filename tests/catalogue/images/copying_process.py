@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from tests.app import settings_for
-from tsuzuki.bootstrap import open_tsuzuki
+from tsuzuki.app.bootstrap import open_tsuzuki
 from tsuzuki.catalogue.images.tasks import COPIES
 
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from tsuzuki.bootstrap import wall_clock
+from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.catalogue.images.files import ImageFiles
 from tsuzuki.model.times import SECOND
 

@@ -2,8 +2,8 @@
 
 from tests.api.people import PASSWORD, a_town
 from tests.web.guests import a_guest
+from tsuzuki.app.wiring import effective_settings
 from tsuzuki.settings import read_settings, variables
-from tsuzuki.wiring import effective_settings
 
 
 def test_every_setting_says_what_it_is_whether_it_was_set_and_no_secret(tmp_path):

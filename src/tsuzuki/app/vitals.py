@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from starlette.types import ASGIApp
 
+from tsuzuki.app.pipeline import QUEUES
 from tsuzuki.crawler.figures.rows import WatchFigures
 from tsuzuki.crawler.figures.service import Figures
 from tsuzuki.db import Database
@@ -18,7 +19,6 @@ from tsuzuki.http.stack import build_app
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.priorities import CLASS_NAME
 from tsuzuki.model.times import MINUTE, SECOND, Millis
-from tsuzuki.pipeline import QUEUES
 from tsuzuki.queue.context import Timed
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.tasks import QueueStats

@@ -23,6 +23,19 @@ from tsuzuki.api.feeds import FeedDeps
 from tsuzuki.api.gate import AccountsGate
 from tsuzuki.api.library import LibraryDeps
 from tsuzuki.api.series import SeriesDeps
+from tsuzuki.app.pipeline import QUEUES, ExtraWork, Pipeline, folder_of, ids_of, open_pipeline, worker_loops
+from tsuzuki.app.vitals import Vitals, probe_app, probes_of, timed_by
+from tsuzuki.app.wiring import (
+    accounts_of,
+    billing_of,
+    catalogue_of,
+    crawling_of,
+    effective_settings,
+    image_deps,
+    oidc_door,
+    reading_of,
+    rules_of,
+)
 from tsuzuki.billing.services import Billing, started
 from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.services import Pictures, open_images
@@ -57,7 +70,6 @@ from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.parsing.pool import ParsePool
-from tsuzuki.pipeline import QUEUES, ExtraWork, Pipeline, folder_of, ids_of, open_pipeline, worker_loops
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.polling.trying import Trier
 from tsuzuki.queue.workers.service import Workers
@@ -65,23 +77,11 @@ from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
 from tsuzuki.settings import Settings
 from tsuzuki.shelves.services import ShelfServices
-from tsuzuki.vitals import Vitals, probe_app, probes_of, timed_by
 from tsuzuki.web.admin.effective_settings import EffectiveSettings
 from tsuzuki.web.build import build_web
 from tsuzuki.web.home_address import Home
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import Site
-from tsuzuki.wiring import (
-    accounts_of,
-    billing_of,
-    catalogue_of,
-    crawling_of,
-    effective_settings,
-    image_deps,
-    oidc_door,
-    reading_of,
-    rules_of,
-)
 from tsuzuki.worker.loops import WorkerLoops
 from tsuzuki.worker.maintenance import Chore
 

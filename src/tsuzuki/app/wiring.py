@@ -10,6 +10,7 @@ from tsuzuki.accounts.guard.policy import FailureLimits
 from tsuzuki.accounts.passwords import USUAL_COST, HashCost, Passwords
 from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.api import PREFIX
+from tsuzuki.app.pipeline import Pipeline, client_options, folder_of, ids_of
 from tsuzuki.billing.services import Billing, build_billing
 from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.images.kept import KeptChapters
@@ -19,7 +20,6 @@ from tsuzuki.crawler.services import CrawlerDeps, Crawling, build_crawling
 from tsuzuki.db import Database
 from tsuzuki.http.oidc import OidcDeps
 from tsuzuki.model.times import Millis
-from tsuzuki.pipeline import Pipeline, client_options, folder_of, ids_of
 from tsuzuki.polling.shelving import ForShelves
 from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.settings import Settings, effective
