@@ -12,7 +12,7 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import EntryId, FeedId, PublicId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.model.titles import title_of, words_in
+from tsuzuki.model.titles import first_words, title_of
 from tsuzuki.shelves.store import mark_entries_tx
 
 ALL = TimelineFilter()
@@ -202,4 +202,4 @@ async def test_a_line_has_the_words_and_the_picture_that_stand_for_what_it_lacks
     found = await lines(db, shelf)
     assert title_of(found[0].item_title or "", found[0].beginning or "") == "First words"
     assert [line.image_url for line in found] == [None, "https://example.org/p1", "https://example.org/t"]
-    assert words_in(found[2].beginning or "") == "x<y & z"
+    assert first_words(found[2].beginning or "", 80) == "x<y & z"

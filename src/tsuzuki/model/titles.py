@@ -2,12 +2,16 @@
 
 import re
 from functools import lru_cache
+from itertools import islice
 
 from tsuzuki.model.entities import unescaped
 
 LONGEST_TITLE = 80
 BEGINNING = 6000
 """Characters of a text that are looked at for its first words; queries cut it there, in tags and all."""
+MOST_TAGS = 120
+"""Of them, tags: a list of fifty texts that are tags and nothing else must cost no more than any other."""
+_LONGEST_REFERENCE = len("&quot;")
 
 # "Chapter 12", "Vol. 2 Ch. 012", "Episode 12.5", "#12", "第12話". A bare number must be set off: "12. Low Tide".
 _NUMBERED = re.compile(
@@ -55,17 +59,33 @@ def title_of(title: str, text: str) -> str:
 
 @lru_cache(1024)
 def _title_in(text: str) -> str:
-    return cut_at_word(words_in(text) or _alt_in(text), LONGEST_TITLE)
+    return first_words(text, LONGEST_TITLE) or cut_at_word(_alt_in(text), LONGEST_TITLE)
 
 
-def words_in(text: str) -> str:
-    """The words of sanitised HTML that may be cut anywhere, on one line."""
-    plain = _TAG.sub(lambda tag: "" if tag[1].removeprefix("/") in _WITHIN_WORDS else " ", text)
-    return " ".join(unescaped(plain).split())
+def first_words(text: str, most: int) -> str:
+    """At most so many characters of the words of sanitised HTML that may be cut anywhere, on one line."""
+    words = _words(text[: most * 3], most)  # mostly words: the rest need not be looked at
+    if len(words) <= most < len(text) / 3:
+        words = _words(text[:BEGINNING], most)
+    return cut_at_word(words, most)
+
+
+def _words(text: str, most: int) -> str:
+    plain = " ".join(_without_tags(text).replace("&nbsp;", " ").split())
+    return " ".join(unescaped(plain[: (most + 1) * _LONGEST_REFERENCE]).split())
+
+
+def _without_tags(text: str) -> str:
+    """The text up to its last tag that is looked at."""
+    parts, place = [], 0
+    for tag in islice(_TAG.finditer(text), MOST_TAGS):
+        parts += text[place : tag.start()], "" if tag[1].removeprefix("/") in _WITHIN_WORDS else " "
+        place = tag.end()
+    return "".join(parts) if len(parts) == 2 * MOST_TAGS else "".join(parts) + text[place:]
 
 
 def _alt_in(text: str) -> str:
-    for tag in _TAG.finditer(text):
+    for tag in islice(_TAG.finditer(text), MOST_TAGS):
         if tag[1] == "img" and (alt := _ALT.search(tag[2])) and (words := " ".join(unescaped(alt[1]).split())):
             return words
     return ""

@@ -9,7 +9,7 @@ import msgspec
 from tsuzuki.delivery.timeline.nouns import TimelineLine
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis, iso
-from tsuzuki.model.titles import LONGEST_TITLE, beside_number, cut_at_word, title_of, words_in
+from tsuzuki.model.titles import LONGEST_TITLE, beside_number, first_words, title_of
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.view import View
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
@@ -200,7 +200,4 @@ def _snippet(line: TimelineLine) -> str:
 @lru_cache(1024)
 def plain_beginning(html: str, most: int = SNIPPET) -> str:
     """The first words of a text that may be HTML, cut anywhere. The last texts' are kept: lists show the same again."""
-    text = words_in(html[: most * 3])  # mostly words: the rest need not be looked at
-    if len(text) <= most and len(html) > most * 3:
-        text = words_in(html)
-    return cut_at_word(text, most)
+    return first_words(html, most)
