@@ -74,6 +74,13 @@ DOCUMENTS: dict[str, Callable[[], bytes]] = {
         + b",".join(b'{"id": "%d", "tags": [%s]}' % (n, b'"t",' * 20 + b'"u"') for n in range(8_000))
         + b"]}"
     ),
+    "JSON items of many words each": lambda: (
+        b'{"version": "https://jsonfeed.org/version/1.1", "title": "t", "items": ['
+        + b",".join(
+            b'{"id":"%d","tags":[%s]}' % (n, b",".join(b'"t%d"' % word for word in range(100))) for n in range(10_000)
+        )
+        + b"]}"
+    ),
     "items": lambda: _feed("</item>" + "<item><title>x</title>" * 1 + "</item><item>" * 20_000),
     "a page that is no feed": lambda: b"<html><body>" + b"<div class='a'><p>" * 40_000,
     "blanks": lambda: b" " * 900_000,

@@ -12,7 +12,7 @@ from tests.data.feeds.recipes.shapes import NAMESPACES, XML, atom, entry, item, 
 from tsuzuki.connectors.feed import channels, items
 from tsuzuki.connectors.feed.mending import balanced, with_sound_references
 from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_leniently
-from tsuzuki.connectors.feed.raw import MAX_ITEMS, MAX_LIST
+from tsuzuki.connectors.feed.raw import MAX_ITEMS, MAX_LIST, MAX_LISTED
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.harvest import FeedHarvest
 
@@ -87,6 +87,17 @@ def test_ten_thousand_keywords_in_one_element(name: str):
         return rss(item(f"<{name}>{','.join(f'word{n}' for n in range(count))}</{name}>"), use=ALL)
 
     assert len(assert_read_linearly(document).items[0].categories) == MAX_LIST
+
+
+@pytest.mark.parametrize("count", [1, 1_000, 10_000])
+def test_a_whole_feed_lists_no_more_than_a_loop_takes_in(count: int):
+    """What the parsers hand on is taken in by one step of the event loop, all entries of a feed at once."""
+    words = ",".join(f"word{n}" for n in range(MAX_LIST))
+    files = '<enclosure url="/1.mp3"/><enclosure url="/2.mp3"/>'
+    entry = f"<item><guid>%d</guid><media:keywords>{words}</media:keywords>{files}</item>"
+    items = parse_anyhow(rss(*(entry % n for n in range(count)), use=ALL), URL).items
+    assert {len(found.categories) for found in items} == {min(MAX_LIST, MAX_LISTED // count)}
+    assert {len(found.enclosures) for found in items} == {2}
 
 
 @pytest.mark.parametrize("name", ["items", "tags", "authors", "attachments", "hubs"])

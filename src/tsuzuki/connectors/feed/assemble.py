@@ -9,7 +9,7 @@ from tsuzuki.connectors.feed.identity import Key, keys_of, link_key, told_apart
 from tsuzuki.connectors.feed.media import is_image, is_player, seconds_of
 from tsuzuki.connectors.feed.pages import pages_of
 from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
-from tsuzuki.connectors.feed.raw import MAX_LIST, RawFeed, RawItem, RawMedia, RawText
+from tsuzuki.connectors.feed.raw import MAX_LIST, MAX_LISTED, RawFeed, RawItem, RawMedia, RawText
 from tsuzuki.connectors.feed.wishes import interval_of, skipped_days, skipped_hours
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.safe import SafeHtml, Sanitiser, one_line, plain_text, text_to_html
@@ -31,9 +31,10 @@ def assemble(feed: RawFeed) -> FeedHarvest:
     links = [_link(item, feed.url) for item in feed.items]
     keys = keys_of(feed.items, links)
     sanitiser = Sanitiser()
-    has_pages = not shows_only_thumbnails(feed.url)
+    most = MAX_LISTED // max(len(feed.items), 1)
+    most_pages = 0 if shows_only_thumbnails(feed.url) else most
     found = [
-        _found(feed, item, key=key, link=link, sanitiser=sanitiser, has_pages=has_pages)
+        _found(feed, item, key=key, link=link, sanitiser=sanitiser, most=min(most, MAX_LIST), most_pages=most_pages)
         for item, key, link in zip(feed.items, keys, links, strict=True)
     ]
     items = told_apart(found, [key.own for key in keys])
@@ -56,7 +57,7 @@ def assemble(feed: RawFeed) -> FeedHarvest:
 
 
 def _found(
-    feed: RawFeed, item: RawItem, *, key: Key, link: str | None, sanitiser: Sanitiser, has_pages: bool
+    feed: RawFeed, item: RawItem, *, key: Key, link: str | None, sanitiser: Sanitiser, most: int, most_pages: int
 ) -> FoundItem:
     texts = _texts(item)
     content = _markup(texts[0], sanitiser, _base(texts[0], feed, link), link or "") if texts else SafeHtml("")
@@ -74,11 +75,11 @@ def _found(
         published_at=published_at,
         published_raw=_name(published) or None,
         updated_at=updated_at if updated_at != published_at else None,
-        categories=_categories(item),
-        enclosures=_enclosures(item),
+        categories=_categories(item, most),
+        enclosures=_enclosures(item, most),
         image_url=_image(item),
         comments_url=http_url(item.comments, feed.url),
-        page_urls=pages_of(content) if has_pages else (),
+        page_urls=pages_of(content)[:most_pages] if most_pages else (),
         number=_number(item.number) or number_of(link),
     )
 
@@ -158,16 +159,16 @@ def _summary(texts: list[RawText]) -> str | None:
     return short if short and texts[1].value != texts[0].value else None
 
 
-def _categories(item: RawItem) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for word in item.categories[:MAX_LIST] if (name := _name(word))))
+def _categories(item: RawItem, most: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for word in item.categories[:most] if (name := _name(word))))
 
 
-def _enclosures(item: RawItem) -> tuple[Enclosure, ...]:
+def _enclosures(item: RawItem, most: int) -> tuple[Enclosure, ...]:
     if not item.media:
         return ()
     duration = seconds_of(item.duration)
     found: dict[str, Enclosure] = {}
-    for media in item.media[:MAX_LIST]:
+    for media in item.media[:most]:
         if not is_player(media) and media.url not in found:
             found[media.url] = _enclosure(media, duration)
     return tuple(found.values())

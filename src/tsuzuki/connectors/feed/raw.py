@@ -11,6 +11,8 @@ T = TypeVar("T")
 MAX_LIST = 100
 """Of anything that an entry may have many of, as many are read."""
 MAX_ITEMS = 10_000
+MAX_LISTED = 100_000
+"""Of each such list, as many in a whole feed: what is handed on is taken in by the event loop, in one step."""
 
 
 def add(values: list[T], value: T | None) -> None:
