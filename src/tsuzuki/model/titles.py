@@ -77,7 +77,8 @@ def _words(text: str, most: int) -> str:
 
 def _without_tags(text: str) -> str:
     """The text up to its last tag that is looked at."""
-    parts, place = [], 0
+    parts: list[str] = []
+    place = 0
     for tag in islice(_TAG.finditer(text), MOST_TAGS):
         parts += text[place : tag.start()], "" if tag[1].removeprefix("/") in _WITHIN_WORDS else " "
         place = tag.end()
