@@ -71,6 +71,12 @@ class Garage:
         self.built: list[NewCar] = []
 
 
+class Cars(msgspec.Struct, frozen=True):
+    """The services of these endpoints."""
+
+    garage: Garage
+
+
 async def list_cars(query: CarQuery, garage: Garage) -> ListAnswer[Car, PageMeta]:
     """Newest first."""
     said = repr((query.q, [*query.status], [*query.ids], query.exact, query.since))

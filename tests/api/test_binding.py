@@ -1,12 +1,17 @@
 import pytest
+from msgspec import Struct
 
-from tests.api.endpoints import Garage, NewCar, an_endpoint
-from tsuzuki.api.binding import BindingError
+from tests.api.endpoints import Cars, Garage, NewCar, an_endpoint
+from tsuzuki.api.binding import BindingError, find_service
 from tsuzuki.api.build import build_api
 from tsuzuki.api.endpoints import Endpoint
 
 
 async def wants_a_stranger(stranger: Garage) -> None: ...
+
+
+class NoServices(Struct):
+    """Nobody is here."""
 
 
 async def wants_two_bodies(one: NewCar, two: NewCar) -> None: ...
@@ -27,4 +32,25 @@ async def wants_nothing() -> None: ...
 )
 def test_an_endpoint_that_cannot_work_stops_the_start(endpoints: list[Endpoint], says: str):
     with pytest.raises(BindingError, match=says):
-        build_api({}, version="0", endpoints=endpoints)
+        build_api(NoServices(), version="0", endpoints=endpoints)
+
+
+class Town(Struct, frozen=True):
+    cars: Cars
+
+
+class CarDeps(Struct, frozen=True):
+    garage: Garage
+    town: Cars
+
+
+class LateDeps(Struct, frozen=True):
+    garage: Garage
+    text: str
+
+
+def test_a_service_is_found_in_a_group_and_several_make_deps():
+    town = Town(Cars(Garage()))
+    assert find_service(town, Garage) is town.cars.garage
+    assert find_service(town, CarDeps) == CarDeps(town.cars.garage, town.cars)
+    assert find_service(town, LateDeps) is None

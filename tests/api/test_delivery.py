@@ -21,7 +21,7 @@ from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.accounts.guard.policy import FailureLimits
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.passwords import Passwords
-from tsuzuki.accounts.services import build_accounts
+from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.shelves.store import list_member_shelves_tx, set_default_shelf_tx
@@ -44,6 +44,15 @@ ENDPOINTS = (*inbox.ENDPOINTS, *events.ENDPOINTS, *channels.ENDPOINTS)
 HOOK = {"kind": "webhook", "name": "Hook", "config": {"url": "http://127.0.0.1:9/key"}}
 
 
+class DeliveryServices(msgspec.Struct, frozen=True):
+    """What its handlers take."""
+
+    inbox: Inbox
+    events: Events
+    channels: Channels
+    accounts: Accounts
+
+
 class House:
     """A server with only what delivery offers."""
 
@@ -59,12 +68,8 @@ class House:
     async def open(self) -> "House":
         callers = Callers(self.accounts.sessions, self.accounts.tokens)
         client = await self._stack.enter_async_context(a_client())
-        services: dict[type, object] = {
-            Inbox: Inbox(self.db),
-            Events: self.events,
-            Channels: Channels(self.db, client, self.wakeup, clock=wall),
-            **self.accounts.by_type(),
-        }
+        channels = Channels(self.db, client, self.wakeup, clock=wall)
+        services = DeliveryServices(Inbox(self.db), self.events, channels, self.accounts)
         self.api = build_api(services, version="0", gate=AccountsGate(callers), endpoints=ENDPOINTS)
         self.client = await self._stack.enter_async_context(serving_resources(self.api.resources))
         self._running = asyncio.create_task(self.events.run())

@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from starlette.requests import Request
 
-from tests.api.endpoints import ENDPOINTS, Car, CarQuery, Garage, an_endpoint, show_car
+from tests.api.endpoints import ENDPOINTS, Car, CarQuery, Cars, Garage, an_endpoint, show_car
 from tests.app import Answer, Client, serving_resources
 from tsuzuki.api.build import build_api
 from tsuzuki.api.endpoints import Access
@@ -15,10 +15,12 @@ from tsuzuki.model.errors import Forbidden
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+CARS = Cars(Garage())
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def client() -> AsyncIterator[Client]:
-    async with serving_resources(build_api({Garage: Garage()}, version="0", endpoints=ENDPOINTS).resources) as client:
+    async with serving_resources(build_api(CARS, version="0", endpoints=ENDPOINTS).resources) as client:
         yield client
 
 
@@ -292,7 +294,9 @@ async def greet(who: Somebody, query: CarQuery) -> Car:
 
 
 async def test_the_gate_is_asked_before_anything_is_read_and_names_the_caller():
-    api = build_api({}, version="0", gate=NameGate(), endpoints=[an_endpoint("GET", "/me", greet, access=Access.WRITE)])
+    api = build_api(
+        Cars(Garage()), version="0", gate=NameGate(), endpoints=[an_endpoint("GET", "/me", greet, access=Access.WRITE)]
+    )
     async with serving_resources(api.resources) as client:
         refused = await client.get("/api/v1/me?limit=nonsense")
         admitted = await client.get("/api/v1/me", headers={"x-scope": "write", "x-name": "ann"})
@@ -302,7 +306,9 @@ async def test_the_gate_is_asked_before_anything_is_read_and_names_the_caller():
 
 @pytest.mark.parametrize("access", [Access.READ, Access.WRITE, Access.ADMIN])
 async def test_sec_30_without_accounts_only_what_is_public_is_open(access):
-    api = build_api({}, version="0", endpoints=[an_endpoint("GET", "/cars/{car_id}", show_car, access=access)])
+    api = build_api(
+        Cars(Garage()), version="0", endpoints=[an_endpoint("GET", "/cars/{car_id}", show_car, access=access)]
+    )
     async with serving_resources(api.resources) as client:
         answer = await client.get("/api/v1/cars/1")
     assert (answer.status, answer.headers["www-authenticate"]) == (401, "Bearer")

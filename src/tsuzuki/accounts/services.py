@@ -42,10 +42,6 @@ class Accounts(msgspec.Struct, frozen=True):
     audit_log: AuditLog
     preferences: PreferenceService
 
-    def by_type(self) -> dict[type, object]:
-        """Each service under its own type: how handlers ask for it."""
-        return {type(service): service for service in msgspec.structs.astuple(self)}
-
     async def forget_old(self) -> int:
         """Delete what has expired: sessions, invitations, attempts, sign-ins elsewhere; how many rows that were."""
         now = self.deps.clock()

@@ -1,16 +1,7 @@
 """What this server is."""
 
-import msgspec
-
 from tsuzuki.api.endpoints import Access, Endpoint
-
-
-class About(msgspec.Struct, frozen=True):
-    """The program, its version and the database engine it stands on."""
-
-    name: str
-    version: str
-    engine: str
+from tsuzuki.http.services import About
 
 
 async def show_about(about: About) -> About:

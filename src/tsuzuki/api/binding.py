@@ -18,7 +18,6 @@ from tsuzuki.api.views import ListAnswer, WithMeta
 from tsuzuki.http.routing import Handler
 from tsuzuki.model.errors import NotFound, Problem
 
-Services = Mapping[type, object]
 Also = Callable[[Request, Mapping[str, Any]], Awaitable[Iterable[Problem]]]
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
@@ -61,7 +60,7 @@ def signature_of(endpoint: Endpoint) -> Signature:
     return found
 
 
-def bind(endpoint: Endpoint, services: Services, gate: AccessGate) -> Handler:
+def bind(endpoint: Endpoint, services: msgspec.Struct, gate: AccessGate) -> Handler:
     """The handler that admits, reads, calls and answers."""
     signature = signature_of(endpoint)
     fixed = _fixed(endpoint, signature, services, gate)
@@ -79,15 +78,35 @@ def bind(endpoint: Endpoint, services: Services, gate: AccessGate) -> Handler:
     return handle
 
 
-def _fixed(endpoint: Endpoint, signature: Signature, services: Services, gate: AccessGate) -> dict[str, object]:
+def _fixed(endpoint: Endpoint, signature: Signature, services: msgspec.Struct, gate: AccessGate) -> dict[str, Any]:
     """The arguments that are the same for every request."""
     fixed = {}
     for name, kind in signature.others.items():
-        if kind in services:
-            fixed[name] = services[kind]
-        elif kind not in (Request, gate.caller):
+        if kind in (Request, gate.caller):
+            continue
+        fixed[name] = find_service(services, kind)
+        if fixed[name] is None:
             raise BindingError(f"{_name(endpoint)} wants {name}: {kind!r}, which is no service")
     return fixed
+
+
+def find_service(services: msgspec.Struct, kind: Any) -> Any:
+    """The service of this type: a field, a field of a group of services, or a Struct whose every field is one.
+
+    None if there is none.
+    """
+    groups = [value for value in msgspec.structs.astuple(services) if isinstance(value, msgspec.Struct)]
+    for group in (services, *groups):
+        for name, hint in _hints(type(group)).items():
+            if hint is kind:
+                return getattr(group, name)
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return None
+    found = {name: find_service(services, hint) for name, hint in _hints(kind).items()}
+    return None if None in found.values() else kind(**found)
+
+
+_hints = cache(get_type_hints)  # a class is asked for each parameter of each handler
 
 
 def _readers(endpoint: Endpoint, signature: Signature) -> dict[str, Reader]:
@@ -98,14 +117,14 @@ def _readers(endpoint: Endpoint, signature: Signature) -> dict[str, Reader]:
     }
 
 
-def _also(endpoint: Endpoint, services: Services) -> Also | None:
+def _also(endpoint: Endpoint, services: msgspec.Struct) -> Also | None:
     """What is asked besides of a body that is refused; nothing where the endpoint has nobody to ask."""
     if endpoint.also is None:
         return None
     ask, hints = endpoint.also, get_type_hints(endpoint.also)
     wanted = [name for name in inspect.signature(ask).parameters if name != "raw"]
     in_path = [name for name in wanted if name in _PARAMETER.findall(endpoint.path)]
-    known = {name: services.get(hints[name]) for name in wanted if name not in in_path}
+    known = {name: find_service(services, hints[name]) for name in wanted if name not in in_path}
     if missing := [name for name, service in known.items() if service is None]:
         raise BindingError(f"{_name(endpoint)} also wants {', '.join(missing)}, which is no service")
 

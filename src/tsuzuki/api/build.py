@@ -48,7 +48,7 @@ from tsuzuki.api import (
     tenants,
     users,
 )
-from tsuzuki.api.binding import BindingError, Services, bind
+from tsuzuki.api.binding import BindingError, bind
 from tsuzuki.api.endpoints import AccessGate, Endpoint, PublicGate
 from tsuzuki.api.openapi import Json, document
 from tsuzuki.http.routing import Handler, Resource, page
@@ -92,7 +92,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *images_kept.ENDPOINTS,
     *media.ENDPOINTS,
 )
-"""A domain's module is added here; `bootstrap` adds the services that its handlers name."""
+"""A domain's module is added here; a service that its handlers take is a field of `http.services.Services`."""
 
 
 class Api(msgspec.Struct, frozen=True):
@@ -104,7 +104,11 @@ class Api(msgspec.Struct, frozen=True):
 
 
 def build_api(
-    services: Services, *, version: str, gate: AccessGate | None = None, endpoints: Sequence[Endpoint] = ENDPOINTS
+    services: msgspec.Struct,
+    *,
+    version: str,
+    gate: AccessGate | None = None,
+    endpoints: Sequence[Endpoint] = ENDPOINTS,
 ) -> Api:
     """Bind every endpoint; `BindingError` for one that cannot work."""
     admits = gate or PublicGate()

@@ -141,13 +141,12 @@ class RefreshingView(msgspec.Struct, frozen=True):
     checking: int
 
 
-class FeedDeps:
+class FeedDeps(msgspec.Struct, frozen=True):
     """What the handlers of feeds share: the shelf that is meant, and its feeds."""
 
-    def __init__(self, current_user: CurrentUser, feeds: Subscriptions, trier: Trier) -> None:
-        self.current_user = current_user
-        self.feeds = feeds
-        self.trier = trier
+    current_user: CurrentUser
+    feeds: Subscriptions
+    trier: Trier
 
     async def shelf(self, query: ShelfQuery, caller: Caller) -> Shelf:
         """The shelf that a request means."""

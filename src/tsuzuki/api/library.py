@@ -84,13 +84,12 @@ class ForgottenView(msgspec.Struct, frozen=True):
     forgotten: int
 
 
-class LibraryDeps:
+class LibraryDeps(msgspec.Struct, frozen=True):
     """What the handlers of the library share: the shelf that is meant, and its services."""
 
-    def __init__(self, current_user: CurrentUser, follows: Follows, progress: ReadingProgress) -> None:
-        self.current_user = current_user
-        self.follows = follows
-        self.progress = progress
+    current_user: CurrentUser
+    follows: Follows
+    progress: ReadingProgress
 
     async def shelf(self, query: ShelfQuery, caller: Caller) -> Shelf:
         """The shelf that a request means."""

@@ -129,13 +129,12 @@ class ProgressBatchView(msgspec.Struct, frozen=True):
     results: list[ToldView]
 
 
-class SeriesDeps:
+class SeriesDeps(msgspec.Struct, frozen=True):
     """What the handlers of series share."""
 
-    def __init__(self, current_user: CurrentUser, looks: SeriesLooks, progress: ReadingProgress) -> None:
-        self.current_user = current_user
-        self.looks = looks
-        self.progress = progress
+    current_user: CurrentUser
+    looks: SeriesLooks
+    progress: ReadingProgress
 
     async def shelf(self, query: ShelfQuery, caller: Caller) -> Shelf:
         """The shelf that a request means."""

@@ -17,12 +17,8 @@ from starlette.types import ASGIApp
 from tsuzuki import __version__
 from tsuzuki.accounts.passwords import USUAL_COST, HashCost
 from tsuzuki.accounts.services import Accounts
-from tsuzuki.api.about import About
 from tsuzuki.api.build import build_api
-from tsuzuki.api.feeds import FeedDeps
 from tsuzuki.api.gate import AccountsGate
-from tsuzuki.api.library import LibraryDeps
-from tsuzuki.api.series import SeriesDeps
 from tsuzuki.app.pipeline import QUEUES, ExtraWork, Pipeline, folder_of, ids_of, open_pipeline, worker_loops
 from tsuzuki.app.vitals import Vitals, probe_app, probes_of, timed_by
 from tsuzuki.app.wiring import (
@@ -36,18 +32,14 @@ from tsuzuki.app.wiring import (
     reading_of,
     rules_of,
 )
-from tsuzuki.billing.services import Billing, started
+from tsuzuki.billing.services import started
 from tsuzuki.catalogue.images.kept import KeptChapters
-from tsuzuki.catalogue.images.services import Pictures, open_images
+from tsuzuki.catalogue.images.services import open_images
 from tsuzuki.catalogue.images.tasks import COPIES
 from tsuzuki.catalogue.media.links import MediaLinks
 from tsuzuki.catalogue.media.service import MediaService
 from tsuzuki.catalogue.merging.service import Merging
-from tsuzuki.catalogue.services import Catalogue
-from tsuzuki.connectors.registry import Registry
-from tsuzuki.coord.cache import Cache
 from tsuzuki.crawler.figures.service import Figures
-from tsuzuki.crawler.services import Crawling
 from tsuzuki.crawler.trials import Trials
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.measured import MeasuredDatabase
@@ -62,26 +54,21 @@ from tsuzuki.delivery.notices.service import Channels
 from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.http.auth import Callers
 from tsuzuki.http.metrics import Metrics
-from tsuzuki.http.oidc import OidcDeps
 from tsuzuki.http.routing import Resource
+from tsuzuki.http.services import About, Services
 from tsuzuki.http.stack import build_app
 from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.polling.articles.service import Articles
-from tsuzuki.polling.trying import Trier
 from tsuzuki.queue.workers.service import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
 from tsuzuki.settings import Settings
-from tsuzuki.shelves.services import ShelfServices
-from tsuzuki.web.admin.effective_settings import EffectiveSettings
 from tsuzuki.web.build import build_web
-from tsuzuki.web.home_address import Home
 from tsuzuki.web.rendering import Pages
-from tsuzuki.web.site import Site
+from tsuzuki.web.site import SettingRow, Site
 from tsuzuki.worker.loops import WorkerLoops
 from tsuzuki.worker.maintenance import Chore
 
@@ -93,7 +80,7 @@ Clock = Callable[[], Millis]
 _log = structlog.stdlib.get_logger("tsuzuki.start")
 
 
-class Parts(msgspec.Struct, frozen=True, kw_only=True):
+class Parts(Services, frozen=True, kw_only=True):
     """Everything that a process has open."""
 
     settings: Settings
@@ -103,15 +90,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     redis: "Redis | None"
     metrics: Metrics
     pipeline: Pipeline
-    accounts: Accounts
-    reading: ShelfServices
-    billing: Billing
-    crawling: Crawling
-    catalogue: Catalogue
-    pictures: Pictures
-    channels: Channels
-    events: Events
-    figures: Figures
     pruner: Pruner
 
 
@@ -259,7 +237,7 @@ async def open_tsuzuki(
             extra_work=_beside(parts),
         )
         vitals = _vitals(parts)
-        app = _build_app(parts, probes_of(vitals, loops), await _services(parts, environ))
+        app = _build_app(parts, probes_of(vitals, loops), effective_settings(settings, environ))
         yield Tsuzuki(
             **msgspec.structs.asdict(parts),
             app=app,
@@ -283,26 +261,43 @@ async def _open_parts(
         pipeline = await opening.enter_async_context(open_pipeline(settings, db, clock=clock, redis=redis))
         accounts = accounts_of(settings, db, clock, hash_cost)
         billing = await opening.enter_async_context(started(billing_of(settings, accounts, pipeline)))
+        fetching, new_id = pipeline.fetching, ids_of(clock)
         kept = KeptChapters(db, pipeline.wakeup, clock)
         catalogue = catalogue_of(settings, pipeline, db, clock, kept=kept)
         opening.push_async_callback(catalogue.close)
         yield Parts(
             settings=settings,
             clock=clock,
-            new_id=ids_of(clock),
+            new_id=new_id,
             db=db,
             redis=redis,
             metrics=metrics,
             pipeline=pipeline,
+            about=About("tsuzuki", __version__, db.engine),
+            callers=Callers(accounts.sessions, accounts.tokens),
+            oidc=oidc_door(settings, accounts),
             accounts=accounts,
             reading=reading_of(pipeline, db, clock),
             billing=billing,
             crawling=crawling_of(settings, pipeline, db, clock),
             catalogue=catalogue,
             pictures=await opening.enter_async_context(open_images(image_deps(settings, pipeline, catalogue, kept))),
-            channels=Channels(db, pipeline.fetching.client, pipeline.wakeup, clock=clock),
+            inbox=Inbox(db),
+            timeline=Timeline(db),
             events=_open_events(opening, pipeline, db, clock),
+            channels=Channels(db, fetching.client, pipeline.wakeup, clock=clock),
+            trier=fetching.trier,
+            articles=Articles(db, fetching.driver, clock),
+            merging=Merging(db, clock, new_id, wake=pipeline.wakeup.wake),
+            media=MediaService(fetching.client),
+            media_links=await MediaLinks.open(db, os.urandom, clock),
             figures=Figures(db, pipeline.tasks, clock),
+            preview=Preview(db, clock, rules_of(settings)),
+            workers=Workers(db, clock),
+            trials=Trials(fetching.registry, fetching.driver, folder_of),
+            registry=fetching.registry,
+            cache=pipeline.cache,
+            parsers=fetching.parsers,
             pruner=Pruner(db, clock, rules_of(settings), pruned=metrics.pruned),
         )
 
@@ -322,41 +317,6 @@ def _beside(parts: Parts) -> ExtraWork:
         Chore(name="image files", every=DAY, at=Millis(6 * HOUR), work=room.sweep),
     ]
     return ExtraWork(chores, [(COPIES, parts.pictures.copier)])
-
-
-async def _services(parts: Parts, environ: Mapping[str, str]) -> dict[type, object]:
-    """What handlers and pages may ask for, each under its type."""
-    db, clock, pipeline = parts.db, parts.clock, parts.pipeline
-    accounts, reading, fetching = parts.accounts, parts.reading, parts.pipeline.fetching
-    return {
-        FeedDeps: FeedDeps(accounts.current_user, reading.subscriptions, fetching.trier),
-        LibraryDeps: LibraryDeps(accounts.current_user, reading.follows, reading.progress),
-        SeriesDeps: SeriesDeps(accounts.current_user, reading.series, reading.progress),
-        Merging: Merging(db, clock, parts.new_id, wake=pipeline.wakeup.wake),
-        Articles: Articles(db, fetching.driver, clock),
-        Inbox: Inbox(db),
-        Timeline: Timeline(db),
-        Trier: fetching.trier,
-        Events: parts.events,
-        Channels: parts.channels,
-        **accounts.by_type(),
-        **reading.by_type(),
-        **parts.crawling.by_type(),
-        **parts.catalogue.by_type(),
-        **parts.pictures.by_type(),
-        MediaService: MediaService(fetching.client),
-        MediaLinks: await MediaLinks.open(db, os.urandom, clock),
-        Figures: parts.figures,
-        Preview: Preview(db, clock, rules_of(parts.settings)),
-        Workers: Workers(db, clock),
-        Trials: Trials(fetching.registry, fetching.driver, folder_of),
-        EffectiveSettings: effective_settings(parts.settings, environ),
-        Home: Home(parts.settings.public_url),
-        Billing: parts.billing,
-        Cache: pipeline.cache,
-        Registry: fetching.registry,
-        ParsePool: fetching.parsers,
-    }
 
 
 def _open_events(parts: AsyncExitStack, pipeline: Pipeline, db: Database, clock: Clock) -> Events:
@@ -390,23 +350,16 @@ def _vitals(parts: Parts) -> Vitals:
         metrics=parts.metrics,
         tasks=parts.pipeline.tasks,
         figures=parts.figures,
-        workers=Workers(parts.db, parts.clock),
+        workers=parts.workers,
         clock=parts.clock,
     )
 
 
-def _build_app(parts: Parts, asked_by_machines: Sequence[Resource], services: Mapping[type, object]) -> ASGIApp:
-    accounts = parts.accounts
-    callers = Callers(accounts.sessions, accounts.tokens)
-    oidc = oidc_door(parts.settings, accounts)
-    known: dict[type, object] = {
-        About: About("tsuzuki", __version__, parts.db.engine),
-        Callers: callers,
-        OidcDeps: oidc,
-        **services,
-    }
-    api = build_api(known, version=__version__, gate=AccountsGate(callers))
-    web = build_web(Site(Pages(__version__), accounts, callers, oidc, known), api.document)
+def _build_app(parts: Parts, asked_by_machines: Sequence[Resource], settings: tuple[SettingRow, ...]) -> ASGIApp:
+    named = {name: getattr(parts, name) for name in Services.__struct_fields__}
+    api = build_api(Services(**named), version=__version__, gate=AccountsGate(parts.callers))
+    site = Site(**named, pages=Pages(__version__), settings=settings, public_url=parts.settings.public_url)
+    web = build_web(site, api.document)
     return build_app(
         [*asked_by_machines, *api.resources, *web.resources],
         metrics=parts.metrics,

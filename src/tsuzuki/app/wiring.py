@@ -25,7 +25,7 @@ from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.settings import Settings, effective
 from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.services import ShelfServices, build_reading
-from tsuzuki.web.admin.effective_settings import EffectiveSettings, SettingRow
+from tsuzuki.web.site import SettingRow
 from tsuzuki.worker.polls import POLL_WAKEUP
 
 Clock = Callable[[], Millis]
@@ -138,17 +138,15 @@ def image_deps(settings: Settings, pipeline: Pipeline, catalogue: Catalogue, kep
     )
 
 
-def effective_settings(settings: Settings, environ: Mapping[str, str]) -> EffectiveSettings:
+def effective_settings(settings: Settings, environ: Mapping[str, str]) -> tuple[SettingRow, ...]:
     """The settings as the operator sees them."""
-    return EffectiveSettings(
-        tuple(
-            SettingRow(
-                name=one.name,
-                value=one.value,
-                is_set=one.origin == "environment",
-                group=one.variable.group,
-                says=one.variable.says,
-            )
-            for one in effective(settings, environ)
+    return tuple(
+        SettingRow(
+            name=one.name,
+            value=one.value,
+            is_set=one.origin == "environment",
+            group=one.variable.group,
+            says=one.variable.says,
         )
+        for one in effective(settings, environ)
     )

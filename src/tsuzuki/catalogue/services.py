@@ -64,11 +64,6 @@ class Catalogue(msgspec.Struct, frozen=True):
     locks: CallLocks
     deps: CatalogueDeps
 
-    def by_type(self) -> dict[type, object]:
-        """Each service under its own type: how handlers ask for it."""
-        services = (self.browsing, self.details, self.chapter_lists, self.chapters, self.notes, self.addresses)
-        return {type(service): service for service in services}
-
     async def forget_old(self) -> int:
         """Forget lists that nobody has asked for in a month; how many."""
         before = Millis(self.deps.clock() - LISTINGS_KEPT)

@@ -46,10 +46,6 @@ class Crawling(msgspec.Struct, frozen=True):
     health: HealthDesk
     letters: Letters
 
-    def by_type(self) -> dict[type, object]:
-        """Each service under its own type: how handlers ask for it."""
-        return {type(service): service for service in msgspec.structs.astuple(self)}
-
 
 def build_crawling(deps: CrawlerDeps) -> Crawling:
     """The services over this ground."""

@@ -27,10 +27,6 @@ class ShelfServices(msgspec.Struct, frozen=True):
     progress: ReadingProgress
     series: SeriesLooks
 
-    def by_type(self) -> dict[type, object]:
-        """Each service under its own type: how handlers ask for it."""
-        return {type(service): service for service in msgspec.structs.astuple(self)}
-
 
 def build_reading(deps: ShelfDeps) -> ShelfServices:
     """The services over this ground."""

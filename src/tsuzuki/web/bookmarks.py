@@ -12,9 +12,7 @@ from tsuzuki.model.errors import Conflict, SourceError
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.titles import title_of
-from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.shelves.bookmarks.nouns import Bookmark, NewBookmark
-from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.web.article.content import prepare
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
@@ -35,7 +33,7 @@ _RULES = Rules(keep=("link", "title"), beside={Conflict: "link", SourceError: "l
 def bookmark_pages(site: Site) -> tuple[Resource, ...]:
     """The list, where a page is saved by its address, and one of them."""
     framing = framing_of(site)
-    bookmarks = site.part(Bookmarks)
+    bookmarks = site.reading.bookmarks
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "bookmarks")
@@ -72,8 +70,8 @@ def bookmark_pages(site: Site) -> tuple[Resource, ...]:
 
 def _one(site: Site) -> tuple[Resource, ...]:
     framing = framing_of(site)
-    bookmarks = site.part(Bookmarks)
-    pictures, parsers = pictures_of(site), site.part(ParsePool)
+    bookmarks = site.reading.bookmarks
+    pictures, parsers = pictures_of(site), site.parsers
 
     async def show_bookmark(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "bookmarks")

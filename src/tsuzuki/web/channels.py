@@ -26,7 +26,7 @@ _RULES = Rules(keep=("kind", "name", "url", "topic", "server"), beside={Conflict
 def channel_pages(site: Site) -> tuple[Resource, ...]:
     """The list with its forms."""
     framing = framing_of(site)
-    channels = site.part(Channels)
+    channels = site.channels
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "notifications")

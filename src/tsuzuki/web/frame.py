@@ -128,4 +128,4 @@ class Framing:
 
 def framing_of(site: Site) -> Framing:
     """From the parts of the site."""
-    return Framing(site.pages, site.accounts, site.part(Groups), events=site.part(Events), billing=site.part(Billing))
+    return Framing(site.pages, site.accounts, site.reading.groups, events=site.events, billing=site.billing)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.web.site import Site
 
 Picture = Callable[[str], str | None]
@@ -13,7 +12,7 @@ SMALL = "?width=160"
 
 def pictures_of(site: Site) -> Picture:
     """By way of this server, by signed addresses."""
-    images = site.part(ArticleImages)
+    images = site.pictures.articles
 
     def brought(address: str) -> str | None:
         return images.url(address) if address.startswith(("http://", "https://")) else None

@@ -7,7 +7,6 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
-from tsuzuki.shelves.search.service import Search
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import word_of
 from tsuzuki.web.inbox.rows import chapter_name
@@ -21,7 +20,7 @@ LONGEST = 500
 def search_page(site: Site) -> Resource:
     """A field, and what was found."""
     framing = framing_of(site)
-    search = site.part(Search)
+    search = site.reading.search
 
     async def show_search(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "search")

@@ -1,7 +1,6 @@
 """What the pages stand on, and who looks at them."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
 from urllib.parse import urlencode
 
 import msgspec
@@ -10,11 +9,10 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oidc.policy import LONGEST_PATH
-from tsuzuki.accounts.services import Accounts
-from tsuzuki.http.auth import Callers, bearer_of
+from tsuzuki.http.auth import bearer_of
 from tsuzuki.http.csrf import SAFE_METHODS, refuse_cross_site
-from tsuzuki.http.oidc import OidcDeps
 from tsuzuki.http.routing import Handler
+from tsuzuki.http.services import Services
 from tsuzuki.model.errors import Forbidden
 from tsuzuki.web.forms import see
 from tsuzuki.web.rendering import Pages
@@ -24,26 +22,29 @@ ACCOUNT = "/account"
 DEVICE_PASSWORDS = f"{ACCOUNT}/device-passwords"
 SETUP = "/setup"
 
-T = TypeVar("T")
-
 Owned = Callable[[Request, Caller], Awaitable[Response]]
 """A handler for someone who is signed in."""
 
 
-class Site(msgspec.Struct, frozen=True):
-    """The templates, the services, and the two ways to come in."""
+class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting for people; its secrets are masked already."""
+
+    name: str
+    value: str
+    is_set: bool
+    """By the environment; else it is what it is by default."""
+    group: str
+    says: str
+
+
+class Site(Services, frozen=True, kw_only=True):
+    """The templates, and every service by its name."""
 
     pages: Pages
-    accounts: Accounts
-    callers: Callers
-    oidc: OidcDeps
-    parts: Mapping[type, object] = {}
-
-    def part(self, kind: type[T]) -> T:
-        """The service of this type. Pages ask when they are built: a missing one stops the start, not a reader."""
-        found = self.parts[kind]
-        assert isinstance(found, kind)
-        return found
+    settings: tuple[SettingRow, ...]
+    """In the order of their table. The settings themselves lie above the pages."""
+    public_url: str | None
+    """Where people reach this server, if its operator said so; else a request tells how it came here."""
 
     async def visitor(self, request: Request) -> Caller | None:
         """Whoever holds the cookie's session. A token opens no page: pages do more than its scopes may say."""

@@ -55,10 +55,6 @@ class Pictures(msgspec.Struct, frozen=True, kw_only=True):
     room: ImageCache
     copier: ChapterDownloader
 
-    def by_type(self) -> dict[type, object]:
-        """Each service under its own type: how handlers ask for it."""
-        return {type(service): service for service in (self.images, self.prefetch, self.kept, self.articles)}
-
 
 @asynccontextmanager
 async def open_images(deps: ImageDeps) -> AsyncIterator[Pictures]:

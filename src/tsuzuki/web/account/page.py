@@ -8,7 +8,6 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.devices import device_name
 from tsuzuki.accounts.nouns import Session, Token
 from tsuzuki.accounts.policy import SHORTEST_PASSWORD
-from tsuzuki.billing.services import Billing
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
@@ -79,7 +78,7 @@ async def show_account(site: Site, request: Request, caller: Caller, notes: Acco
         provider=site.oidc.name,
         notes=notes,
         least=SHORTEST_PASSWORD,
-        is_billed=site.part(Billing).is_on,
+        is_billed=site.billing.is_on,
     )
 
 

@@ -11,11 +11,9 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.shelves.nouns import MemberShelf, ShelfRole
 from tsuzuki.accounts.shelves.policy import LONGEST_NAME
-from tsuzuki.billing.services import Billing
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import read_id, show_id
-from tsuzuki.retention.preview import Preview
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
 from tsuzuki.web.frame import Frame, framing_of
@@ -47,7 +45,7 @@ def own_shelf_pages(site: Site) -> tuple[Resource, ...]:
         frame = await framing.frame(request, caller, "account")
         rows = [ShelfRow(show_id(one.public_id), one, one.id == frame.shelf.id) for one in frame.shelves]
         done = said("done", request.query_params.get("done"))
-        is_billed = site.part(Billing).is_on
+        is_billed = site.billing.is_on
         return framing.show(frame, "shelves.html", sheet, rows=rows, done=done, is_billed=is_billed, most=LONGEST_NAME)
 
     async def show_shelves(request: Request, caller: Caller) -> Response:
@@ -101,7 +99,7 @@ def _offer(site: Site) -> tuple[Resource, ...]:
 
 def _one(site: Site) -> tuple[Resource, ...]:
     """`/account/shelves/{shelf_id}`: who has it, sharing it, its name."""
-    framing, sharing, preview = framing_of(site), site.accounts.sharing, site.part(Preview)
+    framing, sharing, preview = framing_of(site), site.accounts.sharing, site.preview
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         who, shelf_id = shelf_user(caller), id_of(request, "shelf_id")

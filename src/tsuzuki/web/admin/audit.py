@@ -7,11 +7,10 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.accounts.audit.reading import AuditLog, action_filter
+from tsuzuki.accounts.audit.reading import action_filter
 from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.users import Users
-from tsuzuki.billing.services import Billing
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
@@ -37,8 +36,8 @@ _SYSTEM = "system"
 
 def audit_page(site: Site) -> Resource:
     """The log, newest first."""
-    framing, log, users = framing_of(site), site.part(AuditLog), site.part(Users)
-    places = BILLED_PLACES if site.part(Billing).is_on else PLACES
+    framing, log, users = framing_of(site), site.accounts.audit_log, site.accounts.users
+    places = BILLED_PLACES if site.billing.is_on else PLACES
 
     async def show_audit(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "audit")

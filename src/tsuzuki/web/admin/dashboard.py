@@ -6,12 +6,9 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Slice
-from tsuzuki.crawler.figures.service import Figures
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.queue.workers.service import Workers
 from tsuzuki.sources.sites.rows import SourceFilter
-from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.admin.charts import charts_of, span_of
 from tsuzuki.web.admin.health import SourceHealthRow, source_rows
 from tsuzuki.web.admin.units import sized, took
@@ -38,7 +35,7 @@ class Watchlist(msgspec.Struct, frozen=True):
 def dashboard_pages(site: Site) -> tuple[Resource, ...]:
     """The page and its switch."""
     framing = framing_of(site)
-    figures, workers, sources = site.part(Figures), site.part(Workers), site.part(Sources)
+    figures, workers, sources = site.figures, site.workers, site.crawling.sources
 
     async def show_dashboard(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "desk")

@@ -4,7 +4,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.crawler.figures.service import Figures
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.web.admin.pages import pages_of, slice_of
 from tsuzuki.web.frame import framing_of
@@ -15,7 +14,7 @@ PATH = "/admin/feeds"
 
 def failing_feeds_page(site: Site) -> Resource:
     """The list, the worst first."""
-    framing, figures = framing_of(site), site.part(Figures)
+    framing, figures = framing_of(site), site.figures
 
     async def show_failing_feeds(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "desk")

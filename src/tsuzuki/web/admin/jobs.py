@@ -9,12 +9,10 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.crawler.rows import OVER, JobFilter, Level, LogPlace, Status
-from tsuzuki.crawler.service import Jobs
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.ids import show_id
 from tsuzuki.sources.sites.rows import Source, SourceFilter
-from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.admin.pages import pages_of, slice_of
 from tsuzuki.web.admin.units import took
 from tsuzuki.web.forms import see
@@ -32,7 +30,7 @@ MOST_SOURCES = 500
 
 def job_pages(site: Site) -> tuple[Resource, ...]:
     """The list, one job, and stopping it."""
-    framing, jobs, sources = framing_of(site), site.part(Jobs), site.part(Sources)
+    framing, jobs, sources = framing_of(site), site.crawling.jobs, site.crawling.sources
 
     async def show_jobs(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "jobs")

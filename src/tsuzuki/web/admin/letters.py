@@ -27,7 +27,7 @@ LONGEST_WORD = 500
 
 def letter_pages(site: Site) -> tuple[Resource, ...]:
     """The list and one of them, and what their buttons post to."""
-    framing, letters = framing_of(site), site.part(Letters)
+    framing, letters = framing_of(site), site.crawling.letters
 
     async def show_letters(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "letters")

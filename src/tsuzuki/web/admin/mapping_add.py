@@ -10,7 +10,6 @@ from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId
 from tsuzuki.sources.comics.rows import NewMapping
 from tsuzuki.sources.comics.service import Comics
-from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.admin.sources import ONE, PATH
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
@@ -26,7 +25,7 @@ _RULES = Rules(keep=("title", "author", "sourceurl", "key"), beside={Conflict: "
 
 def mapping_add_page(site: Site) -> Resource:
     """The form; a comic of exactly this title is taken, else one is made."""
-    framing, sources, comics = framing_of(site), site.part(Sources), site.part(Comics)
+    framing, sources, comics = framing_of(site), site.crawling.sources, site.crawling.comics
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         source = await sources.get(number_at(request, "source_id"))

@@ -4,12 +4,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.crawler.service import JobExists, Jobs, NewCrawlJob
+from tsuzuki.crawler.service import JobExists, NewCrawlJob
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.sources.comics.rows import MappingChange
-from tsuzuki.sources.comics.service import Comics
 from tsuzuki.web.admin.sources import ONE, PATH
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import read_form, see
@@ -24,7 +23,7 @@ JOBS = "/admin/jobs"
 
 def mapping_pages(site: Site) -> tuple[Resource, ...]:
     """What the buttons beside a comic post to."""
-    framing, comics, jobs = framing_of(site), site.part(Comics), site.part(Jobs)
+    framing, comics, jobs = framing_of(site), site.crawling.comics, site.crawling.jobs
 
     async def crawl(request: Request, caller: Caller) -> Response:
         """A discovery, or where the form names a comic, a crawl of that. One that is there already is shown."""

@@ -9,14 +9,12 @@ from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Role, Slice
 from tsuzuki.accounts.policy import SHORTEST_PASSWORD
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.billing.services import Billing
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict, LimitExceeded
 from tsuzuki.model.ids import PublicId, read_id, show_id
 from tsuzuki.web.admin.pages import pages_of, slice_of
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, must_match, problem, read_form, see
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.home_address import Home
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site, with_query
@@ -31,7 +29,7 @@ _RULES = Rules(keep=("username", "role", "email", "tenant"), beside={Conflict: "
 
 def people_pages(site: Site) -> tuple[Resource, ...]:
     """The list, the form to add somebody, and what invitations need."""
-    framing, accounts, billing = framing_of(site), site.accounts, site.part(Billing)
+    framing, accounts, billing = framing_of(site), site.accounts, site.billing
 
     async def show_people(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "users")
@@ -82,13 +80,13 @@ def people_pages(site: Site) -> tuple[Resource, ...]:
 
 
 def _inviting(site: Site) -> tuple[Resource, ...]:
-    framing, invites, home = framing_of(site), site.accounts.invites, site.part(Home)
+    framing, invites = framing_of(site), site.accounts.invites
 
     async def invite(request: Request, caller: Caller) -> Response:
         """No redirect: what is shown once has no address to be found at again."""
         form = await read_form(request)
         made = await invites.make(caller, role_of(form), _tenant(form))
-        here = home.url or f"{request.url.scheme}://{request.url.netloc}"
+        here = site.public_url or f"{request.url.scheme}://{request.url.netloc}"
         link = f"{here}{with_query('/invite', code=made.code)}"
         frame = await framing.frame(request, caller, "users")
         return framing.show(frame, "admin/invited.html", link=link, made=made)

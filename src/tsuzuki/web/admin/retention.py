@@ -5,7 +5,6 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.retention.preview import Preview
 from tsuzuki.web.admin.units import sized
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.keeping_choices import keep_words
@@ -16,7 +15,7 @@ PATH = "/admin/retention"
 
 def retention_page(site: Site) -> Resource:
     """Counts only: what is removed is decided by settings, and done at night."""
-    framing, preview = framing_of(site), site.part(Preview)
+    framing, preview = framing_of(site), site.preview
 
     async def show_removable(request: Request, caller: Caller) -> Response:
         found = await preview.removable()

@@ -14,14 +14,13 @@ from tsuzuki.connectors.config import decode_config
 from tsuzuki.connectors.protocol import ConnectorInfo
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.connectors.selectors.written import WRITTEN
-from tsuzuki.crawler.trials import SourceTrial, Trials
+from tsuzuki.crawler.trials import SourceTrial
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, Problem
 from tsuzuki.sources.sites.policy import BAD_BASE_URL, MOST_NAME, MOST_SLUG, SLUG
 from tsuzuki.sources.sites.rows import Source, SourceChange, SourceRegistration
 from tsuzuki.sources.sites.service import (
     ChangedMeanwhile,
-    Sources,
     edition_of,
     info_of,
     proposed_name,
@@ -57,8 +56,8 @@ def source_form_pages(site: Site) -> tuple[Resource, ...]:
 
 
 def _adding(site: Site) -> Resource:
-    framing, sources, registry = framing_of(site), site.part(Sources), site.part(Registry)
-    trials = site.part(Trials)
+    framing, sources, registry = framing_of(site), site.crawling.sources, site.registry
+    trials = site.trials
 
     def chosen(request: Request) -> ConnectorInfo | None:
         return info_of(registry, request.query_params.get("connector"))
@@ -115,8 +114,8 @@ def _adding(site: Site) -> Resource:
 
 
 def _changing(site: Site) -> Resource:
-    framing, sources, registry = framing_of(site), site.part(Sources), site.part(Registry)
-    trials = site.part(Trials)
+    framing, sources, registry = framing_of(site), site.crawling.sources, site.registry
+    trials = site.trials
 
     async def show(
         request: Request, caller: Caller, source: Source, sheet: Sheet = BLANK, *, tried: SourceTrial | None = None

@@ -7,10 +7,7 @@ from tsuzuki.accounts.audit.reading import AuditLog
 from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Slice
-from tsuzuki.crawler.figures.service import Figures
-from tsuzuki.crawler.health import HealthDesk
 from tsuzuki.crawler.releasing import release_source_tx
-from tsuzuki.crawler.trials import Trials
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis
@@ -35,8 +32,8 @@ LONGEST_REASON = 500
 
 def source_pages(site: Site) -> tuple[Resource, ...]:
     """The list, and one."""
-    framing, sources, figures = framing_of(site), site.part(Sources), site.part(Figures)
-    desk, comics, audit = site.part(HealthDesk), site.part(Comics), site.part(AuditLog)
+    framing, sources, figures = framing_of(site), site.crawling.sources, site.figures
+    desk, comics, audit = site.crawling.health, site.crawling.comics, site.accounts.audit_log
 
     async def show_sources(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "sources")
@@ -109,7 +106,7 @@ def _acts(site: Site, sources: Sources) -> tuple[Resource, ...]:
 
 def _trying(site: Site, sources: Sources) -> Resource:
     """Try it now: what it asks and finds, with nothing stored. No redirect: the answer is the page."""
-    framing, trials = framing_of(site), site.part(Trials)
+    framing, trials = framing_of(site), site.trials
 
     async def try_source(request: Request, caller: Caller) -> Response:
         source = await sources.get(number_at(request, "source_id"))

@@ -26,7 +26,7 @@ _NAME = Rules(keep=("name",))
 
 def tenant_pages(site: Site) -> tuple[Resource, ...]:
     """The list, one account, and what its forms post to."""
-    framing, billing, tenants = framing_of(site), site.part(Billing), site.accounts.tenants
+    framing, billing, tenants = framing_of(site), site.billing, site.accounts.tenants
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         billing.opened()
@@ -144,7 +144,7 @@ def _invoices(site: Site, billing: Billing) -> tuple[Resource, ...]:
 
 
 async def _show(site: Site, request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
-    framing, books = framing_of(site), site.part(Billing).opened().books
+    framing, books = framing_of(site), site.billing.opened().books
     tenant_id = id_of(request, "tenant_id")
     statement = await books.statement(whose(caller), tenant_id)
     invoices, total = await books.invoices(whose(caller), tenant_id, slice_of(request))

@@ -10,17 +10,13 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.connectors.html.safe import SafeHtml
 from tsuzuki.delivery.timeline.nouns import TimelineLine
-from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.http.security import WITH_PLAYERS
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.titles import title_of
-from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.shelves.entries.nouns import ShelfItem
-from tsuzuki.shelves.entries.service import Entries
-from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.article.attached import media_of, pictures_in
 from tsuzuki.web.article.content import prepare
 from tsuzuki.web.article.players import players_of
@@ -58,9 +54,9 @@ class ArticleText(msgspec.Struct, frozen=True):
 def article_page(site: Site) -> Resource:
     """The page of an article."""
     framing = framing_of(site)
-    entries, timeline, articles = site.part(Entries), site.part(Timeline), site.part(Articles)
-    feeds, pictures, players = site.part(Subscriptions), pictures_of(site), players_of(site)
-    parsers = site.part(ParsePool)
+    entries, timeline, articles = site.reading.entries, site.timeline, site.articles
+    feeds, pictures, players = site.reading.subscriptions, pictures_of(site), players_of(site)
+    parsers = site.parsers
 
     async def prepared(content: str, title: str) -> Markup:
         return await prepare(parsers, SafeHtml(content), pictures, players, title=title)

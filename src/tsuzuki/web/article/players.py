@@ -67,4 +67,4 @@ class Players:
 
 def players_of(site: Site) -> Players:
     """By way of this server, by signed addresses."""
-    return Players(site.part(MediaLinks))
+    return Players(site.media_links)

@@ -5,7 +5,6 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.billing.access import whose
-from tsuzuki.billing.services import Billing
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
@@ -14,7 +13,7 @@ from tsuzuki.web.site import Site
 
 def invoice_page(site: Site) -> Resource:
     """`/invoices/{invoice_id}`"""
-    framing, billing = framing_of(site), site.part(Billing)
+    framing, billing = framing_of(site), site.billing
 
     async def show(request: Request, caller: Caller) -> Response:
         full = await billing.opened().books.invoice(whose(caller), id_of(request, "invoice_id"))

@@ -7,7 +7,6 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.billing.access import whose
-from tsuzuki.billing.services import Billing
 from tsuzuki.billing.shelf_plans.nouns import RentedShelf, Used
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import PublicId, show_id
@@ -50,7 +49,7 @@ class Pager(msgspec.Struct, frozen=True):
 
 def billing_page(site: Site) -> Resource:
     """`/account/billing`"""
-    framing, billing = framing_of(site), site.part(Billing)
+    framing, billing = framing_of(site), site.billing
 
     async def show(request: Request, caller: Caller) -> Response:
         desk, who = billing.opened(), whose(caller)
@@ -80,7 +79,7 @@ def billing_page(site: Site) -> Resource:
 
 def statement_page(site: Site) -> Resource:
     """`/account/billing/statement`"""
-    framing, billing = framing_of(site), site.part(Billing)
+    framing, billing = framing_of(site), site.billing
 
     async def show(request: Request, caller: Caller) -> Response:
         found = await billing.opened().books.statement(whose(caller), await payer_of(site, caller))

@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.billing.access import whose
-from tsuzuki.billing.services import Billing
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import show_id
@@ -33,7 +32,7 @@ def shelf_pages(site: Site) -> tuple[Resource, ...]:
 
 
 def _new(site: Site) -> tuple[Resource, ...]:
-    framing, billing = framing_of(site), site.part(Billing)
+    framing, billing = framing_of(site), site.billing
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         deal = await billing.opened().offers.for_new(whose(caller), await payer_of(site, caller))
@@ -63,7 +62,7 @@ def _new(site: Site) -> tuple[Resource, ...]:
 
 def _one(site: Site) -> Resource:
     """`/account/billing/shelves/{rented_id}`: its name and its plan."""
-    framing, billing = framing_of(site), site.part(Billing)
+    framing, billing = framing_of(site), site.billing
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         deal = await billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
@@ -92,7 +91,7 @@ def _one(site: Site) -> Resource:
 
 def _plan(site: Site) -> Resource:
     """`/account/billing/shelves/{rented_id}/plan?plan=`: what another plan costs from now on, and choosing it."""
-    framing, billing = framing_of(site), site.part(Billing)
+    framing, billing = framing_of(site), site.billing
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         plan = sheet.value("plan", request.query_params.get("plan", ""))
@@ -122,7 +121,7 @@ def _plan(site: Site) -> Resource:
 
 def _turn(site: Site, verb: Literal["deactivate", "reactivate"]) -> Resource:
     """`/account/billing/shelves/{rented_id}/deactivate`, and the way back."""
-    framing, billing = framing_of(site), site.part(Billing)
+    framing, billing = framing_of(site), site.billing
     status: Awake = "inactive" if verb == "deactivate" else "active"
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:

@@ -8,13 +8,12 @@ from starlette.responses import RedirectResponse, Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Slice
-from tsuzuki.catalogue.addresses import SeriesAddresses
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import RefusedAddress, SourceError, Unavailable
 from tsuzuki.sources.sites.policy import Standing, standing
 from tsuzuki.sources.sites.rows import Source, SourceFilter
-from tsuzuki.sources.sites.service import Sources, info_of
+from tsuzuki.sources.sites.service import info_of
 from tsuzuki.web.feeds.adding import LONGEST_URL, read_url
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, see
 from tsuzuki.web.frame import framing_of
@@ -36,7 +35,7 @@ class SourceCard(msgspec.Struct, frozen=True):
 def discover_pages(site: Site) -> tuple[Resource, ...]:
     """The page, and `/discover/find`, which looks at an address."""
     framing = framing_of(site)
-    sources, registry, addresses = site.part(Sources), site.part(Registry), site.part(SeriesAddresses)
+    sources, registry, addresses = site.crawling.sources, site.registry, site.catalogue.addresses
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "discover")

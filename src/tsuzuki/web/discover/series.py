@@ -4,13 +4,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.catalogue.chapter_lists import ChapterLists, Releases
-from tsuzuki.catalogue.details import DetailsService
+from tsuzuki.catalogue.chapter_lists import Releases
 from tsuzuki.catalogue.ttl_cache import CachedAnswer
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import SourceError, Unavailable
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.discover.page import PATH
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_at
@@ -23,7 +21,7 @@ MOST_SHOWN = 12
 def preview_page(site: Site) -> Resource:
     """What somebody would follow."""
     framing = framing_of(site)
-    details, lists, sources = site.part(DetailsService), site.part(ChapterLists), site.part(Sources)
+    details, lists, sources = site.catalogue.details, site.catalogue.chapter_lists, site.crawling.sources
 
     async def listed(manga_id: int, shelf_id: ShelfId) -> tuple[CachedAnswer[Releases] | None, str | None]:
         try:

@@ -10,15 +10,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.catalogue.browsing import Browsing, ListWish
+from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.catalogue.rows import ListKind, MangaPage
 from tsuzuki.catalogue.ttl_cache import CachedAnswer
 from tsuzuki.connectors.filters import Filter
 from tsuzuki.connectors.protocol import Abilities
-from tsuzuki.connectors.registry import Registry
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Invalid, SourceError, Unavailable
-from tsuzuki.sources.sites.service import Sources, source_info
+from tsuzuki.sources.sites.service import source_info
 from tsuzuki.web.discover.filters import fields_of, values_of
 from tsuzuki.web.discover.page import PATH, standing_of
 from tsuzuki.web.frame import framing_of
@@ -40,7 +39,7 @@ class ShownListing(msgspec.Struct, frozen=True):
 def source_page(site: Site) -> Resource:
     """The page of a source."""
     framing = framing_of(site)
-    sources, registry, browsing = site.part(Sources), site.part(Registry), site.part(Browsing)
+    sources, registry, browsing = site.crawling.sources, site.registry, site.catalogue.browsing
 
     async def filters_of(source_id: int) -> Sequence[Filter]:
         try:

@@ -8,7 +8,6 @@ from tsuzuki.http.routing import Resource
 from tsuzuki.model.ids import show_id
 from tsuzuki.shelves.deps import Asked
 from tsuzuki.shelves.subscriptions.nouns import SubscriptionChange
-from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.feeds.page import PATH, done_text
 from tsuzuki.web.forms import read_form, see
@@ -23,7 +22,7 @@ ONE = f"{PATH}/{{feed_id}}"
 
 def feed_acts(site: Site) -> tuple[Resource, ...]:
     """What they post to."""
-    framing, feeds = framing_of(site), site.part(Subscriptions)
+    framing, feeds = framing_of(site), site.reading.subscriptions
 
     async def suspend(request: Request, caller: Caller) -> Response:
         form = await read_form(request)
@@ -70,7 +69,7 @@ def why_not(asked: Asked) -> dict[str, str] | None:
 
 def _leaving(site: Site) -> tuple[Resource, ...]:
     """Leaving a feed asks first, and says what goes along; for a while it can be taken back."""
-    framing, feeds = framing_of(site), site.part(Subscriptions)
+    framing, feeds = framing_of(site), site.reading.subscriptions
 
     async def ask_delete(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "feeds")

@@ -12,9 +12,8 @@ from tsuzuki.connectors.feed_addresses import typed_address
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, RefusedAddress, SourceError
 from tsuzuki.model.ids import PublicId, read_id, show_id
-from tsuzuki.polling.trying import TriedAddress, Trier
+from tsuzuki.polling.trying import TriedAddress
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription
-from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.feeds.page import PATH as FEEDS
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
@@ -46,7 +45,7 @@ class Found(msgspec.Struct, frozen=True):
 def adding_pages(site: Site) -> tuple[Resource, ...]:
     """`/feeds/add` shows the form and follows; `/feeds/find` looks."""
     framing = framing_of(site)
-    trier, feeds = site.part(Trier), site.part(Subscriptions)
+    trier, feeds = site.trier, site.reading.subscriptions
 
     async def show(request: Request, caller: Caller, sheet: Sheet, found: Found | None = None) -> Response:
         frame = await framing.frame(request, caller, "feeds")

@@ -10,10 +10,7 @@ from tsuzuki.model.errors import Conflict, RefusedProxy, SourceError
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.retention.preview import Preview
 from tsuzuki.shelves.subscriptions.nouns import Subscription, SubscriptionChange
-from tsuzuki.shelves.subscriptions.service import Subscriptions
-from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.feeds.adding import chosen_group
 from tsuzuki.web.feeds.page import PATH, feed_row
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
@@ -33,7 +30,7 @@ _RULES = Rules(
 def changing_page(site: Site) -> Resource:
     """`/feeds/{id}`"""
     framing = framing_of(site)
-    feeds, sources, preview = site.part(Subscriptions), site.part(Sources), site.part(Preview)
+    feeds, sources, preview = site.reading.subscriptions, site.crawling.sources, site.preview
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "feeds")

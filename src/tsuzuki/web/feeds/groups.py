@@ -6,8 +6,6 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict
-from tsuzuki.shelves.groups.service import Groups
-from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.feeds.page import PATH as FEEDS
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
 from tsuzuki.web.frame import framing_of
@@ -23,7 +21,7 @@ _RULES = Rules(keep=("name",), beside={Conflict: "name"})
 def group_pages(site: Site) -> tuple[Resource, ...]:
     """`/groups/new` and `/groups/{id}`: the forms."""
     framing = framing_of(site)
-    groups, feeds = site.part(Groups), site.part(Subscriptions)
+    groups, feeds = site.reading.groups, site.reading.subscriptions
 
     async def show_form(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "feeds")
@@ -66,7 +64,7 @@ def group_pages(site: Site) -> tuple[Resource, ...]:
 
 def group_acts(site: Site) -> tuple[Resource, ...]:
     """What the buttons of a group post to."""
-    groups = site.part(Groups)
+    groups = site.reading.groups
 
     async def move(request: Request, caller: Caller) -> Response:
         form = await read_form(request)

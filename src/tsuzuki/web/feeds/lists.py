@@ -12,7 +12,6 @@ from tsuzuki.http.errors import failure_of
 from tsuzuki.http.routing import Resource
 from tsuzuki.http.uploads import first_file
 from tsuzuki.model.errors import Invalid
-from tsuzuki.shelves.lists import Lists
 from tsuzuki.web.feeds.page import PATH as FEEDS
 from tsuzuki.web.forms import BLANK, Sheet
 from tsuzuki.web.frame import framing_of
@@ -26,7 +25,7 @@ MOST_SHOWN = 200
 def list_page(site: Site) -> Resource:
     """`/feeds/import`"""
     framing = framing_of(site)
-    lists = site.part(Lists)
+    lists = site.reading.lists
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         return framing.show(await framing.frame(request, caller, "feeds"), "feeds_import.html", sheet, report=None)

@@ -13,10 +13,8 @@ from tsuzuki.model.ids import ShelfId, read_id, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.policy import AS_USUAL, why_failed
 from tsuzuki.shelves.groups.nouns import Group
-from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.subscriptions.nouns import Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
-from tsuzuki.sources.sites.service import Sources
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import moment_of
 from tsuzuki.web.locale import Locale
@@ -65,7 +63,7 @@ class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
 def feeds_page(site: Site) -> Resource:
     """The list; with `part=rows` only its groups."""
     framing = framing_of(site)
-    groups, feeds, sources = site.part(Groups), site.part(Subscriptions), site.part(Sources)
+    groups, feeds, sources = site.reading.groups, site.reading.subscriptions, site.crawling.sources
 
     async def show_feeds(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "feeds")

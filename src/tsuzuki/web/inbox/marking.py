@@ -10,13 +10,11 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oidc.policy import local_path
-from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid
 from tsuzuki.model.ids import EntryId, ItemId, ShelfId, read_id
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.bookmarks.service import Bookmarks
-from tsuzuki.shelves.entries.service import Entries, MarkedEntries
+from tsuzuki.shelves.entries.service import MarkedEntries
 from tsuzuki.web.forms import Form, read_form, see
 from tsuzuki.web.ids import number_of, numbers_of
 from tsuzuki.web.inbox.view import read_view
@@ -43,9 +41,9 @@ class Marking:
     """What the buttons do."""
 
     def __init__(self, site: Site) -> None:
-        self._entries = site.part(Entries)
-        self._bookmarks = site.part(Bookmarks)
-        self._timeline = site.part(Timeline)
+        self._entries = site.reading.entries
+        self._bookmarks = site.reading.bookmarks
+        self._timeline = site.timeline
 
     async def mark(self, shelf_id: ShelfId, form: Form) -> MarkResult:
         """`read` and `unread` name entries, `save` (with a `note`) and `unsave` things; several kinds at once are fine.

@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.delivery.timeline.nouns import TimelinePage
-from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import EntryId, read_id
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
@@ -39,7 +38,7 @@ class Tab(msgspec.Struct, frozen=True):
 def show_inbox(site: Site) -> Owned:
     """What `/` shows to somebody who is signed in."""
     framing = framing_of(site)
-    timeline, feeds, pictures = site.part(Timeline), site.part(Subscriptions), pictures_of(site)
+    timeline, feeds, pictures = site.timeline, site.reading.subscriptions, pictures_of(site)
 
     async def show(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
@@ -73,7 +72,7 @@ def show_inbox(site: Site) -> Owned:
 
 def states_page(site: Site) -> Resource:
     """`/inbox/states?ids=1,2`: what became of entries that a page shows, for the script that keeps it true."""
-    timeline = site.part(Timeline)
+    timeline = site.timeline
 
     async def show_states(request: Request, caller: Caller) -> Response:
         shelf = await site.accounts.current_user.shelf_of(caller)

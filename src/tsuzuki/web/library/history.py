@@ -9,7 +9,6 @@ from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import ChapterId
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import framing_of
@@ -26,7 +25,7 @@ PAGE = 50
 def history_pages(site: Site) -> tuple[Resource, ...]:
     """The list, and what forgets one of it (which can be taken back) or all of it."""
     framing = framing_of(site)
-    progress = site.part(ReadingProgress)
+    progress = site.reading.progress
 
     async def show_history(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "history")

@@ -79,7 +79,7 @@ class ContinueLink(msgspec.Struct, frozen=True):
 def library_pages(site: Site) -> tuple[Resource, ...]:
     """`/library`, and the choice between covers and a list."""
     framing = framing_of(site)
-    follows = site.part(Follows)
+    follows = site.reading.follows
 
     async def show_library(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "library")

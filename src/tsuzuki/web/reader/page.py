@@ -53,7 +53,7 @@ class ChapterNeighbours(msgspec.Struct, frozen=True):
 def reader_page(site: Site) -> Resource:
     """The page reader."""
     framing = framing_of(site)
-    looks, chapters = site.part(SeriesLooks), site.part(Chapters)
+    looks, chapters = site.reading.series, site.catalogue.chapters
 
     async def show_chapter(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "library")

@@ -6,16 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.catalogue.chapter_lists import ChapterLists
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, SourceError, Unavailable
 from tsuzuki.model.ids import ChapterId, SeriesSourceId, ShelfId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.library.follows.nouns import FollowRequest
-from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.progress.nouns import Some
-from tsuzuki.shelves.library.progress.service import ReadingProgress
-from tsuzuki.shelves.library.series.service import SeriesLooks
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import Form, read_form, see
 from tsuzuki.web.frame import framing_of
@@ -36,7 +32,7 @@ def marking_acts(site: Site) -> tuple[Resource, ...]:
 
     `at` says when, for marks that waited for a network.
     """
-    progress = site.part(ReadingProgress)
+    progress = site.reading.progress
 
     async def mark(request: Request, caller: Caller) -> Response:
         form = await read_form(request, most=MOST_AT_ONCE)
@@ -80,7 +76,7 @@ def _answered(request: Request, form: Form, changed: int, **undo: str) -> Respon
 def following_acts(site: Site) -> tuple[Resource, ...]:
     """`/follow`, and `/unfollow`, which says first what goes."""
     framing = framing_of(site)
-    follows, looks = site.part(Follows), site.part(SeriesLooks)
+    follows, looks = site.reading.follows, site.reading.series
 
     async def follow(request: Request, caller: Caller) -> Response:
         await read_form(request)
@@ -125,7 +121,7 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
 
 def refreshing_acts(site: Site) -> tuple[Resource, ...]:
     """`/refresh` asks every source for its chapters now."""
-    looks, lists = site.part(SeriesLooks), site.part(ChapterLists)
+    looks, lists = site.reading.series, site.catalogue.chapter_lists
 
     async def asked(shelf_id: ShelfId, mapping: SeriesSourceId) -> bool:
         try:

@@ -4,7 +4,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Invalid, LimitExceeded
 from tsuzuki.model.ids import ReleaseId, show_id
@@ -20,7 +19,7 @@ from tsuzuki.web.site import Site
 
 def keeping_acts(site: Site) -> tuple[Resource, ...]:
     """`/keep`: `keep` or `drop` names a release."""
-    kept = site.part(KeptChapters)
+    kept = site.pictures.kept
 
     async def keep(request: Request, caller: Caller) -> Response:
         form = await read_form(request)

@@ -11,16 +11,12 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import Slice
-from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
-from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.library.progress.nouns import HistoryRow
-from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.shelves.library.series.nouns import ChapterName, SourceOf
 from tsuzuki.shelves.library.series.policy import Health, Stop, health, stopped_by
-from tsuzuki.shelves.library.series.service import SeriesLooks, SeriesOverview
-from tsuzuki.sources.sites.service import Sources
+from tsuzuki.shelves.library.series.service import SeriesOverview
 from tsuzuki.web.forms import BLANK, Sheet
 from tsuzuki.web.frame import Frame, framing_of
 from tsuzuki.web.ids import id_of, number_of, page_of
@@ -58,11 +54,11 @@ class SeriesPages:
 
     def __init__(self, site: Site) -> None:
         self._framing = framing_of(site)
-        self._looks = site.part(SeriesLooks)
-        self._progress = site.part(ReadingProgress)
-        self._kept = site.part(KeptChapters)
-        self._groups = site.part(Groups)
-        self._sources = site.part(Sources)
+        self._looks = site.reading.series
+        self._progress = site.reading.progress
+        self._kept = site.pictures.kept
+        self._groups = site.reading.groups
+        self._sources = site.crawling.sources
 
     async def show(self, request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         """The page, or with `part=chapters` only its list of chapters."""

@@ -13,8 +13,6 @@ from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, ShelfId, show_id
 from tsuzuki.shelves.library.follows.nouns import Fit, FollowChange, Mode, PlainFollowRow, ReleasePreferences
-from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.library.series.service import SeriesLooks
 from tsuzuki.web.feeds.adding import chosen_group
 from tsuzuki.web.forms import Form, Rules, fill, problem, read_form, see
 from tsuzuki.web.ids import id_of, numbers_of
@@ -38,7 +36,7 @@ V = TypeVar("V")
 def setting_acts(site: Site) -> tuple[Resource, ...]:
     """`/settings` is the form; `/reading` takes what the reader is told: mode and fit."""
     pages = SeriesPages(site)
-    follows, looks = site.part(Follows), site.part(SeriesLooks)
+    follows, looks = site.reading.follows, site.reading.series
 
     async def followed(shelf_id: ShelfId, series: PublicId) -> PlainFollowRow | None:
         return (await looks.get(shelf_id, series)).follow

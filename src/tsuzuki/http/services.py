@@ -1,0 +1,66 @@
+"""Every service that handlers and pages are given, by name and type."""
+
+import msgspec
+
+from tsuzuki.accounts.services import Accounts
+from tsuzuki.billing.services import Billing
+from tsuzuki.catalogue.images.services import Pictures
+from tsuzuki.catalogue.media.links import MediaLinks
+from tsuzuki.catalogue.media.service import MediaService
+from tsuzuki.catalogue.merging.service import Merging
+from tsuzuki.catalogue.services import Catalogue
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.coord.cache import Cache
+from tsuzuki.crawler.figures.service import Figures
+from tsuzuki.crawler.services import Crawling
+from tsuzuki.crawler.trials import Trials
+from tsuzuki.delivery.events.service import Events
+from tsuzuki.delivery.inbox.service import Inbox
+from tsuzuki.delivery.notices.service import Channels
+from tsuzuki.delivery.timeline.service import Timeline
+from tsuzuki.http.auth import Callers
+from tsuzuki.http.oidc import OidcDeps
+from tsuzuki.parsing.pool import ParsePool
+from tsuzuki.polling.articles.service import Articles
+from tsuzuki.polling.trying import Trier
+from tsuzuki.queue.workers.service import Workers
+from tsuzuki.retention.preview import Preview
+from tsuzuki.shelves.services import ShelfServices
+
+
+class About(msgspec.Struct, frozen=True):
+    """The program, its version and the database engine it stands on."""
+
+    name: str
+    version: str
+    engine: str
+
+
+class Services(msgspec.Struct, frozen=True, kw_only=True):
+    """A page takes a service by its name here; a handler of the API by its type, also from within a group of them."""
+
+    about: About
+    callers: Callers
+    oidc: OidcDeps
+    accounts: Accounts
+    reading: ShelfServices
+    billing: Billing
+    crawling: Crawling
+    catalogue: Catalogue
+    pictures: Pictures
+    inbox: Inbox
+    timeline: Timeline
+    events: Events
+    channels: Channels
+    trier: Trier
+    articles: Articles
+    merging: Merging
+    media: MediaService
+    media_links: MediaLinks
+    figures: Figures
+    preview: Preview
+    workers: Workers
+    trials: Trials
+    registry: Registry
+    cache: Cache
+    parsers: ParsePool
