@@ -1,5 +1,7 @@
 """Articles' images by way of this server."""
 
+import time
+
 import pytest
 
 from tests.builders import HERE
@@ -58,6 +60,14 @@ async def test_every_image_of_an_article_comes_through_us_and_nothing_else_does(
         assert f"https://example.org/{name}" in shown
     assert "1x" in shown
     assert sanitise(shown, "https://here.example").replace("https://here.example", "") == shown  # as safe as before
+
+
+async def test_what_was_stored_too_deep_is_shown_as_text():
+    """To parse it would take seconds for each view, in which its parser process is ended."""
+    stored = "<div>" * 27_000 + 'words<img src="https://example.org/a.png">' + "</div>" * 27_000
+    started = time.process_time()
+    assert await IMAGES.shown_in([stored]) == ["words"]
+    assert time.process_time() - started < 1
 
 
 async def test_an_article_without_images_is_left_as_it_is():

@@ -11,6 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from tsuzuki.catalogue.images.store import secret_tx
 from tsuzuki.catalogue.signing import KEY_SIZE, Signer, read_written, written
 from tsuzuki.connectors.html.addresses import http_url, srcset_of
+from tsuzuki.connectors.html.safe import SafeHtml, flattened
 from tsuzuki.db import Database
 from tsuzuki.model.errors import NotFound, SourceError
 from tsuzuki.model.fetching import Parsers
@@ -82,7 +83,7 @@ def rewritten(html: str, url_of: Callable[[str], str | None]) -> str:
     """The markup with another address for each image, or none."""
     if not any(tag in html for tag in _SHOWING):
         return html
-    tree = LexborHTMLParser(html, is_fragment=True)
+    tree = LexborHTMLParser(flattened(SafeHtml(html)), is_fragment=True)
     for node in tree.css("img, source, video"):
         if node.tag == "img" or _is_of_picture(node):
             _replace(node, "src", url_of)
