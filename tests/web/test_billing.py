@@ -136,6 +136,8 @@ async def test_invoices_open_paid_and_void_are_listed_and_the_statement_adds_up(
     shown = await payer.text(f"/invoices/{show_id(paid.public_id)}")
     assert re.search(r" Paid USD \d", shown)
     assert "To pay" not in shown
+    line = (await payer.guest.see(f"/invoices/{show_id(paid.public_id)}")).text
+    assert re.search(r'<tr><td>Two: Growth.+ <span class="invoice-when">[^<]+</span></td><td class="cents">', line)
     await town.billing.books.void(OPERATOR, voided.public_id, a_request())
     await town.billing.books.grant_credit(
         OPERATOR, payer.tenant.public_id, 123, reason="for the trouble", request=a_request()

@@ -10,7 +10,6 @@ TEXTS = {
     "invoice.reference": "Reference",
     "invoice.voided": "Written off on {date}",
     "invoice.what": "What",
-    "invoice.when": "From and until",
     "invoice.amount": "Amount",
     "invoice.until": "{start} to {end}",
     "invoice.sum": "Sum",
