@@ -3,13 +3,16 @@
 import asyncio
 from contextlib import asynccontextmanager
 
+import aiohttp
 import pytest
 
 from tests.api.people import Visitor
+from tests.app import Client
 from tests.catalogue.builders import SMALL, a_browsing_town, a_site, got
 from tests.catalogue.images.builders import a_gallery, a_picture
 from tests.catalogue.sample import a_sample
 from tests.crawler.builders import a_crawling_town
+from tests.test_serve import line_of, serve
 from tests.waiting import eventually
 from tsuzuki.catalogue.call_locks.service import LEASE, CallLocks
 from tsuzuki.db.queries import parse_queries
@@ -46,6 +49,23 @@ async def two_servers(tmp_path, database_url, sample, shared):
         yield site, [Visitor(town.client, cookie=cookie) for town in (one, other)], one
 
 
+@asynccontextmanager
+async def two_processes(tmp_path, database_url, sample, shared):
+    """The same, each in a process of its own."""
+    env = {"DATABASE_URL": database_url, "ALLOW_PRIVATE_NETWORKS": "127.0.0.0/8"}
+    env |= {name.upper(): value for name, value in shared.items()}
+    options = ("--port", "0", "--no-workers")
+    async with (
+        a_browsing_town(tmp_path, database_url, sample, **shared) as town,
+        serve(tmp_path, *options, **env) as one,
+        serve(tmp_path, *options, **env) as other,
+        aiohttp.ClientSession() as session,
+    ):
+        site, cookie = await a_site(town, sample), await town.session(await town.add())
+        urls = [(await line_of(child)).split()[3] for child in (one, other)]
+        yield site, [Visitor(Client(session, url), cookie=cookie) for url in urls]
+
+
 async def ask_both(sample, readers, path):
     """Ask both at once, while the site keeps everybody waiting."""
     before, sample.gate = len(sample.asked), asyncio.Event()
@@ -73,6 +93,18 @@ async def test_r102_two_servers_call_a_source_once_for_a_cold_list(tmp_path, dat
             assert [answer.status for answer in answers] == [200] * 4
             assert len(calls) == len(set(calls)), calls
         assert await town.db.read(lambda tx: tx.one(int, _q.locks)) == 0
+
+
+@pytest.mark.timeout(180)
+async def test_r102_two_processes_call_a_source_once(tmp_path, database_url, shared):
+    async with a_sample(SMALL) as sample, two_processes(tmp_path, database_url, sample, shared) as (site, readers):
+        answers, calls = await ask_both(sample, readers, f"/sources/{site}/popular")
+        assert [answer.status for answer in answers] == [200] * 4
+        assert calls == ["/list.json?page=1"]
+        sample.is_down = True
+        answers, calls = await ask_both(sample, readers, f"/sources/{site}/latest")
+        assert [answer.status for answer in answers] == [503] * 4
+        assert len(calls) == 1
 
 
 async def test_r102_what_fails_for_one_server_fails_for_both(tmp_path, database_url, shared):
