@@ -60,6 +60,21 @@ async def test_paying_wakes_what_the_system_put_to_sleep_and_never_what_the_owne
     assert await statuses(shop, tenant) == ["active", "inactive", "inactive"]
 
 
+async def test_an_open_invoice_is_looked_at_when_something_is_due(shop, tenant):
+    """R84, R89: thousands of them cost nothing between two reminders."""
+    look = shop.billing.ledger.tenants_to_look_at
+    for days in (3, 3, 1):
+        await shop.billing.look_after()
+        assert await look() == []
+        shop.time.pass_(days * DAY - 1)
+        assert await look() == []
+        shop.time.pass_(1)
+        assert await look() == [tenant.id]
+    await shop.billing.look_after()
+    assert await statuses(shop, tenant) == ["delinquent"]
+    assert await look() == []
+
+
 async def test_nothing_is_woken_by_hand_while_invoices_are_overdue(shop, tenant):
     await pass_days(shop, 8)
     shelf = await shop.shelf(tenant)
@@ -83,7 +98,9 @@ async def test_at_day_30_the_tenant_is_gone_its_invoices_are_voided_and_nothing_
 async def test_a_tenant_that_left_comes_back_by_waking_a_shelf_and_pays_from_then(shop, tenant):
     await pass_days(shop, 30)
     await pass_days(shop, 60)
-    before = (await shop.statement(tenant)).totals.charged
+    left = await shop.statement(tenant)
+    assert left.tenant.churned_at == shop.time() - 60 * DAY
+    before = left.totals.charged
     shelf = await shop.shelf(tenant)
     await shop.billing.rented.reactivate(member_of(tenant), shelf.public_id)
     statement = await shop.statement(tenant)

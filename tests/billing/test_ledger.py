@@ -272,6 +272,12 @@ async def test_an_invoice_is_voided_once_and_never_after_it_was_paid(shop):
     await shop.pay(invoice)
     with pytest.raises(Conflict):
         await shop.billing.books.void(OPERATOR, invoice.public_id, a_request(tenant_id=tenant.id))
+    (other,) = await shop.open_invoices(await shop.tenant("basic", "Other"))
+    await shop.billing.books.void(OPERATOR, other.public_id, a_request())
+    with pytest.raises(Conflict):
+        await shop.billing.books.void(OPERATOR, other.public_id, a_request())
+    with pytest.raises(Conflict):
+        await shop.pay(other)
 
 
 async def test_only_whoever_may_see_a_tenant_sees_its_books(shop):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.billing.builders import Shop
-from tests.billing.model import GENEROUS, HONEST, Model
+from tests.billing.model import GENEROUS, HONEST, PENNILESS, Model
 from tests.billing.test_histories import STARTS
 from tests.scale import examples
 from tsuzuki.model.times import from_iso
@@ -46,4 +46,15 @@ async def test_a_balance_is_the_price_of_time_less_what_was_paid(db, start, hist
 )
 async def test_nobody_has_more_credit_than_ever_came_in(db, start, history, is_heard):
     """R86, R87: whatever the operator writes off or gives back, and in whatever order."""
+    await live(db, start, history, is_heard=is_heard, is_exact=False)
+
+
+@examples(400, share=20)
+@given(
+    start=st.sampled_from(STARTS),
+    history=st.lists(st.one_of(PENNILESS), min_size=8, max_size=20),
+    is_heard=st.booleans(),
+)
+async def test_who_never_paid_never_has_credit(db, start, history, is_heard):
+    """R86: whatever is written off, by whomever, no cent of it is given back."""
     await live(db, start, history, is_heard=is_heard, is_exact=False)

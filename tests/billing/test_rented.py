@@ -2,10 +2,11 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from tests.accounts.builders import House
-from tests.billing.builders import Shop, member_of
+from tests.billing.builders import EVERYTHING, Shop, member_of
 from tests.builders import a_public_id, stored_series, stored_series_source, stored_source
 from tests.delivery.builders import entries_of, follow, publish
 from tests.shelves.builders import a_ground, on_plan
@@ -14,6 +15,7 @@ from tsuzuki.accounts.users import NewPerson
 from tsuzuki.billing.access import OPERATOR
 from tsuzuki.billing.shelf_plans.enforcer import NEVER
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.model import plans
 from tsuzuki.model.errors import Conflict, Forbidden, LimitExceeded, NotFound
 from tsuzuki.model.plans import get_plan, is_over
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND
@@ -77,11 +79,44 @@ async def test_a_shelf_is_rented_renamed_and_each_change_is_logged_with_a_snapsh
         "shelf.deactivated",
         "shelf.reactivated",
     ]
+    logged = (await shop.billing.books.activity(OPERATOR, tenant.public_id, EVERYTHING))[0][::-1]
+    snapshots = [(one.snapshot.name, one.snapshot.plan, one.snapshot.status) for one in logged if one.shelf_id]
+    assert snapshots == [
+        ("Main", "basic", "active"),
+        ("Second", "growth", "active"),
+        ("Comics", "growth", "active"),
+        ("Comics", "basic", "active"),
+        ("Comics", "basic", "inactive"),
+        ("Comics", "basic", "active"),
+    ]
     shown = await shop.shelves(tenant)
     assert [(one.name, one.plan, one.status, one.synced) for one in shown] == [
         ("Main", "basic", "active", True),
         ("Comics", "basic", "active", True),
     ]
+
+
+async def test_who_hears_of_a_change_finds_it_committed(shop, tenant, shelf):
+    seen = []
+
+    async def hear(activity):
+        if activity.shelf_id == shelf.id:
+            seen.append((activity.snapshot.plan, (await shop.shelf(tenant)).plan, await shop.activities(tenant)))
+
+    shop.deps.publisher.listen(hear)
+    await shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "growth")
+    [(told, found, logged)] = seen
+    assert (told, found) == ("growth", "growth")
+    assert "shelf.plan_changed" in logged
+
+
+async def test_a_new_plan_needs_no_migration(shop, tenant, shelf, monkeypatch):
+    """It is a value in code."""
+    new = msgspec.structs.replace(plans.GROWTH, id="huge", name="Huge", price_cents=9_000)
+    monkeypatch.setattr(plans, "_PLANS", (*plans.list_plans(), new))
+    await shop.billing.rented.change_plan(member_of(tenant), shelf.public_id, "huge")
+    assert (await shop.shelf(tenant)).plan == "huge"
+    assert (await shop.statement(tenant)).totals.charged == 9_000
 
 
 async def test_a_change_that_changes_nothing_is_not_logged(shop, tenant, shelf):

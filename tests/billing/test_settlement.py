@@ -35,8 +35,14 @@ async def test_the_operator_marks_an_invoice_paid_with_a_reference_and_not_twice
     assert (await shop.statement(tenant)).totals.balance == 0
 
 
-async def test_method_is_unknown_until_it_is_paid(invoice):
+async def test_method_is_unknown_until_it_is_paid(shop, tenant, invoice):
     assert (invoice.method, invoice.status) == (None, "open")
+    paid = await shop.pay(invoice)
+    assert (paid.method, paid.status) == ("manual", "paid")
+    (other,) = await shop.open_invoices(await shop.tenant("basic", "Other"))
+    await shop.billing.books.void(OPERATOR, other.public_id, a_request())
+    voided = (await shop.billing.books.invoice(OPERATOR, other.public_id)).invoice
+    assert (voided.method, voided.status) == (None, "voided")
 
 
 # -- more than one payment

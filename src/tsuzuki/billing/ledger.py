@@ -12,7 +12,6 @@ from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.billing.giving_back import give_back_tx, pay_from_credit_tx
 from tsuzuki.billing.nouns import Invoice, InvoiceId, InvoiceItem, NewInvoice, NewInvoiceItem
 from tsuzuki.billing.policy import (
-    SHORTEST_PERIOD,
     Period,
     Rented,
     change_cents,
@@ -47,8 +46,7 @@ class Ledger:
 
     async def tenants_to_look_at(self) -> list[TenantId]:
         """R89: by markers alone, so that nothing depends on having heard of it."""
-        before = Millis(self._deps.clock() - SHORTEST_PERIOD)
-        return await self._deps.db.read(lambda tx: list_tenants_to_look_at_tx(tx, renewed_before=before))
+        return await self._deps.db.read(lambda tx: list_tenants_to_look_at_tx(tx, self._deps.clock()))
 
     async def reconcile(self, tenant_id: TenantId) -> Invoice | None:
         """Bill all that is not billed; the invoice that came of it, None when nothing is to be paid."""

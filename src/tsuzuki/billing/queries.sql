@@ -132,6 +132,9 @@ update tenant set churned_at = :now, updated_at = :now where id = :tenant_id and
 -- name: mark_returned
 update tenant set churned_at = null, updated_at = :now where id = :tenant_id and churned_at is not null;
 
+-- fragment: open_of_tenant
+invoice.tenant_id = tenant.id and invoice.paid_at is null and invoice.voided_at is null
+
 -- name: list_tenants_to_look_at
 -- R89: by markers, so that whatever was missed is found.
 select tenant.id from tenant
@@ -142,11 +145,25 @@ where coalesce(tenant.renewed_at, tenant.anchor_at) <= :renewed_before
       and activity.activity_type <> 'shelf.renamed'
   )
   or exists (select 1 from invoice_item where invoice_item.tenant_id = tenant.id and invoice_item.invoice_id is null)
-  or exists (
+  or exists (  -- R84: a reminder, sleep or the end is due, or there is credit that may pay; else time brings nothing
     select 1 from invoice
-    where invoice.tenant_id = tenant.id and invoice.paid_at is null and invoice.voided_at is null
+    where {open_of_tenant} and (
+      invoice.notices < case
+        when invoice.created_at <= :third_from then 3 when invoice.created_at <= :second_from then 2
+        when invoice.created_at <= :first_from then 1 else 0 end
+      or invoice.created_at <= :churned_from
+      or (invoice.created_at <= :delinquent_from and exists (
+        select 1 from shelf where shelf.tenant_id = tenant.id and shelf.status = 'active'
+          and shelf.plan in (select value ->> 0 from json_each(cast(:paid_plans as text)))
+      ))
+      or (select sum(credit.amount_cents) from credit where credit.tenant_id = tenant.id) > 0
+    )
   )
-  or exists (select 1 from shelf where shelf.tenant_id = tenant.id and shelf.status = 'delinquent')
+  or (
+    tenant.churned_at is null
+    and exists (select 1 from shelf where shelf.tenant_id = tenant.id and shelf.status = 'delinquent')
+    and not exists (select 1 from invoice where {open_of_tenant} and invoice.created_at <= :delinquent_from)
+  )
 order by tenant.id;
 
 -- fragment: given_back

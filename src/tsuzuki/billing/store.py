@@ -19,9 +19,10 @@ from tsuzuki.billing.nouns import (
     Refund,
     Totals,
 )
-from tsuzuki.billing.policy import Charged
+from tsuzuki.billing.policy import CHURN_AFTER, DELINQUENT_AFTER, REMINDERS, SHORTEST_PERIOD, Charged
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId
+from tsuzuki.model.plans import list_plans
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.billing")
@@ -209,9 +210,20 @@ async def mark_returned_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> bool:
     return await tx.run(q.mark_returned, tenant_id=tenant_id, now=now) > 0
 
 
-async def list_tenants_to_look_at_tx(tx: Tx, *, renewed_before: Millis) -> list[TenantId]:
-    """Those with something to bill, to renew, to invoice or to be reminded of."""
-    return await tx.many(TenantId, q.list_tenants_to_look_at, renewed_before=renewed_before)
+async def list_tenants_to_look_at_tx(tx: Tx, now: Millis) -> list[TenantId]:
+    """Those with something to bill, renew or invoice, or who are to be reminded, put to sleep or woken by now."""
+    first, second, third = (now - after for after in REMINDERS)
+    return await tx.many(
+        TenantId,
+        q.list_tenants_to_look_at,
+        renewed_before=now - SHORTEST_PERIOD,
+        first_from=first,
+        second_from=second,
+        third_from=third,
+        delinquent_from=now - DELINQUENT_AFTER,
+        churned_from=now - CHURN_AFTER,
+        paid_plans=[[plan.id] for plan in list_plans() if plan.price_cents > 0],
+    )
 
 
 async def totals_tx(tx: Tx, tenant_id: TenantId) -> Totals:
