@@ -12,7 +12,17 @@ from tsuzuki.db.queries import parse_queries
 LETTERS = "/admin/deadletters"
 SOURCES = "/admin/crawler/sources"
 
-q = parse_queries("tests", "-- name: rename\nupdate source set name = :name where id = :id;")
+q = parse_queries(
+    "tests",
+    """
+-- name: rename
+update source set name = :name where id = :id;
+-- name: break_jobs
+update crawl_job set last_error = :error;
+-- name: change_log
+update crawl_log set message = :message;
+""",
+)
 
 
 @pytest.fixture
@@ -111,17 +121,32 @@ async def test_a_write_through_one_process_is_seen_at_once_through_another(
         assert (await here.get(one)).json()["data"]["name"] == "Name 4"  # it was kept, and nobody wrote
 
 
-async def test_health_knows_of_a_job_at_once(admin):
+async def test_health_is_kept_and_knows_of_a_job_at_once(town, admin):
     source = (await made(admin, SOURCES, a_source_body()))["id"]
 
-    async def queued() -> int:
-        return int((await admin.get(f"{SOURCES}/{source}/health")).json()["data"]["jobs"]["queued"])
+    async def health() -> tuple[str, int]:
+        shown = (await admin.get(f"{SOURCES}/{source}/health")).json()["data"]
+        return shown["name"], shown["jobs"]["queued"]
 
-    assert await queued() == 0
+    assert await health() == ("MangaFire", 0)
+    await town.db.with_tx(lambda tx: tx.run(q.rename, id=source, name="Behind"))
+    assert await health() == ("MangaFire", 0)
     job = await made(admin, "/admin/crawler/jobs", {"sourceid": source})
-    assert await queued() == 1
+    assert await health() == ("Behind", 1)
     await admin.ask("PATCH", f"/admin/crawler/jobs/{job['id']}/cancel")
-    assert await queued() == 0
+    assert await health() == ("Behind", 0)
+
+
+async def test_jobs_and_logs_are_never_kept(town, admin):
+    source = (await made(admin, SOURCES, a_source_body()))["id"]
+    where = f"/admin/crawler/jobs/{(await made(admin, '/admin/crawler/jobs', {'sourceid': source}))['id']}"
+    await admin.ask("PATCH", f"{where}/cancel")
+    for text in ("first", "second"):
+        await town.db.with_tx(lambda tx, text=text: tx.run(q.break_jobs, error=text))
+        await town.db.with_tx(lambda tx, text=text: tx.run(q.change_log, message=text))
+        assert (await admin.get(where)).json()["data"]["lasterror"] == text
+        assert [job["lasterror"] for job in (await admin.get("/admin/crawler/jobs")).json()["data"]] == [text]
+        assert [line["message"] for line in (await admin.get(f"{where}/logs")).json()["data"]] == [text]
 
 
 async def test_health_knows_of_a_mapping_at_once(admin):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.builders import a_public_id, stored_feed, stored_source
+from tests.builders import a_public_id, stored_feed, stored_shelf, stored_source
 from tests.db.builders import a_query, add_link_tx, q
 from tsuzuki.db.errors import CheckViolation, DatabaseError, ForeignKeyViolation, UniqueViolation
 from tsuzuki.model.errors import Conflict
@@ -75,12 +75,14 @@ async def test_deleting_a_row_that_is_held_is_refused(db):
     [
         "update feed set created_at = null",
         "update feed set link = null",
+        "update shelf set status = 'asleep'",
         "insert into watch (host, next_check_at, created_at) values ('example.org', 0, 0)",
         "insert into tenant (public_id, name, anchor_at, created_at, updated_at) select :short, 't', 0, 0, 0",
     ],
 )
 async def test_a_value_that_the_schema_forbids_is_refused(db, sql):
     await stored_feed(db)
+    await stored_shelf(db)
     params = {"short": b"short"} if ":short" in sql else {}
     assert isinstance(await refusal(db, a_query(sql), **params), CheckViolation)
 

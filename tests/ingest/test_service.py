@@ -3,7 +3,7 @@
 import pytest
 
 from tests.builders import HERE, NOON, stored_feed, stored_series, stored_watch
-from tests.delivery.builders import a_reader, entries_of, task_keys
+from tests.delivery.builders import a_channel, a_reader, entries_of, task_keys
 from tests.ingest.builders import a_mapping, a_task, chapter_batch, claimed, item_batch
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered
@@ -118,12 +118,15 @@ async def series(db):
 
 
 async def test_rel_02_the_same_chapter_from_two_sources_is_two_appearances_and_one_entry(db, chapters, series):
+    """And is announced once."""
     shelf = await a_reader(db, series=[series])
+    await a_channel(db, shelf)
     for _ in range(2):
         mapping, watch = await a_mapping(db, series)
         await chapters.handle(await a_task(db, CHAPTERS, chapter_batch(watch, series, mapping, "1")))
     assert len(await entries_of(db, shelf)) == 1
     assert await db.read(lambda tx: tx.one(int, q.appearances)) == 2
+    assert len(await task_keys(db, "notifications")) == 1
 
 
 async def test_r8_a_series_back_catalogue_makes_no_entries(db, chapters, series):

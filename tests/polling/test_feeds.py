@@ -170,6 +170,7 @@ async def test_a_failure_keeps_freshness_and_validators_and_success_resets_the_c
     await poll_one(poller)
     healed = await state(db, watch)
     assert (healed.consecutive_failures, healed.last_error_code) == (0, None)
+    assert (before.last_success_at, broken.last_success_at, healed.last_success_at) == (NOON, NOON, clock())
 
 
 async def test_r23_a_look_for_which_it_is_not_our_turn_asks_nothing_and_is_no_failure(

@@ -8,7 +8,15 @@ from tests.api.crawler.contract import SOURCE_TEXTS, World
 from tests.crawler.builders import a_source_body, made
 from tsuzuki.db.queries import parse_queries
 
-_q = parse_queries("tests", "-- name: remove_extension\nupdate source set connector = :connector where id = :id;")
+_q = parse_queries(
+    "tests",
+    """
+-- name: remove_extension
+update source set connector = :connector where id = :id;
+-- name: fail
+update source set consecutive_fails = 3 where id = :id;
+""",
+)
 
 NOT_HTTPS = (
     *("http://example.org", "ftp://example.org", "example.org", "https://", "", "https://u:p@example.org", "local:x"),
@@ -218,6 +226,19 @@ async def test_a_change_touches_what_it_names(world: World):
         change = {"extensionid": extension}
         changed = await world.admin.ask("PATCH", world.path("/admin/crawler/sources/{source}"), change)
         assert changed.json()["data"]["extensionid"] == extension
+    for config in ({"ratelimit": 2, "note": "x"}, {"ratelimit": 1}):
+        changed = await world.admin.ask("PATCH", world.path("/admin/crawler/sources/{source}"), {"config": config})
+        assert changed.json()["data"]["config"] == config
+
+
+async def test_every_write_of_a_source_is_in_the_audit_log(world: World):
+    source = await made(world.admin, "/admin/crawler/sources", a_source_body(name="Two", slug="two"))
+    where = f"/admin/crawler/sources/{source['id']}"
+    await world.done("PATCH", where, {"name": "Three"})
+    await world.done("PATCH", f"{where}/enable", {"isenabled": False})
+    await world.done("DELETE", where, {}, 204)
+    steps = [f"crawlersource.{step}" for step in ("delete", "disable", "update", "create")]
+    assert (await world.audit_events("crawlersource"))[:4] == steps
 
 
 async def test_the_switch_answers_as_the_document_shows(world: World):
@@ -228,6 +249,9 @@ async def test_the_switch_answers_as_the_document_shows(world: World):
     assert (await world.refused("PATCH", "/admin/crawler/sources/{source}/enable", {}))[:2] == (400, "VALIDATION_ERROR")
     [row] = (await world.admin.get("/admin/auditlog?action=crawlersource.disable")).json()["data"]
     assert (row["entitytype"], row["reason"], row["actor"]) == ("crawlersource", "Site down for maintenance", "admin")
+    await world.town.db.with_tx(lambda tx: tx.run(_q.fail, id=world.ids["source"]))
+    await world.done("PATCH", "/admin/crawler/sources/{source}/enable", {"isenabled": True})
+    assert (await world.data("/admin/crawler/sources/{source}"))["consecutivefails"] == 0
 
 
 async def test_a_source_that_is_not_there_is_not_found(world: World):
