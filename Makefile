@@ -3,7 +3,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 unexport PYTHONDONTWRITEBYTECODE  # tests start many processes, and each is three times as quick from bytecode
 
-.PHONY: help run demo pictures test test-fast check fix bench soak screenshots stranger lock schema settings clean
+.PHONY: help run demo pictures test test-fast check fix bench soak screenshots stranger lock schema settings messages clean
 
 help: ## What there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -75,6 +75,10 @@ schema: ## Write docs/schema.md from a freshly migrated database
 settings: ## Write docs/settings.md and .env.example from the settings' own texts
 	@tools/venv dev
 	tools/settings-docs
+
+messages: ## Collect the pages' texts for translators into src/tsuzuki/web/translations/
+	@tools/venv dev
+	$(BIN)/python tools/messages.py
 
 clean: ## Remove what make made (never data/)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

@@ -7,13 +7,13 @@ import pytest
 
 from tests.connectors.builders import run
 from tests.connectors.sample_site import from_files
+from tools.messages import collect
 from tsuzuki.connectors.config import decode_config
 from tsuzuki.connectors.discovery import discover
 from tsuzuki.connectors.feed.visiting import visit
 from tsuzuki.connectors.registry import Registry, builtin
 from tsuzuki.connectors.selectors.trying import try_source
 from tsuzuki.connectors.selectors.written import WrittenConfig, WrittenSource
-from tsuzuki.web.messages import MESSAGES
 
 ROOT = Path(__file__).parents[1]
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
@@ -44,7 +44,7 @@ def test_what_is_to_be_pressed_has_these_words(page):
     """In italics there: words of the pages, names of connectors, and titles of the sample site."""
     pressed = set(re.findall(r"(?<!\*)\*([^*\n]+)\*(?!\*)", page))
     assert "Add a feed" in pressed
-    known = set(MESSAGES.values()) | {connector.info.name for connector in Registry(builtin())}
+    known = {message.id for message in collect()} | {connector.info.name for connector in Registry(builtin())}
     sample = (ROOT / SAMPLE).read_text("utf-8") + "".join(
         file.read_text("utf-8") for file in (ROOT / "docs/sample-site").rglob("*.*ml")
     )

@@ -129,10 +129,10 @@ def first_day(page: Page, base: str, code: str, *, clone: Path, watch: Watch) ->
     """From the code in the terminal to a chapter on the screen, by what stands on the pages alone."""
     with watch.step("set the server up with the code"):
         page.get_by_role("link", name="Set up this server").click()
-        page.get_by_label("Code", exact=True).fill(code)
+        page.get_by_label("Setup code", exact=True).fill(code)
         page.get_by_label("Password", exact=True).fill(PASSWORD)
-        page.get_by_label("Password again").fill(PASSWORD)
-        page.get_by_label("Password again").press("Enter")
+        page.get_by_label("Repeat password").fill(PASSWORD)
+        page.get_by_label("Repeat password").press("Enter")
         expect(page.get_by_role("link", name="Add a feed")).to_be_visible()
     with watch.step("follow a feed by the address of a page that has one"):
         page.get_by_role("link", name="Add a feed").click()
@@ -145,14 +145,14 @@ def first_day(page: Page, base: str, code: str, *, clone: Path, watch: Watch) ->
         expect(page.get_by_text("Eleven nights of fog").first).to_be_visible()
     with watch.step("write a source's definition, and try it"):
         page.goto(f"{base}/admin/sources")
-        page.get_by_role("link", name="Add a source").first.click()
+        page.get_by_role("link", name="Add source").first.click()
         page.get_by_role("link", name=re.compile("A definition of your own")).click()
         text = (clone / "src/tsuzuki/connectors/examples/sample.yaml").read_text("utf-8")
         page.get_by_label(re.compile("definition")).fill(text)
-        page.get_by_role("button", name="Try it now").click()
+        page.get_by_role("button", name="Test").click()
         expect(page.get_by_text("It works")).to_be_visible()
     with watch.step("save it"):
-        page.get_by_role("button", name="Add a source").click()
+        page.get_by_role("button", name="Add source").click()
         expect(page.get_by_text("The source is added.")).to_be_visible()
     with watch.step("find a comic there and follow it"):
         page.goto(f"{base}/discover")

@@ -57,7 +57,7 @@ async def test_devices_are_named_and_signed_out_one_by_one(town, guest):
     [theirs] = [one for one in ids(page, "devices") if one != mine]
     done = await guest.send(f"/account/devices/{theirs}/sign-out")
     assert (done.status, done.headers["location"]) == (303, "/account?done=device")
-    assert "That device is signed out." in (await guest.see(done.headers["location"])).text
+    assert "Device signed out." in (await guest.see(done.headers["location"])).text
     assert not await is_signed_in(other)
     assert (await guest.send(f"/account/devices/{mine}/sign-out")).headers["location"] == "/sign-in?done=signed_out"
     assert guest.cookies == {}
@@ -232,7 +232,7 @@ async def test_an_account_is_linked_signed_in_with_and_unlinked(tmp_path, provid
         assert refused.headers["location"] == "/sign-in?reason=oidc_not_linked"
         linked = await come_back(guest, provider, await guest.send("/account/identity/link"))
         assert linked.headers["location"] == "/account?done=linked"
-        assert "Your account is linked." in (await guest.see(linked.headers["location"])).text
+        assert "Account linked." in (await guest.see(linked.headers["location"])).text
         entered = await come_back(stranger, provider, await stranger.send("/sign-in/provider", {"next": "/account"}))
         assert entered.headers["location"] == "/account"
         assert "admin" in (await stranger.see("/account")).text

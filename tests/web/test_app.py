@@ -24,7 +24,7 @@ async def test_a_bookmark_is_read_noted_and_deleted(home):
     noted = await follow_to(home.guest, await home.guest.send(f"{path}/note", {"note": "For <later>"}))
     assert "For &lt;later&gt;</textarea>" in noted.text
     after = await follow_to(home.guest, await home.guest.send(f"{path}/delete"))
-    assert "No bookmarks." in after.text
+    assert "No bookmarks yet." in after.text
 
 
 async def test_settings_are_kept_and_shown_by_the_first_paint(home):
@@ -34,7 +34,7 @@ async def test_settings_are_kept_and_shown_by_the_first_paint(home):
     assert "data-marks-on-scroll" in (await home.guest.see("/")).text
     assert "Taken from your browser; empty it to take it again." in after.text
     wrong = await home.guest.send("/settings", {"time_zone": "Atlantis"})
-    assert (wrong.status, error_of(wrong, "time_zone")) == (400, "There is no such time zone.")
+    assert (wrong.status, error_of(wrong, "time_zone")) == (400, "Unknown time zone.")
     assert (await home.guest.send("/settings", {"theme": "pink"})).status == 400
 
 

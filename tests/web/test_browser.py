@@ -73,7 +73,7 @@ async def focused(page: Page) -> str:
 
 async def new_password(page: Page, password: str = PASSWORD) -> None:
     await page.get_by_label("Password", exact=True).fill(password)
-    await page.get_by_label("Password again").fill(password)
+    await page.get_by_label("Repeat password").fill(password)
 
 
 # -- from the first visit on
@@ -86,17 +86,17 @@ async def test_from_the_first_run_to_being_signed_in_with_one_wrong_code_on_the_
             await page.goto(client.base)
             await page.get_by_role("link", name="Set up this server").click()
             assert await focused(page) == "code"
-            await page.get_by_label("Code").fill("wrong")
+            await page.get_by_label("Setup code").fill("wrong")
             await page.get_by_label("Username").fill("mayu")
             await new_password(page)
-            await page.get_by_role("button", name="Set up and sign in").click()
+            await page.get_by_role("button", name="Create account").click()
             assert await page.get_by_text("This code is wrong").is_visible()
             assert await focused(page) == "code"
             assert await page.get_by_label("Username").input_value() == "mayu"
             assert await page.get_by_label("Password", exact=True).input_value() == ""
-            await page.get_by_label("Code").fill(code)
+            await page.get_by_label("Setup code").fill(code)
             await new_password(page)
-            await page.get_by_role("button", name="Set up and sign in").click()
+            await page.get_by_role("button", name="Create account").click()
             assert page.url == f"{client.base}/"
             assert await page.get_by_role("link", name="mayu").is_visible()
             await page.goto(f"{client.base}/setup")
@@ -123,7 +123,7 @@ async def test_somebody_who_is_invited_comes_in_by_the_link(browser, tmp_path):
         await page.goto(f"{town.client.base}/invite?code={made.json()['data']['code']}")
         await page.get_by_label("Username").fill("rin")
         await new_password(page)
-        await page.get_by_role("button", name="Make my account").click()
+        await page.get_by_role("button", name="Create account").click()
         assert await page.get_by_role("link", name="rin").is_visible()
 
 
@@ -145,15 +145,15 @@ async def test_a_token_is_made_and_gone_from_the_page_after(browser, tmp_path):
     async with a_town(tmp_path) as town, a_page(browser) as page:
         await sign_in(page, town.client.base)
         await page.goto(f"{town.client.base}/account")
-        await page.get_by_label("What is it for?").fill("backup")
-        await page.get_by_role("button", name="Make token").click()
+        await page.get_by_label("Token name").fill("backup")
+        await page.get_by_role("button", name="Create token").click()
         key = await page.get_by_label("Token backup").inner_text()
         assert key.startswith("tsz_")
-        await page.get_by_role("link", name="I have copied it").click()
+        await page.get_by_role("link", name="Done").click()
         assert key not in await page.content()
         await page.get_by_role("link", name="Revoke backup").click()
         await page.get_by_role("button", name="Revoke", exact=True).click()
-        assert await page.get_by_role("main").get_by_role("status").inner_text() == "The token is revoked."
+        assert await page.get_by_role("main").get_by_role("status").inner_text() == "Token revoked."
 
 
 async def test_the_way_to_the_provider_is_open_under_the_policy_and_without_scripts(browser, tmp_path):
@@ -183,8 +183,8 @@ async def test_the_keyboard_alone_is_enough_and_its_place_is_always_seen(browser
         hidden = [name for name, style, width in stops if style == "none" or width < 2]
         assert hidden == []
         names = [name for name, _, _ in stops]
-        assert names[:2] == ["Skip to the content", "Tsuzuki"]
-        assert {"current_password", "new_password", "repeat", "name", "scopes", "life", "Make token"} <= set(names)
+        assert names[:2] == ["Skip to content", "Tsuzuki"]
+        assert {"current_password", "new_password", "repeat", "name", "scopes", "life", "Create token"} <= set(names)
         assert {"Sign out", "Sign out everywhere", "Change password"} <= set(names)
 
 
@@ -209,10 +209,10 @@ async def states(page: Page, town: Town) -> AsyncIterator[str]:
         await page.goto(base + path)
         yield path
     await page.goto(base + "/invite")
-    await page.get_by_label("Code").fill("x" * 200)
+    await page.get_by_label("Setup code").fill("x" * 200)
     await page.get_by_label("Username").fill("a" * 64)
     await new_password(page, "short")
-    await page.get_by_role("button", name="Make my account").click()
+    await page.get_by_role("button", name="Create account").click()
     yield "a wrong invitation"
     await sign_in(page, base, "guess")
     yield "a wrong password"
@@ -220,14 +220,14 @@ async def states(page: Page, town: Town) -> AsyncIterator[str]:
     yield "home, signed in"
     await page.goto(base + "/account")
     yield "account"
-    await page.get_by_label("What is it for?").fill("w" * 100)
+    await page.get_by_label("Token name").fill("w" * 100)
     async with page.expect_navigation():
-        await page.get_by_role("button", name="Make token").click()
+        await page.get_by_role("button", name="Create token").click()
     yield "token"
     await page.goto(base + "/account?done=device")
-    await page.get_by_label("What is it for?").fill("x")
+    await page.get_by_label("Token name").fill("x")
     await page.get_by_label("read", exact=True).uncheck()
-    await page.get_by_role("button", name="Make token").click()
+    await page.get_by_role("button", name="Create token").click()
     yield "account with an error"
 
 

@@ -30,7 +30,7 @@ async def test_one_is_made_used_listed_and_revoked_after_a_question(empty_databa
         page = await guest.see(PATH)
         assert key not in page.text
         assert all(
-            text in page.text for text in ("Kitchen &lt;b&gt;", "OPDS", "Google Reader", "never used", "never ends")
+            text in page.text for text in ("Kitchen &lt;b&gt;", "OPDS", "Google Reader", "never used", "never expires")
         )
         assert "Kitchen" not in (await guest.see("/account")).text  # tokens are another list
         assert "Kitchen" not in (await stranger.see(PATH)).text
@@ -46,7 +46,7 @@ async def test_one_is_made_used_listed_and_revoked_after_a_question(empty_databa
         revoked = await guest.send(found[1])
         assert urlsplit(revoked.headers["location"]).path == PATH
         page = await guest.see(revoked.headers["location"])
-        assert "The device password is revoked." in page.text
+        assert "Device password revoked." in page.text
         assert found[1] not in page.text
         with pytest.raises(Unauthorized):
             await sign_in(user.username, key, "opds", address="192.0.2.1")
@@ -87,12 +87,12 @@ async def test_it_is_made_by_keyboard_and_copied_on_a_phone(browser: Browser, tm
                 await page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
             await page.goto(f"{town.client.base}/settings")
             await page.get_by_role("link", name="Device passwords").click()
-            await page.get_by_label("Which device or app is it for?").focus()
+            await page.get_by_label("Device or app").focus()
             await page.keyboard.type("Tablet")
             await page.keyboard.press("Tab")
             await page.keyboard.press("Space")
             await page.keyboard.press("Enter")
-            key = await page.get_by_label("Password of Tablet").inner_text()
+            key = await page.get_by_label("Password for Tablet").inner_text()
             assert await page.evaluate(WIDER) == 0
             await page.wait_for_selector("html.scripted")
             await page.keyboard.press("c")
@@ -100,6 +100,6 @@ async def test_it_is_made_by_keyboard_and_copied_on_a_phone(browser: Browser, tm
             await expect(page.get_by_text(told)).to_be_visible()
             found = "navigator.clipboard.readText()" if has_clipboard else "String(getSelection())"
             assert (await page.evaluate(found)).strip() == key
-            await page.get_by_role("link", name="I have copied it").click()
+            await page.get_by_role("link", name="Done").click()
             await expect(page.get_by_role("link", name="Revoke Tablet")).to_be_visible()
             assert await page.evaluate(WIDER) == 0

@@ -14,7 +14,8 @@ from tests.web.guests import FORM, Guest, a_guest, error_of, focus_of, value_of
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oidc.service import Reason
 from tsuzuki.accounts.signin import WRONG_PAIR
-from tsuzuki.web.messages import MESSAGES, wait_in_words
+from tsuzuki.web.labels import label_of
+from tsuzuki.web.texts import wait_in_words
 
 ADMIN = {"username": "admin", "password": PASSWORD}
 
@@ -109,7 +110,7 @@ async def test_a_name_is_asked_for_before_an_attempt_is_counted(tmp_path):
     async with a_town(tmp_path, login_limit=1) as town:
         guest = Guest(town.client)
         answer = await guest.send("/sign-in", {"username": " ", "password": "x"})
-        assert (answer.status, error_of(answer, "username")) == (400, "Type your username.")
+        assert (answer.status, error_of(answer, "username")) == (400, "Enter your username.")
         assert (await guest.send("/sign-in", ADMIN)).status == 303
 
 
@@ -198,11 +199,11 @@ async def test_sec_41_no_wish_leads_anywhere_but_to_a_path_of_ours(town):
 @pytest.mark.parametrize("reason", get_args(Reason))
 async def test_every_reason_of_the_provider_is_a_sentence(town, reason):
     answer = await Guest(town.client).see(f"/sign-in?reason=oidc_{reason}")
-    assert MESSAGES[f"reason.oidc_{reason}"] in answer.text
+    assert label_of("reason", f"oidc_{reason}") in answer.text
     signed_in = await a_guest(town, await town.admin())
     back = (await signed_in.see(f"/sign-in?reason=oidc_{reason}")).headers["location"]
     assert back == f"/account?reason=oidc_{reason}"
-    assert MESSAGES[f"reason.oidc_{reason}"] in (await signed_in.see(back)).text
+    assert label_of("reason", f"oidc_{reason}") in (await signed_in.see(back)).text
 
 
 async def test_sec_13_a_reason_of_somebody_elses_making_is_not_shown(town):
@@ -277,7 +278,7 @@ async def test_what_is_no_form_of_ours_is_refused(town, content_type, body):
     headers = {"content-type": content_type, "accept": "text/html"}
     answer = await town.client.ask("POST", "/sign-in", data=body, headers=headers)
     assert (answer.status, answer.headers["content-type"]) == (400, "text/html; charset=utf-8")
-    assert "This form cannot be read." in answer.text
+    assert "The form could not be read." in answer.text
 
 
 async def test_a_body_that_is_too_large_is_refused_before_it_is_read(town):

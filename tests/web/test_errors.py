@@ -19,7 +19,7 @@ alter table tally rename to hidden;
 select page_count from pragma_page_count;
 """,
 )
-PLACES = 'aria-label="Places"'
+PLACES = 'aria-label="Navigation"'
 
 
 async def test_an_address_that_no_page_has_is_told_within_the_frame_and_leads_home(empty_database_url, tmp_path):
@@ -31,7 +31,7 @@ async def test_an_address_that_no_page_has_is_told_within_the_frame_and_leads_ho
             assert (theirs.status, PLACES in theirs.text) == (404, False), path
             for shown in (mine, theirs):
                 assert shown.headers["cache-control"] == "no-store"
-                assert "Nothing here" in shown.text
+                assert "Page not found" in shown.text
                 assert 'href="/"' in shown.text
         wrong = await guest.see("/sign-out")
         assert (wrong.status, PLACES in wrong.text, wrong.headers["allow"]) == (405, True, "POST")

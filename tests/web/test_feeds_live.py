@@ -33,7 +33,7 @@ async def test_one_feed_is_checked_by_a_key_and_says_how_that_went(browser: Brow
             await expect(page.get_by_text("It was checked a moment ago.")).to_be_visible()  # R96
             town.time.pass_(MINUTE)
             await page.keyboard.press("Enter")
-            await expect(page.get_by_text("Harbour Log is checked.")).to_be_visible()
+            await expect(page.get_by_text("Harbour Log was checked.")).to_be_visible()
             await expect(check).to_be_focused()
             publisher.response = answer(503, b"")
             town.time.pass_(MINUTE)
@@ -43,7 +43,7 @@ async def test_one_feed_is_checked_by_a_key_and_says_how_that_went(browser: Brow
             publisher.response = answer(200, a_feed("one", "two", title="Harbour Log"), content_type="text/xml")
             town.time.pass_(MINUTE)
             await page.keyboard.press("Shift+R")
-            await expect(page.get_by_text("All feeds are checked.")).to_be_visible()
+            await expect(page.get_by_text("All feeds were checked.")).to_be_visible()
             await expect(page.locator(".feed-error")).to_have_count(0)
             await expect(page.locator(".feed .count")).to_have_text("2")
             assert await page.evaluate("window.stayed")

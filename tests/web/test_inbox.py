@@ -117,12 +117,12 @@ async def test_a_mass_mark_is_told_and_taken_back(home):
     newest = value_of(page, "newest")
     sent = await home.guest.send("/inbox/mark-all", {"kind": "item", "newest": newest, "back": "/?kind=item"})
     after = await follow_to(home.guest, sent)
-    assert "20 entries are marked read." in after.text
+    assert "20 entries marked read." in after.text
     assert unread(after) == []
     assert len(unread(await home.guest.see("/"))) == 9
     undo = {"undo": value_of(after, "undo"), "back": "/?kind=item"}
     back = await follow_to(home.guest, await home.guest.send("/inbox/undo", undo))
-    assert "20 entries are unread again." in back.text
+    assert "20 entries marked unread again." in back.text
     assert len(unread(back)) == 20
 
 

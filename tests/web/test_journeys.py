@@ -140,7 +140,7 @@ async def test_keys_alone_are_enough_to_read_mark_save_and_undo(browser: Browser
         await press("s")
         await expect(page.get_by_text("Saved.", exact=True)).to_be_visible()
         await press("z")  # undo
-        await expect(page.get_by_text("No longer saved.")).to_be_visible()
+        await expect(page.get_by_text("Removed from Saved.")).to_be_visible()
         await press("s")
         await press("o")
         await page.wait_for_url("**/items/*")
@@ -166,7 +166,7 @@ async def test_keys_go_everywhere_and_the_palette_finds_and_closes(browser: Brow
         await expect(rows).to_have_count(1)
         await page.wait_for_selector("html.scripted")
         await press("?")
-        await expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+        await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
         await expect(page.get_by_text("Go to Inbox")).to_be_visible()
         await press("Escape")
         await press("Control+k")
@@ -215,7 +215,7 @@ async def test_a_list_keeps_its_place_when_one_comes_back_to_it(browser: Browser
 async def test_what_is_scrolled_past_is_read_for_who_wants_that(browser: Browser, tmp_path):
     async with a_home(tmp_path, articles=40) as (town, user, _), browsing(browser, town, user) as page:
         await settled(page, f"{town.client.base}/settings")
-        await page.get_by_label("Mark read what I scroll past").check()
+        await page.get_by_label("Mark as read on scroll").check()
         await page.get_by_role("button", name="Save settings").click()
         await settled(page, f"{town.client.base}/")
         await expect(count(page)).to_have_text("49")
@@ -236,7 +236,7 @@ async def test_a_theme_is_chosen_by_the_palette_and_stays(browser: Browser, tmp_
         await page.keyboard.press("Control+k")
         await page.keyboard.type("dark")
         await page.keyboard.press("Enter")
-        await expect(page.get_by_text("The theme is set.")).to_be_visible()
+        await expect(page.get_by_text("Theme changed.")).to_be_visible()
         await settled(page, f"{town.client.base}/feeds")
         assert await page.evaluate(background) == "rgb(22, 21, 26)"
 
@@ -263,9 +263,9 @@ async def test_a_phone_has_a_bar_a_drawer_and_articles_that_fit(browser: Browser
     options = {"viewport": PHONE, "has_touch": True, "is_mobile": True, "color_scheme": "dark"}
     async with a_home(tmp_path) as (town, user, _), browsing(browser, town, user, **options) as page:
         await settled(page, f"{town.client.base}/")
-        await expect(page.get_by_role("navigation", name="Places")).to_be_hidden()
+        await expect(page.get_by_role("navigation", name="Navigation")).to_be_hidden()
         await page.get_by_role("button", name="Menu").tap()
-        await page.get_by_role("navigation", name="Places").get_by_role("link", name="Craft").tap()
+        await page.get_by_role("navigation", name="Navigation").get_by_role("link", name="Craft").tap()
         await page.wait_for_url("**/?group=*")
         await page.locator("a.entry-link").first.tap()
         await page.wait_for_url("**/items/*")
@@ -285,13 +285,13 @@ async def test_without_a_network_it_says_so_and_loses_nothing(browser: Browser, 
         await page.context.set_offline(True)
         await expect(page.get_by_text("You are offline. What you mark is kept here")).to_be_visible()
         await page.get_by_role("button", name="Mark read").first.click()
-        await expect(page.get_by_text("1 mark waits to be sent.")).to_be_visible()
+        await expect(page.get_by_text("1 change waits to be sent.")).to_be_visible()
         await expect(page.get_by_role("article").first.get_by_role("button", name="Mark unread")).to_be_visible()
         await page.goto(f"{town.client.base}/feeds")
         await expect(page.get_by_role("heading", name="You are offline")).to_be_visible()
         await page.context.set_offline(False)
         await page.wait_for_selector("html.scripted", timeout=10_000)
-        await expect(page.get_by_text("What you marked meanwhile is sent.")).to_be_visible()
+        await expect(page.get_by_text("Your offline changes were sent.")).to_be_visible()
 
 
 async def test_a_visitor_of_a_new_server_is_led_to_setting_it_up(browser: Browser, tmp_path):

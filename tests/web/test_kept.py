@@ -16,7 +16,7 @@ from tsuzuki.model.ids import ChapterId, read_id
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 
 HARBOUR = "The Harbour"
-SENT = "What you marked meanwhile is sent."
+SENT = "Your offline changes were sent."
 NOTHING_WAITS = "() => !localStorage.getItem('marks') && !localStorage.getItem('progress')"
 
 
@@ -47,15 +47,15 @@ async def test_a_whole_list_is_marked_offline_taken_back_marked_again_and_sent(b
     await furnish(town, user, articles=6)
     async with browsing(browser, town, user) as page:
         everything = await marked_offline(page, town)
-        await expect(page.get_by_text("Marked read. It is sent when you are back.")).to_be_visible()
-        await expect(page.get_by_text("1 mark waits to be sent.")).to_be_visible()
+        await expect(page.get_by_text("Marked read. It will be sent when you are back online.")).to_be_visible()
+        await expect(page.get_by_text("1 change waits to be sent.")).to_be_visible()
         await expect(page.locator(".entry.unread")).to_have_count(0)
         await page.keyboard.press("z")
         await expect(page.locator(".entry.unread")).to_have_count(everything)
         await expect(page.locator("[data-waiting]")).to_have_text("")
         await page.get_by_role("button", name="Mark all read").click()
         await page.get_by_role("button", name="Mark unread").first.click()
-        await expect(page.get_by_text("2 marks wait to be sent.")).to_be_visible()
+        await expect(page.get_by_text("2 changes wait to be sent.")).to_be_visible()
         await page.context.set_offline(False)
         await expect(page.get_by_text(SENT)).to_be_visible()
         await page.reload()
@@ -87,9 +87,9 @@ async def test_chapters_of_a_series_are_marked_offline_and_sent_in_their_order(b
         await page.get_by_role("button", name="Mark all read").click()
         await expect(page.locator(".chapter.is-read")).to_have_count(4)
         await page.get_by_role("button", name="Mark unread: Chapter 2").click()
-        await expect(page.get_by_text("Marked unread. It is sent when you are back.")).to_be_visible()
+        await expect(page.get_by_text("Marked unread. It will be sent when you are back online.")).to_be_visible()
         await expect(page.locator(".chapter.is-read")).to_have_count(3)
-        await expect(page.get_by_text("2 marks wait to be sent.")).to_be_visible()
+        await expect(page.get_by_text("2 changes wait to be sent.")).to_be_visible()
         assert await read_chapters(gallery, series) == []
         await page.context.set_offline(False)
         await expect(page.get_by_text(SENT)).to_be_visible()
@@ -124,8 +124,8 @@ async def test_what_was_read_and_marked_in_the_reader_is_told_from_any_page(brow
         await page.keyboard.press("End")
         await page.keyboard.press("ArrowRight")
         await page.get_by_role("button", name="Mark read").click()
-        await expect(page.get_by_text("You have read it.")).to_be_visible()
-        await expect(page.get_by_text("1 mark waits to be sent.")).to_be_attached()
+        await expect(page.get_by_text("You have read this chapter.")).to_be_visible()
+        await expect(page.get_by_text("1 change waits to be sent.")).to_be_attached()
         assert await read_chapters(gallery, series) == []
         await page.close()  # what is sent at the very end leaves after the browser has forgotten that it is offline
         await page.context.set_offline(False)

@@ -82,7 +82,7 @@ async def test_every_link_of_every_page_leads_somewhere(client):
 async def test_a_browser_that_is_lost_is_shown_a_page_and_nothing_of_what_it_sent(client):
     answer = await client.get("/<script>canary</script>", headers=BROWSER)
     assert (answer.status, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
-    assert "Nothing here" in answer.text
+    assert "Page not found" in answer.text
     assert "canary" not in answer.text
     assert answer.headers["content-security-policy"] == HEADERS["content-security-policy"]
     assert answer.headers["cache-control"] == "no-store"

@@ -88,18 +88,18 @@ async def test_a_pause_without_a_reason_ends_its_sentence_and_goes_when_it_is_ov
 
 async def test_nothing_is_offered_that_would_be_about_nothing(home):
     series, feeds = f"/series/{home.series}", "/feeds"
-    assert "Look for chapters" in await home.words(series)
+    assert "Check for chapters" in await home.words(series)
     assert "Check all now" in await home.words(feeds)
     await home.guest.send(f"/feeds/{home.feed}/suspend", {"suspended": "on"})
     assert "Check all now" not in await home.words(feeds)
     await home.town.crawling.sources.pause(SYSTEM, None)
-    assert "Look for chapters" not in await home.words(series)
+    assert "Check for chapters" not in await home.words(series)
 
 
 async def test_who_asks_for_a_feed_during_a_pause_learns_when_it_is_checked(home):
     await home.town.crawling.sources.pause(SYSTEM, None)
     await home.guest.send("/feeds/refresh")
-    assert "is checked first when the pause is over" in await home.words("/feeds")
+    assert "will be checked when sources are resumed" in await home.words("/feeds")
 
 
 async def test_clients_are_told_of_a_pause_beside_what_they_read(home):
@@ -119,7 +119,7 @@ async def test_clients_are_told_of_a_pause_beside_what_they_read(home):
 async def test_a_series_says_why_a_source_of_it_is_off(home):
     path, site = f"/series/{home.series}", home.gallery.site
     await home.town.crawling.sources.change(SYSTEM, site, SourceChange(is_enabled=False), reason=None)
-    assert "This source is switched off; an administrator can switch it on again." in await home.words(path)
-    assert "Look for chapters" not in await home.words(path)  # there is nobody to ask
+    assert "This source is disabled. An administrator can enable it." in await home.words(path)
+    assert "Check for chapters" not in await home.words(path)  # there is nobody to ask
     [source] = (await home.data(path))["sources"]
     assert (source["health"], source["stopped_by"]) == ("off", "source_off")

@@ -132,17 +132,17 @@ async def test_marks_made_offline_wait_and_are_sent_with_their_moment_and_the_ne
             for _ in range(3):
                 await page.keyboard.press("j")
                 await page.keyboard.press("m")
-            await expect(page.get_by_text("3 marks wait to be sent.")).to_be_visible()
+            await expect(page.get_by_text("3 changes wait to be sent.")).to_be_visible()
             await page.keyboard.press("m")  # the third is unread again: that is what counts
             await page.keyboard.press("s")
-            await expect(page.get_by_text("4 marks wait to be sent.")).to_be_visible()
+            await expect(page.get_by_text("4 changes wait to be sent.")).to_be_visible()
             kept = await page.evaluate(WAITING)
             assert [name for name, _ in kept] == ["read", "read", "unread", "save"]
             assert await here.town.db.read(lambda tx: tx.many(Mark, q.marks)) == []
             before = here.town.time()
             await page.wait_for_timeout(300)
             await page.context.set_offline(False)
-            await expect(page.get_by_text("What you marked meanwhile is sent.")).to_be_visible()
+            await expect(page.get_by_text("Your offline changes were sent.")).to_be_visible()
             await expect(page.locator(".offline-line")).to_be_hidden()
             marks = await here.town.db.read(lambda tx: tx.many(Mark, q.marks))
             assert [str(mark.id) for mark in marks] == [value for _, value in kept[:2]]

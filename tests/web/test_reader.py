@@ -77,7 +77,7 @@ async def test_a_comic_is_followed_from_discover_and_its_news_are_read_by_keys_a
             await expect(at(page, number)).to_be_attached()
         await told(page, "ArrowRight")
         await expect(page.get_by_role("heading", name="End of Chapter 7")).to_be_visible()
-        await expect(page.get_by_text("You have read it.")).to_be_visible()
+        await expect(page.get_by_text("You have read this chapter.")).to_be_visible()
         await page.keyboard.press("Escape")
         await expect(page.get_by_role("heading", name=HARBOUR)).to_be_visible()
         await expect(page.locator("#side [data-count=unread]")).to_have_text("")
@@ -98,9 +98,9 @@ async def test_a_chapter_is_read_to_its_end_and_into_the_next_by_keys_in_every_m
     async with browsing(browser, town, user) as page:
         series = await gallery.follow(HARBOUR)
         await open_chapter(page, gallery, series, "1")
-        await page.get_by_label("How it is shown").click()
+        await page.get_by_label("Display settings").click()
         async with page.expect_response(lambda response: response.url.endswith("/reading")):
-            await page.get_by_label("Pages", exact=True).select_option(mode)
+            await page.get_by_label("Layout", exact=True).select_option(mode)
         await page.reload()
         await page.wait_for_selector(f"[data-reader][data-at='0'].mode-{mode}")
         if mode == "webtoon":
@@ -110,7 +110,7 @@ async def test_a_chapter_is_read_to_its_end_and_into_the_next_by_keys_in_every_m
                 await page.keyboard.press(NEXT[mode])
                 await expect(at(page, number)).to_be_attached()
         await expect(page.get_by_role("heading", name="End of Chapter 1")).to_be_in_viewport()
-        await expect(page.get_by_text("You have read it.")).to_be_visible()
+        await expect(page.get_by_text("You have read this chapter.")).to_be_visible()
         assert (await progress_of(gallery, series, "1")).is_read
         await page.keyboard.press("n")
         await expect(heading(page, "Chapter 2")).to_be_visible()
@@ -146,7 +146,7 @@ async def test_the_page_is_kept_on_reload_and_in_another_browser_which_offers_th
         await told(one, "Home")
         await open_chapter(other, gallery, series, "2")
         await expect(at(other, 0)).to_be_attached()
-        await expect(other.get_by_text("You were on page 3 already.")).to_be_visible()
+        await expect(other.get_by_text("You were already on page 3.")).to_be_visible()
         await other.get_by_role("button", name="Go there").click()
         await expect(at(other, 2)).to_be_attached()
         await expect(other.get_by_role("combobox", name="Page", exact=True)).to_have_value("2")
@@ -194,9 +194,9 @@ async def test_tall_strips_are_taken_for_a_webtoon_until_somebody_says_otherwise
         series = await gallery.follow(TOWER)
         await open_chapter(page, gallery, series, "1", TOWER)
         await page.wait_for_selector("[data-reader].mode-webtoon")
-        await page.get_by_label("How it is shown").click()
+        await page.get_by_label("Display settings").click()
         async with page.expect_response(lambda response: response.url.endswith("/reading")):
-            await page.get_by_label("Pages", exact=True).select_option("rtl")
+            await page.get_by_label("Layout", exact=True).select_option("rtl")
         await page.reload()
         await page.wait_for_selector("[data-reader].mode-rtl .sheet.came")
 
@@ -206,8 +206,8 @@ async def test_what_is_not_followed_remembers_its_mode_in_this_browser(browser: 
     async with browsing(browser, town, user) as page:
         await page.goto(f"{town.client.base}/discover/series/{(await gallery.manga(HARBOUR)).id}")
         await page.get_by_role("link", name="Chapter 1").click()
-        await page.get_by_label("How it is shown").click()
-        await page.get_by_label("Pages", exact=True).select_option("vertical")
+        await page.get_by_label("Display settings").click()
+        await page.get_by_label("Layout", exact=True).select_option("vertical")
         await page.reload()
         await page.wait_for_selector("[data-reader].mode-vertical")
 
@@ -221,9 +221,9 @@ async def test_an_image_that_does_not_come_says_so_and_can_be_tried_again(browse
         series = await gallery.follow(HARBOUR)
         await page.route("**/pages/0/image", lambda route: route.abort())
         await open_chapter(page, gallery, series, "1")
-        await expect(page.get_by_text("Page 1 of 4: This page could not be shown.")).to_be_visible()
+        await expect(page.get_by_text("Page 1 of 4: This page could not be loaded.")).to_be_visible()
         await page.unroute("**/pages/0/image")
-        await page.get_by_role("button", name="Try this page again").click()
+        await page.get_by_role("button", name="Retry this page").click()
         await expect(page.get_by_role("img", name="Page 1 of 4")).to_be_visible()
         await expect(page.get_by_text("could not be shown")).to_have_count(0)
 
@@ -238,7 +238,7 @@ async def test_without_scripts_a_chapter_is_read_from_top_to_bottom_and_marked(b
         await expect(page.get_by_role("img", name="Page 1 of 4")).to_be_visible()
         await page.get_by_role("img", name="Page 4 of 4").scroll_into_view_if_needed()
         await page.get_by_role("button", name="Mark read").click()
-        await expect(page.get_by_text("1 chapter is marked read.")).to_be_visible()
+        await expect(page.get_by_text("1 chapter marked read.")).to_be_visible()
         await page.get_by_role("button", name="Undo").click()
         await page.goto(f"{town.client.base}/series/{series}/chapters/{chapter}")
         await page.get_by_role("link", name="Next: Chapter 2").click()

@@ -91,9 +91,9 @@ async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(bro
     user, gallery = await a_visitor(town)
     async with browsing(browser, town, user) as page:
         series = await opened(page, gallery, "1")
-        await page.get_by_label("How it is shown").click()
+        await page.get_by_label("Display settings").click()
         await expect(page.get_by_text("This is remembered in this browser.")).to_be_visible()
-        await page.get_by_label("Pages", exact=True).select_option("vertical")
+        await page.get_by_label("Layout", exact=True).select_option("vertical")
         public_id = read_id(series)
         assert public_id is not None
         await town.reading.follows.add(gallery.shelf, FollowRequest(series=public_id))
@@ -104,7 +104,7 @@ async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(bro
         follow = (await town.reading.series.get(gallery.shelf, public_id)).follow
         assert follow is not None
         assert follow.preferences.mode == "vertical"
-        await page.get_by_label("How it is shown").click()
+        await page.get_by_label("Display settings").click()
         await expect(page.get_by_text("This is remembered in this browser.")).to_have_count(0)
 
 
@@ -119,7 +119,7 @@ async def test_on_a_phone_every_control_is_whole_and_the_chapter_can_be_read_in_
         box = await chapters.bounding_box()
         assert box is not None
         assert box["width"] > PHONE["width"] * 0.4
-        await page.get_by_label("How it is shown").click()
+        await page.get_by_label("Display settings").click()
         settings = await page.locator(".reader-box").bounding_box()
         assert settings is not None
         assert settings["x"] >= 0

@@ -3,7 +3,6 @@
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from structlog.testing import capture_logs
@@ -13,28 +12,10 @@ from tests.api.people import API, PASSWORD, Town, a_town
 from tests.authorisation.callers import CALLERS, visitor
 from tests.authorisation.objects import MISSING
 from tests.authorisation.policy import POLICY, PUBLIC, is_page, routes
-from tests.web.admin.words import chosen_at_the_desk
 from tests.web.guests import BROWSER, FORM, Guest, a_guest
-from tests.web.words import chosen_in_the_library
-from tsuzuki.accounts.nouns import Protocol, Role, Scope
-from tsuzuki.accounts.oidc.service import Reason
-from tsuzuki.accounts.shelves.nouns import ShelfRole
-from tsuzuki.delivery.notices.sending import KINDS
 from tsuzuki.http.security import HEADERS
-from tsuzuki.web.account.page import LIVES
-from tsuzuki.web.feeds.changing import INTERVALS
-from tsuzuki.web.messages import MESSAGES
 from tsuzuki.web.navigation import MANAGING, READING, RUNNING
-from tsuzuki.web.settings import CHOICES
 
-# Messages whose keys are picked from lists and tables in code.
-CHOSEN = {
-    *("inbox.all", "inbox.comics", "inbox.articles", "inbox.unread_only", "inbox.with_read", "inbox.saved"),
-    *("rent.status_active", "rent.status_inactive", "rent.status_delinquent", "rent.follows", "rent.kept"),
-    *("rent.invoice_open", "rent.invoice_paid", "rent.invoice_voided"),
-    *("article.audio", "article.video", "article.file", "article.newer", "article.older"),
-    *("done.held", "done.known"),
-}
 CANARY = "canary-5ecret-value"
 OWN_SCRIPT = r'<script src="/static/[\w./-]+\.js"(?: defer| type="module")>'
 
@@ -168,47 +149,6 @@ async def test_sec_39_no_secret_is_in_any_log_line_or_in_any_page_but_the_one_th
         assert secret not in repr(lines)
         assert not [answer for answer in answers if secret in answer.text]
     assert len(lines) > len(answers)
-
-
-# -- what the pages say
-
-
-def test_every_message_is_used_and_every_use_has_one():
-    folder = Path(tsuzuki.web.__file__).parent
-    texts = [
-        file.read_text("utf-8")
-        for file in folder.rglob("*")
-        if file.suffix in (".py", ".html", ".js") and not {"texts", "vendor"} & set(file.relative_to(folder).parts)
-    ]
-    used = {key for text in texts for key in re.findall(r"""say\(\s*["']([\w.]+)["']\s*[,)]""", text)}
-    for text in texts:
-        for pair in re.findall(r"""say\(\s*["']([\w.]+)["'] if [^"']+ else ["']([\w.]+)["']""", text):
-            used |= set(pair)
-        for pair in re.findall(r"""say\([^"')]+\? "([\w.]+)" : "([\w.]+)\"""", text):
-            used |= set(pair)
-        for key in re.findall(r"""say_many\(\s*["']([\w.]+)["']""", text):
-            used |= {f"{key}.one", f"{key}.many"}
-        used |= {f"done.{word}" for word in re.findall(r'done="(\w+)"', text)}
-        used |= {f"done.{word}" for word in re.findall(r'_leave\(request, "(\w+)"\)', text)}
-    used |= {f"reason.oidc_{reason}" for reason in get_args(Reason)}
-    used |= {f"error.title_{status}" for status in (403, 404, 405, 429, 500, 503)}
-    used |= {f"account.role_{role}" for role in get_args(Role)}
-    used |= {f"shelves.{part}_{role}" for part in ("role", "can") for role in get_args(ShelfRole)}
-    used |= {f"tokens.scope_{scope}" for scope in get_args(Scope)} | {f"tokens.life_{life}" for life in LIVES}
-    used |= {f"protocols.{part}_{one}" for part in ("name", "for") for one in get_args(Protocol)}
-    used |= {f"nav.{place.name}" for place in (*READING, *MANAGING, *RUNNING)}
-    used |= {f"settings.{name}" for name in CHOICES}
-    used |= {f"settings.{name}_{value}" for name, values in CHOICES.items() for value in values}
-    used |= {f"js.theme_{theme}" for theme in CHOICES["theme"]}
-    used |= {f"feed.interval_{span}" for span in (*INTERVALS, "own")}
-    used |= {f"retention.of_{step}" for step in ("entries", "items", "jobs", "audit")}
-    used |= {"keep.as_shelf", "keep.as_server", "keep.removes", "keep.removes_more"}
-    used |= {f"channels.{kind}" for kind in KINDS}
-    used |= {f"invoice.dispute_{outcome}" for outcome in ("open", "won", "lost")}
-    used |= {f"feeds.{status}" for status in ("ok", "error", "suspended", "waiting")}
-    used |= CHOSEN | chosen_at_the_desk() | chosen_in_the_library()
-    assert sorted(used - set(MESSAGES)) == []
-    assert sorted(set(MESSAGES) - used) == []
 
 
 def test_no_two_places_have_the_same_key():

@@ -69,6 +69,7 @@ from tsuzuki.settings import Settings
 from tsuzuki.web.build import build_web
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import SettingRow, Site
+from tsuzuki.web.texts import InReadersLanguage, load_languages
 from tsuzuki.worker.loops import WorkerLoops
 from tsuzuki.worker.maintenance import Chore
 
@@ -360,7 +361,7 @@ def _build_app(parts: Parts, asked_by_machines: Sequence[Resource], settings: tu
     api = build_api(Services(**named), version=__version__, gate=AccountsGate(parts.callers))
     site = Site(**named, pages=Pages(__version__), settings=settings, public_url=parts.settings.public_url)
     web = build_web(site, api.document)
-    return build_app(
+    app = build_app(
         [*asked_by_machines, *api.resources, *web.resources],
         metrics=parts.metrics,
         error_page=web.error_page,
@@ -368,3 +369,4 @@ def _build_app(parts: Parts, asked_by_machines: Sequence[Resource], settings: tu
         allowed_origins=parts.settings.cors_allowed_origins,
         is_https=(parts.settings.public_url or "").startswith("https:"),
     )
+    return InReadersLanguage(app, load_languages())

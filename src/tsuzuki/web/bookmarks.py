@@ -19,10 +19,11 @@ from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_for
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.inbox.rows import plain_beginning
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.locale import Locale
-from tsuzuki.web.messages import said, say
 from tsuzuki.web.pictures import pictures_of
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 PATH = "/bookmarks"
 PAGE = 50
@@ -40,7 +41,7 @@ def bookmark_pages(site: Site) -> tuple[Resource, ...]:
         after = PageCursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
         part = await bookmarks.list(frame.shelf.id, feed=None, group=None, after=after, most=PAGE)
         older = None if part.next_cursor is None else with_query(PATH, before=str(part.next_cursor))
-        done = said("done", request.query_params.get("done"))
+        done = done_text(request)
         values = {
             "rows": part.rows,
             "older": older,
@@ -58,7 +59,7 @@ def bookmark_pages(site: Site) -> tuple[Resource, ...]:
         async def act(form: Form) -> Response:
             title = form.one("title").strip()[:2000]
             if not title:
-                raise problem("title", say("bookmarks.page_title_missing"))
+                raise problem("title", _("Enter a title."))
             shelf = await site.accounts.current_user.shelf_of(caller)
             await bookmarks.add(shelf.id, NewBookmark(link=form.one("link").strip(), title=title))
             return see(with_query(PATH, done="bookmarked"))
@@ -76,7 +77,7 @@ def _one(site: Site) -> tuple[Resource, ...]:
     async def show_bookmark(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "bookmarks")
         found = await bookmarks.get(frame.shelf.id, id_of(request, "bookmark_id"))
-        done = said("done", request.query_params.get("done"))
+        done = done_text(request)
         content = await prepare(parsers, SafeHtml(found.content), pictures)
         title = _title(found, frame.locale)
         values: dict[str, Any] = {"bookmark": found, "id": show_id(found.public_id), "content": content, "done": done}
@@ -93,10 +94,12 @@ def _one(site: Site) -> tuple[Resource, ...]:
         found = await bookmarks.get(frame.shelf.id, id_of(request, "bookmark_id"))
         path = f"{PATH}/{show_id(found.public_id)}"
         asks = Asks(
-            title=say("bookmarks.delete_title", title=_title(found, frame.locale)),
-            text=say("bookmarks.delete_takes_note") if found.note else say("bookmarks.delete_takes"),
-            yes=say("bookmarks.delete"),
-            no=say("bookmarks.delete_no"),
+            title=_("Delete the bookmark “%(title)s”?", title=_title(found, frame.locale)),
+            text=_("This deletes the saved copy and your note. It cannot be undone.")
+            if found.note
+            else _("This deletes the saved copy. It cannot be undone."),
+            yes=_("Delete"),
+            no=_("Cancel"),
             path=f"{path}/delete",
             back=path,
         )

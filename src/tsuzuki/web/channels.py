@@ -15,8 +15,9 @@ from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.messages import said, say
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 PATH = "/notifications"
 ShowAgain = Callable[[Request, Caller, Sheet], Awaitable[Response]]
@@ -31,7 +32,7 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "notifications")
         rows = await channels.list(frame.shelf.id, caller.user_id)
-        done = said("done", request.query_params.get("done"))
+        done = done_text(request)
         return framing.show(frame, "channels.html", sheet, rows=rows, done=done, blank=BLANK, show_id=show_id)
 
     async def show_channels(request: Request, caller: Caller) -> Response:
@@ -83,10 +84,10 @@ def _acts(site: Site, channels: Channels, show: ShowAgain) -> tuple[Resource, ..
         frame = await framing.frame(request, caller, "notifications")
         channel = await channels.get(frame.shelf.id, id_of(request, "channel_id"), caller.user_id)
         asks = Asks(
-            title=say("channels.remove_title", name=channel.name),
-            text=say("channels.remove_takes"),
-            yes=say("channels.delete"),
-            no=say("channels.remove_no"),
+            title=_("Remove %(name)s?", name=channel.name),
+            text=_("Pending messages are not sent. This cannot be undone."),
+            yes=_("Remove"),
+            no=_("Cancel"),
             path=f"{PATH}/{show_id(channel.id)}/remove",
             back=PATH,
         )

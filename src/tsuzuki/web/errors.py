@@ -11,9 +11,10 @@ from tsuzuki.http.boundary import ErrorPage, FramedPage
 from tsuzuki.http.errors import HttpFailure
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.messages import said, say_refused
+from tsuzuki.web.labels import find_label
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import say_refused
 
 _NAMELESS = 500
 
@@ -56,7 +57,7 @@ def framed_errors(site: Site) -> FramedPage:
 
 
 def _shown(pages: Pages, failure: HttpFailure, **around: Any) -> Response:
-    title = said("error", f"title_{failure.status}") or HTTPStatus(failure.status).phrase
+    title = find_label("error_title", str(failure.status)) or HTTPStatus(failure.status).phrase
     return pages.render(
         "error.html",
         status=failure.status,

@@ -22,7 +22,8 @@ from tsuzuki.model.errors import (
     Unauthorized,
     Unavailable,
 )
-from tsuzuki.web.messages import say, say_refused
+from tsuzuki.web.texts import gettext as _
+from tsuzuki.web.texts import say_refused
 
 MOST_FIELDS = 50
 MEDIA_TYPE = "application/x-www-form-urlencoded"
@@ -98,16 +99,16 @@ async def read_form(request: Request, *, most: int = MOST_FIELDS) -> Form:
     """The fields of a posted form; Invalid for anything else."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != MEDIA_TYPE:
-        raise Invalid(say("trouble.form"))
+        raise Invalid(_("The form could not be read."))
     body = await read_body(request.scope, request.receive)
     try:
         pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=most)
     except ValueError:  # bytes that no browser leaves bare, bad UTF-8, or too many fields
-        raise Invalid(say("trouble.form")) from None
+        raise Invalid(_("The form could not be read.")) from None
     fields: dict[str, tuple[str, ...]] = {}
     for name, text in pairs:
         if "\0" in text:
-            raise Invalid(say("trouble.form"))
+            raise Invalid(_("The form could not be read."))
         fields[name] = (*fields.get(name, ()), text)
     return Form(fields)
 
@@ -115,7 +116,7 @@ async def read_form(request: Request, *, most: int = MOST_FIELDS) -> Form:
 def must_match(form: Form, first: str, second: str) -> str:
     """The password that was typed twice; Invalid when it was not the same."""
     if form.one(first) != form.one(second):
-        raise problem(second, say("field.differ"))
+        raise problem(second, _("The passwords do not match."))
     return form.one(first)
 
 

@@ -10,7 +10,8 @@ from tsuzuki.retention.policy import FOR_EVER
 from tsuzuki.retention.preview import WouldGo
 from tsuzuki.web.forms import Form, problem
 from tsuzuki.web.locale import Locale
-from tsuzuki.web.messages import say, say_many
+from tsuzuki.web.texts import gettext as _
+from tsuzuki.web.texts import ngettext
 
 SPANS = (30, 90, 365, 0)
 """Days; 0 is for ever."""
@@ -31,11 +32,11 @@ def spans_to_count(own: Millis | None, usual: Millis | None) -> list[Millis]:
 
 
 def keep_choices(
-    counted: Sequence[WouldGo], own: Millis | None, usual: Millis | None, *, label: str, locale: Locale
+    counted: Sequence[WouldGo], own: Millis | None, usual: Millis | None, *, usual_text: str, locale: Locale
 ) -> list[KeepChoice]:
-    """The usual first, named by this message; a span that is none of ours last."""
+    """The usual first, with this text; a span that is none of ours last."""
     gone = {each.keep: each for each in counted}
-    choices = [KeepChoice("usual", _line(say(label, span=keep_words(usual)), gone[usual or FOR_EVER], locale))]
+    choices = [KeepChoice("usual", _line(usual_text, gone[usual or FOR_EVER], locale))]
     choices += [
         KeepChoice(str(days), _line(keep_words(Millis(days * DAY)), gone[Millis(days * DAY)], locale)) for days in SPANS
     ]
@@ -59,21 +60,26 @@ def posted_keep(form: Form) -> Millis | UnsetType | None:
     if text in ("", "usual"):
         return None
     if text not in map(str, SPANS):
-        raise problem(FIELD, say("feed.wrong_choice"))
+        raise problem(FIELD, _("Choose one of the options."))
     return Millis(int(text) * DAY)
 
 
 def keep_words(span: Millis | None) -> str:
     """`90 days`, `a year`, `2 years`, `for ever`."""
     if not span:
-        return say("keep.for_ever")
+        return _("forever")
     years, rest = divmod(span, YEAR)
-    return say_many("keep.days", max(1, span // DAY)) if rest else say_many("keep.years", years)
+    return (
+        ngettext("%(count)s day", "%(count)s days", max(1, span // DAY))
+        if rest
+        else ngettext("%(count)s year", "%(count)s years", years)
+    )
 
 
 def _line(text: str, gone: WouldGo, locale: Locale) -> str:
     if not gone.entries:
         return text
     count = locale.number(gone.entries)
-    key = "keep.removes_more" if gone.is_more else "keep.removes"
-    return say(key, text=text, count=count)
+    if gone.is_more:
+        return _("%(text)s (deletes more than %(count)s now)", text=text, count=count)
+    return _("%(text)s (deletes %(count)s now)", text=text, count=count)

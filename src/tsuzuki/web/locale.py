@@ -3,41 +3,27 @@
 import datetime as dt
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
 from tsuzuki.accounts.preferences.nouns import Clock
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis, bounded
-from tsuzuki.web.messages import say
+from tsuzuki.web.texts import gettext as _
+from tsuzuki.web.texts import language
 
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
-_TWELVE = frozenset({"en-us", "en-ca", "en-au", "en-nz", "en-ph", "en-in", "en-za", "es-mx", "es-co"})
-_TWELVE_LANGUAGES = frozenset({"ar", "hi", "bn", "ur", "ko", "fil", "ms"})
-_COMMA = frozenset({"en", "ja", "zh", "ko", "th", "he", "hi"})
-_DOT = frozenset({"de", "nl", "da", "it", "es", "pt", "id", "tr", "el", "ro"})
+_BRITISH = "en_GB"
 _FAR = 7 * DAY
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
 
 
 class Locale(msgspec.Struct, frozen=True, kw_only=True):
     """How this reader writes."""
 
     is_twelve: bool = False
-    month_first: bool = False
+    writing: str = _BRITISH
+    """Whose dates: a locale of the language that the page is in."""
     separator: str = ","
     zone: str = ""
 
@@ -69,10 +55,10 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
         """`Today`, `Yesterday`, `Thursday, 12 November`; with the year when it is another."""
         then, today = self.day_of(at), self.day_of(now)
         if then == today:
-            return say("time.today")
+            return _("Today")
         if then == today - timedelta(days=1):
-            return say("time.yesterday")
-        return f"{then:%A}, {self._written(then, with_year=then.year != today.year)}"
+            return _("Yesterday")
+        return f"{_weekday(then, self.writing)}, {self._written(then, with_year=then.year != today.year)}"
 
     def ago(self, at: Millis, now: Millis) -> str:
         """`now`, `5 min ago`, `3 h ago`, `2 d ago`, then the date. What lies ahead is said likewise."""
@@ -80,33 +66,30 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
         if passed < 0:
             return self._ahead(-passed, at)
         if passed < MINUTE:
-            return say("time.now")
+            return _("now")
         if passed < HOUR:
-            return say("time.minutes", count=passed // MINUTE)
+            return _("%(count)s min ago", count=passed // MINUTE)
         if passed < DAY:
-            return say("time.hours", count=passed // HOUR)
-        return say("time.days", count=passed // DAY) if passed < _FAR else self.date(at)
+            return _("%(count)s h ago", count=passed // HOUR)
+        return _("%(count)s d ago", count=passed // DAY) if passed < _FAR else self.date(at)
 
     def _clock(self, here: datetime) -> str:
         if not self.is_twelve:
             return f"{here.hour:02}:{here.minute:02}"
-        return f"{here.hour % 12 or 12}:{here.minute:02} {'am' if here.hour < 12 else 'pm'}"
+        half = _("am") if here.hour < 12 else _("pm")
+        return f"{here.hour % 12 or 12}:{here.minute:02} {half}"
 
     def _ahead(self, left: int, at: Millis) -> str:
         if left < MINUTE:
-            return say("time.soon")
+            return _("any moment now")
         if left < HOUR:
-            return say("time.in_minutes", count=left // MINUTE)
+            return _("in %(count)s min", count=left // MINUTE)
         if left < DAY:
-            return say("time.in_hours", count=left // HOUR)
-        return say("time.in_days", count=left // DAY) if left < _FAR else self.date(at)
+            return _("in %(count)s h", count=left // HOUR)
+        return _("in %(count)s d", count=left // DAY) if left < _FAR else self.date(at)
 
     def _written(self, day: dt.date, *, with_year: bool = True) -> str:
-        year = f" {day.year}" if with_year else ""
-        month = _MONTHS[day.month - 1]
-        if self.month_first:
-            return f"{month} {day.day}{',' if year else ''}{year}"
-        return f"{day.day} {month}{year}"
+        return _date(day, self.writing, with_year=with_year)
 
     # -- numbers
 
@@ -116,17 +99,45 @@ class Locale(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def locale_of(accept_language: str, *, clock: Clock = "auto", zone: str = "") -> Locale:
-    """What the browser's first language, the reader's clock and zone say."""
+    """What the browser's first language, the reader's clock and zone say; words are in the page's language."""
     found = _TAG.match(accept_language.strip())
-    tag = found[0].lower() if found else "en"
-    language = tag.partition("-")[0]
-    is_twelve = tag in _TWELVE or language in _TWELVE_LANGUAGES
+    is_twelve, separator, own = _habits(found[0].replace("-", "_").lower() if found else _BRITISH)
+    spoken = language().tag.replace("-", "_")
     return Locale(
         is_twelve=clock == "12" or (clock == "auto" and is_twelve),
-        month_first=tag == "en-us",
-        separator="," if language in _COMMA else "." if language in _DOT else "\u202f",
+        writing=own if own.partition("_")[0] == spoken else _BRITISH if spoken == "en" else spoken,
+        separator=separator,
         zone=zone if is_zone(zone) else "",
     )
+
+
+@lru_cache(256)
+def _habits(tag: str) -> tuple[bool, str, str]:
+    """Twelve hours or not, the mark between thousands, and the locale: as CLDR has them, else as British people do."""
+    from babel import Locale as Cldr
+    from babel import UnknownLocaleError
+
+    try:
+        known = Cldr.parse(_BRITISH if tag == "en" else tag)
+    except (UnknownLocaleError, ValueError):
+        known = Cldr.parse(_BRITISH)
+    mark = known.number_symbols["latn"]["group"]
+    writing = str(known) if known.language != "en" or known.territory == "US" else _BRITISH
+    return "h" in known.time_formats["short"].pattern, "\u202f" if mark.isspace() else mark, writing
+
+
+@lru_cache(1024)
+def _date(day: dt.date, writing: str, *, with_year: bool) -> str:
+    from babel.dates import format_date, format_skeleton
+
+    return format_date(day, "long", writing) if with_year else format_skeleton("MMMMd", day, locale=writing)
+
+
+@lru_cache(512)
+def _weekday(day: dt.date, writing: str) -> str:
+    from babel.dates import format_date
+
+    return format_date(day, "EEEE", writing)
 
 
 def is_zone(name: str) -> bool:

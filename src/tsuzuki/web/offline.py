@@ -5,8 +5,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.web.messages import say
 from tsuzuki.web.rendering import Pages
+from tsuzuki.web.texts import gettext as _
 
 PATH = "/offline"
 _ASK_AGAIN = {"cache-control": "no-cache"}
@@ -42,16 +42,16 @@ def _manifest(pages: Pages) -> bytes:
     ]
     maskable = {"src": pages.assets.url("icon-mask.png"), "sizes": "512x512", "type": "image/png"}
     shortcuts = [
-        {"name": say("nav.saved"), "url": "/?show=saved"},
-        {"name": say("inbox.add"), "url": "/feeds/add"},
-        {"name": say("nav.search"), "url": "/search"},
+        {"name": _("Saved"), "url": "/?show=saved"},
+        {"name": _("Add a feed"), "url": "/feeds/add"},
+        {"name": _("Search"), "url": "/search"},
     ]
     return msgspec.json.encode(
         {
             "id": "/",
             "name": "Tsuzuki",
             "short_name": "Tsuzuki",
-            "description": say("home.claim"),
+            "description": _("To be continued, and you will know when."),
             "start_url": "/",
             "scope": "/",
             "display": "standalone",

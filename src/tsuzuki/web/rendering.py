@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 import msgspec
-from jinja2 import PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
@@ -14,11 +14,12 @@ from tsuzuki.http.assets import Assets
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.money import money
 from tsuzuki.model.times import Millis, iso
-from tsuzuki.web.compiling import QuickEnvironment
 from tsuzuki.web.forms import Sheet
+from tsuzuki.web.labels import label_of
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
-from tsuzuki.web.messages import MESSAGES, say, say_many
 from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING, NavigationPlace
+from tsuzuki.web.scripts import texts_for_scripts
+from tsuzuki.web.texts import Language, gettext, language, ngettext, pgettext
 
 _OURS = "no-cache"
 _NOBODY_ELSES = "no-store"
@@ -62,12 +63,12 @@ class Pages:
 
 
 @cache
-def _package(version: str) -> tuple[Assets, QuickEnvironment]:
+def _package(version: str) -> tuple[Assets, Environment]:
     """Files and templates, which are constants: a template is compiled once in a process."""
     assets = Assets(files("tsuzuki.web") / "static")
     icon = _drawing(assets.url("icons.svg"))
-    templates = QuickEnvironment(
-        {"asset": assets.url, "icon": icon, "say": say},
+    templates = Environment(
+        extensions=["jinja2.ext.i18n"],
         loader=PackageLoader("tsuzuki.web", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -78,13 +79,20 @@ def _package(version: str) -> tuple[Assets, QuickEnvironment]:
     templates.filters["outside"] = outside
     templates.globals.update(
         version=version,
-        say_many=say_many,
+        asset=assets.url,
+        icon=icon,
+        _=gettext,
+        gettext=gettext,
+        ngettext=ngettext,
+        pgettext=pgettext,
+        label_of=label_of,
+        language=language,
         moment=moment,
         iso=iso,
         money=money,
-        places={name: [_link(place, icon) for place in places] for name, places in _PLACES.items()},
+        places=_linking(icon),
         scripts=[assets.url(name) for name in assets.names("js/") if name != "js/app.js"],
-        said_by_scripts=_said_by_scripts(),
+        texts_for_scripts=texts_for_scripts,
         item_path=item_path,
         chapter_path=chapter_path,
         series_path=series_path,
@@ -95,9 +103,19 @@ def _package(version: str) -> tuple[Assets, QuickEnvironment]:
     return assets, templates
 
 
+def _linking(icon: Callable[[str], Markup]) -> Callable[[Language], dict[str, list[PlaceLink]]]:
+    """`places(language())` of templates: the links of the navigation, made once for each language."""
+
+    @cache
+    def places(_: Language) -> dict[str, list[PlaceLink]]:
+        return {name: [_link(place, icon) for place in places] for name, places in _PLACES.items()}
+
+    return places
+
+
 def _link(place: NavigationPlace, icon: Callable[[str], Markup]) -> PlaceLink:
     keys = Markup(' data-key="g {}" data-command').format(place.key)
-    label = Markup("{}<span>{}</span>").format(icon(place.icon), say(f"nav.{place.name}"))
+    label = Markup("{}<span>{}</span>").format(icon(place.icon), gettext(place.label))
     return PlaceLink(place.name, place.path, keys, label, place.counts)
 
 
@@ -113,11 +131,6 @@ def _drawing(sprite: str) -> Callable[..., Markup]:
         return silent[name]
 
     return icon
-
-
-def _said_by_scripts() -> str:
-    texts = {key: text for key, text in MESSAGES.items() if key.startswith(("js.", "time."))}
-    return msgspec.json.encode(texts).decode()
 
 
 def moment(at: Millis) -> str:

@@ -19,10 +19,11 @@ from tsuzuki.accounts.preferences.nouns import (
 from tsuzuki.http.routing import Resource
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.locale import is_zone
-from tsuzuki.web.messages import said, say
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 PATH = "/settings"
 CHOICES = {
@@ -42,7 +43,7 @@ def settings_page(site: Site) -> Resource:
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "settings")
-        done = said("done", request.query_params.get("done"))
+        done = done_text(request)
         return framing.show(frame, "settings.html", sheet, chosen=frame.preferences, choices=CHOICES, done=done)
 
     async def show_settings(request: Request, caller: Caller) -> Response:
@@ -69,7 +70,7 @@ def _wishes(form: Form) -> dict[str, object]:
     wishes: dict[str, object] = {name: form.one(name) for name in form.fields if name in known}
     zone = str(wishes.get("time_zone", "")).strip()
     if zone and not is_zone(zone):
-        raise problem("time_zone", say("settings.time_zone_problem"))
+        raise problem("time_zone", _("Unknown time zone."))
     if "time_zone" in wishes:
         wishes["time_zone"] = zone
     if "is_whole" in form.fields:

@@ -23,10 +23,10 @@ async def test_charts_are_drawn_and_say_the_same_in_a_table(browser: Browser, tm
         async with browsing(browser, desk.town, admin) as page:
             await open_dashboard(desk, page)
             await page.locator(".u-wrap canvas").nth(1).wait_for()
-            await page.get_by_text("As a table").click()
+            await page.get_by_text("Show as table").click()
             assert await page.locator(".numbers tbody tr").count() >= 1
             assert (await page.locator(".numbers tbody td").last.inner_text()) == "0 ms"  # nothing has waited
         async with browsing(browser, desk.town, admin, java_script_enabled=False) as page:
             await open_dashboard(desk, page)
             assert not await page.locator("[data-chart]").first.is_visible()
-            assert await page.get_by_text("As a table").is_visible()
+            assert await page.get_by_text("Show as table").is_visible()

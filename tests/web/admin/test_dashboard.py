@@ -34,7 +34,7 @@ async def test_what_waits_what_fails_and_what_is_slow_is_told(tmp_path):
     async with a_desk(tmp_path) as desk:
         before = (await desk.operator.see("/admin")).text
         assert cells(before, "poll-source")[0] == "1"  # the comic that was mapped has not been called yet
-        assert "No source fails." in section(before, "failing")
+        assert "No failing sources." in section(before, "failing")
         assert "No source was called" in section(before, "slowest")
         desk.town.worker_loops.start()
         assert await crawl(desk) == "done"
@@ -48,7 +48,7 @@ async def test_what_waits_what_fails_and_what_is_slow_is_told(tmp_path):
     assert f'href="{desk.source}"' in section(after, "slowest")
     assert cells(after, "nobody")[-1] == "1"
     assert int(cells(after, "crawl")[4]) >= 1  # done in a minute
-    assert re.search(r"<dt>Watched</dt><dd>[1-9]", section(after, "storage"))
+    assert re.search(r"<dt>Watched feeds and series</dt><dd>[1-9]", section(after, "storage"))
 
 
 async def test_feeds_that_fail_are_on_the_dashboard(home):
@@ -57,7 +57,7 @@ async def test_feeds_that_fail_are_on_the_dashboard(home):
     shown = section((await operator.see("/admin")).text, "failing-feeds")
     assert "The server answered 503 (Service Unavailable)." in shown
     assert "failed 3 times in a row" in shown
-    assert '<a href="/admin/feeds">1 feed fails</a>' in shown
+    assert '<a href="/admin/feeds">1 failing feed</a>' in shown
     listed = (await operator.see("/admin/feeds")).text
     assert "The server answered 503 (Service Unavailable)." in listed
     [failing] = await home.town.reading.subscriptions.list(home.stage.shelf, status="error")
@@ -77,7 +77,7 @@ async def test_r125_who_works_is_listed_with_what_it_does_and_who_is_lost(tmp_pa
         await Workers(db, now).beat(one, {"crawl": 2})
         await Workers(db, lambda: Millis(now() - 5 * MINUTE)).beat(other, {})
         shown = (await desk.operator.see("/admin")).text
-    assert "No worker is running: nothing is polled or delivered." in nobody
+    assert "No worker is running: nothing is fetched or delivered." in nobody
     assert "No worker is running" not in shown
     one_row, other_row = (
         " ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in re.findall(r'<li class="worker">(.*?)</li>', shown)

@@ -44,10 +44,10 @@ async def test_the_operator_sees_a_source_fail_mends_it_and_replays_what_it_lost
         await page.goto(f"{base}/admin")
         failing = page.get_by_role("region", name="Failing sources")
         await failing.get_by_role("link", name="Site").click()
-        await expect(page.get_by_text("It failed")).to_be_visible()
+        await expect(page.get_by_text("Last error")).to_be_visible()
 
         # Tried, it says what was asked and what came back.
-        await click(page, "button", "Try it now")
+        await click(page, "button", "Test")
         await expect(page.get_by_text("It does not work yet")).to_be_visible()
         await expect(page.get_by_role("cell", name=f"GET {desk.site.url}/list-1.html")).to_be_visible()
 
@@ -55,15 +55,15 @@ async def test_the_operator_sees_a_source_fail_mends_it_and_replays_what_it_lost
         desk.site.is_down = False
         await click(page, "link", "Edit")
         await page.get_by_label("ratelimit").fill("fast")
-        await click(page, "button", "Try it now")
-        await expect(page.get_by_text("This must be a number.")).to_be_visible()
+        await click(page, "button", "Test")
+        await expect(page.get_by_text("Enter a number.")).to_be_visible()
         await page.get_by_label("ratelimit").fill("20")
-        await click(page, "button", "Try it now")
+        await click(page, "button", "Test")
         await expect(page.get_by_text("Nothing is saved yet.")).to_be_visible()
         await expect(page.get_by_label("ratelimit")).to_have_value("20")
         await click(page, "button", "Save")
-        await expect(page.get_by_text("The source is changed.")).to_be_visible()
-        await click(page, "button", "Try it now")
+        await expect(page.get_by_text("Source saved.")).to_be_visible()
+        await click(page, "button", "Test")
         await expect(page.get_by_text("It works")).to_be_visible()
 
         # What was given up is done again.
@@ -71,7 +71,7 @@ async def test_the_operator_sees_a_source_fail_mends_it_and_replays_what_it_lost
         await page.get_by_role("link", name="now").first.click()
         await page.wait_for_url(f"**/admin/dead-letters/{letter}")
         await click(page, "button", "Replay")
-        await expect(page.get_by_text("The task is queued again.")).to_be_visible()
+        await expect(page.get_by_text("Task queued again.")).to_be_visible()
         await stored(desk, f"{lost}/99")
 
         await watch_the_log(desk, page)
@@ -112,16 +112,16 @@ async def test_the_operator_adds_somebody_and_finds_that_in_the_log(browser: Bro
     looks = {"viewport": viewport, "color_scheme": theme}
     async with a_desk(tmp_path) as desk, browsing(browser, desk.town, await desk.town.admin(), **looks) as page:
         await page.goto(f"{desk.town.client.base}/admin/users")
-        await click(page, "link", "Add somebody")
+        await click(page, "link", "Add user")
         await page.get_by_label("Username").fill("newcomer")
         await page.get_by_label("Password", exact=True).fill(PASSWORD)
-        await page.get_by_label("Password again").fill(PASSWORD)
-        await click(page, "button", "Add somebody")
+        await page.get_by_label("Repeat password").fill(PASSWORD)
+        await click(page, "button", "Add user")
         await expect(page.get_by_role("heading", name="newcomer")).to_be_visible()
-        await click(page, "link", "What was done to them")
+        await click(page, "link", "Changes to this user")
         row = page.get_by_role("listitem").filter(has_text="user.create")
         await expect(row).to_contain_text("by admin")
-        await row.get_by_text("What changed").click()
+        await row.get_by_text("Changes").click()
         await expect(row).to_contain_text('"username": "newcomer"')
         assert not await page.evaluate(WIDER)
 
@@ -130,12 +130,12 @@ async def test_the_operator_pauses_everything_and_says_why(browser: Browser, tmp
     async with a_desk(tmp_path) as desk, browsing(browser, desk.town, await desk.town.admin(), viewport=PHONE) as page:
         await page.goto(f"{desk.town.client.base}/admin")
         await page.get_by_text("Pause all sources").click()
-        await page.get_by_label("Why").fill("The line is down")
+        await page.get_by_label("Reason").fill("The line is down")
         assert not await page.evaluate(WIDER)
-        await click(page, "button", "Pause them")
+        await click(page, "button", "Pause sources")
         await expect(page.get_by_text("“The line is down”")).to_be_visible()
-        await click(page, "button", "Call sources again")
-        await expect(page.get_by_text("Sources are called again.")).to_be_visible()
+        await click(page, "button", "Resume all sources")
+        await expect(page.get_by_text("All sources are resumed.")).to_be_visible()
 
 
 async def test_a_job_is_watched_and_cancelled_without_scripts(browser: Browser, tmp_path):
@@ -147,6 +147,6 @@ async def test_a_job_is_watched_and_cancelled_without_scripts(browser: Browser, 
         await crawled(desk, page)
         await expect(page.locator("[data-job=status]")).to_have_text("queued")
         await click(page, "link", "Reload")
-        await click(page, "button", "Cancel the job")
+        await click(page, "button", "Cancel job")
         await expect(page.locator("[data-job=status]")).to_have_text("cancelled")
         await expect(page.locator("#lines")).to_contain_text("Job cancelled")

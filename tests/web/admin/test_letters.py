@@ -32,7 +32,7 @@ async def test_a_letter_is_listed_with_its_queue_and_shown_with_all_it_carried(t
     number = await a_dead_letter(town.db, town.time())
     for query in ("", "?queue=nobody", "?code=broken", "?before=nonsense"):
         assert f'href="/admin/dead-letters/{number}"' in (await operator.see(f"/admin/dead-letters{query}")).text
-    assert "Nothing fits." in (await operator.see("/admin/dead-letters?queue=other")).text
+    assert "No results." in (await operator.see("/admin/dead-letters?queue=other")).text
     shown = await operator.see(f"/admin/dead-letters/{number}")
     for word in ("It broke.", "broken", "here", "{}"):
         assert word in shown.text
@@ -172,8 +172,8 @@ async def test_pausing_is_said_on_the_desk_and_in_the_log(town, operator):
 async def test_a_list_that_is_narrowed_to_nothing_says_so_and_leads_back(operator, path, narrowed, empty):
     """It is no empty list: that one says what to do."""
     page = await operator.see(f"{path}?{narrowed}")
-    assert "Nothing fits." in page.text
+    assert "No results." in page.text
     assert f'<a class="button quiet" href="{path}">Show all</a>' in page.text
     whole = await operator.see(path)
-    assert "Nothing fits." not in whole.text
+    assert "No results." not in whole.text
     assert empty is None or empty in whole.text

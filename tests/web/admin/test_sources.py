@@ -97,7 +97,7 @@ async def test_what_is_wrong_stands_beside_its_field_and_nothing_that_was_typed_
     answer = await desk.operator.send(path, said)
     assert answer.status == 400
     assert "begins with https://" in (error_of(answer, "baseurl") or "")
-    assert error_of(answer, "config.maxpages") == "This must be a whole number."
+    assert error_of(answer, "config.maxpages") == "Enter a whole number."
     assert value_of(answer, "config.maxpages") == "many"
     assert "Host: x" in answer.text
     answer = await desk.operator.send(path, said | {"config.maxpages": "5", "baseurl": desk.site.url})
@@ -214,7 +214,7 @@ async def test_a_comic_is_crawled_switched_off_and_removed(desk):
     assert again.headers["location"] == f"/admin/jobs/{job}?done=job_exists"
     one = f"/admin/comics/{comic}/sources/{mapping}"
     await desk.operator.send(f"{one}/switch")
-    assert "switched off" in (await desk.operator.see(desk.source)).text
+    assert "disabled" in (await desk.operator.see(desk.source)).text
     assert "no longer asked" in (await desk.operator.see(f"{one}/remove")).text
     await desk.operator.send(f"{one}/remove")
     assert "None is crawled yet" in (await desk.operator.see(desk.source)).text

@@ -41,7 +41,7 @@ async def test_an_unsaved_source_is_tried_and_nothing_that_was_typed_is_lost_or_
     assert (value_of(tried, "name"), value_of(tried, "config.maxpages")) == ("Second", "7")
     assert await count(desk) == 1
     wrong = await desk.operator.send(f"/admin/sources/add?connector={SITE}", said | {"config.maxpages": "many"})
-    assert error_of(wrong, "config.maxpages") == "This must be a whole number."
+    assert error_of(wrong, "config.maxpages") == "Enter a whole number."
 
 
 async def test_a_change_is_tried_as_it_stands_in_the_form_with_the_secrets_that_are_stored(desk):

@@ -154,7 +154,7 @@ async def read_a_chapter(day: Day) -> None:
     for number in range(1, PAGES + 1):
         await day.press("ArrowRight")
         await expect(day.page.locator(f'[data-reader][data-at="{number}"]')).to_be_attached()
-    await expect(day.page.get_by_text("You have read it.")).to_be_visible()
+    await expect(day.page.get_by_text("You have read this chapter.")).to_be_visible()
     await expect(count(day.other)).to_have_text("2")
     await expect(count(day.other, "chapters")).to_have_text("")
 

@@ -49,7 +49,7 @@ async def test_what_opens_above_a_page_is_accessible(browser: Browser, theatre):
         await page.keyboard.press("Escape")
         await page.set_viewport_size(PHONE)
         await page.get_by_role("button", name="Menu").click()
-        await page.get_by_role("navigation", name="Places").wait_for()
+        await page.get_by_role("navigation", name="Navigation").wait_for()
         wrong |= await wrongs_everywhere(page, "drawer", ways=ON_A_PHONE)
         await start(page, theatre, "/items/{playing_id}")
         await page.get_by_role("img", name="A press").click()
@@ -70,10 +70,10 @@ async def test_a_message_with_a_way_back_and_the_line_without_a_network_are_acce
         await expect(page.locator(".entry.unread").first).to_be_visible()
         await page.context.set_offline(True)
         await page.get_by_role("button", name="Mark read").first.click()
-        await expect(page.get_by_text("1 mark waits to be sent.")).to_be_visible()
+        await expect(page.get_by_text("1 change waits to be sent.")).to_be_visible()
         wrong |= await wrongs_everywhere(page, "offline", ways=EACH_ONCE)
         await page.context.set_offline(False)
-        await expect(page.get_by_text("What you marked meanwhile is sent.")).to_be_visible()
+        await expect(page.get_by_text("Your offline changes were sent.")).to_be_visible()
     assert wrong == {}
 
 
@@ -85,13 +85,13 @@ async def test_the_reader_is_accessible_in_every_mode_and_at_its_end(browser: Br
     async with browsing(browser, theatre.town, theatre.people["admin"]) as page:
         await start(page, theatre, "/series/{series_id}/chapters/{chapter_id}")
         await page.wait_for_selector("[data-reader][data-at]")
-        await page.get_by_label("How it is shown").click()
+        await page.get_by_label("Display settings").click()
         for mode in ("ltr", "rtl", "double", "vertical", "webtoon"):
             async with page.expect_response(lambda response: response.url.endswith("/reading")):
-                await page.get_by_label("Pages", exact=True).select_option(mode)
+                await page.get_by_label("Layout", exact=True).select_option(mode)
             await page.wait_for_selector(f"[data-reader].mode-{mode}")
             wrong |= await wrongs_everywhere(page, mode, ways=EACH_ONCE)
-        await page.get_by_label("How it is shown").click()
+        await page.get_by_label("Display settings").click()
         await page.keyboard.press("End")
         await page.get_by_role("heading", name="End of Chapter 2").scroll_into_view_if_needed()
         wrong |= await wrongs_everywhere(page, "end", ways=EACH_ONCE)
@@ -109,7 +109,7 @@ async def test_what_forms_of_readers_answer_is_accessible(browser: Browser, thea
         for url, seen in (("http://[", "#url-error"), (publisher.url, "section.found")):
             await start(page, theatre, "/feeds/add")
             await page.get_by_label("Address").fill(url)
-            await press(page, "Look")
+            await press(page, "Find")
             await page.locator(seen).wait_for()
             wrong |= await wrongs_everywhere(page, f"looked at {url}", ways=EACH_ONCE)
         await start(page, theatre, "/feeds/import")
@@ -130,9 +130,9 @@ async def test_what_forms_of_readers_answer_is_accessible(browser: Browser, thea
         wrong |= await wrongs_everywhere(page, "channels", ways=EACH_ONCE)
         for wish, seen in (("read", "output.secret"), ("", ".field.wrong, .error")):
             await start(page, theatre, "/account")
-            await page.get_by_label("What is it for?").fill("backup")
+            await page.get_by_label("Token name").fill("backup")
             await page.get_by_label("read", exact=True).set_checked(wish == "read")
-            await press(page, "Make token")
+            await press(page, "Create token")
             await page.locator(seen).first.wait_for()
             wrong |= await wrongs_everywhere(page, f"token {wish}", ways=EACH_ONCE)
     assert wrong == {}
@@ -142,20 +142,20 @@ async def test_what_forms_of_the_desk_answer_is_accessible(browser: Browser, the
     wrong: Wrongs = {}
     async with browsing(browser, theatre.town, theatre.people["admin"]) as page:
         await start(page, theatre, "/admin/sources/{source_id}")
-        await press(page, "Try it now")
+        await press(page, "Test")
         await page.get_by_text("It works").first.wait_for()
         wrong |= await wrongs_everywhere(page, "tried", ways=EACH_ONCE)
         await start(page, theatre, "/admin/sources/{source_id}/edit")
         await page.get_by_label("ratelimit").fill("fast")
         await press(page, "Save")
-        await page.get_by_text("This must be a number.").wait_for()
+        await page.get_by_text("Enter a number.").wait_for()
         wrong |= await wrongs_everywhere(page, "a wrong config", ways=EACH_ONCE)
         await start(page, theatre, "/admin/users")
-        await press(page, "Make an invitation")
+        await press(page, "Create invitation")
         await page.get_by_text("it is not shown again").wait_for()
         wrong |= await wrongs_everywhere(page, "invited", ways=EACH_ONCE)
         await start(page, theatre, "/admin")
-        await page.get_by_text("As a table").first.click()
+        await page.get_by_text("Show as table").first.click()
         wrong |= await wrongs_everywhere(page, "figures", ways=EACH_ONCE)
     assert wrong == {}
 
@@ -170,11 +170,11 @@ async def test_what_is_wrong_at_the_doors_is_told_accessibly(browser: Browser, t
         await page.get_by_text("do not belong together").wait_for()
         wrong |= await wrongs_everywhere(page, "a wrong password", ways=EACH_ONCE)
         await theatre.open(page, "visitor", "/invite")
-        await page.get_by_label("Code of your invitation").fill("nonsense")
+        await page.get_by_label("Invitation code").fill("nonsense")
         await page.get_by_label("Username").fill("a" * 64)
         await page.get_by_label("Password", exact=True).fill("short")
-        await page.get_by_label("Password again").fill("short")
-        await page.get_by_role("button", name="Make my account").click()
+        await page.get_by_label("Repeat password").fill("short")
+        await page.get_by_role("button", name="Create account").click()
         await page.locator(".error").first.wait_for()
         wrong |= await wrongs_everywhere(page, "a wrong invitation", ways=EACH_ONCE)
     assert wrong == {}

@@ -248,7 +248,7 @@ async def test_sec_13_what_is_wrong_with_a_form_repeats_nothing_that_runs(browse
         for text in BAD:
             await net.open("/feeds/add")
             await net.page.get_by_label("Address").fill(text)
-            await net.page.get_by_role("button", name="Look").click()
+            await net.page.get_by_role("button", name="Find").click()
             await expect(net.page.locator("#url-error")).to_be_visible()
             await net.look()
             await net.open("/groups/new")
@@ -344,7 +344,7 @@ async def test_i7_what_is_looked_at_before_it_is_followed_runs_nothing(browser: 
             for path in ("/feeds/add", "/discover"):
                 await net.open(path)
                 await net.page.get_by_role("textbox", name="Address").fill(hostile.publisher.url)
-                await net.page.get_by_role("button", name="Look").first.click()
+                await net.page.get_by_role("button", name="Find").first.click()
                 await net.page.wait_for_selector("section.found, .error, .note.bad")
                 await net.look()
                 assert "pwned" in await net.page.locator("main").inner_html()

@@ -13,8 +13,9 @@ from tsuzuki.web.account.page import LIVES, token_row
 from tsuzuki.web.account.tokens import LONGEST_NAME, read_end, read_name
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.messages import said, say
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import DEVICE_PASSWORDS, Site
+from tsuzuki.web.texts import gettext as _
 
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 SPOKEN: frozenset[Protocol] = frozenset()
@@ -38,7 +39,7 @@ def device_password_page(site: Site) -> Resource:
             spoken=SPOKEN,
             lives=LIVES,
             most=LONGEST_NAME,
-            done=said("done", request.query_params.get("done")),
+            done=done_text(request),
         )
 
     async def show_page(request: Request, caller: Caller) -> Response:
@@ -65,5 +66,5 @@ def _wish(form: Form, site: Site) -> TokenRequest:
     ticked = form.several("protocols")
     protocols = tuple(one for one in PROTOCOLS if one in ticked)
     if not protocols or len(protocols) != len(set(ticked)):
-        raise problem("protocols", say("passwords.protocols_missing"))
+        raise problem("protocols", _("Choose at least one."))
     return TokenRequest(name=name, protocols=protocols, expires_at=read_end(form, site.accounts.deps.clock()))

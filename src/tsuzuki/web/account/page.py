@@ -13,7 +13,7 @@ from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.web.forms import BLANK, Sheet
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.messages import said
+from tsuzuki.web.labels import find_label
 from tsuzuki.web.site import ACCOUNT, Site
 
 LIVES = {"30": 30, "90": 90, "365": 365, "never": None}
@@ -53,7 +53,9 @@ def account_page(site: Site) -> Resource:
 
     async def show_mine(request: Request, caller: Caller) -> Response:
         asked = request.query_params
-        notes = AccountNotes(done=said("done", asked.get("done")), reason=said("reason", asked.get("reason")))
+        notes = AccountNotes(
+            done=find_label("done", asked.get("done")), reason=find_label("reason", asked.get("reason"))
+        )
         return await show_account(site, request, caller, notes)
 
     return page(ACCOUNT, site.signed_in(show_mine, ACCOUNT))

@@ -18,9 +18,10 @@ from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
 from tsuzuki.web.frame import Frame, framing_of
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.keeping_choices import chosen_keep, keep_choices, posted_keep, spans_to_count
-from tsuzuki.web.messages import said, say
+from tsuzuki.web.keeping_choices import chosen_keep, keep_choices, keep_words, posted_keep, spans_to_count
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import ACCOUNT, Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 SHELVES = f"{ACCOUNT}/shelves"
 ONE = f"{SHELVES}/{{shelf_id}}"
@@ -44,7 +45,7 @@ def own_shelf_pages(site: Site) -> tuple[Resource, ...]:
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         frame = await framing.frame(request, caller, "account")
         rows = [ShelfRow(show_id(one.public_id), one, one.id == frame.shelf.id) for one in frame.shelves]
-        done = said("done", request.query_params.get("done"))
+        done = done_text(request)
         is_billed = site.billing.is_on
         return framing.show(frame, "shelves.html", sheet, rows=rows, done=done, is_billed=is_billed, most=LONGEST_NAME)
 
@@ -115,9 +116,15 @@ def _one(site: Site) -> tuple[Resource, ...]:
             sheet,
             people=await sharing.people(who, shelf_id),
             others=await sharing.others(who, shelf_id) if owns else [],
-            done=said("done", request.query_params.get("done")),
+            done=done_text(request),
             most=LONGEST_NAME,
-            keeps=keep_choices(counted, shelf.own_retention, usual, label="keep.as_server", locale=frame.locale),
+            keeps=keep_choices(
+                counted,
+                shelf.own_retention,
+                usual,
+                usual_text=_("as on this server: %(span)s", span=keep_words(usual)),
+                locale=frame.locale,
+            ),
             keep=chosen_keep(shelf.own_retention),
             **values,
         )
@@ -137,7 +144,7 @@ def _one(site: Site) -> tuple[Resource, ...]:
         async def act(form: Form) -> Response:
             role = next((role for role in ROLES if role == form.one("role")), None)
             if role is None:
-                raise problem("role", say("trouble.form"))
+                raise problem("role", _("The form could not be read."))
             await sharing.share(shelf_user(caller), id_of(request, "shelf_id"), form.one("person"), role)
             if "is_known" in form.fields:
                 return see(with_query(_path(request), done="shelf_role"))
@@ -179,12 +186,20 @@ def _removing(site: Site) -> Resource:
         person, back = request.path_params["person_name"], _path(request)
         leaves = person == caller.username
         return Asks(
-            title=say("shelves.leave_title", name=shelf.name)
+            title=_("Leave %(name)s?", name=shelf.name)
             if leaves
-            else say("shelves.remove_title", person=person, name=shelf.name),
-            text=say("shelves.leave_takes") if leaves else say("shelves.remove_takes", person=person),
-            yes=say("shelves.leave") if leaves else say("shelves.remove"),
-            no=say("shelves.remove_no"),
+            else _("Remove %(person)s from %(name)s?", person=person, name=shelf.name),
+            text=_(
+                "You lose access to it, and your notification channels for it are deleted. "
+                "Only an owner can add you again."
+            )
+            if leaves
+            else _(
+                "%(person)s loses access to this shelf, and their notification channels for it are deleted.",
+                person=person,
+            ),
+            yes=_("Leave shelf") if leaves else _("Remove"),
+            no=_("Cancel"),
             path=f"{back}/people/{person}/remove",
             back=back,
         )
@@ -216,10 +231,14 @@ def _deleting(site: Site) -> Resource:
             "people": contents.people,
         }
         asks = Asks(
-            title=say("shelves.delete_title", name=shelf.name),
-            text=say("shelves.delete_takes", **takes),
-            yes=say("shelves.delete"),
-            no=say("shelves.remove_no"),
+            title=_("Delete %(name)s?", name=shelf.name),
+            text=_(
+                "This deletes %(feeds)s feeds, %(series)s series and %(bookmarks)s bookmarks "
+                "for everyone who has this shelf (%(people)s). It cannot be undone.",
+                **takes,
+            ),
+            yes=_("Delete shelf"),
+            no=_("Cancel"),
             path=f"{_path(request)}/delete",
             back=_path(request),
         )

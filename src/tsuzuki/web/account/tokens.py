@@ -15,8 +15,8 @@ from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.messages import say
 from tsuzuki.web.site import ACCOUNT, DEVICE_PASSWORDS, Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 LONGEST_NAME = 100
 _RULES = Rules(keep=("name", "scopes", "life"))
@@ -57,15 +57,20 @@ def _revoking(site: Site) -> Resource:
         frame = await framing.frame(request, caller, "account")
         used = token.last_used_at
         asks = Asks(
-            title=say("tokens.revoke_title", name=token.name),
+            title=_("Revoke %(name)s?", name=token.name),
             text=" ".join(
                 (
-                    say("tokens.revoke_used", time=frame.locale.moment(used)) if used else say("tokens.revoke_unused"),
-                    say("tokens.revoke_takes"),
+                    _("It was last used %(time)s.", time=frame.locale.moment(used))
+                    if used
+                    else _("It was never used."),
+                    _(
+                        "Anything that uses it, or a token created with it, stops working immediately. "
+                        "This cannot be undone."
+                    ),
                 )
             ),
-            yes=say("tokens.revoke"),
-            no=say("tokens.revoke_no"),
+            yes=_("Revoke"),
+            no=_("Cancel"),
             path=f"{ACCOUNT}/tokens/{show_id(token.public_id)}/revoke",
             back=_home(token),
         )
@@ -91,7 +96,7 @@ def read_name(form: Form) -> str:
     """What it is for; Invalid without."""
     name = form.one("name").strip()
     if not 1 <= len(name) <= LONGEST_NAME:
-        raise problem("name", say("tokens.name_problem", most=LONGEST_NAME))
+        raise problem("name", _("Enter a name of 1 to %(most)s characters.", most=LONGEST_NAME))
     return name
 
 
@@ -99,7 +104,7 @@ def read_end(form: Form, now: Millis) -> Millis | None:
     """When it ends; None for never, Invalid for a word that we do not know."""
     life = form.one("life")
     if life not in LIVES:
-        raise problem("life", say("tokens.life_problem"))
+        raise problem("life", _("Choose when it expires."))
     days = LIVES[life]
     return None if days is None else Millis(now + days * DAY)
 
@@ -109,5 +114,5 @@ def _wish(form: Form, now: Millis) -> TokenRequest:
     name = read_name(form)
     scopes = form.several("scopes")
     if not scopes:
-        raise problem("scopes", say("tokens.scopes_missing"))
+        raise problem("scopes", _("Choose at least one."))
     return TokenRequest(name=name, scopes=read_scopes(scopes), expires_at=read_end(form, now))

@@ -8,7 +8,7 @@ import msgspec
 from tsuzuki.crawler.figures.rows import Figure
 from tsuzuki.crawler.figures.service import Figures
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
-from tsuzuki.web.messages import say
+from tsuzuki.web.labels import label_of
 
 Span = Literal["day", "week"]
 WIDTHS: dict[Span, tuple[Millis, Millis, Millis]] = {
@@ -55,7 +55,7 @@ def _chart(name: str, lines: Sequence[str], steps: Sequence[Figure], *, shown: t
         "shown": [at // SECOND for at in shown],
         "at": [step.at // SECOND for step in steps],
         "lines": [
-            {"name": say(f"desk.figure_{line}"), "kind": line, "values": [getattr(step, line) for step in steps]}
+            {"name": label_of("figure", line), "kind": line, "values": [getattr(step, line) for step in steps]}
             for line in lines
         ],
     }

@@ -11,7 +11,8 @@ from tsuzuki.connectors.protocol import ConnectorInfo
 from tsuzuki.connectors.selectors.written import DOCUMENT
 from tsuzuki.model.errors import Invalid, Problem
 from tsuzuki.web.forms import Form, problem
-from tsuzuki.web.messages import said, say
+from tsuzuki.web.labels import find_label, label_of
+from tsuzuki.web.texts import gettext as _
 
 Kind = Literal["number", "flag", "text", "document", "choice", "choices", "list", "pairs", "json"]
 WHOLE = "config"
@@ -45,7 +46,15 @@ def config_fields(
     if info is None:
         text = msgspec.json.format(msgspec.json.encode(shown)).decode()
         values = typed.get(WHOLE, (text,))
-        return [ConfigField(name=WHOLE, label=WHOLE, kind="json", hint=say("config.whole"), values=values)]
+        return [
+            ConfigField(
+                name=WHOLE,
+                label=WHOLE,
+                kind="json",
+                hint=_("The whole configuration, as a JSON object."),
+                values=values,
+            )
+        ]
     schema = config_schema(info.config)
     known = schema["$defs"][info.config.__name__]
     required = known.get("required", ())
@@ -109,9 +118,9 @@ def _kind(schema: Mapping[str, Any]) -> Kind:
 
 def _hint(name: str, kind: Kind, default: Any) -> str:
     """What the key is about where we know it, how it is written, and what it is by default."""
-    parts = [said("config", f"about_{name}"), said("config", f"how_{kind}")]
+    parts = [find_label("config_about", name), find_label("config_how", kind)]
     if default not in (None, "", [], {}, False) and kind not in ("choices", "flag"):
-        parts.append(say("config.default", value=" ".join(_written(kind, default))))
+        parts.append(_("Default: %(value)s.", value=" ".join(_written(kind, default))))
     return " ".join(part for part in parts if part)
 
 
@@ -181,14 +190,14 @@ def _number(text: str) -> float | int | str:
 def _pair(line: str, field: str) -> tuple[str, str]:
     name, colon, value = line.partition(":")
     if not colon:
-        raise problem(field, say("config.no_pair", line=line.strip()))
+        raise problem(field, _("“%(line)s” is not of the form Name: value.", line=line.strip()))
     return name.strip(), value.strip()
 
 
 def _object(text: str, field: str) -> dict[str, Any]:
     decoded = _decoded(text or "{}", field)
     if not isinstance(decoded, dict):
-        raise problem(field, say("config.no_object"))
+        raise problem(field, _("Enter a JSON object, for example {}."))
     return decoded
 
 
@@ -196,7 +205,7 @@ def _decoded(text: str, field: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
-        raise problem(field, say("config.no_json", reason=str(error))) from error
+        raise problem(field, _("This is not valid JSON: %(reason)s.", reason=str(error))) from error
 
 
 def beside_fields(error: Invalid, fields: Sequence[ConfigField]) -> Invalid:
@@ -210,7 +219,7 @@ def beside_fields(error: Invalid, fields: Sequence[ConfigField]) -> Invalid:
         place = name if name in names else next(iter(names), one.field) if name == WHOLE else name
         inside = one.field.removeprefix(place).lstrip(".")
         no_number = _NO_NUMBER.match(one.message)
-        message = say(f"config.no_{no_number[1]}") if no_number else one.message
+        message = label_of("config_no", no_number[1]) if no_number else one.message
         words = f"{inside}: {message}" if inside and place != one.field else message
         found[place] = f"{found[place]}\n{words}" if place in found else words
     return Invalid(str(error), tuple(Problem(name, words) for name, words in found.items()))

@@ -14,7 +14,7 @@ from tsuzuki.web.admin.health import SourceHealthRow, source_rows
 from tsuzuki.web.admin.units import sized, took
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.messages import said
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
 
 PATH = "/admin"
@@ -53,7 +53,7 @@ def dashboard_pages(site: Site) -> tuple[Resource, ...]:
             charts=await charts_of(figures, span_of(request.query_params.get("span")), frame.now),
             amounts=await figures.amounts(),
             pause=await sources.show_pause(),
-            done=said("done", request.query_params.get("done")),
+            done=done_text(request),
             sized=sized,
             took=took,
         )

@@ -18,8 +18,9 @@ from tsuzuki.web.admin.units import took
 from tsuzuki.web.forms import see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of, number_of, word_of
-from tsuzuki.web.messages import said, say
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 PATH = "/admin/jobs"
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -68,7 +69,7 @@ def job_pages(site: Site) -> tuple[Resource, ...]:
             levels=LEVELS,
             is_over=job.status in OVER,
             is_live=is_live,
-            done=said("done", request.query_params.get("done")),
+            done=done_text(request),
             took=took,
             show_id=show_id,
         )
@@ -94,7 +95,7 @@ def _options(sources: Sequence[Source], chosen: str | None) -> list[tuple[str, s
     """Every source by its name; one that is gone, whose jobs stay (R51), by its number."""
     by_name = sorted(((str(one.id), one.name) for one in sources), key=lambda one: one[1].casefold())
     is_gone = chosen is not None and chosen not in dict(by_name)
-    return [("", say("desk.any")), *by_name, *([(chosen, chosen)] if is_gone and chosen else [])]
+    return [("", _("any")), *by_name, *([(chosen, chosen)] if is_gone and chosen else [])]
 
 
 def _wanted(request: Request) -> JobFilter:

@@ -6,7 +6,7 @@ from typing import Any
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.billing.once import IdempotentRequest
 from tsuzuki.web.forms import Form, Rules, problem
-from tsuzuki.web.messages import say
+from tsuzuki.web.texts import gettext as _
 
 MOST_CENTS = 100_000_000
 LONGEST_REFERENCE = 200
@@ -21,7 +21,7 @@ def cents_of(form: Form) -> int:
     except ArithmeticError:  # no number, or one whose exponent has no end
         cents = Decimal(-1)
     if not cents.is_finite() or cents != cents.to_integral_value() or not 1 <= cents <= MOST_CENTS:
-        raise problem("amount", say("tenants.amount_problem"))
+        raise problem("amount", _("Enter an amount above 0 with at most two decimals, for example 12.50."))
     return int(cents)
 
 
@@ -29,7 +29,7 @@ def reference_of(form: Form, name: str) -> str:
     """Where the money can be seen, or why it is given."""
     text = form.one(name).strip()
     if not 1 <= len(text) <= LONGEST_REFERENCE:
-        raise problem(name, say("tenants.reference_problem", most=LONGEST_REFERENCE))
+        raise problem(name, _("Enter 1 to %(most)s characters.", most=LONGEST_REFERENCE))
     return text
 
 

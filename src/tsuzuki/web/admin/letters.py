@@ -16,8 +16,9 @@ from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import BLANK, Form, Sheet, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import moment_of, number_at, number_of, word_of
-from tsuzuki.web.messages import said, say
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 PATH = "/admin/dead-letters"
 KIND = ("queue", "code", "key")
@@ -46,14 +47,14 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
             kept=kept,
             discard_path=with_query(f"{PATH}/discard", **kept),
             older=with_query(PATH, **kept, before=str(rows[PER_PAGE - 1].id)) if is_more else None,
-            done=said("done", request.query_params.get("done")),
+            done=done_text(request),
             not_before=moment_of(request.query_params.get("until", "")),
         )
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         letter, payload = await letters.get(_letter(request))
         frame = await framing.frame(request, caller, "letters")
-        done = said("done", request.query_params.get("done"))
+        done = done_text(request)
         not_before = None if letter.discarded_at else await letters.not_before(letter)
         return framing.show(
             frame,
@@ -82,7 +83,7 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
     async def show_discard(request: Request, caller: Caller) -> Response:
         letter, _ = await letters.get(_letter(request))
         asks = _asks(
-            say("letters.discard_one", queue=letter.queue, task=letter.key),
+            _("The task %(task)s in the queue %(queue)s will not be done.", queue=letter.queue, task=letter.key),
             path=request.url.path,
             back=f"{PATH}/{letter.id}",
             fields={},
@@ -113,7 +114,11 @@ def _many(site: Site, letters: Letters) -> tuple[Resource, ...]:
         words = {name: word_of(request, name, longest=LONGEST_WORD) for name in KIND}
         fields = {name: value for name, value in words.items() if value}
         kind = ", ".join(fields.values())
-        what = say("letters.discard_kind", kind=kind) if kind else say("letters.discard_every")
+        what = (
+            _("All dead letters of this kind will be discarded: %(kind)s.", kind=kind)
+            if kind
+            else _("All dead letters in all queues will be discarded.")
+        )
         asks = _asks(what, path=f"{PATH}/discard", back=PATH, fields=fields)
         return ask_first(framing, await framing.frame(request, caller, "letters"), asks)
 
@@ -133,10 +138,10 @@ def _which(form: Form) -> LetterFilter:
 
 def _asks(what: str, *, path: str, back: str, fields: Mapping[str, str]) -> Asks:
     return Asks(
-        title=say("letters.discard_title"),
-        text=f"{what} {say('letters.discard_means')}",
-        yes=say("letters.discard"),
-        no=say("desk.no"),
+        title=_("Discard?"),
+        text=" ".join((what, _("What they carried is not stored or delivered. This cannot be undone."))),
+        yes=_("Discard"),
+        no=_("Cancel"),
         path=path,
         back=back,
         fields=fields,

@@ -14,8 +14,8 @@ from tsuzuki.web.admin.sources import ONE, PATH
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_at
-from tsuzuki.web.messages import say
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 LONGEST = 500
 LONGEST_URL = 2000
@@ -41,7 +41,7 @@ def mapping_add_page(site: Site) -> Resource:
         async def act(form: Form) -> Response:
             title, url = _text(form, "title"), _text(form, "sourceurl", longest=LONGEST_URL)
             if await comics.url_problems(url, source_id=source.id):
-                raise problem("sourceurl", say("sources.address_problem"))
+                raise problem("sourceurl", _("Enter a web address that begins with https://, or local: for a folder."))
             key = form.one("key").strip()[:LONGEST] or url[:LONGEST]
             comic = await _known(comics, title) or (await _made(comics, caller, title, form))
             await comics.link(caller.actor, comic, NewMapping(source_id=source.id, source_key=key, url=url))
@@ -67,5 +67,5 @@ async def _made(comics: Comics, caller: Caller, title: str, form: Form) -> Publi
 def _text(form: Form, name: str, *, longest: int = LONGEST) -> str:
     text = form.one(name).strip()
     if not 1 <= len(text) <= longest:
-        raise problem(name, say("sources.text_problem", most=longest))
+        raise problem(name, _("Enter 1 to %(most)s characters.", most=longest))
     return text

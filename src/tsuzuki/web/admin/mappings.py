@@ -14,8 +14,8 @@ from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of, number_at
-from tsuzuki.web.messages import say
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 MAPPING = "/admin/comics/{comic_id}/sources/{mapping_id}"
 JOBS = "/admin/jobs"
@@ -30,7 +30,7 @@ def mapping_pages(site: Site) -> tuple[Resource, ...]:
         number, form = number_at(request, "source_id"), await read_form(request)
         comic = read_id(form.one("comic")) if form.one("comic") else None
         if form.one("comic") and comic is None:
-            raise Invalid(say("trouble.form"))
+            raise Invalid(_("The form could not be read."))
         try:
             job = await jobs.trigger(caller, NewCrawlJob(number, comic))
         except JobExists as error:
@@ -47,10 +47,14 @@ def mapping_pages(site: Site) -> tuple[Resource, ...]:
     async def show_remove(request: Request, caller: Caller) -> Response:
         mapping = await comics.mapping(id_of(request, "comic_id"), number_at(request, "mapping_id"))
         asks = Asks(
-            title=say("sources.unmap_title"),
-            text=say("sources.unmap_text", source=mapping.source_name, url=mapping.url),
-            yes=say("sources.unmap"),
-            no=say("desk.no"),
+            title=_("Remove this comic from the source?"),
+            text=_(
+                "%(source)s is no longer asked for %(url)s. Known chapters, and what readers have of them, are kept.",
+                source=mapping.source_name,
+                url=mapping.url,
+            ),
+            yes=_("Remove"),
+            no=_("Cancel"),
             path=request.url.path,
             back=f"{PATH}/{mapping.source_id}",
         )

@@ -16,8 +16,9 @@ from tsuzuki.web.admin.pages import pages_of, slice_of
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, must_match, problem, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.messages import said, say
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 PATH = "/admin/users"
 ADD = f"{PATH}/add"
@@ -43,7 +44,7 @@ def people_pages(site: Site) -> tuple[Resource, ...]:
             invites=await accounts.invites.list(),
             tenants=tenants,
             is_billed=billing.is_on,
-            done=said("done", request.query_params.get("done")),
+            done=done_text(request),
             show_id=show_id,
         )
 
@@ -110,7 +111,7 @@ def email_of(form: Form) -> str | None:
     """The address; None where none was typed."""
     email = form.one("email").strip()
     if email and (len(email) > LONGEST_EMAIL or not _EMAIL.fullmatch(email)):
-        raise problem("email", say("people.email_problem"))
+        raise problem("email", _("Enter a valid email address."))
     return email or None
 
 

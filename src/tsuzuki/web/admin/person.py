@@ -12,7 +12,7 @@ from tsuzuki.web.admin.people import PATH, email_of, role_of
 from tsuzuki.web.forms import BLANK, Act, Form, Rules, Sheet, fill, must_match, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.messages import said
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
 
 ONE = f"{PATH}/{{user_id}}"
@@ -87,7 +87,7 @@ async def _show(site: Site, request: Request, caller: Caller, sheet: Sheet = BLA
         tenant=tenant,
         is_self=user.id == caller.user_id,
         least=SHORTEST_PASSWORD,
-        done=said("done", request.query_params.get("done")),
+        done=done_text(request),
     )
 
 

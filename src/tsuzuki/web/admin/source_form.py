@@ -32,8 +32,8 @@ from tsuzuki.web.admin.trial import TRIAL_SHOWN
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_at
-from tsuzuki.web.messages import say
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 ADD = f"{PATH}/add"
 LONGEST_URL = 2000
@@ -97,7 +97,11 @@ def _adding(site: Site) -> Resource:
         async def act(form: Form) -> Response:
             if info is None:
                 named = request.query_params.get("connector")
-                raise Invalid(say("sources.unknown_connector", name=named) if named else say("sources.no_connector"))
+                raise Invalid(
+                    _("This server has no connector %(name)s. Choose another kind.", name=named)
+                    if named
+                    else _("Choose the kind of source first.")
+                )
             with _told_beside(fields):
                 said = _filled(form, fields, info, registry)
                 is_on = form.one("enabled") == "on"
@@ -187,7 +191,11 @@ def _told_beside(fields: Sequence[ConfigField]) -> Iterator[None]:
 
 def _in_words_of_the_page(one: Problem) -> Problem:
     """The API's sentence names its own field."""
-    return Problem(one.field, say("sources.address_problem")) if one.message == BAD_BASE_URL else one
+    return (
+        Problem(one.field, _("Enter a web address that begins with https://, or local: for a folder."))
+        if one.message == BAD_BASE_URL
+        else one
+    )
 
 
 def _filled(form: Form, fields: Sequence[ConfigField], info: ConnectorInfo | None, registry: Registry) -> Filled:
@@ -205,7 +213,7 @@ def _filled(form: Form, fields: Sequence[ConfigField], info: ConnectorInfo | Non
 def _name(form: Form) -> str:
     name = form.one("name").strip()
     if not 1 <= len(name) <= MOST_NAME:
-        raise problem("name", say("sources.name_problem", most=MOST_NAME))
+        raise problem("name", _("Enter a name of 1 to %(most)s characters.", most=MOST_NAME))
     return name
 
 
@@ -213,12 +221,12 @@ def _slug(form: Form) -> str:
     """As it was typed; made of the name where nothing was."""
     slug = form.one("slug").strip() or re.sub(r"[^a-z0-9]+", "-", form.one("name").lower()).strip("-")
     if len(slug) > MOST_SLUG or not re.fullmatch(SLUG, slug):
-        raise problem("slug", say("sources.slug_problem", most=MOST_SLUG))
+        raise problem("slug", _("Use at most %(most)s lowercase letters, digits and hyphens.", most=MOST_SLUG))
     return slug
 
 
 def _base_url(form: Form) -> str:
     url = form.one("baseurl").strip()
     if len(url) > LONGEST_URL:
-        raise problem("baseurl", say("sources.url_problem", most=LONGEST_URL))
+        raise problem("baseurl", _("Use at most %(most)s characters.", most=LONGEST_URL))
     return url

@@ -22,7 +22,7 @@ from tsuzuki.web.admin.units import took
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_at, word_of
-from tsuzuki.web.messages import said
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
 
 PATH = "/admin/sources"
@@ -47,7 +47,7 @@ def source_pages(site: Site) -> tuple[Resource, ...]:
             pages=pages_of(request, total),
             chosen={"state": state, "q": text},
             pause=await sources.show_pause(),
-            done=said("done", request.query_params.get("done")),
+            done=done_text(request),
             took=took,
         )
 
@@ -69,7 +69,7 @@ def source_pages(site: Site) -> tuple[Resource, ...]:
             day=spark_of(pulses.get(number, []), frame.now),
             comics=mapped,
             pages=pages_of(request, total),
-            done=said("done", request.query_params.get("done")),
+            done=done_text(request),
             show_id=show_id,
             took=took,
         )

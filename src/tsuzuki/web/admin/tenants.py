@@ -15,8 +15,9 @@ from tsuzuki.web.admin.pages import pages_of, slice_of
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of, word_of
-from tsuzuki.web.messages import said, say
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 PATH = "/admin/tenants"
 ONE = f"{PATH}/{{tenant_id}}"
@@ -40,7 +41,7 @@ def tenant_pages(site: Site) -> tuple[Resource, ...]:
             rows=[(tenant, (await billing.books.tenant(whose(caller), tenant.public_id))[1]) for tenant in found],
             pages=pages_of(request, total),
             text=text,
-            done=said("done", request.query_params.get("done")),
+            done=done_text(request),
             show_id=show_id,
             money=money,
             currency=CURRENCY,
@@ -157,7 +158,7 @@ async def _show(site: Site, request: Request, caller: Caller, sheet: Sheet = BLA
         tenant_id=show_id(tenant_id),
         invoices=invoices,
         pages=pages_of(request, total),
-        done=said("done", request.query_params.get("done")),
+        done=done_text(request),
         key=_key(site),
         show_id=show_id,
         money=money,
@@ -176,5 +177,5 @@ def _path(request: Request) -> str:
 def _name(form: Form) -> str:
     name = form.one("name").strip()
     if not 1 <= len(name) <= LONGEST_NAME:
-        raise problem("name", say("tenants.name_problem", most=LONGEST_NAME))
+        raise problem("name", _("Enter a name of 1 to %(most)s characters.", most=LONGEST_NAME))
     return name

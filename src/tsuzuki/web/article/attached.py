@@ -12,7 +12,7 @@ from tsuzuki.model.entities import unescaped
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.shelves.entries.nouns import ShelfItem
 from tsuzuki.web.article.players import Players, recording_kind
-from tsuzuki.web.messages import say
+from tsuzuki.web.labels import label_of
 from tsuzuki.web.pictures import Picture
 
 MOST_PICTURES = 50
@@ -99,12 +99,12 @@ def _names(url: str) -> set[str]:
 
 
 def _medium(one: Enclosure, kind: Kind | None, players: Players | None) -> Medium:
-    names = {"audio": ("article.audio", "headphones"), "video": ("article.video", "clapperboard")}
-    name, icon = names.get(kind or "", ("article.file", "file-text"))
+    names = {"audio": ("audio", "headphones"), "video": ("video", "clapperboard")}
+    name, icon = names.get(kind or "", ("file", "file-text"))
     size = None if not one.length or one.length < _MEGABYTE // 10 else f"{one.length / _MEGABYTE:.1f}"
     title = one.title or _file_name(one.url)
     player = None if players is None else players.player(kind, one.url, title)
-    return Medium(say(name), icon, one.url, title, duration_of(one.duration_seconds), size, player)
+    return Medium(label_of("medium", name), icon, one.url, title, duration_of(one.duration_seconds), size, player)
 
 
 def duration_of(seconds: int | None) -> str | None:

@@ -17,8 +17,9 @@ from tsuzuki.model.errors import SourceError
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.web.article.captions import add_captions
 from tsuzuki.web.article.players import Players
-from tsuzuki.web.messages import say
+from tsuzuki.web.labels import label_of
 from tsuzuki.web.pictures import Picture
+from tsuzuki.web.texts import gettext as _
 
 _OWN = re.compile(r"/(?!/)")
 _MOST_TABLES = 100
@@ -63,10 +64,10 @@ async def prepare(
 
     What is long is prepared in a parser process, which never sees the key that signs addresses.
     """
-    labels = Labels(say("article.picture"), say("article.audio"), say("article.video"))
+    labels = Labels(_("Picture"), _("Audio"), _("Video"))
 
     def player(kind: str, address: str) -> str | None:
-        return None if players is None else players.markup(kind, address, say(f"article.{kind}"))
+        return None if players is None else players.markup(kind, address, label_of("medium", kind))
 
     if len(content) <= LONGEST_HERE:
         return _marked_safe(_arranged(content, title, labels, picture=picture, player=player))
@@ -76,7 +77,7 @@ async def prepare(
         made = {f"{kind} {each}": shown for kind, each in wanted.recordings if (shown := player(kind, each))}
         return _marked_safe(await parsers.run(arrange, (content, title, labels, LocalMedia(pictures, made))))
     except SourceError:
-        return Markup("<p>{}</p>").format(say("article.too_large"))
+        return Markup("<p>{}</p>").format(_("This article is too large to show here. Open the original."))
 
 
 def addresses_in(content: str) -> ArticleAddresses:

@@ -6,8 +6,9 @@ from markupsafe import Markup
 
 from tsuzuki.catalogue.media.links import Link, MediaLinks
 from tsuzuki.catalogue.media.policy import Kind
-from tsuzuki.web.messages import say
+from tsuzuki.web.labels import label_of
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import gettext as _
 
 _KINDS: dict[str, Kind] = {"audio": "audio", "video": "video"}
 _ENDINGS: dict[str, Kind] = {
@@ -48,7 +49,7 @@ class Players:
         if kind is None or not address.startswith(("http://", "https://")):
             return None
         source = self._links.url(Link(kind, address))
-        words = escape(name.strip() or say(f"article.{kind}"), quote=True)
+        words = escape(name.strip() or label_of("medium", kind), quote=True)
         known_as = escape(address, quote=True)
         # what a browser cannot play it says itself; the link beside leads to the file wherever this player fails
         return Markup(  # noqa: S704  every value is escaped
@@ -61,7 +62,7 @@ class Players:
         player = self.player(_KINDS.get(kind), address, name)
         if player is None:
             return None
-        link = f'<a href="{escape(address, quote=True)}">{escape(say("article.play"))}</a>'
+        link = f'<a href="{escape(address, quote=True)}">{escape(_("Open original file"))}</a>'
         return f'<span class="player" data-player>{player}<span class="player-line">{link}</span></span>'
 
 

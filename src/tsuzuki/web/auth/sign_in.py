@@ -8,8 +8,9 @@ from tsuzuki.http.entering import enter
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.web.forms import Form, Rules, Sheet, fill, problem, see
-from tsuzuki.web.messages import said, say
+from tsuzuki.web.labels import find_label
 from tsuzuki.web.site import ACCOUNT, SETUP, SIGN_IN, Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 _RULES = Rules(keep=("username", "next"), beside={Unauthorized: "password"})
 
@@ -26,18 +27,20 @@ def sign_in_page(site: Site) -> Resource:
     async def show_sign_in(request: Request) -> Response:
         asked = request.query_params
         word = asked.get("reason", "")
-        reason = said("reason", word)
+        reason = find_label("reason", word)
         if await site.visitor(request) is not None:  # who links an account comes back here too
             return see(with_query(ACCOUNT, reason=word) if reason else local_path(asked.get("next", "/")))
         if not site.oidc.name and await site.accounts.setup.is_needed():
             return see(SETUP)  # nobody has a password, and nobody vouches for anyone
-        return await show(Sheet(values={"next": (asked.get("next", "/"),)}), reason, said("done", asked.get("done")))
+        return await show(
+            Sheet(values={"next": (asked.get("next", "/"),)}), reason, find_label("done", asked.get("done"))
+        )
 
     async def sign_in(request: Request) -> Response:
         async def act(form: Form) -> Response:
             username = form.one("username")
             if not username.strip():
-                raise problem("username", say("sign_in.name_missing"))
+                raise problem("username", _("Enter your username."))
             await enter(request, site.accounts.sign_in, username=username, password=form.one("password"))
             return see(local_path(form.one("next")))
 

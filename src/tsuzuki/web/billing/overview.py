@@ -14,8 +14,9 @@ from tsuzuki.model.plans import CURRENCY, Plan, get_plan
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import page_of
-from tsuzuki.web.messages import said, say_many
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import ACCOUNT, Site
+from tsuzuki.web.texts import ngettext
 
 BILLING = f"{ACCOUNT}/billing"
 SHELVES = f"{BILLING}/shelves"
@@ -69,7 +70,7 @@ def billing_page(site: Site) -> Resource:
             ahead=await desk.offers.ahead(who, tenant_id),
             invoices=invoices,
             pager=pager_of(number, count),
-            done=said("done", request.query_params.get("done")),
+            done=done_text(request),
             slept=_one_of(cards, request.query_params.get("slept")),
             span=span,
         )
@@ -107,10 +108,10 @@ def card_of(shelf: RentedShelf, used: Used | None) -> ShelfCard:
 def span(length: Millis) -> str:
     """`15 minutes`, `2 hours`, `30 days`: in the largest unit that it is a multiple of."""
     if length % DAY == 0:
-        return say_many("rent.days", length // DAY)
+        return ngettext("%(count)s day", "%(count)s days", length // DAY)
     if length % HOUR == 0:
-        return say_many("rent.hours", length // HOUR)
-    return say_many("rent.minutes", length // MINUTE)
+        return ngettext("%(count)s hour", "%(count)s hours", length // HOUR)
+    return ngettext("%(count)s minute", "%(count)s minutes", length // MINUTE)
 
 
 def pager_of(number: int, count: int) -> Pager:

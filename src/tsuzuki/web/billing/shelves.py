@@ -15,8 +15,9 @@ from tsuzuki.web.billing.overview import BILLING, SHELVES, payer_of, span
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.messages import said, say
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 LONGEST_NAME = 200
 _RULES = Rules(keep=("name", "plan"), beside={Conflict: "name"})
@@ -48,7 +49,7 @@ def _new(site: Site) -> tuple[Resource, ...]:
         async def act(form: Form) -> Response:
             name, plan = _name(form), form.one("plan")
             if not any(known.id == plan for known in list_plans()):
-                raise problem("plan", say("rent.plan_problem"))
+                raise problem("plan", _("Choose one of these plans."))
             await desk.rented.create(whose(caller), await payer_of(site, caller), name=name, plan=plan)
             return see(with_query(BILLING, done="shelf_rented"))
 
@@ -69,7 +70,7 @@ def _one(site: Site) -> Resource:
         assert deal.shelf is not None
         frame = await framing.frame(request, caller, "billing")
         values = {"deal": deal, "shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "most": LONGEST_NAME}
-        done = said("done", request.query_params.get("done"))
+        done = done_text(request)
         return framing.show(frame, "shelf_rented.html", sheet, span=span, done=done, **values)
 
     async def show_shelf(request: Request, caller: Caller) -> Response:
@@ -153,5 +154,5 @@ def _turn(site: Site, verb: Literal["deactivate", "reactivate"]) -> Resource:
 def _name(form: Form) -> str:
     name = " ".join(form.one("name").split())
     if not 1 <= len(name) <= LONGEST_NAME:
-        raise problem("name", say("rent.name_problem", most=LONGEST_NAME))
+        raise problem("name", _("Enter a name of 1 to %(most)s characters.", most=LONGEST_NAME))
     return name

@@ -23,8 +23,8 @@ from tsuzuki.web.discover.page import PATH, standing_of
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_at, page_of, word_of
 from tsuzuki.web.inbox.page import Tab
-from tsuzuki.web.messages import say
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import gettext as _
 
 KINDS: tuple[ListKind, ...] = get_args(ListKind)
 
@@ -97,9 +97,9 @@ def _kinds(abilities: Abilities) -> list[ListKind]:
 
 def _tabs(source_id: int, kinds: Sequence[ListKind], here: ListKind) -> list[Tab]:
     names = {
-        "popular": say("discover.popular"),
-        "latest": say("discover.latest"),
-        "search": say("discover.search"),
+        "popular": _("Popular"),
+        "latest": _("Latest"),
+        "search": _("Search"),
     }
     return [Tab(names[kind], f"{PATH}/sources/{source_id}?list={kind}", kind == here) for kind in kinds]
 

@@ -13,9 +13,10 @@ from tsuzuki.web.feeds.page import PATH, done_text
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import Framing, framing_of
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.messages import say, say_many
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
+from tsuzuki.web.texts import ngettext
 
 ONE = f"{PATH}/{{feed_id}}"
 
@@ -75,14 +76,19 @@ def _leaving(site: Site) -> tuple[Resource, ...]:
         frame = await framing.frame(request, caller, "feeds")
         feed = await feeds.get(frame.shelf.id, id_of(request, "feed_id"))
         number, path = frame.locale.number, f"{PATH}/{show_id(feed.public_id)}"
-        takes = say_many(
-            "feed.delete_takes", feed.item_count, number(feed.item_count), unread=number(feed.unread_count)
+        takes = ngettext(
+            "%(count)s entry leaves your inbox, %(unread)s of them unread.",
+            "%(count)s entries leave your inbox, %(unread)s of them unread.",
+            feed.item_count,
+            count=number(feed.item_count),
+            unread=number(feed.unread_count),
         )
+        keeps = _("Bookmarks are kept. You can undo this within 30 days.")
         asks = Asks(
-            title=say("feed.delete_title", name=feed.shown_name),
-            text=f"{takes} {say('feed.delete_keeps')}",
-            yes=say("feed.delete_yes"),
-            no=say("feed.delete_no"),
+            title=_("Unfollow %(name)s?", name=feed.shown_name),
+            text=f"{takes} {keeps}",
+            yes=_("Unfollow"),
+            no=_("Cancel"),
             path=f"{path}/delete",
             back=path,
         )

@@ -17,8 +17,8 @@ from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.web.feeds.page import PATH as FEEDS
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
-from tsuzuki.web.messages import say
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 PATH = f"{FEEDS}/add"
 LONGEST_URL = 8192
@@ -60,7 +60,8 @@ def adding_pages(site: Site) -> tuple[Resource, ...]:
             url = read_url(form)
             tried = await trier.try_url(url, site.accounts.deps.clock())
             if tried.kind == "page" and not tried.found:
-                raise problem("url", f"{say('add.nothing')} {guesses_told(tried.guessed)}".strip())
+                nothing = _("No feed was found at this address.")
+                raise problem("url", f"{nothing} {guesses_told(tried.guessed)}".strip())
             links = _links(tried, url)
             shelf = await site.accounts.current_user.shelf_of(caller)
             followed = await feeds.followed(shelf.id, [link for link, _ in links])
@@ -93,7 +94,7 @@ def read_url(form: Form) -> str:
     """The address that was typed; https where it names no scheme."""
     url = form.one("url").strip()
     if not url:
-        raise problem("url", say("add.url_missing"))
+        raise problem("url", _("Enter an address."))
     return typed_address(url)
 
 

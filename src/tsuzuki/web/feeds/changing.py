@@ -16,9 +16,10 @@ from tsuzuki.web.feeds.page import PATH, feed_row
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.keeping_choices import chosen_keep, keep_choices, posted_keep, spans_to_count
-from tsuzuki.web.messages import said, say
+from tsuzuki.web.keeping_choices import chosen_keep, keep_choices, keep_words, posted_keep, spans_to_count
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 INTERVALS = (3_600, 21_600, 86_400, 604_800)
 _RULES = Rules(
@@ -48,9 +49,15 @@ def changing_page(site: Site) -> Resource:
             interval=_named(feed.poll_interval, SECOND, INTERVALS),
             proxy=mask_text(feed.proxy),
             intervals=INTERVALS,
-            keeps=keep_choices(counted, feed.retention, usual, label="keep.as_shelf", locale=frame.locale),
+            keeps=keep_choices(
+                counted,
+                feed.retention,
+                usual,
+                usual_text=_("as on this shelf: %(span)s", span=keep_words(usual)),
+                locale=frame.locale,
+            ),
             keep=chosen_keep(feed.retention),
-            done=said("done", request.query_params.get("done")),
+            done=done_text(request),
         )
 
     async def show_feed(request: Request, caller: Caller) -> Response:
@@ -97,5 +104,5 @@ def _span(form: Form, name: str, unit: Millis, ours: tuple[int, ...]) -> Millis 
     if text in ("", "usual"):
         return None
     if text not in map(str, ours):
-        raise problem(name, say("feed.wrong_choice"))
+        raise problem(name, _("Choose one of the options."))
     return Millis(int(text) * unit)

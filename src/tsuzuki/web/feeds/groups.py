@@ -10,8 +10,8 @@ from tsuzuki.web.feeds.page import PATH as FEEDS
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.messages import say
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
 
 PATH = "/groups"
 LONGEST = 200
@@ -92,5 +92,5 @@ def group_acts(site: Site) -> tuple[Resource, ...]:
 def _name(form: Form) -> str:
     name = " ".join(form.one("name").split())[:LONGEST]
     if not name:
-        raise problem("name", say("groups.name_missing"))
+        raise problem("name", _("Enter a name."))
     return name

@@ -17,9 +17,10 @@ from tsuzuki.shelves.subscriptions.nouns import Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import moment_of
+from tsuzuki.web.labels import find_label
 from tsuzuki.web.locale import Locale
-from tsuzuki.web.messages import said, say
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import gettext as _
 
 PATH = "/feeds"
 
@@ -95,8 +96,8 @@ def done_text(told: Mapping[str, str], locale: Locale) -> str | None:
     """The message of an address, with the moment that it names."""
     until = moment_of(told.get("until", ""))
     if told.get("done") == "held" and until is not None:
-        return say("feeds.held_until", time=locale.moment(until))
-    return said("done", told.get("done"))
+        return _("The publisher asks not to be checked before %(time)s.", time=locale.moment(until))
+    return find_label("done", told.get("done"))
 
 
 async def _left(feeds: Subscriptions, shelf_id: ShelfId, text: str) -> Left | None:
@@ -145,10 +146,10 @@ def feed_row(feed: Subscription) -> FeedListRow:
 
 def _why(feed: Subscription) -> str:
     if feed.suspended_at is not None:
-        return say("feeds.by_you")
+        return _("suspended by you")
     if feed.watch_suspended_at is not None:
         return feed.suspended_reason or ""
     if feed.paused_at is not None:
-        return say("feeds.paused")
+        return _("paused")
     said_already = (AS_USUAL, why_failed(feed.consecutive_failures))  # the error says how often it failed
     return "" if feed.next_check_why in said_already else feed.next_check_why

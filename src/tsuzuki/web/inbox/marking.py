@@ -18,9 +18,9 @@ from tsuzuki.shelves.entries.service import MarkedEntries
 from tsuzuki.web.forms import Form, read_form, see
 from tsuzuki.web.ids import number_of, numbers_of
 from tsuzuki.web.inbox.view import read_view
-from tsuzuki.web.messages import say
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import gettext as _
 
 MOST_AT_ONCE = 1_000
 LONGEST_NOTE = 10_000
@@ -70,7 +70,7 @@ class Marking:
         view = read_view(QueryParams({name: form.one(name) for name in ("kind", "show", "group", "feed", "series")}))
         newest = _entries(form, "newest")
         if not newest:
-            raise Invalid(say("trouble.form"))
+            raise Invalid(_("The form could not be read."))
         ids = await self._timeline.unread_ids(shelf_id, view.wanted, newest[0])
         if not ids:
             return MarkResult()
@@ -80,7 +80,7 @@ class Marking:
         """Make unread again what one mark made read."""
         moments = numbers_of(form.several("undo"))
         if not moments:
-            raise Invalid(say("trouble.form"))
+            raise Invalid(_("The form could not be read."))
         return MarkResult((await self._entries.undo(shelf_id, Millis(moments[0]))).changed)
 
     async def _save(self, shelf_id: ShelfId, value: str, note: str) -> MarkResult:

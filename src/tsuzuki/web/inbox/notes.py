@@ -6,7 +6,7 @@ from starlette.datastructures import QueryParams
 from tsuzuki.web.frame import Frame
 from tsuzuki.web.ids import number_of
 from tsuzuki.web.inbox.view import read_view
-from tsuzuki.web.messages import say_many
+from tsuzuki.web.texts import ngettext
 
 
 class Undo(msgspec.Struct, frozen=True):
@@ -30,6 +30,25 @@ def read_notes(query: QueryParams, frame: Frame) -> InboxNotes:
         moment = number_of(query.get("undo"))
         fields = [("undo", str(moment)), ("back", read_view(query).path())]
         undo = None if moment is None or count == 0 else Undo("/inbox/undo", fields)
-        return InboxNotes(say_many("inbox.marked", count, frame.locale.number(count)), undo)
+        return InboxNotes(
+            ngettext(
+                "%(count)s entry marked read.",
+                "%(count)s entries marked read.",
+                count,
+                count=frame.locale.number(count),
+            ),
+            undo,
+        )
     count = number_of(query.get("undone"))
-    return InboxNotes() if count is None else InboxNotes(say_many("inbox.undone", count, frame.locale.number(count)))
+    return (
+        InboxNotes()
+        if count is None
+        else InboxNotes(
+            ngettext(
+                "%(count)s entry marked unread again.",
+                "%(count)s entries marked unread again.",
+                count,
+                count=frame.locale.number(count),
+            )
+        )
+    )

@@ -18,10 +18,11 @@ from tsuzuki.web.ids import numbers_of
 from tsuzuki.web.inbox.notes import read_notes
 from tsuzuki.web.inbox.rows import day_after, rows_of
 from tsuzuki.web.inbox.view import View, read_view
-from tsuzuki.web.messages import say
+from tsuzuki.web.navigation import PLACE_LABELS
 from tsuzuki.web.pictures import Picture, pictures_of
 from tsuzuki.web.scripts import data_of
 from tsuzuki.web.site import Owned, Site
+from tsuzuki.web.texts import gettext as _
 
 PAGE = 50
 MOST_STATES = 1_000
@@ -110,26 +111,26 @@ async def _name(feeds: Subscriptions, frame: Frame, view: View, part: TimelinePa
         assert public_id is not None  # the list was found
         return (await feeds.get(frame.shelf.id, public_id)).shown_name
     if view.group is not None:
-        return next((group.name for group in frame.groups if group.id == view.group), say("inbox.title"))
+        return next((group.name for group in frame.groups if group.id == view.group), _("Inbox"))
     if view.series is not None:
-        return next((line.series_title for line in part.lines if line.series_title), say("nav.comics"))
-    return say(f"nav.{view.place}")
+        return next((line.series_title for line in part.lines if line.series_title), _("Comics"))
+    return _(PLACE_LABELS[view.place])
 
 
 def _tabs(view: View) -> list[Tab]:
     """All kinds or one; a feed and a series are of one kind."""
     if view.feed or view.series:
         return []
-    kinds = ((None, "inbox.all"), ("chapter", "inbox.comics"), ("item", "inbox.articles"))
-    return [Tab(say(name), view.but(kind=kind).path(), view.kind == kind) for kind, name in kinds]
+    kinds = ((None, _("All")), ("chapter", _("Comics")), ("item", _("Articles")))
+    return [Tab(name, view.but(kind=kind).path(), view.kind == kind) for kind, name in kinds]
 
 
 def _shows(view: View) -> list[Tab]:
-    names = (("unread", "inbox.unread_only"), ("all", "inbox.with_read"), ("saved", "inbox.saved"))
-    return [Tab(say(name), view.but(show=show).path(), view.show == show) for show, name in names]
+    names = (("unread", _("Unread")), ("all", _("All entries")), ("saved", _("Saved")))
+    return [Tab(name, view.but(show=show).path(), view.show == show) for show, name in names]
 
 
 def _sorts(view: View) -> list[Tab]:
     """By arrival, unless this is chosen; chosen again, it is left."""
     is_here = view.sort == "published"
-    return [Tab(say("inbox.by_date"), view.but(sort="arrived" if is_here else "published").path(), is_here)]
+    return [Tab(_("By date"), view.but(sort="arrived" if is_here else "published").path(), is_here)]

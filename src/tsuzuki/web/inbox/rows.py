@@ -14,8 +14,8 @@ from tsuzuki.web.frame import Frame
 from tsuzuki.web.inbox.view import View
 from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
 from tsuzuki.web.locale import Locale
-from tsuzuki.web.messages import say
 from tsuzuki.web.pictures import Picture, small
+from tsuzuki.web.texts import gettext as _
 
 SNIPPET = 240
 
@@ -132,7 +132,7 @@ def _row(line: TimelineLine, origins: _Origins, time: Time) -> Row:
 
 def _item(line: TimelineLine, origins: _Origins, time: Time) -> Row:
     assert line.item_id is not None
-    origin = line.feed_name or say("inbox.gone_feed")
+    origin = line.feed_name or _("a feed you no longer follow")
     origin_path, tile = origins.of("feed", line.feed_id, origin)
     return Row(
         id=line.id,
@@ -164,7 +164,7 @@ def _chapter(line: TimelineLine, origins: _Origins, time: Time) -> Row:
         saved=line.saved,
         time=time,
         title=chapter_name(line.number, line.volume, line.chapter_title or ""),
-        origin=line.series_title or say("inbox.untitled"),
+        origin=line.series_title or _("Untitled"),
         origin_path=origin_path,
         path=chapter_path(show_id(line.series_id), line.chapter_id),
         original=None,
@@ -178,8 +178,10 @@ def _chapter(line: TimelineLine, origins: _Origins, time: Time) -> Row:
 
 def chapter_name(number: str | None, volume: str | None, title: str) -> str:
     """`Chapter 12: The road`, `Volume 3`, or what it is called."""
-    numbered = say("inbox.chapter", number=number) if number else say("inbox.volume", volume=volume) if volume else ""
-    return ": ".join(part for part in (numbered, beside_number(title, number)) if part) or say("inbox.untitled")
+    numbered = (
+        _("Chapter %(number)s", number=number) if number else _("Volume %(volume)s", volume=volume) if volume else ""
+    )
+    return ": ".join(part for part in (numbered, beside_number(title, number)) if part) or _("Untitled")
 
 
 def item_title(line: TimelineLine, time: str) -> str:

@@ -15,8 +15,10 @@ from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_of
 from tsuzuki.web.inbox.notes import InboxNotes, Undo
 from tsuzuki.web.inbox.rows import chapter_name
-from tsuzuki.web.messages import said, say, say_many
+from tsuzuki.web.labels import find_label
 from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
+from tsuzuki.web.texts import ngettext
 
 PATH = "/history"
 PAGE = 50
@@ -55,19 +57,24 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
         shelf = await site.accounts.current_user.shelf_of(caller)
         chapter, opened_at = number_of(form.one("chapter")), number_of(form.one("at"))
         if chapter is None or opened_at is None:
-            raise Invalid(say("trouble.form"))
+            raise Invalid(_("The form could not be read."))
         await progress.recall(shelf.id, ChapterId(chapter), Millis(opened_at))
         return see(with_query(PATH, done="recalled"))
 
     async def ask_clear(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "history")
         found = await progress.history(frame.shelf.id, after=FROM_THE_TOP, most=1)
-        count = say_many("history.clear_takes", found.total, frame.locale.number(found.total))
+        count = ngettext(
+            "%(count)s chapter is removed from the history.",
+            "%(count)s chapters are removed from the history.",
+            found.total,
+            count=frame.locale.number(found.total),
+        )
         asks = Asks(
-            title=say("history.clear_title"),
-            text=f"{count} {say('history.clear_keeps')}",
-            yes=say("history.clear_yes"),
-            no=say("history.clear_no"),
+            title=_("Clear history?"),
+            text=" ".join((count, _("Your reading progress is kept. This cannot be undone."))),
+            yes=_("Clear history"),
+            no=_("Cancel"),
             path=f"{PATH}/clear",
             back=PATH,
         )
@@ -92,7 +99,8 @@ def _notes(request: Request) -> InboxNotes:
     query = request.query_params
     chapter, opened_at = number_of(query.get("forgotten")), number_of(query.get("at"))
     if chapter is None or opened_at is None:
-        return InboxNotes(said("done", query.get("done")))
+        return InboxNotes(find_label("done", query.get("done")))
     return InboxNotes(
-        say("history.forgotten"), Undo(f"{PATH}/recall", [("chapter", str(chapter)), ("at", str(opened_at))])
+        _("Removed from history. Your reading progress is kept."),
+        Undo(f"{PATH}/recall", [("chapter", str(chapter)), ("at", str(opened_at))]),
     )

@@ -19,8 +19,8 @@ from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import Frame, framing_of
 from tsuzuki.web.ids import page_of
 from tsuzuki.web.inbox.rows import chapter_name
+from tsuzuki.web.labels import done_text
 from tsuzuki.web.links import chapter_path
-from tsuzuki.web.messages import said
 from tsuzuki.web.site import Site
 
 PATH = "/library"
@@ -97,7 +97,7 @@ def library_pages(site: Site) -> tuple[Resource, ...]:
         }
         if request.query_params.get("part") == "rows":
             return framing.show(frame, "library_rows.html", **values)
-        done = said("done", request.query_params.get("done"))
+        done = done_text(request)
         values |= {"rows_shown": site.pages.part("library_rows.html", frame=frame, **values)}
         return framing.show(frame, "library.html", sorts=SORTS, statuses=STATUSES, done=done, **values)
 

@@ -18,10 +18,11 @@ from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of, number_of, numbers_of
 from tsuzuki.web.library.page import PATH as LIBRARY
 from tsuzuki.web.links import series_path
-from tsuzuki.web.messages import say, say_many
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.series.page import back_to
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import gettext as _
+from tsuzuki.web.texts import ngettext
 
 PATH = "/series/{series_id}"
 MOST_AT_ONCE = 500
@@ -60,7 +61,7 @@ def _meant(form: Form) -> tuple[Some, bool]:
             return Some(chapters=[ChapterId(number) for number in numbers]), is_read
     if numbers := numbers_of(form.several("up_to")):
         return Some(before=ChapterId(numbers[0]), is_inclusive=True), True
-    raise Invalid(say("trouble.form"))
+    raise Invalid(_("The form could not be read."))
 
 
 def _answered(request: Request, form: Form, changed: int, **undo: str) -> Response:
@@ -93,13 +94,24 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
         series = await looks.get(frame.shelf.id, id_of(request, "series_id"))
         follow = None if series.follow is None else await follows.get(frame.shelf.id, series.follow.public_id)
         new = 0 if follow is None else follow.new
-        takes = [say_many("series.leave_takes", new, frame.locale.number(new))] if new else []
+        takes = (
+            [
+                ngettext(
+                    "%(count)s unread entry leaves your inbox.",
+                    "%(count)s unread entries leave your inbox.",
+                    new,
+                    count=frame.locale.number(new),
+                )
+            ]
+            if new
+            else []
+        )
         path = series_path(show_id(series.details.public_id))
         asks = Asks(
-            title=say("series.leave_title", name=series.details.title),
-            text=" ".join((*takes, say("series.leave_keeps"))),
-            yes=say("series.leave"),
-            no=say("series.stay"),
+            title=_("Unfollow %(name)s?", name=series.details.title),
+            text=" ".join((*takes, _("Your reading progress is kept, and following again restores everything."))),
+            yes=_("Unfollow"),
+            no=_("Cancel"),
             path=f"{path}/unfollow",
             back=path,
         )

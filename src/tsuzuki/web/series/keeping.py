@@ -10,11 +10,11 @@ from tsuzuki.model.ids import ReleaseId, show_id
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.ids import id_of, number_of
 from tsuzuki.web.library.page import PATH as LIBRARY
-from tsuzuki.web.messages import say
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.series.acts import PATH
 from tsuzuki.web.series.page import back_to
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import gettext as _
 
 
 def keeping_acts(site: Site) -> tuple[Resource, ...]:
@@ -36,7 +36,7 @@ def keeping_acts(site: Site) -> tuple[Resource, ...]:
         elif dropped is not None:
             await kept.drop(shelf.id, ReleaseId(dropped))
         else:
-            raise Invalid(say("trouble.form"))
+            raise Invalid(_("The form could not be read."))
         if wants_json(request):
             return data_of({"dropped": dropped} if wanted is None else {})
         told = back_to(series_id, done="keeping") if wanted is not None else back_to(series_id, dropped=str(dropped))

@@ -22,11 +22,13 @@ from tsuzuki.web.frame import Frame, framing_of
 from tsuzuki.web.ids import id_of, number_of, page_of
 from tsuzuki.web.inbox.notes import InboxNotes, Undo
 from tsuzuki.web.inbox.rows import chapter_name
+from tsuzuki.web.labels import find_label
 from tsuzuki.web.library.page import STATUSES
 from tsuzuki.web.links import chapter_path, series_path
-from tsuzuki.web.messages import said, say, say_many
 from tsuzuki.web.series.rows import chapter_lines
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import gettext as _
+from tsuzuki.web.texts import ngettext
 
 PAGE = 100
 MOST_OPENED = 10
@@ -81,7 +83,7 @@ class SeriesPages:
             "choices": CHOICES,
             "chapter_name": chapter_name,
             "notes": _notes(request, frame, values["id"]),
-            "failure": said("fail", request.query_params.get("fail")),
+            "failure": find_label("fail", request.query_params.get("fail")),
         }
         return self._framing.show(frame, "series.html", sheet, **values)
 
@@ -129,7 +131,7 @@ def _onward(series_id: str, order: Sequence[ChapterName], opened: Sequence[Histo
     if chapter is None:
         return None
     name = chapter_name(chapter.number, chapter.volume, chapter.title)
-    words = say("series.read_next", name=name) if is_begun else say("series.read_first", name=name)
+    words = _("Continue: %(name)s", name=name) if is_begun else _("Start: %(name)s", name=name)
     return NextChapter(chapter_path(series_id, chapter.id), words)
 
 
@@ -141,24 +143,54 @@ def _notes(request: Request, frame: Frame, series_id: str) -> InboxNotes:
     if count is not None:
         moment = number_of(query.get("undo"))
         undo = Undo("/inbox/undo", [("undo", str(moment)), ("back", path)]) if moment and count else None
-        return InboxNotes(say_many("series.marked", count, frame.locale.number(count)), undo)
+        return InboxNotes(
+            ngettext(
+                "%(count)s chapter marked read.",
+                "%(count)s chapters marked read.",
+                count,
+                count=frame.locale.number(count),
+            ),
+            undo,
+        )
     count = number_of(query.get("unmarked"))
     if count is not None:
         moment = number_of(query.get("again"))
         undo = Undo(f"{path}/mark", [("again", str(moment))]) if moment and count else None
-        return InboxNotes(say_many("series.unmarked", count, frame.locale.number(count)), undo)
+        return InboxNotes(
+            ngettext(
+                "%(count)s chapter marked unread.",
+                "%(count)s chapters marked unread.",
+                count,
+                count=frame.locale.number(count),
+            ),
+            undo,
+        )
     count = number_of(query.get("undone"))
     if count is not None:
-        return InboxNotes(say_many("series.undone", count, frame.locale.number(count)))
+        return InboxNotes(
+            ngettext(
+                "%(count)s entry marked unread again.",
+                "%(count)s entries marked unread again.",
+                count,
+                count=frame.locale.number(count),
+            )
+        )
     count = number_of(query.get("available"))
     if count is not None:
-        return InboxNotes(say_many("series.followed", count, frame.locale.number(count)))
+        return InboxNotes(
+            ngettext(
+                "Followed. %(count)s chapter is ready to read; new ones arrive in your inbox.",
+                "Followed. %(count)s chapters are ready to read; new ones arrive in your inbox.",
+                count,
+                count=frame.locale.number(count),
+            )
+        )
     release = number_of(query.get("dropped"))
     if release is not None:
-        return InboxNotes(say("series.dropped"), Undo(f"{path}/keep", [("keep", str(release))]))
+        return InboxNotes(_("Download removed."), Undo(f"{path}/keep", [("keep", str(release))]))
     if query.get("done") == "left":
-        return InboxNotes(say("done.left"), Undo(f"{path}/follow", []))
-    return InboxNotes(said("done", query.get("done")))
+        return InboxNotes(_("Unfollowed."), Undo(f"{path}/follow", []))
+    return InboxNotes(find_label("done", query.get("done")))
 
 
 def back_to(series_id: str, **told: str) -> str:

@@ -18,11 +18,11 @@ from tsuzuki.web.forms import Form, Rules, fill, problem, read_form, see
 from tsuzuki.web.ids import id_of, numbers_of
 from tsuzuki.web.library.page import PATH as LIBRARY
 from tsuzuki.web.library.page import STATUSES
-from tsuzuki.web.messages import say
 from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.series.acts import PATH
 from tsuzuki.web.series.page import CHOICES, SeriesPages, back_to
 from tsuzuki.web.site import Site
+from tsuzuki.web.texts import gettext as _
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 FITS: tuple[Fit, ...] = get_args(Fit)
@@ -76,7 +76,7 @@ def setting_acts(site: Site) -> tuple[Resource, ...]:
 def _change(form: Form, before: ReleasePreferences) -> FollowChange:
     status = _one_of(form.one("status"), STATUSES)
     if status is None:
-        raise problem("status", say("series.wrong_status"))
+        raise problem("status", _("Choose one of the options."))
     return FollowChange(
         status=status,
         group=chosen_group(form) or UNSET,

@@ -2,7 +2,7 @@
 import { bind } from "./keyboard.js";
 import { on } from "./live.js";
 import { saidOf, waiting as marksWait } from "./marks.js";
-import { relabel, say } from "./say.js";
+import { relabel, say, sayMany } from "./say.js";
 import { ask, send, takeBack } from "./send.js";
 import { toast } from "./toasts.js";
 
@@ -173,7 +173,7 @@ function onEntry(event) {
   if (scrollY < 200 && !current) return refresh();
   waiting += event.count;
   const news = document.querySelector(".news");
-  news.querySelector("span").textContent = waiting === 1 ? say("js.new_one") : say("js.new_many", { count: waiting });
+  news.querySelector("span").textContent = sayMany("js.new", waiting);
   news.hidden = false;
 }
 

@@ -2,17 +2,15 @@
 import { sendMarks, waiting } from "./marks.js";
 import { forgetPlaces } from "./players.js";
 import { sendProgress, waitingProgress } from "./progress.js";
-import { say } from "./say.js";
+import { sayMany } from "./say.js";
 
 const AGAIN = 15000;
-
-const written = (count) => ({ count: count.toLocaleString(navigator.language) });
 
 function whatWaits() {
   const [marks, chapters] = [waiting(), waitingProgress()];
   const words = [];
-  if (marks) words.push(marks === 1 ? say("js.waiting_one") : say("js.waiting_many", written(marks)));
-  if (chapters) words.push(chapters === 1 ? say("js.unsaid_one") : say("js.unsaid_many", written(chapters)));
+  if (marks) words.push(sayMany("js.waiting", marks));
+  if (chapters) words.push(sayMany("js.unsaid", chapters));
   return words.join(" ");
 }
 

@@ -1,10 +1,19 @@
 // The page brings what scripts say: one catalogue for both.
 const said = JSON.parse(document.querySelector("meta[name=messages]")?.content ?? "{}");
+const plurals = new Intl.PluralRules(document.documentElement.lang);
 
 /** The message of this key with the values in it. @param {string} key @param {Object} values */
 export function say(key, values = {}) {
-  return (said[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+  return filled(said[key] ?? key, values);
 }
+
+/** The same in the form for this number. @param {string} key @param {number} number */
+export function sayMany(key, number) {
+  const text = said[key]?.[plurals.select(number)] ?? said[key]?.other ?? key;
+  return filled(text, { count: number.toLocaleString(navigator.language) });
+}
+
+const filled = (text, values) => text.replace(/%\((\w+)\)s/g, (_, name) => values[name] ?? "");
 
 /** Let a button do, show and be called something else; what it is about stays in its name. */
 export function relabel(button, name, glyph, words) {
