@@ -24,20 +24,18 @@ import msgspec
 from bench._library import build, grow
 from bench.harness import a_postgres, say
 from bench.store import MEMORY, postgres_database, sqlite_database
-from tests.builders import HERE, NOON, a_public_id
+from tests.builders import HERE
 from tests.servers import Postgres
-from tsuzuki.db import Database, Tx
+from tests.shelves.builders import shelf_deps
+from tsuzuki.db import Database
 from tsuzuki.db.fulltext import match
 from tsuzuki.db.queries import Query
 from tsuzuki.delivery.inbox import store as boxes
 from tsuzuki.delivery.inbox.entries import InboxFilter
 from tsuzuki.delivery.inbox.service import Inbox
-from tsuzuki.model.ids import FeedId, ItemId, PublicId, SeriesId, ShelfId
-from tsuzuki.model.installments import FeedChange
+from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, LATEST
-from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import parse_terms
-from tsuzuki.shelves.deps import ALWAYS, Asked, ShelfDeps
 from tsuzuki.shelves.entries import store as entries
 from tsuzuki.shelves.entries.service import Entries, Filter
 from tsuzuki.shelves.search.service import Search
@@ -61,37 +59,6 @@ class Sizes(msgspec.Struct, frozen=True):
 FULL = Sizes(items=(10_000, 100_000, 1_000_000), calls=300)
 USUAL = Sizes(items=(10_000, 100_000), calls=300)
 SMALL = Sizes(items=(1_000, 3_000), calls=60)
-
-
-class Quiet:
-    """Nothing lies above: only the reader is measured."""
-
-    async def subscribed_tx(
-        self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis, *, since: Millis = ALWAYS
-    ) -> None: ...
-
-    async def followed_tx(
-        self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, available: int, now: Millis
-    ) -> None: ...
-
-    async def counts_changed_tx(self, tx: Tx, shelf_id: ShelfId, now: Millis) -> None: ...
-
-    async def feed_changed_tx(
-        self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, *, name: str, change: FeedChange, now: Millis
-    ) -> None: ...
-
-    def committed(self) -> None: ...
-
-    def due(self) -> None: ...
-
-    async def ask_refresh(self, watch_id: Any) -> Asked:
-        return Asked(bool(watch_id))
-
-    async def ask_refresh_all(self, shelf_id: ShelfId) -> Asked:
-        return Asked(shelf_id)
-
-    async def vet(self, url: str, proxy: str | None) -> str:
-        return f"{url}{proxy or ''}"
 
 
 # -- measuring
@@ -138,7 +105,7 @@ async def measured(ours: Call, bare: Call, calls: int) -> Measured:
 
 async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[str, Measured]:
     """Each verb as the API calls it, beside the one statement that it cannot do without."""
-    deps = ShelfDeps(db, lambda: NOON, a_public_id, Quiet(), HERE)
+    deps = shelf_deps(db)
     service, search, inbox = Entries(deps), Search(db, HERE), Inbox(db)
     dice = random.Random(2)
     ids = [row.id for row in (await service.list(shelf, Filter(), after=FROM_THE_TOP, most=100)).rows]

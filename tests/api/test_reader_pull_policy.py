@@ -17,9 +17,9 @@ from tests.net.builders import a_server, answer
 from tests.polling.builders import a_feed
 from tests.waiting import eventually
 from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.model.times import MINUTE, SECOND
 from tsuzuki.polling.policy import SPREAD
-from tsuzuki.worker.polls import POLL_WAKEUP
 
 INTERVAL, CEILING = 1_800, 172_800
 SLACK = 10.0

@@ -5,7 +5,7 @@ import pytest
 from tests.accounts.builders import House
 from tests.billing.builders import member_of
 from tests.builders import a_public_id
-from tests.shelves.builders import a_ground
+from tests.shelves.builders import shelf_deps
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.billing.shelf_plans.choosing import MOST_SHELVES
@@ -50,7 +50,7 @@ async def test_every_change_is_charged_exactly_as_it_was_offered(shop, tenant):
 
 async def test_what_stands_against_a_plan_is_listed_one_thing_each(shop, tenant):
     shelf = await shop.shelf(tenant)
-    subscriptions = Subscriptions(a_ground(shop.db))
+    subscriptions = Subscriptions(shelf_deps(shop.db))
     for number in range(11):
         await subscriptions.add(shelf.id, NewSubscription(link=f"https://example.org/{number}"))
     house = House(shop.db)

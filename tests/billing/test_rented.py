@@ -9,7 +9,7 @@ from tests.accounts.builders import House
 from tests.billing.builders import EVERYTHING, Shop, member_of
 from tests.builders import a_public_id, stored_series, stored_series_source, stored_source
 from tests.delivery.builders import entries_of, follow, publish
-from tests.shelves.builders import a_ground, on_plan
+from tests.shelves.builders import on_plan, shelf_deps
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.billing.access import OPERATOR
@@ -56,7 +56,7 @@ async def shelf(shop, tenant):
 
 @pytest.fixture
 def subscriptions(db):
-    return Subscriptions(a_ground(db))
+    return Subscriptions(shelf_deps(db))
 
 
 # -- renting

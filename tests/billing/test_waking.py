@@ -8,7 +8,7 @@ import pytest
 from tests.billing.builders import member_of
 from tests.builders import NOON, stored_series
 from tests.delivery.builders import entries_of, events_of, follow, publish, release, task_keys
-from tests.shelves.builders import a_ground, on_plan
+from tests.shelves.builders import on_plan, shelf_deps
 from tests.shelves.library.builders import a_published_series
 from tsuzuki.billing.access import OPERATOR
 from tsuzuki.db.queries import parse_queries
@@ -50,7 +50,7 @@ async def shelf(shop, tenant):
 
 @pytest.fixture
 def subscriptions(db):
-    return Subscriptions(a_ground(db))
+    return Subscriptions(shelf_deps(db))
 
 
 async def sleep(shop, shelf):
@@ -162,7 +162,7 @@ async def test_chapters_that_were_read_go_when_the_plan_keeps_them_no_longer_and
 
 
 async def test_the_pace_of_a_series_follows_who_comes_and_goes_at_once(db, shop, shelf):
-    follows = Follows(a_ground(db))
+    follows = Follows(shelf_deps(db))
     poor = await shop.shelf(await shop.tenant("free", "Poor"))
     series = await a_published_series(db, [1])
 
@@ -185,7 +185,7 @@ async def test_lists_that_come_in_while_shelves_sleep_and_wake_wait_for_each_oth
 ):
     """Everyone locks the same feeds, and lists name them in another order."""
     links = [f"https://example.org/{number}" for number in range(40)]
-    lists = Lists(a_ground(db), subscriptions)
+    lists = Lists(shelf_deps(db), subscriptions)
     await lists.read(shelf.id, opml(links))
     for turn in range(3):
         others = [await shop.shelf(await shop.tenant("basic", f"{turn}-{n}")) for n in range(3)]

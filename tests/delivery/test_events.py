@@ -14,7 +14,19 @@ from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.events import service
-from tsuzuki.delivery.events.news import (
+from tsuzuki.delivery.events.service import Events
+from tsuzuki.delivery.events.store import (
+    EventCursor,
+    has_unsettled_tx,
+    is_remembered_tx,
+    newest_of_shelf_tx,
+    next_events_tx,
+    settled_of_shelf_tx,
+)
+from tsuzuki.delivery.housekeeping import KEPT_EVENTS, prune
+from tsuzuki.model.errors import TooManyRequests
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.events import (
     EVENTS_WAKEUP,
     Arrived,
     CountsChanged,
@@ -22,22 +34,9 @@ from tsuzuki.delivery.events.news import (
     NewEvent,
     SubscriptionChanged,
     WatchChanged,
-)
-from tsuzuki.delivery.events.service import Events
-from tsuzuki.delivery.events.store import (
-    EventCursor,
     add_events_tx,
-    has_unsettled_tx,
-    is_remembered_tx,
-    newest_of_shelf_tx,
-    next_events_tx,
-    prune_events_tx,
-    settled_of_shelf_tx,
 )
-from tsuzuki.delivery.housekeeping import KEPT_EVENTS, prune
-from tsuzuki.model.errors import TooManyRequests
-from tsuzuki.model.times import Millis
-from tsuzuki.shelves.store import mark_entries_tx
+from tsuzuki.shelves.store import mark_entries_tx, prune_events_tx
 
 INSERT = "insert into event (shelf_id, kind, payload, created_at) values ($1, 'feed', $2, 0)"
 LATER = Millis(NOON + KEPT_EVENTS + 1)

@@ -23,18 +23,17 @@ from tests.delivery.builders import (
     task_keys,
 )
 from tsuzuki.db import Tx
-from tsuzuki.delivery.events.news import EVENTS_WAKEUP
 from tsuzuki.delivery.fanout import (
     NOTHING,
     Delivered,
     deliver_chapters_tx,
     deliver_items_tx,
-    deliver_known_chapters_tx,
-    deliver_known_items_tx,
 )
-from tsuzuki.delivery.policy import FLOOD, KNOWN_ITEMS, SETTLING
+from tsuzuki.delivery.policy import FLOOD, SETTLING
 from tsuzuki.ingest.store import upsert_chapters_tx
 from tsuzuki.model.times import Millis
+from tsuzuki.shelves.events import EVENTS_WAKEUP
+from tsuzuki.shelves.known import KNOWN_ITEMS, deliver_known_chapters_tx, deliver_known_items_tx
 
 LATER = Millis(NOON + 60_000)
 
@@ -172,12 +171,11 @@ async def test_r8_subscribing_to_a_known_feed_brings_its_newest_fifty(db, known)
     new = await db.with_tx(lambda tx: items_tx(tx, feed, range(known)))
     late = await a_reader(db)
 
-    async def join(tx: Tx) -> Delivered:
+    async def join(tx: Tx) -> int:
         await subscribe_tx(tx, late, feed, name="Mine")
         return await deliver_known_items_tx(tx, late, feed, now=LATER)
 
-    delivered = await db.with_tx(join)
-    assert delivered.entries == min(known, KNOWN_ITEMS)
+    assert await db.with_tx(join) == min(known, KNOWN_ITEMS)
     assert [entry.of_id for entry in await entries_of(db, late)] == sorted(new)[-KNOWN_ITEMS:]
     [event] = await events_of(db, late)
     assert (event.payload["name"], event.payload["is_quiet"]) == ("Mine", True)
@@ -185,7 +183,7 @@ async def test_r8_subscribing_to_a_known_feed_brings_its_newest_fifty(db, known)
 
 async def test_subscribing_to_an_empty_feed_brings_nothing(db):
     feed, reader = await stored_feed(db), await a_reader(db)
-    assert await db.with_tx(lambda tx: deliver_known_items_tx(tx, reader, feed, now=NOON)) == NOTHING
+    assert await db.with_tx(lambda tx: deliver_known_items_tx(tx, reader, feed, now=NOON)) == 0
 
 
 async def test_an_item_that_comes_out_while_someone_subscribes_is_not_lost_between_the_two(db):
@@ -230,8 +228,7 @@ async def test_r8_whoever_follows_a_known_series_hears_how_much_there_is(db):
     await release(db, series, range(1, 8), first=True)
     late = await a_reader(db)
     await follow(db, late, series)
-    told = await db.with_tx(lambda tx: deliver_known_chapters_tx(tx, late, series, now=LATER))
-    assert told == Delivered(0, (EVENTS_WAKEUP,))
+    assert await db.with_tx(lambda tx: deliver_known_chapters_tx(tx, late, series, now=LATER)) == 7
     [event] = await events_of(db, late)
     assert (event.payload["available"], event.payload["is_quiet"]) == (7, True)
 
@@ -242,7 +239,7 @@ async def test_nobody_is_told_how_much_there_is_of_nothing_or_of_what_others_fol
     await release(db, others, range(1, 8), first=True)
     for series in (bare, others):
         told = await db.with_tx(lambda tx, series=series: deliver_known_chapters_tx(tx, reader, series, now=LATER))
-        assert told == NOTHING
+        assert told == 0
     assert await events_of(db, reader) == []
 
 

@@ -27,7 +27,7 @@ from tests.waiting import eventually
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.crawler.letters import Letters
 from tsuzuki.db import Tx
-from tsuzuki.delivery.fanout import deliver_items_tx, deliver_known_items_tx
+from tsuzuki.delivery.fanout import deliver_items_tx
 from tsuzuki.delivery.notices.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
 from tsuzuki.delivery.notices.sending import Sender
 from tsuzuki.delivery.notices.service import ChannelChange
@@ -37,6 +37,7 @@ from tsuzuki.delivery.policy import AT_ONCE, SETTLING
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis, iso
 from tsuzuki.net.guard import AddressGuard
+from tsuzuki.shelves.known import deliver_known_items_tx
 
 
 def titles(receiver: Receiver) -> list[tuple[str, str]]:

@@ -9,8 +9,8 @@ from tests.app import settings_for
 from tests.builders import HERE, NOON, a_new_item, a_public_id, store_items_tx
 from tests.delivery.builders import a_reader, publish
 from tests.ingest.reedme_files import a_legacy_file, a_newer_file
-from tests.shelves.builders import a_ground
 from tsuzuki.app.bootstrap import open_tsuzuki
+from tests.shelves.builders import shelf_deps
 from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.legacy import MAX_TEXT
 from tsuzuki.db.queries import parse_queries
@@ -99,7 +99,7 @@ async def test_ids_of_several_types_find_each_other(db, tmp_path):
     shelf = await a_reader(db)
     brought = await bring(db, file, shelf)
     assert brought == ReedmeReport(feeds=1, items=3, bookmarks=4, refused=("nonsense",))
-    [feed] = await Subscriptions(a_ground(db)).list(shelf)
+    [feed] = await Subscriptions(shelf_deps(db)).list(shelf)
     assert (feed.item_count, feed.name) == (3, "Feed 1")
 
 
@@ -162,7 +162,7 @@ async def test_a_damaged_database_stops_the_start_and_stays(tmp_path):
 async def test_who_leaves_a_feed_during_an_import_gets_nothing_of_it(db, tmp_path):
     """The shelf leaves while a parser process cleans its items."""
     shelf = await a_reader(db)
-    feeds = Subscriptions(a_ground(db))
+    feeds = Subscriptions(shelf_deps(db))
 
     class Leaving:
         async def run(self, function, arguments):
@@ -176,7 +176,7 @@ async def test_who_leaves_a_feed_during_an_import_gets_nothing_of_it(db, tmp_pat
 
 async def test_what_is_imported_is_nobody_elses(db, tmp_path):
     """Neither those who follow the feed already nor those who come later see it; real posts reach them all."""
-    feeds = Subscriptions(a_ground(db))
+    feeds = Subscriptions(shelf_deps(db))
     early, later = await a_reader(db), await a_reader(db)
     await feeds.add(early, NewSubscription(link="https://example.org/1"))
     feed = await db.read(lambda tx: tx.one(int, q.feed))

@@ -4,8 +4,8 @@ from tests.builders import stored_feed, stored_watch
 from tests.delivery.builders import a_reader, events_of
 from tests.net.builders import answer
 from tests.polling.builders import Clock, a_feed, a_poller, poll_one, state
-from tsuzuki.delivery.events.news import EVENTS_WAKEUP
 from tsuzuki.polling.policy import BREAKER_AT
+from tsuzuki.shelves.events import EVENTS_WAKEUP
 
 
 async def poll_again(db, poller, clock, watch):

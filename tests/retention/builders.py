@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from tests.builders import HERE, NOON, a_public_id
+from tests.builders import HERE, NOON
 from tests.delivery.builders import a_reader
 from tests.ingest.builders import claimed_all
 from tests.polling.builders import PACE, Clock
-from tests.shelves.builders import Above
+from tests.shelves.builders import shelf_deps
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
@@ -28,7 +28,6 @@ from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
 from tsuzuki.shelves.bookmarks.service import Bookmarks
-from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.entries.service import Entries
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription, Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
@@ -112,7 +111,7 @@ class SimulatedServer:
         driver = Driver(self.press, HERE)
         self.poller = Poller(db, driver, Registry([]), conditions, folder_of=lambda _: None, options=options)
         self.ingest = ItemIngest(db, HERE, clock=clock, after_commit=lambda _: None)
-        deps = ShelfDeps(db, clock, a_public_id, Above(), HERE)
+        deps = shelf_deps(db, clock)
         self.subscriptions, self.entries, self.bookmarks = Subscriptions(deps), Entries(deps), Bookmarks(deps)
         self.pauses: list[float] = []
         self.pruned: dict[str, int] = {}

@@ -1,13 +1,14 @@
-"""Shelves on a plan, with billing on, and services over them."""
+"""Shelves on a plan, with billing on, and what their services are given."""
+
+from collections.abc import Callable
+from typing import Any
 
 from tests.builders import HERE, NOON, a_public_id
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.fanout import deliver_known_chapters_tx, deliver_known_items_tx
-from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, WatchId
-from tsuzuki.model.installments import FeedChange
+from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.deps import ALWAYS, Asked, ShelfDeps
+from tsuzuki.shelves.deps import Asked, ShelfDeps
 
 q = parse_queries(
     "tests",
@@ -33,40 +34,24 @@ async def on_plan(
     await db.with_tx(put)
 
 
-class Above:
-    """Delivers what is known; whatever else is asked for does not matter here."""
-
-    async def subscribed_tx(
-        self, tx: Tx, shelf_id: ShelfId, feed_id: FeedId, now: Millis, *, since: Millis = ALWAYS
-    ) -> None:
-        await deliver_known_items_tx(tx, shelf_id, feed_id, since=since, now=now)
-
-    async def followed_tx(self, tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, available: int, now: Millis) -> None:
-        await deliver_known_chapters_tx(tx, shelf_id, series_id, now=now, available=available)
-
-    async def counts_changed_tx(self, tx: Tx, shelf_id: ShelfId, now: Millis) -> None:
-        pass
-
-    async def feed_changed_tx(
-        self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, *, name: str, change: FeedChange, now: Millis
-    ) -> None:
-        pass
-
-    def committed(self) -> None:
-        pass
-
-    def due(self) -> None:
-        pass
-
-    async def ask_refresh(self, watch_id: WatchId) -> Asked:
-        return Asked(bool(watch_id))
-
-    async def ask_refresh_all(self, shelf_id: ShelfId) -> Asked:
-        return Asked(shelf_id)
-
-    async def vet(self, url: str, _: str | None) -> str:
-        return url
+async def unvetted(url: str, _: str | None) -> str:
+    return url
 
 
-def a_ground(db: Database, now: Millis = NOON) -> ShelfDeps:
-    return ShelfDeps(db, lambda: now, a_public_id, Above(), HERE)
+async def asked(_: int) -> Asked:
+    return Asked(1)
+
+
+def shelf_deps(db: Database, clock: Callable[[], Millis] = lambda: NOON, **over: Any) -> ShelfDeps:
+    """Any address may be called, nobody has to be woken, and nothing is polled."""
+    given: dict[str, Any] = {
+        "db": db,
+        "clock": clock,
+        "new_id": a_public_id,
+        "parsers": HERE,
+        "after_commit": lambda *_: None,
+        "vet": unvetted,
+        "ask_refresh": asked,
+        "ask_refresh_all": asked,
+    }
+    return ShelfDeps(**given | over)

@@ -4,12 +4,11 @@ import asyncio
 import time
 from itertools import pairwise
 
-import msgspec
 import pytest
 
 from tests.builders import stored_watch
 from tests.delivery.builders import a_followed_feed, a_reader, entries_of, events_of, publish
-from tests.shelves.builders import a_ground
+from tests.shelves.builders import shelf_deps
 from tests.shelves.library.builders import a_library_ground
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ItemId
@@ -24,7 +23,7 @@ async def test_others_are_answered_while_a_hostile_page_is_cleaned(db):
     content = "<p>Text</p>" + '<img src="/x" width="1">' * 30_000
     new = NewBookmark(link="https://example.org/", title="A page", content=content)
     async with ParsePool(PoolOptions()) as parsers:
-        bookmarks = Bookmarks(msgspec.structs.replace(a_ground(db), parsers=parsers))
+        bookmarks = Bookmarks(shelf_deps(db, parsers=parsers))
         adding = asyncio.create_task(bookmarks.add(shelf, new))
         turns = [time.monotonic()]
         while not adding.done():

@@ -10,7 +10,7 @@ import pytest
 from tests.builders import NOON
 from tests.databases import until_blocked
 from tests.delivery.builders import a_reader
-from tests.shelves.builders import a_ground
+from tests.shelves.builders import shelf_deps
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
@@ -48,7 +48,7 @@ async def _suspend(feeds: Subscriptions, shelf, made):
 @pytest.mark.parametrize("act", [_leave, _return, _suspend])
 async def test_whoever_waits_for_a_poll_does_not_keep_it_waiting(db, database_url, act):
     """Neither waits for a deadlock to be found, which takes a second, and nobody is undone."""
-    feeds, shelf = Subscriptions(a_ground(db)), await a_reader(db)
+    feeds, shelf = Subscriptions(shelf_deps(db)), await a_reader(db)
     made = await feeds.add(shelf, NewSubscription(link=LINK))
     if act is _return:
         await feeds.delete(shelf, made.public_id)
@@ -63,7 +63,7 @@ async def test_whoever_waits_for_a_poll_does_not_keep_it_waiting(db, database_ur
 
 async def test_whoever_meets_a_deadlock_is_not_told_but_done(db, database_url):
     """A feed that only this reader follows gets another address: that is written on its row, then on its watch."""
-    feeds, shelf = Subscriptions(a_ground(db)), await a_reader(db)
+    feeds, shelf = Subscriptions(shelf_deps(db)), await a_reader(db)
     made = await feeds.add(shelf, NewSubscription(link=LINK))
     onlooker = await asyncpg.connect(database_url)
     async with saving(database_url, made.feed_id) as poll:
@@ -105,7 +105,7 @@ async def delivering(database_url: str, feed_id: int, *shelves: int) -> AsyncIte
 async def test_whoever_comes_or_goes_while_something_is_delivered_has_it_or_leaves_nothing_behind(
     db, database_url, act
 ):
-    feeds, shelf = Subscriptions(a_ground(db)), await a_reader(db)
+    feeds, shelf = Subscriptions(shelf_deps(db)), await a_reader(db)
     made = await feeds.add(shelf, NewSubscription(link=LINK))
     await feeds.add(await a_reader(db), NewSubscription(link=LINK))  # so that it stays when the first leaves
     if act is _return:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.builders import NOON
 from tests.delivery.builders import a_reader, publish
-from tests.shelves.builders import a_ground
+from tests.shelves.builders import shelf_deps
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.pages import FROM_THE_TOP
@@ -36,7 +36,7 @@ class Reading:
     def __init__(self, db, shelf):
         self.db = db
         self.shelf = shelf
-        self.deps = a_ground(db)
+        self.deps = shelf_deps(db)
         self.subscriptions = Subscriptions(self.deps)
         self.entries = Entries(self.deps)
         self.bookmarks = Bookmarks(self.deps)
@@ -65,7 +65,7 @@ class Reading:
         return {name: getattr(found, name) for name in (*names, "created_at", "unread_count", "item_count")}
 
     def at(self, now):
-        return Subscriptions(a_ground(self.db, now))
+        return Subscriptions(shelf_deps(self.db, lambda: now))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import stored_series
 from tests.delivery.builders import a_reader, follow
-from tests.shelves.builders import a_ground, on_plan
+from tests.shelves.builders import on_plan, shelf_deps
 from tests.shelves.library.builders import a_published_series
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.model.errors import LimitExceeded
@@ -28,7 +28,7 @@ def wish(number: int) -> NewSubscription:
 
 @pytest.fixture
 def subscriptions(db):
-    return Subscriptions(a_ground(db))
+    return Subscriptions(shelf_deps(db))
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ async def test_fifty_at_once_leave_exactly_as_many_as_there_is_room_for(subscrip
 
 
 async def test_fifty_follows_at_once_leave_exactly_as_many_as_there_is_room_for(db, shelf):
-    follows = Follows(a_ground(db))
+    follows = Follows(shelf_deps(db))
     wishes = [Following(series=(await a_published_series(db, [1])).public_id) for _ in range(50)]
     tried = await asyncio.gather(*(follows.add(shelf, one) for one in wishes), return_exceptions=True)
     assert [type(one) for one in tried if isinstance(one, Exception)] == [LimitExceeded] * 40
@@ -86,7 +86,7 @@ async def test_a_list_that_is_too_long_is_taken_as_far_as_it_fits_and_makes_no_e
         f'<outline text="g{n}"><outline text="{n}" type="rss" xmlUrl="https://example.org/{n}"/></outline>'
         for n in range(ROOM + 2)
     )
-    lists = Lists(a_ground(db), subscriptions)
+    lists = Lists(shelf_deps(db), subscriptions)
     report = await lists.read(shelf, f'<opml version="2.0"><body>{lines}</body></opml>'.encode())
     assert [line.outcome for line in report] == ["created"] * ROOM + ["failed"] * 2
     assert b"g9" in (written := await lists.write(shelf))

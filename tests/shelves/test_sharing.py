@@ -7,7 +7,7 @@ import pytest
 from tests.builders import NOON
 from tests.delivery.builders import a_reader, publish
 from tests.scale import scaled
-from tests.shelves.builders import a_ground
+from tests.shelves.builders import shelf_deps
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.times import Millis
@@ -31,7 +31,7 @@ select count(*) from watch where suspended_at is not null;
 
 @pytest.fixture
 def subscriptions(db):
-    return Subscriptions(a_ground(db))
+    return Subscriptions(shelf_deps(db))
 
 
 async def count(db, query):
@@ -54,7 +54,7 @@ async def test_whoever_subscribes_while_the_last_one_leaves_has_the_feed(db, sub
 
     await asyncio.gather(*(come_and_go(shelf, scaled(10, 200)) for shelf in shelves))
     assert failures == []
-    await Subscriptions(a_ground(db, Millis(NOON + KEPT + 1))).forget_former()
+    await Subscriptions(shelf_deps(db, lambda: Millis(NOON + KEPT + 1))).forget_former()
     assert (await count(db, q.feeds), await count(db, q.watches)) == (0, 0)
     made = await asyncio.gather(*(subscriptions.add(shelf, NewSubscription(link=LINK)) for shelf in shelves))
     assert len({one.feed_id for one in made}) == 1
@@ -84,5 +84,5 @@ async def test_the_last_one_to_leave_takes_the_content_along_once_nobody_can_und
     assert (await count(db, q.feeds), await count(db, q.resting)) == (1, 1)
     await subscriptions.forget_former()
     assert await count(db, q.feeds) == 1
-    await Subscriptions(a_ground(db, Millis(NOON + KEPT + 1))).forget_former()
+    await Subscriptions(shelf_deps(db, lambda: Millis(NOON + KEPT + 1))).forget_former()
     assert (await count(db, q.feeds), await count(db, q.watches)) == (0, 0)

@@ -22,7 +22,7 @@ from tsuzuki.connectors.registry import ENTRY_POINTS, Registry, builtin, defined
 from tsuzuki.coord.cache import Cache, MemoryCache, RedisCache
 from tsuzuki.coord.pacer import MemoryPacer, Pacer
 from tsuzuki.coord.shared_wakeup import SharedWakeup
-from tsuzuki.coord.wakeup import MemoryWakeup, Wakeup
+from tsuzuki.coord.wakeup import POLL_WAKEUP, MemoryWakeup, Wakeup
 from tsuzuki.crawler.calling import SourceCalls
 from tsuzuki.crawler.discovery import Discovery
 from tsuzuki.crawler.housekeeping import forget_uneventful
@@ -71,7 +71,7 @@ from tsuzuki.settings import Settings
 from tsuzuki.worker.heartbeat import Heartbeat
 from tsuzuki.worker.loops import Loop, WorkerLoops
 from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner
-from tsuzuki.worker.polls import POLL_WAKEUP, PollLoop
+from tsuzuki.worker.polls import PollLoop
 
 if TYPE_CHECKING:
     from tsuzuki.coord.connecting import Redis

@@ -8,6 +8,7 @@ import msgspec
 from starlette.types import ASGIApp
 
 from tsuzuki.app.pipeline import QUEUES
+from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.crawler.figures.rows import WatchFigures
 from tsuzuki.crawler.figures.service import Figures
 from tsuzuki.db import Database
@@ -24,7 +25,6 @@ from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.tasks import QueueStats
 from tsuzuki.queue.workers.service import Workers, Workforce
 from tsuzuki.worker.loops import WorkerLoops
-from tsuzuki.worker.polls import POLL_WAKEUP
 
 if TYPE_CHECKING:
     from tsuzuki.coord.connecting import Redis

@@ -16,17 +16,16 @@ from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.services import ImageDeps
 from tsuzuki.catalogue.services import Catalogue, CatalogueDeps, Ttls, build_catalogue
+from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.crawler.services import CrawlerDeps, Crawling, build_crawling
 from tsuzuki.db import Database
 from tsuzuki.http.oidc import OidcDeps
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.shelving import ForShelves
 from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.settings import Settings, effective
 from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.services import ShelfServices, build_reading
 from tsuzuki.web.site import SettingRow
-from tsuzuki.worker.polls import POLL_WAKEUP
 
 Clock = Callable[[], Millis]
 
@@ -63,9 +62,18 @@ def oidc_door(settings: Settings, accounts: Accounts) -> OidcDeps:
 
 
 def reading_of(pipeline: Pipeline, db: Database, clock: Clock) -> ShelfServices:
-    """The services of shelves, joined to what lies above them."""
-    above = ForShelves(pipeline.poller, pipeline.fetching.client, pipeline.wakeup, poll_wakeup=POLL_WAKEUP)
-    return build_reading(ShelfDeps(db, clock, ids_of(clock), above, pipeline.fetching.parsers))
+    """The services of shelves."""
+    deps = ShelfDeps(
+        db=db,
+        clock=clock,
+        new_id=ids_of(clock),
+        parsers=pipeline.fetching.parsers,
+        after_commit=pipeline.wakeup.wake,
+        vet=pipeline.fetching.client.vet,
+        ask_refresh=pipeline.poller.ask_refresh,
+        ask_refresh_all=pipeline.poller.ask_refresh_all,
+    )
+    return build_reading(deps)
 
 
 def rules_of(settings: Settings) -> RetentionRules:

@@ -9,6 +9,17 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
+POLL_WAKEUP = "poll-source"
+"""Woken when a watch may have become due out of turn: a subscription, a refresh."""
+
+
+class AfterCommit(Protocol):
+    """Called once a transaction is committed, with the names of those whom it gives something to do."""
+
+    def __call__(self, *wakeups: str) -> None:
+        """`Wakeup.wake` in the running program."""
+        ...
+
 
 class Listener:
     """Hears what rang since it was last asked."""

@@ -15,13 +15,13 @@ from tsuzuki.crawler.targeted import Targeted
 from tsuzuki.crawler.tasks import JOB_WAKEUP, CrawlTask
 from tsuzuki.crawler.telling.service import tell_jobs_tx
 from tsuzuki.db import Database, Tx
-from tsuzuki.delivery.events.news import EVENTS_WAKEUP
 from tsuzuki.model.errors import Invalid, NotFound, NotOurTurn, SourceError, TsuzukiError, Unavailable
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import LeaseLost, Postponed
 from tsuzuki.queue.store import skip_tx
 from tsuzuki.queue.tasks import Task
+from tsuzuki.shelves.events import EVENTS_WAKEUP
 from tsuzuki.sources.sites.store import find_source_tx, paused_since_tx
 
 _log = structlog.stdlib.get_logger("tsuzuki.crawler")

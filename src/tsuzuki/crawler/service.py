@@ -27,13 +27,13 @@ from tsuzuki.crawler.tasks import CRAWLS, JOB_WAKEUP, CrawlTask, task_key
 from tsuzuki.crawler.telling.service import tell_jobs_tx
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import Contention
-from tsuzuki.delivery.events.news import EVENTS_WAKEUP
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
 from tsuzuki.model.ids import PublicId, SeriesId, show_id, uuid7
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.context import cancel_wakeup
 from tsuzuki.queue.store import cancel_tx, enqueue_tx
 from tsuzuki.queue.tasks import TaskId
+from tsuzuki.shelves.events import EVENTS_WAKEUP
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.service import NO_SOURCE
 from tsuzuki.sources.sites.store import find_source_tx, lock_source_tx

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from tsuzuki.db import Tx
-from tsuzuki.delivery.events.news import EVENTS_WAKEUP, Arrived, NewEvent
-from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.notices.tasks import NOTICES, Notice
-from tsuzuki.delivery.policy import KNOWN_ITEMS, SETTLING, loudness
+from tsuzuki.delivery.policy import SETTLING, loudness
 from tsuzuki.delivery.store import (
     ArrivingItems,
     Burst,
@@ -18,11 +16,7 @@ from tsuzuki.delivery.store import (
     Reader,
     add_chapter_entries_tx,
     add_item_entries_tx,
-    add_known_entries_tx,
-    add_missed_chapters_tx,
-    count_chapters_tx,
     feed_readers_tx,
-    knew_chapters_tx,
     lock_feeds_shared_tx,
     series_readers_tx,
     swell_tx,
@@ -31,7 +25,8 @@ from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, Shel
 from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.store import enqueue_many_tx
-from tsuzuki.sources.store import lock_feed_tx, lock_series_tx
+from tsuzuki.shelves.events import EVENTS_WAKEUP, Arrived, NewEvent, add_events_tx
+from tsuzuki.sources.store import lock_series_tx
 
 
 class Delivered(msgspec.Struct, frozen=True):
@@ -45,7 +40,6 @@ class Delivered(msgspec.Struct, frozen=True):
 
 
 NOTHING = Delivered()
-ALWAYS = Millis(0)
 
 
 class NewBatch(msgspec.Struct, frozen=True):
@@ -116,63 +110,6 @@ async def deliver_chapters_tx(
     if not placed:
         return NOTHING
     return await _announce_tx(tx, [lot], placed, await series_readers_tx(tx, series_id), now=now)
-
-
-async def deliver_known_items_tx(
-    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, now: Millis, since: Millis = ALWAYS
-) -> Delivered:
-    """R8: the newest items of a feed that is known already, for a shelf that subscribed in this very transaction.
-
-    `since` is for one that was held back from then on: what it had before, and took off, does not come again.
-    """
-    await lock_feed_tx(tx, feed_id)
-    placed = await add_known_entries_tx(tx, shelf_id, feed_id, since=since, most=KNOWN_ITEMS, now=now)
-    if not placed:
-        return NOTHING
-    told = await feed_readers_tx(tx, [feed_id], now, and_shelf=shelf_id)
-    readers = [reader for reader in told if reader.shelf_id == shelf_id]
-    return await _announce_tx(tx, [_known("item", feed_id, placed)], placed, readers, now=now)
-
-
-async def deliver_known_chapters_tx(
-    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, now: Millis, available: int | None = None
-) -> Delivered:
-    """R8: one line "N chapters available" for a shelf that began to follow in this very transaction.
-
-    Whatever is stored later comes into its inbox, and nothing comes both ways: call it after the follow is written, and
-    after any write to the series' watches, which ingest holds first. `available` is how many, for whoever has counted
-    them while nothing could be stored.
-    """
-    await lock_series_tx(tx, series_id)
-    available = await count_chapters_tx(tx, series_id) if available is None else available
-    readers = [reader for reader in await series_readers_tx(tx, series_id) if reader.shelf_id == shelf_id]
-    if not available or not readers:
-        return NOTHING
-    await add_events_tx(tx, [_catalogue(reader, available) for reader in readers], now)
-    return Delivered(0, (EVENTS_WAKEUP,))
-
-
-async def deliver_missed_chapters_tx(
-    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, since: Millis, now: Millis
-) -> Delivered:
-    """The newest chapters since then, for a shelf whose follow was held back and is released in this transaction.
-
-    One line and no notices, as a back-catalogue (R8); where the whole series came meanwhile, it is one. To be called
-    like `deliver_known_chapters_tx`, with the shelf's reading held.
-    """
-    await lock_series_tx(tx, series_id)
-    if not await knew_chapters_tx(tx, series_id, since):
-        return await deliver_known_chapters_tx(tx, shelf_id, series_id, now=now)
-    placed = await add_missed_chapters_tx(tx, shelf_id, series_id, since=since, most=KNOWN_ITEMS, now=now)
-    if not placed:
-        return NOTHING
-    readers = [reader for reader in await series_readers_tx(tx, series_id) if reader.shelf_id == shelf_id]
-    return await _announce_tx(tx, [_known("chapter", series_id, placed)], placed, readers, now=now)
-
-
-def _known(kind: Kind, of_id: int, placed: Iterable[Placed]) -> NewBatch:
-    """What was there already, as a lot of which nobody is told."""
-    return NewBatch(kind, of_id, tuple(entry.installment_id for entry in placed), is_quiet=True)
 
 
 class _Arrival(msgspec.Struct, frozen=True):

@@ -3,10 +3,10 @@
 from typing import Final
 
 from tsuzuki.db import Database
-from tsuzuki.delivery.events.store import prune_events_tx
 from tsuzuki.delivery.outages.store import prune_outages_tx
 from tsuzuki.delivery.store import prune_surges_tx
 from tsuzuki.model.times import DAY, Millis
+from tsuzuki.shelves.store import prune_events_tx
 
 KEPT_EVENTS: Final = Millis(7 * DAY)
 """How long an event can be come back for."""

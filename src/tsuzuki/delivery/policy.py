@@ -13,9 +13,6 @@ AT_ONCE: Final = Millis(5 * MINUTE)
 SETTLING: Final = Millis(10 * SECOND)
 """How long a flood is left to come in before it is announced with its number."""
 
-KNOWN_ITEMS: Final = 50
-"""R8: how many entries a shelf gets that subscribes to a feed which is known already."""
-
 Loudness = Literal["none", "each", "once"]
 
 

@@ -1,9 +1,6 @@
 -- name: lock_feeds_shared
 select 1 where cast(:rows as text) is not null;
 
--- name: count_chapters
-select count(*) from chapter where series_id = :series_id;
-
 -- name: add_item_entries
 -- Rows are an item, its feed, the lot that it belongs to, and when it arrived.
 {item_entries}
@@ -28,19 +25,6 @@ where item.id = cast(wanted.value ->> 0 as bigint) and item.feed_id = cast(wante
 order by subscription.shelf_id, item.id
 on conflict (shelf_id, item_id) where item_id is not null do nothing
 
--- name: add_known_entries
--- R8: the newest items of a feed that was known before the shelf subscribed, or those since it was held back.
-insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
-select cast(:shelf_id as bigint), feed_id, id, sort_at, cast(:now as bigint)
-from (
-  select id, feed_id, sort_at from item where feed_id = :feed_id and created_at >= :since
-  order by sort_at desc, id desc limit :most
-) as newest
-where true
-order by id
-on conflict (shelf_id, item_id) where item_id is not null do nothing
-returning shelf_id, item_id as installment_id, 1 as count, id as newest;
-
 -- fragment: chapter_time
 -- R30: the earlier of published and first seen, though none sorts before 1970.
 case
@@ -64,28 +48,6 @@ order by follow.shelf_id, chapter.id
 on conflict (shelf_id, chapter_id) where chapter_id is not null do nothing
 returning shelf_id, chapter_id as installment_id, 1 as count, id as newest;
 
--- name: knew_chapters
-select exists (
-  select 1 from chapter where series_id = :series_id and first_seen_at < :since
-) as knew;
-
--- name: add_missed_chapters
--- The newest that came while a plan held the follow back. What was read meanwhile is no news.
-insert into entry (shelf_id, series_id, chapter_id, saved, sort_at, created_at)
-select cast(:shelf_id as bigint), chapter.series_id, chapter.id, coalesce(progress.is_bookmarked, false),
-  {chapter_time},
-  cast(:now as bigint)
-from (
-  select id from chapter where series_id = :series_id and first_seen_at >= :since
-  order by first_seen_at desc, id desc limit :most
-) as missed
-join chapter on chapter.id = missed.id
-left join progress on progress.shelf_id = :shelf_id and progress.chapter_id = chapter.id
-where not coalesce(progress.is_read, false)
-order by chapter.id
-on conflict (shelf_id, chapter_id) where chapter_id is not null do nothing
-returning shelf_id, chapter_id as installment_id, 1 as count, id as newest;
-
 -- name: feed_readers
 select subscription.feed_id as of_id, subscription.shelf_id, subscription.public_id as shown_id,
   case when subscription.name = '' then feed.title else subscription.name end as name,
@@ -96,8 +58,8 @@ from json_each(cast(:rows as text)) as wanted
 cross join subscription
 join feed on feed.id = subscription.feed_id
 where subscription.feed_id = cast(wanted.value ->> 0 as bigint)
-  -- Whoever let in what a refresh by hand brings, or gets what is known already, is told of it too.
-  and (subscription.suspended_at is null or subscription.suspended_at > :now or subscription.shelf_id = :shelf_id);
+  -- Whoever let in what a refresh by hand brings is told of it too.
+  and (subscription.suspended_at is null or subscription.suspended_at > :now);
 
 -- name: series_readers
 select follow.series_id as of_id, follow.shelf_id, series.public_id as shown_id, series.title as name,

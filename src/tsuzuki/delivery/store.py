@@ -80,11 +80,6 @@ async def lock_feeds_shared_tx(tx: Tx, feeds: Iterable[FeedId]) -> None:
     await tx.bulk(str, q.lock_feeds_shared, [[feed_id] for feed_id in feeds])
 
 
-async def count_chapters_tx(tx: Tx, series_id: SeriesId) -> int:
-    """How many chapters the series has."""
-    return await tx.one(int, q.count_chapters, series_id=series_id)
-
-
 async def add_item_entries_tx(tx: Tx, lots: Iterable[ArrivingItems], now: Millis) -> list[Placed]:
     """An entry for each of these items on each shelf that is subscribed; only the new ones come back (I2).
 
@@ -92,27 +87,6 @@ async def add_item_entries_tx(tx: Tx, lots: Iterable[ArrivingItems], now: Millis
     """
     rows = [(item, lot.feed_id, number, lot.at) for number, lot in enumerate(lots) for item in dict.fromkeys(lot.items)]
     return await tx.bulk(Placed, q.add_item_entries, rows, now=now)
-
-
-async def add_known_entries_tx(
-    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, since: Millis, most: int, now: Millis
-) -> list[Placed]:
-    """Entries for the newest items that the feed has already, of those stored since then."""
-    where = {"shelf_id": shelf_id, "feed_id": feed_id, "since": since}
-    return await tx.many(Placed, q.add_known_entries, **where, most=most, now=now)
-
-
-async def knew_chapters_tx(tx: Tx, series_id: SeriesId, since: Millis) -> bool:
-    """Whether the series had chapters before."""
-    return await tx.one(bool, q.knew_chapters, series_id=series_id, since=since)
-
-
-async def add_missed_chapters_tx(
-    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, since: Millis, most: int, now: Millis
-) -> list[Placed]:
-    """Entries for the newest chapters since then that were not read."""
-    where = {"shelf_id": shelf_id, "series_id": series_id, "since": since}
-    return await tx.many(Placed, q.add_missed_chapters, **where, most=most, now=now)
 
 
 async def add_chapter_entries_tx(
@@ -123,11 +97,9 @@ async def add_chapter_entries_tx(
     return await tx.bulk(Placed, q.add_chapter_entries, rows, series_id=series_id, now=now)
 
 
-async def feed_readers_tx(
-    tx: Tx, feeds: Iterable[FeedId], now: Millis, *, and_shelf: ShelfId | None = None
-) -> list[Reader]:
-    """The shelves that get these feeds' items, and this one though they are suspended there."""
-    return await tx.bulk(Reader, q.feed_readers, [[feed_id] for feed_id in feeds], now=now, shelf_id=and_shelf)
+async def feed_readers_tx(tx: Tx, feeds: Iterable[FeedId], now: Millis) -> list[Reader]:
+    """The shelves that get these feeds' items."""
+    return await tx.bulk(Reader, q.feed_readers, [[feed_id] for feed_id in feeds], now=now)
 
 
 async def series_readers_tx(tx: Tx, series_id: SeriesId) -> list[Reader]:

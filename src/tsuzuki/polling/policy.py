@@ -11,8 +11,6 @@ import msgspec
 from tsuzuki.model.priorities import CLASS_INTERVAL, COLD, HOT, WARM, Priority, why_class
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 
-POLL_QUEUE = "poll-source"
-"""The watches themselves, where queues are named."""
 WARM_AFTER = Millis(7 * DAY)
 COLD_AFTER = Millis(30 * DAY)
 MANY_READERS = 100

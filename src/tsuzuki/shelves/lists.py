@@ -6,11 +6,13 @@ from typing import Literal
 import msgspec
 
 from tsuzuki.connectors.opml import Outline, read_opml, write_opml
+from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.model.errors import Invalid, LimitExceeded, SourceError, TsuzukiError
 from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.shelves.deps import ShelfDeps
+from tsuzuki.shelves.events import EVENTS_WAKEUP
 from tsuzuki.shelves.groups.store import add_group_tx, find_group_named_tx, list_groups_tx
 from tsuzuki.shelves.limits import check_shelf_limit_tx
 from tsuzuki.shelves.store import lock_shelf_tx
@@ -51,8 +53,7 @@ class Lists:
         for start in range(0, len(pairs), _CHUNK):
             chunk = pairs[start : start + _CHUNK]
             report += await with_tx_again(self._deps.db, partial(self._follow_tx, shelf_id=shelf_id, chunk=chunk))
-        self._deps.above.committed()
-        self._deps.above.due()
+        self._deps.after_commit(EVENTS_WAKEUP, POLL_WAKEUP)
         return report
 
     async def _follow_tx(

@@ -9,17 +9,13 @@ from collections.abc import Callable, Collection, Mapping
 
 import structlog
 
-from tsuzuki.coord.wakeup import Listener, Wakeup
+from tsuzuki.coord.wakeup import POLL_WAKEUP, Listener, Wakeup
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND
 from tsuzuki.polling.claiming import StartPace
-from tsuzuki.polling.policy import POLL_QUEUE
 from tsuzuki.polling.service import Polled, Poller
 from tsuzuki.queue.policy import FLOOR
 from tsuzuki.sources.store import ClaimedWatch
-
-POLL_WAKEUP = POLL_QUEUE
-"""Woken when a watch may have become due out of turn: a subscription, a refresh."""
 
 _GATHER = 0.01
 """How long after its last claim a busy loop waits, at the most, until it may begin half as many as it has places."""

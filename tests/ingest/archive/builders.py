@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from tests.builders import HERE, NOON, a_public_id
-from tests.shelves.builders import Above
+from tests.shelves.builders import shelf_deps
 from tsuzuki.accounts.nouns import User
 from tsuzuki.connectors.local.connector import LocalFolder
 from tsuzuki.connectors.registry import Registry
@@ -27,7 +27,6 @@ from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.guard import AddressGuard
 from tsuzuki.net.urls import parse
-from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.sources.sites.service import Sources
 
@@ -66,15 +65,13 @@ select (select count(*) from item) + (select count(*) from feed) + (select count
 )
 
 
-class GuardedAbove(Above):
+async def vet(url: str, _: str | None) -> str:
     """Judges addresses by their form, as the client does where no name answers."""
-
-    async def vet(self, url: str, _: str | None) -> str:
-        address = parse(url)
-        AddressGuard().check_public_form(address)
-        if address.literal is not None and not address.literal.is_global:
-            raise RefusedAddress(f"{url} is not public.")
-        return str(address)
+    address = parse(url)
+    AddressGuard().check_public_form(address)
+    if address.literal is not None and not address.literal.is_global:
+        raise RefusedAddress(f"{url} is not public.")
+    return str(address)
 
 
 class Reader(msgspec.Struct, frozen=True):
@@ -93,7 +90,7 @@ class Reader(msgspec.Struct, frozen=True):
 
     async def bring(self, path: Path, parsers: Parsers = HERE) -> ImportReport:
         """All that this archive has."""
-        deps = ShelfDeps(self.db, lambda: NOON, a_public_id, GuardedAbove(), HERE)
+        deps = shelf_deps(self.db, vet=vet)
         sources = Sources(
             self.db,
             Registry([("built-in", LocalFolder())]),

@@ -18,7 +18,7 @@ from tests.ingest.archive.builders import (
     only_feed,
     parts_of,
 )
-from tests.shelves.builders import a_ground, on_plan
+from tests.shelves.builders import on_plan, shelf_deps
 from tsuzuki.ingest.archive.format import (
     BookmarkLine,
     ChannelLine,
@@ -134,7 +134,7 @@ async def test_what_an_archive_says_of_a_feed_is_only_its_readers(db, tmp_path):
         "gone.jsonl": [RemovedItemLine(feed=a_feed().feed_key, key="hidden")],
     }
     await reader.bring(an_archive(tmp_path, forged))
-    feeds = Subscriptions(a_ground(db))
+    feeds = Subscriptions(shelf_deps(db))
     later = await a_reader(db, tmp_path)
     await feeds.add(later.shelf_id, NewSubscription(link=a_feed().link))
     assert parts_of(await later.export())["items.jsonl"] == []
@@ -209,7 +209,7 @@ async def test_who_left_a_feed_here_has_it_back_with_what_was_read(db, tmp_path)
     shelf = {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1", entry=READ), an_item("2")]}
     reader = await a_reader(db, tmp_path)
     await reader.bring(an_archive(tmp_path, shelf))
-    feeds = Subscriptions(a_ground(db))
+    feeds = Subscriptions(shelf_deps(db))
     [feed] = await feeds.list(reader.shelf_id)
     await feeds.delete(reader.shelf_id, feed.public_id)
     assert parts_of(await reader.export())["feeds.jsonl"] == []
@@ -222,7 +222,7 @@ async def test_who_may_come_back_to_a_feed_finds_it_as_it_was(db, tmp_path):
     """Having left can be undone for a month: until then the feed is theirs too."""
     other = await a_reader(db, tmp_path)
     await other.bring(an_archive(tmp_path, {"feeds.jsonl": [a_feed()], "items.jsonl": [an_item("1")]}))
-    feeds = Subscriptions(a_ground(db))
+    feeds = Subscriptions(shelf_deps(db))
     [feed] = await feeds.list(other.shelf_id)
     await feeds.delete(other.shelf_id, feed.public_id)
     reader = await a_reader(db, tmp_path)

@@ -6,20 +6,16 @@ from typing import Any
 import msgspec
 
 from tests.builders import (
-    HERE,
     NOON,
     a_new_chapter,
     a_new_release,
-    a_public_id,
     stored_series,
     stored_series_source,
     stored_source,
 )
-from tests.shelves.builders import Above
+from tests.shelves.builders import shelf_deps
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.events.news import CountsChanged, NewEvent
-from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx
 from tsuzuki.ingest.store import add_appearances_tx, raise_latest_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId
@@ -100,15 +96,8 @@ class Clock:
         return self.now
 
 
-class Telling(Above):
-    """Writes the events that open pages are told of."""
-
-    async def counts_changed_tx(self, tx: Tx, shelf_id: ShelfId, now: Millis) -> None:
-        await add_events_tx(tx, [NewEvent(shelf_id, CountsChanged())], now)
-
-
 def a_library_ground(db: Database, clock: Clock | None = None) -> ShelfDeps:
-    return ShelfDeps(db, clock or Clock(), a_public_id, Telling(), HERE)
+    return shelf_deps(db, clock or Clock())
 
 
 class Published(msgspec.Struct, frozen=True):

@@ -31,11 +31,12 @@ from tsuzuki.billing.shelf_plans.store import (
 )
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
-from tsuzuki.delivery.fanout import NOTHING, Delivered, deliver_known_items_tx, deliver_missed_chapters_tx
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
 from tsuzuki.model.plans import Plan, plan_in_force
 from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.shelves.events import EVENTS_WAKEUP
+from tsuzuki.shelves.known import deliver_known_items_tx, deliver_missed_chapters_tx
 from tsuzuki.shelves.library.progress.store import lock_reading_tx
 from tsuzuki.shelves.store import Terms, lock_shelf_tx, shelf_terms_tx
 from tsuzuki.sources.comics.following import followers_changed_tx
@@ -78,14 +79,14 @@ class PlanEnforcer:
     async def sync(self, shelf_id: ShelfId) -> bool:
         """Apply what its plan and status say, as one transaction; False when that failed, which is recorded."""
         try:
-            delivered = await with_tx_again(self._deps.db, lambda tx: self._apply_tx(tx, shelf_id))
+            missed = await with_tx_again(self._deps.db, lambda tx: self._apply_tx(tx, shelf_id))
         except TsuzukiError as error:
             reason = str(error) or type(error).__name__
             _log.warning("shelf_not_synced", shelf=shelf_id, reason=reason)
             await self._deps.db.with_tx(lambda tx: self._fail_tx(tx, shelf_id, reason))
             return False
-        for wakeup in delivered.wakeups:
-            self._wake(wakeup)
+        if missed:
+            self._wake(EVENTS_WAKEUP)
         return True
 
     async def repair_floors(self) -> int:
@@ -97,7 +98,7 @@ class PlanEnforcer:
 
     # -- inside
 
-    async def _apply_tx(self, tx: Tx, shelf_id: ShelfId) -> Delivered:
+    async def _apply_tx(self, tx: Tx, shelf_id: ShelfId) -> int:
         await lock_shelf_tx(tx, shelf_id)
         terms = await shelf_terms_tx(tx, shelf_id)
         plan = plan_in_force(terms.plan, is_billed=terms.is_billed)
@@ -108,31 +109,31 @@ class PlanEnforcer:
         await complete_shelf_sync_tx(tx, shelf_id)
         return missed
 
-    async def _hold_feeds_tx(self, tx: Tx, span: Span) -> Delivered:
+    async def _hold_feeds_tx(self, tx: Tx, span: Span) -> int:
         since = _since(await feeds_to_sync_tx(tx, span))
         for feed_id in since:  # by their ids, and before subscriptions and watches, like whoever else locks several
             await lock_feed_tx(tx, FeedId(feed_id))
         released = await release_feeds_tx(tx, span)
         for feed_id in sorted({*await suspend_feeds_tx(tx, span), *released}):
             await suspension_changed_tx(tx, feed_id, by_person=False, now=span.now)
-        missed = NOTHING
+        missed = 0
         for feed_id in sorted(released):
             begun = since.get(feed_id, span.now)
             missed += await deliver_known_items_tx(tx, span.shelf_id, feed_id, since=begun, now=span.now)
         return missed
 
-    async def _hold_series_tx(self, tx: Tx, span: Span) -> Delivered:
+    async def _hold_series_tx(self, tx: Tx, span: Span) -> int:
         await lock_series_merges_shared_tx(tx)
         since = _since(await series_to_sync_tx(tx, span))
         if not since:
-            return NOTHING
+            return 0
         for series_id in since:
             await lock_series_tx(tx, SeriesId(series_id))
         await lock_reading_tx(tx, span.shelf_id)
         released = await release_follows_tx(tx, span)
         for series_id in sorted({*await suspend_follows_tx(tx, span), *released}):
             await followers_changed_tx(tx, series_id, span.now)
-        missed = NOTHING
+        missed = 0
         for series_id in sorted(released):
             begun = since.get(series_id, span.now)
             missed += await deliver_missed_chapters_tx(tx, span.shelf_id, series_id, since=begun, now=span.now)

@@ -34,12 +34,11 @@ from tsuzuki.catalogue.merging.store import (
     settle_entries_tx,
 )
 from tsuzuki.db import Database, Tx
-from tsuzuki.delivery.events.news import EVENTS_WAKEUP, CountsChanged, NewEvent
-from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.ingest.store import index_chapters_tx, index_series_tx
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import PublicId, SeriesId, show_id
 from tsuzuki.model.times import Millis
+from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.sources.comics.following import followers_changed_tx
 from tsuzuki.sources.comics.policy import match_key
 from tsuzuki.sources.store import find_series_tx as series_named_tx
@@ -146,7 +145,7 @@ class Merging:
         await _index_tx(tx, stays.id)
         await recompute_latest_tx(tx, stays.id)
         await followers_changed_tx(tx, stays.id, now)
-        await add_events_tx(tx, [NewEvent(shelf, CountsChanged()) for shelf in shelves], now)
+        await counts_changed_tx(tx, shelves, now)
         return MergeOutcome(
             kind="merge",
             is_preview=is_preview,
@@ -190,7 +189,7 @@ class Merging:
                 await point_former_series_tx(tx, each.public_id, new_id)
         await self._finish_split_tx(tx, whole.id, new_id, now)
         shelves = await concerned_shelves_tx(tx, whole.id, new_id)
-        await add_events_tx(tx, [NewEvent(shelf, CountsChanged()) for shelf in shelves], now)
+        await counts_changed_tx(tx, shelves, now)
         return MergeOutcome(
             kind="split",
             is_preview=is_preview,

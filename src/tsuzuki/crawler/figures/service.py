@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from tsuzuki.accounts.nouns import Slice
+from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.crawler.figures.rows import FailingFeed, Figure, Pulse, WatchFigures
 from tsuzuki.crawler.figures.store import (
     add_figure_tx,
@@ -18,7 +19,6 @@ from tsuzuki.crawler.figures.store import (
 )
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.polling.policy import POLL_QUEUE
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.tasks import QueueStats
 
@@ -99,7 +99,7 @@ def poll_stats(classes: Sequence[WatchFigures]) -> QueueStats:
     """The watches of all classes as a queue."""
     due, running = sum(each.due for each in classes), sum(each.running for each in classes)
     return QueueStats(
-        queue=POLL_QUEUE,
+        queue=POLL_WAKEUP,
         due=due,
         scheduled=sum(each.watched for each in classes) - due - running,
         running=running,

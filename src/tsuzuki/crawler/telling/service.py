@@ -5,10 +5,9 @@ from collections.abc import Iterable
 from tsuzuki.crawler.rows import JobId
 from tsuzuki.crawler.telling.store import job_news_tx
 from tsuzuki.db import Tx
-from tsuzuki.delivery.events.news import JobChanged
-from tsuzuki.delivery.events.store import tell_operators_tx
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
+from tsuzuki.shelves.events import JobChanged, tell_admins_tx
 
 
 async def tell_jobs_tx(tx: Tx, jobs: Iterable[JobId], now: Millis) -> None:
@@ -21,4 +20,4 @@ async def tell_jobs_tx(tx: Tx, jobs: Iterable[JobId], now: Millis) -> None:
             source=job.source_name,
             comic=job.comic_title,
         )
-        await tell_operators_tx(tx, news, now)
+        await tell_admins_tx(tx, news, now)

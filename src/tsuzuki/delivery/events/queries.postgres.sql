@@ -14,10 +14,6 @@ from (
 ) as running
 where behind < 2147483648;
 
--- fragment: is_foreign
--- From the life of another server: restored from a dump, whose transactions were counted further than ours.
-txid >= cast(cast(pg_snapshot_xmax(pg_current_snapshot()) as text) as bigint)
-
 -- fragment: is_settled
 -- By this statement's own snapshot: what it cannot see yet comes after.
 txid < cast(cast(pg_snapshot_xmin(pg_current_snapshot()) as text) as bigint)

@@ -10,12 +10,10 @@ import structlog
 from tsuzuki.coord.wakeup import MemoryWakeup, Wakeup
 from tsuzuki.db import Database
 from tsuzuki.delivery.counts import UnreadCounts, counts_tx
-from tsuzuki.delivery.events.news import EVENTS_WAKEUP, CountsChanged, EventKind, NewEvent
 from tsuzuki.delivery.events.store import (
     Event,
     EventCursor,
     ShelfCursor,
-    add_events_tx,
     has_unsettled_tx,
     is_remembered_tx,
     newest_event_tx,
@@ -27,6 +25,7 @@ from tsuzuki.delivery.events.store import (
 from tsuzuki.model.errors import TooManyRequests, Unavailable
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
+from tsuzuki.shelves.events import EVENTS_WAKEUP, EventKind, counts_changed_tx
 
 _SOON = 0.05
 _QUIET = 15.0
@@ -168,8 +167,7 @@ class Events:
 
     async def _lay_ground(self, shelf_id: ShelfId) -> None:
         """An event to stand on: only whose place is an event can be told later that others after it were forgotten."""
-        deps = [NewEvent(shelf_id, CountsChanged())]
-        await self._db.with_tx(lambda tx: add_events_tx(tx, deps, self._clock()))
+        await self._db.with_tx(lambda tx: counts_changed_tx(tx, [shelf_id], self._clock()))
         self._wakeup.wake(EVENTS_WAKEUP)
 
     async def _counts(self, shelf_id: ShelfId, cursor: EventCursor, *, has_missed: bool = False) -> EventMessage:

@@ -1,14 +1,12 @@
 """Events, remembered and read in the order in which they became visible."""
 
 import re
-from collections.abc import Iterable
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.delivery.events.news import EventKind, NewEvent, News
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.model.times import Millis
+from tsuzuki.shelves.events import EventKind
 
 q = load_queries("tsuzuki.delivery.events")
 
@@ -58,18 +56,6 @@ class ShelfCursor(msgspec.Struct, frozen=True):
         return EventCursor(self.txid, self.id)
 
 
-async def add_events_tx(tx: Tx, events: Iterable[NewEvent], now: Millis) -> int:
-    """Write events with what they tell of; how many. Wake `EVENTS_WAKEUP` after the commit."""
-    rows = [(event.shelf_id, event.kind, msgspec.json.encode(event.news).decode()) for event in events]
-    return await tx.run(q.add_events, rows=rows, now=now) if rows else 0
-
-
-async def tell_operators_tx(tx: Tx, news: News, now: Millis) -> None:
-    """An event on the shelf of each who runs this server. Wake `EVENTS_WAKEUP` after the commit."""
-    shelves = await tx.many(ShelfId, q.operator_shelves)
-    await add_events_tx(tx, [NewEvent(shelf_id, news) for shelf_id in shelves], now)
-
-
 async def next_events_tx(tx: Tx, shelf_id: ShelfId, after: EventCursor, *, most: int) -> list[Event]:
     """The shelf's events after this place; none is ever inserted before one that was returned."""
     horizon = await _horizon_tx(tx)
@@ -114,8 +100,3 @@ async def has_unsettled_tx(tx: Tx) -> bool:
 async def _horizon_tx(tx: Tx) -> int:
     """Asked before the events, by `Database.read` alone: within one transaction PostgreSQL looks around only once."""
     return await tx.one(int, q.horizon)
-
-
-async def prune_events_tx(tx: Tx, *, before: Millis, most: int) -> int:
-    """Forget up to `most` events that are older, or that no cursor of this server can reach."""
-    return await tx.run(q.prune_events, before=before, most=most)

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 
 from tsuzuki.db import Tx
-from tsuzuki.delivery.events.news import EVENTS_WAKEUP, NewEvent, WatchChanged
-from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.delivery.notices.tasks import Message
 from tsuzuki.delivery.notices.telling import tell_tx
@@ -21,6 +19,7 @@ from tsuzuki.delivery.store import Reader, feed_readers_tx, series_readers_tx
 from tsuzuki.model.ids import WatchId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import Millis
+from tsuzuki.shelves.events import EVENTS_WAKEUP, NewEvent, WatchChanged, add_events_tx
 
 
 async def alert_broken_tx(tx: Tx, watch_id: WatchId, *, reason: str, now: Millis) -> Delivered:

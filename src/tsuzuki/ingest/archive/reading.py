@@ -16,6 +16,8 @@ import msgspec
 from tsuzuki.accounts.nouns import Actor, User
 from tsuzuki.accounts.preferences.service import read_preferences
 from tsuzuki.accounts.preferences.store import get_preferences_tx, set_preferences_tx
+from tsuzuki.connectors.feed_addresses import web_address
+from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import ForeignKeyViolation
 from tsuzuki.delivery.notices.kinds import ChannelKind
@@ -41,6 +43,7 @@ from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
 from tsuzuki.shelves.bookmarks.store import add_bookmark_tx, save_entry_tx
+from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.groups.store import add_group_tx, change_group_tx, default_group_tx, find_group_named_tx
 from tsuzuki.shelves.limits import asleep
 from tsuzuki.shelves.store import shelf_terms_tx
@@ -99,11 +102,10 @@ class ShelfImport:
         await series.settle()
 
         async def tell(tx: Tx) -> None:
-            await self._deps.above.counts_changed_tx(tx, landing.shelf_id, self._deps.clock())
+            await counts_changed_tx(tx, [landing.shelf_id], self._deps.clock())
 
         await self._deps.db.with_tx(tell)
-        self._deps.above.committed()
-        self._deps.above.due()
+        self._deps.after_commit(EVENTS_WAKEUP, POLL_WAKEUP)
 
 
 def _how_far(journal: ImportJournal) -> str:
@@ -221,7 +223,7 @@ class _OtherLines:
         config = _known_part(kind, channel.config)
         try:
             if "url" in config:
-                config["url"] = await self._deps.above.vet(config["url"], None)
+                config["url"] = await self._deps.vet(web_address(config["url"]), None)
         except SourceError as error:
             self._landing.journal.leave_out(numbered, f"{channel.name}: {error}")
             return

@@ -26,9 +26,6 @@ from tsuzuki.db.legacy import (
     read_feeds,
     read_items,
 )
-from tsuzuki.delivery.fanout import ALWAYS
-from tsuzuki.delivery.policy import KNOWN_ITEMS
-from tsuzuki.delivery.store import add_known_entries_tx
 from tsuzuki.ingest.detached.store import BroughtItem, bring_items_tx, shelf_items_tx
 from tsuzuki.ingest.foreign import clean_rows
 from tsuzuki.ingest.reedme.cleaning import CleanItem, clean_bookmarks, clean_feeds, clean_items
@@ -45,6 +42,8 @@ from tsuzuki.net.urls import parse
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
 from tsuzuki.shelves.bookmarks.store import add_bookmark_tx, save_entry_tx
 from tsuzuki.shelves.groups.store import add_group_tx, default_group_tx, find_group_named_tx
+from tsuzuki.shelves.known import ALWAYS, KNOWN_ITEMS
+from tsuzuki.shelves.store import add_known_entries_tx
 from tsuzuki.shelves.subscriptions.nouns import NewRow
 from tsuzuki.shelves.subscriptions.store import add_subscription_tx, find_subscription_to_tx
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx

@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 
 from tsuzuki.db import Tx
-from tsuzuki.delivery.events.news import EVENTS_WAKEUP, CountsChanged, NewEvent
-from tsuzuki.delivery.events.store import add_events_tx
 from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.ingest.store import lock_items_tx
 from tsuzuki.model.ids import FeedId
@@ -12,6 +10,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.polling.moving.store import followers_tx, is_leased_tx, move_items_tx, move_subscriptions_tx
 from tsuzuki.polling.store import ask_refresh_tx, move_feed_tx
 from tsuzuki.queue.errors import LeaseLost
+from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.sources.feeds import leave_address_tx, suspension_changed_tx
 from tsuzuki.sources.store import (
     ClaimedWatch,
@@ -46,7 +45,7 @@ async def merge_moved_tx(
     await drop_feed_tx(tx, feed_id)
     await suspension_changed_tx(tx, target, by_person=False, now=now)
     await ask_refresh_tx(tx, await find_feed_watch_tx(tx, target), now)
-    await add_events_tx(tx, [NewEvent(shelf, CountsChanged()) for shelf in shelves], now)
+    await counts_changed_tx(tx, shelves, now)
     return Delivered(0, (EVENTS_WAKEUP,) if shelves else ())
 
 

@@ -23,6 +23,7 @@ from tsuzuki.shelves.bookmarks.store import (
 from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.entries.service import place_tx
 from tsuzuki.shelves.entries.store import find_item_tx
+from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.subscriptions.service import own_subscription_tx
 
 
@@ -72,7 +73,7 @@ class Bookmarks:
             return await self._add_tx(tx, shelf_id, new)
 
         made = await self._deps.db.with_tx(snapshot)
-        self._deps.above.committed()
+        self._deps.after_commit(EVENTS_WAKEUP)
         return made
 
     async def add(self, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
@@ -104,7 +105,7 @@ class Bookmarks:
                 await self._save_tx(tx, shelf_id, gone.item_id, saved=False)
 
         await self._deps.db.with_tx(delete)
-        self._deps.above.committed()
+        self._deps.after_commit(EVENTS_WAKEUP)
 
     async def delete_of_item(self, shelf_id: ShelfId, item_id: ItemId) -> Bookmark | None:
         """Forget the bookmark of an item; the one that went, None when there was none."""
@@ -117,13 +118,13 @@ class Bookmarks:
             return found
 
         gone = await self._deps.db.with_tx(delete)
-        self._deps.above.committed()
+        self._deps.after_commit(EVENTS_WAKEUP)
         return gone
 
     async def _save_tx(self, tx: Tx, shelf_id: ShelfId, item_id: ItemId, *, saved: bool) -> None:
         """The entry shows it, and so do pages that are open elsewhere."""
         await save_entry_tx(tx, shelf_id, item_id, saved=saved)
-        await self._deps.above.counts_changed_tx(tx, shelf_id, self._deps.clock())
+        await counts_changed_tx(tx, [shelf_id], self._deps.clock())
 
     async def _add_tx(self, tx: Tx, shelf_id: ShelfId, new: NewBookmark) -> Bookmark:
         now, public_id = self._deps.clock(), self._deps.new_id()

@@ -23,6 +23,7 @@ from tsuzuki.shelves.entries.store import (
     mark_items_tx,
     unmark_since_tx,
 )
+from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.library.progress.holding import begin_reading_tx
 from tsuzuki.shelves.library.progress.store import progress_follows_all_tx, progress_follows_tx
@@ -171,12 +172,12 @@ class Entries:
         async def work(tx: Tx) -> int:
             changed = await mark(tx, now)
             if changed:
-                await self._deps.above.counts_changed_tx(tx, shelf_id, now)
+                await counts_changed_tx(tx, [shelf_id], now)
             return changed
 
         changed = await self._deps.db.with_tx(work)
         if changed:
-            self._deps.above.committed()
+            self._deps.after_commit(EVENTS_WAKEUP)
         return MarkedEntries(changed, now)
 
 

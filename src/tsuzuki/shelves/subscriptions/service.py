@@ -6,18 +6,22 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from tsuzuki.connectors.feed_addresses import web_address
+from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, NotFound, TsuzukiError
-from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
+from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId, show_id
 from tsuzuki.model.installments import FeedChange
 from tsuzuki.model.sorting import natural
 from tsuzuki.model.times import DAY, MINUTE, Millis
 from tsuzuki.net.urls import canonical
-from tsuzuki.shelves.deps import ALWAYS, Asked, ShelfDeps
+from tsuzuki.shelves.deps import Asked, ShelfDeps
+from tsuzuki.shelves.events import EVENTS_WAKEUP, NewEvent, SubscriptionChanged, add_events_tx, counts_changed_tx
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
+from tsuzuki.shelves.known import ALWAYS, deliver_known_items_tx
 from tsuzuki.shelves.limits import allow_waking_tx, check_shelf_limit_tx, free_room_tx
 from tsuzuki.shelves.saying import new_or
 from tsuzuki.shelves.subscriptions.nouns import (
@@ -134,7 +138,7 @@ class Subscriptions:
         return await asyncio.gather(*map(vet, wishes))
 
     async def _vet(self, wish: NewSubscription) -> NewSubscription:
-        link = await self._deps.above.vet(wish.link, wish.proxy or None)
+        link = await self._deps.vet(web_address(wish.link), wish.proxy or None)
         return msgspec.structs.replace(wish, link=link)
 
     async def _add_vetted(self, shelf_id: ShelfId, vetted: NewSubscription | TsuzukiError) -> Subscription:
@@ -165,7 +169,7 @@ class Subscriptions:
         if former is not None:
             return await self._return_tx(tx, as_before(former, row, keeps_group=wish.group is None), former)
         await self._put_tx(tx, row)
-        await self._deps.above.subscribed_tx(tx, shelf_id, feed_id, now)
+        await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
         return await self._told_tx(tx, shelf_id, public_id, "added")
 
     async def restore(self, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
@@ -201,7 +205,7 @@ class Subscriptions:
         now = self._deps.clock()
         await self._put_tx(tx, row)
         await restore_tx(tx, row.shelf_id, former, now)
-        await self._deps.above.counts_changed_tx(tx, row.shelf_id, now)
+        await counts_changed_tx(tx, [row.shelf_id], now)
         return await self._told_tx(tx, row.shelf_id, row.public_id, "added")
 
     async def _put_tx(self, tx: Tx, row: NewRow) -> None:
@@ -231,7 +235,7 @@ class Subscriptions:
             return None
         before = await self.get(shelf_id, public_id)
         proxy = new_or(change.proxy, before.proxy)
-        link = await self._deps.above.vet(new_or(change.link, before.link), proxy or None)
+        link = await self._deps.vet(web_address(new_or(change.link, before.link)), proxy or None)
         return None if (link, proxy) == (before.link, before.proxy) else (link, proxy)
 
     async def _change_tx(
@@ -261,7 +265,7 @@ class Subscriptions:
             await suspension_changed_tx(tx, feed_id, by_person=change.is_suspended is False, now=now)
         if before.suspended_at is not None and wanted.suspended_at is None:
             since = before.suspended_at if target is None else ALWAYS
-            await self._deps.above.subscribed_tx(tx, shelf_id, feed_id, now, since=since)
+            await deliver_known_items_tx(tx, shelf_id, feed_id, since=since, now=now)
         return await self._told_tx(tx, shelf_id, public_id, "changed")
 
     async def _move_tx(self, tx: Tx, shelf_id: ShelfId, before: Subscription, target: tuple[str, str]) -> FeedId:
@@ -277,7 +281,7 @@ class Subscriptions:
             await point_subscription_tx(tx, before.id, feed_id, now)
         except UniqueViolation as error:
             raise _followed(link) from error
-        await self._deps.above.subscribed_tx(tx, shelf_id, feed_id, now)
+        await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
         await carry_states_tx(tx, shelf_id, before.feed_id, feed_id)
         await clear_shelf_tx(tx, shelf_id, before.feed_id)
         await leave_feed_tx(tx, before.feed_id, now)
@@ -299,13 +303,11 @@ class Subscriptions:
             await clear_shelf_tx(tx, shelf_id, gone.feed_id)
             await delete_subscription_tx(tx, gone.id)
             await leave_feed_tx(tx, gone.feed_id, now)
-            await self._deps.above.counts_changed_tx(tx, shelf_id, now)
-            await self._deps.above.feed_changed_tx(
-                tx, shelf_id, public_id, name=gone.shown_name, change="left", now=now
-            )
+            await counts_changed_tx(tx, [shelf_id], now)
+            await _tell_tx(tx, shelf_id, gone, change="left", now=now)
 
         await with_tx_again(self._deps.db, delete)
-        self._deps.above.committed()
+        self._deps.after_commit(EVENTS_WAKEUP)
 
     async def forget_former(self) -> int:
         """A feed that was left a month ago cannot be had back any more; how many those were."""
@@ -335,19 +337,18 @@ class Subscriptions:
                 await allow_waking_tx(tx, shelf_id, found.id)
                 now = self._deps.clock()
                 await let_in_tx(tx, found.id, until=Millis(now + _LET_IN))
-                since = found.suspended_at
-                await self._deps.above.subscribed_tx(tx, shelf_id, found.feed_id, now, since=since)
+                await deliver_known_items_tx(tx, shelf_id, found.feed_id, since=found.suspended_at, now=now)
             return found
 
         found = await with_tx_again(self._deps.db, open_up)
-        asked = await self._deps.above.ask_refresh(found.watch_id)
+        asked = await self._deps.ask_refresh(found.watch_id)
         self._tell()
         return asked
 
     async def refresh_all(self, shelf_id: ShelfId) -> Asked:
         """Have all polled now that are not suspended."""
-        asked = await self._deps.above.ask_refresh_all(shelf_id)
-        self._deps.above.due()
+        asked = await self._deps.ask_refresh_all(shelf_id)
+        self._deps.after_commit(POLL_WAKEUP)
         return asked
 
     async def refreshing(self, shelf_id: ShelfId) -> Refreshing:
@@ -363,12 +364,11 @@ class Subscriptions:
     async def _told_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, change: FeedChange) -> Subscription:
         """The subscription as it is now, of which open pages are told."""
         found, now = await own_subscription_tx(tx, shelf_id, public_id), self._deps.clock()
-        await self._deps.above.feed_changed_tx(tx, shelf_id, public_id, name=found.shown_name, change=change, now=now)
+        await _tell_tx(tx, shelf_id, found, change=change, now=now)
         return found
 
     def _tell(self) -> None:
-        self._deps.above.committed()
-        self._deps.above.due()
+        self._deps.after_commit(EVENTS_WAKEUP, POLL_WAKEUP)
 
 
 async def own_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
@@ -377,6 +377,11 @@ async def own_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) ->
     if found is None:
         raise NotFound("There is no such feed.")
     return found
+
+
+async def _tell_tx(tx: Tx, shelf_id: ShelfId, feed: Subscription, *, change: FeedChange, now: Millis) -> None:
+    news = SubscriptionChanged(id=show_id(feed.public_id), name=feed.shown_name, change=change)
+    await add_events_tx(tx, [NewEvent(shelf_id, news)], now)
 
 
 def _followed(link: str) -> Conflict:

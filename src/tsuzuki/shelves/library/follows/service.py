@@ -6,14 +6,17 @@ import msgspec
 from msgspec import UnsetType
 
 from tsuzuki.accounts.nouns import Slice
+from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import GroupId, PublicId, SeriesId, ShelfId
 from tsuzuki.shelves.deps import ShelfDeps
+from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.groups.store import default_group_tx
+from tsuzuki.shelves.known import deliver_known_chapters_tx
 from tsuzuki.shelves.library.follows.nouns import (
     Follow,
     FollowChange,
@@ -106,9 +109,9 @@ class Follows:
             restored = await restore_entries_tx(tx, shelf_id, series_id, former.entries, now=now)
         await watch_everywhere_tx(tx, series_id, now)
         available = await count_available_tx(tx, shelf_id, series_id)
-        await self._deps.above.followed_tx(tx, shelf_id, series_id, available=available, now=now)
+        await deliver_known_chapters_tx(tx, shelf_id, series_id, available=available, now=now)
         if restored:
-            await self._deps.above.counts_changed_tx(tx, shelf_id, now)
+            await counts_changed_tx(tx, [shelf_id], now)
         return NewFollow(await show_follow_tx(tx, shelf_id, follow_id), available, restored)
 
     async def _row_tx(
@@ -148,7 +151,7 @@ class Follows:
             return await show_follow_tx(tx, shelf_id, before.id)
 
         changed = await with_tx_again(self._deps.db, apply)
-        self._deps.above.due()
+        self._deps.after_commit(POLL_WAKEUP)
         return changed
 
     # -- going
@@ -163,10 +166,10 @@ class Follows:
             entries = await leave_series_tx(tx, shelf_id, gone, now)
             await followers_changed_tx(tx, gone.series_id, now)
             if entries:
-                await self._deps.above.counts_changed_tx(tx, shelf_id, now)
+                await counts_changed_tx(tx, [shelf_id], now)
 
         await with_tx_again(self._deps.db, leave)
-        self._deps.above.committed()
+        self._deps.after_commit(EVENTS_WAKEUP)
 
     # -- the parts
 
@@ -185,8 +188,7 @@ class Follows:
         return before if before is not None else (await default_group_tx(tx, shelf_id)).id
 
     def _tell(self) -> None:
-        self._deps.above.committed()
-        self._deps.above.due()
+        self._deps.after_commit(EVENTS_WAKEUP, POLL_WAKEUP)
 
 
 async def own_follow_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> PlainFollowRow:

@@ -9,6 +9,7 @@ from tsuzuki.model.numbers import number_key, parse_number
 from tsuzuki.model.pages import FROM_THE_TOP, Page, PageCursor
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.deps import ShelfDeps
+from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.shelves.library.naming import known_series_tx
 from tsuzuki.shelves.library.progress.holding import begin_reading_tx
 from tsuzuki.shelves.library.progress.nouns import (
@@ -77,7 +78,7 @@ class ReadingProgress:
 
         progress, is_told = await self._deps.db.with_tx(write)
         if is_told or reading.is_bookmarked is not None:
-            self._deps.above.committed()
+            self._deps.after_commit(EVENTS_WAKEUP)
         return progress
 
     async def tell_many(self, shelf_id: ShelfId, told: Sequence[ReportedProgress]) -> Sequence[ProgressResult]:
@@ -91,7 +92,7 @@ class ReadingProgress:
 
         answers, is_told = await self._deps.db.with_tx(write)
         if is_told or any(each.reading.is_bookmarked is not None for each in told):
-            self._deps.above.committed()
+            self._deps.after_commit(EVENTS_WAKEUP)
         return answers
 
     async def _tell_one_tx(
@@ -111,7 +112,7 @@ class ReadingProgress:
         is_read, at = decided(reading, chapter), moment(reading.at, now)
         if reading.is_bookmarked is not None:
             await saved_follows_tx(tx, shelf_id, chapter.id, saved=reading.is_bookmarked)
-            await self._deps.above.counts_changed_tx(tx, shelf_id, now)
+            await counts_changed_tx(tx, [shelf_id], now)
         return await write_progress_tx(tx, shelf_id, chapter.id, reading, is_read=is_read, at=at, now=now)
 
     async def _settle_tx(self, tx: Tx, shelf_id: ShelfId, series: set[SeriesId]) -> bool:
@@ -119,7 +120,7 @@ class ReadingProgress:
         now = self._deps.clock()
         changed = sum([await entries_follow_tx(tx, shelf_id, each, now) for each in sorted(series)])
         if changed:
-            await self._deps.above.counts_changed_tx(tx, shelf_id, now)
+            await counts_changed_tx(tx, [shelf_id], now)
         return bool(changed)
 
     # -- marking
@@ -154,12 +155,12 @@ class ReadingProgress:
             changed = await mark(tx, series_id)
             is_told = changed > 0 and await entries_follow_tx(tx, shelf_id, series_id, at) > 0
             if is_told:
-                await self._deps.above.counts_changed_tx(tx, shelf_id, self._deps.clock())
+                await counts_changed_tx(tx, [shelf_id], self._deps.clock())
             return changed, is_told
 
         changed, is_told = await self._deps.db.with_tx(work)
         if is_told:
-            self._deps.above.committed()
+            self._deps.after_commit(EVENTS_WAKEUP)
         return MarkedChapters(changed, at)
 
     # -- history

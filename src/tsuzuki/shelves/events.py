@@ -1,11 +1,15 @@
-"""What an event says."""
+"""Events of a shelf: written with what they tell of, and streamed by the inbox to open pages (decision 0014)."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
+from tsuzuki.db import Tx
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.installments import FeedChange, Kind
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.store import add_event_rows_tx, admin_shelves_tx
 
 EVENTS_WAKEUP = "events"
 
@@ -83,3 +87,20 @@ class NewEvent(msgspec.Struct, frozen=True):
     def kind(self) -> EventKind:
         """The name under which it is told."""
         return _KINDS[type(self.news)]
+
+
+async def add_events_tx(tx: Tx, events: Iterable[NewEvent], now: Millis) -> None:
+    """Write events in the transaction of what they tell of. Wake `EVENTS_WAKEUP` after the commit."""
+    rows = [(event.shelf_id, event.kind, msgspec.json.encode(event.news).decode()) for event in events]
+    if rows:
+        await add_event_rows_tx(tx, rows, now)
+
+
+async def counts_changed_tx(tx: Tx, shelves: Iterable[ShelfId], now: Millis) -> None:
+    """Entries of these shelves were marked, saved or taken away: open pages count again."""
+    await add_events_tx(tx, [NewEvent(shelf_id, CountsChanged()) for shelf_id in shelves], now)
+
+
+async def tell_admins_tx(tx: Tx, news: News, now: Millis) -> None:
+    """An event on the shelf of each who runs this server."""
+    await add_events_tx(tx, [NewEvent(shelf_id, news) for shelf_id in await admin_shelves_tx(tx)], now)
