@@ -24,23 +24,20 @@ import msgspec
 from bench._library import build, grow
 from bench.harness import a_postgres, say
 from bench.store import MEMORY, postgres_database, sqlite_database
-from tests.builders import HERE
+from tests.builders import HERE, NOON
+from tests.inbox.builders import an_inbox, items_of
 from tests.servers import Postgres
-from tests.shelves.builders import shelf_deps
 from tsuzuki.db import Database
 from tsuzuki.db.fulltext import match
 from tsuzuki.db.queries import Query
-from tsuzuki.delivery.inbox import store as boxes
-from tsuzuki.delivery.inbox.entries import InboxFilter
-from tsuzuki.delivery.inbox.service import Inbox
+from tsuzuki.inbox.entries import FAR, EntryFilter
+from tsuzuki.inbox.search.service import Search
+from tsuzuki.inbox.search.store import q as searches
+from tsuzuki.inbox.store import q as entries
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, LATEST
 from tsuzuki.model.tokens import parse_terms
-from tsuzuki.shelves.entries import store as entries
-from tsuzuki.shelves.entries.service import Entries, Filter
-from tsuzuki.shelves.search.service import Search
-from tsuzuki.shelves.store import FAR
-from tsuzuki.shelves.store import q as searches
+from tsuzuki.shelves.store import q as shelves
 
 PAGE = 50
 LONGEST = 15.0
@@ -105,25 +102,29 @@ async def measured(ours: Call, bare: Call, calls: int) -> Measured:
 
 async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[str, Measured]:
     """Each verb as the API calls it, beside the one statement that it cannot do without."""
-    deps = shelf_deps(db)
-    service, search, inbox = Entries(deps), Search(db, HERE), Inbox(db)
+    search, inbox = Search(db, HERE), an_inbox(db)
     dice = random.Random(2)
-    ids = [row.id for row in (await service.list(shelf, Filter(), after=FROM_THE_TOP, most=100)).rows]
-    top = {"shelf_id": shelf, "at": FROM_THE_TOP.at, "id": FROM_THE_TOP.id, "then": LATEST, "most": PAGE + 1}
-    unread = {"since": 0, "unread": True, "saved": None, "with_content": False}
+    ids = [row.item_id for row in await items_of(db, shelf) if row.item_id is not None]
+    place = {"at": FROM_THE_TOP.at, "id": FROM_THE_TOP.id, "then": LATEST, "most": PAGE + 1, "since": 0}
+    named = {"shelf_id": shelf, "feed_id": None, "group_id": None, "series_id": None, "unread": True, "saved": None}
+    unread = EntryFilter(unread=True)
+    unread_items = EntryFilter(kind="item", unread=True, by_published=True, detail="item")
 
     def one() -> ItemId:
         return dice.choice(ids)
 
     async def mark() -> None:
         item = one()
-        await service.mark_items(shelf, [item], unread=False)
-        await service.mark_items(shelf, [item], unread=True)
+        await inbox.mark_items(shelf, [item], unread=False)
+        await inbox.mark_items(shelf, [item], unread=True)
 
     async def mark_bare() -> None:
         values = {"shelf_id": shelf, "ids": f"[{one()}]", "read_at": None}
-        await fetch(entries.q.mark_items, values | {"unread": False})
-        await fetch(entries.q.mark_items, values | {"unread": True})
+        event = {"rows": f'[[{shelf},"counts","{{}}"]]', "now": NOON}  # open pages are told
+        await fetch(entries.mark_items, values | {"unread": False})
+        await fetch(shelves.add_events, event)
+        await fetch(entries.mark_items, values | {"unread": True})
+        await fetch(shelves.add_events, event)
 
     def sought(text: str) -> tuple[Call, Call]:
         words = match(db.engine, parse_terms(text))
@@ -133,16 +134,16 @@ async def verbs(db: Database, fetch: Fetch, shelf: ShelfId, calls: int) -> dict[
 
     cases: dict[str, tuple[Call, Call]] = {
         "inbox page": (
-            lambda: inbox.page(shelf, InboxFilter(unread=True), after=FROM_THE_TOP, most=PAGE),
-            lambda: fetch(boxes.q.unread_entries, top | {"kind": None}),
+            lambda: inbox.list(shelf, unread, after=FROM_THE_TOP, most=PAGE),
+            lambda: fetch(entries.unread_entries, named | place | {"kind": None, "detail": "title"}),
         ),
         "list unread": (
-            lambda: service.list(shelf, Filter(unread=True), after=FROM_THE_TOP, most=PAGE),
-            lambda: fetch(entries.q.list_unread_items, top | unread),
+            lambda: inbox.list(shelf, unread_items, after=FROM_THE_TOP, most=PAGE),
+            lambda: fetch(entries.unread_entries_published, named | place | {"kind": "item", "detail": "item"}),
         ),
         "open item": (
-            lambda: service.get(shelf, one()),
-            lambda: fetch(entries.q.find_item, {"shelf_id": shelf, "item_id": one(), "with_content": True}),
+            lambda: inbox.get_item(shelf, one()),
+            lambda: fetch(entries.find_item, {"shelf_id": shelf, "item_id": one(), "detail": "content"}),
         ),
         "mark, unmark": (mark, mark_bare),
         "search, one hit": sought("item777"),

@@ -33,10 +33,10 @@ from tests.servers import Postgres
 from tsuzuki.db import Database, DatabaseOptions, Tx, open_database
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.inbox.search.store import search_items_tx
 from tsuzuki.ingest.store import NewItem, upsert_chapters_tx
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.store import search_items_tx
 from tsuzuki.sources.store import claim_due_watches_tx
 
 COROUTINES = 64

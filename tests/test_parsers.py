@@ -20,9 +20,9 @@ from tsuzuki.connectors.opml import read_opml
 from tsuzuki.connectors.page_feeds import read_page
 from tsuzuki.connectors.selectors.extracting import ExtractionPlan, extract_html, extract_json
 from tsuzuki.connectors.wellknown import read_lookup
+from tsuzuki.inbox.search.policy import Passage, parse_search, snippets
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.tokens import parse_terms, text_of, tokens
-from tsuzuki.shelves.search.policy import Passage, parse_search, snippets
 
 URL = "https://example.org/blog/"
 PLAN = ExtractionPlan(each="div", row={"title": ("a", "a@href", "", "@title")}, whole={"all": ("p",)})

@@ -27,20 +27,20 @@ from tsuzuki.accounts.sharing import shelf_user
 from tsuzuki.accounts.shelves.store import list_member_shelves_tx, set_default_shelf_tx
 from tsuzuki.accounts.tokens import TokenRequest
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.api import channels, events, inbox
+from tsuzuki.api import channels, inbox
 from tsuzuki.api.build import build_api
 from tsuzuki.api.gate import AccountsGate
 from tsuzuki.coord.wakeup import MemoryWakeup
-from tsuzuki.delivery.events import service
-from tsuzuki.delivery.events.service import Events
-from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.delivery.notices.service import MOST_CHANNELS, Channels
 from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.http.auth import Callers
+from tsuzuki.inbox import events as service
+from tsuzuki.inbox.events import Events
+from tsuzuki.inbox.service import Inbox
+from tsuzuki.inbox.store import mark_entries_tx
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.store import mark_entries_tx
 
-ENDPOINTS = (*inbox.ENDPOINTS, *events.ENDPOINTS, *channels.ENDPOINTS)
+ENDPOINTS = (*inbox.ENDPOINTS, *channels.ENDPOINTS)
 HOOK = {"kind": "webhook", "name": "Hook", "config": {"url": "http://127.0.0.1:9/key"}}
 
 
@@ -69,7 +69,7 @@ class House:
         callers = Callers(self.accounts.sessions, self.accounts.tokens)
         client = await self._stack.enter_async_context(a_client())
         channels = Channels(self.db, client, self.wakeup, clock=wall)
-        services = DeliveryServices(Inbox(self.db), self.events, channels, self.accounts)
+        services = DeliveryServices(Inbox(self.db, wall, self.wakeup.wake), self.events, channels, self.accounts)
         self.api = build_api(services, version="0", gate=AccountsGate(callers), endpoints=ENDPOINTS)
         self.client = await self._stack.enter_async_context(serving_resources(self.api.resources))
         self._running = asyncio.create_task(self.events.run())

@@ -8,6 +8,7 @@ from tests.api.people import API, Town
 from tests.catalogue.images.builders import a_picture, stored_picture
 from tests.crawler.builders import a_dead_letter
 from tests.delivery.builders import publish
+from tests.inbox.builders import items_of
 from tests.shelves.library.builders import a_published_series, chapter_of
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.nouns import SYSTEM, Slice, User
@@ -17,9 +18,7 @@ from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.catalogue.media.links import Link, MediaLinks
 from tsuzuki.crawler.service import NewCrawlJob as CrawlWish
 from tsuzuki.model.ids import PublicId, ReleaseId, ShelfId, show_id
-from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
-from tsuzuki.shelves.entries.service import Filter
 from tsuzuki.shelves.library.follows.nouns import FollowRequest as Following
 from tsuzuki.shelves.library.progress.nouns import ReportedReading
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription
@@ -86,8 +85,8 @@ async def _item_of(town: Town, user: User) -> str:
     shelf, feed = await _shelf_of(town, user), await _feed_of(town, user)
     feed_id = (await town.reading.subscriptions.get(shelf, feed)).feed_id
     await publish(town.accounts.deps.db, feed_id, ["1"])
-    page = await town.reading.entries.list(shelf, Filter(feed=feed), after=FROM_THE_TOP, most=1)
-    return str(page.rows[0].id)
+    newest, *_ = await items_of(town.accounts.deps.db, shelf, feed=feed)
+    return str(newest.item_id)
 
 
 async def _bookmark_of(town: Town, user: User) -> PublicId:

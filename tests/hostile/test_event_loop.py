@@ -19,8 +19,8 @@ from tests.scale import scaled
 from tests.waiting import eventually
 from tests.worker.test_pipeline import running
 from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.inbox.search.service import Search
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.search.service import Search
 
 LONGEST_STEP = 0.05
 """Seconds of computing that a step of the loop may take: what else the machine does makes none of them longer."""

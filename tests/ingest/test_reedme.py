@@ -15,6 +15,7 @@ import pytest
 from tests.app import settings_for
 from tests.builders import HERE, NOON, a_public_id
 from tests.delivery.builders import a_reader
+from tests.inbox.builders import items_of
 from tests.ingest.reedme_files import a_legacy_file, a_newer_file, counts
 from tests.scale import scaled
 from tsuzuki.app.bootstrap import open_tsuzuki
@@ -29,8 +30,6 @@ from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, from_iso
 from tsuzuki.shelves.bookmarks.nouns import BookmarkFilter
 from tsuzuki.shelves.bookmarks.store import list_bookmarks_tx
-from tsuzuki.shelves.entries.nouns import ItemFilter
-from tsuzuki.shelves.entries.store import list_items_tx
 from tsuzuki.shelves.groups.store import list_groups_tx
 from tsuzuki.shelves.subscriptions.store import list_subscriptions_tx
 from tsuzuki.sources.store import fetch_whole_tx
@@ -64,8 +63,7 @@ async def test_groups_feeds_items_and_what_was_read_come_along_once(db, tmp_path
         ("Feed 2", "Default", False),
     ]
     assert [(feed.item_count, feed.unread_count) for feed in feeds] == [(5, 4), (5, 4)]
-    wanted = ItemFilter(saved=True, with_content=True)
-    saved = await db.read(lambda tx: list_items_tx(tx, shelf, wanted, after=FROM_THE_TOP, most=9))
+    saved = await items_of(db, shelf, saved=True)
     assert {(item.key, item.content) for item in saved} == {("1-1", "<p>Text</p>"), ("2-1", "<p>Text</p>")}
     assert saved[0].published_at == from_iso("2024-01-02T15:04:05.123Z")
     kept = await db.read(lambda tx: list_bookmarks_tx(tx, shelf, BookmarkFilter(), after=FROM_THE_TOP, most=9))
@@ -115,8 +113,8 @@ async def test_the_snapshots_of_a_newer_file_come_along_once_as_they_were_taken(
         from_iso("2024-01-02T15:04:05Z"),
         from_iso("2024-01-02T15:05:00Z"),
     )
-    saved = await db.read(lambda tx: list_items_tx(tx, shelf, ItemFilter(saved=True), after=FROM_THE_TOP, most=9))
-    assert [(item.id, item.key) for item in saved] == [(first.item_id, "1-2")]
+    saved = await items_of(db, shelf, saved=True)
+    assert [(item.item_id, item.key) for item in saved] == [(first.item_id, "1-2")]
     assert (by_title["Gone"].item_id, by_title["Elsewhere"].link) == (None, "")
 
 

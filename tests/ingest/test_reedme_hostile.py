@@ -8,18 +8,16 @@ import pytest
 from tests.app import settings_for
 from tests.builders import HERE, NOON, a_new_item, a_public_id, store_items_tx
 from tests.delivery.builders import a_reader, publish
+from tests.inbox.builders import items_of
 from tests.ingest.reedme_files import a_legacy_file, a_newer_file
-from tsuzuki.app.bootstrap import open_tsuzuki
 from tests.shelves.builders import shelf_deps
+from tsuzuki.app.bootstrap import open_tsuzuki
 from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.legacy import MAX_TEXT
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.reedme.cleaning import clean_items
 from tsuzuki.ingest.reedme.service import Reedme, ReedmeReport
-from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
-from tsuzuki.shelves.entries.nouns import ItemFilter
-from tsuzuki.shelves.entries.store import list_items_tx
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
@@ -46,11 +44,6 @@ def changed(file, *statements):
 
 async def bring(db, file, shelf, parsers=HERE):
     return await Reedme(db, lambda: NOON, a_public_id, parsers=parsers).bring(file, shelf)
-
-
-async def items_of(db, shelf):
-    wanted = ItemFilter(with_content=True)
-    return await db.read(lambda tx: list_items_tx(tx, shelf, wanted, after=FROM_THE_TOP, most=99))
 
 
 LATIN = "cast(x'43616665e9' as text)"  # "Café", as Latin-1 has it

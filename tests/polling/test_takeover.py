@@ -13,11 +13,13 @@ import pytest
 from tests.app import in_settings, settings_for
 from tests.builders import HERE, NOON
 from tests.delivery.builders import a_reader
+from tests.inbox.builders import items_of
 from tests.ingest.builders import claimed_all, work_off
 from tests.net.builders import answer
 from tests.polling.builders import Clock, Publisher, a_publisher, poll_due
 from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.inbox.search.store import search_items_tx
 from tsuzuki.ingest.housekeeping import forget_unheld
 from tsuzuki.ingest.service import ItemIngest
 from tsuzuki.ingest.tasks import ITEMS
@@ -28,9 +30,6 @@ from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.store import TaskFailure, fail_tx
 from tsuzuki.shelves.bookmarks.nouns import BookmarkFilter
 from tsuzuki.shelves.bookmarks.store import list_bookmarks_tx
-from tsuzuki.shelves.entries.nouns import ItemFilter
-from tsuzuki.shelves.entries.store import list_items_tx
-from tsuzuki.shelves.store import search_items_tx
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription, Subscription, SubscriptionChange
 
 q = parse_queries(
@@ -101,10 +100,9 @@ class Server:
 
     async def seen(self, shelf: ShelfId) -> list[Seen]:
         """All that is on a shelf, by key and title."""
-        wanted = ItemFilter()
-        items = await self.db.read(lambda tx: list_items_tx(tx, shelf, wanted, after=FROM_THE_TOP, most=99))
+        items = await items_of(self.db, shelf)
         return sorted(
-            (Seen(item.key, item.title, item.unread) for item in items), key=lambda each: (each.key, each.title)
+            (Seen(item.key or "", item.title, item.unread) for item in items), key=lambda each: (each.key, each.title)
         )
 
     async def titles(self, shelf: ShelfId) -> list[str]:
@@ -119,8 +117,8 @@ class Server:
         return feed
 
     async def read_all(self, shelf: ShelfId) -> None:
-        items = await self.db.read(lambda tx: list_items_tx(tx, shelf, ItemFilter(), after=FROM_THE_TOP, most=99))
-        await self.opened.reading.entries.mark_items(shelf, [item.id for item in items], unread=False)
+        ids = [item.id for item in await items_of(self.db, shelf)]
+        await self.opened.inbox.mark_entries(shelf, ids, unread=False)
 
 
 @asynccontextmanager
@@ -181,8 +179,9 @@ async def test_who_followed_the_address_keeps_what_they_had(server):
     evil, good = f"{server.evil.url}/feed", f"{server.good.url}/feed"
     victim, follower = await server.reader(good), await server.reader(evil)
     await server.poll()
-    [item] = await server.db.read(lambda tx: list_items_tx(tx, follower, ItemFilter(), after=FROM_THE_TOP, most=9))
-    await server.opened.reading.bookmarks.add_item(follower, item.id)
+    [item] = await items_of(server.db, follower)
+    assert item.item_id is not None
+    await server.opened.reading.bookmarks.add_item(follower, item.item_id)
     lead(server)
     await server.wait(Millis(13 * HOUR), times=6)
     assert sorted(await server.titles(follower)) == ["Fake", "Real"]

@@ -8,6 +8,7 @@ import msgspec
 
 from tests.builders import HERE, NOON
 from tests.delivery.builders import a_reader
+from tests.inbox.builders import an_inbox
 from tests.ingest.builders import claimed_all
 from tests.polling.builders import PACE, Clock
 from tests.shelves.builders import shelf_deps
@@ -28,7 +29,6 @@ from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
 from tsuzuki.shelves.bookmarks.service import Bookmarks
-from tsuzuki.shelves.entries.service import Entries
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription, Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
@@ -112,7 +112,7 @@ class SimulatedServer:
         self.poller = Poller(db, driver, Registry([]), conditions, folder_of=lambda _: None, options=options)
         self.ingest = ItemIngest(db, HERE, clock=clock, after_commit=lambda _: None)
         deps = shelf_deps(db, clock)
-        self.subscriptions, self.entries, self.bookmarks = Subscriptions(deps), Entries(deps), Bookmarks(deps)
+        self.subscriptions, self.inbox, self.bookmarks = Subscriptions(deps), an_inbox(db, clock), Bookmarks(deps)
         self.pauses: list[float] = []
         self.pruned: dict[str, int] = {}
         self.pruner = Pruner(db, clock, rules, pruned=self._count, pause=self._pause, hour_of=lambda _: 3)
@@ -152,7 +152,7 @@ class SimulatedServer:
 
     async def read(self, shelf: ShelfId, ids: Iterable[ItemId] | None = None) -> None:
         wanted = [row.id for row in await self.rows(shelf)] if ids is None else list(ids)
-        await self.entries.mark_items(shelf, wanted, unread=False)
+        await self.inbox.mark_items(shelf, wanted, unread=False)
 
     async def night(self) -> None:
         """A night's work, with what else is forgotten then."""

@@ -109,14 +109,14 @@ class Life:
 
     async def read(self) -> None:
         shelf, ids, places = await self._pick("unread")
-        await self.server.entries.mark_items(shelf, ids, unread=False)
+        await self.server.inbox.mark_items(shelf, ids, unread=False)
         for place in places:
             self.model.given[shelf][place] = "read"
             self.model.read_at[shelf, *place] = self.server.clock.now
 
     async def unread(self) -> None:
         shelf, ids, places = await self._pick("read")
-        await self.server.entries.mark_items(shelf, ids, unread=True)
+        await self.server.inbox.mark_items(shelf, ids, unread=True)
         for place in places:
             self.model.given[shelf][place] = "unread"
 

@@ -17,11 +17,11 @@ from tsuzuki.crawler.housekeeping import forget_uneventful
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.sqlite_file import path_of
 from tsuzuki.delivery import housekeeping
+from tsuzuki.inbox.entries import MarkScope
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.service import Tasks
 from tsuzuki.retention.policy import RetentionRules
-from tsuzuki.shelves.entries.service import MarkScope
 
 q = parse_queries(
     "tests",
@@ -107,10 +107,10 @@ class Years:
         new = {row.key for row in rows}
         assert not new & self.read_once[shelf], "what was read came back as new"
         self.read_once[shelf] |= new
-        await self.server.entries.mark_scope(shelf, MarkScope(), unread=False)
+        await self.server.inbox.mark_scope(shelf, MarkScope(), unread=False)
         left = [row.id for row in rows if self.dice.random() < KEPT]
         self.unread[shelf].update(left)
-        await self.server.entries.mark_items(shelf, sorted(self.unread[shelf]), unread=True)
+        await self.server.inbox.mark_items(shelf, sorted(self.unread[shelf]), unread=True)
         for row in rows:
             if self.dice.random() < KEPT:
                 await self.server.bookmarks.add_item(shelf, row.id)

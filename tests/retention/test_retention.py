@@ -6,6 +6,7 @@ import pytest
 
 from tests.retention.builders import SimulatedServer, q
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.inbox.entries import MarkScope
 from tsuzuki.ingest.housekeeping import KEPT_TOMBSTONES, forget_tombstones
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.retention.policy import NEWEST_KEPT, RetentionRules, is_due, is_night, kept_for
@@ -17,7 +18,6 @@ from tsuzuki.retention.store import (
     prune_entries_tx,
     prune_items_tx,
 )
-from tsuzuki.shelves.entries.service import MarkScope
 from tsuzuki.shelves.subscriptions.nouns import SubscriptionChange
 
 MONTH = Millis(30 * DAY)
@@ -269,9 +269,9 @@ async def test_undo_of_a_mass_mark_outlives_the_night(server):
     shelf = await server.reader(A)
     await server.poll()
     server.clock.turn(10 * MONTH)
-    marked = await server.entries.mark_scope(shelf, MarkScope(), unread=False)
+    marked = await server.inbox.mark_scope(shelf, MarkScope(), unread=False)
     await server.night()
-    await server.entries.undo(shelf, marked.at)
+    await server.inbox.undo(shelf, marked.at)
     assert [row.unread for row in await server.rows(shelf)] == [True, True]
 
 
@@ -287,7 +287,7 @@ async def test_what_changed_since_it_was_found_stays(server):
     found = await server.db.read(lambda tx: list_old_entries_tx(tx, within, most=9))
     assert len(found) == 6
     by_key = {row.key: row.id for row in await server.rows(shelf)}
-    await server.entries.mark_items(shelf, [by_key["unread"], by_key["read again"]], unread=True)
+    await server.inbox.mark_items(shelf, [by_key["unread"], by_key["read again"]], unread=True)
     await server.read(shelf, [by_key["read again"]])
     await server.bookmarks.add_item(shelf, by_key["saved"])
     assert await server.db.with_tx(lambda tx: prune_entries_tx(tx, found, now=now, keep_read=MONTH)) == 2
@@ -320,7 +320,7 @@ async def test_everybody_goes_on_while_it_removes(server):
 
     async def mark() -> None:
         for unread in (True, False, True):
-            await server.entries.mark_items(shelf, [row.id for row in await server.rows(shelf)][::7], unread=unread)
+            await server.inbox.mark_items(shelf, [row.id for row in await server.rows(shelf)][::7], unread=unread)
 
     for link in links:
         server.publish(link, "new")

@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import NOON
 from tests.delivery.builders import a_reader, publish
+from tests.inbox.builders import an_inbox, items_of
 from tests.shelves.builders import shelf_deps
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import NotFound
@@ -11,7 +12,6 @@ from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.polling.moving.store import move_items_tx, move_subscriptions_tx
 from tsuzuki.shelves.bookmarks.service import Bookmarks
-from tsuzuki.shelves.entries.service import Entries, Filter
 from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange
 from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions
@@ -38,7 +38,7 @@ class Reading:
         self.shelf = shelf
         self.deps = shelf_deps(db)
         self.subscriptions = Subscriptions(self.deps)
-        self.entries = Entries(self.deps)
+        self.inbox = an_inbox(db)
         self.bookmarks = Bookmarks(self.deps)
 
     async def furnish(self):
@@ -47,17 +47,17 @@ class Reading:
             self.shelf, NewSubscription(link=LINK, name="Mine", group=group.public_id)
         )
         await publish(self.db, self.made.feed_id, range(5), first=True)
-        items = (await self.items()).rows
-        await self.entries.mark_items(self.shelf, [items[0].id], unread=False)
-        await self.bookmarks.add_item(self.shelf, items[1].id)
+        items = await self.items()
+        await self.inbox.mark_items(self.shelf, [items[0].item_id], unread=False)
+        await self.bookmarks.add_item(self.shelf, items[1].item_id)
         wanted = SubscriptionChange(notify=False, full_text=True, poll_interval=HOUR, retention=Millis(9 * DAY))
         await self.subscriptions.change(self.shelf, self.made.public_id, wanted)
 
     async def items(self):
-        return await self.entries.list(self.shelf, Filter(), after=FROM_THE_TOP, most=50)
+        return await items_of(self.db, self.shelf)
 
     async def states(self):
-        return [(item.id, item.unread, item.saved, item.sort_at) for item in (await self.items()).rows]
+        return [(item.item_id, item.unread, item.saved, item.sort_at) for item in await self.items()]
 
     async def settings(self):
         found = await self.subscriptions.get(self.shelf, self.made.public_id)
@@ -162,14 +162,14 @@ async def test_after_a_month_it_cannot_be_undone_and_is_forgotten(reading):
 
 
 async def test_a_late_mark_leaves_read_what_was_read_since(reading):
-    entry = next(item for item in (await reading.items()).rows if item.unread)
+    entry = next(item for item in await reading.items() if item.unread)
     at = Millis(NOON - HOUR)
-    read = await reading.entries.mark_entries(reading.shelf, [entry.entry_id], unread=False, made_at=at)
+    read = await reading.inbox.mark_entries(reading.shelf, [entry.id], unread=False, made_at=at)
     assert (read.changed, read.at) == (1, at)
     late = Millis(at - 1)
-    assert (await reading.entries.mark_entries(reading.shelf, [entry.entry_id], unread=True, made_at=late)).changed == 0
-    assert (await reading.entries.mark_entries(reading.shelf, [entry.entry_id], unread=True, made_at=at)).changed == 1
+    assert (await reading.inbox.mark_entries(reading.shelf, [entry.id], unread=True, made_at=late)).changed == 0
+    assert (await reading.inbox.mark_entries(reading.shelf, [entry.id], unread=True, made_at=at)).changed == 1
     for nonsense in (Millis(NOON + DAY), Millis(NOON - 400 * DAY)):
-        marked = await reading.entries.mark_entries(reading.shelf, [entry.entry_id], unread=False, made_at=nonsense)
+        marked = await reading.inbox.mark_entries(reading.shelf, [entry.id], unread=False, made_at=nonsense)
         assert (marked.changed, marked.at) == (1, NOON)
-        await reading.entries.mark_entries(reading.shelf, [entry.entry_id], unread=True)
+        await reading.inbox.mark_entries(reading.shelf, [entry.id], unread=True)

@@ -1,21 +1,41 @@
-"""What came in, newest first."""
+"""The inbox: what came in, marks, counts, and what happens as it happens."""
 
-from typing import Literal
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
+from tsuzuki.api.forms import Body, Moment
+from tsuzuki.api.ids import Number
+from tsuzuki.api.items import MOST_AT_ONCE, MarkedView
+from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, shown
-from tsuzuki.delivery.inbox.entries import InboxEntry, InboxFilter
-from tsuzuki.delivery.inbox.service import Inbox
-from tsuzuki.model.errors import NotFound
-from tsuzuki.model.ids import show_id
+from tsuzuki.inbox.entries import Entry, EntryFilter, MarkedEntries, MarkScope, UnreadCounts
+from tsuzuki.inbox.events import EventMessage, Events
+from tsuzuki.inbox.service import Inbox
+from tsuzuki.model.errors import NotFound, TooManyRequests, Unavailable
+from tsuzuki.model.ids import EntryId, ShelfId, read_number, show_id
 from tsuzuki.model.installments import Kind
-from tsuzuki.model.times import iso
+from tsuzuki.model.times import from_datetime, iso
+
+_LONGEST_S = 600.0
+"""Then the reader comes back, as one who still may: a session that was ended must not hear on for ever."""
+
+_RETRY = b"retry: 2000\n\n"
+_STILL_HERE = b": still here\n\n"
+
+
+# -- the list
 
 
 class InboxQuery(CursorQuery, frozen=True, kw_only=True):
@@ -70,11 +90,11 @@ async def list_inbox(
 ) -> ListAnswer[EntryView, CursorMeta]:
     """Newest first (R92)."""
     shelf = await query.pick(caller, current_user)
-    wanted = InboxFilter(kind=query.kind, unread=query.unread, by_published=query.order_by == "pub_date")
-    return listing(await inbox.page(shelf.id, wanted, after=query.after, most=query.limit), _entry)
+    wanted = EntryFilter(kind=query.kind, unread=query.unread, by_published=query.order_by == "pub_date")
+    return listing(await inbox.list(shelf.id, wanted, after=query.after, most=query.limit), _entry)
 
 
-def _entry(entry: InboxEntry) -> EntryView:
+def _entry(entry: Entry) -> EntryView:
     return EntryView(
         id=str(entry.id),
         kind="chapter" if entry.item_id is None else "item",
@@ -86,36 +106,129 @@ def _entry(entry: InboxEntry) -> EntryView:
     )
 
 
-def _item(entry: InboxEntry) -> ItemRef | None:
+def _item(entry: Entry) -> ItemRef | None:
     if entry.item_id is None:
         return None
     return ItemRef(
         id=str(entry.item_id),
         feed_id=None if entry.feed_id is None else show_id(entry.feed_id),
-        title=entry.item_title or "",
-        display_title=display_title(
-            entry.item_title or "", entry.beginning or "", entry.item_published_at or entry.sort_at
-        ),
+        title=entry.title,
+        display_title=display_title(entry.title, entry.beginning, entry.published_at or entry.sort_at),
         link=entry.link,
         author=entry.author,
-        pub_date=shown(entry.item_published_at),
+        pub_date=shown(entry.published_at),
     )
 
 
-def _chapter(entry: InboxEntry) -> ChapterRef | None:
+def _chapter(entry: Entry) -> ChapterRef | None:
     if entry.chapter_id is None or entry.series_id is None:
         return None
     return ChapterRef(
         id=str(entry.chapter_id),
         series_id=show_id(entry.series_id),
         series_title=entry.series_title or "",
-        title=entry.chapter_title or "",
+        title=entry.title,
         number=entry.number,
         volume=entry.volume,
-        published_at=shown(entry.chapter_published_at),
+        published_at=shown(entry.published_at),
     )
 
 
-_read = declaring("inbox", Access.READ)
+# -- marks
 
-ENDPOINTS = (_read("GET", "/inbox", list_inbox, "What came in", errors=(NotFound,)),)
+
+class InboxMarkBody(Body, frozen=True, kw_only=True):
+    """Entries by their ids, or all of them, those before a moment if one is given."""
+
+    ids: Annotated[tuple[Number, ...], Meta(min_length=1, max_length=MOST_AT_ONCE)] | None = None
+    all: Literal[True] | None = None
+    before: Moment | None = None
+
+    def __post_init__(self) -> None:
+        if (self.ids is None) == (self.all is None):
+            raise ValueError("Say ids or all.")
+        if self.ids is not None and self.before is not None:
+            raise ValueError("before goes with all.")
+
+
+async def mark_inbox_read(
+    *, query: ShelfQuery, body: InboxMarkBody, caller: Caller, current_user: CurrentUser, inbox: Inbox
+) -> MarkedView:
+    """Marks entries read; `/items/-/undo` takes its `undo` too."""
+    marked = await _mark((await query.pick(caller, current_user)).id, body, inbox, unread=False)
+    return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
+
+
+async def mark_inbox_unread(
+    *, query: ShelfQuery, body: InboxMarkBody, caller: Caller, current_user: CurrentUser, inbox: Inbox
+) -> MarkedView:
+    """Marks entries unread."""
+    return MarkedView((await _mark((await query.pick(caller, current_user)).id, body, inbox, unread=True)).changed)
+
+
+async def _mark(shelf_id: ShelfId, body: InboxMarkBody, inbox: Inbox, *, unread: bool) -> MarkedEntries:
+    if body.ids is not None:
+        ids = [EntryId(number) for text in body.ids if (number := read_number(text)) is not None]
+        return await inbox.mark_entries(shelf_id, ids, unread=unread)
+    scope = MarkScope(with_chapters=True)
+    if body.before is not None:
+        scope = msgspec.structs.replace(scope, before=from_datetime(body.before))
+    return await inbox.mark_scope(shelf_id, scope, unread=unread)
+
+
+# -- counts and events
+
+
+async def follow_events(
+    *, query: ShelfQuery, caller: Caller, request: Request, current_user: CurrentUser, events: Events
+) -> StreamingResponse:
+    """A `text/event-stream` of `entry`, `counts` and `feed` events, and of `job` events for those who run this server.
+
+    `Last-Event-ID` resumes without a gap; where that is no longer possible, the first `counts` says `missed`.
+    """
+    shelf = await query.pick(caller, current_user)
+    events.refuse_one_too_many(shelf.id)
+    place, with_jobs = request.headers.get("last-event-id"), caller.may("admin")
+    stream = events.follow(shelf.id, place, with_jobs=with_jobs)
+    lines = _lines(stream, lambda: current_user.still_has(caller, shelf))
+    return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+async def show_counts(query: ShelfQuery, caller: Caller, current_user: CurrentUser, inbox: Inbox) -> UnreadCounts:
+    """How much is unread: in all, by group, by feed, by series."""
+    return await inbox.count((await query.pick(caller, current_user)).id)
+
+
+async def _lines(
+    stream: AsyncGenerator[EventMessage | None, None], still_has: Callable[[], Awaitable[bool]]
+) -> AsyncIterator[bytes]:
+    ends_at = time.monotonic() + _LONGEST_S
+    yield _RETRY
+    async with aclosing(stream):
+        try:
+            async for told in stream:
+                if not await still_has():
+                    return  # I8: it is not shared with this reader any more
+                yield _STILL_HERE if told is None else _message(told)
+                if time.monotonic() >= ends_at:
+                    return
+        except Unavailable:
+            return  # the reader comes back, and is told then
+
+
+def _message(told: EventMessage) -> bytes:
+    """The data is JSON of ours and has no line breaks."""
+    place = "" if told.id is None else f"id: {told.id}\n"
+    return f"{place}event: {told.kind}\ndata: {told.data}\n\n".encode()
+
+
+_read = declaring("inbox", Access.READ)
+_write = declaring("inbox", Access.WRITE)
+
+ENDPOINTS = (
+    _read("GET", "/inbox", list_inbox, "What came in", errors=(NotFound,)),
+    _write("PATCH", "/inbox/-/read", mark_inbox_read, "Mark entries read", errors=(NotFound,)),
+    _write("PATCH", "/inbox/-/unread", mark_inbox_unread, "Mark entries unread", errors=(NotFound,)),
+    _read("GET", "/events", follow_events, "What happens, as it happens", errors=(NotFound, TooManyRequests)),
+    _read("GET", "/counts", show_counts, "How much is unread", errors=(NotFound,)),
+)

@@ -1,6 +1,6 @@
 """Items of a shelf's feeds: listed, opened, marked."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -16,14 +16,14 @@ from tsuzuki.api.ids import IdText, Number, id_in_field, number_in_path
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, shown
 from tsuzuki.catalogue.images.articles import ArticleImages
+from tsuzuki.inbox.entries import Entry, EntryFilter, MarkedEntries, MarkScope
+from tsuzuki.inbox.service import Inbox
 from tsuzuki.model.errors import Invalid, NotFound, Problem
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, ShelfId, read_number, show_id
 from tsuzuki.model.pages import Page
 from tsuzuki.model.times import Millis, from_datetime, iso
 from tsuzuki.polling.articles.service import Articles
-from tsuzuki.shelves.entries.nouns import ShelfItem
-from tsuzuki.shelves.entries.service import Entries, Filter, MarkedEntries, MarkScope
 
 MOST_AT_ONCE = 1_000
 
@@ -109,22 +109,23 @@ class MarkedView(msgspec.Struct, frozen=True):
 
 
 async def list_items(
-    *, query: ItemQuery, caller: Caller, current_user: CurrentUser, entries: Entries, pictures: ArticleImages
+    *, query: ItemQuery, caller: Caller, current_user: CurrentUser, inbox: Inbox, pictures: ArticleImages
 ) -> ListAnswer[ItemView, CursorMeta]:
     """Newest first."""
     shelf = await query.pick(caller, current_user)
-    wanted = Filter(
+    wanted = EntryFilter(
+        kind="item",
         feed=id_in_field(query.feed_id, "feed_id"),
         group=id_in_field(query.group_id, "group_id"),
         unread=query.unread,
         saved=query.saved,
         since=Millis(0) if query.since is None else Millis(max(from_datetime(query.since), 0)),
         search=query.search,
-        order_by=query.order_by,
-        with_content=query.content,
+        by_published=query.order_by == "pub_date",
+        detail="content" if query.content else "item",
     )
-    page = await entries.list(shelf.id, wanted, after=query.after, most=query.limit)
-    views = [item_view(item, with_content=query.content) for item in page.rows]
+    page = await inbox.list(shelf.id, wanted, after=query.after, most=query.limit)
+    views = [item_view(entry) for entry in page.rows if entry.feed_id is not None]
     return listing(Page(await _for(shelf, views, pictures), page.total, page.next_cursor), lambda view: view)
 
 
@@ -134,66 +135,64 @@ async def show_item(
     query: OneItemQuery,
     caller: Caller,
     current_user: CurrentUser,
-    entries: Entries,
+    inbox: Inbox,
     articles: Articles,
     pictures: ArticleImages,
 ) -> ItemView:
     """One item with its content."""
     shelf = await query.pick(caller, current_user)
-    whole = await _whole(item_id, query, shelf, entries=entries, articles=articles)
+    whole = await _whole(item_in_path(item_id), query, shelf, inbox=inbox, articles=articles)
     [view] = await _for(shelf, [whole], pictures)
     return view
 
 
-async def _whole(
-    item_id: Number, query: OneItemQuery, shelf: Shelf, *, entries: Entries, articles: Articles
-) -> ItemView:
-    item = await entries.get(shelf.id, item_in_path(item_id))
-    shown_item = item_view(item, with_content=True)
+async def _whole(item_id: ItemId, query: OneItemQuery, shelf: Shelf, *, inbox: Inbox, articles: Articles) -> ItemView:
+    item = await inbox.get_item(shelf.id, item_id)
+    shown_item = item_view(item)
     wanted = item.wants_full_text if query.full_text is None else query.full_text
     if not wanted:
         return shown_item
-    text = await articles.full_text(item.id, item.link)
+    text = await articles.full_text(item_id, item.link)
     if not text.content:
         return msgspec.structs.replace(shown_item, full_text_error=text.error)
     return msgspec.structs.replace(shown_item, content=text.content, is_full_text=True)
 
 
 async def mark_read(
-    *, query: ShelfQuery, body: MarkBody, caller: Caller, current_user: CurrentUser, entries: Entries
+    *, query: ShelfQuery, body: MarkBody, caller: Caller, current_user: CurrentUser, inbox: Inbox
 ) -> MarkedView:
     """Marks items read."""
-    marked = await _mark((await query.pick(caller, current_user)).id, body, entries, unread=False)
+    marked = await _mark((await query.pick(caller, current_user)).id, body, inbox, unread=False)
     return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
 
 
 async def mark_unread(
-    *, query: ShelfQuery, body: MarkBody, caller: Caller, current_user: CurrentUser, entries: Entries
+    *, query: ShelfQuery, body: MarkBody, caller: Caller, current_user: CurrentUser, inbox: Inbox
 ) -> MarkedView:
     """Marks items unread."""
-    marked = await _mark((await query.pick(caller, current_user)).id, body, entries, unread=True)
+    marked = await _mark((await query.pick(caller, current_user)).id, body, inbox, unread=True)
     return MarkedView(marked.changed)
 
 
 async def undo_mark(
-    *, query: ShelfQuery, body: UndoBody, caller: Caller, current_user: CurrentUser, entries: Entries
+    *, query: ShelfQuery, body: UndoBody, caller: Caller, current_user: CurrentUser, inbox: Inbox
 ) -> MarkedView:
     """Makes unread again what one mark made read, and nothing else."""
     shelf = await query.pick(caller, current_user)
     moment = read_number(body.undo)
     if moment is None:
         raise Invalid("undo must be what a mark answered.", (Problem("undo", "undo must be what a mark answered."),))
-    return MarkedView((await entries.undo(shelf.id, Millis(moment))).changed)
+    return MarkedView((await inbox.undo(shelf.id, Millis(moment))).changed)
 
 
-async def _mark(shelf_id: ShelfId, body: MarkBody, entries: Entries, *, unread: bool) -> MarkedEntries:
+async def _mark(shelf_id: ShelfId, body: MarkBody, inbox: Inbox, *, unread: bool) -> MarkedEntries:
     if body.ids is not None:
         ids = [ItemId(number) for text in body.ids if (number := read_number(text)) is not None]
-        return await entries.mark_items(shelf_id, ids, unread=unread)
+        return await inbox.mark_items(shelf_id, ids, unread=unread)
     scope = MarkScope(feed=id_in_field(body.feed_id, "feed_id"), group=id_in_field(body.group_id, "group_id"))
     if body.before is not None:
         scope = msgspec.structs.replace(scope, before=from_datetime(body.before))
-    return await entries.mark_scope(shelf_id, scope, unread=unread)
+    return await inbox.mark_scope(shelf_id, scope, unread=unread)
 
 
 def item_in_path(text: str) -> ItemId:
@@ -201,29 +200,29 @@ def item_in_path(text: str) -> ItemId:
     return ItemId(number_in_path(text, "There is no such item."))
 
 
-def item_view(item: ShelfItem, *, with_content: bool) -> ItemView:
+def item_view(entry: Entry) -> ItemView:
     """An item as its readers see it."""
-    content: Any = item.content if with_content else UNSET
+    assert entry.feed_id is not None
     return ItemView(
-        id=str(item.id),
-        feed_id=show_id(item.feed_id),
-        guid=item.key,
-        title=item.title,
-        display_title=display_title(item.title, item.beginning, item.published_at or item.sort_at),
-        link=item.link,
-        author=item.author,
-        content=content,
-        summary=item.summary,
-        pub_date=shown(item.published_at),
-        categories=item.categories,
-        enclosures=item.enclosures,
-        page_urls=item.page_urls,
-        image_url=item.image_url,
-        comments_url=item.comments_url,
-        unread=item.unread,
-        saved=item.saved,
-        created_at=iso(item.created_at),
-        updated_at=iso(item.updated_at),
+        id=str(entry.item_id),
+        feed_id=show_id(entry.feed_id),
+        guid=entry.key or "",
+        title=entry.title,
+        display_title=display_title(entry.title, entry.beginning, entry.published_at or entry.sort_at),
+        link=entry.link,
+        author=entry.author,
+        content=UNSET if entry.content is None else entry.content,
+        summary=entry.summary,
+        pub_date=shown(entry.published_at),
+        categories=entry.categories or [],
+        enclosures=entry.enclosures or [],
+        page_urls=entry.page_urls or [],
+        image_url=entry.image_url,
+        comments_url=entry.comments_url,
+        unread=entry.unread,
+        saved=entry.saved,
+        created_at=iso(entry.created_at),
+        updated_at=iso(entry.updated_at or entry.created_at),
     )
 
 

@@ -12,9 +12,9 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.feed_views import FeedView, feed_view
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import Time, day_of, shown
+from tsuzuki.inbox.search.service import ChapterResult, FeedResult, ItemResult, Search, SeriesResult
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
-from tsuzuki.shelves.search.service import ChapterResult, FeedResult, ItemResult, Search, SeriesResult
 
 
 class SearchQuery(ShelfQuery, frozen=True, kw_only=True):

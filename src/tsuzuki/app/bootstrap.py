@@ -48,15 +48,15 @@ from tsuzuki.db.patience import unhurried
 from tsuzuki.db.sealing.service import seal_stored
 from tsuzuki.db.secret_key import load_vault
 from tsuzuki.db.sqlite_file import path_of, refuse_read_only
-from tsuzuki.delivery.events.service import Events
-from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.delivery.notices.service import Channels
-from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.http.auth import Callers
 from tsuzuki.http.metrics import Metrics
 from tsuzuki.http.routing import Resource
 from tsuzuki.http.services import About, Services
 from tsuzuki.http.stack import build_app
+from tsuzuki.inbox.events import Events
+from tsuzuki.inbox.search.service import Search
+from tsuzuki.inbox.service import Inbox
 from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId
@@ -279,12 +279,12 @@ async def _open_parts(
             oidc=oidc_door(settings, accounts),
             accounts=accounts,
             reading=reading_of(pipeline, db, clock),
+            inbox=Inbox(db, clock, pipeline.wakeup.wake),
             billing=billing,
             crawling=crawling_of(settings, pipeline, db, clock),
             catalogue=catalogue,
             pictures=await opening.enter_async_context(open_images(image_deps(settings, pipeline, catalogue, kept))),
-            inbox=Inbox(db),
-            timeline=Timeline(db),
+            search=Search(db, pipeline.fetching.parsers),
             events=_open_events(opening, pipeline, db, clock),
             channels=Channels(db, fetching.client, pipeline.wakeup, clock=clock),
             trier=fetching.trier,

@@ -100,17 +100,3 @@ surge.since > cast(:fresh as bigint) and surge.since <= excluded.since
 -- name: prune_surges
 delete from surge where since < :before;
 
--- name: unread_counts
--- REL-19h: the triggers of entry keep the tally, in the transaction of whatever they count.
-select tally.kind, tally.of_id, subscription.public_id as shown_id, shelf_group.public_id as group_id, tally.unread
-from tally
-left join subscription on subscription.shelf_id = :shelf_id and subscription.feed_id = tally.of_id
-left join shelf_group on shelf_group.id = subscription.group_id
-where tally.shelf_id = :shelf_id and tally.kind = 'item' and tally.unread > 0
-union all
-select tally.kind, tally.of_id, series.public_id, shelf_group.public_id, tally.unread
-from tally
-join series on series.id = tally.of_id
-left join follow on follow.shelf_id = :shelf_id and follow.series_id = tally.of_id
-left join shelf_group on shelf_group.id = follow.group_id
-where tally.shelf_id = :shelf_id and tally.kind = 'chapter' and tally.unread > 0;

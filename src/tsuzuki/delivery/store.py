@@ -1,4 +1,4 @@
-"""Entries as they are delivered and counted."""
+"""Entries as they are delivered."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -8,7 +8,6 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.delivery.policy import AT_ONCE, FLOOD
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, PublicId, SeriesId, ShelfId
-from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.delivery")
@@ -64,17 +63,6 @@ class Burst(msgspec.Struct, frozen=True):
     """How many deliveries there were since it is a flood, this one too."""
 
 
-class UnreadRow(msgspec.Struct, frozen=True):
-    """How many entries of one feed or series a shelf has not read."""
-
-    kind: Kind
-    of_id: int
-    shown_id: PublicId | None
-    """Of the subscription, or of the series; None where the subscription is gone and its entries are not."""
-    group_id: PublicId | None
-    unread: int
-
-
 async def lock_feeds_shared_tx(tx: Tx, feeds: Iterable[FeedId]) -> None:
     """From here on, nobody's subscription to one of these feeds is committed unseen."""
     await tx.bulk(str, q.lock_feeds_shared, [[feed_id] for feed_id in feeds])
@@ -117,8 +105,3 @@ async def swell_tx(tx: Tx, kind: SurgeKind, swells: Iterable[BurstDelta], now: M
 async def prune_surges_tx(tx: Tx, *, before: Millis) -> int:
     """Forget those that began before then."""
     return await tx.run(q.prune_surges, before=before)
-
-
-async def unread_counts_tx(tx: Tx, shelf_id: ShelfId) -> list[UnreadRow]:
-    """What a shelf has not read, by feed and by series."""
-    return await tx.many(UnreadRow, q.unread_counts, shelf_id=shelf_id)

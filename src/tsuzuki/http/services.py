@@ -14,12 +14,12 @@ from tsuzuki.coord.cache import Cache
 from tsuzuki.crawler.figures.service import Figures
 from tsuzuki.crawler.services import Crawling
 from tsuzuki.crawler.trials import Trials
-from tsuzuki.delivery.events.service import Events
-from tsuzuki.delivery.inbox.service import Inbox
 from tsuzuki.delivery.notices.service import Channels
-from tsuzuki.delivery.timeline.service import Timeline
 from tsuzuki.http.auth import Callers
 from tsuzuki.http.oidc import OidcDeps
+from tsuzuki.inbox.events import Events
+from tsuzuki.inbox.search.service import Search
+from tsuzuki.inbox.service import Inbox
 from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.polling.articles.service import Articles
 from tsuzuki.polling.trying import Trier
@@ -49,7 +49,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     catalogue: Catalogue
     pictures: Pictures
     inbox: Inbox
-    timeline: Timeline
+    search: Search
     events: Events
     channels: Channels
     trier: Trier

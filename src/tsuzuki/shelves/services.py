@@ -4,13 +4,11 @@ import msgspec
 
 from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.shelves.deps import ShelfDeps
-from tsuzuki.shelves.entries.service import Entries
 from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.shelves.library.series.service import SeriesLooks
 from tsuzuki.shelves.lists import Lists
-from tsuzuki.shelves.search.service import Search
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 
@@ -19,9 +17,7 @@ class ShelfServices(msgspec.Struct, frozen=True):
 
     groups: Groups
     subscriptions: Subscriptions
-    entries: Entries
     bookmarks: Bookmarks
-    search: Search
     lists: Lists
     follows: Follows
     progress: ReadingProgress
@@ -29,14 +25,12 @@ class ShelfServices(msgspec.Struct, frozen=True):
 
 
 def build_reading(deps: ShelfDeps) -> ShelfServices:
-    """The services over this ground."""
+    """The services, given these."""
     subscriptions = Subscriptions(deps)
     return ShelfServices(
         groups=Groups(deps),
         subscriptions=subscriptions,
-        entries=Entries(deps),
         bookmarks=Bookmarks(deps),
-        search=Search(deps.db, deps.parsers),
         lists=Lists(deps, subscriptions),
         follows=Follows(deps),
         progress=ReadingProgress(deps),

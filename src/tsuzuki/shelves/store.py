@@ -1,95 +1,14 @@
-"""A shelf's entries, found and marked."""
+"""Terms and room of a shelf, its events, and entries for what it begins to follow."""
 
 from collections.abc import Sequence
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.db.fulltext import match
-from tsuzuki.model.ids import EntryId, FeedId, ItemId, PublicId, SeriesId, ShelfId
+from tsuzuki.model.ids import EntryId, FeedId, PublicId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.model.tokens import Term, parse_terms
 
 q = load_queries("tsuzuki.shelves")
-
-FAR = Millis(10**15 - 1)
-"""After everything."""
-
-
-class ItemHit(msgspec.Struct, frozen=True):
-    """An item of the shelf that a search found."""
-
-    id: ItemId
-    feed_id: FeedId
-    title: str
-    sort_at: Millis
-    unread: bool
-
-
-class SeriesHit(msgspec.Struct, frozen=True):
-    """A series that a search found."""
-
-    id: SeriesId
-    public_id: PublicId
-    title: str
-    author: str | None
-    cover_url: str | None
-    last_chapter_at: Millis | None
-    description: str | None
-    cover_id: int | None
-    """The series source whose cover stands for it."""
-
-
-class Narrowed(msgspec.Struct, frozen=True, kw_only=True):
-    """What narrows a search down, besides its words."""
-
-    feeds: Sequence[FeedId] | None = None
-    unread: bool | None = None
-    saved: bool | None = None
-    before: Millis = FAR
-
-
-class ItemText(msgspec.Struct, frozen=True):
-    """What a hit is shown by."""
-
-    id: ItemId
-    text: str
-    published_at: Millis | None
-
-
-async def search_items_tx(
-    tx: Tx,
-    shelf_id: ShelfId,
-    query: str | Sequence[Term],
-    most: int = 50,
-    *,
-    narrowed: Narrowed = Narrowed(),  # noqa: B008  frozen
-) -> list[ItemHit]:
-    """The shelf's items that match, best first; nothing for a query without a word in it."""
-    wanted = match(tx.engine, parse_terms(query) if isinstance(query, str) else query)
-    if wanted is None:
-        return []
-    where = msgspec.structs.asdict(narrowed)
-    return await tx.many(ItemHit, q.search_items, match=wanted, shelf_id=shelf_id, most=most, **where)
-
-
-async def item_texts_tx(tx: Tx, ids: Sequence[ItemId], *, longest: int) -> dict[ItemId, ItemText]:
-    """The first `longest` characters of these items."""
-    return {text.id: text for text in await tx.many(ItemText, q.item_texts, ids=ids, longest=longest)}
-
-
-async def search_series_tx(tx: Tx, query: str | Sequence[Term], most: int = 50) -> list[SeriesHit]:
-    """The series that match, best first."""
-    wanted = match(tx.engine, parse_terms(query) if isinstance(query, str) else query)
-    return [] if wanted is None else await tx.many(SeriesHit, q.search_series, match=wanted, most=most)
-
-
-async def mark_entries_tx(
-    tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId], *, unread: bool, now: Millis, until: Millis = FAR
-) -> int:
-    """Mark the shelf's entries read or unread, but for those that were read after `until`; how many changed."""
-    read_at = None if unread else now
-    return await tx.run(q.mark_entries, shelf_id=shelf_id, ids=ids, unread=unread, read_at=read_at, until=until)
 
 
 class Terms(msgspec.Struct, frozen=True):

@@ -15,8 +15,9 @@ from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.accounts.shelves.policy import may_write
 from tsuzuki.billing.nouns import Dues
 from tsuzuki.billing.services import Billing
-from tsuzuki.delivery.counts import UnreadCounts
-from tsuzuki.delivery.events.service import Events
+from tsuzuki.inbox.entries import UnreadCounts
+from tsuzuki.inbox.events import Events
+from tsuzuki.inbox.service import Inbox
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.groups.service import Groups
@@ -83,11 +84,14 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
 class Framing:
     """Makes frames. A page builder makes one of its site's parts and asks it for each request."""
 
-    def __init__(self, pages: Pages, accounts: Accounts, groups: Groups, *, events: Events, billing: Billing) -> None:
+    def __init__(
+        self, pages: Pages, accounts: Accounts, groups: Groups, *, inbox: Inbox, events: Events, billing: Billing
+    ) -> None:
         self._pages = pages
         self._accounts = accounts
         self._groups = groups
         self._events = events
+        self._inbox = inbox
         self._billing = billing
 
     async def open(self, caller: Caller) -> Opening:
@@ -101,7 +105,7 @@ class Framing:
     async def frame(self, request: Request, caller: Caller, here: str, opening: Opening | None = None) -> Frame:
         """The frame of the caller's default shelf."""
         shelf, shelves, preferences, place = msgspec.structs.astuple(opening or await self.open(caller))
-        counts, listed = await asyncio.gather(self._events.count(shelf.id), self._groups.list(shelf.id))
+        counts, listed = await asyncio.gather(self._inbox.count(shelf.id), self._groups.list(shelf.id))
         groups = [
             GroupLink(show_id(group.public_id), group.name, counts.groups.get(show_id(group.public_id), 0))
             for group in listed
@@ -128,4 +132,6 @@ class Framing:
 
 def framing_of(site: Site) -> Framing:
     """From the parts of the site."""
-    return Framing(site.pages, site.accounts, site.reading.groups, events=site.events, billing=site.billing)
+    return Framing(
+        site.pages, site.accounts, site.reading.groups, inbox=site.inbox, events=site.events, billing=site.billing
+    )

@@ -20,7 +20,7 @@ LONGEST = 500
 def search_page(site: Site) -> Resource:
     """A field, and what was found."""
     framing = framing_of(site)
-    search = site.reading.search
+    search = site.search
 
     async def show_search(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "search")

@@ -34,6 +34,7 @@ from tests.shelves.library.builders import (
 from tsuzuki.accounts.nouns import SYSTEM, Slice
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.inbox.search.store import search_series_tx
 from tsuzuki.ingest.service import ChapterIngest
 from tsuzuki.ingest.tasks import CHAPTERS, ChapterBatch, in_order
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
@@ -45,7 +46,6 @@ from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.progress.nouns import ReportedReading
 from tsuzuki.shelves.library.progress.service import ReadingProgress
 from tsuzuki.shelves.library.series.service import SeriesLooks
-from tsuzuki.shelves.store import search_series_tx
 from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
 
 q = parse_queries(

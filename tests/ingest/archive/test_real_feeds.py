@@ -7,11 +7,11 @@ from tests.data.feeds.make import corpus
 from tests.ingest.archive.builders import a_reader, parts_of
 from tsuzuki.connectors.feed.parsing import parse_anyhow
 from tsuzuki.db import DatabaseOptions, open_database
-from tsuzuki.delivery.fanout import ALWAYS
-from tsuzuki.delivery.store import add_known_entries_tx
 from tsuzuki.ingest.tasks import new_item
 from tsuzuki.model.errors import SourceError
 from tsuzuki.shelves.groups.store import default_group_tx
+from tsuzuki.shelves.known import ALWAYS
+from tsuzuki.shelves.store import add_known_entries_tx
 from tsuzuki.shelves.subscriptions.nouns import NewRow
 from tsuzuki.shelves.subscriptions.store import add_subscription_tx
 from tsuzuki.sources.feeds import follow_feed_tx

@@ -7,6 +7,7 @@ import pytest
 
 from tests.builders import NOON
 from tests.delivery.builders import a_reader, add_group, events_of, task_keys
+from tests.inbox.builders import an_inbox
 from tests.shelves.builders import on_plan
 from tests.shelves.library.builders import (
     Clock,
@@ -24,7 +25,6 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.entries.service import Entries
 from tsuzuki.shelves.library.follows.nouns import FollowChange, FollowFilter, FollowRequest, ReleasePreferences
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.progress.nouns import ReportedReading, Some
@@ -269,11 +269,10 @@ async def test_entries_and_progress_agree_after_a_mass_mark_and_its_undo(db, fol
     series, shelf = await a_published_series(db), await a_reader(db)
     await follows.add(shelf, FollowRequest(series=series.public_id))
     await release(db, series, [1, 2, 3])
-    entries = Entries(deps)
     marked = await ReadingProgress(deps).mark(shelf, series.public_id, Some(up_to=2_000_000), is_read=True)
     assert marked.changed == 2
     assert [entry.unread for entry in await entries_in(db, shelf, series.id)] == [False, False, True]
-    undone = await entries.undo(shelf, marked.at)
+    undone = await an_inbox(db).undo(shelf, marked.at)
     assert undone.changed == 2
     assert [entry.unread for entry in await entries_in(db, shelf, series.id)] == [True, True, True]
     assert await disagreeing(db) == 0

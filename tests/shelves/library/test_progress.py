@@ -10,6 +10,7 @@ import pytest
 from tests.builders import NOON
 from tests.delivery.builders import a_reader, entry_ids, events_of
 from tests.delivery.builders import release as deliver
+from tests.inbox.builders import an_inbox
 from tests.shelves.library.builders import (
     Clock,
     Published,
@@ -22,12 +23,11 @@ from tests.shelves.library.builders import (
     release,
 )
 from tsuzuki.accounts.nouns import Slice
-from tsuzuki.delivery.timeline.service import Timeline
+from tsuzuki.inbox.entries import MarkScope
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ChapterId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import HOUR, MINUTE, Millis
-from tsuzuki.shelves.entries.service import Entries, MarkScope
 from tsuzuki.shelves.library.follows.nouns import FollowRequest
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.library.progress.nouns import ChapterProgress, ReportedProgress, ReportedReading, Some
@@ -46,7 +46,7 @@ class Place:
         self.clock = clock
         deps = a_library_ground(db, clock)
         self.progress = ReadingProgress(deps)
-        self.entries = Entries(deps)
+        self.inbox = an_inbox(db, clock)
         self.follows = Follows(deps)
 
     async def tell(self, key: object, **said: object) -> ChapterProgress:
@@ -166,28 +166,28 @@ async def test_what_was_read_before_it_was_marked_unread_stays_unread(place):
 
 async def test_marking_entries_marks_their_chapters(db, place):
     ids = await entry_ids(db, place.shelf)
-    await place.entries.mark_entries(place.shelf, ids[:2], unread=False)
+    await place.inbox.mark_entries(place.shelf, ids[:2], unread=False)
     assert [row.key for row in await progress_in(db, place.shelf, place.series.id) if row.is_read] == ["1", "2"]
-    await place.entries.mark_entries(place.shelf, ids[:1], unread=True)
+    await place.inbox.mark_entries(place.shelf, ids[:1], unread=True)
     assert [row.key for row in await progress_in(db, place.shelf, place.series.id) if row.is_read] == ["2"]
-    marked = await place.entries.mark_scope(place.shelf, MarkScope(with_chapters=True), unread=False)
+    marked = await place.inbox.mark_scope(place.shelf, MarkScope(with_chapters=True), unread=False)
     assert await disagreeing(db) == 0
-    await place.entries.undo(place.shelf, marked.at)
+    await place.inbox.undo(place.shelf, marked.at)
     assert await place.unread() == ["1", "3"]
-    await place.entries.mark_scope(place.shelf, MarkScope(with_chapters=True), unread=True)
+    await place.inbox.mark_scope(place.shelf, MarkScope(with_chapters=True), unread=True)
     assert await disagreeing(db) == 0
     assert await place.unread() == ["1", "2", "3"]
 
 
 async def test_what_is_saved_in_the_inbox_is_bookmarked_in_its_series_and_the_other_way_round(db, place):
-    timeline, (entry, *_) = Timeline(db), await entry_ids(db, place.shelf)
-    await timeline.save_chapter(place.shelf, entry, saved=True)
+    entry, *_ = await entry_ids(db, place.shelf)
+    await place.inbox.save_chapter(place.shelf, entry, saved=True)
     chapter = await place.chapter(1)
     assert (await place.progress.get(place.shelf, place.series.public_id, chapter)).is_bookmarked
     await place.tell(1, is_bookmarked=False)
     assert [row.saved for row in await entries_in(db, place.shelf, place.series.id)] == [False, False, False]
     with pytest.raises(NotFound):
-        await timeline.save_chapter(await a_reader(db), entry, saved=True)
+        await place.inbox.save_chapter(await a_reader(db), entry, saved=True)
 
 
 async def test_a_chapter_stays_read_when_its_source_is_gone(db, place):
@@ -224,7 +224,7 @@ async def test_counts_stay_exact_while_devices_mark_at_once(db, place):
     series, shelf = place.series.public_id, place.shelf
     await asyncio.gather(
         *(place.progress.tell(shelf, series, chapter, ReportedReading(is_read=True)) for chapter in chapters[::2]),
-        place.entries.mark_entries(shelf, ids, unread=False),
+        place.inbox.mark_entries(shelf, ids, unread=False),
         place.progress.mark(shelf, series, Some(up_to=9_000_000), is_read=False),
     )
     assert await disagreeing(db) == 0
@@ -256,7 +256,7 @@ async def test_a_mass_mark_that_comes_late_changes_nothing_that_was_said_since(d
     marked = await mark(place.shelf, series, Some(), is_read=True, made_at=made_at)
     assert (marked.changed, marked.at) == (2, made_at)
     assert await place.unread() == ["1"]
-    await place.entries.undo(place.shelf, made_at)  # by the moment that its reader knows
+    await place.inbox.undo(place.shelf, made_at)  # by the moment that its reader knows
     assert await place.unread() == ["1", "2", "3"]
     assert await disagreeing(db) == 0
 

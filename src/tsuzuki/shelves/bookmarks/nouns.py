@@ -23,7 +23,7 @@ class Bookmark(msgspec.Struct, frozen=True):
     created_at: Millis
 
 
-class NewBookmark(msgspec.Struct, frozen=True, kw_only=True):
+class NewBookmark(msgspec.Struct, frozen=True):
     """A snapshot to be stored."""
 
     title: str

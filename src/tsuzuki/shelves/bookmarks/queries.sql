@@ -45,3 +45,13 @@ delete from bookmark where id = :id;
 -- name: save_entry
 -- What is bookmarked is saved: kept by every clean-up, and listed as such.
 update entry set saved = :saved where shelf_id = :shelf_id and item_id = :item_id;
+
+-- name: snapshot
+select item.title, coalesce(item.link, '') as link, item.content,
+  coalesce(nullif(subscription.name, ''), nullif(feed.title, ''), feed.link) as feed_name,
+  cast(:note as text) as note, item.published_at, item.id as item_id, item.feed_id
+from entry
+join item on item.id = entry.item_id
+join feed on feed.id = entry.feed_id
+join subscription on subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id
+where entry.shelf_id = :shelf_id and entry.item_id = :item_id;

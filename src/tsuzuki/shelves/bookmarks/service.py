@@ -19,11 +19,11 @@ from tsuzuki.shelves.bookmarks.store import (
     list_bookmarks_tx,
     save_entry_tx,
     set_note_tx,
+    snapshot_tx,
 )
 from tsuzuki.shelves.deps import ShelfDeps
-from tsuzuki.shelves.entries.service import place_tx
-from tsuzuki.shelves.entries.store import find_item_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
+from tsuzuki.shelves.groups.service import own_group_tx
 from tsuzuki.shelves.subscriptions.service import own_subscription_tx
 
 
@@ -39,7 +39,7 @@ class Bookmarks:
         """A page of the shelf's bookmarks, the newest first; NotFound for another shelf's feed or group."""
 
         async def collect(tx: Tx) -> Page[Bookmark]:
-            place = BookmarkFilter(*await place_tx(tx, shelf_id, feed, group))
+            place = await _filter_tx(tx, shelf_id, feed, group)
             rows = await list_bookmarks_tx(tx, shelf_id, place, after=after, most=most + 1)
             last = rows[most - 1] if len(rows) > most else None
             total = await count_bookmarks_tx(tx, shelf_id, place)
@@ -55,22 +55,11 @@ class Bookmarks:
         """A snapshot of an item as it is now; Conflict when the shelf has its link, NotFound for a foreign item."""
 
         async def snapshot(tx: Tx) -> Bookmark:
-            item = await find_item_tx(tx, shelf_id, item_id)
+            item = await snapshot_tx(tx, shelf_id, item_id, note)
             if item is None:
                 raise NotFound("There is no such item.")
-            feed = await own_subscription_tx(tx, shelf_id, item.feed_id)
-            new = NewBookmark(
-                title=item.title,
-                link=item.link or "",
-                content=item.content,
-                feed_name=feed.shown_name,
-                note=note,
-                published_at=item.published_at,
-                item_id=item.id,
-                feed_id=feed.feed_id,
-            )
-            await self._save_tx(tx, shelf_id, item.id, saved=True)
-            return await self._add_tx(tx, shelf_id, new)
+            await self._save_tx(tx, shelf_id, item_id, saved=True)
+            return await self._add_tx(tx, shelf_id, item)
 
         made = await self._deps.db.with_tx(snapshot)
         self._deps.after_commit(EVENTS_WAKEUP)
@@ -133,6 +122,17 @@ class Bookmarks:
         except UniqueViolation as error:
             raise Conflict("This shelf has a bookmark of it already.") from error
         return await _own_tx(tx, shelf_id, public_id)
+
+
+async def _filter_tx(tx: Tx, shelf_id: ShelfId, feed: PublicId | None, group: PublicId | None) -> BookmarkFilter:
+    """SEC-31: a feed or a group of this shelf, or NotFound."""
+    group_id = None if group is None else (await own_group_tx(tx, shelf_id, group)).id
+    if feed is None:
+        return BookmarkFilter(None, group_id)
+    subscription = await own_subscription_tx(tx, shelf_id, feed)
+    if group_id not in (None, subscription.group_id):
+        raise NotFound("There is no such feed in this group.")
+    return BookmarkFilter(subscription.feed_id, group_id)
 
 
 async def _own_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Bookmark:

@@ -52,3 +52,8 @@ async def delete_bookmark_tx(tx: Tx, bookmark_id: int) -> None:
 async def save_entry_tx(tx: Tx, shelf_id: ShelfId, item_id: ItemId, *, saved: bool) -> None:
     """Let the item's entry say whether it is bookmarked."""
     await tx.run(q.save_entry, shelf_id=shelf_id, item_id=item_id, saved=saved)
+
+
+async def snapshot_tx(tx: Tx, shelf_id: ShelfId, item_id: ItemId, note: str) -> NewBookmark | None:
+    """An item of the shelf as it is now; None when it has none such."""
+    return await tx.maybe(NewBookmark, q.snapshot, shelf_id=shelf_id, item_id=item_id, note=note)

@@ -8,9 +8,9 @@ import msgspec
 from markupsafe import Markup
 
 from tsuzuki.catalogue.media.policy import Kind
+from tsuzuki.inbox.entries import Entry
 from tsuzuki.model.entities import unescaped
 from tsuzuki.model.harvest import Enclosure
-from tsuzuki.shelves.entries.nouns import ShelfItem
 from tsuzuki.web.article.players import Players, recording_kind
 from tsuzuki.web.labels import label_of
 from tsuzuki.web.pictures import Picture
@@ -47,13 +47,13 @@ class Medium(msgspec.Struct, frozen=True):
     """What plays it in the page; None for what nothing here plays."""
 
 
-def pictures_in(item: ShelfItem, text: str, picture: Picture) -> list[AttachedPicture]:
+def pictures_in(item: Entry, text: str, picture: Picture) -> list[AttachedPicture]:
     """Pictures that came with an item and are not in its text; its thumbnail only where there is no other."""
     known = {name for source in _IMAGE.findall(text[:LOOKED_AT]) for name in _names(unescaped(source))}
     has_pictures = bool(known)
-    found = [(one.url, one.title or "") for one in item.enclosures if is_picture(one)]
+    found = [(one.url, one.title or "") for one in item.enclosures or () if is_picture(one)]
     found = [(url, "" if caption == item.title else caption) for url, caption in found]
-    found += [(url, "") for url in item.page_urls]
+    found += [(url, "") for url in item.page_urls or ()]
     if item.image_url and not found and not has_pictures:
         found.append((item.image_url, ""))
     shown = []

@@ -9,14 +9,13 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.connectors.html.safe import SafeHtml
-from tsuzuki.delivery.timeline.nouns import TimelineLine
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.http.security import WITH_PLAYERS
+from tsuzuki.inbox.entries import Entry
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.titles import title_of
 from tsuzuki.polling.articles.service import Articles
-from tsuzuki.shelves.entries.nouns import ShelfItem
 from tsuzuki.web.article.attached import media_of, pictures_in
 from tsuzuki.web.article.content import prepare
 from tsuzuki.web.article.players import players_of
@@ -54,7 +53,7 @@ class ArticleText(msgspec.Struct, frozen=True):
 def article_page(site: Site) -> Resource:
     """The page of an article."""
     framing = framing_of(site)
-    entries, timeline, articles = site.reading.entries, site.timeline, site.articles
+    inbox, articles = site.inbox, site.articles
     feeds, pictures, players = site.reading.subscriptions, pictures_of(site), players_of(site)
     parsers = site.parsers
 
@@ -64,11 +63,12 @@ def article_page(site: Site) -> Resource:
     async def show_article(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
         frame = await framing.frame(request, caller, view.place)
-        item = await entries.get(frame.shelf.id, _number(request.path_params["item_id"]))
+        item_id = _number(request.path_params["item_id"])
+        item = await inbox.get_item(frame.shelf.id, item_id)
+        assert item.feed_id is not None
         feed = await feeds.get(frame.shelf.id, item.feed_id)
         wanted = view.wanted
-        here = wanted.place(arrived_at=item.created_at, published_at=item.sort_at, entry_id=item.entry_id)
-        near = await timeline.neighbours(frame.shelf.id, wanted, here)
+        near = await inbox.neighbours(frame.shelf.id, wanted, item.place(wanted))
         if view.show == "unread" and view.since is None:
             view = msgspec.structs.replace(view, since=frame.now)  # what is read from here on stays a neighbour
         query = view.fields | ({} if view.since is None else {"since": str(view.since)})
@@ -82,11 +82,11 @@ def article_page(site: Site) -> Resource:
             feed_id=show_id(feed.public_id),
             text=text,
             pictures=pictures_in(item, text.source, pictures),
-            media=media_of(item.enclosures, text.source, players),
+            media=media_of(item.enclosures or (), text.source, players),
             newer=_step(near.newer, query, frame.locale),
             older=_step(near.older, query, frame.locale),
             view=view,
-            here=item_path(item.id, **query),
+            here=item_path(item_id, **query),
             query=query,
         )
         shown.headers["content-security-policy"] = WITH_PLAYERS
@@ -95,25 +95,26 @@ def article_page(site: Site) -> Resource:
     return page("/items/{item_id}", site.signed_in(show_article))
 
 
-async def _text(articles: Articles, item: ShelfItem, wish: str | None, prepared: Prepared) -> ArticleText:
+async def _text(articles: Articles, item: Entry, wish: str | None, prepared: Prepared) -> ArticleText:
     """What the reader asked for, else what the feed's setting says."""
     error = None
-    if wish == "full" or (wish is None and item.wants_full_text):
-        whole = await articles.full_text(item.id, item.link)
+    content = item.content or ""
+    if item.item_id is not None and (wish == "full" or (wish is None and item.wants_full_text)):
+        whole = await articles.full_text(item.item_id, item.link)
         if whole.content:
             return ArticleText(await prepared(whole.content, item.title), whole.content, is_full=True)
         error = whole.error
-    return ArticleText(await prepared(item.content, item.title), item.content, error=error)
+    return ArticleText(await prepared(content, item.title), content, error=error)
 
 
-def _step(line: TimelineLine | None, query: dict[str, str], locale: Locale) -> ArticleStep | None:
+def _step(line: Entry | None, query: dict[str, str], locale: Locale) -> ArticleStep | None:
     if line is None:
         return None
     if line.item_id is not None:
         return ArticleStep(item_title(line, locale.moment(line.sort_at)), item_path(line.item_id, **query))
     assert line.series_id is not None
     assert line.chapter_id is not None
-    name = chapter_name(line.number, line.volume, line.chapter_title or "")
+    name = chapter_name(line.number, line.volume, line.title)
     return ArticleStep(f"{line.series_title}: {name}", chapter_path(show_id(line.series_id), line.chapter_id))
 
 

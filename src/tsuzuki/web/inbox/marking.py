@@ -11,10 +11,10 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oidc.policy import local_path
 from tsuzuki.http.routing import Resource
+from tsuzuki.inbox.entries import MarkedEntries
 from tsuzuki.model.errors import Conflict, Invalid
 from tsuzuki.model.ids import EntryId, ItemId, ShelfId, read_id
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.entries.service import MarkedEntries
 from tsuzuki.web.forms import Form, read_form, see
 from tsuzuki.web.ids import number_of, numbers_of
 from tsuzuki.web.inbox.view import read_view
@@ -41,9 +41,8 @@ class Marking:
     """What the buttons do."""
 
     def __init__(self, site: Site) -> None:
-        self._entries = site.reading.entries
+        self._inbox = site.inbox
         self._bookmarks = site.reading.bookmarks
-        self._timeline = site.timeline
 
     async def mark(self, shelf_id: ShelfId, form: Form) -> MarkResult:
         """`read` and `unread` name entries, `save` (with a `note`) and `unsave` things; several kinds at once are fine.
@@ -53,9 +52,9 @@ class Marking:
         done = MarkResult()
         at = _made_at(form)
         if read := _entries(form, "read"):
-            done = _told(await self._entries.mark_entries(shelf_id, read, unread=False, made_at=at))
+            done = _told(await self._inbox.mark_entries(shelf_id, read, unread=False, made_at=at))
         if unread := _entries(form, "unread"):
-            done = MarkResult((await self._entries.mark_entries(shelf_id, unread, unread=True, made_at=at)).changed)
+            done = MarkResult((await self._inbox.mark_entries(shelf_id, unread, unread=True, made_at=at)).changed)
         for value in form.several("save"):
             done = await self._save(shelf_id, value, form.one("note")[:LONGEST_NOTE])
         for value in form.several("unsave"):
@@ -71,23 +70,20 @@ class Marking:
         newest = _entries(form, "newest")
         if not newest:
             raise Invalid(_("The form could not be read."))
-        ids = await self._timeline.unread_ids(shelf_id, view.wanted, newest[0])
-        if not ids:
-            return MarkResult()
-        return _told(await self._entries.mark_entries(shelf_id, ids, unread=False, made_at=_made_at(form)))
+        return _told(await self._inbox.mark_list_read(shelf_id, view.wanted, newest[0], _made_at(form)))
 
     async def undo(self, shelf_id: ShelfId, form: Form) -> MarkResult:
         """Make unread again what one mark made read."""
         moments = numbers_of(form.several("undo"))
         if not moments:
             raise Invalid(_("The form could not be read."))
-        return MarkResult((await self._entries.undo(shelf_id, Millis(moments[0]))).changed)
+        return MarkResult((await self._inbox.undo(shelf_id, Millis(moments[0]))).changed)
 
     async def _save(self, shelf_id: ShelfId, value: str, note: str) -> MarkResult:
         """`i12` is an item, which becomes a bookmark; `c34` the entry of a chapter."""
         number = number_of(value[1:]) or 0
         if value.startswith("c"):
-            await self._timeline.save_chapter(shelf_id, EntryId(number), saved=True)
+            await self._inbox.save_chapter(shelf_id, EntryId(number), saved=True)
             return MarkResult(1)
         try:
             await self._bookmarks.add_item(shelf_id, ItemId(number), note)
@@ -98,7 +94,7 @@ class Marking:
     async def _unsave(self, shelf_id: ShelfId, value: str) -> MarkResult:
         number = number_of(value[1:]) or 0
         if value.startswith("c"):
-            await self._timeline.save_chapter(shelf_id, EntryId(number), saved=False)
+            await self._inbox.save_chapter(shelf_id, EntryId(number), saved=False)
             return MarkResult(1)
         gone = await self._bookmarks.delete_of_item(shelf_id, ItemId(number))
         return MarkResult(1, note="" if gone is None else gone.note)

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.delivery.timeline.nouns import TimelinePage
 from tsuzuki.http.routing import Resource, page
+from tsuzuki.inbox.entries import InboxPage
 from tsuzuki.model.ids import EntryId, read_id
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.shelves.subscriptions.service import Subscriptions
@@ -39,7 +39,7 @@ class Tab(msgspec.Struct, frozen=True):
 def show_inbox(site: Site) -> Owned:
     """What `/` shows to somebody who is signed in."""
     framing = framing_of(site)
-    timeline, feeds, pictures = site.timeline, site.reading.subscriptions, pictures_of(site)
+    inbox, feeds, pictures = site.inbox, site.reading.subscriptions, pictures_of(site)
 
     async def show(request: Request, caller: Caller) -> Response:
         view = read_view(request.query_params)
@@ -47,7 +47,7 @@ def show_inbox(site: Site) -> Owned:
         opening = await framing.open(caller)
         frame, part = await asyncio.gather(  # the page that is asked for most: its parts are read at once
             framing.frame(request, caller, view.place, opening),
-            timeline.page(opening.shelf.id, wanted, after=after, most=PAGE),
+            inbox.page(opening.shelf.id, wanted, after=after, most=PAGE),
         )
         values = _listed(request, frame, view, part=part, picture=pictures)
         if request.query_params.get("part") == "rows":
@@ -73,38 +73,38 @@ def show_inbox(site: Site) -> Owned:
 
 def states_page(site: Site) -> Resource:
     """`/inbox/states?ids=1,2`: what became of entries that a page shows, for the script that keeps it true."""
-    timeline = site.timeline
+    inbox = site.inbox
 
     async def show_states(request: Request, caller: Caller) -> Response:
         shelf = await site.accounts.current_user.shelf_of(caller)
         texts = request.query_params.get("ids", "").split(",")[:MOST_STATES]
         ids = [EntryId(number) for number in numbers_of(texts)]
-        return data_of(await timeline.states(shelf.id, ids))
+        return data_of(await inbox.states(shelf.id, ids))
 
     return page("/inbox/states", site.signed_in(show_states))
 
 
-def _listed(request: Request, frame: Frame, view: View, *, part: TimelinePage, picture: Picture) -> dict[str, Any]:
-    rows = rows_of(part.lines, frame, view, picture=picture, last_day=request.query_params.get("day", ""))
+def _listed(request: Request, frame: Frame, view: View, *, part: InboxPage, picture: Picture) -> dict[str, Any]:
+    rows = rows_of(part.rows, frame, view, picture=picture, last_day=request.query_params.get("day", ""))
     older = None
-    if part.next is not None:
-        older = view.path(before=str(part.next), day=day_after(part.lines, frame, view))
+    if part.next_cursor is not None:
+        older = view.path(before=str(part.next_cursor), day=day_after(part.rows, frame, view))
     is_below = "before" in request.query_params
     return {"rows": rows, "older": older, "view": view, "is_below": is_below}
 
 
-def _has_unread(view: View, frame: Frame, part: TimelinePage, *, is_below: bool) -> bool:
+def _has_unread(view: View, frame: Frame, part: InboxPage, *, is_below: bool) -> bool:
     """Whether there is something to mark: on this page, or elsewhere on a list that has more pages."""
-    if any(line.unread for line in part.lines):
+    if any(line.unread for line in part.rows):
         return True
-    return (is_below or part.next is not None) and view.unread_of(frame.counts) > 0
+    return (is_below or part.next_cursor is not None) and view.unread_of(frame.counts) > 0
 
 
 def _after(request: Request) -> PageCursor:
     return PageCursor.read(request.query_params.get("before", "")) or FROM_THE_TOP
 
 
-async def _name(feeds: Subscriptions, frame: Frame, view: View, part: TimelinePage) -> str:
+async def _name(feeds: Subscriptions, frame: Frame, view: View, part: InboxPage) -> str:
     """What the list is called."""
     if view.feed is not None:
         public_id = read_id(view.feed)
@@ -113,7 +113,7 @@ async def _name(feeds: Subscriptions, frame: Frame, view: View, part: TimelinePa
     if view.group is not None:
         return next((group.name for group in frame.groups if group.id == view.group), _("Inbox"))
     if view.series is not None:
-        return next((line.series_title for line in part.lines if line.series_title), _("Comics"))
+        return next((line.series_title for line in part.rows if line.series_title), _("Comics"))
     return _(PLACE_LABELS[view.place])
 
 

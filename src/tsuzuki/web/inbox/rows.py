@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from tsuzuki.delivery.timeline.nouns import TimelineLine
+from tsuzuki.inbox.entries import Entry
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.model.titles import LONGEST_TITLE, beside_number, first_words, title_of
@@ -75,7 +75,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     day_id: str = ""
 
 
-def rows_of(lines: list[TimelineLine], frame: Frame, view: View, *, picture: Picture, last_day: str = "") -> list[Row]:
+def rows_of(lines: list[Entry], frame: Frame, view: View, *, picture: Picture, last_day: str = "") -> list[Row]:
     """The lines with the days above them; a day that the page before ended with is not said again."""
     rows = []
     day = last_day
@@ -91,7 +91,7 @@ def rows_of(lines: list[TimelineLine], frame: Frame, view: View, *, picture: Pic
     return rows
 
 
-def _listed_at(line: TimelineLine, view: View) -> Millis:
+def _listed_at(line: Entry, view: View) -> Millis:
     """By what the list is sorted (R92)."""
     return line.sort_at if view.sort == "published" else line.created_at
 
@@ -121,16 +121,16 @@ def _origin_path(kind: Literal["feed", "series"], origin_id: str) -> str:
     return series_path(origin_id) if kind == "series" else View(feed=origin_id, show="all").path()
 
 
-def day_after(lines: list[TimelineLine], frame: Frame, view: View) -> str:
+def day_after(lines: list[Entry], frame: Frame, view: View) -> str:
     """The day that the last line is of."""
     return _said(frame.locale, _listed_at(lines[-1], view)).day if lines else ""
 
 
-def _row(line: TimelineLine, origins: _Origins, time: Time) -> Row:
+def _row(line: Entry, origins: _Origins, time: Time) -> Row:
     return _chapter(line, origins, time) if line.item_id is None else _item(line, origins, time)
 
 
-def _item(line: TimelineLine, origins: _Origins, time: Time) -> Row:
+def _item(line: Entry, origins: _Origins, time: Time) -> Row:
     assert line.item_id is not None
     origin = line.feed_name or _("a feed you no longer follow")
     origin_path, tile = origins.of("feed", line.feed_id, origin)
@@ -153,7 +153,7 @@ def _item(line: TimelineLine, origins: _Origins, time: Time) -> Row:
     )
 
 
-def _chapter(line: TimelineLine, origins: _Origins, time: Time) -> Row:
+def _chapter(line: Entry, origins: _Origins, time: Time) -> Row:
     assert line.chapter_id is not None
     assert line.series_id is not None
     origin_path, tile = origins.of("series", line.series_id, line.series_title or "")
@@ -163,7 +163,7 @@ def _chapter(line: TimelineLine, origins: _Origins, time: Time) -> Row:
         unread=line.unread,
         saved=line.saved,
         time=time,
-        title=chapter_name(line.number, line.volume, line.chapter_title or ""),
+        title=chapter_name(line.number, line.volume, line.title),
         origin=line.series_title or _("Untitled"),
         origin_path=origin_path,
         path=chapter_path(show_id(line.series_id), line.chapter_id),
@@ -184,15 +184,15 @@ def chapter_name(number: str | None, volume: str | None, title: str) -> str:
     return ": ".join(part for part in (numbered, beside_number(title, number)) if part) or _("Untitled")
 
 
-def item_title(line: TimelineLine, time: str) -> str:
+def item_title(line: Entry, time: str) -> str:
     """The item's title, else its first words, what stands for its picture, or its time (R103)."""
-    return title_of(line.item_title or "", line.beginning or "") or time
+    return title_of(line.title, line.beginning) or time
 
 
-def _snippet(line: TimelineLine) -> str:
+def _snippet(line: Entry) -> str:
     """The first words; those that follow, where the first stand for a title."""
-    beginning = line.beginning or ""
-    if line.item_title:
+    beginning = line.beginning
+    if line.title:
         return plain_beginning(beginning)
     title = title_of("", beginning).removesuffix("…")
     words = plain_beginning(beginning, LONGEST_TITLE + SNIPPET)

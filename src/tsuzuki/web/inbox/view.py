@@ -6,8 +6,7 @@ from urllib.parse import urlencode
 import msgspec
 from starlette.datastructures import QueryParams
 
-from tsuzuki.delivery.counts import UnreadCounts
-from tsuzuki.delivery.timeline.nouns import TimelineFilter
+from tsuzuki.inbox.entries import EntryFilter, UnreadCounts
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, read_id
 from tsuzuki.model.installments import Kind
@@ -31,17 +30,18 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """When the list was made: what was read since then is still in it."""
 
     @property
-    def wanted(self) -> TimelineFilter:
-        """The same for the timeline; NotFound for a text that is no id."""
-        return TimelineFilter(
+    def wanted(self) -> EntryFilter:
+        """The same for the inbox; NotFound for a text that is no id."""
+        return EntryFilter(
             kind=self.kind,
-            only_unread=self.show == "unread",
-            only_saved=self.show == "saved",
+            unread=True if self.show == "unread" else None,
+            saved=True if self.show == "saved" else None,
             group=_id(self.group),
             feed=_id(self.feed),
             series=_id(self.series),
             read_since=self.since,
             by_published=self.sort == "published",
+            detail="preview",
         )
 
     @property

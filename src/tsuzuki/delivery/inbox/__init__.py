@@ -1,1 +1,0 @@
-"""What came into a shelf's inbox, newest first."""

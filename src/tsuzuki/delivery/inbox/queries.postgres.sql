@@ -1,5 +1,0 @@
--- fragment: by_unread
-entry
-
--- fragment: by_unread_published
-entry

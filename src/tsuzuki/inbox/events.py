@@ -1,0 +1,177 @@
+"""Events for open streams: one look at the database for all of them, and each reads its own from where it left off."""
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+import structlog
+
+from tsuzuki.coord.wakeup import MemoryWakeup, Wakeup
+from tsuzuki.db import Database
+from tsuzuki.inbox.service import counts_tx
+from tsuzuki.inbox.store import (
+    Event,
+    EventCursor,
+    ShelfCursor,
+    has_unsettled_tx,
+    is_remembered_tx,
+    newest_event_tx,
+    newest_of_shelf_tx,
+    next_events_tx,
+    settled_of_shelf_tx,
+    shelves_with_news_tx,
+)
+from tsuzuki.model.errors import TooManyRequests, Unavailable
+from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.events import EVENTS_WAKEUP, EventKind, counts_changed_tx
+
+_SOON = 0.05
+_QUIET = 15.0
+"""After so many seconds without news a stream says that it is still there."""
+_PAGE = 100
+_SIGHTINGS = 1_000
+MOST_STREAMS = 64
+"""Of one shelf, in one process: more pages than anybody opens, and no way to use up the connections of all others."""
+
+_log = structlog.stdlib.get_logger("tsuzuki.events")
+
+
+class EventMessage(msgspec.Struct, frozen=True):
+    """One message of a stream; `data` is JSON."""
+
+    id: str | None
+    """What the reader names when it comes back; None while there is no event to name."""
+    kind: EventKind
+    data: str
+
+
+class Events:
+    """The streams of one process. `run` wakes them; without it they still look, some times a minute."""
+
+    def __init__(self, db: Database, wakeup: Wakeup, clock: Callable[[], Millis], *, floor: float = 1.0) -> None:
+        """`floor` is how many seconds news wait at most when a wake-up is lost."""
+        self._floor = floor
+        self._db = db
+        self._wakeup = wakeup
+        self._clock = clock
+        self._streams = MemoryWakeup()
+        self._is_closed = False
+        self._open: Counter[ShelfId] = Counter()
+
+    def refuse_one_too_many(self, shelf_id: ShelfId) -> None:
+        """TooManyRequests when as many streams of this shelf are open as may be."""
+        if self._is_full(shelf_id):
+            raise TooManyRequests("Too many pages of this shelf are open. Close some of them.", int(_QUIET))
+
+    async def run(self) -> None:
+        """Wake the streams of shelves that have news; ends only by being cancelled."""
+        seen: EventCursor | None = None
+        pause = self._floor
+        with self._wakeup.listen(EVENTS_WAKEUP) as listener:
+            while True:
+                try:
+                    # Asked before the look: what settles between the two is seen by it. The other way round it would
+                    # be missed until the floor.
+                    is_waiting = await self._db.read(has_unsettled_tx)
+                    seen = await self._look(seen)
+                    pause = min(pause * 2, self._floor) if is_waiting else self._floor
+                except Unavailable as error:
+                    _log.warning("events_unavailable", reason=str(error))
+                except Exception:  # noqa: BLE001  the top of a loop that all streams of this process rely on
+                    _log.exception("events_look_failed")
+                if await listener.wait(pause):
+                    pause = _SOON / 2
+
+    def close(self) -> None:
+        """End every stream: the process stops, and their readers come back elsewhere."""
+        self._is_closed = True
+        self._streams.ring_all()
+
+    async def follow(
+        self, shelf_id: ShelfId, last_event_id: str | None, *, with_jobs: bool = False
+    ) -> AsyncGenerator[EventMessage | None, None]:
+        """The shelf's events from where the reader left off, until `close`; at first, and after a change, the counts.
+
+        No event is missed and none is repeated; `missed` in the first counts says that the place is no longer known.
+        None comes from time to time while nothing happens. `with_jobs` is for those who run this server: who shares a
+        shelf with them hears of no crawl job.
+        """
+        if self._is_full(shelf_id):
+            return  # several came at the same moment
+        with self._counted(shelf_id), self._streams.listen(_name(shelf_id)) as listener:
+            cursor, has_missed = await self._place(shelf_id, last_event_id)
+            yield await self._counts(shelf_id, cursor, has_missed=has_missed)
+            while not self._is_closed:
+                page = await self._next(shelf_id, cursor)
+                for event in page:
+                    cursor = event.cursor
+                    if event.kind != "counts" and (with_jobs or event.kind != "job"):
+                        yield EventMessage(str(cursor), event.kind, event.payload)
+                if any(event.kind in {"counts", "entry"} for event in page):
+                    yield await self._counts(shelf_id, cursor)
+                if not page and not await listener.wait(_QUIET):
+                    yield None
+
+    async def place(self, shelf_id: ShelfId) -> str:
+        """The Last-Event-ID of whoever reads the shelf next: what happens from now on is told to them."""
+        return str(await self._db.read(lambda tx: settled_of_shelf_tx(tx, shelf_id)))
+
+    def _is_full(self, shelf_id: ShelfId) -> bool:
+        return self._open.get(shelf_id, 0) >= MOST_STREAMS
+
+    @contextmanager
+    def _counted(self, shelf_id: ShelfId) -> Iterator[None]:
+        self._open[shelf_id] += 1
+        try:
+            yield
+        finally:
+            self._open[shelf_id] -= 1
+            if not self._open[shelf_id]:
+                del self._open[shelf_id]
+
+    # -- one look for all
+
+    async def _look(self, seen: EventCursor | None) -> EventCursor:
+        if seen is None:
+            return await self._db.read(newest_event_tx)
+        while sightings := await self._sightings(seen):
+            self._streams.wake(*{_name(each.shelf_id) for each in sightings})
+            seen = sightings[-1].cursor
+        return seen
+
+    async def _sightings(self, after: EventCursor) -> list[ShelfCursor]:
+        return await self._db.read(lambda tx: shelves_with_news_tx(tx, after, most=_SIGHTINGS))
+
+    # -- one stream
+
+    async def _next(self, shelf_id: ShelfId, after: EventCursor) -> list[Event]:
+        return await self._db.read(lambda tx: next_events_tx(tx, shelf_id, after, most=_PAGE))
+
+    async def _place(self, shelf_id: ShelfId, last_event_id: str | None) -> tuple[EventCursor, bool]:
+        """Where to read on, and whether something may have been missed."""
+        named = EventCursor.read(last_event_id or "")
+        if named is not None and await self._db.read(lambda tx: is_remembered_tx(tx, shelf_id, named)):
+            return named, False
+        newest = await self._db.read(lambda tx: newest_of_shelf_tx(tx, shelf_id))
+        if newest == EventCursor():
+            await self._lay_ground(shelf_id)
+        if named == EventCursor():
+            return named, False  # there was no event yet when this reader looked: all are told
+        return newest, bool(last_event_id)
+
+    async def _lay_ground(self, shelf_id: ShelfId) -> None:
+        """An event to stand on: only whose place is an event can be told later that others after it were forgotten."""
+        await self._db.with_tx(lambda tx: counts_changed_tx(tx, [shelf_id], self._clock()))
+        self._wakeup.wake(EVENTS_WAKEUP)
+
+    async def _counts(self, shelf_id: ShelfId, cursor: EventCursor, *, has_missed: bool = False) -> EventMessage:
+        """Counted now, after the change that is told of was committed: a number in the event's row could be old."""
+        counts = await self._db.read(lambda tx: counts_tx(tx, shelf_id))
+        data = msgspec.json.encode(msgspec.structs.asdict(counts) | {"missed": has_missed}).decode()
+        return EventMessage(None if cursor == EventCursor() else str(cursor), "counts", data)
+
+
+def _name(shelf_id: ShelfId) -> str:
+    return f"shelf {shelf_id}"

@@ -1,0 +1,259 @@
+"""The verb of searching."""
+
+import asyncio
+from collections import Counter
+
+import msgspec
+
+from tsuzuki.db import Database, Tx
+from tsuzuki.inbox.entries import FAR, Entry, EntryFilter
+from tsuzuki.inbox.search.policy import LONGEST_TEXT, Named, Passage, Snippets, Sought, parse_search, snippets
+from tsuzuki.inbox.search.store import (
+    ChapterHit,
+    Narrowed,
+    SeriesHit,
+    item_texts_tx,
+    numbered_chapters_tx,
+    search_chapters_tx,
+    search_items_tx,
+    search_series_tx,
+)
+from tsuzuki.inbox.store import older_entries_tx, where_tx
+from tsuzuki.model.errors import SourceError, TooManyRequests
+from tsuzuki.model.fetching import Parsers
+from tsuzuki.model.ids import ItemId, PublicId, ShelfId
+from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
+from tsuzuki.model.times import Millis
+from tsuzuki.model.titles import title_of
+from tsuzuki.shelves.subscriptions.nouns import FeedName, Subscription
+from tsuzuki.shelves.subscriptions.service import own_subscription_tx
+from tsuzuki.shelves.subscriptions.store import feed_names_tx
+
+MOST_WAITING = 5
+"""Searches of one shelf, of which one is under way: the database has few readers, and other shelves want them too."""
+
+
+class ItemResult(msgspec.Struct, frozen=True, kw_only=True):
+    """An item of the shelf, with some text around the first hit."""
+
+    id: ItemId
+    feed_id: PublicId
+    title: str
+    shown_title: str
+    """The title, else what stands for one; empty where its time has to (R103)."""
+    published_at: Millis | None
+    sort_at: Millis
+    unread: bool
+    snippet: str = ""
+    """HTML in which nothing but `<mark>` is markup."""
+
+
+class FeedResult(msgspec.Struct, frozen=True):
+    """A feed of the shelf, and the name or address that it was found by."""
+
+    feed: Subscription
+    snippet: str
+
+
+class SeriesResult(msgspec.Struct, frozen=True):
+    """A series, followed or not."""
+
+    id: PublicId
+    title: str
+    author: str | None
+    cover_url: str | None
+    snippet: str
+    cover_id: int | None = None
+    """The series source whose cover stands for it."""
+
+
+class ChapterResult(msgspec.Struct, frozen=True):
+    """A chapter of a series that the shelf follows."""
+
+    hit: ChapterHit
+    snippet: str
+
+
+class Results(msgspec.Struct, frozen=True, kw_only=True):
+    """What a search found, each kind best first."""
+
+    feeds: list[FeedResult] = []
+    items: list[ItemResult] = []
+    series: list[SeriesResult] = []
+    chapters: list[ChapterResult] = []
+
+
+class _ItemHit(msgspec.Struct, frozen=True):
+    """An item before its snippet is made."""
+
+    item: ItemResult
+    text: str
+
+
+class _Hits(msgspec.Struct, frozen=True, kw_only=True):
+    """What the database found."""
+
+    feeds: list[FeedName] = []
+    """All that the shelf has: which of them are meant is told by their names."""
+    items: list[_ItemHit] = []
+    series: list[SeriesHit] = []
+    chapters: list[ChapterHit] = []
+
+
+class Search:
+    """Finds what the shelf has, and series that anyone could follow (R74).
+
+    Chapters are found in the series that the shelf follows: those of all others would bury them. Snippets are made
+    in a parser process, from what the publishers wrote: no text holds up another reader.
+    """
+
+    def __init__(self, db: Database, parsers: Parsers) -> None:
+        self._db = db
+        self._parsers = parsers
+        self._turns: dict[ShelfId, asyncio.Lock] = {}
+        self._waiting: Counter[ShelfId] = Counter()
+
+    async def find(self, shelf_id: ShelfId, text: str, most: int) -> Results:
+        """Up to `most` of each kind; the newest items where only what narrows was said, nothing where nothing was.
+
+        One after the other; TooManyRequests when too many of the shelf wait already.
+        """
+        sought = parse_search(text)
+        if not sought.is_worded and not sought.is_narrowed:
+            return Results()
+        if self._waiting[shelf_id] >= MOST_WAITING:
+            raise TooManyRequests("Other searches of this shelf are still under way. Try again in a moment.", 1)
+        self._waiting[shelf_id] += 1
+        try:
+            async with self._turns.setdefault(shelf_id, asyncio.Lock()):
+                return await self._find(shelf_id, sought, most)
+        finally:
+            self._waiting[shelf_id] -= 1
+            if not self._waiting[shelf_id]:
+                del self._waiting[shelf_id], self._turns[shelf_id]
+
+    async def _find(self, shelf_id: ShelfId, sought: Sought, most: int) -> Results:
+        hits = await self._db.read(lambda tx: self._hits_tx(tx, shelf_id, sought, most))
+        shown = await self._snippets(sought, hits)
+        items, series, chapters = _parted(shown.passages, len(hits.items), len(hits.series))
+        return Results(
+            feeds=await self._feeds(shelf_id, [(hits.feeds[place], said) for place, said in shown.named[:most]]),
+            items=[
+                msgspec.structs.replace(hit.item, snippet=said) for hit, said in zip(hits.items, items, strict=True)
+            ],
+            series=[
+                SeriesResult(hit.public_id, hit.title, hit.author, hit.cover_url, said, hit.cover_id)
+                for hit, said in zip(hits.series, series, strict=True)
+            ],
+            chapters=[ChapterResult(hit, said) for hit, said in zip(hits.chapters, chapters, strict=True)],
+        )
+
+    async def _snippets(self, sought: Sought, hits: _Hits) -> Snippets:
+        """None of them where a text cannot be read: what was found is shown all the same."""
+        feeds = [Named((feed.name, feed.title), feed.link) for feed in hits.feeds]
+        passages = [Passage(hit.text) for hit in hits.items]
+        passages += [Passage((hit.description or "")[:LONGEST_TEXT], hit.title) for hit in hits.series]
+        passages += [Passage("", _said(hit)) for hit in hits.chapters]
+        if not feeds and not passages:
+            return Snippets([], [])
+        try:
+            return await self._parsers.run(snippets, (sought.terms, feeds, passages))
+        except SourceError:
+            return Snippets([], [""] * len(passages))
+
+    async def _feeds(self, shelf_id: ShelfId, found: list[tuple[FeedName, str]]) -> list[FeedResult]:
+        async def collect(tx: Tx) -> list[FeedResult]:
+            return [FeedResult(await own_subscription_tx(tx, shelf_id, feed.public_id), said) for feed, said in found]
+
+        return await self._db.read(collect) if found else []
+
+    async def _hits_tx(self, tx: Tx, shelf_id: ShelfId, sought: Sought, most: int) -> _Hits:
+        feeds = await feed_names_tx(tx, shelf_id)
+        items = await self._items_tx(tx, shelf_id, sought, feeds, most=most)
+        if sought.is_narrowed:
+            return _Hits(items=items)
+        return _Hits(
+            feeds=feeds,
+            items=items,
+            series=await search_series_tx(tx, sought.terms, most),
+            chapters=await self._chapters_tx(tx, shelf_id, sought, most),
+        )
+
+    async def _chapters_tx(self, tx: Tx, shelf_id: ShelfId, sought: Sought, most: int) -> list[ChapterHit]:
+        """The chapter of the number that was said comes first, then those with the words in their titles."""
+        wanted = sought.chapter
+        hits = []
+        if wanted is not None:
+            hits = await numbered_chapters_tx(tx, shelf_id, wanted.number, wanted.terms, most=most)
+        hits += await search_chapters_tx(tx, shelf_id, sought.terms, most)
+        return list({hit.id: hit for hit in hits}.values())[:most]
+
+    async def _items_tx(
+        self, tx: Tx, shelf_id: ShelfId, sought: Sought, feeds: list[FeedName], *, most: int
+    ) -> list[_ItemHit]:
+        shown = {feed.feed_id: feed.public_id for feed in feeds}
+        meant = None if sought.feed is None else [feed for feed in feeds if _is_meant(feed, sought.feed)]
+        if not sought.is_worded:
+            return await self._newest_tx(tx, shelf_id, sought, meant, most=most)
+        narrowed = Narrowed(
+            feeds=None if meant is None else [feed.feed_id for feed in meant],
+            unread=sought.unread,
+            saved=sought.saved,
+            before=FAR if sought.before is None else sought.before,
+        )
+        hits = await search_items_tx(tx, shelf_id, sought.terms, most, narrowed=narrowed)
+        texts = await item_texts_tx(tx, [hit.id for hit in hits], longest=LONGEST_TEXT)
+        return [
+            _ItemHit(
+                ItemResult(
+                    id=hit.id,
+                    feed_id=shown[hit.feed_id],
+                    title=hit.title,
+                    shown_title=title_of(hit.title, texts[hit.id].text),
+                    published_at=texts[hit.id].published_at,
+                    sort_at=hit.sort_at,
+                    unread=hit.unread,
+                ),
+                texts[hit.id].text,
+            )
+            for hit in hits
+        ]
+
+    async def _newest_tx(
+        self, tx: Tx, shelf_id: ShelfId, sought: Sought, meant: list[FeedName] | None, *, most: int
+    ) -> list[_ItemHit]:
+        """`is:unread feed:daily` without a word: a list like any other."""
+        after = FROM_THE_TOP if sought.before is None else PageCursor(sought.before, 0)
+        every = EntryFilter(kind="item", unread=sought.unread, saved=sought.saved, by_published=True, detail="content")
+        rows: list[Entry] = []
+        for feed in [None] if meant is None else [feed.public_id for feed in meant]:
+            wanted = msgspec.structs.replace(every, feed=feed)
+            rows += await older_entries_tx(tx, await where_tx(tx, shelf_id, wanted), wanted, after=after, most=most)
+        newest = sorted(rows, key=lambda row: (row.sort_at, row.id), reverse=True)
+        return [_listed(row, row.item_id, row.feed_id) for row in newest[:most] if row.item_id and row.feed_id]
+
+
+def _listed(row: Entry, item_id: ItemId, feed_id: PublicId) -> _ItemHit:
+    item = ItemResult(
+        id=item_id,
+        feed_id=feed_id,
+        title=row.title,
+        shown_title=title_of(row.title, row.beginning),
+        published_at=row.published_at,
+        sort_at=row.sort_at,
+        unread=row.unread,
+    )
+    return _ItemHit(item, (row.content or row.summary or "")[:LONGEST_TEXT])
+
+
+def _parted(texts: list[str], first: int, second: int) -> tuple[list[str], list[str], list[str]]:
+    return texts[:first], texts[first : first + second], texts[first + second :]
+
+
+def _is_meant(feed: FeedName, name: str) -> bool:
+    """`feed:` names a part of what the feed is called."""
+    return any(name.casefold() in known.casefold() for known in (feed.name, feed.title, feed.link))
+
+
+def _said(hit: ChapterHit) -> str:
+    return " · ".join(part for part in (hit.series_title, hit.number, hit.title) if part)

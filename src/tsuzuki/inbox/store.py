@@ -1,0 +1,333 @@
+"""Entries listed, counted and marked; events read. Each kind of list is read along an index of its own."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.fulltext import match
+from tsuzuki.inbox.entries import FAR, Entry, EntryFilter, EntryState
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, ShelfId
+from tsuzuki.model.installments import Kind
+from tsuzuki.model.pages import LATEST, PageCursor
+from tsuzuki.model.times import Millis
+from tsuzuki.model.tokens import parse_terms
+from tsuzuki.shelves.events import EventKind
+from tsuzuki.sources.store import find_series_tx
+
+T = TypeVar("T")
+Where = dict[str, Any]
+"""The parameters that every list has: the shelf, ours for what a reader named, and the flags."""
+
+q = load_queries("tsuzuki.inbox")
+
+_CURSOR = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
+
+
+# -- lists
+
+
+async def where_tx(tx: Tx, shelf_id: ShelfId, wanted: EntryFilter) -> Where:
+    """I8, SEC-31: a feed or a group of this shelf, or NotFound."""
+    feed_id, group_id = await place_tx(tx, shelf_id, wanted.feed, wanted.group)
+    series_id = None if wanted.series is None else _found(await find_series_tx(tx, wanted.series), "series")
+    return {
+        "shelf_id": shelf_id,
+        "kind": wanted.kind,
+        "feed_id": feed_id,
+        "group_id": group_id,
+        "series_id": series_id,
+        "unread": wanted.unread,
+        "saved": wanted.saved,
+    }
+
+
+async def place_tx(
+    tx: Tx, shelf_id: ShelfId, feed: PublicId | None, group: PublicId | None
+) -> tuple[FeedId | None, GroupId | None]:
+    """SEC-31: a feed, of this group where one is named, or a group of this shelf; NotFound for any other."""
+    feed_id, group_id = None, None
+    if group is not None:
+        group_id = _found(await tx.maybe(GroupId, q.find_group, shelf_id=shelf_id, public_id=group), "group")
+    if feed is not None:
+        found = await tx.maybe(FeedId, q.find_feed, shelf_id=shelf_id, public_id=feed, group_id=group_id)
+        feed_id = _found(found, "feed" if group is None else "feed in this group")
+    return feed_id, group_id
+
+
+def _found(row_id: T | None, what: str) -> T:
+    if row_id is None:
+        raise NotFound(f"There is no such {what}.")
+    return row_id
+
+
+def _at(where: Where, wanted: EntryFilter, place: PageCursor, most: int) -> Where:
+    """The parameters of a list from this place on."""
+    params = where | {"detail": wanted.detail, "at": place.at, "id": place.id, "most": most}
+    return params if wanted.by_published else params | {"then": LATEST if place.then is None else place.then}
+
+
+async def older_entries_tx(tx: Tx, where: Where, wanted: EntryFilter, *, after: PageCursor, most: int) -> list[Entry]:
+    """The newest entries that come after this place in the list."""
+    params = _at(where, wanted, after, most) | {"since": wanted.since}
+    if wanted.search is not None:
+        return await _sought_entries_tx(tx, params, wanted)
+    if not wanted.by_published:
+        if wanted.saved:
+            return await tx.many(Entry, q.saved_entries, **params)
+        return await tx.many(Entry, q.unread_entries if wanted.unread else q.all_entries, **params)
+    if wanted.feed is not None:
+        return await tx.many(Entry, q.feed_entries_published, **params)
+    if wanted.group is not None and wanted.kind == "item":
+        return await tx.many(Entry, q.group_entries_published, **params)
+    if wanted.saved:
+        return await tx.many(Entry, q.saved_entries_published, **params)
+    return await tx.many(Entry, q.unread_entries_published if wanted.unread else q.all_entries_published, **params)
+
+
+async def _sought_entries_tx(tx: Tx, params: Where, wanted: EntryFilter) -> list[Entry]:
+    """Those of one time by their ids, in either order."""
+    words = match(tx.engine, parse_terms(wanted.search or ""))
+    params = {name: value for name, value in params.items() if name != "then"}
+    sought = {"match": words, "by_published": wanted.by_published}
+    return [] if words is None else await tx.many(Entry, q.sought_entries, **params, **sought)
+
+
+async def newer_entries_tx(tx: Tx, where: Where, wanted: EntryFilter, *, before: PageCursor, most: int) -> list[Entry]:
+    """The oldest entries that come before this place in the list, the closest first."""
+    params, by_published = _at(where, wanted, before, most), wanted.by_published
+    if wanted.saved:
+        return await tx.many(
+            Entry, q.newer_saved_entries_published if by_published else q.newer_saved_entries, **params
+        )
+    if wanted.unread:
+        return await tx.many(
+            Entry, q.newer_unread_entries_published if by_published else q.newer_unread_entries, **params
+        )
+    return await tx.many(Entry, q.newer_entries_published if by_published else q.newer_entries, **params)
+
+
+async def lately_read_tx(
+    tx: Tx, where: Where, wanted: EntryFilter, *, read_since: Millis, at: PageCursor
+) -> list[list[Entry]]:
+    """The closest entry before and after a place that was read since then."""
+    params, by_published = _at(where, wanted, at, 1) | {"unread": None, "read_since": read_since}, wanted.by_published
+    older = params | {"since": wanted.since}
+    return [
+        await tx.many(Entry, q.lately_read_newer_published if by_published else q.lately_read_newer, **params),
+        await tx.many(Entry, q.lately_read_older_published if by_published else q.lately_read_older, **older),
+    ]
+
+
+async def find_item_tx(tx: Tx, shelf_id: ShelfId, item_id: ItemId) -> Entry | None:
+    """The entry of an item with its content; None for one that is not in the inbox, or whose feed was left."""
+    found = await tx.maybe(Entry, q.find_item, shelf_id=shelf_id, item_id=item_id, detail="content")
+    return None if found is None or found.feed_id is None else found
+
+
+async def newest_id_tx(tx: Tx, shelf_id: ShelfId) -> EntryId:
+    """The entry that came in last; 0 when there is none."""
+    return await tx.one(EntryId, q.newest_id, shelf_id=shelf_id)
+
+
+async def states_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId]) -> list[EntryState]:
+    """Of those that are the shelf's."""
+    return await tx.many(EntryState, q.states, shelf_id=shelf_id, ids=ids)
+
+
+# -- counts
+
+
+class UnreadRow(msgspec.Struct, frozen=True):
+    """How many entries of one feed or series a shelf has not read."""
+
+    kind: Kind
+    of_id: int
+    shown_id: PublicId | None
+    """Of the subscription, or of the series; None where the subscription is gone and its entries are not."""
+    group_id: PublicId | None
+    unread: int
+
+
+class Tallied(msgspec.Struct, frozen=True):
+    """How many entries there are, and how many of them are unread."""
+
+    entries: int
+    unread: int
+
+    def of(self, *, unread: bool | None) -> int:
+        """How many that are unread, that are not, or all."""
+        if unread is None:
+            return self.entries
+        return self.unread if unread else self.entries - self.unread
+
+
+async def unread_counts_tx(tx: Tx, shelf_id: ShelfId) -> list[UnreadRow]:
+    """What a shelf has not read, by feed and by series."""
+    return await tx.many(UnreadRow, q.unread_counts, shelf_id=shelf_id)
+
+
+async def count_entries_tx(tx: Tx, where: Where, wanted: EntryFilter) -> int:
+    """How many such entries the shelf has."""
+    since = {"since": wanted.since, "by_published": wanted.by_published}
+    if wanted.search is not None:
+        words = match(tx.engine, parse_terms(wanted.search))
+        return 0 if words is None else await tx.one(int, q.count_sought, **where, **since, match=words)
+    if wanted.since:
+        return await tx.one(int, q.count_since, **where, **since)
+    place = {name: value for name, value in where.items() if name not in {"unread", "saved"}}
+    saved, unread = Tallied(0, 0), wanted.unread
+    if wanted.saved is not None:
+        saved = await tx.one(Tallied, q.tallied_saved, **place, unread=None, saved=None)
+    if wanted.saved:
+        return saved.of(unread=unread)
+    return (await tx.one(Tallied, q.tallied, **place)).of(unread=unread) - saved.of(unread=unread)
+
+
+# -- marks
+
+
+async def unread_ids_tx(tx: Tx, where: Where, newest: EntryId) -> list[EntryId]:
+    """The unread entries of a list that came in no later than this one."""
+    return await tx.many(EntryId, q.unread_ids, **where, newest=newest)
+
+
+async def mark_entries_tx(
+    tx: Tx, shelf_id: ShelfId, ids: Sequence[EntryId], *, unread: bool, now: Millis, until: Millis = FAR
+) -> int:
+    """Mark the shelf's entries read or unread, but for those that were read after `until`; how many changed."""
+    return await tx.run(q.mark_entries, shelf_id=shelf_id, ids=ids, **_mark(now, unread=unread), until=until)
+
+
+async def mark_items_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[ItemId], *, unread: bool, now: Millis) -> int:
+    """Mark the shelf's entries of these items; how many changed."""
+    return await tx.run(q.mark_items, shelf_id=shelf_id, ids=ids, **_mark(now, unread=unread))
+
+
+async def mark_feed_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, unread: bool, before: Millis, now: Millis) -> int:
+    """Mark a feed's entries that sort before a moment; how many changed."""
+    return await tx.run(q.mark_feed, shelf_id=shelf_id, feed_id=feed_id, **_mark(now, unread=unread), before=before)
+
+
+async def mark_group_tx(
+    tx: Tx, shelf_id: ShelfId, group_id: GroupId, *, unread: bool, before: Millis, now: Millis
+) -> int:
+    """Mark the entries of a group's feeds that sort before a moment; how many changed."""
+    return await tx.run(q.mark_group, shelf_id=shelf_id, group_id=group_id, **_mark(now, unread=unread), before=before)
+
+
+async def mark_all_tx(
+    tx: Tx, shelf_id: ShelfId, *, unread: bool, before: Millis, now: Millis, with_chapters: bool
+) -> int:
+    """Mark all entries that sort before a moment, or all but those of chapters; how many changed."""
+    marks = _mark(now, unread=unread) | {"before": before, "with_chapters": with_chapters}
+    return await tx.run(q.mark_all, shelf_id=shelf_id, **marks)
+
+
+def _mark(now: Millis, *, unread: bool) -> dict[str, Any]:
+    return {"unread": unread, "read_at": None if unread else now}
+
+
+async def unmark_since_tx(tx: Tx, shelf_id: ShelfId, at: Millis) -> int:
+    """Make unread again what was marked read at this very moment; how many."""
+    return await tx.run(q.unmark_since, shelf_id=shelf_id, at=at)
+
+
+async def save_chapter_tx(tx: Tx, shelf_id: ShelfId, entry_id: EntryId, *, saved: bool) -> bool:
+    """Whether there is such an entry of a chapter."""
+    return await tx.run(q.save_chapter, shelf_id=shelf_id, id=entry_id, saved=saved) > 0
+
+
+# -- events
+
+
+class EventCursor(msgspec.Struct, frozen=True, order=True):
+    """A place among the events; what Last-Event-ID names."""
+
+    txid: int = 0
+    id: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.txid}-{self.id}"
+
+    @classmethod
+    def read(cls, text: str) -> "EventCursor | None":
+        """The place that a client names; None when it names none."""
+        found = _CURSOR.fullmatch(text)
+        return None if found is None else cls(int(found[1]), int(found[2]))
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One event of a shelf; the payload is JSON."""
+
+    txid: int
+    id: int
+    kind: EventKind
+    payload: str
+
+    @property
+    def cursor(self) -> EventCursor:
+        """Where reading goes on after it."""
+        return EventCursor(self.txid, self.id)
+
+
+class ShelfCursor(msgspec.Struct, frozen=True):
+    """That a shelf has news."""
+
+    txid: int
+    id: int
+    shelf_id: ShelfId
+
+    @property
+    def cursor(self) -> EventCursor:
+        """Where looking goes on after it."""
+        return EventCursor(self.txid, self.id)
+
+
+async def next_events_tx(tx: Tx, shelf_id: ShelfId, after: EventCursor, *, most: int) -> list[Event]:
+    """The shelf's events after this place; none is ever inserted before one that was returned."""
+    horizon = await _horizon_tx(tx)
+    place = {"txid": after.txid, "id": after.id}
+    return await tx.many(Event, q.next_events, shelf_id=shelf_id, horizon=horizon, **place, most=most)
+
+
+async def newest_of_shelf_tx(tx: Tx, shelf_id: ShelfId) -> EventCursor:
+    """Where a reader begins who wants to know only what is to come."""
+    horizon = await _horizon_tx(tx)
+    return await tx.maybe(EventCursor, q.newest_of_shelf, shelf_id=shelf_id, horizon=horizon) or EventCursor()
+
+
+async def settled_of_shelf_tx(tx: Tx, shelf_id: ShelfId) -> EventCursor:
+    """The same in one statement; while something runs for long, also in another database, it is an earlier place."""
+    return await tx.maybe(EventCursor, q.settled_of_shelf, shelf_id=shelf_id) or EventCursor()
+
+
+async def newest_event_tx(tx: Tx) -> EventCursor:
+    """The same for all shelves."""
+    return await tx.maybe(EventCursor, q.newest_event, horizon=await _horizon_tx(tx)) or EventCursor()
+
+
+async def is_remembered_tx(tx: Tx, shelf_id: ShelfId, cursor: EventCursor) -> bool:
+    """Whether this very event is still there: then none after it has been forgotten."""
+    place = {"txid": cursor.txid, "id": cursor.id}
+    found = await tx.maybe(int, q.find_event, shelf_id=shelf_id, horizon=await _horizon_tx(tx), **place)
+    return found is not None
+
+
+async def shelves_with_news_tx(tx: Tx, after: EventCursor, *, most: int) -> list[ShelfCursor]:
+    """Whom events after this place concern."""
+    horizon = await _horizon_tx(tx)
+    return await tx.many(ShelfCursor, q.shelves_with_news, txid=after.txid, id=after.id, horizon=horizon, most=most)
+
+
+async def has_unsettled_tx(tx: Tx) -> bool:
+    """Whether events are committed that wait for an older transaction to end."""
+    return await tx.maybe(int, q.unsettled_event, horizon=await _horizon_tx(tx)) is not None
+
+
+async def _horizon_tx(tx: Tx) -> int:
+    """Asked before the events, by `Database.read` alone: within one transaction PostgreSQL looks around only once."""
+    return await tx.one(int, q.horizon)

@@ -1,1 +1,0 @@
-"""Search over all that a shelf has."""

@@ -1,0 +1,390 @@
+"""An event is told once, to everyone who was there and to everyone who comes back, however it was committed."""
+
+import asyncio
+import random
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+
+import asyncpg
+import msgspec
+import pytest
+
+from tests.builders import NOON, stored_shelf
+from tests.delivery.builders import a_followed_feed, a_reader, entry_ids, publish
+from tsuzuki.coord.wakeup import MemoryWakeup
+from tsuzuki.db import Tx
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.delivery.housekeeping import KEPT_EVENTS, prune
+from tsuzuki.inbox import events as service
+from tsuzuki.inbox.events import Events
+from tsuzuki.inbox.store import (
+    EventCursor,
+    has_unsettled_tx,
+    is_remembered_tx,
+    mark_entries_tx,
+    newest_of_shelf_tx,
+    next_events_tx,
+    settled_of_shelf_tx,
+)
+from tsuzuki.model.errors import TooManyRequests
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.events import (
+    EVENTS_WAKEUP,
+    Arrived,
+    CountsChanged,
+    JobChanged,
+    NewEvent,
+    SubscriptionChanged,
+    WatchChanged,
+    add_events_tx,
+)
+from tsuzuki.shelves.store import prune_events_tx
+
+INSERT = "insert into event (shelf_id, kind, payload, created_at) values ($1, 'feed', $2, 0)"
+LATER = Millis(NOON + KEPT_EVENTS + 1)
+
+q = parse_queries(
+    "tests",
+    """
+-- name: touch
+select 1 where cast(:now as bigint) > 0;
+-- name: from_another_life
+update event set txid = txid + 1000000;
+""",
+)
+
+
+def a_change(number: object) -> WatchChanged:
+    return WatchChanged(kind="item", id=str(number), name="A feed", is_broken=True)
+
+
+async def write(db, shelf, *numbers, now=NOON):
+    events = [NewEvent(shelf, a_change(number)) for number in numbers]
+    await db.with_tx(lambda tx: add_events_tx(tx, events, now))
+
+
+async def read_on(db, shelf, after=EventCursor(), most=100):  # noqa: B008  frozen
+    return await db.read(lambda tx: next_events_tx(tx, shelf, after, most=most))
+
+
+def numbers_of(events):
+    return [msgspec.json.decode(event.payload)["id"] for event in events]
+
+
+# -- in the order in which they became visible
+
+
+async def test_events_are_read_in_order_and_from_where_one_left_off(db):
+    shelf, other = await stored_shelf(db), await stored_shelf(db)
+    await write(db, shelf, 1, 2)
+    await write(db, other, "not ours")
+    await write(db, shelf, 3)
+    first = await read_on(db, shelf, most=2)
+    rest = await read_on(db, shelf, first[-1].cursor)
+    assert (numbers_of(first), numbers_of(rest)) == (["1", "2"], ["3"])
+    assert await read_on(db, shelf, rest[-1].cursor) == []
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_an_event_that_is_committed_late_is_neither_missed_nor_told_out_of_order(db, database_url):
+    shelf = await stored_shelf(db)
+    slow, quick = [await asyncpg.connect(database_url) for _ in range(2)]
+    payload = [msgspec.json.encode(a_change(name)).decode() for name in ("slow", "quick")]
+    begun = slow.transaction()
+    await begun.start()
+    await slow.execute(INSERT, shelf, payload[0])
+    await quick.execute(INSERT, shelf, payload[1])
+    # The quick one is committed and has the higher id: whoever went on after it would never see the slow one.
+    assert await read_on(db, shelf) == []
+    place = await db.read(lambda tx: settled_of_shelf_tx(tx, shelf))
+    assert await db.read(has_unsettled_tx)
+    await begun.commit()
+    assert numbers_of(await read_on(db, shelf, place)) == ["slow", "quick"]
+    assert not await db.read(has_unsettled_tx)
+    await asyncio.gather(slow.close(), quick.close())
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_a_long_transaction_of_another_database_holds_up_nobody(db, postgres_url):
+    shelf = await stored_shelf(db)
+    stranger = await asyncpg.connect(postgres_url)
+    async with stranger.transaction():
+        await stranger.fetchval("select pg_current_xact_id()")
+        await write(db, shelf, 1)
+        assert numbers_of(await read_on(db, shelf)) == ["1"]
+    await stranger.close()
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_a_transaction_that_took_its_ids_early_and_writes_late_is_waited_for(db, database_url):
+    shelf = await stored_shelf(db)
+    slow, quick = [await asyncpg.connect(database_url) for _ in range(2)]
+    begun = slow.transaction()
+    await begun.start()
+    await slow.execute(INSERT, shelf, "{}")
+    late_id = await slow.fetchval("select nextval(pg_get_serial_sequence('event', 'id'))")
+    await quick.execute(INSERT, shelf, msgspec.json.encode(a_change("quick")).decode())
+    row = "insert into event (id, shelf_id, kind, payload, created_at) values ($1, $2, 'feed', $3, 0)"
+    await slow.execute(row, late_id, shelf, msgspec.json.encode(a_change("late")).decode())
+    assert await read_on(db, shelf) == []
+    await begun.rollback()
+    assert numbers_of(await read_on(db, shelf)) == ["quick"]
+    await asyncio.gather(slow.close(), quick.close())
+
+
+async def test_readers_who_come_and_go_among_overlapping_writers_see_everything_once(db):
+    """Eight writers, transactions of different length; three readers that resume from their last event all the time."""
+    shelf, dice, writers, each = await stored_shelf(db), random.Random(7), 8, 15
+
+    async def a_writer(number):
+        for count in range(each):
+
+            async def work(tx: Tx, name=f"{number}.{count}") -> None:
+                await add_events_tx(tx, [NewEvent(shelf, a_change(f"{name} a"))], NOON)
+                for _ in range(dice.choice((0, 0, 25))):
+                    await tx.many(int, q.touch, now=NOON)
+                await add_events_tx(tx, [NewEvent(shelf, a_change(f"{name} b"))], NOON)
+
+            await db.with_tx(work)
+
+    async def a_reader():
+        seen: list[str] = []
+        cursor = EventCursor()
+        while len(seen) < writers * each * 2:
+            page = await read_on(db, shelf, cursor, most=dice.choice((1, 7, 100)))
+            seen += numbers_of(page)
+            cursor = page[-1].cursor if page else cursor
+            await asyncio.sleep(0)
+        return seen, await read_on(db, shelf, cursor)
+
+    async with asyncio.timeout(60):
+        *seen, _ = await asyncio.gather(a_reader(), a_reader(), a_reader(), _all(map(a_writer, range(writers))))
+    expected = sorted(f"{number}.{count} {part}" for number in range(writers) for count in range(each) for part in "ab")
+    for told, rest in seen:
+        assert sorted(told) == expected
+        assert rest == []
+
+
+async def _all(works):
+    await asyncio.gather(*works)
+
+
+# -- places
+
+
+@pytest.mark.parametrize("text", ["", "0", "1-", "-1-2", "a-b", "1-2-3", "1" * 30 + "-1", "1-2\n", "１-2"])
+def test_what_names_no_place_is_none(text):
+    assert EventCursor.read(text) is None
+
+
+def test_a_place_is_read_as_it_is_written():
+    assert EventCursor.read(str(EventCursor(12, 345))) == EventCursor(12, 345)
+
+
+async def test_a_place_is_known_until_its_event_is_forgotten(db):
+    shelf, other = await stored_shelf(db), await stored_shelf(db)
+    await write(db, shelf, 1)
+    [event] = await read_on(db, shelf)
+
+    async def known(whose):
+        return await db.read(lambda tx: is_remembered_tx(tx, whose, event.cursor))
+
+    assert await known(shelf)
+    assert not await known(other)
+    assert await db.with_tx(lambda tx: prune_events_tx(tx, before=NOON, most=10)) == 0
+    assert await db.with_tx(lambda tx: prune_events_tx(tx, before=Millis(NOON + 1), most=10)) == 1
+    assert not await known(shelf)
+    assert await db.read(lambda tx: newest_of_shelf_tx(tx, shelf)) == EventCursor()
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_events_that_were_restored_into_another_server_are_forgotten(db):
+    shelf = await stored_shelf(db)
+    await write(db, shelf, "old")
+    await db.with_tx(lambda tx: tx.run(q.from_another_life))
+    await write(db, shelf, "new")
+    assert await prune(db, NOON) == 1
+    assert numbers_of(await read_on(db, shelf)) == ["new"]
+
+
+# -- streams
+
+
+@asynccontextmanager
+async def an_open_house(db, **over):
+    """Events whose streams are woken."""
+    wakeup = MemoryWakeup()
+    events = Events(db, wakeup, lambda: NOON, **over)
+    running = asyncio.create_task(events.run())
+    try:
+        yield events, wakeup
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def some(stream, count):
+    async with asyncio.timeout(10):
+        return [await anext(stream) for _ in range(count)]
+
+
+async def test_an_open_stream_is_woken_by_the_bell_and_counts_what_is_unread(db):
+    feed, [shelf] = await a_followed_feed(db)
+    async with an_open_house(db, floor=600) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
+        await some(stream, 2)
+        reading = asyncio.create_task(some(stream, 2))
+        wakeup.wake(*(await publish(db, feed, "abc")).wakeups)
+        [entry, counts] = await reading
+    assert (entry.kind, msgspec.json.decode(entry.data)["count"]) == ("entry", 3)
+    told = msgspec.json.decode(counts.data)
+    assert (told["unread"], told["items"], told["chapters"], told["missed"]) == (3, 3, 0, False)
+    assert counts.id == entry.id
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("engine", ["postgres"])
+async def test_what_waits_for_an_older_transaction_is_told_soon_after_that_ended(db, database_url):
+    feed, [shelf] = await a_followed_feed(db)
+    slow = await asyncpg.connect(database_url)
+    async with an_open_house(db, floor=600) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
+        await some(stream, 2)
+        async with slow.transaction():
+            await slow.fetchval("select pg_current_xact_id()")
+            wakeup.wake(*(await publish(db, feed, "a")).wakeups)
+            reading = asyncio.create_task(some(stream, 1))
+            await asyncio.sleep(0.2)
+            assert not reading.done()
+        # No bell rings for the end of a transaction that wrote no event.
+        assert [told.kind for told in await reading] == ["entry"]
+    await slow.close()
+
+
+async def test_without_a_bell_a_stream_is_told_within_the_floor(db):
+    feed, [shelf] = await a_followed_feed(db)
+    async with an_open_house(db) as (events, _), aclosing(events.follow(shelf, None)) as stream:
+        await some(stream, 2)
+        await publish(db, feed, "a")
+        assert [told.kind for told in await some(stream, 2)] == ["entry", "counts"]
+
+
+async def test_one_who_comes_back_is_told_what_happened_meanwhile_also_by_another_process(db):
+    feed, [shelf] = await a_followed_feed(db)
+    await publish(db, feed, "a")
+    async with aclosing(Events(db, MemoryWakeup(), lambda: NOON).follow(shelf, None)) as stream:
+        [first] = await some(stream, 1)
+    for key in "bcd":
+        await publish(db, feed, key)
+    async with aclosing(Events(db, MemoryWakeup(), lambda: NOON).follow(shelf, first.id)) as stream:
+        counts, *meanwhile = await some(stream, 4)
+    assert msgspec.json.decode(counts.data)["missed"] is False
+    assert [told.kind for told in meanwhile] == ["entry"] * 3
+    async with aclosing(Events(db, MemoryWakeup(), lambda: NOON).follow(shelf, meanwhile[1].id)) as stream:
+        _, last, counts = await some(stream, 3)
+    assert (last, counts.kind) == (meanwhile[2], "counts")
+
+
+@pytest.mark.parametrize("before", ["", "a"])
+async def test_from_a_place_that_was_asked_for_everything_later_is_told(db, before):
+    feed, [shelf] = await a_followed_feed(db)
+    events = Events(db, MemoryWakeup(), lambda: NOON)
+    for key in before:
+        await publish(db, feed, key)
+    place = await events.place(shelf)
+    await publish(db, feed, "b")
+    async with aclosing(events.follow(shelf, place)) as stream:
+        counts, entry = await some(stream, 2)
+    assert msgspec.json.decode(counts.data)["missed"] is False
+    assert entry.kind == "entry"
+
+
+@pytest.mark.parametrize("place", ["1-999999", "nonsense"])
+async def test_one_whose_place_is_unknown_is_told_so(db, place):
+    feed, [shelf] = await a_followed_feed(db)
+    await publish(db, feed, "a")
+    async with aclosing(Events(db, MemoryWakeup(), lambda: NOON).follow(shelf, place)) as stream:
+        [counts] = await some(stream, 1)
+    assert msgspec.json.decode(counts.data)["missed"] is True
+
+
+async def test_one_who_was_away_for_longer_than_events_are_kept_is_told_so(db):
+    feed, [shelf] = await a_followed_feed(db)
+    await publish(db, feed, "a")
+    events = Events(db, MemoryWakeup(), lambda: LATER)
+    async with aclosing(events.follow(shelf, None)) as stream:
+        [first] = await some(stream, 1)
+    assert await prune(db, LATER) == 1
+    async with aclosing(events.follow(shelf, first.id)) as stream:
+        [counts] = await some(stream, 1)
+    assert msgspec.json.decode(counts.data)["missed"] is True
+
+
+async def test_a_shelf_without_events_gives_its_reader_a_place_to_come_back_to(db):
+    feed, [shelf] = await a_followed_feed(db)
+    async with an_open_house(db) as (events, _):
+        async with aclosing(events.follow(shelf, None)) as stream:
+            nowhere, somewhere = await some(stream, 2)
+        assert (nowhere.id, somewhere.kind) == (None, "counts")
+        await publish(db, feed, "a")
+        async with aclosing(events.follow(shelf, somewhere.id)) as stream:
+            assert [told.kind for told in await some(stream, 3)] == ["counts", "entry", "counts"]
+
+
+async def test_marking_is_told_by_counts_that_are_counted_when_they_are_told(db):
+    feed, [shelf] = await a_followed_feed(db)
+    await publish(db, feed, "abc")
+    async with an_open_house(db) as (events, wakeup), aclosing(events.follow(shelf, None)) as stream:
+        await some(stream, 1)
+        ids = await entry_ids(db, shelf)
+
+        async def mark(tx: Tx) -> None:
+            await mark_entries_tx(tx, shelf, ids[:2], unread=False, now=NOON)
+            await add_events_tx(tx, [NewEvent(shelf, CountsChanged())], NOON)
+
+        await db.with_tx(mark)
+        wakeup.wake(EVENTS_WAKEUP)
+        [counts] = await some(stream, 1)
+    assert msgspec.json.decode(counts.data)["unread"] == 1
+
+
+async def test_a_shelf_hears_only_its_own(db):
+    feed, _ = await a_followed_feed(db)
+    other = await a_reader(db)
+    async with an_open_house(db) as (events, wakeup), aclosing(events.follow(other, None)) as stream:
+        await some(stream, 2)
+        wakeup.wake(*(await publish(db, feed, "a")).wakeups)
+        await write(db, other, "ours")
+        wakeup.wake(EVENTS_WAKEUP)
+        assert [told.kind for told in await some(stream, 1)] == ["feed"]
+
+
+@pytest.mark.parametrize(
+    ("news", "kind"),
+    [
+        (Arrived(kind="item", id="a", name="b"), "entry"),
+        (CountsChanged(), "counts"),
+        (WatchChanged(kind="item", id="a", name="b", is_broken=True), "feed"),
+        (SubscriptionChanged(id="a", name="b", change="added"), "feed"),
+        (JobChanged(id="a", kind="targeted", status="done", source="b", comic=None), "job"),
+    ],
+)
+def test_each_kind_of_news_has_its_name(news, kind):
+    assert NewEvent(1, news).kind == kind  # type: ignore[arg-type]  # any shelf
+
+
+async def test_a_shelf_has_so_many_streams_and_no_more(db, monkeypatch):
+    """Whoever opens thousands would use up the connections of everybody."""
+    monkeypatch.setattr(service, "MOST_STREAMS", 2)
+    shelf, other = await a_reader(db), await a_reader(db)
+    events = Events(db, MemoryWakeup(), lambda: NOON)
+    async with AsyncExitStack() as stack:
+        for _ in range(2):
+            events.refuse_one_too_many(shelf)
+            await some(await stack.enter_async_context(aclosing(events.follow(shelf, None))), 1)
+        with pytest.raises(TooManyRequests):
+            events.refuse_one_too_many(shelf)
+        assert [told async for told in events.follow(shelf, None)] == []
+        events.refuse_one_too_many(other)
+    events.refuse_one_too_many(shelf)

@@ -1,0 +1,68 @@
+"""Searches of one shelf wait for one another, and for no other shelf's; no text keeps a hit from being shown."""
+
+import asyncio
+
+import pytest
+
+from tests.builders import HERE, NOON, a_new_item, store_items_tx, stored_feed
+from tests.delivery.builders import a_reader
+from tsuzuki.delivery.fanout import deliver_items_tx
+from tsuzuki.inbox.search.service import MOST_WAITING, Search
+from tsuzuki.model.errors import NotAFeed, TooManyRequests
+
+
+class Slow:
+    """Parsers that answer when they are let."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.may_end = asyncio.Event()
+
+    async def run(self, function, arguments):
+        self.calls += 1
+        await self.may_end.wait()
+        return function(*arguments)
+
+
+class Broken:
+    """Parsers that a text brings down."""
+
+    async def run(self, _function, _arguments):
+        raise NotAFeed("The document brought its parser down.")
+
+
+async def a_shelf(db):
+    feed = await stored_feed(db)
+    shelf = await a_reader(db, feeds=[feed])
+    item = a_new_item("1", title="A gull", content="<p>words</p>")
+
+    async def store(tx):
+        [stored] = await store_items_tx(tx, feed, [item], NOON)
+        await deliver_items_tx(tx, feed, [stored.id], is_first_harvest=True, now=NOON)
+
+    await db.with_tx(store)
+    return shelf
+
+
+async def test_a_shelf_has_one_search_under_way_and_others_wait(db):
+    parsers, shelf, other = Slow(), await a_shelf(db), await a_shelf(db)
+    search = Search(db, parsers)
+    searches = [asyncio.create_task(search.find(shelf, "gull", 10)) for _ in range(MOST_WAITING)]
+    neighbour = asyncio.create_task(search.find(other, "gull", 10))
+    async with asyncio.timeout(20):
+        while parsers.calls < 2:  # noqa: ASYNC110  the parsers ring no bell
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.1)
+    assert parsers.calls == 2  # one of each shelf
+    with pytest.raises(TooManyRequests):
+        await search.find(shelf, "gull", 10)
+    parsers.may_end.set()
+    assert [len(found.items) for found in await asyncio.gather(*searches, neighbour)] == [1] * (MOST_WAITING + 1)
+    assert len((await search.find(shelf, "gull", 10)).items) == 1
+
+
+async def test_a_hit_whose_text_cannot_be_read_is_shown_without_it(db):
+    [found] = (await Search(db, Broken()).find(await a_shelf(db), "gull", 10)).items
+    assert (found.title, found.snippet) == ("A gull", "")
+    [found] = (await Search(db, HERE).find(await a_shelf(db), "gull", 10)).items
+    assert found.snippet == "words"
