@@ -98,7 +98,7 @@ def a_catalogue(db: Database, connector: Connector, clock: Callable[[], Millis] 
         registry=Registry([("test", connector)]),
         driver=Driver(Nowhere(), ParsePool(PoolOptions())),
         folder_of=lambda _: None,
-        wake=lambda *_: None,
+        after_commit=lambda *_: None,
     )
     return build_catalogue(deps)
 

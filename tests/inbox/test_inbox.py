@@ -79,3 +79,21 @@ async def test_an_entry_shows_its_item_or_its_chapter(db):
     chapter = next(entry for entry in page if entry.chapter_id is not None)
     assert (item.title, item.series_id, item.feed_id is not None) == ("Item 3", None, True)
     assert (chapter.series_title, chapter.number, chapter.link) == ("One", "3", None)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{}, {"unread": True}, {"unread": False}, {"kind": "item"}, {"kind": "chapter", "unread": True}, {"saved": False}],
+)
+@pytest.mark.parametrize("by_published", [False, True])
+async def test_a_list_and_a_page_hold_the_same_entries(db, asked, by_published):
+    """The API and the pages read through one service: by any filter, in either order, and the total is true."""
+    shelf = await a_mixed_shelf(db)
+    ids = (await entry_ids(db, shelf))[:3]
+    await db.with_tx(lambda tx: mark_entries_tx(tx, shelf, ids, unread=False, now=NOON))
+    wanted, inbox = EntryFilter(**asked, by_published=by_published), an_inbox(db)
+    listed = await inbox.list(shelf, wanted, after=FROM_THE_TOP, most=50)
+    page = await inbox.page(shelf, wanted, after=FROM_THE_TOP, most=50)
+    assert listed.rows == page.rows
+    assert listed.total == len(listed.rows) > 0
+    assert page.newest == max(await entry_ids(db, shelf))

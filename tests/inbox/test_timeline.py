@@ -105,6 +105,16 @@ async def test_i8_another_shelfs_feed_or_group_is_not_found(db):
             await lines(db, stranger, wanted)
 
 
+async def test_a_feed_is_not_found_in_a_group_that_it_is_not_of(db):
+    shelf, feed = await a_shelf_with_days(db, 1)
+    other = await _id_of(db, "select public_id from shelf_group where id = :id", await add_group(db, shelf, "Other"))
+    public_id = await _id_of(db, "select public_id from subscription where feed_id = :id", feed)
+    own = await _id_of(db, "select public_id from shelf_group where shelf_id = :id and is_default", shelf)
+    assert await lines(db, shelf, EntryFilter(feed=public_id, group=own))
+    with pytest.raises(NotFound, match="feed in this group"):
+        await lines(db, shelf, EntryFilter(feed=public_id, group=other))
+
+
 async def _id_of(db: Database, sql: str, row_id: int) -> PublicId:
     from tsuzuki.db.queries import parse_queries
 

@@ -289,7 +289,7 @@ async def _open_parts(
             channels=Channels(db, fetching.client, pipeline.wakeup, clock=clock),
             trier=fetching.trier,
             articles=Articles(db, fetching.driver, clock),
-            merging=Merging(db, clock, new_id, wake=pipeline.wakeup.wake),
+            merging=Merging(db, clock, new_id, after_commit=pipeline.wakeup.wake),
             media=MediaService(fetching.client),
             media_links=await MediaLinks.open(db, os.urandom, clock),
             figures=Figures(db, pipeline.tasks, clock),

@@ -207,7 +207,7 @@ def _crawler(
         db,
         wakeup,
         clock,
-        ways=CrawlWays(Targeted(db, poller, calls, clock=clock, wake=wakeup.wake), discovery),
+        ways=CrawlWays(Targeted(db, poller, calls, clock=clock, after_commit=wakeup.wake), discovery),
         dice=os.urandom,
         threshold=settings.disable_threshold,
         changed=cache.forget,

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
 from urllib.parse import urlsplit
 
 from tsuzuki.accounts.deps import AccountDeps
@@ -16,7 +15,6 @@ from tsuzuki.catalogue.calling import Calls
 from tsuzuki.catalogue.images.kept import KeptChapters
 from tsuzuki.catalogue.images.services import ImageDeps
 from tsuzuki.catalogue.services import Catalogue, CatalogueDeps, Ttls, build_catalogue
-from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.crawler.services import CrawlerDeps, Crawling, build_crawling
 from tsuzuki.db import Database
 from tsuzuki.http.oidc import OidcDeps
@@ -89,7 +87,9 @@ def rules_of(settings: Settings) -> RetentionRules:
 def billing_of(settings: Settings, accounts: Accounts, pipeline: Pipeline) -> Billing:
     """The services of renting and paying."""
     secret = settings.stripe_webhook_secret if settings.stripe else None
-    return build_billing(accounts.deps, is_on=settings.billing, stripe_secret=secret or "", wake=pipeline.wakeup.wake)
+    return build_billing(
+        accounts.deps, is_on=settings.billing, stripe_secret=secret or "", after_commit=pipeline.wakeup.wake
+    )
 
 
 def crawling_of(settings: Settings, pipeline: Pipeline, db: Database, clock: Clock) -> Crawling:
@@ -103,7 +103,6 @@ def crawling_of(settings: Settings, pipeline: Pipeline, db: Database, clock: Clo
         guard=client_options(settings).guard,
         cache=pipeline.cache,
         tasks=pipeline.tasks,
-        due=partial(pipeline.wakeup.wake, POLL_WAKEUP),
     )
     return build_crawling(deps)
 
@@ -119,7 +118,7 @@ def catalogue_of(
         registry=pipeline.fetching.registry,
         driver=pipeline.fetching.driver,
         folder_of=folder_of,
-        wake=pipeline.wakeup.wake,
+        after_commit=pipeline.wakeup.wake,
         ttls=Ttls(settings.manga_list_ttl, settings.manga_detail_ttl, settings.chapter_list_ttl),
         kept_of=kept.kept_of,
         is_shared=db.engine == "postgres" or settings.redis_url is not None,

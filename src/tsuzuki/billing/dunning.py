@@ -1,6 +1,6 @@
 """R84: what becomes of a tenant whose invoices are not paid, and of one that pays after all."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tsuzuki.accounts.activity.nouns import Account, Activity, ShelfActivity, ShelfSnapshot, ShelfStatus
 from tsuzuki.accounts.activity.store import insert_activity_tx, insert_tenant_activity_tx, lock_account_tx
@@ -15,6 +15,7 @@ from tsuzuki.billing.shelf_plans.store import list_shelves_for_tenant_tx, set_sh
 from tsuzuki.billing.store import get_invoice_tx, list_open_invoices_tx, mark_churned_tx, mark_invoice_notified_tx
 from tsuzuki.billing.telling import asleep, closed, due, tell_tenant_tx
 from tsuzuki.billing.voiding import void_open_invoices_tx
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Tx
 from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.model.ids import TenantId
@@ -26,15 +27,15 @@ from tsuzuki.shelves.store import lock_shelf_tx
 class Dunning:
     """Reminds, puts to sleep, gives up; and wakes what it put to sleep."""
 
-    def __init__(self, deps: AccountDeps, wake: Callable[[str], None]) -> None:
+    def __init__(self, deps: AccountDeps, after_commit: AfterCommit) -> None:
         self._deps = deps
-        self._wake = wake
+        self._after_commit = after_commit
 
     async def look(self, tenant_id: TenantId) -> int:
         """Do what the age of the tenant's open invoices asks for; how many things that were."""
         done = await self._deps.db.with_tx(lambda tx: look_tx(tx, tenant_id, self._deps.clock()))
         if done:
-            self._wake(SENDS.name)  # some of it may be on its way to channels
+            self._after_commit(SENDS.name)  # some of it may be on its way to channels
         await self._deps.publisher.publish(*done)
         return len(done)
 

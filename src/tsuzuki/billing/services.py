@@ -1,7 +1,7 @@
 """Every service of this area, built once for a process."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -20,6 +20,7 @@ from tsuzuki.billing.shelf_plans.offers import Offers
 from tsuzuki.billing.shelf_plans.service import RentedShelves
 from tsuzuki.billing.store import forget_answers_tx
 from tsuzuki.billing.switch import turn
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.model.errors import NotFound, TsuzukiError
 from tsuzuki.model.ids import TenantId
 from tsuzuki.model.times import Millis
@@ -114,18 +115,18 @@ async def _first_look(billing: Billing) -> None:
 
 
 def build_billing(
-    deps: AccountDeps, *, is_on: bool, stripe_secret: str = "", wake: Callable[[str], None] = lambda _: None
+    deps: AccountDeps, *, is_on: bool, stripe_secret: str = "", after_commit: AfterCommit = lambda *_: None
 ) -> Billing:
-    """The services over these dependencies; `wake` tells the workers that there is something to be sent."""
+    """The services over these dependencies; `after_commit` wakes the workers."""
     return Billing(
         deps=deps,
         is_on=is_on,
         rented=RentedShelves(deps),
         offers=Offers(deps),
-        reactor=PlanEnforcer(deps, wake),
+        reactor=PlanEnforcer(deps, after_commit),
         ledger=Ledger(deps),
-        dunning=Dunning(deps, wake),
+        dunning=Dunning(deps, after_commit),
         books=Books(deps),
-        settlement=Settlement(deps, stripe_secret=stripe_secret, wake=wake),
+        settlement=Settlement(deps, stripe_secret=stripe_secret, after_commit=after_commit),
         charging=Charging(deps),
     )

@@ -8,6 +8,7 @@ from tsuzuki.catalogue.rows import ChapterTarget, ListedRelease, Manga
 from tsuzuki.catalogue.store import chapter_target_tx, chapters_age_tx, chapters_fetched_tx, list_releases_tx
 from tsuzuki.catalogue.ttl_cache import CachedAnswer, CachedValue, Question, TtlCache
 from tsuzuki.connectors.protocol import Unsupported
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.ingest.listings.service import compare_listing, record_listing
@@ -40,7 +41,7 @@ class ChapterLists:
         *,
         clock: Callable[[], Millis],
         ttl: Millis,
-        wake: Callable[..., None],
+        after_commit: AfterCommit,
         kept_of: KeptOf = none_kept,
     ) -> None:
         self._db = db
@@ -48,9 +49,9 @@ class ChapterLists:
         self._keeper = keeper
         self._clock = clock
         self._ttl = ttl
-        self._wake = wake
+        self._after_commit = after_commit
         self._kept_of = kept_of
-        self._ingest = ChapterIngest(db, clock=clock, after_commit=lambda delivered: wake(*delivered.wakeups))
+        self._ingest = ChapterIngest(db, clock=clock, after_commit=lambda delivered: after_commit(*delivered.wakeups))
 
     async def list(self, manga_id: int, shelf_id: ShelfId, *, refresh: bool = False) -> CachedAnswer[Releases]:
         """Every release, the newest first (R11), with what the shelf has read of them."""
@@ -119,8 +120,8 @@ class ChapterLists:
             delivered = await self._db.with_tx(store)
         except OF_ITS_CONTENT:
             delivered = await self._db.with_tx(enqueue)
-            self._wake(CHAPTERS.name)
-        self._wake(*delivered.wakeups)
+            self._after_commit(CHAPTERS.name)
+        self._after_commit(*delivered.wakeups)
 
 
 async def _target_tx(tx: Tx, manga: Manga) -> ChapterTarget:

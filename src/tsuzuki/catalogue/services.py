@@ -17,6 +17,7 @@ from tsuzuki.catalogue.notes import CatalogueNotes
 from tsuzuki.catalogue.store import forget_listings_tx
 from tsuzuki.catalogue.ttl_cache import PATIENCE, TtlCache
 from tsuzuki.connectors.registry import Registry
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
@@ -43,7 +44,7 @@ class CatalogueDeps(msgspec.Struct, frozen=True, kw_only=True):
     registry: Registry
     driver: Driver
     folder_of: FolderOf
-    wake: Callable[..., None]
+    after_commit: AfterCommit
     ttls: Ttls = Ttls()
     kept_of: KeptOf = none_kept
     patience: float = PATIENCE
@@ -86,7 +87,7 @@ def build_catalogue(deps: CatalogueDeps) -> Catalogue:
         browsing=Browsing(db, calls, keeper, ListingWriter(deps.new_id), clock=clock, ttl=ttls.lists),
         details=DetailsService(db, calls, keeper, clock=clock, ttl=ttls.details),
         chapter_lists=ChapterLists(
-            db, calls, keeper, clock=clock, ttl=ttls.chapters, wake=deps.wake, kept_of=deps.kept_of
+            db, calls, keeper, clock=clock, ttl=ttls.chapters, after_commit=deps.after_commit, kept_of=deps.kept_of
         ),
         chapters=Chapters(db, calls, keeper, clock),
         notes=CatalogueNotes(db, clock),

@@ -33,7 +33,6 @@ class CrawlerDeps(msgspec.Struct, frozen=True, kw_only=True):
     guard: AddressGuard
     cache: Cache
     tasks: Tasks
-    due: Callable[[], None]
 
 
 class Crawling(msgspec.Struct, frozen=True):
@@ -51,19 +50,22 @@ def build_crawling(deps: CrawlerDeps) -> Crawling:
     """The services over this ground."""
     db, clock, is_callable = deps.db, deps.clock, callable_with(deps.guard)
 
-    def wake() -> None:
-        deps.due()
-        deps.wakeup.wake(CRAWLS.name)
-
     return Crawling(
-        sources=Sources(db, deps.registry, clock, is_callable=is_callable, changed=deps.cache.forget, wake=wake),
+        sources=Sources(
+            db,
+            deps.registry,
+            clock,
+            is_callable=is_callable,
+            changed=deps.cache.forget,
+            after_commit=lambda *names: deps.wakeup.wake(*names, CRAWLS.name),
+        ),
         comics=Comics(
             db,
             deps.registry,
             clock,
             new_id=lambda: uuid7(clock(), deps.dice(10)),
             is_callable=is_callable,
-            due=deps.due,
+            after_commit=deps.wakeup.wake,
             changed=deps.cache.forget,
         ),
         jobs=Jobs(db, deps.wakeup, clock, dice=deps.dice, changed=deps.cache.forget),

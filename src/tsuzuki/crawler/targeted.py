@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.crawler.calling import SourceCalls
 from tsuzuki.crawler.journal import JobLog
 from tsuzuki.crawler.page_lists import PageLists
@@ -36,14 +37,14 @@ class Targeted:
         calls: SourceCalls,
         *,
         clock: Callable[[], Millis],
-        wake: Callable[..., None],
+        after_commit: AfterCommit,
     ) -> None:
         self._db = db
         self._poller = poller
         self._calls = calls
         self._pages = PageLists(db, clock)
         self._clock = clock
-        self._wake = wake
+        self._after_commit = after_commit
 
     async def run(self, job: BegunJob, journal: JobLog) -> None:
         """Call every active mapping of the comic on the source; a SourceError ends it."""
@@ -60,7 +61,7 @@ class Targeted:
         for target, watch_id in targets:
             found = await self._crawl(target, watch_id, call.driver, journal)
             journal.found(found, target.url)
-            self._wake(CHAPTERS.name)
+            self._after_commit(CHAPTERS.name)
             await self._pages.fetch(target, found, call, journal)
 
     async def _watched_tx(self, tx: Tx, series_id: SeriesId, source: Source) -> list[tuple[Target, WatchId]]:

@@ -117,7 +117,7 @@ def _went_on(before: ProgressState, after: ProgressState) -> bool:
 
 
 def a_merging(db: Database) -> Merging:
-    return Merging(db, Clock(), a_public_id, wake=lambda *_: None)
+    return Merging(db, Clock(), a_public_id, after_commit=lambda *_: None)
 
 
 async def series_named(db: Database, public_id: PublicId) -> SeriesId | None:

@@ -97,7 +97,7 @@ class Reader(msgspec.Struct, frozen=True):
             lambda: NOON,
             is_callable=lambda url: url.startswith("https://"),
             changed=_nothing,
-            wake=lambda: None,
+            after_commit=lambda *_: None,
         )
         bringer = ShelfImport(Subscriptions(deps), sources, parsers)
         return await bringer.bring(path, self.shelf_id, self.user, lambda *_: None)

@@ -1,6 +1,5 @@
 """Settling invoices: by hand, by what Stripe tells, by Lightning."""
 
-from collections.abc import Callable
 from typing import Literal
 
 import structlog
@@ -35,6 +34,7 @@ from tsuzuki.billing.settlement.stripe import (
     read_event,
 )
 from tsuzuki.billing.store import find_invoice_tx, get_invoice_tx
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Tx
 from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unavailable
@@ -50,10 +50,10 @@ class Settlement:
     """Every claim and its effect are one transaction, so that no event is lost or counted twice."""
 
     def __init__(
-        self, deps: AccountDeps, *, stripe_secret: str = "", wake: Callable[[str], None] = lambda _: None
+        self, deps: AccountDeps, *, stripe_secret: str = "", after_commit: AfterCommit = lambda *_: None
     ) -> None:
         self._deps = deps
-        self._wake = wake
+        self._after_commit = after_commit
         self._stripe_secret = stripe_secret
 
     @property
@@ -163,7 +163,7 @@ class Settlement:
         done = await self._deps.db.with_tx(note)
         if not isinstance(done, Activity):
             return done
-        self._wake(SENDS.name)
+        self._after_commit(SENDS.name)
         await self._deps.publisher.publish(done)
         return "disputed"
 

@@ -8,7 +8,7 @@ A shelf that is not synced is the marker; so nothing is missed, whoever died in 
 - the plan's retention.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import structlog
 
@@ -29,6 +29,7 @@ from tsuzuki.billing.shelf_plans.store import (
     suspend_feeds_tx,
     suspend_follows_tx,
 )
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.model.errors import TsuzukiError
@@ -60,9 +61,9 @@ _log = structlog.stdlib.get_logger("tsuzuki.billing")
 class PlanEnforcer:
     """Syncs shelves, at once and again until it succeeds."""
 
-    def __init__(self, deps: AccountDeps, wake: Callable[[str], None]) -> None:
+    def __init__(self, deps: AccountDeps, after_commit: AfterCommit) -> None:
         self._deps = deps
-        self._wake = wake
+        self._after_commit = after_commit
 
     async def sync_pending(self) -> int:
         """Sync all shelves that wait for it; how many could be."""
@@ -86,7 +87,7 @@ class PlanEnforcer:
             await self._deps.db.with_tx(lambda tx: self._fail_tx(tx, shelf_id, reason))
             return False
         if missed:
-            self._wake(EVENTS_WAKEUP)
+            self._after_commit(EVENTS_WAKEUP)
         return True
 
     async def repair_floors(self) -> int:

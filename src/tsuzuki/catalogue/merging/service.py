@@ -33,6 +33,7 @@ from tsuzuki.catalogue.merging.store import (
     recompute_latest_tx,
     settle_entries_tx,
 )
+from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.store import index_chapters_tx, index_series_tx
 from tsuzuki.model.errors import Conflict, NotFound
@@ -62,12 +63,12 @@ class Merging:
         clock: Callable[[], Millis],
         new_id: Callable[[], PublicId],
         *,
-        wake: Callable[..., None],
+        after_commit: AfterCommit,
     ) -> None:
         self._db = db
         self._clock = clock
         self._new_id = new_id
-        self._wake = wake
+        self._after_commit = after_commit
 
     async def merge(self, actor: Actor, series: PublicId, into: PublicId, *, is_preview: bool = False) -> MergeOutcome:
         """Make one series part of another: sources, chapters and all that readers have of them; nobody is notified.
@@ -125,7 +126,7 @@ class Merging:
             except _Previewed as previewed:
                 return previewed.outcome
         outcome: MergeOutcome = await self._db.with_tx(work)
-        self._wake(EVENTS_WAKEUP)
+        self._after_commit(EVENTS_WAKEUP)
         return outcome
 
     # -- merging

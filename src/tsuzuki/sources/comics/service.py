@@ -9,6 +9,7 @@ from msgspec import UNSET
 from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
 from tsuzuki.accounts.nouns import Actor, Slice
 from tsuzuki.connectors.registry import Registry
+from tsuzuki.coord.wakeup import POLL_WAKEUP, AfterCommit
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
@@ -39,7 +40,7 @@ _LINKED = "This comic is already linked to the specified source with this extern
 class Comics:
     """The comics of this server and where they can be read.
 
-    `due` is called when a watch may be due, `changed` after every commit that a cached answer could show.
+    `after_commit` is called when a watch may be due, `changed` after every commit that a cached answer could show.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Comics:
         *,
         new_id: Callable[[], PublicId],
         is_callable: IsCallable,
-        due: Callable[[], None],
+        after_commit: AfterCommit,
         changed: Callable[[], Awaitable[None]],
     ) -> None:
         self._db = db
@@ -58,7 +59,7 @@ class Comics:
         self._clock = clock
         self._new_id = new_id
         self._is_callable = is_callable
-        self._due = due
+        self._after_commit = after_commit
         self._changed = changed
 
     # -- comics
@@ -168,7 +169,7 @@ class Comics:
         await self._changed()
 
     async def _mapped(self, mapping: Mapping) -> Mapping:
-        self._due()
+        self._after_commit(POLL_WAKEUP)
         await self._changed()
         return mapping
 

@@ -13,6 +13,7 @@ from tsuzuki.connectors.config import decode_config, masked, unmasked
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.connectors.uid import computed_uid, default_name, source_uid
+from tsuzuki.coord.wakeup import POLL_WAKEUP, AfterCommit
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
@@ -59,8 +60,8 @@ class ChangedMeanwhile(Conflict):
 class Sources:
     """The sources of this server.
 
-    `changed` is called after every commit that a cached answer could show, `wake` after one by which polls and jobs may
-    begin that could not before.
+    `changed` is called after every commit that a cached answer could show, `after_commit` after one by which polls and
+    jobs may begin that could not before.
     """
 
     def __init__(
@@ -71,14 +72,14 @@ class Sources:
         *,
         is_callable: IsCallable,
         changed: Callable[[], Awaitable[None]],
-        wake: Callable[[], None],
+        after_commit: AfterCommit,
     ) -> None:
         self._db = db
         self._registry = registry
         self._clock = clock
         self._is_callable = is_callable
         self._changed = changed
-        self._wake = wake
+        self._after_commit = after_commit
 
     # -- looking
 
@@ -135,7 +136,7 @@ class Sources:
 
         source = await self._unique(apply)
         if change.is_enabled is True:
-            self._wake()
+            self._after_commit(POLL_WAKEUP)
         return source
 
     async def deregister(self, actor: Actor, source_id: int, *, reason: str | None, release: Release) -> None:
@@ -165,7 +166,7 @@ class Sources:
     async def resume(self, actor: Actor, reason: str | None) -> Pause | None:
         """Polls and jobs begin again."""
         left = await self._switch(actor, "resume", lambda tx, _: resume_tx(tx), reason)
-        self._wake()
+        self._after_commit(POLL_WAKEUP)
         return left
 
     async def _switch(
