@@ -1,6 +1,7 @@
 """Searches of one shelf wait for one another, and for no other shelf's; no text keeps a hit from being shown."""
 
 import asyncio
+import tracemalloc
 
 import pytest
 
@@ -31,14 +32,14 @@ class Broken:
         raise NotAFeed("The document brought its parser down.")
 
 
-async def a_shelf(db):
+async def a_shelf(db, content="<p>words</p>", count=1):
     feed = await stored_feed(db)
     shelf = await a_reader(db, feeds=[feed])
-    item = a_new_item("1", title="A gull", content="<p>words</p>")
+    items = [a_new_item(str(number), title="A gull", content=content) for number in range(count)]
 
     async def store(tx):
-        [stored] = await store_items_tx(tx, feed, [item], NOON)
-        await deliver_items_tx(tx, feed, [stored.id], is_first_harvest=True, now=NOON)
+        stored = await store_items_tx(tx, feed, items, NOON)
+        await deliver_items_tx(tx, feed, [one.id for one in stored], is_first_harvest=True, now=NOON)
 
     await db.with_tx(store)
     return shelf
@@ -66,3 +67,20 @@ async def test_a_hit_whose_text_cannot_be_read_is_shown_without_it(db):
     assert (found.title, found.snippet) == ("A gull", "")
     [found] = (await Search(db, HERE).find(await a_shelf(db), "gull", 10)).items
     assert found.snippet == "words"
+
+
+@pytest.mark.parametrize("text", ["gull", "is:unread", "feed:example"])
+async def test_no_more_of_a_text_is_read_than_is_looked_at(db, text):
+    """Twenty texts of a megabyte each: a search takes a beginning of those that it shows."""
+    shelf = await a_shelf(db, "<p>" + "words " * 170_000 + "</p>", count=20)
+    search = Search(db, HERE)
+    await search.find(shelf, text, 20)  # what is made at the first time is not what is measured
+    tracemalloc.start()
+    try:
+        found = await search.find(shelf, text, 20)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(found.items) == 20
+    assert found.items[0].snippet.startswith("words words")
+    assert most < 10_000_000

@@ -224,16 +224,21 @@ class Search:
     ) -> list[_ItemHit]:
         """`is:unread feed:daily` without a word: a list like any other."""
         after = FROM_THE_TOP if sought.before is None else PageCursor(sought.before, 0)
-        every = EntryFilter(kind="item", unread=sought.unread, saved=sought.saved, by_published=True, detail="content")
+        every = EntryFilter(kind="item", unread=sought.unread, saved=sought.saved, by_published=True)
         rows: list[Entry] = []
         for feed in [None] if meant is None else [feed.public_id for feed in meant]:
             wanted = msgspec.structs.replace(every, feed=feed)
             rows += await older_entries_tx(tx, await where_tx(tx, shelf_id, wanted), wanted, after=after, most=most)
-        newest = sorted(rows, key=lambda row: (row.sort_at, row.id), reverse=True)
-        return [_listed(row, row.item_id, row.feed_id) for row in newest[:most] if row.item_id and row.feed_id]
+        newest = sorted(rows, key=lambda row: (row.sort_at, row.id), reverse=True)[:most]
+        texts = await item_texts_tx(tx, [row.item_id for row in newest if row.item_id], longest=LONGEST_TEXT)
+        return [
+            _listed(row, row.item_id, row.feed_id, texts[row.item_id].text)
+            for row in newest
+            if row.item_id and row.feed_id
+        ]
 
 
-def _listed(row: Entry, item_id: ItemId, feed_id: PublicId) -> _ItemHit:
+def _listed(row: Entry, item_id: ItemId, feed_id: PublicId, text: str) -> _ItemHit:
     item = ItemResult(
         id=item_id,
         feed_id=feed_id,
@@ -243,7 +248,7 @@ def _listed(row: Entry, item_id: ItemId, feed_id: PublicId) -> _ItemHit:
         sort_at=row.sort_at,
         unread=row.unread,
     )
-    return _ItemHit(item, (row.content or row.summary or "")[:LONGEST_TEXT])
+    return _ItemHit(item, text)
 
 
 def _parted(texts: list[str], first: int, second: int) -> tuple[list[str], list[str], list[str]]:
