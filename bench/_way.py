@@ -37,10 +37,10 @@ from tsuzuki.net.guard import AddressGuard, AllowList
 from tsuzuki.net.options import ClientOptions
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.claims import PollOptions
+from tsuzuki.polling.driver import Driver
+from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.policy import PullPace
-from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Polled, Poller
-from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.worker import Worker
 from tsuzuki.worker.loops import WorkerLoops
@@ -73,12 +73,12 @@ class Ours:
         self.parsing = Timing(pool, "run")
         self.timed_db = TimedDatabase(db)
         self.wakeup = MemoryWakeup()
-        conditions = Conditions(
+        context = PollContext(
             PullPace(Millis(30 * MINUTE), Millis(48 * HOUR)), wall_clock, lambda: 0.5, self.wakeup.wake
         )
         driver = Driver(self.client, self.parsing)  # type: ignore[arg-type]  # they time what they wrap
         options = PollOptions(per_host=10_000)
-        self.poller = Poller(self.timed_db, driver, Registry([]), conditions, folder_of=lambda _: None, options=options)
+        self.poller = Poller(self.timed_db, driver, Registry([]), context, folder_of=lambda _: None, options=options)
 
     async def poll_all(self, watches: int) -> float:
         """Seconds until each of so many due watches was polled, and what was found is in its inboxes."""

@@ -37,7 +37,7 @@ from tsuzuki.inbox.search.store import search_items_tx
 from tsuzuki.ingest.store import NewItem, upsert_chapters_tx
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.sources.store import claim_due_watches_tx
+from tsuzuki.polling.store import claim_due_watches_tx
 
 COROUTINES = 64
 CLAIM = 500

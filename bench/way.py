@@ -27,8 +27,8 @@ from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import HOUR, MINUTE, Millis
+from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.policy import PullPace
-from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Poller
 
 AIM = 0.5
@@ -157,8 +157,8 @@ async def claims(sizes: Sizes) -> None:
             await db.with_tx(lambda tx, count=count: tx.run(filling.add_feeds, count=count))  # type: ignore[misc]  # mypy sees no default
             await db.with_tx(lambda tx: tx.run(filling.add_watches, at=1))
             missing: Any = None
-            conditions = Conditions(PullPace(Millis(30 * MINUTE), Millis(48 * HOUR)), wall_clock, lambda: 0.5)
-            poller = Poller(db, missing, missing, conditions, folder_of=missing)
+            context = PollContext(PullPace(Millis(30 * MINUTE), Millis(48 * HOUR)), wall_clock, lambda: 0.5)
+            poller = Poller(db, missing, missing, context, folder_of=missing)
             times = []
             for _ in range(30):
                 began = time.perf_counter()

@@ -18,7 +18,7 @@ from tsuzuki.model.ids import SeriesSourceId, ShelfId, SourceId
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
-from tsuzuki.polling.visit import Driver
+from tsuzuki.polling.driver import Driver
 
 NAME = "net.example.fixed"
 

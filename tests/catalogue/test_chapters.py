@@ -16,9 +16,9 @@ from tsuzuki.ingest.service import ChapterIngest
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.polling.store import ClaimedWatch
 from tsuzuki.shelves.library.follows.nouns import FollowRequest
 from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
-from tsuzuki.sources.store import ClaimedWatch
 
 _q = parse_queries(
     "tests",

@@ -15,8 +15,8 @@ from tsuzuki.ingest.service import ChapterIngest
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.priorities import COLD, HOT
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
+from tsuzuki.polling.store import ClaimedWatch
 from tsuzuki.shelves.library.follows.nouns import FollowRequest
-from tsuzuki.sources.store import ClaimedWatch
 
 _q = parse_queries(
     "tests",

@@ -26,7 +26,7 @@ from tsuzuki.net.client import Client
 from tsuzuki.net.localfiles import LocalFiles
 from tsuzuki.net.options import Deadlines, SourceIdentity
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
-from tsuzuki.polling.visit import Driver
+from tsuzuki.polling.driver import Driver
 
 ROOT = Path(__file__).parents[2]
 ORIGIN = SourceIdentity(source="test")

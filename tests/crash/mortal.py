@@ -61,11 +61,11 @@ def make_mortal(mortal: Mortal) -> None:
     from tsuzuki.delivery.notices.announcing import Announcer
     from tsuzuki.delivery.notices.sending import Sender
     from tsuzuki.ingest.service import _Ingest
-    from tsuzuki.polling import comics, feeds
+    from tsuzuki.polling import feeds, series
     from tsuzuki.polling.service import Poller
 
     after(mortal, "claimed", Poller, "claim")
-    for module, poll in ((feeds, feeds.FeedPoll), (comics, comics.SeriesPoll)):
+    for module, poll in ((feeds, feeds.FeedPoll), (series, series.SeriesPoll)):
         after(mortal, "visited", module, "visited")
         after(mortal, "saved", poll, "_save")
     after(mortal, "storing", _Ingest, "_ingest_tx")

@@ -20,9 +20,9 @@ from tsuzuki.db.steps import Applied, Migration, available, plan
 from tsuzuki.ingest.listings.store import known_releases_tx
 from tsuzuki.model.ids import SeriesSourceId
 from tsuzuki.model.times import Millis
+from tsuzuki.polling.store import claim_due_watches_tx
 from tsuzuki.sources.sites.rows import SourceFilter
 from tsuzuki.sources.sites.store import list_sources_tx
-from tsuzuki.sources.store import claim_due_watches_tx
 
 ONE = Migration(1, "one", "create table one (id integer primary key)", "a")
 TWO = Migration(2, "two", "create table two (id integer primary key); insert into two values (1)", "b")

@@ -22,10 +22,10 @@ from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.claims import PollOptions
+from tsuzuki.polling.driver import Driver
+from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.policy import PullPace
-from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Polled, Poller
-from tsuzuki.polling.visit import Driver
 
 LEASE = Millis(30 * SECOND)
 PACE = PullPace(Millis(30 * MINUTE), Millis(48 * HOUR))
@@ -108,15 +108,15 @@ async def a_poller(
     db: Database, clock: Callable[[], Millis], *, lease: Millis = LEASE, **options: Any
 ) -> AsyncIterator[Poller]:
     pool = ParsePool(PoolOptions(processes=1))
-    dice = options.pop("dice", lambda: 0.0)  # nothing is spread unless a test wants it
-    conditions = Conditions(PACE, clock, dice, options.pop("wake", lambda *_: None))
+    jitter = options.pop("jitter", lambda: 0.0)  # nothing is spread unless a test wants it
+    context = PollContext(PACE, clock, jitter, options.pop("after_commit", lambda *_: None))
     async with a_client(repeats=0, **options.pop("client", {})) as client:
         registry = Registry([("a test", Plain())])
         yield Poller(
             db,
             Driver(client, pool),
             registry,
-            conditions,
+            context,
             folder_of=lambda _: None,
             options=PollOptions(lease=lease, **options),
         )

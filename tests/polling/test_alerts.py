@@ -23,7 +23,7 @@ async def test_a_feed_that_breaks_is_told_of_once_and_once_more_when_it_heals(db
     async def alerts():
         return [event.payload["is_broken"] for event in await events_of(db, shelf) if event.kind == "feed"]
 
-    async with a_poller(db, clock, wake=lambda *names: rung.extend(names)) as poller:
+    async with a_poller(db, clock, after_commit=lambda *names: rung.extend(names)) as poller:
         publisher.response = answer(500, b"")
         for _ in range(BREAKER_AT - 1):
             await poll_again(db, poller, clock, watch)

@@ -9,7 +9,7 @@ from tests.polling.builders import Clock, a_poller, q, state
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.priorities import COLD, HOT, WARM
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
-from tsuzuki.polling.claiming import PollSlots, shares
+from tsuzuki.polling.claims import PollSlots, shares
 from tsuzuki.polling.store import put_off_tx
 
 

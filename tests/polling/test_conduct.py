@@ -8,8 +8,7 @@ from tests.builders import NOON, stored_feed, stored_watch
 from tests.net.builders import answer
 from tests.polling.builders import LEASE, a_feed, poll_due, poll_one, q, state
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.polling.rows import PollAnswer
-from tsuzuki.polling.store import save_answer_tx
+from tsuzuki.polling.outcomes import EndedPoll, PollAnswer, save_answers_tx
 
 
 @pytest.fixture
@@ -138,25 +137,25 @@ async def test_after_a_clock_two_days_ahead_feeds_are_polled_on_time(db, poller,
     (first, second) = await poller.claim(2, {})
     await poller.poll(first)
     told = PollAnswer(next_check_at=Millis(clock() + 30 * MINUTE), why="", priority=1, status=200)
-    await db.with_tx(lambda tx: save_answer_tx(tx, second, told, clock()))
+    await db.with_tx(lambda tx: save_answers_tx(tx, [EndedPoll(second, told, clock())], waits=True))
     late = await stored_watch(db, await stored_feed(db), host="l.example", next_check_at=clock())
     await poller.claim(1, {})  # and its worker dies
     clock.turn(-2 * DAY)
     assert await poll_due(poller) == []
-    assert await poller.mend() == 3
+    assert await poller.repair() == 3
     after = await state(db, first.id)
     assert after.next_check_at == after.retry_after_until == clock() + 2 * HOUR
     assert (await state(db, second.id)).next_check_at == clock() + 30 * MINUTE
     assert (await state(db, late)).lease_until == (await state(db, late)).next_check_at == clock() + LEASE
     assert {first.id, second.id} == {watch, other}
-    assert await poller.mend() == 0
+    assert await poller.repair() == 0
 
 
 async def test_what_was_added_by_a_clock_ahead_is_due_at_once(db, poller, clock):
     clock.turn(-3 * HOUR)  # rows of tests are made at noon
     watch = await stored_watch(db, await stored_feed(db), next_check_at=NOON)
     assert await poller.claim(1, {}) == []
-    assert await poller.mend() == 1
+    assert await poller.repair() == 1
     assert [each.id for each in await poller.claim(1, {})] == [watch]
 
 
@@ -168,7 +167,7 @@ async def test_what_skips_days_is_not_taken_for_the_plan_of_a_wrong_clock(db, po
     publisher.response = answer(200, wishing_feed(f"<skipDays>{days}</skipDays>", "1"))
     await poll_one(poller)
     before = (await state(db, watch)).next_check_at
-    assert await poller.mend() == 0
+    assert await poller.repair() == 0
     assert (await state(db, watch)).next_check_at == before
 
 
@@ -191,7 +190,7 @@ async def test_rel_19g_mending_takes_no_watch_from_whoever_polls_it(db, poller, 
     clock.turn(-HOUR)
     [claimed] = await poller.claim(1, {})
     assert claimed.id == watch
-    await poller.mend()
+    await poller.repair()
     assert await poller.claim(1, {}) == []
     clock.turn(LEASE)
     assert [again.id for again in await poller.claim(1, {})] == [watch]

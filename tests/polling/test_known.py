@@ -5,8 +5,7 @@ from typing import Any
 
 from tests.builders import NOON, a_new_item, store_items_tx, stored_feed
 from tsuzuki.model.harvest import FoundItem
-from tsuzuki.polling.known import MOST_TOGETHER, KnownItems
-from tsuzuki.polling.rows import FeedListing
+from tsuzuki.polling.known_items import MOST_BATCHED, FeedListing, KnownItems
 
 
 class Counting:
@@ -43,6 +42,6 @@ async def test_each_of_many_is_told_what_its_own_feed_has_in_two_reads(db):
 async def test_a_long_list_is_read_alone_and_says_the_same(db):
     feed = await stored_feed(db)
     await db.with_tx(lambda tx: store_items_tx(tx, feed, [a_new_item("7")], NOON))
-    for count in (MOST_TOGETHER, MOST_TOGETHER + 1):
+    for count in (MOST_BATCHED, MOST_BATCHED + 1):
         told = await KnownItems(db).of(FeedListing(feed, [found(str(each)) for each in range(count)]))
         assert {each.key for each in told} == {"7"}

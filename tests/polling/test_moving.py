@@ -11,7 +11,7 @@ from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, poll_on
 from tests.shelves.builders import on_plan
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.polling.moving.service import merge_moved_tx
+from tsuzuki.polling.moved_feeds import merge_moved_tx
 from tsuzuki.queue.errors import LeaseLost
 
 q = parse_queries(

@@ -120,12 +120,12 @@ def test_r94_a_publishers_wishes_count_and_a_readers_interval_wins(watched, answ
     days=st.sets(st.integers(0, 6), max_size=6),
     ttl=st.none() | st.integers(0, 10 * DAY),
     now=st.integers(NOON, NOON + 14 * DAY),
-    dice=st.floats(0, 0.999),
+    jitter=st.floats(0, 0.999),
 )
-def test_r94_no_call_ever_comes_in_a_skipped_hour_or_day(hours, days, ttl, now, dice):
+def test_r94_no_call_ever_comes_in_a_skipped_hour_or_day(hours, days, ttl, now, jitter):
     watched = wishing(skip_hours=tuple(hours), skip_days=tuple(days), ttl=ttl)
     for outcome in (PollAnswered(), Failed(3)):
-        at = next_look(watched, outcome, PACE, Millis(now), dice=dice).at
+        at = next_look(watched, outcome, PACE, Millis(now), jitter=jitter).at
         assert at is not None
         assert at // HOUR % 24 not in hours
         assert (at // DAY + 3) % 7 not in days
@@ -229,10 +229,10 @@ def test_a_plan_slows_and_a_wish_speeds():
     outcome=st.sampled_from(
         [PollAnswered(), PollAnswered(fresh_for=Millis(47 * HOUR)), Failed(1), Failed(3), Failed(100)]
     ),
-    dice=st.floats(0, 1, exclude_max=True),
+    jitter=st.floats(0, 1, exclude_max=True),
 )
-def test_what_was_polled_together_is_spread_later_and_never_sooner_or_beyond_the_ceiling(outcome, dice):
-    plain, spread = (next_look(FEED, outcome, PACE, NOON, dice=each) for each in (0.0, dice))
+def test_what_was_polled_together_is_spread_later_and_never_sooner_or_beyond_the_ceiling(outcome, jitter):
+    plain, spread = (next_look(FEED, outcome, PACE, NOON, jitter=each) for each in (0.0, jitter))
     assert plain.at is not None
     assert spread.at is not None
     assert plain.at <= spread.at <= min(plain.at + (plain.at - NOON) * SPREAD, NOON + PACE.ceiling)
@@ -240,7 +240,7 @@ def test_what_was_polled_together_is_spread_later_and_never_sooner_or_beyond_the
 
 
 @pytest.mark.parametrize(
-    ("last_full", "dice", "wanted"),
+    ("last_full", "jitter", "wanted"),
     [
         (None, 0.5, True),
         (ago(7 * DAY - SECOND), 0.0, False),
@@ -249,5 +249,5 @@ def test_what_was_polled_together_is_spread_later_and_never_sooner_or_beyond_the
         (ago(8 * DAY), 0.99, True),
     ],
 )
-def test_rel_23_every_seven_days_or_so_validators_are_left_out(last_full, dice, wanted):
-    assert wants_full_fetch(last_full, NOON, dice) is wanted
+def test_rel_23_every_seven_days_or_so_validators_are_left_out(last_full, jitter, wanted):
+    assert wants_full_fetch(last_full, NOON, jitter) is wanted

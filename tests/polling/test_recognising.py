@@ -6,8 +6,7 @@ import pytest
 
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId
-from tsuzuki.polling.recognising import recognise
-from tsuzuki.polling.rows import KnownItem
+from tsuzuki.polling.known_items import KnownItem, recognise
 
 PAGE = "example.org/podcast"
 

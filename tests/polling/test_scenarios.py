@@ -152,12 +152,12 @@ async def test_rel_39_no_restart_makes_a_poll_come_early(db, publisher):
     clock = Clock()
     watch = await stored_watch(db, await stored_feed(db, f"{publisher.url}/feed"), host="127.0.0.1")
     publisher.response = answer(200, a_feed("1"), etag='"a"')
-    async with a_poller(db, clock, dice=lambda: 0.9) as poller:
+    async with a_poller(db, clock, jitter=lambda: 0.9) as poller:
         await poll_one(poller)
     due = (await state(db, watch)).next_check_at
     for number in range(10):
         clock.now = Millis(NOON + (due - NOON) * number // 10)
-        async with a_poller(db, clock, dice=lambda: 0.1) as poller:
+        async with a_poller(db, clock, jitter=lambda: 0.1) as poller:
             assert await poll_due(poller) == []
     clock.now = due
     async with a_poller(db, clock) as poller:
@@ -173,7 +173,7 @@ async def test_rel_39b_what_is_caught_up_in_one_moment_is_not_due_in_one_moment_
         await stored_watch(db, await stored_feed(db, f"{publisher.url}/{n}"), host=f"h{n}", next_check_at=NOON)
         for n in range(30)
     ]
-    async with a_poller(db, clock, dice=random.Random(1).random) as poller:
+    async with a_poller(db, clock, jitter=random.Random(1).random) as poller:
         for _ in range(3):
             assert len(await poll_due(poller)) == 10
         assert await poll_due(poller) == []

@@ -34,12 +34,17 @@ from tsuzuki.model.ids import WatchId
 from tsuzuki.model.priorities import COLD, HOT, WARM
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.claims import PollOptions
+from tsuzuki.polling.outcomes import (
+    EndedPoll,
+    PollAnswer,
+    PollContext,
+    PollFailure,
+    save_answers_tx,
+    save_failure_tx,
+)
 from tsuzuki.polling.policy import Failed, PollAnswered, PullPace, Watched, next_look
-from tsuzuki.polling.rows import Ended, PollAnswer, PollFailure
-from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Poller
-from tsuzuki.polling.store import CLOCKS_DIFFER, save_answer_tx, save_answers_tx, save_failure_tx
-from tsuzuki.sources.store import ClaimedWatch
+from tsuzuki.polling.store import CLOCKS_DIFFER, ClaimedWatch
 
 T = TypeVar("T")
 
@@ -114,14 +119,14 @@ class Scheduling(RuleBasedStateMachine):
         self.models: dict[WatchId, Model] = {}
         self.held: list[ClaimedWatch] = []
         self.db: Database = self._await(self._open())
-        conditions = Conditions(PACE, self.clock, lambda: 0.5)
+        context = PollContext(PACE, self.clock, lambda: 0.5)
         missing: Any = None
         self.pollers = [
             Poller(
                 self.db,
                 missing,
                 missing,
-                conditions,
+                context,
                 folder_of=missing,
                 options=PollOptions(lease=LEASE, per_host=PER_HOST),
             )
@@ -202,9 +207,9 @@ class Scheduling(RuleBasedStateMachine):
     @rule(
         number=st.integers(0, 10_000),
         outcome=st.sampled_from(["answered", "answered together", "failed", "died"]),
-        dice=st.sampled_from([0.0, 0.5, 0.99]),
+        jitter=st.sampled_from([0.0, 0.5, 0.99]),
     )
-    def a_poll_ends(self, number: int, outcome: str, dice: float) -> None:
+    def a_poll_ends(self, number: int, outcome: str, jitter: float) -> None:
         # Neither a precondition nor a bound: of watches that are due at the same moment a database may give any.
         if not self.held:
             return
@@ -213,7 +218,7 @@ class Scheduling(RuleBasedStateMachine):
         if outcome == "died":
             return  # its lease runs out by itself
         is_ours, has_run_out = watch.lease_token == model.token, model.is_free(now)
-        saved = self._await(self._save(watch, model, outcome, dice=dice))
+        saved = self._await(self._save(watch, model, outcome, jitter=jitter))
         assert is_ours or not saved, "whoever lost the lease wrote"
         # One that has run out may have been taken and put off again, for its host's sake.
         assert saved or not is_ours or has_run_out, "whoever has the lease could not write"
@@ -225,16 +230,15 @@ class Scheduling(RuleBasedStateMachine):
             model.is_asked_for = False
             assert PACE.interval <= model.due_at - now <= PACE.ceiling, "a delay beyond its bounds"
 
-    async def _save(self, watch: ClaimedWatch, model: Model, outcome: str, *, dice: float) -> bool:
+    async def _save(self, watch: ClaimedWatch, model: Model, outcome: str, *, jitter: float) -> bool:
         now, watched = self.clock(), Watched(kind="feed", last_release_at=NOON)
         if outcome != "failed":
-            look = next_look(watched, PollAnswered(), PACE, now, dice=dice)
+            look = next_look(watched, PollAnswered(), PACE, now, jitter=jitter)
             assert look.at is not None
             answer = PollAnswer(next_check_at=look.at, why=look.why, priority=look.priority, status=200)
-            if outcome == "answered together":
-                return bool(await self.db.with_tx(lambda tx: save_answers_tx(tx, [Ended(watch, answer, now)])))
-            return await self.db.with_tx(lambda tx: save_answer_tx(tx, watch, answer, now))
-        look = next_look(watched, Failed(model.failures + 1), PACE, now, dice=dice)
+            ended, waits = [EndedPoll(watch, answer, now)], outcome != "answered together"
+            return bool(await self.db.with_tx(lambda tx: save_answers_tx(tx, ended, waits=waits)))
+        look = next_look(watched, Failed(model.failures + 1), PACE, now, jitter=jitter)
         assert look.at is not None
         failure = PollFailure(
             next_check_at=look.at, why=look.why, priority=look.priority, status=500, error="no", error_code="x"
@@ -261,7 +265,7 @@ class Scheduling(RuleBasedStateMachine):
     @rule()
     def a_wrong_clock_is_mended(self) -> None:
         """REL-19g: afterwards nothing is further off than it was planned to be, counted from now."""
-        self._await(self.pollers[0].mend())
+        self._await(self.pollers[0].repair())
         now = self.clock()
         for row in self._rows():
             model = self.models[row.id]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tsuzuki.polling.batcher import Batcher
+from tsuzuki.db.batcher import Batcher
 
 
 class Doubling:

@@ -21,9 +21,9 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.net.headers import user_agent
-from tsuzuki.polling.claiming import StartPace
 from tsuzuki.polling.policy import FULL_FETCH_EVERY
 from tsuzuki.polling.service import Poller
+from tsuzuki.worker.polls import StartPace
 
 PLACES, PER_HOST = 10, 2
 AWAY = Millis(2 * DAY)
@@ -241,7 +241,7 @@ async def test_a_publisher_that_logs_everything_finds_nothing_wrong(db):
     client = {"pacer": MemoryPacer(lambda: clock() * 1000)}
     async with (
         a_server(publisher.handle) as server,
-        a_poller(db, clock, lease=LEASE, per_host=PER_HOST, dice=dice.random, client=client) as poller,
+        a_poller(db, clock, lease=LEASE, per_host=PER_HOST, jitter=dice.random, client=client) as poller,
     ):
         shelf = await stored_shelf(db)
         group = await db.with_tx(lambda tx: tx.one(int, q.add_group, public_id=a_public_id(), shelf_id=shelf))

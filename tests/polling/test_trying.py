@@ -9,8 +9,8 @@ from tests.builders import NOON
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.model.errors import TimedOut, TooManyRequests
 from tsuzuki.model.times import DAY, MINUTE
+from tsuzuki.polling.addresses import MOST_AT_ONCE, Trier
 from tsuzuki.polling.policy import PullPace
-from tsuzuki.polling.trying import MOST_AT_ONCE, Trier
 
 
 class Stuck:

@@ -12,7 +12,7 @@ from tsuzuki.model.fetching import Ask, FileEntry, Parse, ReadArchive, ReadFile,
 from tsuzuki.model.times import Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
-from tsuzuki.polling.visit import MOST_WANTS, Driver
+from tsuzuki.polling.driver import MOST_WANTS, Driver
 
 
 class Canned:

@@ -22,9 +22,9 @@ from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.claims import PollOptions
-from tsuzuki.polling.saving import Conditions
+from tsuzuki.polling.driver import Driver
+from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.service import Poller
-from tsuzuki.polling.visit import Driver
 from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
@@ -106,10 +106,10 @@ class SimulatedServer:
         self.db = db
         self.clock = clock = Clock(NOON)
         self.press = Press(clock)
-        conditions = Conditions(PACE, clock, lambda: 0.0)
+        context = PollContext(PACE, clock, lambda: 0.0)
         options = PollOptions(lease=Millis(30 * MINUTE))
         driver = Driver(self.press, HERE)
-        self.poller = Poller(db, driver, Registry([]), conditions, folder_of=lambda _: None, options=options)
+        self.poller = Poller(db, driver, Registry([]), context, folder_of=lambda _: None, options=options)
         self.ingest = ItemIngest(db, HERE, clock=clock, after_commit=lambda _: None)
         deps = shelf_deps(db, clock)
         self.subscriptions, self.inbox, self.bookmarks = Subscriptions(deps), an_inbox(db, clock), Bookmarks(deps)

@@ -10,7 +10,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, HOUR, Millis
-from tsuzuki.polling.moving.store import move_items_tx, move_subscriptions_tx
+from tsuzuki.polling.moved_feeds import move_items_tx, move_subscriptions_tx
 from tsuzuki.shelves.bookmarks.service import Bookmarks
 from tsuzuki.shelves.groups.service import Groups
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange

@@ -5,7 +5,7 @@ import pytest
 from tests.builders import NOON, stored_feed, stored_watch
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import HOUR, MINUTE, Millis
-from tsuzuki.sources.store import claim_due_watches_tx
+from tsuzuki.polling.store import claim_due_watches_tx
 
 LEASE = Millis(30_000)
 

@@ -15,8 +15,8 @@ from tests.worker.test_conduct import polling
 from tsuzuki.db.patience import unhurried
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import HOUR, Millis
-from tsuzuki.polling.claiming import StartPace
-from tsuzuki.sources.store import LOOK_AHEAD, Busy, claim_due_watches_tx, claim_new_watches_tx, claim_of_hosts_tx
+from tsuzuki.polling.store import LOOK_AHEAD, Busy, claim_due_watches_tx, claim_new_watches_tx, claim_of_hosts_tx
+from tsuzuki.worker.polls import StartPace
 
 MANY, FEW = 50_000, 20
 BUSY, OTHER = "127.0.0.1", "127.0.0.3"

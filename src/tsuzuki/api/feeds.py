@@ -28,7 +28,7 @@ from tsuzuki.model.errors import (
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import DAY, SECOND, Millis
-from tsuzuki.polling.trying import Trier
+from tsuzuki.polling.addresses import Trier
 from tsuzuki.shelves.deps import Asked
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange, SubscriptionResult
 from tsuzuki.shelves.subscriptions.service import Subscriptions

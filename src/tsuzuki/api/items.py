@@ -23,7 +23,7 @@ from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, ShelfId, read_number, show_id
 from tsuzuki.model.pages import Page
 from tsuzuki.model.times import Millis, from_datetime, iso
-from tsuzuki.polling.articles.service import Articles
+from tsuzuki.polling.articles import Articles
 
 MOST_AT_ONCE = 1_000
 

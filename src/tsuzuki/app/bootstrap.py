@@ -61,7 +61,7 @@ from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.polling.articles.service import Articles
+from tsuzuki.polling.articles import Articles
 from tsuzuki.queue.workers.service import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner

@@ -52,14 +52,13 @@ from tsuzuki.net.headers import user_agent
 from tsuzuki.net.localfiles import LocalFiles
 from tsuzuki.net.options import ClientOptions, Deadlines
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
-from tsuzuki.polling.breakers.service import Breakers
+from tsuzuki.polling.addresses import Looks, Trier
+from tsuzuki.polling.breakers import Breakers
 from tsuzuki.polling.claims import PollOptions
-from tsuzuki.polling.looks import Looks
+from tsuzuki.polling.driver import Driver, LocalReader
+from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.policy import PullPace
-from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.service import Poller
-from tsuzuki.polling.trying import Trier
-from tsuzuki.polling.visit import Driver, LocalReader
 from tsuzuki.queue.attempts import BatchHandler, Handler
 from tsuzuki.queue.context import Timed, WorkerContext
 from tsuzuki.queue.service import Tasks
@@ -152,14 +151,14 @@ async def open_pipeline(
         fetching = await parts.enter_async_context(open_fetching(settings, clock=clock, redis=redis))
         looks, cache = Looks(db, clock), _cache(db, redis)
         trier = Trier(fetching.driver, fetching.registry, pace_of(settings), looks)
-        conditions = Conditions(pace_of(settings), clock, random.random, wakeup.wake)
-        fetching = _answering_to(fetching, Breakers(db, conditions, changed=cache.forget), trier)
+        context = PollContext(pace_of(settings), clock, random.random, wakeup.wake)
+        fetching = _answering_to(fetching, Breakers(db, context, after_commit=cache.forget), trier)
         options = PollOptions(lease=settings.task_lease)
         poller = Poller(
             db,
             fetching.poll_driver,
             fetching.registry,
-            conditions,
+            context,
             folder_of=folder_of,
             options=options,
             recorder=PollJobs(clock, dice=os.urandom, changed=cache.forget),
@@ -263,7 +262,7 @@ def pipeline_chores(pipeline: Pipeline, settings: Settings, db: Database, clock:
         Chore(name="abandoned crawls", every=MINUTE, work=abandoned),
         Chore(name="uneventful polls", every=HOUR, work=lambda: forget_uneventful(db, clock())),
         Chore(name="events and outages", every=HOUR, work=lambda: housekeeping.prune(db, clock())),
-        Chore(name="watches of a wrong clock", every=HOUR, work=pipeline.poller.mend),
+        Chore(name="watches of a wrong clock", every=HOUR, work=pipeline.poller.repair),
         Chore(name="lost workers", every=HOUR, work=Workers(db, clock).forget_lost),
         Chore(name="log partitions", every=HOUR, work=lambda: look_after_partitions(db, clock())),
         Chore(name="old logs", every=DAY, at=Millis(2 * HOUR), work=lambda: archive_months(db, archive, now=clock())),

@@ -14,7 +14,7 @@ from tsuzuki.model.errors import Invalid, SourceError
 from tsuzuki.model.harvest import FoundSeries, SeriesPage
 from tsuzuki.model.ids import SeriesSourceId
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.calling import SourceCall
+from tsuzuki.polling.driver import SourceCall
 from tsuzuki.sources.sites.rows import Source, SourceFilter
 from tsuzuki.sources.sites.store import list_sources_tx
 

@@ -17,7 +17,7 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import SeriesPage
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.calling import SourceCall
+from tsuzuki.polling.driver import SourceCall
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.service import NO_SOURCE
 from tsuzuki.sources.sites.store import find_source_tx

@@ -6,9 +6,7 @@ from tsuzuki.connectors.protocol import ConnectorInfo, Unsupported
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database
 from tsuzuki.model.errors import NotFound, Unavailable
-from tsuzuki.polling.calling import SourceCall, source_call
-from tsuzuki.polling.comics import FolderOf
-from tsuzuki.polling.visit import Driver
+from tsuzuki.polling.driver import Driver, FolderOf, SourceCall, source_call
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.service import source_info
 from tsuzuki.sources.sites.store import show_pause_tx

@@ -19,7 +19,7 @@ from tsuzuki.model.fetching import Want
 from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import ReleaseId
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.polling.calling import SourceCall
+from tsuzuki.polling.driver import SourceCall
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.service import NO_SOURCE
 from tsuzuki.sources.sites.store import find_source_tx

@@ -11,7 +11,7 @@ import msgspec
 from tsuzuki.model.fetching import Ask, Reply, Validators
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.polling.visit import SourceFetcher
+from tsuzuki.polling.driver import SourceFetcher
 
 MOST_BYTES = 16 * 1024 * 1024
 LARGEST_BODY = 1024 * 1024

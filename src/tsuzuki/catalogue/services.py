@@ -21,8 +21,7 @@ from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.polling.comics import FolderOf
-from tsuzuki.polling.visit import Driver
+from tsuzuki.polling.driver import Driver, FolderOf
 
 LISTINGS_KEPT = Millis(30 * DAY)
 

@@ -12,7 +12,7 @@ from tsuzuki.model.errors import NotAFeed, TsuzukiError
 from tsuzuki.settings import Settings
 
 if TYPE_CHECKING:
-    from tsuzuki.polling.trying import TriedAddress
+    from tsuzuki.polling.addresses import TriedAddress
 
 SHOWN = 20
 

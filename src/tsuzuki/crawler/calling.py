@@ -4,9 +4,7 @@ import msgspec
 
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.crawler.journal import JobLog
-from tsuzuki.polling.calling import SourceCall, source_call
-from tsuzuki.polling.comics import FolderOf
-from tsuzuki.polling.visit import Driver
+from tsuzuki.polling.driver import Driver, FolderOf, SourceCall, source_call
 from tsuzuki.sources.sites.rows import Source
 
 __all__ = ["SourceCall", "SourceCalls"]

@@ -15,8 +15,8 @@ from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import SeriesId, WatchId
 from tsuzuki.model.priorities import COLD
 from tsuzuki.model.times import DAY, Millis
+from tsuzuki.polling.driver import Driver
 from tsuzuki.polling.service import Poller
-from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.sources.comics.service import watch_mapping_tx
 from tsuzuki.sources.sites.rows import Source

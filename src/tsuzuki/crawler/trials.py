@@ -9,9 +9,7 @@ from tsuzuki.connectors.selectors.trying import Trial, try_source
 from tsuzuki.model.errors import SourceError, TsuzukiError
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.secrets import mask_text
-from tsuzuki.polling.calling import source_call
-from tsuzuki.polling.comics import FolderOf
-from tsuzuki.polling.visit import Driver
+from tsuzuki.polling.driver import Driver, FolderOf, source_call
 from tsuzuki.sources.sites.rows import Source
 
 LONGEST_S = 60.0

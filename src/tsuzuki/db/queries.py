@@ -7,6 +7,7 @@ A section with a line `-- inline: why` is a lookup by key: SQLite answers it on 
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib.resources import files
 from operator import itemgetter
 from typing import Any, Literal
@@ -66,6 +67,7 @@ class Queries:
         return iter(self._by_name.values())
 
 
+@cache  # several modules of a package share its queries
 def load_queries(package: str) -> Queries:
     """The queries that stand beside a package's modules."""
     folder = files(package)

@@ -21,8 +21,8 @@ from tsuzuki.inbox.events import Events
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.parsing.pool import ParsePool
-from tsuzuki.polling.articles.service import Articles
-from tsuzuki.polling.trying import Trier
+from tsuzuki.polling.addresses import Trier
+from tsuzuki.polling.articles import Articles
 from tsuzuki.queue.workers.service import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.shelves.services import ShelfServices

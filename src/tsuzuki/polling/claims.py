@@ -1,42 +1,52 @@
 """Takes what is due: what people asked for, what is new, then by class; no host and no shelf above its share."""
 
+import asyncio
+import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Protocol, TypedDict, Unpack
+from typing import Protocol, TypedDict, TypeVar, Unpack
 
 import msgspec
 
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.priorities import COLD, HOT, WARM, Priority
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.polling.claiming import ORDER, PollSlots, shares
+from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.policy import SKIPPED, end_of_skipped, numbers_of
-from tsuzuki.polling.rows import DueFeed
-from tsuzuki.polling.saving import Conditions
 from tsuzuki.polling.store import (
+    Busy,
+    ClaimedWatch,
+    DueFeed,
+    claim_due_watches_tx,
     claim_gate_tx,
+    claim_new_watches_tx,
+    claim_of_hosts_tx,
     claim_watch_tx,
     give_back_tx,
     put_off_tx,
     refreshes_tx,
+    waiting_hosts_tx,
     with_targets_tx,
 )
-from tsuzuki.polling.waiting import WaitingHosts
-from tsuzuki.sources.store import (
-    Busy,
-    ClaimedWatch,
-    claim_due_watches_tx,
-    claim_new_watches_tx,
-    claim_of_hosts_tx,
-)
 
+ORDER: tuple[Priority, ...] = (HOT, WARM, COLD)
+WEIGHT: Mapping[Priority, int] = {HOT: 6, WARM: 3, COLD: 1}
+OF_THE_FREE = 2
+"""A shelf may hold twice as many places as it leaves free: of ten seven, and the next one two of the other three."""
 MOST_ROUNDS = 8
 FOR_NEW = 0.6
 """Of the free places, for what was never looked at, before what is looked at again has its turn."""
 REFRESHES_SEEN = 10
-"""For each free place: among so many wishes some are for a host that has its share not yet."""
+"""For each free place: among so many requests some are for a host that has its share not yet."""
+MOST_HOSTS = 1000
+FRESH_FOR = 1.0
+"""Seconds at least; then, if they are wanted, they are read again."""
+SELDOM = 50
+"""Times as long as it took to read them: that reads all that is due."""
+NO_SHELVES: Mapping[ShelfId, int] = MappingProxyType({})
 
 
 class PollOptions(msgspec.Struct, frozen=True):
@@ -53,9 +63,6 @@ class Claim(Protocol):
     async def __call__(self, most: int, /, *, busy: Busy) -> list[ClaimedWatch]: ...
 
 
-NO_SHELVES: Mapping[ShelfId, int] = MappingProxyType({})
-
-
 class ClaimLimits(TypedDict, total=False):
     """What a claim has to leave alone."""
 
@@ -69,12 +76,140 @@ class ClaimLimits(TypedDict, total=False):
     """Hosts that had most of the last starts; they have another when nobody else wants it."""
 
 
+# -- whose turn it is; pure
+
+
+class ClaimCandidate(Protocol):
+    """A watch, as far as its turn goes."""
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def shelf_id(self) -> ShelfId | None:
+        """Whose alone it is."""
+        ...
+
+
+W = TypeVar("W", bound=ClaimCandidate)
+
+
+def shares(slots: int) -> dict[int, int]:
+    """How many slots each class may take at first: by weight, but at least one each while there are enough.
+
+    What a class leaves, the others may have afterwards.
+    """
+    total = sum(WEIGHT.values())
+    given: dict[int, int] = {priority: max(1, slots * WEIGHT[priority] // total) for priority in reversed(ORDER)}
+    left = slots
+    for priority in reversed(ORDER) if slots >= len(ORDER) else ORDER:
+        given[priority] = min(given[priority], left)
+        left -= given[priority]
+    return given
+
+
+class PollSlots:
+    """The places that are free, and who has enough of them.
+
+    `hosts` and `shelves` count polls that are under way; where there is one shelf alone, all places are its own.
+    """
+
+    def __init__(
+        self,
+        free: int,
+        *,
+        hosts: Mapping[str, int],
+        shelves: Mapping[ShelfId, int],
+        per_host: int,
+        is_shared: bool,
+        held: Collection[str] = (),
+    ) -> None:
+        """`held` are hosts that let us wait."""
+        self.left = free
+        self._hosts = Counter(hosts)
+        self._shelves = Counter(shelves)
+        self._per_host = per_host
+        self._held = frozenset(held)
+        self._is_shared = is_shared
+
+    def take(self, wanted: Iterable[W]) -> tuple[list[W], list[W]]:
+        """Those that have a place now, and those that have to wait for one."""
+        kept, surplus = list[W](), list[W]()
+        for watch in wanted:
+            (kept if self._is_taken(watch) else surplus).append(watch)
+        return kept, surplus
+
+    def _is_taken(self, watch: ClaimCandidate) -> bool:
+        shelf = watch.shelf_id
+        has_enough = self._has_enough(watch.host) or (shelf is not None and self._holds_enough(shelf))
+        if self.left <= 0 or has_enough:
+            return False
+        self.left -= 1
+        self._hosts[watch.host] += 1
+        if shelf is not None:
+            self._shelves[shelf] += 1
+        return True
+
+    def busy_and(self, others: Collection[str]) -> Busy:
+        """Who is not to be asked for more, and these hosts."""
+        hosts = {host for host in self._hosts if self._has_enough(host)}.union(self._held, others)
+        return Busy(sorted(hosts), [shelf for shelf in self._shelves if self._holds_enough(shelf)])
+
+    def _has_enough(self, host: str) -> bool:
+        return host in self._held or self._hosts[host] >= self._per_host
+
+    def _holds_enough(self, shelf: ShelfId) -> bool:
+        return self._is_shared and self._shelves[shelf] >= OF_THE_FREE * self.left
+
+
+# -- who waits
+
+
+class WaitingHosts:
+    """What was read now and then. Used from one event loop.
+
+    Several processes may know the same hosts: a claim takes what is still due there.
+    """
+
+    def __init__(self, db: Database, *, is_new: bool) -> None:
+        """`is_new` for watches that were never looked at."""
+        self.is_new = is_new
+        self._db = db
+        self._hosts: list[str] = []
+        self._fresh_until = -math.inf
+        self._is_wanted = False
+
+    async def read(self, now: Millis) -> None:
+        """See who waits, if somebody asked for it and that was not seen lately."""
+        clock = asyncio.get_running_loop().time
+        if not self._is_wanted or (began := clock()) < self._fresh_until:
+            return
+        self._hosts = await self._db.read(lambda tx: waiting_hosts_tx(tx, MOST_HOSTS, is_new=self.is_new, now=now))
+        self._is_wanted = False
+        self._fresh_until = clock() + max(FRESH_FOR, SELDOM * (clock() - began))
+
+    def others(self, busy: Collection[str], most: int) -> list[str]:
+        """Up to so many that are not busy, the longest waiting first."""
+        self._is_wanted = True
+        apart = frozenset(busy)
+        found = (host for host in self._hosts if host not in apart)
+        return [host for host, _ in zip(found, range(most), strict=False)]
+
+    def forget(self, hosts: Iterable[str]) -> None:
+        """Nothing more of these is due."""
+        gone = frozenset(hosts)
+        self._hosts = [host for host in self._hosts if host not in gone]
+
+
+# -- the claim
+
+
 class Claims:
     """Leases watches that are due. One per process."""
 
-    def __init__(self, db: Database, conditions: Conditions, options: PollOptions) -> None:
+    def __init__(self, db: Database, context: PollContext, options: PollOptions) -> None:
         self._db = db
-        self._conditions = conditions
+        self._context = context
         self._options = options
         self._new = WaitingHosts(db, is_new=True)
         self._again = WaitingHosts(db, is_new=False)
@@ -85,7 +220,7 @@ class Claims:
         """Lease up to `slots` watches; `in_flight` counts the polls of each host that are under way."""
         if slots <= 0:
             return []
-        now = self._conditions.clock()
+        now = self._context.clock()
         for waiting in (self._new, self._again):
             await waiting.read(now)
         return await self._db.with_tx(lambda tx: self._claim_tx(tx, slots, in_flight, limits))
@@ -93,7 +228,7 @@ class Claims:
     async def _claim_tx(
         self, tx: Tx, slots: int, in_flight: Mapping[str, int], limits: ClaimLimits
     ) -> list[ClaimedWatch]:
-        now = self._conditions.clock()
+        now = self._context.clock()
         gate = await claim_gate_tx(tx, now)
         if gate.is_paused:
             return []
@@ -158,7 +293,7 @@ class Claims:
             return False
         target = watch.target
         hours, days = numbers_of(target.skip_hours), numbers_of(target.skip_days)
-        until = end_of_skipped(now, hours, days, dice=self._conditions.dice())
+        until = end_of_skipped(now, hours, days, jitter=self._context.jitter())
         return until > now and await put_off_tx(tx, watch, until=until, why=SKIPPED)
 
     async def _claim_new_tx(self, tx: Tx, slots: int, *, now: Millis, busy: Busy) -> list[ClaimedWatch]:

@@ -1,4 +1,4 @@
-"""When to look at a watch again, and why. Pure: the clock and the dice are arguments.
+"""When to look at a watch again, and why. Pure: the clock and the jitter are arguments.
 
 A learned rhythm may replace `next_look` one day; it gets the same values and owes the same answer.
 """
@@ -8,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from tsuzuki.model.harvest import FeedHarvest
 from tsuzuki.model.priorities import CLASS_INTERVAL, COLD, HOT, WARM, Priority, why_class
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 
@@ -19,6 +20,8 @@ BREAKER_REST = DAY
 BACKOFF_BASE = 1.8
 LARGEST_EXPONENT = 40
 FULL_FETCH_EVERY = Millis(7 * DAY)
+BELIEVE_MOVE_AFTER = Millis(2 * DAY)
+BELIEVE_MOVE_COUNT = 5
 LONGEST_WISH = DAY
 """R94: no wish of a publisher counts for more, skipped days aside."""
 HOURS_A_DAY, DAYS_A_WEEK = 24, 7
@@ -68,6 +71,11 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True):
     """R24: not polled again after a complete harvest."""
 
 
+def with_wishes(watched: Watched, harvest: FeedHarvest) -> Watched:
+    """With what the publisher wishes now."""
+    return msgspec.structs.replace(watched, ttl=harvest.ttl, skip_hours=harvest.skip_hours, skip_days=harvest.skip_days)
+
+
 class PollAnswered(msgspec.Struct, frozen=True):
     """The source answered, changed or not. What it said of waiting is None where it said nothing."""
 
@@ -99,47 +107,47 @@ class Look(msgspec.Struct, frozen=True):
 
 
 def next_look(
-    watched: Watched, outcome: PollAnswered | Failed, pace: PullPace, now: Millis, *, dice: float = 0.0
+    watched: Watched, outcome: PollAnswered | Failed, pace: PullPace, now: Millis, *, jitter: float = 0.0
 ) -> Look:
-    """When this watch is due again; `dice` in [0, 1) spreads it."""
+    """When this watch is due again; `jitter` in [0, 1) spreads it."""
     resting = resting_priority(watched, now)
     plans = plans_of(watched, resting, pace)
     if isinstance(outcome, Failed):
         plan = min(plans, key=lambda plan: plan.interval)
         bounds = PullPace(plan.interval, pace.ceiling)
         delay, why = failure_delay(watched.kind, outcome, bounds)
-        look = Look(Millis(now + spread(delay, bounds, dice)), demoted(resting), why)
-        return look if plan.is_own else outside_skipped(look, watched, dice=dice)
+        look = Look(Millis(now + spread(delay, bounds, jitter)), demoted(resting), why)
+        return look if plan.is_own else outside_skipped(look, watched, jitter=jitter)
     if watched.fetch_once:
         return Look(None, resting, COMPLETE)
-    looks = [_after_answer(plan, watched, outcome, pace=pace, now=now, dice=dice) for plan in plans]
+    looks = [_after_answer(plan, watched, outcome, pace=pace, now=now, jitter=jitter) for plan in plans]
     at, why = min(looks)
     return Look(at, resting, why)
 
 
 def _after_answer(
-    plan: "NextInterval", watched: Watched, answered: PollAnswered, *, pace: PullPace, now: Millis, dice: float
+    plan: "NextInterval", watched: Watched, answered: PollAnswered, *, pace: PullPace, now: Millis, jitter: float
 ) -> tuple[Millis, str]:
     """R94: a reader's own interval wins over what the publisher wishes, but never over Retry-After."""
     bounds = PullPace(plan.interval, pace.ceiling)
     wishes = PollAnswered(answered.retry_after) if plan.is_own else answered
     wait, told = success_delay(wishes, bounds, ttl=None if plan.is_own else watched.ttl)
-    look = Look(Millis(now + spread(wait, bounds, dice)), HOT, told or plan.why)
+    look = Look(Millis(now + spread(wait, bounds, jitter)), HOT, told or plan.why)
     if not plan.is_own:
-        look = outside_skipped(look, watched, dice=dice)
+        look = outside_skipped(look, watched, jitter=jitter)
     assert look.at is not None
     return look.at, look.why
 
 
-def outside_skipped(look: Look, watched: Watched, *, dice: float) -> Look:
+def outside_skipped(look: Look, watched: Watched, *, jitter: float) -> Look:
     """R94: then, or when what the publisher skips is over."""
     if look.at is None:
         return look
-    at = end_of_skipped(look.at, watched.skip_hours, watched.skip_days, dice=dice)
+    at = end_of_skipped(look.at, watched.skip_hours, watched.skip_days, jitter=jitter)
     return look if at == look.at else Look(at, look.priority, SKIPPED)
 
 
-def end_of_skipped(moment: Millis, hours: Iterable[int], days: Iterable[int], *, dice: float) -> Millis:
+def end_of_skipped(moment: Millis, hours: Iterable[int], days: Iterable[int], *, jitter: float) -> Millis:
     """The first moment from then on that lies in no skipped hour or day; one who skips all of them skips none."""
     hours = skipped if len(skipped := frozenset(hours)) < HOURS_A_DAY else frozenset()
     days = skipped if len(skipped := frozenset(days)) < DAYS_A_WEEK else frozenset()
@@ -151,7 +159,7 @@ def end_of_skipped(moment: Millis, hours: Iterable[int], days: Iterable[int], *,
             at = Millis(at // HOUR * HOUR + HOUR)
         else:
             break
-    return moment if at == moment else Millis(at + int(dice * SPREAD_AFTER_SKIPPED))
+    return moment if at == moment else Millis(at + int(jitter * SPREAD_AFTER_SKIPPED))
 
 
 def mask_of(numbers: Iterable[int]) -> int:
@@ -164,9 +172,9 @@ def numbers_of(mask: int) -> tuple[int, ...]:
     return tuple(number for number in range(mask.bit_length()) if mask >> number & 1)
 
 
-def spread(delay: Millis, pace: PullPace, dice: float) -> Millis:
+def spread(delay: Millis, pace: PullPace, jitter: float) -> Millis:
     """A little longer, within the ceiling: never sooner than was promised."""
-    return Millis(max(delay, int(min(delay * (1 + SPREAD * dice), pace.ceiling))))
+    return Millis(max(delay, int(min(delay * (1 + SPREAD * jitter), pace.ceiling))))
 
 
 def resting_priority(watched: Watched, now: Millis) -> Priority:
@@ -239,6 +247,28 @@ def is_broken(failures: int, *, is_suspended: bool) -> bool:
     return failures >= BREAKER_AT or is_suspended
 
 
-def wants_full_fetch(last_full_at: Millis | None, now: Millis, dice: float) -> bool:
-    """R26: true when validators should be left out, because they may be frozen. `dice` in [0, 1) spreads it a day."""
-    return last_full_at is None or now - last_full_at >= FULL_FETCH_EVERY + dice * DAY
+def wants_full_fetch(last_full_at: Millis | None, now: Millis, jitter: float) -> bool:
+    """R26: true when validators should be left out, because they may be frozen. `jitter` in [0, 1) spreads it a day."""
+    return last_full_at is None or now - last_full_at >= FULL_FETCH_EVERY + jitter * DAY
+
+
+class MovedTo(msgspec.Struct, frozen=True):
+    """How often and since when a permanent redirect has led to the same place (R29)."""
+
+    to: str | None
+    count: int
+    since: Millis | None
+
+
+def moved_again(before: MovedTo, target: str | None, now: Millis) -> MovedTo:
+    """One more answer: the same target counts up, another begins anew, none forgets."""
+    if target is None:
+        return MovedTo(None, 0, None)
+    if target == before.to and before.since is not None:
+        return MovedTo(target, before.count + 1, before.since)
+    return MovedTo(target, 1, now)
+
+
+def is_believed(moved: MovedTo, now: Millis) -> bool:
+    """R29: five same answers over at least two days."""
+    return moved.since is not None and moved.count >= BELIEVE_MOVE_COUNT and now - moved.since >= BELIEVE_MOVE_AFTER

@@ -1,3 +1,99 @@
+-- fragment: place
+-- R97: what waits for its host, or lost its worker, keeps the place it had when it fell due. Never later than
+-- next_check_at, which alone decides when it is due (I5).
+case when waits_since < next_check_at then waits_since else next_check_at end
+
+-- fragment: claimed
+id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, validators_url, body_hash,
+consecutive_failures, last_checked_at, waits_since, unended - 1 as unended
+
+-- fragment: lease
+update watch
+set lease_token = lease_token + 1, lease_until = :until, waits_since = {place}, next_check_at = :until,
+  unended = unended + 1
+
+-- fragment: due
+-- The place comes first: by it the index is walked.
+suspended_at is null and {place} <= :now and next_check_at <= :now and {not_of_busy_shelf}
+
+-- fragment: not_of_busy_shelf
+-- A watch is a shelf's own when nobody else wants it.
+(
+  cast(:shelves as text) = '[]' or watch.feed_id is null or not exists (
+    select 1 from subscription
+    where subscription.feed_id = watch.feed_id and subscription.suspended_at is null
+    group by subscription.feed_id
+    having count(*) = 1
+      and min(shelf_id) in (select cast(value ->> 0 as bigint) from json_each(cast(:shelves as text)))
+  )
+)
+
+-- fragment: of_free_host
+-- Those of full hosts are passed over, `ahead` of them at most: behind a host's long line others are found by their
+-- hosts (claim_of_hosts), so that a claim costs the same however many are due.
+host not in (select value ->> 0 from json_each(cast(:hosts as text)))
+
+-- fragment: seen
+-- As the index watch_host has it.
+case when last_checked_at is null then 0 else 1 end
+
+-- name: claim_due_watches
+-- R25: one statement takes the lease, so two schedulers never poll the same watch. I5: while it is held, next_check_at is
+-- its end; a claimer that dies leaves the watch due again then.
+{lease}
+where id in (
+  select id from (
+    select id from (select id, host from watch where priority = 1 and {due} order by {place} limit :ahead) as line
+    where {of_free_host} limit :hot
+  ) as hot
+  union all
+  select id from (
+    select id from (select id, host from watch where priority = 2 and {due} order by {place} limit :ahead) as line
+    where {of_free_host} limit :warm
+  ) as warm
+  union all
+  select id from (
+    select id from (select id, host from watch where priority = 3 and {due} order by {place} limit :ahead) as line
+    where {of_free_host} limit :cold
+  ) as cold
+)
+returning {claimed};
+
+-- name: claim_new_watches
+-- As claim_due_watches, of those that were never looked at: somebody waits for them.
+{lease}
+where id in (
+  select id from (select id, host from watch where last_checked_at is null and {due} order by {place} limit :ahead) as line
+  where {of_free_host} limit :most
+)
+returning {claimed};
+
+-- name: claim_of_hosts
+-- As claim_due_watches, of these hosts alone, a few of each.
+{lease}
+where id in (
+  select watch.id from json_each(cast(:hosts as text)) as waiting
+  cross join watch
+  where watch.id in (
+    select id from watch
+    where host = waiting.value ->> 0 and {seen} = :is_seen and {due}
+    order by {place}
+    limit :each
+  )
+  limit :most
+)
+returning {claimed};
+
+-- name: waiting_hosts
+-- Where something is due, the longest waiting first. It reads all that is due: not for every claim.
+select host from watch where priority in (1, 2, 3) and suspended_at is null and {place} <= :now and next_check_at <= :now
+group by host order by min({place}) limit :most;
+
+-- name: waiting_new_hosts
+-- As waiting_hosts, of what was never looked at.
+select host from watch where last_checked_at is null and suspended_at is null and {place} <= :now and next_check_at <= :now
+group by host order by min({place}) limit :most;
+
 -- fragment: chosen
 watch.id in (select cast(value ->> 'id' as bigint) from json_each(cast(:rows as text)))
 
@@ -44,13 +140,7 @@ update watch
 set lease_token = lease_token + 1, lease_until = :until, next_check_at = :until, refresh_at = null,
   waits_since = case when {place} < :now then {place} else cast(:now as bigint) end, unended = unended + 1
 where id = :id and (lease_until is null or lease_until <= :now)
-returning
-  id, lease_token, feed_id, series_source_id, host, priority, etag, last_modified, validators_url, body_hash,
-  consecutive_failures, last_checked_at, waits_since, unended - 1 as unended;
-
--- fragment: place
--- As sources' `place`.
-case when waits_since < next_check_at then waits_since else next_check_at end
+returning {claimed};
 
 -- fragment: sole_shelf
 -- Whose alone a watch is: nobody else wants it.
@@ -305,9 +395,9 @@ where feed_id = :feed_id and key in (select value ->> 0 from json_each(cast(:row
 update item_tombstone set at = :until where feed_id = :feed_id and at >= :since and at < :until;
 
 -- name: save_answer
--- One row; it waits for whoever holds it.
+-- It waits for whoever has the row locked.
 {answered}
-returning watch.id;
+returning watch.id, watch.lease_token;
 
 -- name: save_answers
 -- Many; on PostgreSQL those that somebody holds are passed over.
@@ -366,3 +456,176 @@ value ->> 'has_unstable_keys'
 
 -- fragment: described
 feed.id in (select cast(value ->> 'id' as bigint) from json_each(cast(:rows as text)))
+
+-- name: is_leased
+-- I4: whoever lost the watch merges nothing. The row is held, as by every write of a poll.
+update watch set lease_until = lease_until where id = :id and lease_token = :lease_token;
+
+-- name: followers
+select shelf_id from subscription where feed_id = :feed_id order by shelf_id;
+
+-- name: add_missed
+-- What came out at the new address since the shelf subscribed, and the old one never showed.
+insert into entry (shelf_id, feed_id, item_id, sort_at, created_at)
+select subscription.shelf_id, item.feed_id, item.id, item.sort_at, cast(:now as bigint)
+from subscription
+join item on item.feed_id = :target and item.created_at >= subscription.created_at
+where subscription.feed_id = :feed_id and subscription.suspended_at is null
+  and not exists (select 1 from item as known where known.feed_id = :feed_id and known.key = item.key)
+  and not exists (select 1 from item_tombstone as known where known.feed_id = :feed_id and known.key = item.key)
+  and not exists (
+    select 1 from item as known join entry on entry.item_id = known.id
+    where known.feed_id is null and known.key = item.key
+      and entry.shelf_id = subscription.shelf_id and entry.feed_id = :feed_id
+  )
+  and not exists (
+    select 1 from entry_tombstone as known
+    where known.feed_id = :feed_id and known.key = item.key and known.shelf_id = subscription.shelf_id
+  )
+order by subscription.shelf_id, item.id
+on conflict (shelf_id, item_id) where item_id is not null do nothing;
+
+-- fragment: twin
+-- The same item at both addresses, as `former`, whoever brought it there, and `twin`, which the target itself showed.
+item as former join item as twin on twin.feed_id = :target and twin.key = former.key
+
+-- name: join_entries
+-- I9: on a shelf that has both, what was read or saved at either address is read or saved.
+update entry
+set unread = case when before.unread then entry.unread else false end,
+  saved = case when before.saved then true else entry.saved end, read_at = coalesce(entry.read_at, before.read_at)
+from {twin}
+join entry as before on before.item_id = former.id
+where before.feed_id = :feed_id and entry.shelf_id = before.shelf_id and entry.item_id = twin.id;
+
+-- name: move_twin_entries
+-- On a shelf that has only the old one, the entry becomes one of the new item, as it is.
+update entry set feed_id = :target, item_id = moved.twin_id
+from (
+  select min(before.id) as id, twin.id as twin_id from {twin}
+  join entry as before on before.item_id = former.id
+  where before.feed_id = :feed_id and not exists (
+    select 1 from entry as other where other.shelf_id = before.shelf_id and other.item_id = twin.id
+  )
+  group by before.shelf_id, twin.id
+) as moved
+where entry.id = moved.id;
+
+-- name: drop_twin_entries
+delete from entry where feed_id = :feed_id and item_id in (select former.id from {twin});
+
+-- name: move_twin_former
+-- The same where somebody left, and may come back.
+update former_entry set item_id = moved.twin_id
+from (
+  select before.shelf_id, min(before.item_id) as item_id, twin.id as twin_id from {twin}
+  join former_entry as before on before.item_id = former.id
+  where before.feed_id = :feed_id and not exists (
+    select 1 from former_entry as other where other.shelf_id = before.shelf_id and other.item_id = twin.id
+  )
+  group by before.shelf_id, twin.id
+) as moved
+where former_entry.shelf_id = moved.shelf_id and former_entry.item_id = moved.item_id;
+
+-- name: move_twin_bookmarks
+-- R71: one that would be the second without a link keeps its snapshot, and points to no item.
+update bookmark set item_id = moved.twin_id
+from (
+  select min(before.id) as id, twin.id as twin_id from {twin}
+  join bookmark as before on before.item_id = former.id
+  where before.feed_id = :feed_id and not exists (
+    select 1 from bookmark as other
+    where other.shelf_id = before.shelf_id and other.item_id = twin.id and other.link = ''
+  )
+  group by before.shelf_id, twin.id
+) as moved
+where bookmark.id = moved.id;
+
+-- name: drop_twins
+delete from item where feed_id = :feed_id and exists (
+  select 1 from item as twin where twin.feed_id = :target and twin.key = item.key
+);
+
+-- name: move_entries
+update entry set feed_id = :target where feed_id = :feed_id;
+
+-- name: move_bookmarks
+update bookmark set feed_id = :target where feed_id = :feed_id;
+
+-- name: move_tombstones
+insert into entry_tombstone (shelf_id, feed_id, key, at)
+select shelf_id, cast(:target as bigint), key, at from entry_tombstone as former where former.feed_id = :feed_id
+on conflict (feed_id, key, shelf_id) do nothing;
+
+-- name: drop_second_subscriptions
+-- A shelf that follows both keeps its subscription to the new address.
+delete from subscription where feed_id = :feed_id and exists (
+  select 1 from subscription as other where other.shelf_id = subscription.shelf_id and other.feed_id = :target
+);
+
+-- name: move_subscriptions
+update subscription set feed_id = :target, updated_at = :now where feed_id = :feed_id;
+
+-- name: drop_second_former
+-- A shelf that follows, or left, the other one as well has its way back from there.
+delete from former_subscription
+where feed_id = :feed_id and (
+  exists (
+    select 1 from former_subscription as other
+    where other.feed_id = :target and other.shelf_id = former_subscription.shelf_id
+  ) or exists (
+    select 1 from subscription where subscription.feed_id = :target and subscription.shelf_id = former_subscription.shelf_id
+  )
+);
+
+-- name: move_former
+-- I9: what can be had back can be had back from there; the entries that are remembered go along.
+update former_subscription set feed_id = :target where feed_id = :feed_id;
+
+-- name: broken_watches
+-- By watch_broken, of which there are few: asked after every successful call of a source.
+select watch.id, watch.last_release_at, watch.poll_floor,
+  (select count(*) from follow where follow.series_id = series_source.series_id) as followers
+from {by_broken}
+join series_source on series_source.id = watch.series_source_id
+where watch.consecutive_failures >= 5 and watch.series_source_id is not null and watch.suspended_at is null
+  and series_source.source_id = :source_id
+order by watch.id limit :most;
+
+-- fragment: by_broken
+watch indexed by watch_broken
+
+-- name: close_breakers
+-- R99: closed, and looked at sooner, never later. Not 0: it has not answered for itself yet, and who was told that it
+-- broke is told when it does. Who polls one now says how it is.
+update watch
+set consecutive_failures = 1, priority = new.priority, next_check_why = 'the source answers again',
+  next_check_at = case
+    when watch.retry_after_until > new.next_check_at and watch.retry_after_until < watch.next_check_at
+      then watch.retry_after_until
+    when watch.retry_after_until > new.next_check_at or new.next_check_at > watch.next_check_at then watch.next_check_at
+    else new.next_check_at
+  end
+from (
+  select cast(value ->> 'id' as bigint) as id, cast(value ->> 'next_check_at' as bigint) as next_check_at,
+    cast(value ->> 'priority' as bigint) as priority
+  from json_each(cast(:rows as text))
+) as new
+where watch.id = new.id and {closable}
+returning watch.id;
+
+-- fragment: closable
+watch.consecutive_failures >= 5 and watch.suspended_at is null
+  and (watch.lease_until is null or watch.lease_until <= :now)
+
+-- name: find_full_text
+select content, error, fetched_at from item_full_text where item_id = :item_id;
+
+-- name: keep_full_text
+-- R70: one fetch serves everyone. A failure never takes a text away that was had before.
+insert into item_full_text (item_id, content, error, fetched_at)
+values (:item_id, :content, :error, :now)
+on conflict (item_id) do update set
+  content = case when excluded.content = '' then item_full_text.content else excluded.content end,
+  error = excluded.error,
+  fetched_at = excluded.fetched_at;

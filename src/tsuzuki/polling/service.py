@@ -1,12 +1,12 @@
 """Takes watches that are due and polls them.
 
-The way of one poll: claim (a lease, and all that is known), visit (the connector asks, the driver does), compare with
-what is stored, and one transaction that saves the outcome and enqueues only what is new or changed. Where nothing is,
-the outcomes of many polls share one. Whoever lost the lease writes nothing (I4).
+One poll: claim (a lease, and all that is known), fetch (the connector asks, the driver does), compare with what is
+stored, and one transaction that saves the outcome and enqueues only what is new or changed. Outcomes that come in the
+same moment share one. Whoever lost the lease writes nothing (I4).
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import nullcontext
 from typing import Any, Protocol, TypeVar, Unpack
 
@@ -19,32 +19,31 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.ingest.tasks import ReleaseFound
 from tsuzuki.model.errors import NotFound, NotOurTurn, SourceError
 from tsuzuki.model.ids import ShelfId, WatchId
-from tsuzuki.model.times import DAY, MINUTE, Millis
+from tsuzuki.model.times import DAY, MINUTE, SECOND, Millis
+from tsuzuki.polling.addresses import Looks, Replaying
 from tsuzuki.polling.claims import ClaimLimits, Claims, PollOptions
-from tsuzuki.polling.comics import FolderOf, SeriesPoll
+from tsuzuki.polling.driver import Driver, FolderOf
 from tsuzuki.polling.feeds import FeedPoll
-from tsuzuki.polling.holding import Hold
-from tsuzuki.polling.known import KnownItems
-from tsuzuki.polling.looks import Looks, Replaying
-from tsuzuki.polling.recording import Recorder
-from tsuzuki.polling.rows import DueFeed, SeriesTarget
-from tsuzuki.polling.saver import AnswerBatcher
-from tsuzuki.polling.saving import Conditions
+from tsuzuki.polling.known_items import KnownItems
+from tsuzuki.polling.outcomes import Outcomes, PollContext, Recorder
+from tsuzuki.polling.series import SeriesPoll
 from tsuzuki.polling.store import (
+    ClaimedWatch,
+    DueFeed,
+    SeriesTarget,
     ask_refresh_all_tx,
     ask_refresh_tx,
     claim_watch_tx,
     demand_tx,
+    extend_lease_tx,
     give_back_tx,
     put_off_tx,
     repair_watches_tx,
     series_target_tx,
     with_targets_tx,
 )
-from tsuzuki.polling.visit import Driver
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.shelves.deps import Asked
-from tsuzuki.sources.store import ClaimedWatch
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
@@ -85,7 +84,7 @@ class Poller:
         db: Database,
         driver: Driver,
         registry: Registry,
-        conditions: Conditions,
+        context: PollContext,
         *,
         folder_of: FolderOf,
         options: PollOptions = PollOptions(),  # noqa: B008  frozen
@@ -96,14 +95,14 @@ class Poller:
         self._db = db
         self._driver = driver
         self._registry = registry
-        self._conditions = conditions
+        self._context = context
         self._folder_of = folder_of
         self._options = options
         self._recorder = recorder
         self._looks = looks
         self._known = KnownItems(db)
-        self._saver = AnswerBatcher(db)
-        self._claims = Claims(db, conditions, options)
+        self._outcomes = Outcomes(db, context)
+        self._claims = Claims(db, context, options)
 
     # -- taking
 
@@ -115,38 +114,38 @@ class Poller:
 
     async def demand(self) -> float:
         """How many polls fall due a second in the ordinary way."""
-        usual = self._conditions.pace.interval
+        usual = self._context.pace.interval
         return await self._db.read(lambda tx: demand_tx(tx, usual=usual))
 
     @property
     def now(self) -> Millis:
         """By the clock that polls are planned with."""
-        return self._conditions.clock()
+        return self._context.clock()
 
-    async def mend(self) -> int:
+    async def repair(self) -> int:
         """After a clock that was ahead: bring back what it planned, and what waits for longer than anything may; how
         many watches.
         """
-        now, lease = self._conditions.clock(), self._options.lease
+        now, lease = self._context.clock(), self._options.lease
         # A 410 waits a day for its confirmation, and a skipped poll a day, whatever the ceiling says.
-        longest = Millis(max(self._conditions.pace.ceiling, DAY))
+        longest = Millis(max(self._context.pace.ceiling, DAY))
         return await self._db.with_tx(lambda tx: repair_watches_tx(tx, now=now, longest=longest, lease=lease))
 
     # -- asking
 
     async def ask_refresh(self, watch_id: WatchId) -> Asked:
         """Have a watch polled now, suspended or not; R96: not before a Retry-After is over, nor twice in a minute."""
-        now = self._conditions.clock()
+        now = self._context.clock()
         return await self._db.with_tx(lambda tx: ask_refresh_tx(tx, watch_id, now, before=self._known_before(now)))
 
     async def ask_refresh_all(self, shelf_id: ShelfId) -> Asked:
         """Have all feeds of a shelf polled now that are not suspended; as `ask_refresh`."""
-        now = self._conditions.clock()
+        now = self._context.clock()
         return await self._db.with_tx(lambda tx: ask_refresh_all_tx(tx, shelf_id, now, before=self._known_before(now)))
 
     def _known_before(self, now: Millis) -> Millis:
         """What was looked at later is known; where polls come more often by themselves, that is sooner over."""
-        return Millis(now - min(ASKED_AGAIN_AFTER, self._conditions.pace.interval))
+        return Millis(now - min(ASKED_AGAIN_AFTER, self._context.pace.interval))
 
     # -- polling
 
@@ -172,7 +171,7 @@ class Poller:
         return await self._db.with_tx(lambda tx: self._lease_tx(tx, watch_id))
 
     async def _lease_tx(self, tx: Tx, watch_id: WatchId) -> ClaimedWatch | None:
-        now, lease = self._conditions.clock(), self._options.lease
+        now, lease = self._context.clock(), self._options.lease
         watch = await claim_watch_tx(tx, watch_id, now=now, lease=lease)
         return None if watch is None else (await with_targets_tx(tx, [watch], now))[0]
 
@@ -205,8 +204,7 @@ class Poller:
                 await self._first_driver(watch),
                 watch,
                 known=self._known,
-                saver=self._saver,
-                conditions=self._conditions,
+                outcomes=self._outcomes,
             )
             return await poll.run()
         if watch.feed_id is not None:
@@ -240,7 +238,7 @@ class Poller:
             series,
             connector=connector,
             folder_of=self._folder_of,
-            conditions=self._conditions,
+            outcomes=self._outcomes,
             record=record,
         )
         try:
@@ -260,9 +258,68 @@ class Poller:
             return None
 
     async def _put_off(self, watch: ClaimedWatch) -> None:
-        until = Millis(self._conditions.clock() + DAY)
+        until = Millis(self._context.clock() + DAY)
         await self._db.with_tx(lambda tx: put_off_tx(tx, watch, until=until, why="the source is switched off"))
 
     async def _holding(self, watch: ClaimedWatch, work: Coroutine[Any, Any, T]) -> T:
         """Run the work while the lease is kept; LeaseLost ends it when somebody else has the watch."""
-        return await Hold(self._db, watch, self._conditions.clock, lease=self._options.lease).during(work)
+        return await HeldLease(self._db, watch, self._context.clock, lease=self._options.lease).during(work)
+
+
+class HeldLease:
+    """A lease that is extended until the work on its watch is over. Most work is over before the first time."""
+
+    def __init__(self, db: Database, watch: ClaimedWatch, clock: Callable[[], Millis], *, lease: Millis) -> None:
+        self._db = db
+        self._watch = watch
+        self._clock = clock
+        self._lease = lease
+        self._task: asyncio.Task[Any] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._beating: asyncio.Task[None] | None = None
+        self._failure: Exception | None = None
+
+    async def during(self, work: Coroutine[Any, Any, T]) -> T:
+        """What the work returns. LeaseLost, or why the lease could not be kept, ends it at once."""
+        self._task = task = asyncio.current_task()
+        self._set_timer()
+        try:
+            return await work
+        except asyncio.CancelledError:
+            # As `asyncio.timeout` tells its own cancellation from somebody else's.
+            if self._failure is None or (task is not None and task.uncancel() > 0):
+                raise
+            raise self._failure from None
+        finally:
+            self._end()
+
+    def _set_timer(self) -> None:
+        # A timer, not a task that sleeps: it is made for every poll, and hardly ever comes.
+        self._timer = asyncio.get_running_loop().call_later(self._lease / SECOND / 3, self._beat)
+
+    def _beat(self) -> None:
+        self._beating = asyncio.ensure_future(self._extend())
+
+    async def _extend(self) -> None:
+        until = Millis(self._clock() + self._lease)
+        try:
+            is_ours = await self._db.with_tx(lambda tx: extend_lease_tx(tx, self._watch, until=until))
+        except Exception as error:  # noqa: BLE001  it is raised where the work is awaited
+            self._give_up(error)
+            return
+        if is_ours:
+            self._set_timer()
+        else:
+            self._give_up(LeaseLost([self._watch.id]))
+
+    def _give_up(self, failure: Exception) -> None:
+        self._failure = failure
+        if self._task is not None:
+            self._task.cancel()
+
+    def _end(self) -> None:
+        self._task = None
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._beating is not None:
+            self._beating.cancel()

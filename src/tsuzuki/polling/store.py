@@ -1,48 +1,165 @@
-"""Watches as a poll sees them: what to call, what is known, and what came of it."""
+"""Watches as a poll sees them: which are due, what to call, and whose they are meanwhile."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Annotated, Any
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.ids import FeedId, ShelfId, WatchId
+from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId
+from tsuzuki.model.secrets import PROXY, SOURCE, Sealed
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.polling.policy import LONGEST_SKIP, MANY_READERS
-from tsuzuki.polling.rows import (
-    ClaimGate,
-    DueFeed,
-    Ended,
-    FeedListing,
-    FeedMetadata,
-    FeedTarget,
-    KnownItem,
-    PollAnswer,
-    PollFailure,
-    RequestedPoll,
-    SeriesTarget,
-    WatchLease,
-    WhyNot,
-)
 from tsuzuki.shelves.deps import Asked
-from tsuzuki.sources.store import LOOK_AHEAD, NOBODY, Busy, ClaimedWatch
 
 q = load_queries("tsuzuki.polling")
 
-MOST_LOOKS = 100
+LOOK_AHEAD = 200
+"""So many watches of full hosts a claim passes over in the line."""
 CLOCKS_DIFFER = MINUTE
 """Of the machines that share a database: by so much none of them is wrong."""
 
 
-class _ItemWording(msgspec.Struct, frozen=True):
-    key: str
-    title: str
-    published_at: Millis | None
+class ClaimedWatch(msgspec.Struct, frozen=True):
+    """A watch that is ours to poll until its lease runs out."""
+
+    id: WatchId
+    lease_token: int
+    feed_id: FeedId | None
+    series_source_id: SeriesSourceId | None
+    host: str
+    priority: int
+    etag: str | None
+    last_modified: str | None
+    validators_url: str | None
+    """Whose the two are; the address that is asked when None."""
+    body_hash: bytes | None
+    consecutive_failures: int
+    last_checked_at: Millis | None
+    waits_since: Millis
+    """R97: its place."""
+    unended: int
+    """Polls before this one that were begun and never ended, in a row."""
+
+    @property
+    def shelf_id(self) -> ShelfId | None:
+        """Whose alone it is, where that is known."""
+        return None
 
 
-async def claim_watch_tx(tx: Tx, watch_id: WatchId, *, now: Millis, lease: Millis) -> ClaimedWatch | None:
-    """Lease one watch whatever its schedule says; None while somebody else polls it, or when it is gone."""
-    return await tx.maybe(ClaimedWatch, q.claim_watch, id=watch_id, now=now, until=Millis(now + lease))
+class FeedTarget(msgspec.Struct, frozen=True):
+    """A feed to be called."""
+
+    feed_id: FeedId
+    seen_at: Millis
+    """When this was read."""
+    link: str
+    proxy: Annotated[str, Sealed(PROXY)]
+    last_full_at: Millis | None
+    first_harvest_at: Millis | None
+    last_release_at: Millis | None
+    harvested_at: Millis | None
+    """When its document was last read; later answers said that it is the same."""
+    last_success_at: Millis | None
+    cache_control: str | None
+    expires_at: Millis | None
+    ttl: Millis | None
+    skip_hours: int
+    skip_days: int
+    """As bits."""
+    poll_floor: Millis | None
+    moved_to: str | None
+    moved_count: int
+    moved_since: Millis | None
+    gone_since: Millis | None
+    followers: int
+    """One, or more than many: nothing else matters."""
+    wished_interval: Millis | None
+    has_usual: bool
+    shelf_id: ShelfId | None
+    """Whose alone it is: nobody else wants it."""
+    has_content: bool
+    has_unstable_keys: bool
+    """Once it gave several items the same key (R93), or the same item another."""
+    has_letters: bool
+    """Something of the last poll was given up by ingest."""
+
+
+class DueFeed(ClaimedWatch, frozen=True):
+    """A claimed watch of a feed, with what was known of it at that moment."""
+
+    target: FeedTarget
+
+    @property
+    def shelf_id(self) -> ShelfId | None:
+        """Whose alone it is."""
+        return self.target.shelf_id
+
+
+class SeriesTarget(msgspec.Struct, frozen=True):
+    """A series on a source to be called."""
+
+    series_source_id: SeriesSourceId
+    series_id: SeriesId
+    url: str
+    update_strategy: str
+    source_id: SourceId
+    source_name: str
+    source_slug: str
+    lang: str
+    base_url: str
+    connector: str | None
+    config: Annotated[dict[str, Any], Sealed(SOURCE)]
+    is_enabled: bool
+    first_harvest_at: Millis | None
+    last_release_at: Millis | None
+    poll_floor: Millis | None
+    gone_since: Millis | None
+    followers: int
+    has_content: bool
+
+
+class ClaimGate(msgspec.Struct, frozen=True):
+    """Whether anything may be claimed, and whether people asked for something."""
+
+    is_paused: bool
+    is_wanted: bool
+    is_new: bool
+    """Whether something was never looked at."""
+    is_shared: bool
+    """By more than one shelf."""
+
+
+class RequestedPoll(msgspec.Struct, frozen=True):
+    """A watch that a person wants polled now."""
+
+    id: WatchId
+    host: str
+    shelf_id: ShelfId | None
+
+
+class WhyNot(msgspec.Struct, frozen=True):
+    """Why a look was not asked for: until when it may not be, or that it was asked for already."""
+
+    not_before: Millis | None
+    is_asked: bool
+
+
+class Busy(msgspec.Struct, frozen=True):
+    """Who has enough for now."""
+
+    hosts: Collection[str] = ()
+    shelves: Collection[ShelfId] = ()
+
+    def as_rows(self) -> dict[str, list[list[Any]]]:
+        """For a claim."""
+        return {"hosts": [[host] for host in self.hosts], "shelves": [[shelf] for shelf in self.shelves]}
+
+
+NOBODY = Busy()
+
+
+# -- claims
 
 
 async def claim_gate_tx(tx: Tx, now: Millis) -> ClaimGate:
@@ -50,27 +167,121 @@ async def claim_gate_tx(tx: Tx, now: Millis) -> ClaimGate:
     return await tx.one(ClaimGate, q.claim_gate, now=now)
 
 
-async def demand_tx(tx: Tx, *, usual: Millis) -> float:
-    """How many polls fall due a second in the ordinary way."""
-    return await tx.one(float, q.demand, usual=usual, shortest=min(usual, MINUTE))
-
-
-async def keep_look_tx(tx: Tx, url: str, reply: bytes, *, now: Millis, oldest: Millis) -> None:
-    """Keep what an address answered; old looks, and those beyond so many, are forgotten."""
-    await tx.run(q.keep_look, url=url, reply=reply, now=now)
-    await tx.run(q.forget_looks, oldest=oldest, most=MOST_LOOKS)
-
-
-async def take_look_tx(tx: Tx, url: str, *, oldest: Millis) -> bytes | None:
-    """What an address answered since then; it is forgotten."""
-    return await tx.maybe(bytes, q.take_look, url=url, oldest=oldest)
-
-
 async def refreshes_tx(tx: Tx, *, now: Millis, most: int, busy: Busy = NOBODY) -> list[RequestedPoll]:
     """Watches that a person wants polled now, that nobody polls, and whose host is not full."""
     return await tx.many(
         RequestedPoll, q.refreshes, now=now, most=most, ahead=LOOK_AHEAD + most, hosts=busy.as_rows()["hosts"]
     )
+
+
+async def claim_watch_tx(tx: Tx, watch_id: WatchId, *, now: Millis, lease: Millis) -> ClaimedWatch | None:
+    """Lease one watch whatever its schedule says; None while somebody else polls it, or when it is gone."""
+    return await tx.maybe(ClaimedWatch, q.claim_watch, id=watch_id, now=now, until=Millis(now + lease))
+
+
+async def claim_new_watches_tx(
+    tx: Tx, most: int, *, now: Millis, lease: Millis, busy: Busy = NOBODY
+) -> list[ClaimedWatch]:
+    """Lease up to so many watches that were never looked at, the longest waiting first; in any order."""
+    until, ahead = Millis(now + lease), LOOK_AHEAD + most
+    return await tx.many(
+        ClaimedWatch, q.claim_new_watches, most=most, now=now, until=until, ahead=ahead, **busy.as_rows()
+    )
+
+
+async def claim_due_watches_tx(
+    tx: Tx, most: Mapping[int, int], *, now: Millis, lease: Millis, busy: Busy = NOBODY
+) -> list[ClaimedWatch]:
+    """Lease up to so many due watches of each priority, the longest overdue first; in any order."""
+    hot, warm, cold = (most.get(priority, 0) for priority in (1, 2, 3))
+    until, apart, ahead = Millis(now + lease), busy.as_rows(), LOOK_AHEAD + max(most.values(), default=0)
+    return await tx.many(
+        ClaimedWatch, q.claim_due_watches, hot=hot, warm=warm, cold=cold, now=now, until=until, ahead=ahead, **apart
+    )
+
+
+async def claim_of_hosts_tx(
+    tx: Tx, hosts: Iterable[str], most: int, *, is_new: bool, each: int, now: Millis, lease: Millis, busy: Busy = NOBODY
+) -> list[ClaimedWatch]:
+    """Lease up to so many due watches of these hosts, `each` of one at the most; new ones alone, or known ones."""
+    until, apart = Millis(now + lease), {**busy.as_rows(), "hosts": [[host] for host in hosts]}
+    is_seen = 0 if is_new else 1
+    return await tx.many(
+        ClaimedWatch, q.claim_of_hosts, most=most, each=each, is_seen=is_seen, now=now, until=until, **apart
+    )
+
+
+async def waiting_hosts_tx(tx: Tx, most: int, *, is_new: bool, now: Millis) -> list[str]:
+    """Hosts of which something is due, the longest waiting first."""
+    if is_new:
+        return await tx.many(str, q.waiting_new_hosts, most=most, now=now)
+    return await tx.many(str, q.waiting_hosts, most=most, now=now)
+
+
+async def demand_tx(tx: Tx, *, usual: Millis) -> float:
+    """How many polls fall due a second in the ordinary way."""
+    return await tx.one(float, q.demand, usual=usual, shortest=min(usual, MINUTE))
+
+
+async def with_targets_tx(tx: Tx, claimed: Sequence[ClaimedWatch], now: Millis) -> list[ClaimedWatch]:
+    """The same watches; each feed among them is a DueFeed, unless it is gone."""
+    feeds = [watch.id for watch in claimed if watch.feed_id is not None]
+    if not feeds:
+        return list(claimed)
+    targets: dict[FeedId | None, FeedTarget] = {each.feed_id: each for each in await feed_targets_tx(tx, feeds, now)}
+    return [
+        watch
+        if (target := targets.get(watch.feed_id)) is None
+        else DueFeed(**msgspec.structs.asdict(watch), target=target)
+        for watch in claimed
+    ]
+
+
+async def feed_targets_tx(tx: Tx, watches: Iterable[WatchId], now: Millis) -> list[FeedTarget]:
+    """What to call, for those of the watches that are on feeds, in any order."""
+    return await tx.bulk(FeedTarget, q.feed_targets, [{"id": watch} for watch in watches], many=MANY_READERS, now=now)
+
+
+async def series_target_tx(tx: Tx, watch_id: WatchId) -> SeriesTarget | None:
+    """What to call; None when the watch is gone or is on a feed."""
+    return await tx.maybe(SeriesTarget, q.series_target, id=watch_id)
+
+
+# -- leases
+
+
+async def extend_lease_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool:
+    """Keep the lease; False when it is lost."""
+    return bool(await tx.run(q.extend_lease, id=watch.id, lease_token=watch.lease_token, until=until))
+
+
+async def give_back_tx(tx: Tx, watches: Iterable[ClaimedWatch]) -> list[WatchId]:
+    """Give claimed watches back unpolled, due as they were; those that were still ours."""
+    rows = [{"id": watch.id, "lease_token": watch.lease_token} for watch in watches]
+    return await tx.bulk(WatchId, q.give_back, rows)
+
+
+async def put_off_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis, why: str, keeps_place: bool = False) -> bool:
+    """Give a claimed watch back unpolled, with or without its place in the line; False when it is no longer ours."""
+    lease = {"id": watch.id, "lease_token": watch.lease_token}
+    return bool(await tx.run(q.put_off, **lease, until=until, why=why, keeps_place=keeps_place))
+
+
+async def repair_watches_tx(tx: Tx, *, now: Millis, longest: Millis, lease: Millis) -> int:
+    """Have no watch wait longer than `longest` (and what its publisher skips), nor leased for longer than `lease`, nor
+    go by what a clock wrote that was ahead; how many were.
+    """
+    return await tx.run(
+        q.repair_watches,
+        now=now,
+        soon=Millis(now + CLOCKS_DIFFER),
+        latest=Millis(now + longest),
+        latest_of_skipping=Millis(now + longest + LONGEST_SKIP),
+        lease_end=Millis(now + lease),
+    )
+
+
+# -- refreshes
 
 
 async def ask_refresh_tx(tx: Tx, watch_id: WatchId, now: Millis, *, before: Millis | None = None) -> Asked:
@@ -95,133 +306,3 @@ def _none_asked(why: WhyNot | None) -> Asked:
     if why is None:
         return Asked(0)
     return Asked(0, why.not_before, is_known=why.not_before is None and not why.is_asked)
-
-
-async def give_back_tx(tx: Tx, watches: Iterable[ClaimedWatch]) -> list[WatchId]:
-    """Give claimed watches back unpolled, due as they were; those that were still ours."""
-    rows = [{"id": watch.id, "lease_token": watch.lease_token} for watch in watches]
-    return await tx.bulk(WatchId, q.give_back, rows)
-
-
-async def put_off_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis, why: str, keeps_place: bool = False) -> bool:
-    """Give a claimed watch back unpolled, with or without its place in the line; False when it is no longer ours."""
-    lease = {"id": watch.id, "lease_token": watch.lease_token}
-    return bool(await tx.run(q.put_off, **lease, until=until, why=why, keeps_place=keeps_place))
-
-
-async def extend_lease_tx(tx: Tx, watch: ClaimedWatch, *, until: Millis) -> bool:
-    """Keep the lease; False when it is lost."""
-    return bool(await tx.run(q.extend_lease, id=watch.id, lease_token=watch.lease_token, until=until))
-
-
-async def repair_watches_tx(tx: Tx, *, now: Millis, longest: Millis, lease: Millis) -> int:
-    """Have no watch wait longer than `longest` (and what its publisher skips), nor leased for longer than `lease`, nor
-    go by what a clock wrote that was ahead; how many were.
-    """
-    return await tx.run(
-        q.repair_watches,
-        now=now,
-        soon=Millis(now + CLOCKS_DIFFER),
-        latest=Millis(now + longest),
-        latest_of_skipping=Millis(now + longest + LONGEST_SKIP),
-        lease_end=Millis(now + lease),
-    )
-
-
-async def feed_targets_tx(tx: Tx, watches: Iterable[WatchId], now: Millis) -> list[FeedTarget]:
-    """What to call, for those of the watches that are on feeds, in any order."""
-    return await tx.bulk(FeedTarget, q.feed_targets, _ids(watches), many=MANY_READERS, now=now)
-
-
-async def with_targets_tx(tx: Tx, claimed: Sequence[ClaimedWatch], now: Millis) -> list[ClaimedWatch]:
-    """The same watches; each feed among them is a DueFeed, unless it is gone."""
-    feeds = [watch.id for watch in claimed if watch.feed_id is not None]
-    if not feeds:
-        return list(claimed)
-    targets: dict[FeedId | None, FeedTarget] = {each.feed_id: each for each in await feed_targets_tx(tx, feeds, now)}
-    return [
-        watch
-        if (target := targets.get(watch.feed_id)) is None
-        else DueFeed(**msgspec.structs.asdict(watch), target=target)
-        for watch in claimed
-    ]
-
-
-async def series_target_tx(tx: Tx, watch_id: WatchId) -> SeriesTarget | None:
-    """What to call; None when the watch is gone or is on a feed."""
-    return await tx.maybe(SeriesTarget, q.series_target, id=watch_id)
-
-
-async def known_items_tx(tx: Tx, listed: Iterable[FeedListing]) -> list[KnownItem]:
-    """What is stored under the keys of what feeds list, or under their pages; one may come twice."""
-    rows = []
-    for feed in listed:
-        pages: set[str | None] = set()
-        for item in feed.items:  # a page that all items have is looked for once
-            rows.append([feed.feed_id, item.key, None if item.link_key in pages else item.link_key])
-            rows.extend([feed.feed_id, key, None] for key in item.other_keys)
-            pages.add(item.link_key)
-    return await tx.bulk(KnownItem, q.known_items, rows)
-
-
-async def said_items_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str]) -> dict[str, tuple[str, Millis | None]]:
-    """Title and date of what is stored under these keys."""
-    rows = await tx.bulk(_ItemWording, q.said_items, [[key] for key in keys], feed_id=feed_id)
-    return {row.key: (row.title, row.published_at) for row in rows}
-
-
-async def rekey_items_tx(tx: Tx, feed_id: FeedId, keys: Mapping[str, str]) -> None:
-    """R93: give stored items the keys that they have from now on."""
-    for old, key in keys.items():
-        await tx.run(q.rekey_item, feed_id=feed_id, old=old, key=key)
-        await tx.run(q.rekey_tombstone, feed_id=feed_id, old=old, key=key)
-
-
-async def touch_tombstones_tx(tx: Tx, feed_id: FeedId, keys: Iterable[str], now: Millis) -> None:
-    """REL-39d: remember for longer what was removed and is still listed."""
-    await tx.run(q.touch_tombstones, rows=[[key] for key in keys], feed_id=feed_id, now=now)
-
-
-async def touch_last_listed_tx(tx: Tx, feed_id: FeedId, *, since: Millis, until: Millis) -> None:
-    """The same for what the last document listed, of which nothing was read while it stayed as it was."""
-    await tx.run(q.touch_last_listed, feed_id=feed_id, since=since, until=until)
-
-
-async def last_release_tx(tx: Tx, watch: ClaimedWatch) -> Millis | None:
-    """When something new of it was last stored, whoever found that; nobody stores more until the transaction's end."""
-    return await tx.maybe(Millis, q.last_release, id=watch.id)
-
-
-async def save_answer_tx(tx: Tx, watch: ClaimedWatch, answer: PollAnswer, now: Millis) -> bool:
-    """Write the outcome; False when the lease was lost, and nothing is written."""
-    return bool(await tx.bulk(WatchId, q.save_answer, [_row(Ended(watch, answer, now))]))
-
-
-async def save_answers_tx(tx: Tx, polls: Iterable[Ended]) -> frozenset[WatchLease]:
-    """Write the outcomes; whose were written. The others lost their lease, or somebody else holds them just now."""
-    return frozenset(await tx.bulk(WatchLease, q.save_answers, map(_row, polls)))
-
-
-async def save_failure_tx(tx: Tx, watch: ClaimedWatch, failure: PollFailure, now: Millis) -> int | None:
-    """Write the outcome; how many failures in a row that makes, or None when the lease was lost."""
-    values = msgspec.structs.asdict(failure)
-    return await tx.maybe(int, q.save_failure, id=watch.id, lease_token=watch.lease_token, now=now, **values)
-
-
-async def move_feed_tx(tx: Tx, feed_id: FeedId, link: str, now: Millis) -> bool:
-    """Believe a permanent redirect; False when another feed has that address."""
-    return bool(await tx.run(q.move_feed, feed_id=feed_id, link=link, now=now))
-
-
-async def describe_feeds_tx(tx: Tx, told: Iterable[FeedMetadata]) -> int:
-    """Keep what feeds say of themselves, and what was seen of them."""
-    return await tx.run(q.describe_feeds, rows=list(told))
-
-
-def _ids(watches: Iterable[WatchId]) -> list[dict[str, WatchId]]:
-    return [{"id": watch} for watch in watches]
-
-
-def _row(poll: Ended) -> dict[str, Any]:
-    values = msgspec.structs.asdict(poll.answer)
-    return {"id": poll.watch.id, "lease_token": poll.watch.lease_token, "now": poll.now, **values}

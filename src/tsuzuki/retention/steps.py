@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.again import with_tx_again
-from tsuzuki.ingest.store import lock_items_tx
+from tsuzuki.ingest.items import lock_items_tx
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis
 from tsuzuki.retention.policy import FOR_EVER, ITEM_GRACE, NEWEST_KEPT, RetentionRules

@@ -1,7 +1,6 @@
 """Sources, series, feeds and watches, remembered."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -10,10 +9,6 @@ from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, ShelfI
 from tsuzuki.model.times import DAY, Millis
 
 q = load_queries("tsuzuki.sources")
-
-LOOK_AHEAD = 200
-"""So many watches of full hosts a claim passes over in the line."""
-
 
 LONGEST_PLAN = Millis(2 * DAY)
 """I5: as far ahead as anything is planned here."""
@@ -29,47 +24,6 @@ class NewWatch(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     priority: int = 2
     next_check_at: Millis
-
-
-class ClaimedWatch(msgspec.Struct, frozen=True):
-    """A watch that is ours to poll until its lease runs out."""
-
-    id: WatchId
-    lease_token: int
-    feed_id: FeedId | None
-    series_source_id: SeriesSourceId | None
-    host: str
-    priority: int
-    etag: str | None
-    last_modified: str | None
-    validators_url: str | None
-    """Whose the two are; the address that is asked when None."""
-    body_hash: bytes | None
-    consecutive_failures: int
-    last_checked_at: Millis | None
-    waits_since: Millis
-    """R97: its place."""
-    unended: int
-    """Polls before this one that were begun and never ended, in a row."""
-
-    @property
-    def shelf_id(self) -> ShelfId | None:
-        """Whose alone it is, where that is known."""
-        return None
-
-
-class Busy(msgspec.Struct, frozen=True):
-    """Who has enough for now."""
-
-    hosts: Collection[str] = ()
-    shelves: Collection[ShelfId] = ()
-
-    def as_rows(self) -> dict[str, list[list[Any]]]:
-        """For a claim."""
-        return {"hosts": [[host] for host in self.hosts], "shelves": [[shelf] for shelf in self.shelves]}
-
-
-NOBODY = Busy()
 
 
 class Unwatched(msgspec.Struct, frozen=True):
@@ -228,45 +182,6 @@ async def add_series_source_tx(
 async def add_watch_tx(tx: Tx, new: NewWatch, now: Millis) -> WatchId:
     """Begin to watch a feed or a series source; UniqueViolation when it is watched already."""
     return await tx.one(WatchId, q.add_watch, **msgspec.structs.asdict(new), now=now)
-
-
-async def claim_due_watches_tx(
-    tx: Tx, most: Mapping[int, int], *, now: Millis, lease: Millis, busy: Busy = NOBODY
-) -> list[ClaimedWatch]:
-    """Lease up to so many due watches of each priority, the longest overdue first; in any order."""
-    hot, warm, cold = (most.get(priority, 0) for priority in (1, 2, 3))
-    until, apart, ahead = Millis(now + lease), busy.as_rows(), LOOK_AHEAD + max(most.values(), default=0)
-    return await tx.many(
-        ClaimedWatch, q.claim_due_watches, hot=hot, warm=warm, cold=cold, now=now, until=until, ahead=ahead, **apart
-    )
-
-
-async def claim_new_watches_tx(
-    tx: Tx, most: int, *, now: Millis, lease: Millis, busy: Busy = NOBODY
-) -> list[ClaimedWatch]:
-    """Lease up to so many watches that were never looked at, the longest waiting first; in any order."""
-    until, ahead = Millis(now + lease), LOOK_AHEAD + most
-    return await tx.many(
-        ClaimedWatch, q.claim_new_watches, most=most, now=now, until=until, ahead=ahead, **busy.as_rows()
-    )
-
-
-async def claim_of_hosts_tx(
-    tx: Tx, hosts: Iterable[str], most: int, *, is_new: bool, each: int, now: Millis, lease: Millis, busy: Busy = NOBODY
-) -> list[ClaimedWatch]:
-    """Lease up to so many due watches of these hosts, `each` of one at the most; new ones alone, or known ones."""
-    until, apart = Millis(now + lease), {**busy.as_rows(), "hosts": [[host] for host in hosts]}
-    is_seen = 0 if is_new else 1
-    return await tx.many(
-        ClaimedWatch, q.claim_of_hosts, most=most, each=each, is_seen=is_seen, now=now, until=until, **apart
-    )
-
-
-async def waiting_hosts_tx(tx: Tx, most: int, *, is_new: bool, now: Millis) -> list[str]:
-    """Hosts of which something is due, the longest waiting first."""
-    if is_new:
-        return await tx.many(str, q.waiting_new_hosts, most=most, now=now)
-    return await tx.many(str, q.waiting_hosts, most=most, now=now)
 
 
 async def lock_series_merges_shared_tx(tx: Tx) -> None:

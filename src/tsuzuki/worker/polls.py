@@ -12,10 +12,9 @@ import structlog
 from tsuzuki.coord.wakeup import POLL_WAKEUP, Listener, Wakeup
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND
-from tsuzuki.polling.claiming import StartPace
 from tsuzuki.polling.service import Polled, Poller
+from tsuzuki.polling.store import ClaimedWatch
 from tsuzuki.queue.policy import FLOOR
-from tsuzuki.sources.store import ClaimedWatch
 
 _GATHER = 0.01
 """How long after its last claim a busy loop waits, at the most, until it may begin half as many as it has places."""
@@ -38,6 +37,46 @@ _CLOCK_WENT_BACK = 60.0
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 
 
+SLOWEST_START = 1.0
+CATCHING_UP = 1.5
+
+
+class StartPace:
+    """How quickly polls may begin of what was looked at before: after days away they are spread, not fired at once.
+
+    `rate` is in polls a second. Moments are seconds of a clock that never goes back.
+    """
+
+    def __init__(self, burst: int) -> None:
+        self._burst = burst
+        self._left = float(burst)
+        self._rate = SLOWEST_START
+        self._since: float | None = None
+        self._begun: deque[str] = deque(maxlen=burst)
+
+    def set_demand(self, per_second: float) -> None:
+        """By how many fall due in the ordinary way; a little more, so that what has piled up becomes less."""
+        self._rate = max(SLOWEST_START, CATCHING_UP * per_second)
+
+    def left(self, now: float) -> int:
+        """How many may begin now."""
+        passed = 0.0 if self._since is None else max(0.0, now - self._since)
+        self._left = min(self._left + passed * self._rate, max(self._burst, self._rate))
+        self._since = now
+        return max(0, int(self._left))
+
+    def spend(self, hosts: Collection[str]) -> None:
+        """One began at each of these hosts."""
+        self._left -= len(hosts)
+        self._begun.extend(hosts)
+
+    @property
+    def served(self) -> frozenset[str]:
+        """The host that had more than half of the last starts, if any did: the next is for others, if any wait."""
+        counts = Counter(self._begun)
+        return frozenset(host for host, count in counts.items() if count * 2 > len(self._begun))
+
+
 class PollLoop:
     """Claims due watches and polls them until it is stopped. `ingest_wakeups` are woken when a poll found something."""
 
@@ -58,7 +97,7 @@ class PollLoop:
         self._poller = poller
         self._wakeup = wakeup
         self._concurrency = concurrency
-        self._ingest_bells = ingest_wakeups
+        self._ingest_wakeups = ingest_wakeups
         self._polled = polled
         self._running: dict[asyncio.Task[None], ClaimedWatch] = {}
         self._held: dict[str, float] = {}
@@ -145,19 +184,19 @@ class PollLoop:
         return self._held
 
     async def _look_at_clock(self) -> None:
-        """REL-19g: what was planned by a clock that was ahead is mended at the start, and when the clock went back."""
+        """REL-19g: repair what a clock planned that was ahead, at the start and when the clock went back."""
         lag = asyncio.get_running_loop().time() - self._poller.now / SECOND
         if self._lag is not None and lag - self._lag < _CLOCK_WENT_BACK:
             self._lag = min(lag, self._lag)
             return
         try:
-            mended = await self._poller.mend()
+            repaired = await self._poller.repair()
         except Exception as error:  # noqa: BLE001  the top of a worker's loop, which must go on
-            _log.warning("watches_not_mended", reason=str(error))
+            _log.warning("watches_not_repaired", reason=str(error))
             return
         self._lag = lag
-        if mended:
-            _log.warning("watches_of_a_wrong_clock", mended=mended)
+        if repaired:
+            _log.warning("watches_of_a_wrong_clock", repaired=repaired)
 
     async def _room(self) -> int:
         """How many more may be claimed. Under load polls end one after the other: a moment's wait saves many claims."""
@@ -201,11 +240,11 @@ class PollLoop:
         now = asyncio.get_running_loop().time()
         if polled.host_waits:
             self._held[watch.host] = now + min(polled.host_waits / SECOND, _LONGEST_HOLD)
-        self._tell(watch, polled, now - turn.begun)
+        self._report(watch, polled, now - turn.begun)
         if polled.found:
-            self._wakeup.wake(*self._ingest_bells)
+            self._wakeup.wake(*self._ingest_wakeups)
 
-    def _tell(self, watch: ClaimedWatch, polled: Polled, seconds: float) -> None:
+    def _report(self, watch: ClaimedWatch, polled: Polled, seconds: float) -> None:
         """One line in the log for each poll, with the reason where it failed."""
         self._polled(polled, seconds)
         facts = {"watch": watch.id, "host": watch.host, "outcome": polled.outcome, "seconds": round(seconds, 3)}
@@ -223,7 +262,7 @@ class _Turn:
         self.begun = 0.0
 
     async def __aenter__(self) -> bool:
-        """See `polling.service.Turn`."""
+        """See `polling.service.PollTurn`."""
         await self._loop.places.acquire()
         self.begun = asyncio.get_running_loop().time()
         return not self._loop.is_stopping

@@ -14,8 +14,7 @@ from tsuzuki.connectors.protocol import Connector, ConnectorInfo, ImageOutcome
 from tsuzuki.model.errors import HttpStatus, NotAnImage, RefusedAddress
 from tsuzuki.model.fetching import Ask, ReadFolder
 from tsuzuki.model.ids import SourceId
-from tsuzuki.polling.calling import SourceCall
-from tsuzuki.polling.visit import Driver
+from tsuzuki.polling.driver import Driver, SourceCall
 
 PICTURE = a_picture()
 NOBODY = cast("Any", None)

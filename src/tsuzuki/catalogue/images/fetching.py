@@ -21,7 +21,7 @@ from tsuzuki.model.fetching import Ask, ReadFile, Reply, Want
 from tsuzuki.model.ids import SeriesSourceId, ShelfId
 from tsuzuki.net.answer import HttpAnswer
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.polling.calling import SourceCall
+from tsuzuki.polling.driver import SourceCall
 from tsuzuki.sources.sites.store import find_source_tx
 
 ARTICLES = SourceIdentity(source="articles' images")

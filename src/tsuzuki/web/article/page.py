@@ -15,7 +15,7 @@ from tsuzuki.inbox.entries import Entry
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.titles import title_of
-from tsuzuki.polling.articles.service import Articles
+from tsuzuki.polling.articles import Articles
 from tsuzuki.web.article.attached import media_of, pictures_in
 from tsuzuki.web.article.content import prepare
 from tsuzuki.web.article.players import players_of

@@ -12,7 +12,7 @@ from tsuzuki.connectors.feed_addresses import typed_address
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, RefusedAddress, SourceError
 from tsuzuki.model.ids import PublicId, read_id, show_id
-from tsuzuki.polling.trying import TriedAddress
+from tsuzuki.polling.addresses import TriedAddress
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.web.feeds.page import PATH as FEEDS
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see

@@ -1,14 +1,22 @@
-"""Drives a connector: does what it yields, and hands the answer, or the failure, back at the same place."""
+"""Calls sources: does what a connector yields, and hands the answer, or the failure, back at the same place."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
-from tsuzuki.connectors.protocol import Visit
-from tsuzuki.model.errors import RefusedAddress, ShapeChanged, SourceError
+import msgspec
+import structlog
+
+from tsuzuki.connectors.config import SourceConfig, decode_config
+from tsuzuki.connectors.protocol import Connector, Visit
+from tsuzuki.connectors.registry import Registry
+from tsuzuki.model.errors import Invalid, NotFound, RefusedAddress, ShapeChanged, SourceError, Unavailable
 from tsuzuki.model.fetching import Ask, FileEntry, Parse, Parsers, ReadArchive, ReadFile, ReadFolder, Reply, Want
 from tsuzuki.model.ids import SourceId
 from tsuzuki.net.options import SourceIdentity
+from tsuzuki.sources.sites.rows import Source
+
+_log = structlog.stdlib.get_logger("tsuzuki.polling")
 
 T = TypeVar("T")
 
@@ -51,6 +59,9 @@ class LocalReader(Protocol):
     """What a driver needs of a folder that is a source: answers within that source's root."""
 
     async def read(self, want: ReadFolder | ReadFile | ReadArchive) -> bytes | tuple[FileEntry, ...]: ...
+
+
+FolderOf = Callable[[SourceConfig], LocalReader | None]
 
 
 async def _nobody(_: SourceId) -> None:
@@ -109,3 +120,73 @@ class Driver:
         if folder is None:
             raise RefusedAddress(f"{origin.source} has no folder, so {want.path!r} cannot be read.")
         return await folder.read(want)
+
+
+async def visited(driver: Driver, visit: Visit[T], origin: SourceIdentity, *, folder: LocalReader | None = None) -> T:
+    """What a visit brought. A connector that stumbles over what it got is a failure of that source, not ours."""
+    try:
+        return await driver.run(visit, origin, folder=folder)
+    except (SourceError, Unavailable):
+        raise
+    except Exception as error:
+        _log.exception("connector_stumbled", source=origin.source)
+        raise ShapeChanged(f"The connector does not understand the answer: {type(error).__name__}: {error}") from error
+
+
+# -- sources with a connector and a config
+
+
+class SourceCall(msgspec.Struct, frozen=True):
+    """How a source is called in one run."""
+
+    connector: Connector
+    config: SourceConfig
+    driver: Driver
+    origin: SourceIdentity
+    folder: LocalReader | None
+    source_id: SourceId
+
+    async def ask(self, visit: Visit[T]) -> T:
+        """What the visit brings; a SourceError when the source does not."""
+        found = await visited(self.driver, visit, self.origin, folder=self.folder)
+        await self.answered()
+        return found
+
+    async def answered(self) -> None:
+        """To be said of a call that was answered some other way than by `ask` (R99)."""
+        await self.driver.answered(self.source_id)
+
+
+def source_call(source: Source, registry: Registry, driver: Driver, *, folder_of: FolderOf) -> SourceCall:
+    """The way to this source; NotFound when nothing installed can, ShapeChanged when its config does not fit."""
+    if source.connector is None:
+        raise NotFound("The source has no extension.")
+    connector = registry.comics(source.connector)
+    config = read_config(connector, source.config)
+    connector = connector.fitted(config, source.base_url)
+    origin = source_identity(connector, config, source.id)
+    return SourceCall(connector, config, driver, origin, folder_of(config), source.id)
+
+
+def read_config(connector: Connector, raw: Mapping[str, Any]) -> SourceConfig:
+    """The source's config as its connector understands it; a ShapeChanged names every problem."""
+    try:
+        return decode_config(connector.info.config, raw)
+    except Invalid as error:
+        raise ShapeChanged(f"The source's config does not fit its connector: {error}") from error
+
+
+def source_identity(
+    connector: Connector, config: SourceConfig, source_id: SourceId, *, watch: str | None = None
+) -> SourceIdentity:
+    """On whose behalf a source is called."""
+    info = connector.info
+    return SourceIdentity(
+        source=f"source:{source_id}",
+        watch=watch,
+        home_url=info.api_url or info.base_url,
+        ratelimit=config.ratelimit or info.ratelimit,
+        proxy=config.proxy,
+        headers=config.headers,
+        keeps_cookies=True,
+    )

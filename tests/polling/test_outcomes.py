@@ -8,15 +8,22 @@ import pytest
 
 from tests.builders import NOON, a_hash, stored_feed, stored_watch
 from tests.net.builders import answer
-from tests.polling.builders import Clock, a_feed, a_poller, a_publisher, item_batches, state
+from tests.polling.builders import PACE, Clock, a_feed, a_poller, a_publisher, item_batches, state
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.tasks import ItemBatch
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
-from tsuzuki.polling.rows import Ended, FeedMetadata, News, PollAnswer
-from tsuzuki.polling.saver import AnswerBatcher
+from tsuzuki.polling.outcomes import (
+    EndedPoll,
+    FeedMetadata,
+    Outcomes,
+    PollAnswer,
+    PollContext,
+    describe_feeds_tx,
+    save_answers_tx,
+)
 from tsuzuki.polling.service import Polled
-from tsuzuki.polling.store import claim_watch_tx, describe_feeds_tx, save_answer_tx
+from tsuzuki.polling.store import claim_watch_tx
 from tsuzuki.queue.tasks import NewTask
 
 LEASE = Millis(30 * SECOND)
@@ -74,15 +81,22 @@ FULL = PollAnswer(
 )
 
 
+def outcomes_of(db):
+    return Outcomes(db, PollContext(PACE, Clock(), lambda: 0.0))
+
+
 async def claimed(db, count):
     made = [await stored_watch(db, await stored_feed(db)) for _ in range(count)]
     return [await db.with_tx(lambda tx, each=each: claim_watch_tx(tx, each, now=NOON, lease=LEASE)) for each in made]
 
 
-async def saved(saver, watches, answers=PLAIN):
+async def saved(outcomes, watches, answers=PLAIN):
     answers = answers if isinstance(answers, list) else [answers] * len(watches)
     return await asyncio.gather(
-        *(saver.save(Ended(watch, answer, LATER)) for watch, answer in zip(watches, answers, strict=True))
+        *(
+            outcomes.save_batched(EndedPoll(watch, answer, LATER))
+            for watch, answer in zip(watches, answers, strict=True)
+        )
     )
 
 
@@ -91,8 +105,8 @@ async def test_an_answer_saved_among_others_is_what_it_would_be_alone(db, answer
     together, other, alone = await claimed(db, 3)
     for watch in (together, alone):
         await db.with_tx(lambda tx, watch=watch: tx.run(q.fill, id=watch.id))
-    assert await saved(AnswerBatcher(db), [together, other], [answer, PLAIN]) == [True, True]
-    assert await db.with_tx(lambda tx: save_answer_tx(tx, alone, answer, LATER))
+    assert await saved(outcomes_of(db), [together, other], [answer, PLAIN]) == [True, True]
+    assert await db.with_tx(lambda tx: save_answers_tx(tx, [EndedPoll(alone, answer, LATER)], waits=True))
     rows = [await db.read(lambda tx, watch=watch: tx.one(str, q.whole, id=watch.id)) for watch in (together, alone)]
     assert rows[0] == rows[1]
 
@@ -100,15 +114,15 @@ async def test_an_answer_saved_among_others_is_what_it_would_be_alone(db, answer
 async def test_what_comes_in_the_same_moment_is_one_transaction_and_what_comes_meanwhile_another(db):
     watches = await claimed(db, 30)
     transactions = []
-    saver = AnswerBatcher(MeasuredDatabase(db, lambda *_: transactions.append(1)))
-    first = asyncio.ensure_future(saved(saver, watches[:10]))
+    outcomes = outcomes_of(MeasuredDatabase(db, lambda *_: transactions.append(1)))
+    first = asyncio.ensure_future(saved(outcomes, watches[:10]))
     for _ in range(3):  # until the first transaction is on its way
         await asyncio.sleep(0)
-    assert await saved(saver, watches[10:]) == [True] * 20
+    assert await saved(outcomes, watches[10:]) == [True] * 20
     assert await first == [True] * 10
     assert len(transactions) == 2
     assert {(await state(db, watch.id)).next_check_at for watch in watches} == {NOON + HOUR}
-    assert await saved(saver, watches[:1]) == [True]  # and once more after a rest
+    assert await saved(outcomes, watches[:1]) == [True]  # and once more after a rest
 
 
 async def test_i4_whoever_lost_the_lease_writes_nothing_and_keeps_nobody_else_from_it(db):
@@ -116,9 +130,9 @@ async def test_i4_whoever_lost_the_lease_writes_nothing_and_keeps_nobody_else_fr
     async with a_poller(db, Clock(Millis(NOON + LEASE))) as poller:
         taken = await poller.lease(late.id)
     before = await state(db, late.id)
-    assert await saved(AnswerBatcher(db), [first, late, last]) == [True, False, True]
+    assert await saved(outcomes_of(db), [first, late, last]) == [True, False, True]
     assert await state(db, late.id) == before
-    assert await saved(AnswerBatcher(db), [taken]) == [True]
+    assert await saved(outcomes_of(db), [taken]) == [True]
 
 
 async def test_i4_of_two_polls_of_one_watch_only_the_one_that_has_the_lease_is_told_that_it_wrote(db):
@@ -127,23 +141,25 @@ async def test_i4_of_two_polls_of_one_watch_only_the_one_that_has_the_lease_is_t
     async with a_poller(db, Clock(Millis(NOON + LEASE))) as poller:
         taken = await poller.lease(late.id)
     newer = msgspec.structs.replace(PLAIN, etag='"b"')
-    assert await saved(AnswerBatcher(db), [late, taken], [PLAIN, newer]) == [False, True]
+    assert await saved(outcomes_of(db), [late, taken], [PLAIN, newer]) == [False, True]
     assert (await state(db, late.id)).etag == '"b"'
 
 
 async def test_one_that_cannot_be_written_leaves_the_others_to_be_written_alone(db):
     watches = await claimed(db, 3)
     poison = msgspec.structs.replace(PLAIN, priority=9)
-    assert await saved(AnswerBatcher(db), watches, [PLAIN, poison, PLAIN]) == [False] * 3
+    assert await saved(outcomes_of(db), watches, [PLAIN, poison, PLAIN]) == [False] * 3
     assert {(await state(db, watch.id)).last_http_status for watch in watches} == {None}
     for watch in (watches[0], watches[2]):
-        assert await db.with_tx(lambda tx, watch=watch: save_answer_tx(tx, watch, PLAIN, LATER))
+        assert await db.with_tx(
+            lambda tx, watch=watch: save_answers_tx(tx, [EndedPoll(watch, PLAIN, LATER)], waits=True)
+        )
 
 
 async def test_whoever_is_cancelled_before_it_is_written_is_left_out(db):
     one, other = await claimed(db, 2)
-    saver = AnswerBatcher(db)
-    waiting = [asyncio.ensure_future(saver.save(Ended(watch, PLAIN, LATER))) for watch in (one, other)]
+    outcomes = outcomes_of(db)
+    waiting = [asyncio.ensure_future(outcomes.save_batched(EndedPoll(watch, PLAIN, LATER))) for watch in (one, other)]
     await asyncio.sleep(0)
     waiting[0].cancel()
     assert await asyncio.gather(*waiting, return_exceptions=True) != [True, True]
@@ -159,16 +175,16 @@ async def test_one_that_somebody_else_holds_is_not_waited_for(db, database_url):
     try:
         async with stranger.transaction():
             await stranger.execute("update watch set refresh_at = 1 where id = $1", held.id)
-            assert await saved(AnswerBatcher(db), [one, held, other]) == [True, False, True]
+            assert await saved(outcomes_of(db), [one, held, other]) == [True, False, True]
     finally:
         await stranger.close()
-    assert await saved(AnswerBatcher(db), [held]) == [True]
+    assert await saved(outcomes_of(db), [held]) == [True]
 
 
 def news_of(watches):
     """A feed's portrait and one item each, as a poll would hand them on."""
     return [
-        News(
+        (
             FeedMetadata(
                 id=watch.feed_id,
                 now=LATER,
@@ -191,9 +207,9 @@ def a_batch(watch):
 
 
 async def saved_with_news(db, watches, answers):
-    saver, news = AnswerBatcher(db), news_of(watches)
-    ended = [Ended(watch, answers[place], LATER, news[place]) for place, watch in enumerate(watches)]
-    return await asyncio.gather(*map(saver.save, ended))
+    outcomes, news = outcomes_of(db), news_of(watches)
+    ended = [EndedPoll(watch, answers[place], LATER, *news[place]) for place, watch in enumerate(watches)]
+    return await asyncio.gather(*map(outcomes.save_batched, ended))
 
 
 async def portraits(db, watches):
@@ -269,8 +285,8 @@ async def test_polls_that_end_together_each_say_what_became_of_them(db):
 
 async def test_what_a_feed_said_of_itself_before_is_not_written_again_and_what_is_new_is(db):
     (watch,) = await claimed(db, 1)
-    (news,) = news_of([watch])
-    portrait = msgspec.structs.replace(news.portrait, title="Title")
+    ((metadata, _),) = news_of([watch])
+    portrait = msgspec.structs.replace(metadata, title="Title")
 
     async def written(**over):
         told = msgspec.structs.replace(portrait, **over)

@@ -10,9 +10,9 @@ from tests.waiting import eventually
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import DatabaseUnavailable
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.holding import Hold
-from tsuzuki.polling.rows import PollAnswer
-from tsuzuki.polling.store import claim_watch_tx, extend_lease_tx, save_answer_tx
+from tsuzuki.polling.outcomes import EndedPoll, PollAnswer, save_answers_tx
+from tsuzuki.polling.service import HeldLease
+from tsuzuki.polling.store import claim_watch_tx, extend_lease_tx
 from tsuzuki.queue.errors import LeaseLost
 
 LEASE = Millis(90)
@@ -42,12 +42,12 @@ async def test_a_lease_is_extended_again_and_again_and_the_watch_with_it(db, wat
             await eventually(is_extended)
         return "done"
 
-    assert await Hold(db, watch, clock, lease=LEASE).during(work()) == "done"
+    assert await HeldLease(db, watch, clock, lease=LEASE).during(work()) == "done"
     assert (await state(db, watch.id)).next_check_at == await lease_of(db, watch)
 
 
 async def test_work_that_is_over_extends_nothing(db, watch, clock):
-    hold = Hold(db, watch, clock, lease=LEASE)
+    hold = HeldLease(db, watch, clock, lease=LEASE)
     await hold.during(asyncio.sleep(0))
     clock.turn(60)
     await asyncio.sleep(3 * BEAT)
@@ -66,7 +66,7 @@ async def test_work_that_ends_during_a_beat_sets_no_other(db, watch, clock, monk
         return True
 
     monkeypatch.setattr(db, "with_tx", slowly)
-    await Hold(db, watch, clock, lease=LEASE).during(is_asked.wait())
+    await HeldLease(db, watch, clock, lease=LEASE).during(is_asked.wait())
     may_answer.set()
     await asyncio.sleep(3 * BEAT)
     assert beats == 1
@@ -84,7 +84,7 @@ async def test_i4_whoever_lost_the_lease_is_stopped(db, watch, clock):
             is_over = True
 
     with pytest.raises(LeaseLost):
-        await Hold(db, watch, clock, lease=LEASE).during(work())
+        await HeldLease(db, watch, clock, lease=LEASE).during(work())
     assert is_over
     task = asyncio.current_task()
     assert task is not None
@@ -92,7 +92,7 @@ async def test_i4_whoever_lost_the_lease_is_stopped(db, watch, clock):
 
 
 async def test_work_that_is_cancelled_by_somebody_else_is_cancelled(db, watch, clock):
-    held = asyncio.ensure_future(Hold(db, watch, clock, lease=LEASE).during(asyncio.sleep(60)))
+    held = asyncio.ensure_future(HeldLease(db, watch, clock, lease=LEASE).during(asyncio.sleep(60)))
     await asyncio.sleep(0)
     held.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -103,12 +103,12 @@ async def test_a_lease_that_cannot_be_kept_ends_the_work_with_the_reason(databas
     lost = await open_database(DatabaseOptions(database_url))
     await lost.close()
     with pytest.raises(DatabaseUnavailable):
-        await Hold(lost, watch, clock, lease=LEASE).during(asyncio.sleep(60))
+        await HeldLease(lost, watch, clock, lease=LEASE).during(asyncio.sleep(60))
 
 
 async def test_i5_a_beat_that_comes_after_the_answer_was_saved_leases_nothing(db, watch):
     """It would be polled again as soon as that lease ran out, sooner than was promised."""
-    assert await db.with_tx(lambda tx: save_answer_tx(tx, watch, ANSWER, NOON))
+    assert await db.with_tx(lambda tx: save_answers_tx(tx, [EndedPoll(watch, ANSWER, NOON)], waits=True))
     assert await db.with_tx(lambda tx: extend_lease_tx(tx, watch, until=Millis(NOON + LEASE)))
     after = await state(db, watch.id)
     assert (after.lease_until, after.next_check_at) == (None, ANSWER.next_check_at)
@@ -118,9 +118,9 @@ async def test_work_that_has_saved_its_answer_is_not_told_that_it_lost_its_lease
     """A beat may come between the commit and the moment when the work hears of it."""
 
     async def work():
-        assert await db.with_tx(lambda tx: save_answer_tx(tx, watch, ANSWER, NOON))
+        assert await db.with_tx(lambda tx: save_answers_tx(tx, [EndedPoll(watch, ANSWER, NOON)], waits=True))
         await asyncio.sleep(5 * BEAT)
         return "done"
 
-    assert await Hold(db, watch, clock, lease=LEASE).during(work()) == "done"
+    assert await HeldLease(db, watch, clock, lease=LEASE).during(work()) == "done"
     assert (await state(db, watch.id)).next_check_at == ANSWER.next_check_at

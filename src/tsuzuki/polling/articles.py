@@ -1,21 +1,32 @@
-"""The verb about whole texts."""
+"""Whole texts of items: the page behind one is fetched when somebody first opens it, and kept for everyone (R70)."""
 
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from tsuzuki.connectors.article import visit_article
-from tsuzuki.db import Database
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.errors import ForeignKeyViolation
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.ids import ItemId
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.net.urls import parse
-from tsuzuki.polling.articles.store import StoredFullText, find_full_text_tx, keep_full_text_tx
-from tsuzuki.polling.visit import Driver
+from tsuzuki.polling.driver import Driver
+
+q = load_queries("tsuzuki.polling")
 
 TRY_AGAIN_AFTER: Final = HOUR
 """A page that could not be had is left alone for this long, however often its item is opened."""
+
+
+class StoredFullText(msgspec.Struct, frozen=True):
+    """Sanitised HTML, or why there is none."""
+
+    content: str
+    error: str | None
+    fetched_at: Millis
 
 
 class Articles:
@@ -47,3 +58,13 @@ class Articles:
         except SourceError as error:
             return StoredFullText("", str(error), self._clock())
         return StoredFullText(content, None, self._clock())
+
+
+async def find_full_text_tx(tx: Tx, item_id: ItemId) -> StoredFullText | None:
+    """What came of fetching it; None when nobody asked for it yet."""
+    return await tx.maybe(StoredFullText, q.find_full_text, item_id=item_id)
+
+
+async def keep_full_text_tx(tx: Tx, item_id: ItemId, text: StoredFullText) -> None:
+    """Keep what came of fetching it."""
+    await tx.run(q.keep_full_text, item_id=item_id, content=text.content, error=text.error, now=text.fetched_at)

@@ -1,6 +1,6 @@
 """Looks at an address once, for a person: what is there, what it says of waiting, and when we would look again."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 from urllib.parse import urlsplit
@@ -13,23 +13,95 @@ from tsuzuki.connectors.feed.visiting import FeedOutcome
 from tsuzuki.connectors.feed_addresses import typed_address
 from tsuzuki.connectors.protocol import Connector
 from tsuzuki.connectors.registry import Registry
+from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.db.again import with_tx_again
 from tsuzuki.model.errors import Invalid, SourceError, TooManyRequests
+from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundItem, SeriesDetails
 from tsuzuki.model.numbers import release_key
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.model.titles import title_of
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.net.urls import parse
-from tsuzuki.polling.feeds import wishing
-from tsuzuki.polling.looks import Looks, Overheard
-from tsuzuki.polling.policy import PollAnswered, PullPace, Watched, next_look
-from tsuzuki.polling.visit import Driver
+from tsuzuki.net.urls import canonical, parse
+from tsuzuki.polling.driver import Driver, SourceFetcher
+from tsuzuki.polling.policy import PollAnswered, PullPace, Watched, next_look, with_wishes
+
+q = load_queries("tsuzuki.polling")
 
 OK = 200
 MOST_AT_ONCE = 20
 """In one process: whoever asks for thousands of addresses would use up connections and parsers of everybody."""
 _LATER_S = 10
+KEPT_FOR = Millis(10 * MINUTE)
+LARGEST_BODY = 1024 * 1024
+MOST_LOOKS = 100
+
+
+class Looks:
+    """R96: what a look at an address brought is kept for a while: whoever follows it then causes no second fetch.
+
+    In the database, because the one who looks and the one who polls may be two processes.
+    """
+
+    def __init__(self, db: Database, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._clock = clock
+
+    async def keep(self, replies: Iterable[tuple[str, Reply]]) -> None:
+        """Keep what these addresses answered."""
+        now = self._clock()
+        looks = [(url, msgspec.msgpack.encode(reply)) for url, reply in replies]
+
+        async def keep(tx: Tx) -> None:
+            for url, reply in sorted(looks):
+                await tx.run(q.keep_look, url=url, reply=reply, now=now)
+            await tx.run(q.forget_looks, oldest=Millis(now - KEPT_FOR), most=MOST_LOOKS)
+
+        if looks:
+            await with_tx_again(self._db, keep)
+
+    async def take(self, url: str) -> Reply | None:
+        """What this address answered lately, once; None when nobody looked."""
+        oldest = Millis(self._clock() - KEPT_FOR)
+        kept = await self._db.with_tx(lambda tx: tx.maybe(bytes, q.take_look, url=url, oldest=oldest))
+        return None if kept is None else msgspec.msgpack.decode(kept, type=Reply)
+
+
+class Overheard:
+    """Listens to a look, and knows what of it may be kept."""
+
+    def __init__(self) -> None:
+        self._replies: dict[str, Reply] = {}
+
+    def __call__(self, ask: Ask, outcome: Reply | SourceError, _seconds: float, /) -> None:
+        """See `driver.CallListener`."""
+        if isinstance(outcome, Reply) and outcome.status == OK and len(outcome.body) <= LARGEST_BODY:
+            self._replies[ask.url] = outcome
+
+    def of(self, feeds: Iterable[str]) -> list[tuple[str, Reply]]:
+        """The answers of these feeds, under the address that was asked and under the one that it led to."""
+        wanted = {canonical(url) for url in feeds}
+        kept: dict[str, Reply] = {}
+        for url, reply in self._replies.items():
+            asked, final = canonical(url), canonical(reply.url)
+            if asked in wanted or final in wanted:
+                kept[final] = msgspec.structs.replace(reply, hops=())
+                kept[asked] = reply
+        return list(kept.items())
+
+
+class Replaying:
+    """A fetcher that has the answer of one address already, and fetches every other."""
+
+    def __init__(self, fetcher: SourceFetcher, url: str, reply: Reply) -> None:
+        self._fetcher = fetcher
+        self._url = url
+        self._reply = reply
+
+    async def fetch(self, ask: Ask, origin: SourceIdentity) -> Reply:
+        """See `driver.SourceFetcher`."""
+        return self._reply if ask.url == self._url else await self._fetcher.fetch(ask, origin)
 
 
 class TriedInstallment(msgspec.Struct, frozen=True):
@@ -178,7 +250,7 @@ class Trier:
         wait = retry_after(None if outcome is None else outcome.retry_after, now, ceiling=self._pace.ceiling)
         watched = Watched(kind="series" if kind == "series" else "feed", last_release_at=now)
         if outcome is not None and outcome.harvest is not None:
-            watched = wishing(watched, outcome.harvest)
+            watched = with_wishes(watched, outcome.harvest)
         look = next_look(watched, PollAnswered(wait, fresh_for), self._pace, now)
         at = look.at if look.at is not None else now
         state = TriedFetchState(

@@ -1,0 +1,77 @@
+"""R99: a source that answers anybody may be asked by everybody: the breakers of its series close."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+
+import msgspec
+
+from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.model.errors import Unavailable
+from tsuzuki.model.ids import SourceId, WatchId
+from tsuzuki.model.times import Millis
+from tsuzuki.polling.outcomes import PollContext
+from tsuzuki.polling.policy import PollAnswered, Watched, next_look
+
+q = load_queries("tsuzuki.polling")
+
+MOST_CLOSED = 1000
+"""At once; the next call of the source closes the rest."""
+
+
+class BrokenWatch(msgspec.Struct, frozen=True):
+    """A series whose breaker is open."""
+
+    id: WatchId
+    last_release_at: Millis | None
+    poll_floor: Millis | None
+    followers: int
+
+
+class ClosedBreaker(msgspec.Struct, frozen=True):
+    """One whose breaker closes, and when it is looked at."""
+
+    id: WatchId
+    next_check_at: Millis
+    priority: int
+
+
+class Breakers:
+    """The breakers of every source's series."""
+
+    def __init__(self, db: Database, context: PollContext, *, after_commit: Callable[[], Awaitable[None]]) -> None:
+        self._db = db
+        self._context = context
+        self._after_commit = after_commit
+
+    async def close(self, source_id: SourceId) -> None:
+        """Look at its broken series again by their class. Nobody's call fails because this could not be written."""
+        with suppress(Unavailable):
+            broken = await self._db.read(lambda tx: broken_watches_tx(tx, source_id))
+            if broken:
+                await self._db.with_tx(lambda tx: self._close_tx(tx, broken))
+                await self._after_commit()
+
+    async def _close_tx(self, tx: Tx, broken: list[BrokenWatch]) -> None:
+        now = self._context.clock()
+        await close_breakers_tx(tx, [self._closed(watch, now) for watch in broken], now)
+
+    def _closed(self, watch: BrokenWatch, now: Millis) -> ClosedBreaker:
+        watched = Watched(
+            kind="series",
+            last_release_at=watch.last_release_at,
+            followers=watch.followers,
+            poll_floor=watch.poll_floor,
+        )
+        look = next_look(watched, PollAnswered(), self._context.pace, now, jitter=self._context.jitter())
+        assert look.at is not None
+        return ClosedBreaker(watch.id, look.at, look.priority)
+
+
+async def broken_watches_tx(tx: Tx, source_id: SourceId) -> list[BrokenWatch]:
+    """The series of a source whose breakers are open, so many at a time."""
+    return await tx.many(BrokenWatch, q.broken_watches, source_id=source_id, most=MOST_CLOSED)
+
+
+async def close_breakers_tx(tx: Tx, closed: Iterable[ClosedBreaker], now: Millis) -> None:
+    """Close them, but of those that somebody polls or holds."""
+    await tx.bulk(int, q.close_breakers, closed, now=now)

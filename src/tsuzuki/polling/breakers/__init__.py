@@ -1,1 +1,0 @@
-"""Breakers of series, which close when their source answers anybody (R99)."""

@@ -1,1 +1,0 @@
-"""A feed that moved to an address which is a feed already: the two become one."""
