@@ -10,7 +10,7 @@ import asyncpg
 import msgspec
 
 from tsuzuki.db.sqlite_file import connect
-from tsuzuki.ingest.store import NewChapter, StoredChapter, q
+from tsuzuki.ingest.chapters import NewChapter, StoredChapter, q
 from tsuzuki.model.ids import SeriesId
 from tsuzuki.model.times import Millis
 

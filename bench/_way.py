@@ -29,8 +29,8 @@ from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.sqlite_file import connect
-from tsuzuki.ingest.service import ItemIngest
-from tsuzuki.ingest.tasks import ITEMS as ITEM_QUEUE
+from tsuzuki.ingest.items import ITEMS as ITEM_QUEUE
+from tsuzuki.ingest.items import ItemIngest
 from tsuzuki.model.times import HOUR, MINUTE, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.net.guard import AddressGuard, AllowList

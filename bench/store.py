@@ -34,7 +34,8 @@ from tsuzuki.db import Database, DatabaseOptions, Tx, open_database
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.inbox.search.store import search_items_tx
-from tsuzuki.ingest.store import NewItem, upsert_chapters_tx
+from tsuzuki.ingest.chapters import upsert_chapters_tx
+from tsuzuki.ingest.items import NewItem
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.store import claim_due_watches_tx

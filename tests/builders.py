@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from tsuzuki.accounts.passwords import HashCost
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import NewChapter, NewItem, NewRelease, StoredItem, upsert_items_tx
+from tsuzuki.ingest.chapters import NewChapter, NewRelease
+from tsuzuki.ingest.items import NewItem, StoredItem, upsert_items_tx
 from tsuzuki.ingest.words import split_words
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId, uuid7
 from tsuzuki.model.times import Millis

@@ -19,9 +19,9 @@ CONTRACTS = [
 
 # "Only net calls out" is what I6 rests on: there is no other way past the guard.
 PLANTED = {
-    "Imports point the way the data flows, then down": ("db/planted.py", "import tsuzuki.ingest.store\n"),
+    "Imports point the way the data flows, then down": ("db/planted.py", "import tsuzuki.queue.store\n"),
     "Policies, connectors and the model are pure": ("model/planted.py", "import time\n"),
-    "Entrypoints call services, never stores": ("api/planted.py", "import tsuzuki.ingest.store\n"),
+    "Entrypoints call services, never stores": ("api/planted.py", "import tsuzuki.queue.store\n"),
     "Only db imports a database driver": ("shelves/planted.py", "import apsw\n"),
     "Only net calls out, and only coord speaks to Redis": ("shelves/planted_client.py", "import aiohttp\n"),
     "No cycles": ("shelves/planted_cycle.py", "import tsuzuki.shelves.planted_other\n"),

@@ -12,7 +12,7 @@ from tests.catalogue.sample import Plan, Sample, a_sample
 from tests.crawler.builders import made, the_admin
 from tests.ingest.builders import q, work_off
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.service import ChapterIngest
+from tsuzuki.ingest.chapters import ChapterIngest
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.times import MINUTE, Millis

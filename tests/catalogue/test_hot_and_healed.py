@@ -11,7 +11,7 @@ from tests.crawler.builders import made, the_admin, until_over
 from tests.ingest.builders import work_off
 from tests.waiting import eventually
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.service import ChapterIngest
+from tsuzuki.ingest.chapters import ChapterIngest
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.priorities import COLD, HOT
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis

@@ -60,7 +60,7 @@ def before(mortal: Mortal, point: str, owner: Any, name: str) -> None:
 def make_mortal(mortal: Mortal) -> None:
     from tsuzuki.delivery.notices.announcing import Announcer
     from tsuzuki.delivery.notices.sending import Sender
-    from tsuzuki.ingest.service import _Ingest
+    from tsuzuki.ingest.service import Ingest
     from tsuzuki.polling import feeds, series
     from tsuzuki.polling.service import Poller
 
@@ -68,8 +68,8 @@ def make_mortal(mortal: Mortal) -> None:
     for module, poll in ((feeds, feeds.FeedPoll), (series, series.SeriesPoll)):
         after(mortal, "visited", module, "visited")
         after(mortal, "saved", poll, "_save")
-    after(mortal, "storing", _Ingest, "_ingest_tx")
-    after(mortal, "ingested", _Ingest, "handle_all")
+    after(mortal, "storing", Ingest, "_ingest_tx")
+    after(mortal, "ingested", Ingest, "handle_all")
     before(mortal, "announcing", Announcer, "handle_all")
     after(mortal, "announced", Announcer, "handle_all")
     before(mortal, "telling", Sender, "_tell")
@@ -94,18 +94,19 @@ def _no_fencing(_: Mortal) -> None:
 
 def _no_unique_key(_: Mortal) -> None:
     """I1: items are inserted as they come. The test drops the constraint itself."""
-    from tsuzuki.ingest import store
+    from tsuzuki.ingest import items
 
-    text = store.q.upsert_items.postgres.sql
-    _rewrite(store.q, "upsert_items", text[text.index("on conflict") : text.index("returning")], "")
+    text = items.q.upsert_items.postgres.sql
+    _rewrite(items.q, "upsert_items", text[text.index("on conflict") : text.index("returning")], "")
 
 
 def _no_transaction(mortal: Mortal) -> None:
     """R1: what is new is stored in one transaction, and put into inboxes in another."""
     from tsuzuki.delivery.fanout import NOTHING, Delivered
-    from tsuzuki.ingest import service
+    from tsuzuki.ingest import chapters, items
+    from tsuzuki.ingest.service import Ingest
 
-    real = {name: getattr(service, name) for name in ("deliver_feeds_tx", "deliver_chapters_tx")}
+    real = {"deliver_feeds_tx": items.deliver_feeds_tx, "deliver_chapters_tx": chapters.deliver_chapters_tx}
     later: list[Callable[[Any], Awaitable[Delivered]]] = []
 
     def put_off(name: str) -> Callable[..., Awaitable[Delivered]]:
@@ -115,9 +116,9 @@ def _no_transaction(mortal: Mortal) -> None:
 
         return deliver
 
-    for name in real:
-        setattr(service, name, put_off(name))
-    original = service._Ingest.handle_all
+    items.deliver_feeds_tx = put_off("deliver_feeds_tx")  # type: ignore[assignment]
+    chapters.deliver_chapters_tx = put_off("deliver_chapters_tx")  # type: ignore[assignment]
+    original = Ingest.handle_all
 
     async def handle_all(self: Any, tasks: Any) -> None:
         await original(self, tasks)
@@ -125,7 +126,7 @@ def _no_transaction(mortal: Mortal) -> None:
         while later:
             self._after_commit(await self._db.with_tx(later.pop()))
 
-    service._Ingest.handle_all = handle_all  # type: ignore[method-assign]  # that is the fault
+    Ingest.handle_all = handle_all  # type: ignore[method-assign]  # that is the fault
 
 
 def _rewrite(queries: Queries, name: str, old: str, new: str) -> None:

@@ -17,7 +17,7 @@ from tsuzuki.crawler.store import begin_job_tx
 from tsuzuki.crawler.tasks import CRAWLS, CrawlTask
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.tasks import CHAPTERS, ChapterBatch, ReleaseFound
+from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ReleaseFound
 from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.ids import SeriesId, SeriesSourceId, WatchId
 from tsuzuki.model.times import Millis

@@ -17,7 +17,7 @@ from tsuzuki.db.migrate import migrate, recreate
 from tsuzuki.db.queries import Engine
 from tsuzuki.db.sqlite_file import path_of
 from tsuzuki.db.steps import Applied, Migration, available, plan
-from tsuzuki.ingest.listings.store import known_releases_tx
+from tsuzuki.ingest.listings import known_releases_tx
 from tsuzuki.model.ids import SeriesSourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.store import claim_due_watches_tx

@@ -18,8 +18,8 @@ from tests.builders import (
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx, deliver_items_tx
-from tsuzuki.ingest.detached.store import adopt_items_tx
-from tsuzuki.ingest.store import upsert_chapters_tx
+from tsuzuki.ingest.chapters import upsert_chapters_tx
+from tsuzuki.ingest.items import adopt_items_tx
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, ShelfId
 from tsuzuki.model.times import Millis
 

@@ -30,7 +30,7 @@ from tsuzuki.delivery.fanout import (
     deliver_items_tx,
 )
 from tsuzuki.delivery.policy import FLOOD, SETTLING
-from tsuzuki.ingest.store import upsert_chapters_tx
+from tsuzuki.ingest.chapters import upsert_chapters_tx
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.events import EVENTS_WAKEUP
 from tsuzuki.shelves.known import KNOWN_ITEMS, deliver_known_chapters_tx, deliver_known_items_tx

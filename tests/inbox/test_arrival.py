@@ -23,9 +23,8 @@ from tests.polling.builders import Clock
 from tsuzuki.db.queries import load_queries, parse_queries
 from tsuzuki.delivery.fanout import deliver_chapters_tx, deliver_items_tx
 from tsuzuki.inbox.entries import EntryFilter
-from tsuzuki.ingest.service import ItemIngest
-from tsuzuki.ingest.store import upsert_chapters_tx
-from tsuzuki.ingest.tasks import ITEMS, ItemBatch
+from tsuzuki.ingest.chapters import upsert_chapters_tx
+from tsuzuki.ingest.items import ITEMS, ItemBatch, ItemIngest
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.pages import FROM_THE_TOP, LATEST
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis

@@ -19,7 +19,7 @@ from tsuzuki.db.queries import load_queries, parse_queries
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.inbox.search.store import search_items_tx, search_series_tx
 from tsuzuki.inbox.store import mark_entries_tx
-from tsuzuki.ingest.store import index_series_tx, upsert_chapters_tx
+from tsuzuki.ingest.chapters import index_series_tx, upsert_chapters_tx
 from tsuzuki.model.ids import EntryId
 from tsuzuki.model.times import Millis
 

@@ -6,8 +6,8 @@ from typing import Any
 from tests.builders import NOON, stored_series_source, stored_source
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.service import ChapterIngest, ItemIngest
-from tsuzuki.ingest.tasks import ChapterBatch, ItemBatch, in_order
+from tsuzuki.ingest.chapters import ChapterBatch, ChapterIngest, in_order
+from tsuzuki.ingest.items import ItemBatch, ItemIngest
 from tsuzuki.model.harvest import FoundChapter, FoundItem
 from tsuzuki.model.ids import FeedId, SeriesId, SeriesSourceId, WatchId
 from tsuzuki.model.times import Millis

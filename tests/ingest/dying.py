@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from tests.ingest.together import working
 from tsuzuki.db import DatabaseOptions, Tx, open_database
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.service import ItemIngest, WordsByKey
-from tsuzuki.ingest.tasks import ItemBatch
+from tsuzuki.ingest.items import ItemBatch, ItemIngest
+from tsuzuki.ingest.service import WordsByKey
 from tsuzuki.queue.tasks import Task
 
 

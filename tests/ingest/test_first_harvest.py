@@ -9,8 +9,8 @@ from tests.delivery.builders import a_channel, a_reader, entries_of, events_of, 
 from tests.ingest.builders import a_mapping, chapter_batch, claimed_all, item_batch
 from tests.net.builders import answer
 from tests.polling.builders import Clock, a_feed, a_poller, a_publisher
-from tsuzuki.ingest.service import ChapterIngest, ItemIngest
-from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
+from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
+from tsuzuki.ingest.items import ITEMS, ItemIngest
 from tsuzuki.queue.store import TaskFailure, enqueue_tx, fail_tx
 
 

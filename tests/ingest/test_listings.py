@@ -1,7 +1,7 @@
 """What a full listing says of the stored releases."""
 
 from tests.builders import NOON
-from tsuzuki.ingest.listings.policy import KnownRelease, ReleaseInListing, compare
+from tsuzuki.ingest.listings import KnownRelease, ReleaseInListing, compare
 from tsuzuki.model.times import DAY, Millis
 
 

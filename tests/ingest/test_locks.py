@@ -8,7 +8,7 @@ import pytest
 from tests.builders import stored_feed
 from tests.databases import until_blocked
 from tsuzuki.delivery.store import lock_feeds_shared_tx
-from tsuzuki.ingest.store import lock_items_tx
+from tsuzuki.ingest.items import lock_items_tx
 
 LOCKS = {
     "ingest": (lambda tx, feeds: lock_items_tx(tx, *feeds), "hashtextextended('feed-' || cast($1 as bigint), 0)"),

@@ -2,7 +2,7 @@
 
 from tests.builders import NOON, a_new_chapter, a_new_release, stored_series, stored_series_source, stored_source
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import pageless_releases_tx, save_pages_tx, upsert_chapters_tx, upsert_releases_tx
+from tsuzuki.ingest.chapters import pageless_releases_tx, save_pages_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.harvest import FoundPage
 
 q = parse_queries("tests", "-- name: pages\nselect url from page where release_id = :id order by position;")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tsuzuki.ingest.policy import MOST_AT_ONCE, in_rounds
+from tsuzuki.ingest.service import LARGEST_BATCH, in_rounds
 
-HALF = MOST_AT_ONCE // 2
+HALF = LARGEST_BATCH // 2
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ def test_two_of_one_feed_never_meet_and_keep_their_order(batches, groups):
     [
         ([HALF, HALF, 1], [[HALF, HALF], [1]]),
         ([HALF + 1, HALF, HALF], [[HALF + 1], [HALF, HALF]]),
-        ([1, MOST_AT_ONCE, 1], [[1], [MOST_AT_ONCE], [1]]),
-        ([MOST_AT_ONCE * 2, 1], [[MOST_AT_ONCE * 2], [1]]),
+        ([1, LARGEST_BATCH, 1], [[1], [LARGEST_BATCH], [1]]),
+        ([LARGEST_BATCH * 2, 1], [[LARGEST_BATCH * 2], [1]]),
     ],
 )
 def test_a_transaction_holds_no_more_than_the_largest_batch_unless_one_is_larger_by_itself(sizes, groups):

@@ -7,8 +7,8 @@ from tests.delivery.builders import a_channel, a_reader, entries_of, task_keys
 from tests.ingest.builders import a_mapping, a_task, chapter_batch, claimed, item_batch
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.service import ChapterIngest, ItemIngest
-from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
+from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
+from tsuzuki.ingest.items import ITEMS, ItemIngest
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.store import TaskFailure, fail_tx

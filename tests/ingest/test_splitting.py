@@ -9,8 +9,8 @@ from tests.ingest.builders import a_mapping, a_task, chapter_batch, item_batch, 
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.policy import FLOOD
-from tsuzuki.ingest.service import ChapterIngest, ItemIngest
-from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
+from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
+from tsuzuki.ingest.items import ITEMS, ItemIngest
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.queue.policy import INGEST
 from tsuzuki.queue.service import Tasks

@@ -16,8 +16,8 @@ from tests.builders import (
     stored_source,
 )
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import raise_latest_tx, upsert_chapters_tx, upsert_releases_tx
-from tsuzuki.ingest.tasks import new_item
+from tsuzuki.ingest.chapters import raise_latest_tx, upsert_chapters_tx, upsert_releases_tx
+from tsuzuki.ingest.items import new_item
 from tsuzuki.model.harvest import Enclosure, FoundItem
 from tsuzuki.model.times import DAY, Millis
 

@@ -17,8 +17,7 @@ from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import Contention
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.service import ItemIngest
-from tsuzuki.ingest.tasks import ITEMS
+from tsuzuki.ingest.items import ITEMS, ItemIngest
 from tsuzuki.model.harvest import FoundItem
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.store import cancel_tx

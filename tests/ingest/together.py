@@ -14,8 +14,7 @@ from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.service import ItemIngest
-from tsuzuki.ingest.tasks import ITEMS, ItemBatch
+from tsuzuki.ingest.items import ITEMS, ItemBatch, ItemIngest
 from tsuzuki.model.ids import FeedId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.context import WorkerContext

@@ -15,7 +15,8 @@ from tsuzuki.connectors.protocol import Connector, ConnectorInfo, Visit
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.tasks import ChapterBatch, ItemBatch
+from tsuzuki.ingest.chapters import ChapterBatch
+from tsuzuki.ingest.items import ItemBatch
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.ids import WatchId

@@ -6,8 +6,7 @@ from tests.builders import NOON, stored_series, stored_series_source, stored_sou
 from tests.net.builders import answer
 from tests.polling.builders import chapter_batches, poll_due, poll_one, state
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
-from tsuzuki.ingest.tasks import new_chapter, new_release
+from tsuzuki.ingest.chapters import new_chapter, new_release, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.polling.service import Polled
 from tsuzuki.sources.store import NewWatch, add_watch_tx

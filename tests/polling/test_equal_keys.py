@@ -11,7 +11,7 @@ from tsuzuki.connectors.feed.identity import content_key
 from tsuzuki.connectors.feed.parsing import read_fast
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.tasks import new_item
+from tsuzuki.ingest.items import new_item
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import MINUTE
 from tsuzuki.polling.service import Poller

@@ -18,7 +18,8 @@ from tests.polling.builders import (
     q,
     state,
 )
-from tsuzuki.ingest.tasks import LARGEST_BATCH, new_item
+from tsuzuki.ingest.items import new_item
+from tsuzuki.ingest.service import LARGEST_BATCH
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.policy import MANY_READERS
 from tsuzuki.polling.service import Polled

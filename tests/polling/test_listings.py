@@ -9,7 +9,7 @@ from tests.builders import NOON, stored_series, stored_series_source, stored_sou
 from tests.net.builders import answer
 from tests.polling.builders import chapter_batches, poll_one
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.service import ChapterIngest
+from tsuzuki.ingest.chapters import ChapterIngest
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.sources.store import NewWatch, add_watch_tx
 

@@ -11,7 +11,7 @@ from tests.net.builders import answer
 from tests.polling.builders import PACE, Clock, a_feed, a_poller, a_publisher, item_batches, state
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.tasks import ItemBatch
+from tsuzuki.ingest.items import ItemBatch
 from tsuzuki.model.times import HOUR, MINUTE, SECOND, Millis
 from tsuzuki.polling.outcomes import (
     EndedPoll,

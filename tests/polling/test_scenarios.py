@@ -27,7 +27,7 @@ from tests.scale import SOAK
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.delivery import housekeeping
 from tsuzuki.ingest.housekeeping import forget_tombstones
-from tsuzuki.ingest.tasks import ITEMS
+from tsuzuki.ingest.items import ITEMS
 from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis
 from tsuzuki.polling.policy import SPREAD

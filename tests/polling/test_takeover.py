@@ -21,8 +21,7 @@ from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.inbox.search.store import search_items_tx
 from tsuzuki.ingest.housekeeping import forget_unheld
-from tsuzuki.ingest.service import ItemIngest
-from tsuzuki.ingest.tasks import ITEMS
+from tsuzuki.ingest.items import ITEMS, ItemIngest
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, HOUR, Millis

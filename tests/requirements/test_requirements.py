@@ -17,7 +17,7 @@ import pytest
 from tsuzuki.api import crawler_health, crawler_sources
 from tsuzuki.api.build import ENDPOINTS
 from tsuzuki.api.openapi import document
-from tsuzuki.ingest.tasks import ChapterBatch
+from tsuzuki.ingest.chapters import ChapterBatch
 from tsuzuki.model.harvest import FoundChapter
 
 HERE = Path(__file__).parent

@@ -16,7 +16,7 @@ from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
-from tsuzuki.ingest.service import ItemIngest
+from tsuzuki.ingest.items import ItemIngest
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.times import MINUTE, Millis

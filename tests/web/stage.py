@@ -11,7 +11,8 @@ from tsuzuki.accounts.nouns import User
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import deliver_chapters_tx, deliver_items_tx
-from tsuzuki.ingest.store import NewChapter, NewItem, upsert_chapters_tx
+from tsuzuki.ingest.chapters import NewChapter, upsert_chapters_tx
+from tsuzuki.ingest.items import NewItem
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 

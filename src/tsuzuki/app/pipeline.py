@@ -41,9 +41,9 @@ from tsuzuki.delivery.fanout import Delivered
 from tsuzuki.delivery.notices.announcing import Announcer
 from tsuzuki.delivery.notices.sending import Sender
 from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
+from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
 from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
-from tsuzuki.ingest.service import ChapterIngest, ItemIngest
-from tsuzuki.ingest.tasks import CHAPTERS, ITEMS
+from tsuzuki.ingest.items import ITEMS, ItemIngest
 from tsuzuki.model.ids import PublicId, uuid7
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.net.client import Client

@@ -11,9 +11,9 @@ from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import NOTHING, Delivered
-from tsuzuki.ingest.listings.service import compare_listing, record_listing
-from tsuzuki.ingest.service import OF_ITS_CONTENT, ChapterIngest
-from tsuzuki.ingest.tasks import CHAPTERS, LARGEST_BATCH, ChapterBatch, ReleaseFound, in_order
+from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ChapterIngest, ReleaseFound, in_order
+from tsuzuki.ingest.listings import compare_listing, record_listing
+from tsuzuki.ingest.service import LARGEST_BATCH, OF_ITS_CONTENT
 from tsuzuki.model.errors import NotFound, ShapeChanged
 from tsuzuki.model.ids import ReleaseId, ShelfId
 from tsuzuki.model.times import Millis

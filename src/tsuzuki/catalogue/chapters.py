@@ -13,7 +13,7 @@ from tsuzuki.catalogue.ttl_cache import CachedValue, Freshness, Question, TtlCac
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.connectors.protocol import Unsupported
 from tsuzuki.db import Database, Tx
-from tsuzuki.ingest.store import save_pages_tx
+from tsuzuki.ingest.chapters import save_pages_tx
 from tsuzuki.model.errors import Conflict, NotFound, ShapeChanged
 from tsuzuki.model.fetching import Want
 from tsuzuki.model.harvest import FoundPage

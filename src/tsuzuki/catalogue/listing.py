@@ -16,7 +16,7 @@ from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.connectors.protocol import ConnectorInfo
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import Contention
-from tsuzuki.ingest.store import index_series_tx
+from tsuzuki.ingest.chapters import index_series_tx
 from tsuzuki.model.harvest import FoundSeries, SeriesPage
 from tsuzuki.model.ids import PublicId, SeriesSourceId
 from tsuzuki.model.priorities import COLD

@@ -36,7 +36,7 @@ def copy_database(target: str) -> None:
 
 async def _copy(source: "DatabaseOptions", target: "DatabaseOptions", now: "Millis") -> "Copied":
     from tsuzuki.db.copying import service
-    from tsuzuki.ingest.indexing.service import index_items
+    from tsuzuki.ingest.housekeeping import index_items
     from tsuzuki.parsing.pool import ParsePool, PoolOptions
 
     with shown_progress(in_logs=True) as show:

@@ -1,6 +1,6 @@
 """The whole text of a page, for feeds that show only its beginning. Pure; the reading runs in the process pool."""
 
-from tsuzuki.connectors.feed.encodings import charset_of, decode
+from tsuzuki.connectors.feed.encodings import decode
 from tsuzuki.connectors.html.bombs import is_bomb
 from tsuzuki.connectors.html.safe import sanitise
 from tsuzuki.connectors.protocol import Visit
@@ -18,7 +18,7 @@ def visit_article(url: str) -> Visit[str]:
     content_type = reply.headers.get("content-type", "text/html")
     if "html" not in content_type.lower():
         raise NotAFeed(f"The page is no HTML but {content_type}.")
-    text: str = yield Parse(read_article, (reply.body, reply.url, charset_of(content_type)))
+    text: str = yield Parse(read_article, (reply.body, reply.url, reply.charset))
     return text
 
 

@@ -8,7 +8,6 @@ from urllib.parse import urljoin
 
 import msgspec
 
-from tsuzuki.connectors.feed.encodings import charset_of
 from tsuzuki.connectors.feed.visiting import ACCEPT, FeedOutcome, read_outcome, read_reply
 from tsuzuki.connectors.feed_addresses import web_address
 from tsuzuki.connectors.page_feeds import MAX_FEEDS, DiscoveredFeed, PageFeeds, guesses_for, read_page
@@ -78,8 +77,7 @@ def discover(url: str) -> Visit[DiscoveredFeeds]:
 
 
 def _arguments(reply: Reply) -> tuple[bytes, str, str | None, str]:
-    content_type = reply.headers.get("content-type", "")[:MAX_HEADER]
-    return reply.body, reply.url, charset_of(content_type), reply.headers.get("link", "")[:MAX_HEADER]
+    return reply.body, reply.url, reply.charset, reply.headers.get("link", "")[:MAX_HEADER]
 
 
 def _feed_itself(reply: Reply, outcome: FeedOutcome) -> DiscoveredFeeds:

@@ -9,7 +9,7 @@ from tsuzuki.crawler.rows import BegunJob
 from tsuzuki.crawler.store import move_job_tx
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import Contention
-from tsuzuki.ingest.store import index_series_tx
+from tsuzuki.ingest.chapters import index_series_tx
 from tsuzuki.model.errors import NotFound, SourceError
 from tsuzuki.model.harvest import FoundSeries, SeriesDetails, SeriesPage
 from tsuzuki.model.ids import PublicId, SourceId

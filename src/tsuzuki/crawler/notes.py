@@ -5,7 +5,7 @@ from typing import Any
 
 from tsuzuki.accounts.audit.recording import masked
 from tsuzuki.crawler.rows import JobLogLine, Level
-from tsuzuki.ingest.tasks import ReleaseFound
+from tsuzuki.ingest.chapters import ReleaseFound
 from tsuzuki.model.errors import RateLimited, SourceError
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.numbers import number_key

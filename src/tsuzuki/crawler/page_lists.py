@@ -7,9 +7,8 @@ from tsuzuki.crawler.calling import SourceCall
 from tsuzuki.crawler.journal import JobLog
 from tsuzuki.crawler.rows import Target
 from tsuzuki.db import Database
-from tsuzuki.ingest.listings.store import known_releases_tx
-from tsuzuki.ingest.store import PagelessRelease, pageless_releases_tx, save_pages_tx
-from tsuzuki.ingest.tasks import ReleaseFound
+from tsuzuki.ingest.chapters import PagelessRelease, ReleaseFound, pageless_releases_tx, save_pages_tx
+from tsuzuki.ingest.listings import known_releases_tx
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.numbers import release_key

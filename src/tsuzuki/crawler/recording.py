@@ -9,7 +9,7 @@ from tsuzuki.crawler.notes import JobNotes
 from tsuzuki.crawler.rows import Status
 from tsuzuki.crawler.store import PolledJob, add_polled_job_tx
 from tsuzuki.db import Tx
-from tsuzuki.ingest.tasks import ReleaseFound
+from tsuzuki.ingest.chapters import ReleaseFound
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.ids import uuid7

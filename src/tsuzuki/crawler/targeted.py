@@ -10,7 +10,7 @@ from tsuzuki.crawler.page_lists import PageLists
 from tsuzuki.crawler.rows import BegunJob, Target
 from tsuzuki.crawler.store import job_targets_tx
 from tsuzuki.db import Database, Tx
-from tsuzuki.ingest.tasks import CHAPTERS, ReleaseFound
+from tsuzuki.ingest.chapters import CHAPTERS, ReleaseFound
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import SeriesId, WatchId
 from tsuzuki.model.priorities import COLD

@@ -1,7 +1,7 @@
 -- name: lock_ingest
 -- REL-19d: two batches of one feed or series that hold the same rows in another order would lock each other out. These
 -- are the first that ingest takes; whoever follows or leaves a series takes that of the series too (sources:
--- hold_series). Rows are what it is of and its id; in this order, as everyone who locks several; OFFSET keeps the sorting
+-- lock_series). Rows are what it is of and its id; in this order, as everyone who locks several; OFFSET keeps the sorting
 -- before the locking.
 select pg_advisory_xact_lock(hashtextextended(kind || '-' || id, 0))
 from (
@@ -48,3 +48,45 @@ id = any (array(
   order by id
   for no key update
 ))
+
+-- name: shelf_items
+-- OFFSET 0, here and below, keeps it a look into indexes for each row: a join would be planned for a thousand of them.
+select found.key, found.id from json_each(cast(:rows as text)) as wanted, lateral (
+  select item.key, item.id from item join entry on entry.item_id = item.id
+  where item.feed_id is null and item.key = wanted.value ->> 0
+    and entry.shelf_id = :shelf_id and entry.feed_id = :feed_id
+  union all
+  select item.key, item.id from item join entry on entry.item_id = item.id
+  where item.feed_id = :feed_id and item.key = wanted.value ->> 0 and entry.shelf_id = :shelf_id
+  offset 0
+) as found;
+
+-- name: feed_items
+select found.key, found.id from json_each(cast(:rows as text)) as wanted, lateral (
+  select item.key, item.id from item where item.feed_id = :feed_id and item.key = wanted.value ->> 0 offset 0
+) as found;
+
+-- name: adoptable
+select found.shelf_id, cast(wanted.value ->> 0 as bigint) as item_id, min(found.detached_id) as detached_id
+from json_each(cast(:rows as text)) as wanted, lateral (
+  select entry.shelf_id, detached.id as detached_id
+  from item as detached join entry on entry.item_id = detached.id
+  where {is_same} and entry.feed_id = cast(wanted.value ->> 1 as bigint)
+  union all
+  select former_entry.shelf_id, detached.id
+  from item as detached join former_entry on former_entry.item_id = detached.id
+  where {is_same} and former_entry.feed_id = cast(wanted.value ->> 1 as bigint)
+  offset 0
+) as found
+group by found.shelf_id, cast(wanted.value ->> 0 as bigint);
+
+-- fragment: item_json
+cast(value ->> 'categories' as jsonb), cast(value ->> 'enclosures' as jsonb), cast(value ->> 'page_urls' as jsonb)
+
+-- name: unindexed_items
+select id, title, content from item
+where id > :after and not exists (select 1 from item_search where item_search.item_id = item.id)
+order by id limit :most;
+
+-- name: count_unindexed_items
+select count(*) from item where not exists (select 1 from item_search where item_search.item_id = item.id);

@@ -1,60 +1,95 @@
 """Stores what polls found and hands it on, in the transaction that ends the tasks.
 
-The batches of many feeds go through one transaction. When it fails, each is tried alone; one that fails alone for what
-is in it is split into one task per installment, so that a poisonous one is given up by itself.
+The batches of many feeds go through one transaction (docs/decisions/0068-many-tasks-in-one-transaction.md). When it
+fails, each is tried alone; one that fails alone for what is in it is split into one task per installment, so that a
+poisonous one is given up by itself.
 """
 
 from abc import ABC, abstractmethod
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Generic, TypeVar
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final, Generic, Self, TypeVar
 
 import msgspec
 
-from tsuzuki.db import Database, Tx
+from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.fulltext import Words
-from tsuzuki.delivery.fanout import NOTHING, Delivered, NewBatch, deliver_chapters_tx, deliver_feeds_tx
-from tsuzuki.delivery.store import lock_feeds_shared_tx
-from tsuzuki.ingest.detached.store import adopt_items_tx
-from tsuzuki.ingest.listings.store import rename_releases_tx
-from tsuzuki.ingest.policy import in_rounds
-from tsuzuki.ingest.store import (
-    Released,
-    StoredChapter,
-    WatchRelease,
-    add_appearances_tx,
-    count_unknown_chapters_tx,
-    count_unknown_items_tx,
-    existing_watches_tx,
-    lock_items_tx,
-    raise_latest_tx,
-    released_tx,
-    unstored_tx,
-    upsert_chapters_tx,
-    upsert_items_tx,
-    upsert_releases_tx,
-)
-from tsuzuki.ingest.tasks import CHAPTERS, ITEMS, ChapterBatch, ItemBatch, new_chapter, new_item, new_release
-from tsuzuki.ingest.words import split_words
+from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.model.errors import SourceError
-from tsuzuki.model.fetching import Parsers
-from tsuzuki.model.ids import FeedId, ItemId, SeriesId, WatchId
-from tsuzuki.model.numbers import chapter_key, release_key
+from tsuzuki.model.ids import FeedId, WatchId
+from tsuzuki.model.priorities import CLASS_INTERVAL, HOT, why_class
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import Undecodable
 from tsuzuki.queue.store import enqueue_many_tx, finish_tx, settle_letters_tx, skip_tx
 from tsuzuki.queue.tasks import NewTask, Queue, Task
-from tsuzuki.sources.store import lock_series_merges_shared_tx, series_of_tx
 
-B = TypeVar("B", ItemBatch, ChapterBatch)
+q = load_queries("tsuzuki.ingest")
+
+LARGEST_BATCH: Final = 200
+"""Installments in one task or transaction: tens of milliseconds, also for a back-catalogue of thousands."""
+
+OF_ITS_CONTENT = (DatabaseError, SourceError, ValueError, TypeError, LookupError, ArithmeticError, msgspec.MsgspecError)
+"""What an installment can do to a batch; whatever else goes wrong is no fault of one of them."""
+
+
+class InstallmentBatch(msgspec.Struct, frozen=True, kw_only=True):
+    """What travels from a poll to ingest: installments of one feed or series that are new or changed."""
+
+    watch_id: WatchId
+    is_first_harvest: bool
+    came: int = 0
+    """How many new ones came at once, where this is a part of a batch that was split: a flood stays one (R8)."""
+    harvest: str = ""
+    """Names the poll or refresh that found them: its other batches are of the same flood."""
+
+    @property
+    def of_id(self) -> int:
+        """The feed or series."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> int:
+        """How many installments."""
+        raise NotImplementedError
+
+    @property
+    def keys(self) -> list[str]:
+        """Under which keys its installments are new or known."""
+        raise NotImplementedError
+
+    def split(self) -> list[tuple[str, Self]]:
+        """One batch per installment, each with its key."""
+        raise NotImplementedError
+
+
+B = TypeVar("B", bound=InstallmentBatch)
+T = TypeVar("T")
 Id = TypeVar("Id")
 WordsByKey = Mapping[tuple[FeedId, str], Words]
 """For the index, by feed and key."""
 
-OF_ITS_CONTENT = (DatabaseError, SourceError, ValueError, TypeError, LookupError, ArithmeticError, msgspec.MsgspecError)
-"""What an installment can do to a batch; whatever else goes wrong is no fault of one of them."""
+
+class WatchRelease(msgspec.Struct, frozen=True):
+    """A watch that brought something new, and the task that stores it."""
+
+    watch_id: WatchId
+    task_id: int
+
+
+class Released(msgspec.Struct, frozen=True):
+    """A watch that brought something new."""
+
+    id: WatchId
+    first_harvest_at: Millis | None
+    is_awaited: bool
+    """Whether `unstored_tx` would find something of it."""
+
+
+class _Unstored(msgspec.Struct, frozen=True):
+    id: WatchId
+    payload: str
 
 
 class Stored(msgspec.Struct, Generic[B, Id], frozen=True):
@@ -79,8 +114,8 @@ class SplitByNews(msgspec.Struct, Generic[Id], frozen=True):
     """Of the first harvest."""
 
 
-class _Ingest(ABC, Generic[B]):
-    """What both queues' handlers do. `after_commit` is told what was delivered, to wake whoever waits for it."""
+class Ingest(ABC, Generic[B]):
+    """Works the tasks of items or of chapters. `after_commit` is told what was delivered, to wake who waits for it."""
 
     queue: Queue[B]
 
@@ -117,7 +152,7 @@ class _Ingest(ABC, Generic[B]):
         """Which may share a transaction: what was tried before goes alone, and two of one feed or series never meet."""
         tried = [[task] for task in tasks if task.attempt > 1 or task.losses]
         fresh = [task for task in tasks if task.attempt == 1 and not task.losses]
-        rounds = in_rounds(fresh, of=lambda task: self.of_id(task.payload), size=lambda task: self.size(task.payload))
+        rounds = in_rounds(fresh, of=lambda task: task.payload.of_id, size=lambda task: task.payload.size)
         return rounds + tried
 
     async def _ingest_tx(self, tx: Tx, tasks: Sequence[Task[B]], words: WordsByKey) -> Delivered:
@@ -138,14 +173,14 @@ class _Ingest(ABC, Generic[B]):
 
     def _is_alone(self, task: Task[B]) -> bool:
         """Whether it holds one installment and has its key: given up again and again, it is one dead letter."""
-        return self.size(task.payload) == 1 and self._tasks_of_each(task)[0].key == task.key
+        return task.payload.size == 1 and self._tasks_of_each(task)[0].key == task.key
 
     def _tasks_of_each(self, task: Task[B], came: int = 0) -> list[NewTask[B]]:
         batch = task.payload
         came = max(came, batch.came)
         return [
             NewTask(f"ingest-{batch.watch_id}-{key}", msgspec.structs.replace(one, came=came), task.priority)
-            for key, one in self.split(batch)
+            for key, one in batch.split()
         ]
 
     async def _split(self, task: Task[B], why: str) -> None:
@@ -182,7 +217,7 @@ class _Ingest(ABC, Generic[B]):
         for watch_id, payload in await unstored_tx(tx, self.queue.name, releases):
             batch = self._decoded(payload)
             if batch is not None and batch.is_first_harvest:
-                found[watch_id].update(self.keys(batch))
+                found[watch_id].update(batch.keys)
         return found
 
     def _decoded(self, payload: str) -> B | None:
@@ -204,159 +239,8 @@ class _Ingest(ABC, Generic[B]):
         """The rows of batches with their tasks, each of another feed or series, and the entries of what is new."""
 
     @abstractmethod
-    def of_id(self, batch: B) -> int:
-        """The feed or series."""
-
-    @abstractmethod
-    def split(self, batch: B) -> list[tuple[str, B]]:
-        """One batch per installment, each with its key."""
-
-    @abstractmethod
-    def size(self, batch: B) -> int:
-        """How many installments."""
-
-    @abstractmethod
-    def keys(self, batch: B) -> list[str]:
-        """Under which keys its installments are new or known."""
-
-    @abstractmethod
     async def count_unknown_tx(self, tx: Tx, batch: B) -> int:
         """How many of them are not stored."""
-
-
-class ItemIngest(_Ingest[ItemBatch]):
-    """Works the queue of feeds' items."""
-
-    queue = ITEMS
-
-    def __init__(
-        self, db: Database, parsers: Parsers, *, clock: Callable[[], Millis], after_commit: Callable[[Delivered], None]
-    ) -> None:
-        super().__init__(db, clock=clock, after_commit=after_commit)
-        self._parsers = parsers
-
-    async def words_of(self, batches: Sequence[ItemBatch]) -> WordsByKey:
-        """Of titles and articles."""
-        found = {(batch.feed_id, item.key): (item.title, item.content) for batch in batches for item in batch.items}
-        words = await self._parsers.run(split_words, (self._db.engine, list(found.values())))
-        return dict(zip(found, words, strict=True))
-
-    async def store_all_tx(
-        self, tx: Tx, batches: Sequence[tuple[ItemBatch, int]], words: WordsByKey, *, now: Millis
-    ) -> Delivered:
-        """Items and their words in the index: a few statements, however many feeds."""
-        found = {batch.feed_id: [new_item(each, now) for each in batch.items] for batch, _ in batches}
-        # Before any row of theirs: whoever comes, goes or drops a feed holds it, then its watch and its items.
-        await lock_items_tx(tx, *found)
-        await lock_feeds_shared_tx(tx, sorted(found))
-        new: dict[FeedId, dict[str, ItemId]] = defaultdict(dict)
-        written = await upsert_items_tx(tx, found, words, now)
-        for item in written:
-            if item.is_new:
-                new[item.feed_id][item.key] = item.id
-        await adopt_items_tx(tx, written)
-        stored = [Stored(batch, task_id, new[batch.feed_id]) for batch, task_id in batches]
-        parted = list(zip(stored, await self._part_tx(tx, stored, now), strict=True))
-        quiet = [
-            NewBatch("item", one.batch.feed_id, tuple(parts.catalogue), is_quiet=True, arrived_at=parts.harvested_at)
-            for one, parts in parted
-        ]
-        loud = [
-            NewBatch(
-                "item",
-                one.batch.feed_id,
-                tuple(parts.news),
-                is_quiet=False,
-                came=one.batch.came,
-                harvest=one.batch.harvest,
-            )
-            for one, parts in parted
-        ]
-        return await deliver_feeds_tx(tx, quiet + loud, now)
-
-    def of_id(self, batch: ItemBatch) -> int:
-        """The feed."""
-        return batch.feed_id
-
-    def split(self, batch: ItemBatch) -> list[tuple[str, ItemBatch]]:
-        """One item each."""
-        return [(found.key, msgspec.structs.replace(batch, items=(found,))) for found in batch.items]
-
-    def size(self, batch: ItemBatch) -> int:
-        """Items."""
-        return len(batch.items)
-
-    def keys(self, batch: ItemBatch) -> list[str]:
-        """The items' own."""
-        return [found.key for found in batch.items]
-
-    async def count_unknown_tx(self, tx: Tx, batch: ItemBatch) -> int:
-        """Items that are not stored."""
-        return await count_unknown_items_tx(tx, batch.feed_id, self.keys(batch))
-
-
-class ChapterIngest(_Ingest[ChapterBatch]):
-    """Works the queue of series' chapters."""
-
-    queue = CHAPTERS
-
-    async def store_all_tx(
-        self, tx: Tx, batches: Sequence[tuple[ChapterBatch, int]], _words: WordsByKey, *, now: Millis
-    ) -> Delivered:
-        """One after the other, by their series: whoever locks several does it in this order."""
-        delivered = NOTHING
-        for batch, task_id in sorted(batches, key=lambda each: each[0].series_id):
-            delivered += await self.store_tx(tx, batch, now, task_id=task_id)
-        return delivered
-
-    def of_id(self, batch: ChapterBatch) -> int:
-        """The series."""
-        return batch.series_id
-
-    async def store_tx(self, tx: Tx, batch: ChapterBatch, now: Millis, *, task_id: int = 0) -> Delivered:
-        """Chapters, their releases on this source, and the series' latest.
-
-        The series is the one that the source's series is now: it may have been merged since the batch was found.
-        """
-        await lock_series_merges_shared_tx(tx)
-        series_id = await series_of_tx(tx, batch.series_source_id) or batch.series_id
-        chapters = [new_chapter(release.found) for release in batch.releases]
-        stored = await upsert_chapters_tx(tx, series_id, chapters, now)
-        if renamed := {release_key(each.found): each.previous_key for each in batch.releases if each.previous_key}:
-            await rename_releases_tx(tx, batch.series_source_id, renamed)
-        releases = [new_release(release) for release in batch.releases]
-        await upsert_releases_tx(tx, series_id, batch.series_source_id, releases, now=now)
-        keys = {chapter.key for chapter in chapters}
-        await add_appearances_tx(tx, series_id, batch.series_source_id, keys, now=now)
-        new = [chapter for chapter in stored if chapter.is_new]
-        await _raise_latest_tx(tx, series_id, new, now)
-        ids = {chapter.key: chapter.id for chapter in new}
-        [parted] = await self._part_tx(tx, [Stored(batch, task_id, ids)], now)
-        quiet = await deliver_chapters_tx(tx, series_id, parted.catalogue, is_first_harvest=True, now=now)
-        loud = await deliver_chapters_tx(
-            tx, series_id, parted.news, is_first_harvest=False, now=now, came=batch.came, harvest=batch.harvest
-        )
-        return quiet + loud
-
-    def split(self, batch: ChapterBatch) -> list[tuple[str, ChapterBatch]]:
-        """One release each."""
-        return [
-            (release_key(release.found), msgspec.structs.replace(batch, releases=(release,)))
-            for release in batch.releases
-        ]
-
-    def size(self, batch: ChapterBatch) -> int:
-        """Releases."""
-        return len(batch.releases)
-
-    def keys(self, batch: ChapterBatch) -> list[str]:
-        """Those of the logical chapters: a second release of one is no news (R7)."""
-        return list({chapter_key(release.found): None for release in batch.releases})
-
-    async def count_unknown_tx(self, tx: Tx, batch: ChapterBatch) -> int:
-        """Chapters that are not stored, of the series that the source's series is now."""
-        series_id = await series_of_tx(tx, batch.series_source_id) or batch.series_id
-        return await count_unknown_chapters_tx(tx, series_id, self.keys(batch))
 
 
 def _parted(stored: Stored[B, Id], catalogue: Collection[str], released: Released | None) -> SplitByNews[Id]:
@@ -371,9 +255,52 @@ def _parted(stored: Stored[B, Id], catalogue: Collection[str], released: Release
     )
 
 
-async def _raise_latest_tx(tx: Tx, series_id: SeriesId, new: Sequence[StoredChapter], now: Millis) -> None:
-    """R6: the highest new number, if it is higher than what the series has."""
-    numbers = [(each.number_sort, each.number) for each in new if each.number_sort is not None and each.number]
-    if numbers:
-        number_sort, number = max(numbers)
-        await raise_latest_tx(tx, series_id, number=number, number_sort=number_sort, now=now)
+# -- which may share a transaction; pure
+
+
+def in_rounds(batches: Iterable[T], *, of: Callable[[T], int], size: Callable[[T], int]) -> list[list[T]]:
+    """Groups that may share a transaction: never two of the same feed or series, and not too many installments.
+
+    Those of one feed or series keep their order: the second is in a later group than the first.
+    """
+    seen: Counter[int] = Counter()
+    rounds: dict[int, list[T]] = defaultdict(list)
+    for batch in batches:
+        rounds[seen[of(batch)]].append(batch)
+        seen[of(batch)] += 1
+    return [group for number in sorted(rounds) for group in _cut(rounds[number], size)]
+
+
+def _cut(batches: Iterable[T], size: Callable[[T], int]) -> Iterable[list[T]]:
+    group: list[T] = []
+    total = 0
+    for batch in batches:
+        if group and total + size(batch) > LARGEST_BATCH:
+            yield group
+            group, total = [], 0
+        group.append(batch)
+        total += size(batch)
+    if group:
+        yield group
+
+
+# -- watches
+
+
+async def existing_watches_tx(tx: Tx, watches: Iterable[WatchId]) -> set[WatchId]:
+    """Those of these that nobody has removed, as happens when the last one leaves (R58)."""
+    return set(await tx.bulk(WatchId, q.existing_watches, [[watch_id] for watch_id in watches]))
+
+
+async def released_tx(tx: Tx, queue: str, releases: Iterable[WatchRelease], now: Millis) -> dict[WatchId, Released]:
+    """Remember that these watches brought something new."""
+    rows = [(each.watch_id, each.task_id) for each in releases]
+    hot = {"hot": CLASS_INTERVAL[HOT], "hot_why": why_class(HOT)}
+    released = await tx.bulk(Released, q.released, rows, queue=queue, now=now, **hot)
+    return {watch.id: watch for watch in released}
+
+
+async def unstored_tx(tx: Tx, queue: str, releases: Iterable[WatchRelease]) -> list[tuple[WatchId, str]]:
+    """The payloads of these watches' other tasks that are queued, running or given up."""
+    rows = [(each.watch_id, each.task_id) for each in releases]
+    return [(each.id, each.payload) for each in await tx.bulk(_Unstored, q.unstored, rows, queue=queue)]

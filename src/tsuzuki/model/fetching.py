@@ -1,5 +1,6 @@
 """What a connector asks of the outside world, and what comes back. Values only; `net` does the work."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -10,6 +11,8 @@ from tsuzuki.model.times import Millis
 T = TypeVar("T")
 
 DEFAULT_CAP = 10 * 1024 * 1024
+LONGEST_CONTENT_TYPE = 1000
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 
 
 class Validators(msgspec.Struct, frozen=True):
@@ -88,6 +91,17 @@ class Reply(msgspec.Struct, frozen=True):
     def content_type(self) -> str:
         """Lower-case media type without parameters; empty when there is none."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def charset(self) -> str | None:
+        """As the answer's header names it."""
+        return charset_of(self.headers.get("content-type", ""))
+
+
+def charset_of(content_type: str) -> str | None:
+    """The charset parameter of a Content-Type header."""
+    found = _CHARSET.search(content_type[:LONGEST_CONTENT_TYPE])
+    return found.group(1) if found else None
 
 
 class ReadFolder(msgspec.Struct, frozen=True):

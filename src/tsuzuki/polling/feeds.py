@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tsuzuki.connectors.feed.visiting import FeedOutcome, visit
 from tsuzuki.db import Database
 from tsuzuki.ingest.housekeeping import TOUCHED
-from tsuzuki.ingest.tasks import ItemBatch
+from tsuzuki.ingest.items import ItemBatch
 from tsuzuki.model.errors import ShapeChanged, SourceError
 from tsuzuki.model.fetching import Validators
 from tsuzuki.model.harvest import FeedHarvest, FoundItem

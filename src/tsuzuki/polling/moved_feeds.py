@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.store import lock_items_tx
+from tsuzuki.ingest.items import lock_items_tx
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.store import ClaimedWatch, ask_refresh_tx

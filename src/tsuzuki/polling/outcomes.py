@@ -13,7 +13,9 @@ from tsuzuki.db.batcher import Batcher
 from tsuzuki.db.tx import Work
 from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.delivery.outages.alerts import alert_broken_tx, alert_healed_tx
-from tsuzuki.ingest.tasks import ITEMS, LARGEST_BATCH, ItemBatch, ReleaseFound
+from tsuzuki.ingest.chapters import ReleaseFound
+from tsuzuki.ingest.items import ITEMS, ItemBatch
+from tsuzuki.ingest.service import LARGEST_BATCH
 from tsuzuki.model.errors import Gone, NotOurTurn, SourceError, Unended
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.ids import FeedId, WatchId

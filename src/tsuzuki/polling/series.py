@@ -7,8 +7,8 @@ import msgspec
 from tsuzuki.connectors.protocol import Connector
 from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.ingest.listings.service import compare_listing, record_listing
-from tsuzuki.ingest.tasks import CHAPTERS, ChapterBatch, ReleaseFound, in_order
+from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ReleaseFound, in_order
+from tsuzuki.ingest.listings import compare_listing, record_listing
 from tsuzuki.model.errors import ShapeChanged, SourceError
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.driver import Driver, FolderOf, read_config, source_identity, visited

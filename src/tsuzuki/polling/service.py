@@ -16,7 +16,7 @@ import structlog
 from tsuzuki.connectors.protocol import Connector, Unsupported
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database, Tx
-from tsuzuki.ingest.tasks import ReleaseFound
+from tsuzuki.ingest.chapters import ReleaseFound
 from tsuzuki.model.errors import NotFound, NotOurTurn, SourceError
 from tsuzuki.model.ids import ShelfId, WatchId
 from tsuzuki.model.times import DAY, MINUTE, SECOND, Millis

@@ -1,6 +1,6 @@
 -- name: lock_feed
 -- Held to the end of the transaction: who subscribes, who leaves and who drops the feed wait for each other, and for what
--- is being stored and delivered (delivery: share_feeds, the same lock). Not its row: a poll that is saved holds the watch
+-- is being stored and delivered (delivery: lock_feeds_shared, the same lock). Not its row: a poll that is saved holds the watch
 -- and then writes what the feed says of itself, while these go on to the watch.
 select 1 from pg_advisory_xact_lock(1, cast(cast(:id as bigint) % 2147483647 as integer));
 
@@ -21,6 +21,6 @@ select 1 from pg_advisory_xact_lock_shared(7302061002);
 select 1 from pg_advisory_xact_lock(7302061002);
 
 -- name: lock_series
--- The one lock of a series, which ingest takes too (hold_ingest): whoever follows waits for a batch that is being stored
+-- The one lock of a series, which ingest takes too (lock_ingest): whoever follows waits for a batch that is being stored
 -- and delivered, and the next one for the follow.
 select 1 from pg_advisory_xact_lock(hashtextextended(cast(:name as text), 0));

@@ -80,7 +80,7 @@ where feed_id = :feed_id and key not in (select value ->> 0 from json_each(cast(
 
 -- name: detach_items
 -- What shelves have of them stays theirs; it is no longer the feed's. `link_key`: whoever `is_trusted` knows the item
--- again by its key alone, else it has to be of the same page (ingest/detached: adoptable).
+-- again by its key alone, else it has to be of the same page (ingest: adoptable).
 update item set feed_id = null, link_key = case when cast(:is_trusted as boolean) then null else coalesce(link_key, '') end
 where feed_id = :feed_id and key not in (select value ->> 0 from json_each(cast(:rows as text))) and (
   exists (select 1 from entry where entry.item_id = item.id)
@@ -148,10 +148,6 @@ select 1;
 
 -- name: lock_series
 select length(:name);
-
--- name: series_of
--- inline: by primary key
-select series_id from series_source where id = :id;
 
 -- name: find_series
 -- One that was merged into another is found under its former id too.

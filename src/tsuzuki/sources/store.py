@@ -199,11 +199,6 @@ async def lock_series_tx(tx: Tx, series_id: SeriesId) -> None:
     await tx.run(q.lock_series, name=f"series-{series_id}")
 
 
-async def series_of_tx(tx: Tx, series_source_id: SeriesSourceId) -> SeriesId | None:
-    """Which series a source's series is now; None when the source has it no more."""
-    return await tx.maybe(SeriesId, q.series_of, id=series_source_id)
-
-
 async def find_series_tx(tx: Tx, public_id: PublicId) -> SeriesId | None:
     """The series with this id, or the one that it was merged into."""
     return await tx.maybe(SeriesId, q.find_series, public_id=public_id)

@@ -5,7 +5,7 @@ from tests.builders import NOON, a_new_chapter, stored_series
 from tests.delivery.builders import follow, release
 from tests.web.stage import an_item, release_items
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import index_series_tx, upsert_chapters_tx
+from tsuzuki.ingest.chapters import index_series_tx, upsert_chapters_tx
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
 

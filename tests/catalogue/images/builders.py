@@ -24,7 +24,7 @@ from tsuzuki.catalogue.images.store import save_image_tx
 from tsuzuki.catalogue.images.tasks import COPIES
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import save_pages_tx, upsert_chapters_tx, upsert_releases_tx
+from tsuzuki.ingest.chapters import save_pages_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesSourceId, SourceId
 from tsuzuki.queue.context import WorkerContext

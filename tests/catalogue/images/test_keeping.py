@@ -23,7 +23,7 @@ from tsuzuki.catalogue.images.tasks import COPIES
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
+from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.ids import ReleaseId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP

@@ -11,7 +11,7 @@ from tests.crawler.builders import a_crawling_town
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.connectors.local.names import address
 from tsuzuki.db import Tx
-from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
+from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.ids import ReleaseId
 from tsuzuki.sources.sites.rows import SourceRegistration
 

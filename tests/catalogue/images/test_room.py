@@ -26,7 +26,7 @@ from tsuzuki.catalogue.images.store import (
     secret_tx,
 )
 from tsuzuki.db import Database, Tx
-from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
+from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.errors import NotAnImage, RefusedAddress
 from tsuzuki.model.ids import ReleaseId
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis

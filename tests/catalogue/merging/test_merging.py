@@ -35,8 +35,7 @@ from tsuzuki.accounts.nouns import SYSTEM, Slice
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.inbox.search.store import search_series_tx
-from tsuzuki.ingest.service import ChapterIngest
-from tsuzuki.ingest.tasks import CHAPTERS, ChapterBatch, in_order
+from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ChapterIngest, in_order
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
 from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.ids import PublicId, WatchId

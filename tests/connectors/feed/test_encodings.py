@@ -4,8 +4,9 @@ import pytest
 
 from tests.connectors.feed.builders import URL
 from tests.data.feeds.make import corpus
-from tsuzuki.connectors.feed.encodings import charset_of, decode
+from tsuzuki.connectors.feed.encodings import decode
 from tsuzuki.connectors.feed.parsing import parse_anyhow
+from tsuzuki.model.fetching import charset_of
 
 JAPANESE = "ランプの番人と夜の街"
 FRENCH = "L’été à Besançon – déjà vu…"

@@ -7,7 +7,7 @@ from tests.data.feeds.make import corpus
 from tests.ingest.archive.builders import a_reader, parts_of
 from tsuzuki.connectors.feed.parsing import parse_anyhow
 from tsuzuki.db import DatabaseOptions, open_database
-from tsuzuki.ingest.tasks import new_item
+from tsuzuki.ingest.items import new_item
 from tsuzuki.model.errors import SourceError
 from tsuzuki.shelves.groups.store import default_group_tx
 from tsuzuki.shelves.known import ALWAYS

@@ -12,7 +12,7 @@ from tests.builders import (
 )
 from tests.ingest.archive.builders import a_reader, parts_of
 from tsuzuki.delivery.notices.store import NewChannel, add_channel_tx
-from tsuzuki.ingest.store import upsert_chapters_tx, upsert_releases_tx
+from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.shelves.groups.store import default_group_tx
 from tsuzuki.shelves.library.follows.nouns import PlainFollowRow, ReleasePreferences
 from tsuzuki.shelves.library.follows.store import add_follow_tx

@@ -17,7 +17,7 @@ from tests.shelves.builders import shelf_deps
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx
-from tsuzuki.ingest.store import add_appearances_tx, raise_latest_tx, upsert_chapters_tx, upsert_releases_tx
+from tsuzuki.ingest.chapters import add_appearances_tx, raise_latest_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.deps import ShelfDeps

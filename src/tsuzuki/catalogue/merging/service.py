@@ -35,7 +35,7 @@ from tsuzuki.catalogue.merging.store import (
 )
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx
-from tsuzuki.ingest.store import index_chapters_tx, index_series_tx
+from tsuzuki.ingest.chapters import index_chapters_tx, index_series_tx
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import PublicId, SeriesId, show_id
 from tsuzuki.model.times import Millis

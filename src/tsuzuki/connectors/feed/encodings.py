@@ -17,7 +17,6 @@ _OPENINGS = (
     (b"\x00<", "utf-16-be"),
 )
 _DECLARED = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']""")
-_CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9._:-]{1,40})""", re.IGNORECASE)
 _SUPERSETS = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -33,12 +32,6 @@ _SEVEN_BIT = ("iso2022", "hz")
 _UNTRUSTED = frozenset({"utf-7", "unicode_escape", "raw_unicode_escape", "idna", "punycode", "charmap", "undefined"})
 _STRAYS = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
 """What `surrogateescape` makes of bytes that are no UTF-8, read as Windows-1252."""
-
-
-def charset_of(content_type: str) -> str | None:
-    """The charset parameter of a Content-Type header."""
-    found = _CHARSET.search(content_type)
-    return found.group(1) if found else None
 
 
 def decode(body: bytes, charset: str | None = None) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tsuzuki.connectors.feed.encodings import charset_of
 from tsuzuki.connectors.feed.parsing import parse_anyhow
 from tsuzuki.connectors.protocol import Visit
 from tsuzuki.model.errors import NotAFeed
@@ -16,7 +15,6 @@ ACCEPT = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, "
     "application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, */*;q=0.1"
 )
-MAX_CONTENT_TYPE = 1000
 _PERMANENT = frozenset({301, 308})
 
 
@@ -71,8 +69,7 @@ def read_reply(reply: Reply, *, tells_all_keys: bool = False) -> Visit[FeedHarve
     """The harvest in an answer; NotAFeed where there is none."""
     if not reply.body.strip(b"\x00 \t\r\n"):
         raise NotAFeed("The answer is empty.", status=reply.status)
-    charset = charset_of(reply.headers.get("content-type", "")[:MAX_CONTENT_TYPE])
-    harvest: FeedHarvest = yield Parse(parse_anyhow, (reply.body, reply.url, charset, tells_all_keys))
+    harvest: FeedHarvest = yield Parse(parse_anyhow, (reply.body, reply.url, reply.charset, tells_all_keys))
     return harvest
 
 

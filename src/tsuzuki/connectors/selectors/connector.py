@@ -5,7 +5,6 @@
 from collections.abc import Mapping
 
 from tsuzuki.connectors.config import SourceConfig
-from tsuzuki.connectors.feed.encodings import charset_of
 from tsuzuki.connectors.filters import Filter, FilterValue, Select, TextFilter, with_values
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, SeriesAt, Visit
@@ -190,8 +189,7 @@ class SelectorsSource(Connector):
         if step.reads == "json":
             found: Extract = yield Parse(extract_json, (reply.body, plan))
         else:
-            charset = charset_of(reply.headers.get("content-type", ""))
-            found = yield Parse(extract_html, (reply.body, charset, plan))
+            found = yield Parse(extract_html, (reply.body, reply.charset, plan))
         return StepAnswer(found, reply.url, reply.received_at)
 
     def _fixed(self) -> tuple[FoundSeries, ...]:

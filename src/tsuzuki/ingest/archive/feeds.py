@@ -20,8 +20,8 @@ from tsuzuki.ingest.archive.store import (
     as_row,
     feed_is_harvested_tx,
 )
-from tsuzuki.ingest.detached.store import BroughtItem, bring_items_tx
-from tsuzuki.ingest.store import lock_items_tx
+from tsuzuki.ingest.detached import BroughtItem, bring_items_tx
+from tsuzuki.ingest.items import lock_items_tx
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.harvest import FoundItem, item_hash
 from tsuzuki.model.ids import FeedId

@@ -36,7 +36,7 @@ from tsuzuki.ingest.archive.store import (
     place_group_tx,
     proxy_images_tx,
 )
-from tsuzuki.ingest.detached.store import shelf_items_tx
+from tsuzuki.ingest.detached import shelf_items_tx
 from tsuzuki.model.errors import LimitExceeded, NotFound, SourceError, Unavailable
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import ItemId, ShelfId

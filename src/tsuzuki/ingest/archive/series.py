@@ -34,8 +34,14 @@ from tsuzuki.ingest.archive.store import (
     series_at_tx,
     sourceless_series_tx,
 )
-from tsuzuki.ingest.store import add_appearances_tx, index_chapters_tx, index_series_tx, raise_latest_tx
-from tsuzuki.ingest.tasks import ReleaseFound, release_hash
+from tsuzuki.ingest.chapters import (
+    ReleaseFound,
+    add_appearances_tx,
+    index_chapters_tx,
+    index_series_tx,
+    raise_latest_tx,
+    release_hash,
+)
 from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded
 from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.ids import SeriesId, SeriesSourceId

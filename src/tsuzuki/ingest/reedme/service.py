@@ -1,7 +1,7 @@
 """Brings feeds, items, what was read and what was kept from a database of before onto a shelf.
 
 A repeat changes nothing: groups are found by their names, feeds by their links, items by their keys. What the feeds
-themselves hold stays as it is: the items are the shelf's alone, until the feed brings them (ingest/detached).
+themselves hold stays as it is: the items are the shelf's alone, until the feed brings them (ingest/detached.py).
 """
 
 import asyncio
@@ -26,13 +26,12 @@ from tsuzuki.db.legacy import (
     read_feeds,
     read_items,
 )
-from tsuzuki.ingest.detached.store import BroughtItem, bring_items_tx, shelf_items_tx
+from tsuzuki.ingest.detached import BroughtItem, bring_items_tx, shelf_items_tx
 from tsuzuki.ingest.foreign import clean_rows
+from tsuzuki.ingest.items import lock_items_tx, new_item
 from tsuzuki.ingest.reedme.cleaning import CleanItem, clean_bookmarks, clean_feeds, clean_items
 from tsuzuki.ingest.reedme.store import has_loose_bookmark_tx
 from tsuzuki.ingest.service import OF_ITS_CONTENT
-from tsuzuki.ingest.store import lock_items_tx
-from tsuzuki.ingest.tasks import new_item
 from tsuzuki.model.errors import RefusedAddress, SourceError
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.harvest import FoundItem

@@ -12,10 +12,10 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import Words, document
 from tsuzuki.delivery.store import lock_feeds_shared_tx
-from tsuzuki.ingest.store import StoredItem, index_items_tx
+from tsuzuki.ingest.items import index_items_tx
 from tsuzuki.model.ids import FeedId, ItemId, ShelfId
 
-q = load_queries("tsuzuki.ingest.detached")
+q = load_queries("tsuzuki.ingest")
 
 Row = Mapping[str, Any]
 
@@ -43,12 +43,6 @@ class BroughtCounts(msgspec.Struct, frozen=True):
 class _KeyedItem(msgspec.Struct, frozen=True):
     key: str
     id: ItemId
-
-
-class _Adoptable(msgspec.Struct, frozen=True):
-    shelf_id: ShelfId
-    item_id: ItemId
-    detached_id: ItemId
 
 
 async def shelf_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, keys: Iterable[str]) -> dict[str, ItemId]:
@@ -81,18 +75,6 @@ async def bring_items_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId, brought: Se
     await tx.run(q.put_entries, rows=entries, shelf_id=shelf_id, feed_id=feed_id)
     created = len(keys) - len(had)
     return BroughtCounts(created, len(brought) - created, new)
-
-
-async def adopt_items_tx(tx: Tx, items: Iterable[StoredItem]) -> int:
-    """Entries of items that no feed held become those of the same items that were inserted just now; how many."""
-    new = [(item.id, item.feed_id, item.key, item.link_key) for item in items if item.is_new]
-    found = await tx.bulk(_Adoptable, q.adoptable, new) if new else []
-    rows = [(each.shelf_id, each.item_id, each.detached_id) for each in found]
-    if rows:
-        await tx.run(q.adopt_entries, rows=rows)
-        await tx.run(q.adopt_former_entries, rows=rows)
-        await tx.run(q.adopt_bookmarks, rows=rows)
-    return len(rows)
 
 
 async def next_detached_tx(tx: Tx, *, after: ItemId, most: int) -> list[ItemId]:

@@ -1,1 +1,0 @@
-"""The words of items that no index has: after a database was copied."""

@@ -1,1 +1,0 @@
-"""What a full listing of a source says of the releases that are stored."""

@@ -1,0 +1,176 @@
+"""What docs/architecture.md says of the files of a story is what runs.
+
+A file counts when a function of it runs in this process between the wake-up and the entry in the inbox; a file of SQL
+when a module that loads it does. What every story stands on, as the document says, is not counted: the layers below
+`connectors`, and what all connectors share.
+"""
+
+import re
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import tsuzuki
+from tests.builders import stored_feed, stored_series, stored_series_source, stored_source, stored_watch
+from tests.delivery.builders import a_reader, entries_of
+from tests.net.builders import answer
+from tests.polling.builders import Publisher, a_feed, a_poller, a_publisher, q
+from tests.waiting import eventually
+from tsuzuki.app.bootstrap import wall_clock
+from tsuzuki.coord.wakeup import MemoryWakeup
+from tsuzuki.db import Database, DatabaseOptions, open_database
+from tsuzuki.db.queries import parse_queries
+from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
+from tsuzuki.ingest.items import ITEMS, ItemIngest
+from tsuzuki.model.ids import WatchId
+from tsuzuki.model.times import Millis
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
+from tsuzuki.queue.context import WorkerContext
+from tsuzuki.queue.worker import Worker
+from tsuzuki.sources.store import NewWatch, add_watch_tx
+from tsuzuki.worker.loops import WorkerLoops
+from tsuzuki.worker.polls import POLL_WAKEUP, PollLoop
+
+SOURCE = Path(tsuzuki.__file__).parent
+ARCHITECTURE = (SOURCE.parent.parent / "docs" / "architecture.md").read_text("utf-8")
+SHARED = re.compile(r"(queue|db|net|parsing|coord|model)/|connectors/(protocol|registry|config)\.py|log\.py")
+LOADS = re.compile(r'load_queries\("tsuzuki\.([\w.]+)"\)')
+
+rows = parse_queries("tests", "-- name: set_url\nupdate series_source set url = :url where id = :id;")
+
+
+def listed(heading: str) -> list[str]:
+    """The files of the numbered list under this heading."""
+    section = ARCHITECTURE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    return re.findall(r"^\d+\. `([\w/.]+)`: \S", section, re.MULTILINE)
+
+
+class Trace:
+    """The files of the program of which a function ran while it was on, in their order."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.files: dict[str, None] = {}
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> None:
+        if self.is_on and event == "call" and frame.f_code.co_filename.startswith(str(SOURCE)):
+            self.files[str(Path(frame.f_code.co_filename).relative_to(SOURCE))] = None
+
+    def story(self) -> list[str]:
+        found: dict[str, None] = {}
+        for file in self.files:
+            if not SHARED.match(file):
+                found[file] = None
+                for package in LOADS.findall((SOURCE / file).read_text("utf-8")):
+                    found[f"{package.replace('.', '/')}/queries.sql"] = None
+        return list(found)
+
+
+@contextmanager
+def tracing() -> Iterator[Trace]:
+    """To be begun before a database is opened, whose threads run what is in its transactions."""
+    trace = Trace()
+    before = sys.getprofile()
+    threading.setprofile(trace)
+    sys.setprofile(trace)
+    try:
+        yield trace
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(before)
+
+
+@asynccontextmanager
+async def working(db: Database) -> AsyncIterator[MemoryWakeup]:
+    """The loops that take an installment from its publisher to an inbox, and nothing else."""
+    wakeup, pool = MemoryWakeup(), ParsePool(PoolOptions(processes=1))
+    context = WorkerContext(db=db, wakeup=wakeup, clock=wall_clock, name="story")
+
+    def wake(delivered: Any) -> None:
+        wakeup.wake(*delivered.wakeups)
+
+    async with a_poller(db, wall_clock, after_commit=wakeup.wake) as poller:
+        wakeups = (ITEMS.name, CHAPTERS.name)
+        polls = PollLoop(poller, wakeup, concurrency=2, ingest_wakeups=wakeups, polled=lambda *_: None)
+        items = ItemIngest(db, pool, clock=wall_clock, after_commit=wake)
+        chapters = ChapterIngest(db, clock=wall_clock, after_commit=wake)
+        loops = WorkerLoops([polls, Worker(context, ITEMS, items), Worker(context, CHAPTERS, chapters)])
+        loops.start()
+        yield wakeup
+        await loops.stop()
+    await pool.close()
+
+
+async def run_story(url: str, prepare: Callable[[Database, Publisher], Any], *bodies: bytes) -> list[str]:
+    """Poll once for what is there, then again for what is new, and see what runs meanwhile."""
+    with tracing() as trace:
+        db = await open_database(DatabaseOptions(url))
+        async with a_publisher() as publisher:
+            publisher.response = answer(200, bodies[0])
+            watch, shelf = await prepare(db, publisher)
+            async with working(db) as wakeup:
+                await eventually(lambda: is_polled(db, watch))
+                before = len(await entries_of(db, shelf))
+                publisher.response = answer(200, bodies[1])
+                await db.with_tx(lambda tx: tx.run(q.age, id=watch))
+                await db.with_tx(lambda tx: tx.run(q.make_due, id=watch, at=wall_clock()))
+                trace.is_on = True
+                wakeup.wake(POLL_WAKEUP)
+
+                async def has_more() -> bool:
+                    return len(await entries_of(db, shelf)) > before
+
+                await eventually(has_more)
+                trace.is_on = False
+        await db.close()
+    return trace.story()
+
+
+async def is_polled(db: Database, watch: WatchId) -> bool:
+    """And what it found is stored."""
+    waits = await db.read(lambda tx: tx.one(int, tasks.count))
+    state = await db.read(lambda tx: tx.one(bool, tasks.is_checked, id=watch))
+    return state and not waits
+
+
+tasks = parse_queries(
+    "tests",
+    "-- name: count\nselect count(*) from task where status in ('queued', 'running');\n"
+    "-- name: is_checked\nselect last_checked_at is not null as is_checked from watch where id = :id;",
+)
+
+
+async def a_followed_feed(db: Database, publisher: Publisher) -> Any:
+    feed = await stored_feed(db, f"{publisher.url}/feed")
+    shelf = await a_reader(db, feeds=[feed])
+    return await stored_watch(db, feed, host="127.0.0.1", next_check_at=Millis(wall_clock())), shelf
+
+
+async def a_followed_series(db: Database, publisher: Publisher) -> Any:
+    series = await stored_series(db)
+    mapping = await stored_series_source(db, series, await stored_source(db, connector="org.example.plain"))
+    await db.with_tx(lambda tx: tx.run(rows.set_url, id=mapping, url=f"{publisher.url}/one"))
+    shelf = await a_reader(db, series=[series])
+    new = NewWatch(series_source_id=mapping, host="127.0.0.1", next_check_at=Millis(wall_clock()))
+    return await db.with_tx(lambda tx: add_watch_tx(tx, new, wall_clock())), shelf
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_the_files_of_a_feeds_poll_are_those_that_run(database_url):
+    ran = await run_story(database_url, a_followed_feed, a_feed("2", "1"), a_feed("3", "2", "1"))
+    assert listed("One poll of a feed, file by file") == ran
+    assert len(ran) <= 18
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_the_files_of_a_new_chapter_are_those_that_run(database_url):
+    """Its connector, which is of the test here, is one file more."""
+    ran = await run_story(database_url, a_followed_series, b'["1"]', b'["2", "1"]')
+    assert listed("A new chapter, file by file") == ran
+    assert len(ran) + 1 <= 20
