@@ -102,11 +102,14 @@ def _no_unique_key(_: Mortal) -> None:
 
 def _no_transaction(mortal: Mortal) -> None:
     """R1: what is new is stored in one transaction, and put into inboxes in another."""
-    from tsuzuki.delivery.fanout import NOTHING, Delivered
+    from tsuzuki.delivery.fanout import NOTHING, Delivered, deliver_chapters_tx, deliver_feeds_tx
     from tsuzuki.ingest import chapters, items
     from tsuzuki.ingest.service import Ingest
 
-    real = {"deliver_feeds_tx": items.deliver_feeds_tx, "deliver_chapters_tx": chapters.deliver_chapters_tx}
+    real: dict[str, Callable[..., Awaitable[Delivered]]] = {
+        "deliver_feeds_tx": deliver_feeds_tx,
+        "deliver_chapters_tx": deliver_chapters_tx,
+    }
     later: list[Callable[[Any], Awaitable[Delivered]]] = []
 
     def put_off(name: str) -> Callable[..., Awaitable[Delivered]]:
@@ -116,8 +119,8 @@ def _no_transaction(mortal: Mortal) -> None:
 
         return deliver
 
-    items.deliver_feeds_tx = put_off("deliver_feeds_tx")  # type: ignore[assignment]
-    chapters.deliver_chapters_tx = put_off("deliver_chapters_tx")  # type: ignore[assignment]
+    for module, name in ((items, "deliver_feeds_tx"), (chapters, "deliver_chapters_tx")):
+        setattr(module, name, put_off(name))
     original = Ingest.handle_all
 
     async def handle_all(self: Any, tasks: Any) -> None:
