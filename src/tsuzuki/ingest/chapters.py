@@ -175,10 +175,10 @@ class ChapterIngest(Ingest[ChapterBatch]):
         new = [chapter for chapter in stored if chapter.is_new]
         await _raise_latest_tx(tx, series_id, new, now)
         ids = {chapter.key: chapter.id for chapter in new}
-        [parted] = await self._part_tx(tx, [Stored(batch, task_id, ids)], now)
-        quiet = await deliver_chapters_tx(tx, series_id, parted.catalogue, is_first_harvest=True, now=now)
+        [split] = await self._split_by_news_tx(tx, [Stored(batch, task_id, ids)], now)
+        quiet = await deliver_chapters_tx(tx, series_id, split.catalogue, is_first_harvest=True, now=now)
         loud = await deliver_chapters_tx(
-            tx, series_id, parted.news, is_first_harvest=False, now=now, came=batch.came, harvest=batch.harvest
+            tx, series_id, split.news, is_first_harvest=False, now=now, came=batch.came, harvest=batch.harvest
         )
         return quiet + loud
 

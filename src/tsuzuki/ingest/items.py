@@ -121,10 +121,10 @@ class ItemIngest(Ingest[ItemBatch]):
                 new[item.feed_id][item.key] = item.id
         await adopt_items_tx(tx, written)
         stored = [Stored(batch, task_id, new[batch.feed_id]) for batch, task_id in batches]
-        parted = list(zip(stored, await self._part_tx(tx, stored, now), strict=True))
+        split = list(zip(stored, await self._split_by_news_tx(tx, stored, now), strict=True))
         quiet = [
             NewBatch("item", one.batch.feed_id, tuple(parts.catalogue), is_quiet=True, arrived_at=parts.harvested_at)
-            for one, parts in parted
+            for one, parts in split
         ]
         loud = [
             NewBatch(
@@ -135,7 +135,7 @@ class ItemIngest(Ingest[ItemBatch]):
                 came=one.batch.came,
                 harvest=one.batch.harvest,
             )
-            for one, parts in parted
+            for one, parts in split
         ]
         return await deliver_feeds_tx(tx, quiet + loud, now)
 

@@ -194,7 +194,7 @@ class Ingest(ABC, Generic[B]):
 
     # -- what is news
 
-    async def _part_tx(self, tx: Tx, stored: Sequence[Stored[B, Id]], now: Millis) -> list[SplitByNews[Id]]:
+    async def _split_by_news_tx(self, tx: Tx, stored: Sequence[Stored[B, Id]], now: Millis) -> list[SplitByNews[Id]]:
         """R8: what a first harvest found is back-catalogue, also when a later poll's batch is stored before it.
 
         Called when the batches' rows are written, under the locks of ingest: nobody stores others of them meanwhile.
@@ -207,7 +207,7 @@ class Ingest(ABC, Generic[B]):
         ]
         catalogue = await self._first_harvests_tx(tx, doubtful) if doubtful else {}
         return [
-            _parted(each, catalogue.get(each.batch.watch_id, set()), released.get(each.batch.watch_id))
+            _split_by_news(each, catalogue.get(each.batch.watch_id, set()), released.get(each.batch.watch_id))
             for each in stored
         ]
 
@@ -243,7 +243,7 @@ class Ingest(ABC, Generic[B]):
         """How many of them are not stored."""
 
 
-def _parted(stored: Stored[B, Id], catalogue: Collection[str], released: Released | None) -> SplitByNews[Id]:
+def _split_by_news(stored: Stored[B, Id], catalogue: Collection[str], released: Released | None) -> SplitByNews[Id]:
     """What is new; `catalogue` are the keys of an unstored first harvest."""
     harvested_at = None if released is None else released.first_harvest_at
     if stored.batch.is_first_harvest:
