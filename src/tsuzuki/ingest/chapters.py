@@ -9,7 +9,7 @@ from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import document, words_of
 from tsuzuki.delivery.fanout import NOTHING, Delivered, deliver_chapters_tx
-from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey
+from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey, lock_ingest_tx
 from tsuzuki.model.harvest import FoundChapter, FoundPage, content_hash
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesId, SeriesSourceId
 from tsuzuki.model.numbers import chapter_key, number_key, release_key, sort_value
@@ -253,7 +253,7 @@ async def upsert_chapters_tx(
     tx: Tx, series_id: SeriesId, found: Iterable[NewChapter], now: Millis
 ) -> list[StoredChapter]:
     """Store chapters and index the words of those that have a title; what comes back was inserted or changed."""
-    await tx.run(q.lock_ingest, rows=[("series", series_id)])
+    await lock_ingest_tx(tx, "series", [series_id])
     stored = await tx.bulk(StoredChapter, q.upsert_chapters, last_of_each(found), series_id=series_id, now=now)
     await index_chapters_tx(tx, stored)
     return stored
