@@ -23,7 +23,7 @@ from tests.delivery.builders import a_reader, entries_of
 from tests.net.builders import answer
 from tests.polling.builders import Publisher, a_feed, a_poller, a_publisher, q
 from tests.waiting import eventually
-from tsuzuki.coord.wakeup import MemoryWakeup
+from tsuzuki.coord.wakeup import POLL_WAKEUP, MemoryWakeup
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
@@ -35,7 +35,7 @@ from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.worker import Worker
 from tsuzuki.sources.store import NewWatch, add_watch_tx
 from tsuzuki.worker.loops import WorkerLoops
-from tsuzuki.worker.polls import POLL_WAKEUP, PollLoop
+from tsuzuki.worker.polls import PollLoop
 
 SOURCE = Path(tsuzuki.__file__).parent
 ARCHITECTURE = (SOURCE.parent.parent / "docs" / "architecture.md").read_text("utf-8")

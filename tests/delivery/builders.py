@@ -17,7 +17,7 @@ from tests.builders import (
 )
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx, deliver_items_tx
+from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_chapters_tx, deliver_feeds_tx
 from tsuzuki.ingest.chapters import upsert_chapters_tx
 from tsuzuki.ingest.items import adopt_items_tx
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, SeriesId, ShelfId
@@ -70,6 +70,13 @@ class EventRow(msgspec.Struct, frozen=True):
 
 
 # -- readers
+
+
+async def deliver_items_tx(
+    tx: Tx, feed_id: FeedId, new_items: Sequence[ItemId], *, is_first_harvest: bool, now: Millis, came: int = 0
+) -> Delivered:
+    """`deliver_feeds_tx` for one."""
+    return await deliver_feeds_tx(tx, [NewBatch("item", feed_id, tuple(new_items), is_first_harvest, came)], now)
 
 
 async def a_reader(db: Database, *, feeds: Iterable[FeedId] = (), series: Iterable[SeriesId] = ()) -> ShelfId:

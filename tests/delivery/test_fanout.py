@@ -11,6 +11,7 @@ from tests.delivery.builders import (
     a_followed_series,
     a_reader,
     chapters_tx,
+    deliver_items_tx,
     entries_of,
     events_of,
     follow,
@@ -23,13 +24,7 @@ from tests.delivery.builders import (
     task_keys,
 )
 from tsuzuki.db import Tx
-from tsuzuki.delivery.fanout import (
-    NOTHING,
-    Delivered,
-    deliver_chapters_tx,
-    deliver_items_tx,
-)
-from tsuzuki.delivery.policy import FLOOD, SETTLING
+from tsuzuki.delivery.fanout import FLOOD, NOTHING, SETTLING, Delivered, deliver_chapters_tx
 from tsuzuki.ingest.chapters import upsert_chapters_tx
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.events import EVENTS_WAKEUP

@@ -5,8 +5,7 @@ import pytest
 from tests.builders import NOON, stored_feed
 from tests.delivery.builders import a_channel, a_reader, entries_of, events_of, items_tx, task_keys
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.fanout import NOTHING, NewBatch, deliver_feeds_tx
-from tsuzuki.delivery.policy import FLOOD
+from tsuzuki.delivery.fanout import FLOOD, NOTHING, NewBatch, deliver_feeds_tx
 
 q = parse_queries(
     "tests",

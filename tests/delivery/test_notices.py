@@ -14,6 +14,7 @@ from tests.delivery.builders import (
     a_followed_feed,
     a_followed_series,
     a_reader,
+    deliver_items_tx,
     entry_ids,
     follow,
     publish,
@@ -27,13 +28,12 @@ from tests.waiting import eventually
 from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.crawler.letters import Letters
 from tsuzuki.db import Tx
-from tsuzuki.delivery.fanout import deliver_items_tx
+from tsuzuki.delivery.fanout import AT_ONCE, SETTLING
 from tsuzuki.delivery.notices.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
 from tsuzuki.delivery.notices.sending import Sender
 from tsuzuki.delivery.notices.service import ChannelChange
 from tsuzuki.delivery.notices.store import ChannelId, channel_failed_tx, channel_worked_tx
 from tsuzuki.delivery.notices.tasks import NOTICES, SENDS, Message, Send
-from tsuzuki.delivery.policy import AT_ONCE, SETTLING
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis, iso
 from tsuzuki.net.guard import AddressGuard

@@ -16,12 +16,12 @@ from tests.builders import (
     stored_series,
     stored_watch,
 )
-from tests.delivery.builders import a_reader, publish
+from tests.delivery.builders import a_reader, deliver_items_tx, publish
 from tests.inbox.builders import an_inbox
 from tests.ingest.builders import a_task
 from tests.polling.builders import Clock
 from tsuzuki.db.queries import load_queries, parse_queries
-from tsuzuki.delivery.fanout import deliver_chapters_tx, deliver_items_tx
+from tsuzuki.delivery.fanout import deliver_chapters_tx
 from tsuzuki.inbox.entries import EntryFilter
 from tsuzuki.ingest.chapters import upsert_chapters_tx
 from tsuzuki.ingest.items import ITEMS, ItemBatch, ItemIngest

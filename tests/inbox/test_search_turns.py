@@ -6,8 +6,7 @@ import tracemalloc
 import pytest
 
 from tests.builders import HERE, NOON, a_new_item, store_items_tx, stored_feed
-from tests.delivery.builders import a_reader
-from tsuzuki.delivery.fanout import deliver_items_tx
+from tests.delivery.builders import a_reader, deliver_items_tx
 from tsuzuki.inbox.search.service import MOST_WAITING, Search
 from tsuzuki.model.errors import NotAFeed, TooManyRequests
 

@@ -3,10 +3,9 @@
 import pytest
 
 from tests.builders import NOON, a_new_item, store_items_tx, stored_feed, stored_series
-from tests.delivery.builders import a_reader, add_group, follow, publish, release, subscribe
+from tests.delivery.builders import a_reader, add_group, deliver_items_tx, follow, publish, release, subscribe
 from tests.inbox.builders import an_inbox
 from tsuzuki.db import Database
-from tsuzuki.delivery.fanout import deliver_items_tx
 from tsuzuki.inbox.entries import Entry, EntryFilter
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.inbox.store import mark_entries_tx

@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import stored_feed
 from tests.databases import until_blocked
-from tsuzuki.delivery.store import lock_feeds_shared_tx
+from tsuzuki.delivery.fanout import lock_feeds_shared_tx
 from tsuzuki.ingest.items import lock_items_tx
 
 LOCKS = {

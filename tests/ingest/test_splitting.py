@@ -8,7 +8,7 @@ from tests.delivery.builders import a_channel, a_reader, entries_of, task_keys
 from tests.ingest.builders import a_mapping, a_task, chapter_batch, item_batch, q, work_off
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.policy import FLOOD
+from tsuzuki.delivery.fanout import FLOOD
 from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
 from tsuzuki.ingest.items import ITEMS, ItemIngest
 from tsuzuki.model.harvest import FoundItem

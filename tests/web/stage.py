@@ -6,11 +6,11 @@ import msgspec
 
 from tests.api.people import Town
 from tests.builders import a_hash, store_items_tx, stored_feed, stored_series, stored_watch
-from tests.delivery.builders import follow, subscribe
+from tests.delivery.builders import deliver_items_tx, follow, subscribe
 from tsuzuki.accounts.nouns import User
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.fanout import deliver_chapters_tx, deliver_items_tx
+from tsuzuki.delivery.fanout import deliver_chapters_tx
 from tsuzuki.ingest.chapters import NewChapter, upsert_chapters_tx
 from tsuzuki.ingest.items import NewItem
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId

@@ -3,8 +3,8 @@
 from typing import Final
 
 from tsuzuki.db import Database
+from tsuzuki.delivery.fanout import prune_bursts_tx
 from tsuzuki.delivery.outages.store import prune_outages_tx
-from tsuzuki.delivery.store import prune_surges_tx
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.shelves.store import prune_events_tx
 
@@ -24,4 +24,4 @@ async def prune(db: Database, now: Millis) -> int:
         count += done
     while done := await db.with_tx(lambda tx: prune_outages_tx(tx, before=Millis(now - KEPT_OUTAGES), most=_CHUNK)):
         count += done
-    return count + await db.with_tx(lambda tx: prune_surges_tx(tx, before=Millis(now - DAY)))
+    return count + await db.with_tx(lambda tx: prune_bursts_tx(tx, before=Millis(now - DAY)))

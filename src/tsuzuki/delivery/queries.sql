@@ -70,9 +70,9 @@ from follow
 join series on series.id = follow.series_id
 where follow.series_id = :id and follow.status <> 'dropped' and follow.held_at is null;
 
--- name: swell
+-- name: count_burst
 -- Serialises the batches of one poll for the rest of their transactions, so that exactly one of them is the first of a
--- flood. A surge that began in the future is none: the clock was wrong. Rows are whose it is, how many, if a flood, and
+-- flood. A burst that began in the future is none: the clock was wrong. Rows are whose it is, how many, if a flood, and
 -- which harvest's.
 insert into surge (kind, of_id, since, count, floods, harvest)
 select cast(:kind as text), cast(value ->> 0 as bigint) as wanted, cast(:now as bigint), cast(value ->> 1 as bigint),
@@ -97,6 +97,6 @@ returning of_id, since, count, floods;
 surge.since > cast(:fresh as bigint) and surge.since <= excluded.since
   and (surge.told_at is null or (surge.harvest <> '' and surge.harvest = excluded.harvest))
 
--- name: prune_surges
+-- name: prune_bursts
 delete from surge where since < :before;
 

@@ -8,8 +8,7 @@ import msgspec
 
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.fulltext import Document, Words, document
-from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_feeds_tx
-from tsuzuki.delivery.store import lock_feeds_shared_tx
+from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_feeds_tx, lock_feeds_shared_tx
 from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey, lock_ingest_tx
 from tsuzuki.ingest.words import split_words
 from tsuzuki.model.fetching import Parsers

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tsuzuki.db import Tx
-from tsuzuki.delivery.fanout import NOTHING, Delivered
+from tsuzuki.delivery.fanout import NOTHING, Delivered, Reader, feed_readers_tx, series_readers_tx
 from tsuzuki.delivery.notices.tasks import Message
 from tsuzuki.delivery.notices.telling import tell_tx
 from tsuzuki.delivery.notices.wording import broken, healed
@@ -15,7 +15,6 @@ from tsuzuki.delivery.outages.store import (
     operator_tellees_tx,
     outage_tellees_tx,
 )
-from tsuzuki.delivery.store import Reader, feed_readers_tx, series_readers_tx
 from tsuzuki.model.ids import WatchId, show_id
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.model.times import Millis
