@@ -169,7 +169,7 @@ async def a_followed_series(db: Database, publisher: Publisher) -> Any:
 async def test_the_files_of_a_feeds_poll_are_those_that_run(database_url):
     ran = await run_story(database_url, a_followed_feed, a_feed("2", "1"), a_feed("3", "2", "1"))
     assert listed("One poll of a feed, file by file") == ran
-    assert len(ran) <= 20
+    assert len(ran) <= 18
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
@@ -177,4 +177,4 @@ async def test_the_files_of_a_new_chapter_are_those_that_run(database_url):
     """Its connector, which is of the test here, is one file more."""
     ran = await run_story(database_url, a_followed_series, b'["1"]', b'["2", "1"]')
     assert listed("A new chapter, file by file") == ran
-    assert len(ran) + 1 <= 23
+    assert len(ran) + 1 <= 21

@@ -36,8 +36,8 @@ from tsuzuki.shelves.events import (
     SubscriptionChanged,
     WatchChanged,
     add_events_tx,
+    prune_events_tx,
 )
-from tsuzuki.shelves.store import prune_events_tx
 
 INSERT = "insert into event (shelf_id, kind, payload, created_at) values ($1, 'feed', $2, 0)"
 LATER = Millis(NOON + KEPT_EVENTS + 1)

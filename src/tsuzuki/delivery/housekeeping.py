@@ -6,7 +6,7 @@ from tsuzuki.db import Database
 from tsuzuki.delivery.fanout import prune_bursts_tx
 from tsuzuki.delivery.outages.store import prune_outages_tx
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.shelves.store import prune_events_tx
+from tsuzuki.shelves.events import prune_events_tx
 
 KEPT_EVENTS: Final = Millis(7 * DAY)
 """How long an event can be come back for."""

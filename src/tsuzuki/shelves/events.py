@@ -5,11 +5,12 @@ from typing import Literal
 
 import msgspec
 
-from tsuzuki.db import Tx
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.installments import FeedChange, Kind
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.store import add_event_rows_tx, admin_shelves_tx
+
+q = load_queries("tsuzuki.shelves")
 
 EVENTS_WAKEUP = "events"
 
@@ -93,7 +94,7 @@ async def add_events_tx(tx: Tx, events: Iterable[NewEvent], now: Millis) -> None
     """Write events in the transaction of what they tell of. Wake `EVENTS_WAKEUP` after the commit."""
     rows = [(event.shelf_id, event.kind, msgspec.json.encode(event.news).decode()) for event in events]
     if rows:
-        await add_event_rows_tx(tx, rows, now)
+        await tx.run(q.add_events, rows=rows, now=now)
 
 
 async def counts_changed_tx(tx: Tx, shelves: Iterable[ShelfId], now: Millis) -> None:
@@ -102,5 +103,11 @@ async def counts_changed_tx(tx: Tx, shelves: Iterable[ShelfId], now: Millis) -> 
 
 
 async def tell_admins_tx(tx: Tx, news: News, now: Millis) -> None:
-    """An event on the shelf of each who runs this server."""
-    await add_events_tx(tx, [NewEvent(shelf_id, news) for shelf_id in await admin_shelves_tx(tx)], now)
+    """An event on the shelf that each of those who run this server reads from."""
+    shelves = await tx.many(ShelfId, q.admin_shelves)
+    await add_events_tx(tx, [NewEvent(shelf_id, news) for shelf_id in shelves], now)
+
+
+async def prune_events_tx(tx: Tx, *, before: Millis, most: int) -> int:
+    """Forget up to `most` events that are older, or that no cursor of this server can reach."""
+    return await tx.run(q.prune_events, before=before, most=most)

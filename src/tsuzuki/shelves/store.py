@@ -1,6 +1,4 @@
-"""Terms and room of a shelf, its events, and entries for what it begins to follow."""
-
-from collections.abc import Sequence
+"""Terms and room of a shelf, and entries for what it begins to follow."""
 
 import msgspec
 
@@ -48,24 +46,6 @@ async def desync_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
 async def is_held_tx(tx: Tx, subscription_id: int) -> bool:
     """Whether a plan holds this subscription back."""
     return await tx.one(bool, q.is_held, id=subscription_id)
-
-
-# -- events
-
-
-async def add_event_rows_tx(tx: Tx, rows: Sequence[tuple[ShelfId, str, str]], now: Millis) -> None:
-    """Shelves, kinds and payloads."""
-    await tx.run(q.add_events, rows=rows, now=now)
-
-
-async def admin_shelves_tx(tx: Tx) -> list[ShelfId]:
-    """The shelf that each of those who run this server reads from."""
-    return await tx.many(ShelfId, q.admin_shelves)
-
-
-async def prune_events_tx(tx: Tx, *, before: Millis, most: int) -> int:
-    """Forget up to `most` events that are older, or that no cursor of this server can reach."""
-    return await tx.run(q.prune_events, before=before, most=most)
 
 
 # -- what is known already
