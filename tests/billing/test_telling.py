@@ -76,7 +76,7 @@ async def test_a_reminder_links_to_its_invoice(shop, tenant, office, receiver):
     shelf = await shop.shelf(tenant)
     await office.webhook(shelf.id, receiver.url)
     office.sender = Sender(
-        office.db, office.client, office.clock, dice=lambda: 0.0, public_url="https://reader.example.org"
+        office.db, office.client, office.clock, jitter=lambda: 0.0, public_url="https://reader.example.org"
     )
     async with office.open():
         await to_pay(shop, tenant)

@@ -31,12 +31,12 @@ def site(site: Site) -> Site:
 
 def walker(pipeline: Pipeline, db: Database, town: Town) -> Discovery:
     calls = SourceCalls(pipeline.fetching.registry, pipeline.fetching.driver, folder_of)
-    return Discovery(db, calls, town.time, new_id=lambda: uuid7(town.time(), os.urandom(10)), dice=random.random)
+    return Discovery(db, calls, town.time, new_id=lambda: uuid7(town.time(), os.urandom(10)), jitter=random.random)
 
 
 async def walk(town: Town, job: BegunJob) -> None:
     db = town.accounts.deps.db
-    journal = JobLog(db, job, town.time, dice=os.urandom, written=lambda: None)
+    journal = JobLog(db, job, town.time, random_bytes=os.urandom, written=lambda: None)
     await walker(town.pipeline, db, town).run(job, journal)
 
 

@@ -66,7 +66,7 @@ async def mapped(admin: Visitor, source: int, key: str) -> str:
 
 async def end(town: Town, task: Task[CrawlTask], job: BegunJob, error: str | None = None) -> None:
     """As a worker ends its job."""
-    journal = JobLog(db_of(town), job, town.time, dice=os.urandom, written=lambda: None)
+    journal = JobLog(db_of(town), job, town.time, random_bytes=os.urandom, written=lambda: None)
     ending, now = Ending(error), town.time()
     await db_of(town).with_tx(lambda tx: end_tx(tx, task, job, ending, journal=journal, threshold=5, now=now))
 
@@ -80,7 +80,7 @@ async def nothing() -> None:
 
 
 async def say(db: Database, job_id: JobId, lines: list[JobLogLine], now: Millis) -> None:
-    await db.with_tx(lambda tx: append_log_tx(tx, job_id, lines, now=now, dice=os.urandom))
+    await db.with_tx(lambda tx: append_log_tx(tx, job_id, lines, now=now, random_bytes=os.urandom))
 
 
 @pytest.mark.parametrize("is_targeted", [True, False])

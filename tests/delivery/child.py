@@ -74,7 +74,7 @@ async def live(url: str, series: SeriesId, number: int, point: str) -> None:
     async with an_office(db) as office:
         office.announcer = MortalAnnouncer(db, office.wakeup, office.clock)
         office.announcer.mortal = mortal
-        office.sender = MortalSender(db, office.client, office.clock, dice=lambda: 0.0)
+        office.sender = MortalSender(db, office.client, office.clock, jitter=lambda: 0.0)
         office.sender.mortal = mortal
         await ingest(office, series, number, mortal)  # first: what others left behind may be where we die
         async with office.open():

@@ -78,7 +78,7 @@ class Office:
         self.channels = Channels(db, client, self.wakeup, clock=self.clock)
         self.tasks = Tasks(db, self.wakeup, self.clock)
         self.announcer = Announcer(db, self.wakeup, self.clock)
-        self.sender = Sender(db, client, self.clock, dice=lambda: 0.0)
+        self.sender = Sender(db, client, self.clock, jitter=lambda: 0.0)
 
     async def webhook(self, shelf: ShelfId, url: str, **over: Any) -> Added:
         return await self.channels.add(shelf, "webhook", name=over.pop("name", "Hook"), config={"url": url} | over)

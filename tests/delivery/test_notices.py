@@ -315,7 +315,7 @@ async def test_a_server_that_knows_its_own_address_links_to_the_page_of_what_is_
     series, [reader] = await a_followed_series(db)
     await office.webhook(reader, receiver.url)
     await office.ntfy(reader, f"{receiver.url}/ntfy")
-    office.sender = Sender(db, office.client, office.clock, dice=lambda: 0.0, public_url="https://reader.example.org")
+    office.sender = Sender(db, office.client, office.clock, jitter=lambda: 0.0, public_url="https://reader.example.org")
     await release(db, series, [45])
     async with office.open():
         await office.until_idle()

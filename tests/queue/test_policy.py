@@ -42,7 +42,7 @@ def test_r56_the_schedules(settings, delays):
 
 
 def test_jitter_only_lengthens_a_delay_and_by_no_more_than_its_share():
-    assert [retry_delay(INGEST, 1, OOPS, dice) for dice in (0.0, 0.5, 1.0)] == [5000, 5250, 5500]
+    assert [retry_delay(INGEST, 1, OOPS, jitter) for jitter in (0.0, 0.5, 1.0)] == [5000, 5250, 5500]
 
 
 def test_delays_beyond_the_schedule_double_up_to_an_hour_whatever_a_row_says():

@@ -3,20 +3,20 @@
 import msgspec
 
 from tsuzuki.accounts.activity.publishing import ActivityPublisher
-from tsuzuki.accounts.nouns import Clock, Dice
+from tsuzuki.accounts.nouns import Clock, RandomBytes
 from tsuzuki.db import Database
 from tsuzuki.model.ids import PublicId, uuid7
 from tsuzuki.model.times import Millis
 
 
 class AccountDeps(msgspec.Struct, frozen=True):
-    """The database, the clock, the dice, and who is told of activities."""
+    """The database, the clock, random bytes, and who is told of activities."""
 
     db: Database
     clock: Clock
-    dice: Dice
+    random_bytes: RandomBytes
     publisher: ActivityPublisher = msgspec.field(default_factory=ActivityPublisher)
 
     def new_id(self, now: Millis) -> PublicId:
         """A public id that nothing has."""
-        return uuid7(now, self.dice(10))
+        return uuid7(now, self.random_bytes(10))

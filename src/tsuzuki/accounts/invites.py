@@ -64,7 +64,7 @@ class Invites:
             now = self._deps.clock()
             tenant = await tenant_tx(tx, tenant_id)
             await check_member_limit_tx(tx, tenant.id, invited_until=now)
-            code = typed_code(self._deps.dice)
+            code = typed_code(self._deps.random_bytes)
             made = MadeInvite(self._deps.new_id(now), code, role, Millis(now + INVITE_LIFE))
             new = NewInvite(
                 public_id=made.public_id,

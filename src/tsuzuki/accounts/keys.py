@@ -6,36 +6,36 @@ A plain SHA-256 suffices where nobody can guess: each holds at least 128 random 
 import base64
 import hashlib
 
-from tsuzuki.accounts.nouns import Dice
+from tsuzuki.accounts.nouns import RandomBytes
 
 TOKEN_PREFIX = "tsz_"  # noqa: S105  not a secret: what every token begins with
 KEY_BYTES = 32
 TYPED_BYTES = 16
 
 
-def session_key(dice: Dice) -> str:
+def session_key(random_bytes: RandomBytes) -> str:
     """The value of a cookie."""
-    return _dense(dice)
+    return _dense(random_bytes)
 
 
-def device_key(dice: Dice) -> str:
+def device_key(random_bytes: RandomBytes) -> str:
     """The value of the cookie that a browser is known again by."""
-    return _dense(dice)
+    return _dense(random_bytes)
 
 
-def token_key(dice: Dice) -> str:
+def token_key(random_bytes: RandomBytes) -> str:
     """A token; the prefix lets people and scanners recognise one that leaked."""
-    return TOKEN_PREFIX + _dense(dice)
+    return TOKEN_PREFIX + _dense(random_bytes)
 
 
-def device_password(dice: Dice) -> str:
+def device_password(random_bytes: RandomBytes) -> str:
     """A token that can be typed on an e-reader."""
-    return TOKEN_PREFIX + typed_code(dice)
+    return TOKEN_PREFIX + typed_code(random_bytes)
 
 
-def typed_code(dice: Dice) -> str:
+def typed_code(random_bytes: RandomBytes) -> str:
     """A code that people copy by hand: letters of one case and digits that no letter looks like."""
-    return base64.b32encode(dice(TYPED_BYTES)).decode().rstrip("=").lower()
+    return base64.b32encode(random_bytes(TYPED_BYTES)).decode().rstrip("=").lower()
 
 
 def hash_of(key: str) -> bytes:
@@ -43,5 +43,5 @@ def hash_of(key: str) -> bytes:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
-def _dense(dice: Dice) -> str:
-    return base64.urlsafe_b64encode(dice(KEY_BYTES)).decode().rstrip("=")
+def _dense(random_bytes: RandomBytes) -> str:
+    return base64.urlsafe_b64encode(random_bytes(KEY_BYTES)).decode().rstrip("=")

@@ -18,7 +18,7 @@ SessionId = NewType("SessionId", int)
 TokenId = NewType("TokenId", int)
 
 Clock = Callable[[], Millis]
-Dice = Callable[[int], bytes]
+RandomBytes = Callable[[int], bytes]
 """So many random bytes that nobody can guess."""
 
 SCOPES: tuple[Scope, ...] = ("read", "write", "admin")

@@ -55,7 +55,7 @@ class Sessions:
         """A new session's key. The one that the browser came with ends: a key from before is worth nothing after."""
         if device.key is not None:
             await end_session_by_key_tx(tx, hash_of(device.key))
-        key = session_key(self._deps.dice)
+        key = session_key(self._deps.random_bytes)
         new = NewSession(
             public_id=self._deps.new_id(now),
             user_id=user.id,

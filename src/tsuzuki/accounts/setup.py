@@ -75,7 +75,7 @@ class Setup:
             )
             await add_person_tx(tx, self._deps, admin, SYSTEM)
             return Prepared("open" if password_hash is None else "password")
-        code = typed_code(self._deps.dice)
+        code = typed_code(self._deps.random_bytes)
         invite = NewInvite(
             public_id=self._deps.new_id(now),
             tenant_id=tenant.id,

@@ -91,7 +91,7 @@ class SignIn:
         """A session for someone who has proved who they are, by whatever means `reason` says."""
         now = self._deps.clock()
         key = await self._sessions.open_tx(tx, user, device, now=now)
-        known_by = device_key(self._deps.dice)
+        known_by = device_key(self._deps.random_bytes)
         old_hash = hash_of(device.known_key) if device.known_key else None
         await remember_device_tx(tx, user.id, hash_of(known_by), old_hash=old_hash, most=MOST_DEVICES, now=now)
         actor = Actor(user.public_id, user.username, device.address)

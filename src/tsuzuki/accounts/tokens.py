@@ -73,7 +73,7 @@ class Tokens:
     ) -> Made:
         now = self._deps.clock()
         _check(wish, user, now)
-        key = (device_password if wish.kind == "device" else token_key)(self._deps.dice)
+        key = (device_password if wish.kind == "device" else token_key)(self._deps.random_bytes)
         new = NewToken(
             public_id=self._deps.new_id(now),
             user_id=user.id,

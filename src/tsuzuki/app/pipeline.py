@@ -161,7 +161,7 @@ async def open_pipeline(
             context,
             folder_of=folder_of,
             options=options,
-            recorder=PollJobs(clock, dice=os.urandom, changed=cache.forget),
+            recorder=PollJobs(clock, random_bytes=os.urandom, changed=cache.forget),
             looks=looks,
         )
         yield Pipeline(
@@ -201,13 +201,13 @@ def _crawler(
 ) -> Crawler:
     """What does crawl jobs."""
     calls = SourceCalls(fetching.registry, fetching.poll_driver, folder_of)
-    discovery = Discovery(db, calls, clock, new_id=ids_of(clock), dice=random.random)
+    discovery = Discovery(db, calls, clock, new_id=ids_of(clock), jitter=random.random)
     return Crawler(
         db,
         wakeup,
         clock,
         ways=CrawlWays(Targeted(db, poller, calls, clock=clock, after_commit=wakeup.wake), discovery),
-        dice=os.urandom,
+        random_bytes=os.urandom,
         threshold=settings.disable_threshold,
         changed=cache.forget,
     )
@@ -308,7 +308,7 @@ def _handlers(pipeline: Pipeline, worker_context: WorkerContext, public_url: str
     yield ITEMS, ItemIngest(db, pipeline.fetching.poll_parsers, clock=clock, after_commit=wake)
     yield CHAPTERS, ChapterIngest(db, clock=clock, after_commit=wake)
     yield NOTICES, Announcer(db, wakeup, clock)
-    yield SENDS, Sender(db, pipeline.fetching.client, clock, dice=worker_context.dice, public_url=public_url)
+    yield SENDS, Sender(db, pipeline.fetching.client, clock, jitter=worker_context.jitter, public_url=public_url)
     yield CRAWLS, pipeline.crawler
 
 

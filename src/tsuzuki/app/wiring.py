@@ -98,7 +98,7 @@ def crawling_of(settings: Settings, pipeline: Pipeline, db: Database, clock: Clo
         db=db,
         wakeup=pipeline.wakeup,
         clock=clock,
-        dice=os.urandom,
+        random_bytes=os.urandom,
         registry=pipeline.fetching.registry,
         guard=client_options(settings).guard,
         cache=pipeline.cache,
@@ -139,7 +139,7 @@ def image_deps(settings: Settings, pipeline: Pipeline, catalogue: Catalogue, kep
         locks=catalogue.locks,
         kept=kept,
         clock=deps.clock,
-        dice=os.urandom,
+        random_bytes=os.urandom,
         folder=settings.data_dir / "images",
         size=settings.image_cache_size,
     )

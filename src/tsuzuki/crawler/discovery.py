@@ -36,13 +36,13 @@ class Discovery:
         clock: Callable[[], Millis],
         *,
         new_id: Callable[[], PublicId],
-        dice: Callable[[], float],
+        jitter: Callable[[], float],
     ) -> None:
         self._db = db
         self._calls = calls
         self._clock = clock
         self._new_id = new_id
-        self._dice = dice
+        self._jitter = jitter
 
     async def run(self, job: BegunJob, journal: JobLog) -> None:
         """From the page where the job was left, to the end of the catalogue or `maxpages`; a SourceError ends it."""
@@ -119,7 +119,7 @@ class Discovery:
         if mapping is None:
             raise Contention("Somebody mapped this series in the same moment.")  # the job is tried again
         # A catalogue's watches are spread over a day: nobody waits for them yet.
-        due_at = Millis(now + int(DAY * self._dice()))
+        due_at = Millis(now + int(DAY * self._jitter()))
         await watch_mapping_tx(
             tx, mapping, url=series.url, base_url=source.base_url, priority=COLD, due_at=due_at, now=now
         )

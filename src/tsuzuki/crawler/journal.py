@@ -23,7 +23,7 @@ class JobLog(JobNotes):
         job: BegunJob,
         clock: Callable[[], Millis],
         *,
-        dice: Callable[[int], bytes],
+        random_bytes: Callable[[int], bytes],
         written: Callable[[], None],
     ) -> None:
         """`written` is called after each commit."""
@@ -31,7 +31,7 @@ class JobLog(JobNotes):
         self._db = db
         self._job = job
         self._clock = clock
-        self._dice = dice
+        self._random_bytes = random_bytes
         self._written = written
         self._turn = asyncio.Lock()
 
@@ -52,7 +52,7 @@ class JobLog(JobNotes):
         now, token = self._clock(), self._job.lease_token
         if pages or errors:
             await move_job_tx(tx, self._job, pages=pages, errors=errors, now=now)
-        await append_log_tx(tx, self._job.id, lines, now=now, dice=self._dice, lease_token=token)
+        await append_log_tx(tx, self._job.id, lines, now=now, random_bytes=self._random_bytes, lease_token=token)
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:

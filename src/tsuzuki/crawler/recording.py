@@ -22,15 +22,19 @@ class PollJobs:
     """Keeps scheduled polls as jobs. `changed` is called after the commit of one that says something."""
 
     def __init__(
-        self, clock: Callable[[], Millis], *, dice: Callable[[int], bytes], changed: Callable[[], Awaitable[None]]
+        self,
+        clock: Callable[[], Millis],
+        *,
+        random_bytes: Callable[[int], bytes],
+        changed: Callable[[], Awaitable[None]],
     ) -> None:
         self._clock = clock
-        self._dice = dice
+        self._random_bytes = random_bytes
         self._changed = changed
 
     def begin(self, target: SeriesTarget) -> "PollJob":
         """The record of a poll that begins now."""
-        return PollJob(target, self._clock(), dice=self._dice, changed=self._changed)
+        return PollJob(target, self._clock(), random_bytes=self._random_bytes, changed=self._changed)
 
 
 class PollJob:
@@ -41,12 +45,12 @@ class PollJob:
         target: SeriesTarget,
         begun_at: Millis,
         *,
-        dice: Callable[[int], bytes],
+        random_bytes: Callable[[int], bytes],
         changed: Callable[[], Awaitable[None]],
     ) -> None:
         self._target = target
         self._begun_at = begun_at
-        self._dice = dice
+        self._random_bytes = random_bytes
         self._changed = changed
         self._notes = JobNotes()
         self._is_eventful = False
@@ -80,7 +84,7 @@ class PollJob:
         lines, pages, errors = self._notes.taken()
         status: Status = "done" if error is None else "failed"
         job = PolledJob(
-            public_id=uuid7(now, self._dice(10)),
+            public_id=uuid7(now, self._random_bytes(10)),
             source_id=self._target.source_id,
             source_name=self._target.source_name,
             source_slug=self._target.source_slug,
@@ -91,4 +95,4 @@ class PollJob:
             errors=errors,
             last_error=error,
         )
-        await add_polled_job_tx(tx, job, lines if self._is_eventful else (), now=now, dice=self._dice)
+        await add_polled_job_tx(tx, job, lines if self._is_eventful else (), now=now, random_bytes=self._random_bytes)

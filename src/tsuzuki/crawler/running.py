@@ -46,7 +46,7 @@ class Crawler:
         clock: Callable[[], Millis],
         *,
         ways: CrawlWays,
-        dice: Callable[[int], bytes],
+        random_bytes: Callable[[int], bytes],
         threshold: int,
         changed: Callable[[], Awaitable[None]],
     ) -> None:
@@ -55,7 +55,7 @@ class Crawler:
         self._wakeup = wakeup
         self._clock = clock
         self._ways = ways
-        self._dice = dice
+        self._random_bytes = random_bytes
         self._threshold = threshold
         self._changed = changed
 
@@ -71,7 +71,7 @@ class Crawler:
         self._moved()
         self._wakeup.wake(EVENTS_WAKEUP)
         await self._changed()
-        journal = JobLog(self._db, job, self._clock, dice=self._dice, written=self._moved)
+        journal = JobLog(self._db, job, self._clock, random_bytes=self._random_bytes, written=self._moved)
         async with journal.kept():
             ending = await self._run(job, journal)
         now = self._clock()

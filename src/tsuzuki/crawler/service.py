@@ -73,14 +73,14 @@ class Jobs:
         wakeup: Wakeup,
         clock: Callable[[], Millis],
         *,
-        dice: Callable[[int], bytes],
+        random_bytes: Callable[[int], bytes],
         changed: Callable[[], Awaitable[None]],
     ) -> None:
         """`changed` is called after every commit that a cached answer could show."""
         self._db = db
         self._wakeup = wakeup
         self._clock = clock
-        self._dice = dice
+        self._random_bytes = random_bytes
         self._changed = changed
 
     # -- looking
@@ -148,7 +148,7 @@ class Jobs:
         if problems:
             raise Invalid(problems[0].message, tuple(problems))
         return NewJob(
-            public_id=uuid7(now, self._dice(10)),
+            public_id=uuid7(now, self._random_bytes(10)),
             kind="discovery" if wish.comic_id is None else "targeted",
             source_id=source.id,
             source_name=source.name,
@@ -169,7 +169,7 @@ class Jobs:
                 raise Invalid(_OVER)
             await cancel_tx(tx, TaskId(ended.task_id), now=now)
             said = JobLogLine("warn", "Job cancelled", {"reason": reason, "by": actor.name})
-            await append_log_tx(tx, ended.id, [said], now=now, dice=self._dice)
+            await append_log_tx(tx, ended.id, [said], now=now, random_bytes=self._random_bytes)
             job = await job_tx(tx, public_id)
             audit_event = AuditEvent(
                 f"{ENTITY}.cancel", ENTITY, show_id(public_id), after={"status": job.status}, reason=reason

@@ -28,7 +28,7 @@ class CrawlerDeps(msgspec.Struct, frozen=True, kw_only=True):
     db: Database
     wakeup: Wakeup
     clock: Callable[[], Millis]
-    dice: Callable[[int], bytes]
+    random_bytes: Callable[[int], bytes]
     registry: Registry
     guard: AddressGuard
     cache: Cache
@@ -63,12 +63,12 @@ def build_crawling(deps: CrawlerDeps) -> Crawling:
             db,
             deps.registry,
             clock,
-            new_id=lambda: uuid7(clock(), deps.dice(10)),
+            new_id=lambda: uuid7(clock(), deps.random_bytes(10)),
             is_callable=is_callable,
             after_commit=deps.wakeup.wake,
             changed=deps.cache.forget,
         ),
-        jobs=Jobs(db, deps.wakeup, clock, dice=deps.dice, changed=deps.cache.forget),
+        jobs=Jobs(db, deps.wakeup, clock, random_bytes=deps.random_bytes, changed=deps.cache.forget),
         follower=Follower(db, deps.wakeup),
         health=HealthDesk(db, clock),
         letters=Letters(db, deps.tasks, clock),

@@ -96,13 +96,13 @@ async def add_job_tx(tx: Tx, new: NewJob, now: Millis) -> JobId | None:
 
 
 async def add_polled_job_tx(
-    tx: Tx, job: PolledJob, lines: Sequence[JobLogLine], *, now: Millis, dice: Callable[[int], bytes]
+    tx: Tx, job: PolledJob, lines: Sequence[JobLogLine], *, now: Millis, random_bytes: Callable[[int], bytes]
 ) -> None:
     """A job that is over, with its log. It was never active, so none is in its way (R43)."""
     values = msgspec.structs.asdict(job) | {"last_error": _in_words(job.last_error)}
     job_id = await tx.one(JobId, q.add_polled_job, **values, lines=len(lines), now=now)
     if lines:
-        await _add_log_tx(tx, job_id, lines, first=0, at=now, dice=dice)
+        await _add_log_tx(tx, job_id, lines, first=0, at=now, random_bytes=random_bytes)
 
 
 async def find_active_tx(tx: Tx, new: NewJob) -> PublicId | None:
@@ -258,7 +258,7 @@ async def append_log_tx(
     lines: Sequence[JobLogLine],
     *,
     now: Millis,
-    dice: Callable[[int], bytes],
+    random_bytes: Callable[[int], bytes],
     lease_token: int | None = None,
 ) -> bool:
     """Write lines in their order; False when the job is no longer its worker's. R52: nothing ever changes them."""
@@ -267,21 +267,21 @@ async def append_log_tx(
     place = await tx.maybe(_Reserved, q.reserve_log, id=job_id, lines=len(lines), now=now, lease_token=lease_token)
     if place is None:
         return False
-    await _add_log_tx(tx, job_id, lines, first=place.count - len(lines), at=place.at, dice=dice)
+    await _add_log_tx(tx, job_id, lines, first=place.count - len(lines), at=place.at, random_bytes=random_bytes)
     return True
 
 
 async def _add_log_tx(
-    tx: Tx, job_id: JobId, lines: Sequence[JobLogLine], *, first: int, at: Millis, dice: Callable[[int], bytes]
+    tx: Tx, job_id: JobId, lines: Sequence[JobLogLine], *, first: int, at: Millis, random_bytes: Callable[[int], bytes]
 ) -> None:
-    rows = [_log_row(line, log_id(at, first + index, dice)) for index, line in enumerate(lines)]
+    rows = [_log_row(line, log_id(at, first + index, random_bytes)) for index, line in enumerate(lines)]
     await tx.run(q.add_log, job_id=job_id, at=at, rows=rows)
 
 
-def log_id(at: Millis, number: int, dice: Callable[[int], bytes]) -> PublicId:
+def log_id(at: Millis, number: int, random_bytes: Callable[[int], bytes]) -> PublicId:
     """A UUIDv7 that sorts by the line's number within one millisecond (R49)."""
     high, low = number >> _LOW_BITS & 0xFFF, number & (1 << _LOW_BITS) - 1
-    tail = int.from_bytes(dice(8), "big") & (1 << 62 - _LOW_BITS) - 1
+    tail = int.from_bytes(random_bytes(8), "big") & (1 << 62 - _LOW_BITS) - 1
     return uuid7(at, high.to_bytes(2, "big") + (low << 62 - _LOW_BITS | tail).to_bytes(8, "big"))
 
 

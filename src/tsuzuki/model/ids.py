@@ -25,12 +25,12 @@ MOST_DIGITS = 18
 """Of a number that surely fits a BIGINT."""
 
 
-def uuid7(now: Millis, dice: bytes) -> PublicId:
-    """The UUIDv7 of this moment; `dice` are ten random bytes. Later moments sort later."""
-    if len(dice) != 10:
+def uuid7(now: Millis, random_bytes: bytes) -> PublicId:
+    """The UUIDv7 of this moment; `random_bytes` are ten. Later moments sort later."""
+    if len(random_bytes) != 10:
         raise ValueError("a UUIDv7 takes ten random bytes")
-    high = 0x7000 | int.from_bytes(dice[:2], "big") & 0x0FFF
-    low = 0x8000_0000_0000_0000 | int.from_bytes(dice[2:], "big") & 0x3FFF_FFFF_FFFF_FFFF
+    high = 0x7000 | int.from_bytes(random_bytes[:2], "big") & 0x0FFF
+    low = 0x8000_0000_0000_0000 | int.from_bytes(random_bytes[2:], "big") & 0x3FFF_FFFF_FFFF_FFFF
     return PublicId(now.to_bytes(6, "big") + high.to_bytes(2, "big") + low.to_bytes(8, "big"))
 
 

@@ -145,7 +145,7 @@ class Attempts(Generic[P]):
         if verdict == "stop":
             self.trouble = str(error)
         now = self._worker_context.clock()
-        delay = retry_delay(settings, task.attempt, error, self._worker_context.dice())
+        delay = retry_delay(settings, task.attempt, error, self._worker_context.jitter())
         failure = TaskFailure(
             error=str(error) or type(error).__name__,
             code=code_of(error),

@@ -29,7 +29,7 @@ class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     steady: Callable[[], float] = time.monotonic
     """Seconds that never step, for waiting and for watching leases."""
-    dice: Callable[[], float] = random.random
+    jitter: Callable[[], float] = random.random
     timed: Timed = _untimed
 
 

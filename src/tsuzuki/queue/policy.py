@@ -90,8 +90,8 @@ def is_hopeless(error: BaseException) -> bool:
     return isinstance(error, (NotRetryable, Undecodable, NotFound, Invalid, Unauthorized, Forbidden, LimitExceeded))
 
 
-def retry_delay(settings: QueueSettings, attempt: int, error: BaseException, dice: float) -> Millis:
-    """How long to leave a task alone after this attempt failed; `dice` is from 0 to 1."""
+def retry_delay(settings: QueueSettings, attempt: int, error: BaseException, jitter: float) -> Millis:
+    """How long to leave a task alone after this attempt failed; `jitter` is from 0 to 1."""
     if not settings.delays:
         planned = 0
     elif attempt <= len(settings.delays):
@@ -100,7 +100,7 @@ def retry_delay(settings: QueueSettings, attempt: int, error: BaseException, dic
         # The exponent is clamped: an attempt count from a row may be anything.
         planned = settings.delays[-1] * 2 ** min(attempt - len(settings.delays), 20)
     wished = _wished(error)
-    return Millis(min(max(int(min(planned, LONGEST_DELAY) * (1 + settings.jitter * dice)), wished), DAY))
+    return Millis(min(max(int(min(planned, LONGEST_DELAY) * (1 + settings.jitter * jitter)), wished), DAY))
 
 
 def longest_wait(settings: QueueSettings) -> Millis:

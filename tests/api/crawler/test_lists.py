@@ -36,7 +36,9 @@ async def test_a_page_of_a_log_has_a_hundred_lines_by_default_and_a_thousand_at_
     """R49: and the next page begins where it ended."""
     job = await world.town.crawling.jobs.get(PublicId(bytes.fromhex(world.ids["job"].replace("-", ""))))
     said = [JobLogLine("info" if number % 2 else "debug", str(number)) for number in range(1201)]
-    await world.town.db.with_tx(lambda tx: append_log_tx(tx, job.id, said, now=world.town.time(), dice=os.urandom))
+    await world.town.db.with_tx(
+        lambda tx: append_log_tx(tx, job.id, said, now=world.town.time(), random_bytes=os.urandom)
+    )
     where = world.path("/admin/crawler/jobs/{job}/logs")
 
     async def page(query: str) -> tuple[list[str], dict[str, Any]]:

@@ -90,7 +90,7 @@ class Oidc:
         deps = f"provider {neighbourhood(address)}"  # a count of its own: no failed password adds to it, nor it to them
         await self._limiter.begin_alone(deps)
         owner = caller.user_id if caller is not None and caller.by == "session" else None
-        state, nonce, verifier, key = (session_key(self._deps.dice) for _ in range(4))
+        state, nonce, verifier, key = (session_key(self._deps.random_bytes) for _ in range(4))
         flow = Flow(state, nonce, verifier, local_path(wish), owner)
         url = await self._provider.authorization_url(state=state, nonce=nonce, verifier=verifier)
 

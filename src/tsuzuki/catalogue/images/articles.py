@@ -34,9 +34,11 @@ class ArticleImages:
         self._parsers = parsers
 
     @classmethod
-    async def open(cls, db: Database, parsers: Parsers, dice: Callable[[int], bytes], now: Millis) -> "ArticleImages":
+    async def open(
+        cls, db: Database, parsers: Parsers, random_bytes: Callable[[int], bytes], now: Millis
+    ) -> "ArticleImages":
         """With the server's secret, made at its first start."""
-        fresh = dice(KEY_SIZE)
+        fresh = random_bytes(KEY_SIZE)
         return cls(await db.with_tx(lambda tx: secret_tx(tx, SECRET, fresh, now)), parsers)
 
     def url(self, address: str) -> str:

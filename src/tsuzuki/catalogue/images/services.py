@@ -39,7 +39,7 @@ class ImageDeps(msgspec.Struct, frozen=True, kw_only=True):
     locks: CallLocks
     kept: KeptChapters
     clock: Callable[[], Millis]
-    dice: Callable[[int], bytes]
+    random_bytes: Callable[[int], bytes]
     folder: Path
     size: int
     """Of the cache, in bytes."""
@@ -76,7 +76,7 @@ async def open_images(deps: ImageDeps) -> AsyncIterator[Pictures]:
             images=images,
             prefetch=prefetch,
             kept=deps.kept,
-            articles=await ArticleImages.open(db, deps.parsers, deps.dice, clock()),
+            articles=await ArticleImages.open(db, deps.parsers, deps.random_bytes, clock()),
             room=room,
             copier=ChapterDownloader(db, images, deps.chapters, clock),
         )

@@ -39,9 +39,11 @@ class MediaLinks:
         self._clock = clock
 
     @classmethod
-    async def open(cls, db: Database, dice: Callable[[int], bytes], clock: Callable[[], Millis]) -> "MediaLinks":
+    async def open(
+        cls, db: Database, random_bytes: Callable[[int], bytes], clock: Callable[[], Millis]
+    ) -> "MediaLinks":
         """With the server's secret, made at its first start."""
-        fresh = dice(KEY_SIZE)
+        fresh = random_bytes(KEY_SIZE)
         return cls(await db.with_tx(lambda tx: secret_tx(tx, SECRET, fresh, clock())), clock)
 
     def url(self, link: Link) -> str:

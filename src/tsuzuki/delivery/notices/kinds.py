@@ -43,8 +43,8 @@ class ChannelKind(Protocol[C]):
         """The fields of its config that are never shown."""
         ...
 
-    def complete(self, config: Mapping[str, Any], dice: bytes) -> dict[str, Any]:
-        """The config of a new channel with what we make ourselves; `dice` are 32 random bytes."""
+    def complete(self, config: Mapping[str, Any], random_bytes: bytes) -> dict[str, Any]:
+        """The config of a new channel with what we make ourselves; `random_bytes` are 32."""
         ...
 
     def compose(self, config: C, send: Send, *, now: Millis) -> Ask:

@@ -36,9 +36,9 @@ class Ntfy:
     config = NtfyConfig
     secrets = frozenset({"topic", "token"})
 
-    def complete(self, config: Mapping[str, Any], dice: bytes) -> dict[str, Any]:
+    def complete(self, config: Mapping[str, Any], random_bytes: bytes) -> dict[str, Any]:
         """There is nothing that we could make."""
-        del dice
+        del random_bytes
         return dict(config)
 
     def compose(self, config: NtfyConfig, send: Send, *, now: Millis) -> Ask:

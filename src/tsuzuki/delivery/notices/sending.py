@@ -57,14 +57,14 @@ class Sender:
         client: Client,
         clock: Callable[[], Millis],
         *,
-        dice: Callable[[], float],
+        jitter: Callable[[], float],
         public_url: str | None = None,
     ) -> None:
         """`public_url` is where people reach this server; without it no page of ours is named."""
         self._db = db
         self._client = client
         self._clock = clock
-        self._dice = dice
+        self._jitter = jitter
         self._public_url = public_url
 
     async def handle(self, task: Task[Send]) -> None:
@@ -93,7 +93,7 @@ class Sender:
     async def _postpone(self, task: Task[Send], channel: StoredChannel, wakes_at: Millis) -> None:
         """The same task again, later: a channel that rests is no failure of the notices that wait for it."""
         now = self._clock()
-        run_at = Millis(int(wakes_at + (wakes_at - now) * _SPREAD * self._dice()))
+        run_at = Millis(int(wakes_at + (wakes_at - now) * _SPREAD * self._jitter()))
         # What somebody replayed may be old; it is given up only where the channel has not worked for so long either.
         if is_stale(task.payload.message.at, run_at) and is_stale(channel.last_sent_at or Millis(0), run_at):
             raise NotRetryable(f"The channel did not answer for too long: {channel.last_error or 'it rests'}")

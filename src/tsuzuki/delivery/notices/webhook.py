@@ -34,9 +34,9 @@ class Webhook:
     config = WebhookConfig
     secrets = frozenset({"secret"})
 
-    def complete(self, config: Mapping[str, Any], dice: bytes) -> dict[str, Any]:
+    def complete(self, config: Mapping[str, Any], random_bytes: bytes) -> dict[str, Any]:
         """A secret where the owner brought none."""
-        made = {"secret": PREFIX + base64.b64encode(dice).decode()}
+        made = {"secret": PREFIX + base64.b64encode(random_bytes).decode()}
         return made | {name: value for name, value in config.items() if name != "secret" or value}
 
     def compose(self, config: WebhookConfig, send: Send, *, now: Millis) -> Ask:

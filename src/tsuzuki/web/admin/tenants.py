@@ -167,7 +167,7 @@ async def _show(site: Site, request: Request, caller: Caller, sheet: Sheet = BLA
 
 def _key(site: Site) -> str:
     """Of one form as it is shown: sent twice, it acts once."""
-    return site.accounts.deps.dice(16).hex()
+    return site.accounts.deps.random_bytes(16).hex()
 
 
 def _path(request: Request) -> str:
