@@ -45,9 +45,9 @@ def serve(folder: Path, *options: str, **variables: object):
     return process("-m", "tsuzuki", "serve", *options, env=environment(folder, **variables))
 
 
-async def line_of(child: Process) -> str:
+async def line_of(child: Process, within: float = PATIENCE_S) -> str:
     assert child.stdout is not None
-    return (await asyncio.wait_for(child.stdout.readline(), PATIENCE_S)).decode().strip()
+    return (await asyncio.wait_for(child.stdout.readline(), within)).decode().strip()
 
 
 async def refusal(folder: Path, *options: str, **variables: object) -> tuple[int, str]:
