@@ -100,12 +100,12 @@ async def test_a_feed_that_is_followed_says_so_before_follow_is_pressed(town):
     async with a_server(
         by_path({"/feed": answer(200, a_feed("1")), "/": answer(200, page.encode(), **HTML)})
     ) as server:
-        assert "You follow this already." not in (await guest.send("/feeds/find", {"url": f"{server.url}/feed"})).text
+        assert "You already follow this." not in (await guest.send("/feeds/find", {"url": f"{server.url}/feed"})).text
         made = (await visitor.post("/feeds", {"link": f"{server.url}/feed"})).json()["data"]
         itself = await guest.send("/feeds/find", {"url": f"{server.url}/feed"})
         listed = await guest.send("/feeds/find", {"url": f"{server.url}/"})
     for seen in (itself, listed):
-        assert "You follow this already." in seen.text
+        assert "You already follow this." in seen.text
         assert f'href="/feeds/{made["id"]}"' in seen.text
     assert 'action="/feeds/add"' in listed.text
     assert re.findall(r'name="link" value="([^"]+)" checked', listed.text) == [f"{server.url}/other"]

@@ -153,7 +153,7 @@ def first_day(page: Page, base: str, code: str, *, clone: Path, watch: Watch) ->
         expect(page.get_by_text("It works")).to_be_visible()
     with watch.step("save it"):
         page.get_by_role("button", name="Add source").click()
-        expect(page.get_by_text("The source is added.")).to_be_visible()
+        expect(page.get_by_text("Source added.")).to_be_visible()
     with watch.step("find a comic there and follow it"):
         page.goto(f"{base}/discover")
         page.get_by_role("link", name=re.compile("Sample site")).first.click()

@@ -32,7 +32,7 @@ async def test_settings_are_kept_and_shown_by_the_first_paint(home):
     after = await follow_to(home.guest, await home.guest.send("/settings", sent | {"time_zone": "Asia/Tokyo"}))
     assert 'class="theme-dark density-compact text-large reading-serif width-normal"' in after.text
     assert "data-marks-on-scroll" in (await home.guest.see("/")).text
-    assert "Taken from your browser; empty it to take it again." in after.text
+    assert "If empty, taken from your browser." in after.text
     wrong = await home.guest.send("/settings", {"time_zone": "Atlantis"})
     assert (wrong.status, error_of(wrong, "time_zone")) == (400, "Unknown time zone.")
     assert (await home.guest.send("/settings", {"theme": "pink"})).status == 400

@@ -152,7 +152,7 @@ async def test_invoices_open_paid_and_void_are_listed_and_the_statement_adds_up(
     totals = (await town.billing.books.tenant(OPERATOR, payer.tenant.public_id))[1]
     assert totals.adds_up
     balance = f"USD {totals.balance / 100:,.2f}"
-    assert shown.count(f"Owed in all {balance}") == 2
+    assert shown.count(f"Total owed {balance}") == 2
     assert "for the trouble" in shown
 
 
@@ -172,7 +172,7 @@ async def test_r84_what_is_due_is_said_on_every_page_until_it_is_paid_and_what_s
     town.time.pass_(8 * DAY)
     await town.billing.look_after()
     payer.guest = await a_guest(town, payer.user)
-    assert "is overdue: shelves that cost something sleep" in await payer.text("/")
+    assert "is overdue. Paid shelves are paused" in await payer.text("/")
     assert "paused: overdue" in await payer.text()
     assert "Invoices are overdue; pay them first." in await payer.text(await payer.path(verb="/reactivate"))
     assert (await payer.guest.send(await payer.path(verb="/reactivate"))).status == 409

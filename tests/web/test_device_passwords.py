@@ -22,7 +22,7 @@ async def test_one_is_made_used_listed_and_revoked_after_a_question(empty_databa
         guest, stranger = await a_guest(town, user), await a_guest(town, await town.add())
         assert "No device passwords." in (await guest.see(PATH)).text
         assert PATH in (await guest.see("/settings")).text
-        assert "answers none of these protocols yet" in (await guest.see(PATH)).text  # nobody is promised more
+        assert "does not support any of these protocols yet" in (await guest.see(PATH)).text  # nobody is promised more
         made = await guest.send(PATH, WANTED)
         [key] = re.findall(r"tsz_[a-z2-7]+", made.text)
         assert (made.status, made.headers["cache-control"]) == (200, "no-store")
@@ -96,7 +96,7 @@ async def test_it_is_made_by_keyboard_and_copied_on_a_phone(browser: Browser, tm
             assert await page.evaluate(WIDER) == 0
             await page.wait_for_selector("html.scripted")
             await page.keyboard.press("c")
-            told = "Copied." if has_clipboard else "It is selected: copy it by hand."
+            told = "Copied." if has_clipboard else "The text is selected: press Ctrl+C."
             await expect(page.get_by_text(told)).to_be_visible()
             found = "navigator.clipboard.readText()" if has_clipboard else "String(getSelection())"
             assert (await page.evaluate(found)).strip() == key

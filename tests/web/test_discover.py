@@ -72,7 +72,7 @@ async def test_the_address_of_a_series_leads_to_its_preview_and_from_there_into_
     action = re.search(r'action="(/series/[^"]+/follow)"', preview.text)
     assert action is not None
     followed = await fair.guest.send(action[1])
-    assert "You follow it now." in (await fair.guest.see(followed.headers["location"])).text
+    assert "Followed." in (await fair.guest.see(followed.headers["location"])).text
     assert titles((await fair.guest.see("/library")).text) == ["The Tale of 007"]
     again = await fair.guest.send("/discover/find", {"url": fair.address(7)})
     assert again.headers["location"] == found.headers["location"]

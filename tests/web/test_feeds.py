@@ -80,11 +80,11 @@ async def test_r96_a_refresh_that_may_not_be_says_why_and_until_when(home):
     now = home.town.time()
     await home.town.db.with_tx(lambda tx: tx.run(q.hold, until=now + HOUR, now=now - HOUR))
     page = await follow_to(home.guest, await home.guest.send(f"/feeds/{feed}/refresh"))
-    assert "Its publisher asks us to wait until " in page.text
+    assert "The publisher asks not to be checked before " in page.text
     for path in (f"/feeds/{feed}/refresh", "/feeds/refresh"):
         told = (await home.guest.send(path, **json)).json()["data"]
         assert told["queued"] == 0
-        assert told["text"].startswith("Its publisher asks us to wait until ")
+        assert told["text"].startswith("The publisher asks not to be checked before ")
     await home.town.db.with_tx(lambda tx: tx.run(q.hold, until=None, now=now))
     assert (
         "It was checked a moment ago."

@@ -283,7 +283,7 @@ async def test_without_a_network_it_says_so_and_loses_nothing(browser: Browser, 
         await page.evaluate("navigator.serviceWorker.ready.then(() => true)")
         await page.wait_for_function("() => navigator.serviceWorker.controller !== null")
         await page.context.set_offline(True)
-        await expect(page.get_by_text("You are offline. What you mark is kept here")).to_be_visible()
+        await expect(page.get_by_text("You are offline. What you mark is saved here")).to_be_visible()
         await page.get_by_role("button", name="Mark read").first.click()
         await expect(page.get_by_text("1 change waits to be sent.")).to_be_visible()
         await expect(page.get_by_role("article").first.get_by_role("button", name="Mark unread")).to_be_visible()

@@ -156,7 +156,7 @@ async def test_leaving_a_series_says_what_goes_and_following_again_brings_it_bac
     assert f'action="/series/{series}/follow"' in page.text
     assert "No series yet." in (await home.guest.see("/library")).text
     back = await home.guest.send(f"/series/{series}/follow")
-    assert "You follow it now. 4 chapters are there to be read" in (await home.guest.see(back.headers["location"])).text
+    assert "Followed. 4 chapters are ready to read" in (await home.guest.see(back.headers["location"])).text
     again = await home.guest.send(f"/series/{series}/follow")
     assert "You already follow it." in (await home.guest.see(again.headers["location"])).text
 
@@ -202,7 +202,7 @@ async def test_its_sources_are_asked_when_a_reader_wants_to_know(home):
     home.gallery.folder.rename(home.gallery.folder.with_name("gone"))
     asked = await home.guest.send(f"/series/{series}/refresh")
     page = await home.guest.see(asked.headers["location"])
-    assert "None of its sources could be asked now." in page.text
+    assert "None of its sources is responding." in page.text
     assert "Chapter 7" in page.text
 
 

@@ -18,7 +18,7 @@ from tsuzuki.model.times import iso
 from tsuzuki.sources.sites.rows import SourceChange
 
 SAID = "An administrator has paused all sources"
-UNTIL = "Nothing new comes until an administrator lets them be called again"
+UNTIL = "Nothing new arrives until they are resumed"
 
 
 class Home(msgspec.Struct, frozen=True):

@@ -63,7 +63,7 @@ async def test_a_comic_is_followed_from_discover_and_its_news_are_read_by_keys_a
         await page.get_by_role("link", name=HARBOUR).click()
         await expect(page.get_by_role("heading", name="4 chapters")).to_be_visible()
         await page.get_by_role("button", name="Follow").click()
-        await expect(page.get_by_text("You follow it now.")).to_be_visible()
+        await expect(page.get_by_text("Followed.")).to_be_visible()
         await page.goto(f"{town.client.base}/")
         await page.wait_for_selector("#live[data-heard]", state="attached")
         gallery.draw(HARBOUR, "Chapter 7")
@@ -225,7 +225,7 @@ async def test_an_image_that_does_not_come_says_so_and_can_be_tried_again(browse
         await page.unroute("**/pages/0/image")
         await page.get_by_role("button", name="Retry this page").click()
         await expect(page.get_by_role("img", name="Page 1 of 4")).to_be_visible()
-        await expect(page.get_by_text("could not be shown")).to_have_count(0)
+        await expect(page.get_by_text("could not be loaded")).to_have_count(0)
 
 
 async def test_without_scripts_a_chapter_is_read_from_top_to_bottom_and_marked(browser: Browser, town):

@@ -92,7 +92,7 @@ async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(bro
     async with browsing(browser, town, user) as page:
         series = await opened(page, gallery, "1")
         await page.get_by_label("Display settings").click()
-        await expect(page.get_by_text("This is remembered in this browser.")).to_be_visible()
+        await expect(page.get_by_text("Saved in this browser.")).to_be_visible()
         await page.get_by_label("Layout", exact=True).select_option("vertical")
         public_id = read_id(series)
         assert public_id is not None
@@ -105,7 +105,7 @@ async def test_what_was_chosen_before_following_is_handed_over_to_the_follow(bro
         assert follow is not None
         assert follow.preferences.mode == "vertical"
         await page.get_by_label("Display settings").click()
-        await expect(page.get_by_text("This is remembered in this browser.")).to_have_count(0)
+        await expect(page.get_by_text("Saved in this browser.")).to_have_count(0)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -42,7 +42,7 @@ async def test_a_shelf_is_shared_changed_and_left_on_the_page(town):
     assert "Delete shelf" not in seen
     assert (await theirs.see(f"{path}/delete")).status == 403
     asked = (await theirs.see(f"{path}/people/other/remove")).text
-    assert "Only an owner can let you in again." in asked
+    assert "Only an owner can add you again." in asked
     left = await theirs.send(f"{path}/people/other/remove")
     assert left.headers["location"] == f"{SHELVES}?done=shelf_left"
     assert (await theirs.see(path)).status == 404
@@ -154,7 +154,7 @@ async def test_the_admin_page_says_what_goes_with_somebody(town):
     await furnish(town, user, articles=3)
     path = f"/admin/users/{show_id(user.public_id)}/delete"
     asked = (await operator.see(path)).text
-    assert "So are the shelves that only they own (1), with 5 feeds" in asked
+    assert "It also deletes the shelves that only they own (1) with all feeds (5)" in asked
     shelf = await town.accounts.current_user.shelf_of(user)
     await operator.send(path)
     assert (await operator.see(f"{SHELVES}/{show_id(shelf.public_id)}")).status == 404

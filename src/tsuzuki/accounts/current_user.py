@@ -95,7 +95,7 @@ class CurrentUser:
 
         async def unlink(tx: Tx) -> None:
             if (await get_credential_tx(tx, caller.user_id)).password_hash is None:
-                raise Conflict("Set a password first, or you could not sign in again.")
+                raise Conflict("Set a password first, or you will not be able to sign in.")
             now = self._deps.clock()
             await set_identity_tx(tx, caller.user_id, issuer=None, subject=None, now=now)
             audit_event = AuditEvent("user.unlink", "user", show_id(caller.user_public_id))

@@ -114,7 +114,7 @@ class Invites:
             await lock_people_tx(tx)
             now = self._deps.clock()
             if is_setup and await has_users_tx(tx):
-                raise Conflict("This server is set up already.")
+                raise Conflict("This server is already set up.")
             taken = await take_invite_tx(tx, _hash_of(accepted.code), is_setup=is_setup, now=now)
             if taken is None:
                 raise Unauthorized("This code is wrong, was used or has expired.")

@@ -153,7 +153,7 @@ class Sharing:
         async def make(tx: Tx) -> MemberShelf:
             await lock_people_tx(tx)
             if await is_billed_tx(tx):
-                raise Conflict("Shelves are rented here. Rent another one on the billing page.")
+                raise Conflict("Shelves are billed here. Add one under Plan and billing.")
             owned = [one for one in await list_member_shelves_tx(tx, who.user_id) if one.role == "owner"]
             if len(owned) >= MOST_OWNED:
                 raise LimitExceeded(f"A person has at most {MOST_OWNED} shelves of their own.")
@@ -224,7 +224,7 @@ class Sharing:
             await lock_people_tx(tx)
             user = await get_user_tx(tx, who.user_id)
             if not user.is_offered_shelf:
-                raise Conflict("You have a shelf of your own already.")
+                raise Conflict("You already have a shelf of your own.")
             made = await give_shelf_tx(tx, self._deps, user, who.actor)
             await close_offer_tx(tx, user.id, now=self._deps.clock())
             return await _mine_tx(tx, who, made.public_id)

@@ -146,9 +146,9 @@ class Tokens:
         if own.revoked_at is not None:
             raise Unauthorized("This token is unknown, expired or revoked.")
         if not set(wish.scopes) <= caller.scopes or wish.protocols:
-            raise Forbidden("A token cannot make one that may do more than itself.")
+            raise Forbidden("A token cannot create one with more scopes than its own.")
         if outlives(wish.expires_at, own.expires_at):
-            raise Forbidden("A token cannot make one that lives longer than itself.")
+            raise Forbidden("A token cannot create one that expires later than itself.")
 
 
 def _check(wish: TokenRequest, user: User, now: Millis) -> None:

@@ -26,7 +26,7 @@ class LimitsView(msgspec.Struct, frozen=True):
 
 
 class PlanView(msgspec.Struct, frozen=True):
-    """What can be rented; one that is not offered is the operator's to give."""
+    """What can be rented; one that is not offered can be assigned by the operator only."""
 
     id: str
     name: str

@@ -66,7 +66,7 @@ def _mismatch(query: Query, names: tuple[str, ...], params: Params) -> MisuseErr
 
 def _nothing(query: Query) -> NotFound:
     """In words for people, who may have lost a race with whoever removed it; which query it was is in the trace."""
-    error = NotFound("What this is about is not there any more.")
+    error = NotFound("It no longer exists.")
     error.add_note(f"{query.name} found nothing.")
     return error
 

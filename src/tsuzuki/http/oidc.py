@@ -23,7 +23,7 @@ class OidcDeps(msgspec.Struct, frozen=True):
     def opened(self) -> Oidc:
         """What is behind the door; NotFound where there is no provider."""
         if self.oidc is None:
-            raise NotFound("There is no identity provider to sign in at.")
+            raise NotFound("Sign-in with an identity provider is not set up.")
         return self.oidc
 
     async def begin(self, request: Request, caller: Caller | None, wish: str) -> str:

@@ -175,7 +175,7 @@ class Trier:
     @contextmanager
     def _place(self) -> Iterator[None]:
         if self._under_way >= MOST_AT_ONCE:
-            raise TooManyRequests("Too many addresses are being looked at. Try again in a moment.", _LATER_S)
+            raise TooManyRequests("Too many addresses are being checked. Try again in a moment.", _LATER_S)
         self._under_way += 1
         try:
             yield

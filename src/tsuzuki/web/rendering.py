@@ -1,7 +1,7 @@
 """Templates to answers. Everything is escaped, and a name that a template misspells is an error."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -99,8 +99,20 @@ def _package(version: str) -> tuple[Assets, Environment]:
         cover_path=cover_path,
         show_id=show_id,
         tile_of=tile_of,
+        entry_row=_prepared(templates, "inbox_row.html", "entry"),
     )
     return assets, templates
+
+
+def _prepared(templates: Environment, template: str, macro: str) -> Callable[..., Markup]:
+    """A macro whose answers are kept by language and values: most of a list is what it was a moment ago."""
+
+    @lru_cache(2048)
+    def prepared(_: Language, *values: object) -> Markup:
+        made: Markup = getattr(templates.get_template(template).module, macro)(*values)
+        return made
+
+    return prepared
 
 
 def _linking(icon: Callable[[str], Markup]) -> Callable[[Language], dict[str, list[PlaceLink]]]:

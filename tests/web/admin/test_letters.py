@@ -67,9 +67,9 @@ async def test_a_letter_to_a_resting_channel_says_when_it_is_sent(town, operator
     message = Message(type="item.new", title="A feed", text="An item", at=now)
     number = await given_up(town.db, SENDS, Send(channel_id=1, delivery_id="1", message=message), now)
     path = f"/admin/dead-letters/{number}"
-    assert "Its channel rests after too many failures." in (await operator.see(path)).text
+    assert "Its channel is paused after too many failures." in (await operator.see(path)).text
     await operator.send(f"{path}/replay")
-    assert "What is replayed is sent at " in (await operator.see(path)).text
+    assert "What you replay is sent at " in (await operator.see(path)).text
 
 
 async def test_replaying_all_says_when_a_resting_channel_is_called(town, operator):
@@ -91,7 +91,7 @@ async def test_replaying_all_says_when_a_resting_channel_is_called(town, operato
 async def test_discarding_asks_first_and_a_discarded_letter_is_not_replayed(town, operator):
     number = await a_dead_letter(town.db, town.time())
     path = f"/admin/dead-letters/{number}"
-    assert "given up for good" in (await operator.see(f"{path}/discard")).text
+    assert "will not be done" in (await operator.see(f"{path}/discard")).text
     assert await open_letters(town) == 1
     await operator.send(f"{path}/discard")
     assert await open_letters(town) == 0
@@ -154,18 +154,18 @@ async def test_the_log_has_pages_that_keep_their_filter(town, operator):
 
 async def test_pausing_is_said_on_the_desk_and_in_the_log(town, operator):
     await operator.send("/admin/crawler", {"pause": "on", "reason": "moving house"})
-    assert "No source is called" in (await operator.see("/admin")).text
+    assert "All sources are paused since" in (await operator.see("/admin")).text
     assert "moving house" in (await operator.see("/admin/audit?action=crawler")).text
     await operator.send("/admin/crawler")
-    assert "No source is called" not in (await operator.see("/admin")).text
+    assert "All sources are paused since" not in (await operator.see("/admin")).text
 
 
 @pytest.mark.parametrize(
     ("path", "narrowed", "empty"),
     [
         ("/admin/sources", "q=zzz", "A source is a site with comics."),
-        ("/admin/jobs", "status=cancelled", "A crawl begins on the page of a source"),
-        ("/admin/dead-letters", "code=zzz", "Nothing was given up"),
+        ("/admin/jobs", "status=cancelled", "Start a crawl on the page of a source"),
+        ("/admin/dead-letters", "code=zzz", "No task has failed for good"),
         ("/admin/audit", "action=zzz", None),
     ],
 )

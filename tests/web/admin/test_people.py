@@ -55,9 +55,9 @@ async def test_somebody_is_locked_out_and_let_in_again(town, operator):
     bob, path = await a_guest(town, user), await path_of(town, "bob")
     await operator.send(f"{path}/switch", {"reason": "noise"})
     assert (await bob.see("/account")).headers["location"].startswith("/sign-in")
-    assert "Locked out since" in (await operator.see(path)).text
+    assert "Disabled since" in (await operator.see(path)).text
     await operator.send(f"{path}/switch", {"enabled": "on"})
-    assert "Locked out since" not in (await operator.see(path)).text
+    assert "Disabled since" not in (await operator.see(path)).text
 
 
 async def test_another_password_ends_every_session(town, operator):
@@ -73,7 +73,7 @@ async def test_another_password_ends_every_session(town, operator):
 async def test_deleting_somebody_says_what_goes(town, operator):
     await a_guest(town, await town.add(username="bob"))
     path = await path_of(town, "bob")
-    assert "1 sessions, 0 tokens" in (await operator.see(f"{path}/delete")).text
+    assert "sessions (1), tokens (0)" in (await operator.see(f"{path}/delete")).text
     assert (await operator.send(f"{path}/delete")).headers["location"] == "/admin/users?done=person_deleted"
     assert (await operator.see(path)).status == 404
     refused = await operator.send(f"{await path_of(town, 'admin')}/delete")

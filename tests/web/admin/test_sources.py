@@ -181,7 +181,7 @@ async def test_trying_shows_the_requests_and_what_was_found_and_stores_nothing(d
 
 async def test_a_source_of_an_unknown_connector_is_refused_by_its_name(desk):
     for connector, said in (
-        ("com.example.nowhere", "There is no connector com.example.nowhere"),
+        ("com.example.nowhere", "This server has no connector com.example.nowhere"),
         ("", "Choose the kind"),
     ):
         refused = await desk.operator.send(f"/admin/sources/add?connector={connector}", FORM)
@@ -192,7 +192,7 @@ async def test_a_source_whose_connector_is_gone_is_told_and_can_still_be_edited(
     await desk.town.db.with_tx(
         lambda tx: tx.run(_q.forget_connector, id=desk.source_id, connector="gone.away", config={"old": 1})
     )
-    assert "There is no connector gone.away" in (await desk.operator.send(f"{desk.source}/try")).text
+    assert "This server has no connector gone.away" in (await desk.operator.send(f"{desk.source}/try")).text
     form = await desk.operator.see(f"{desk.source}/edit")
     assert "not installed" in form.text
     wrong = await desk.operator.send(f"{desk.source}/edit", {"config": "[1]", "baseurl": desk.site.url} | FORM)
@@ -217,7 +217,7 @@ async def test_a_comic_is_crawled_switched_off_and_removed(desk):
     assert "disabled" in (await desk.operator.see(desk.source)).text
     assert "no longer asked" in (await desk.operator.see(f"{one}/remove")).text
     await desk.operator.send(f"{one}/remove")
-    assert "None is crawled yet" in (await desk.operator.see(desk.source)).text
+    assert "None yet." in (await desk.operator.see(desk.source)).text
 
 
 async def test_a_comic_is_mapped_by_hand_and_its_title_makes_no_second_one(desk):

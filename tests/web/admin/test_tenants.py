@@ -66,7 +66,7 @@ async def test_an_invoice_is_marked_paid_once_with_its_reference(town, operator)
     assert (await operator.send(page, said)).headers["location"] == f"{path_of(town)}?done=invoice_paid"
     assert (await operator.send(page, said)).status == 303  # REL-47: the same form again
     assert (await operator.send(page, said | {"key": "k2"})).status == 409
-    assert "nothing left to do" in (await operator.see(page)).text
+    assert "there is nothing to do" in (await operator.see(page)).text
     assert "transfer 17" in (await operator.see(f"/invoices/{show_id(invoice.public_id)}")).text
 
 

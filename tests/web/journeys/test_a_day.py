@@ -94,7 +94,7 @@ async def follow_a_comic(day: Day) -> None:
     await page.goto(f"{day.base}/discover/sources/{day.gallery.site}")
     await page.get_by_role("link", name="The Harbour").click()
     await page.get_by_role("button", name="Follow").click()
-    await expect(page.get_by_text("You follow it now.")).to_be_visible()
+    await expect(page.get_by_text("Followed.")).to_be_visible()
 
 
 async def see_news_arrive(day: Day) -> None:

@@ -152,7 +152,7 @@ async def test_what_forms_of_the_desk_answer_is_accessible(browser: Browser, the
         wrong |= await wrongs_everywhere(page, "a wrong config", ways=EACH_ONCE)
         await start(page, theatre, "/admin/users")
         await press(page, "Create invitation")
-        await page.get_by_text("it is not shown again").wait_for()
+        await page.get_by_text("it will not be shown again").wait_for()
         wrong |= await wrongs_everywhere(page, "invited", ways=EACH_ONCE)
         await start(page, theatre, "/admin")
         await page.get_by_text("Show as table").first.click()

@@ -16,7 +16,7 @@ async def receive_payment_tx(tx: Tx, invoice_id: InvoiceId, payment: Payment, no
     Whoever calls this has claimed the payment in the same transaction.
     """
     if payment.amount_cents <= 0:
-        raise Invalid("A payment is more than nothing.")
+        raise Invalid("A payment must be above 0.")
     await lock_account_tx(tx, (await get_invoice_tx(tx, invoice_id)).tenant_id)
     invoice = await get_invoice_tx(tx, invoice_id)
     if payment.currency.upper() != invoice.currency:

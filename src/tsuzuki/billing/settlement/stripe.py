@@ -93,7 +93,7 @@ class _Kind(msgspec.Struct, frozen=True):
 def check_signature(secret: str, header: str | None, body: bytes, *, now: Millis) -> None:
     """R90: Forbidden unless whoever holds the secret sent just this, within the last five minutes."""
     if not secret:
-        raise Forbidden("No webhook secret is set, so nothing can be believed.")
+        raise Forbidden("No webhook secret is set, so events cannot be verified.")
     sent_at, signatures = _parts(header or "")
     if sent_at is None or not signatures:
         raise Forbidden("The signature is missing or cannot be read.")

@@ -18,7 +18,7 @@ def choose(plan_id: str, whose: BillingScope, others: Sequence[RentedShelf], *, 
     """The plan, where it may be had: some are the operator's to give, and one shelf for each person may be free."""
     plan = get_plan(plan_id)
     if not plan.is_offered and not whose.is_operator:
-        raise Forbidden(f"The plan {plan.name} is the operator's to give.")
+        raise Forbidden(f"The plan {plan.name} can be assigned by the operator only.")
     if plan == FREE and sum(shelf.plan == FREE.id for shelf in others) >= max(members, 1):
         raise LimitExceeded("One shelf for each person may be on the free plan; choose another plan for this one.")
     return plan
@@ -42,4 +42,4 @@ async def check_use_tx(tx: Tx, shelf: RentedShelf, plan: Plan, others: Sequence[
     over += what_is_over(largest([*awake, plan]), {"members": members})
     if over:
         said = " ".join(problem.message for problem in over)
-        raise LimitExceeded(f"The plan {plan.name} has no room for what there is. {said}", over)
+        raise LimitExceeded(f"The plan {plan.name} allows less than what there is. {said}", over)

@@ -80,7 +80,7 @@ class Merging:
             await lock_series_merges_tx(tx)
             gone, stays = await _series_tx(tx, series), await _series_tx(tx, into)
             if gone.id == stays.id:
-                raise Conflict("These are the same series already.")
+                raise Conflict("These are already the same series.")
             clash = await clashing_job_tx(tx, gone.id, stays.id)
             if clash is not None:
                 raise Conflict(f"Crawl jobs of {clash} are under way for both series; cancel one, or wait.")

@@ -146,7 +146,7 @@ class Channels:
         Conflict while the channel is switched off, TooManyRequests beyond what a shelf may send.
         """
         if not (await self.get(shelf_id, public_id, user_id)).is_enabled:
-            raise Conflict("This channel is switched off, so nothing is sent to it. Switch it on first.")
+            raise Conflict("This channel is off. Turn it on first.")
         await self._trials.begin_alone(f"channel trials of {shelf_id}")
         now = self._clock()
 

@@ -122,7 +122,7 @@ class Search:
         if not sought.is_worded and not sought.is_narrowed:
             return Results()
         if self._waiting[shelf_id] >= MOST_WAITING:
-            raise TooManyRequests("Other searches of this shelf are still under way. Try again in a moment.", 1)
+            raise TooManyRequests("Other searches on this shelf are still running. Try again in a moment.", 1)
         self._waiting[shelf_id] += 1
         try:
             async with self._turns.setdefault(shelf_id, asyncio.Lock()):

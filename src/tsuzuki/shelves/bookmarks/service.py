@@ -120,7 +120,7 @@ class Bookmarks:
         try:
             await add_bookmark_tx(tx, shelf_id, public_id, new, now=now)
         except UniqueViolation as error:
-            raise Conflict("This shelf has a bookmark of it already.") from error
+            raise Conflict("This shelf already has a bookmark of it.") from error
         return await _own_tx(tx, shelf_id, public_id)
 
 

@@ -213,7 +213,7 @@ class Subscriptions:
         try:
             await add_subscription_tx(tx, row, now)
         except UniqueViolation as error:
-            raise Conflict("This shelf follows this feed already.") from error
+            raise Conflict("This shelf already follows this feed.") from error
         await suspension_changed_tx(tx, row.feed_id, by_person=row.suspended_at is None, now=now)
 
     # -- changing

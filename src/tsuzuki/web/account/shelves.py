@@ -233,7 +233,7 @@ def _deleting(site: Site) -> Resource:
         asks = Asks(
             title=_("Delete %(name)s?", name=shelf.name),
             text=_(
-                "This deletes %(feeds)s feeds, %(series)s series and %(bookmarks)s bookmarks "
+                "This deletes all feeds (%(feeds)s), series (%(series)s) and bookmarks (%(bookmarks)s) "
                 "for everyone who has this shelf (%(people)s). It cannot be undone.",
                 **takes,
             ),

@@ -47,7 +47,7 @@ def setting_acts(site: Site) -> tuple[Resource, ...]:
             series = id_of(request, "series_id")
             follow = await followed(shelf.id, series)
             if follow is None:
-                raise NotFound("This shelf does not follow this.")
+                raise NotFound("This shelf does not follow it.")
             await follows.change(shelf.id, follow.public_id, _change(form, follow.preferences))
             return see(back_to(show_id(series), done="series_saved"))
 

@@ -195,5 +195,5 @@ async def own_follow_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Plain
     """The shelf's follow with this id; NotFound for anything else (I8)."""
     found = await find_follow_tx(tx, shelf_id, public_id)
     if found is None:
-        raise NotFound("This shelf does not follow this.")
+        raise NotFound("This shelf does not follow it.")
     return found
