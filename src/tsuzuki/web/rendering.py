@@ -100,6 +100,8 @@ def _package(version: str) -> tuple[Assets, Environment]:
         show_id=show_id,
         tile_of=tile_of,
         entry_row=_prepared(templates, "inbox_row.html", "entry"),
+        feed_item=_prepared(templates, "feed_parts.html", "item"),
+        series_card=_prepared(templates, "library_parts.html", "card"),
     )
     return assets, templates
 

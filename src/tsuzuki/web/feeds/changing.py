@@ -43,7 +43,7 @@ def changing_page(site: Site) -> Resource:
             "feed_edit.html",
             sheet,
             feed=feed,
-            row=feed_row(feed),
+            row=feed_row(feed, frame),
             pause=await sources.show_pause(),
             group_id=show_id(feed.group_public_id),
             interval=_named(feed.poll_interval, SECOND, INTERVALS),

@@ -10,13 +10,13 @@ from starlette.responses import Response
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import ShelfId, read_id, show_id
-from tsuzuki.model.times import Millis
 from tsuzuki.polling.policy import AS_USUAL, why_failed
 from tsuzuki.shelves.groups.nouns import Group
 from tsuzuki.shelves.subscriptions.nouns import Subscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
-from tsuzuki.web.frame import framing_of
+from tsuzuki.web.frame import Frame, framing_of
 from tsuzuki.web.ids import moment_of
+from tsuzuki.web.inbox.rows import Time, time_of
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.locale import Locale
 from tsuzuki.web.site import Site
@@ -43,8 +43,8 @@ class FeedListRow(msgspec.Struct, frozen=True, kw_only=True):
     """`ok`, `error`, `suspended` or `waiting`."""
     error: str | None
     failures: int
-    checked_at: Millis | None
-    next_at: Millis | None
+    checked: Time | None
+    next: Time | None
     next_why: str
     is_asked: bool
     is_suspended_by_reader: bool
@@ -69,7 +69,7 @@ def feeds_page(site: Site) -> Resource:
     async def show_feeds(request: Request, caller: Caller) -> Response:
         frame = await framing.frame(request, caller, "feeds")
         followed = await feeds.list(frame.shelf.id)
-        rows = group_rows(await groups.list(frame.shelf.id), followed)
+        rows = group_rows(await groups.list(frame.shelf.id), followed, frame)
         asked = request.query_params
         values: dict[str, Any] = {
             "groups": rows,
@@ -109,14 +109,14 @@ async def _left(feeds: Subscriptions, shelf_id: ShelfId, text: str) -> Left | No
     return None if name is None else Left(show_id(public_id), name)
 
 
-def group_rows(groups: Sequence[Group], feeds: Sequence[Subscription]) -> list[GroupRow]:
+def group_rows(groups: Sequence[Group], feeds: Sequence[Subscription], frame: Frame) -> list[GroupRow]:
     """Each group with its feeds, in the order that they come in."""
     return [
         GroupRow(
             id=show_id(group.public_id),
             name=group.name,
             is_default=group.is_default,
-            feeds=[feed_row(feed) for feed in feeds if feed.group_id == group.id],
+            feeds=[feed_row(feed, frame) for feed in feeds if feed.group_id == group.id],
             is_first=place == 0,
             is_last=place == len(groups) - 1,
         )
@@ -124,10 +124,11 @@ def group_rows(groups: Sequence[Group], feeds: Sequence[Subscription]) -> list[G
     ]
 
 
-def feed_row(feed: Subscription) -> FeedListRow:
+def feed_row(feed: Subscription, frame: Frame) -> FeedListRow:
     """How a feed is, in words that the template knows."""
     is_gone = feed.watch_suspended_at is not None  # why is said beside the next check
     is_new = feed.last_checked_at is None and feed.status == "ok"
+    next_at = None if feed.is_suspended or feed.paused_at is not None else feed.next_check_at
     return FeedListRow(
         id=show_id(feed.public_id),
         name=feed.shown_name,
@@ -136,8 +137,8 @@ def feed_row(feed: Subscription) -> FeedListRow:
         status="waiting" if is_new else feed.status,
         error=feed.last_error if feed.consecutive_failures and not is_gone else None,
         failures=feed.consecutive_failures,
-        checked_at=feed.last_checked_at,
-        next_at=None if feed.is_suspended or feed.paused_at is not None else feed.next_check_at,
+        checked=time_of(feed.last_checked_at, frame) if feed.last_checked_at else None,
+        next=time_of(next_at, frame) if next_at else None,
         next_why=_why(feed),
         is_asked=feed.refresh_at is not None,
         is_suspended_by_reader=feed.suspended_at is not None,
