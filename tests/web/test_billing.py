@@ -39,7 +39,7 @@ async def test_the_account_leads_to_what_is_rented_and_used(town, payer):
     await town.reading.subscriptions.add(shelf.id, NewSubscription(link="https://example.org/feed"))
     shown = await payer.text()
     assert "Main" in shown
-    assert "USD 5.00 a month" in shown
+    assert "USD 5.00 per month" in shown
     assert "1 of 200" in shown
     assert "1 of 3" in shown  # members
     assert "Sources are checked at most every 30 minutes." in shown
@@ -92,7 +92,7 @@ async def test_what_is_not_offered_is_neither_shown_nor_given(payer):
 
 async def test_a_shelf_is_put_to_sleep_with_a_way_back_and_woken(payer):
     path = await payer.path(verb="/deactivate")
-    assert re.search(r"USD \d\.\d\d is given back", await payer.text(path))
+    assert re.search(r"USD \d\.\d\d credit", await payer.text(path))
     answer = await payer.guest.send(path)
     assert (await payer.shelves())[0].status == "inactive"
     shown = await payer.guest.see(answer.headers["location"])
@@ -105,7 +105,7 @@ async def test_a_shelf_is_put_to_sleep_with_a_way_back_and_woken(payer):
 
 async def test_a_shelf_is_rented_and_renamed_and_what_was_typed_is_not_lost(payer):
     shown = await payer.text(f"{HOME}/new")
-    assert re.search(r"Growth USD 15.00 a month USD \d+\.\d\d now", shown)
+    assert re.search(r"Growth USD 15.00 per month USD \d+\.\d\d now", shown)
     taken = await payer.guest.send(f"{HOME}/shelves", {"name": "Main", "plan": "growth"})
     assert taken.status == 409
     assert error_of(taken, "name") == "There is a shelf named Main already."

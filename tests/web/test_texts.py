@@ -1,6 +1,8 @@
 """What pages say, and how they say it in another language."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -46,6 +48,8 @@ from tsuzuki.web.texts import (
 )
 
 WEB = Path(tsuzuki.web.__file__).parent
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_SCOPES = (*_FUNCTIONS, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _BLOCKS = re.compile(r"\{% block width %\}.*?\{% endblock %\}|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 NOON = Millis(1_771_761_600_000)
 """2026-02-22T12:00:00Z, a Sunday."""
@@ -142,6 +146,24 @@ def test_no_text_is_hidden_from_the_collector_in_an_f_string():
     hidden = re.compile(r"\{(?:_|n?gettext)\(.*")
     found = [(file.name, text) for file in WEB.rglob("*.py") for text in hidden.findall(_read(file))]
     assert found == []
+
+
+def test_no_function_hides_the_one_that_translates():
+    """`letter, _ = ...` makes `_` another thing for the whole function."""
+    hiding = []
+    for file in WEB.rglob("*.py"):
+        functions = [one for one in ast.walk(ast.parse(_read(file))) if isinstance(one, _FUNCTIONS)]
+        for function in functions:
+            uses = {type(one.ctx) for one in _own_nodes(function) if isinstance(one, ast.Name) and one.id == "_"}
+            hiding += [(file.name, function.name)] if uses == {ast.Load, ast.Store} else []
+    assert hiding == []
+
+
+def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    for node in ast.iter_child_nodes(function):
+        if not isinstance(node, _SCOPES):
+            yield node
+            yield from _own_nodes(node)
 
 
 # -- labels

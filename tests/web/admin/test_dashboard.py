@@ -44,7 +44,7 @@ async def test_what_waits_what_fails_and_what_is_slow_is_told(tmp_path):
         await a_dead_letter(desk.town.db, desk.town.time())
         after = (await desk.operator.see("/admin")).text
     assert f'href="{desk.source}"' in section(after, "failing")
-    assert re.search(r"failed [1-9]\d* times", section(after, "failing"))  # a scheduled poll may have met it too
+    assert re.search(r"[1-9]\d* failed", section(after, "failing"))  # a scheduled poll may have met it too
     assert f'href="{desk.source}"' in section(after, "slowest")
     assert cells(after, "nobody")[-1] == "1"
     assert int(cells(after, "crawl")[4]) >= 1  # done in a minute

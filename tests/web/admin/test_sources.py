@@ -192,7 +192,7 @@ async def test_a_source_whose_connector_is_gone_is_told_and_can_still_be_edited(
     await desk.town.db.with_tx(
         lambda tx: tx.run(_q.forget_connector, id=desk.source_id, connector="gone.away", config={"old": 1})
     )
-    assert "This server has no connector gone.away" in (await desk.operator.send(f"{desk.source}/try")).text
+    assert "There is no connector gone.away" in (await desk.operator.send(f"{desk.source}/try")).text
     form = await desk.operator.see(f"{desk.source}/edit")
     assert "not installed" in form.text
     wrong = await desk.operator.send(f"{desk.source}/edit", {"config": "[1]", "baseurl": desk.site.url} | FORM)

@@ -81,7 +81,7 @@ def letter_pages(site: Site) -> tuple[Resource, ...]:
         return see(with_query(PATH, done="letter_discarded"))
 
     async def show_discard(request: Request, caller: Caller) -> Response:
-        letter, _ = await letters.get(_letter(request))
+        letter, _payload = await letters.get(_letter(request))
         asks = _asks(
             _("The task %(task)s in the queue %(queue)s will not be done.", queue=letter.queue, task=letter.key),
             path=request.url.path,
