@@ -269,7 +269,7 @@ async def test_a_channel_is_made_shown_changed_tried_and_removed(db, house):
         False,
     )
     off = await visitor.post(f"{path}/test")
-    assert (off.status, "Switch it on first" in off.json()["error"]) == (409, True)
+    assert (off.status, "Turn it on first" in off.json()["error"]) == (409, True)
     await visitor.ask("PATCH", path, {"is_enabled": True})
     assert (await visitor.post(f"{path}/test")).status == 202
     assert len(await task_keys(db, SENDS.name)) == 1

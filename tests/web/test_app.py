@@ -62,7 +62,7 @@ async def test_who_tries_a_channel_too_often_is_told_how_long_to_wait_and_one_th
     await home.guest.send(f"{path}/switch", {"enabled": "off"})
     assert f"{path}/test" not in (await home.guest.see("/notifications")).text
     off = await home.guest.send(f"{path}/test")
-    assert (off.status, "Switch it on first." in off.text) == (409, True)
+    assert (off.status, "Turn it on first." in off.text) == (409, True)
 
 
 async def test_the_app_is_installable_and_its_worker_keeps_only_what_is_nobodys(home):

@@ -54,9 +54,9 @@ async def test_the_choice_of_shelves_says_whose_they_are(town):
     await mine.send(f"{path}/people", {"person": "other", "role": "editor"})
     name = (await town.accounts.current_user.shelf_of(owner)).name
     for seen in ((await theirs.see("/")).text, (await theirs.see(SHELVES)).text):
-        assert f">{name} – of owner</option>" in seen
-    assert "<span>of owner</span>" in (await theirs.see(SHELVES)).text
-    assert "of owner" not in (await mine.see(SHELVES)).text
+        assert f">{name} (owner)</option>" in seen
+    assert "<span>owned by owner</span>" in (await theirs.see(SHELVES)).text
+    assert "owned by owner" not in (await mine.see(SHELVES)).text
 
 
 async def test_somebody_is_removed_only_after_a_question(town):
@@ -64,7 +64,7 @@ async def test_somebody_is_removed_only_after_a_question(town):
     mine, path = await a_guest(town, owner), await path_of(town, owner)
     await mine.send(f"{path}/people", {"person": "other", "role": "editor"})
     asked = await mine.see(f"{path}/people/other/remove")
-    assert "other no longer sees this shelf" in asked.text
+    assert "other loses access to this shelf" in asked.text
     assert (await mine.see(f"{path}/people/nobody/remove")).status == 404
     assert (await mine.send(f"{path}/people/other/remove")).headers["location"] == f"{path}?done=shelf_unshared"
     people = await town.accounts.sharing.people(shelf_user(owner), await id_of(town, owner))
