@@ -325,7 +325,7 @@ async def test_run_counts_the_rows_it_touched(db):
 
 async def test_one_wants_a_row_and_maybe_does_not(db):
     assert await db.read(lambda tx: tx.maybe(int, q.find_link, link="a")) is None
-    with pytest.raises(NotFound, match="not there any more") as caught:
+    with pytest.raises(NotFound, match="no longer exists") as caught:
         await db.read(lambda tx: tx.one(int, q.find_link, link="a"))
     assert caught.value.__notes__ == ["find_link found nothing."]
     new = await db.with_tx(lambda tx: tx.one(int, q.add_link_returning, link="a"))
