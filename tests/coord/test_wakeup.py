@@ -15,7 +15,7 @@ from tests.queue.builders import a_wakeup
 from tests.servers import Postgres, Redis, shared_folder
 from tsuzuki.coord.wakeup import MemoryWakeup, Wakeup
 
-LATENCY, MENDED_WITHIN = 2.0, 10.0  # REL-18
+LATENCY, REPAIRED_WITHIN = 2.0, 10.0  # REL-18
 
 
 async def test_an_ear_hears_what_rang_since_it_last_listened():
@@ -72,25 +72,25 @@ async def latency(sender: Wakeup, receiver: Wakeup) -> float:
         return time.monotonic() - began if await listener.wait(LATENCY) else float("inf")
 
 
-async def mended(sender: Wakeup, receiver: Wakeup) -> float:
+async def repaired(sender: Wakeup, receiver: Wakeup) -> float:
     """Seconds until rings are heard again: three in a row, for a line that is opened anew wakes everyone once."""
     began, in_a_row = time.monotonic(), 0
     while in_a_row < 3:
-        assert time.monotonic() - began < 3 * MENDED_WITHIN, "it did not come back"
+        assert time.monotonic() - began < 3 * REPAIRED_WITHIN, "it did not come back"
         in_a_row = in_a_row + 1 if await latency(sender, receiver) < LATENCY else 0
     return time.monotonic() - began
 
 
 async def test_a_ring_is_heard_in_the_other_process_at_once(server: Server):
     async with a_wakeup(server.url) as one, a_wakeup(server.url) as other:
-        await mended(one, other)
+        await repaired(one, other)
         assert max([await latency(one, other) for _ in range(20)]) < 0.5
         assert max([await latency(other, one) for _ in range(20)]) < 0.5
 
 
 async def test_many_names_at_once_all_arrive(server: Server):
     async with a_wakeup(server.url) as one, a_wakeup(server.url) as other, contextlib.AsyncExitStack() as stack:
-        await mended(one, other)
+        await repaired(one, other)
         names = [f"name-{number}" for number in range(250)]
         ears = [stack.enter_context(other.listen(name)) for name in names]
         one.wake(*names)
@@ -99,33 +99,33 @@ async def test_many_names_at_once_all_arrive(server: Server):
 
 async def test_rel_18_the_bell_comes_back_by_itself_after_a_restart(server: Server):
     async with a_wakeup(server.url) as one, a_wakeup(server.url) as other:
-        await mended(one, other)
+        await repaired(one, other)
         server.crash()
         with one.listen("news") as here:
             one.wake("news")
             assert await here.wait(0.1)  # in this process it never fails
         await asyncio.sleep(0.5)
         server.start()
-        assert await mended(one, other) < MENDED_WITHIN
+        assert await repaired(one, other) < REPAIRED_WITHIN
 
 
 async def test_rel_18_a_line_that_is_dead_without_saying_so_is_noticed(server: Server):
     async with proxy(server.url) as through, a_wakeup(server.url) as one, a_wakeup(through.url) as other:
-        await mended(one, other)
+        await repaired(one, other)
         through.stall()
         assert await latency(one, other) == float("inf")
-        assert await mended(one, other) < MENDED_WITHIN
+        assert await repaired(one, other) < REPAIRED_WITHIN
 
 
 @pytest.mark.parametrize("server", ["postgres"], indirect=True)
 async def test_rel_18_a_listen_connection_that_was_terminated_is_replaced(server: Server):
     async with a_wakeup(server.url) as one, a_wakeup(server.url) as other:
-        await mended(one, other)
+        await repaired(one, other)
         connection = await asyncpg.connect(server.url)
         others = "pid <> pg_backend_pid() and datname is not null"
         await connection.execute(f"select pg_terminate_backend(pid) from pg_stat_activity where {others}")
         await connection.close()
-        assert await mended(one, other) < MENDED_WITHIN
+        assert await repaired(one, other) < REPAIRED_WITHIN
 
 
 @pytest.mark.parametrize("after", [0.0, 0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005])

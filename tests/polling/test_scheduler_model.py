@@ -263,24 +263,24 @@ class Scheduling(RuleBasedStateMachine):
         self.models[watch].is_suspended = is_suspended
 
     @rule()
-    def a_wrong_clock_is_mended(self) -> None:
+    def a_wrong_clock_is_repaired(self) -> None:
         """REL-19g: afterwards nothing is further off than it was planned to be, counted from now."""
         self._await(self.pollers[0].repair())
         now = self.clock()
         for row in self._rows():
             model = self.models[row.id]
-            mended = self._mended(model, now)
-            assert row.next_check_at == (model.due_at if mended is None else mended)
+            repaired = self._repaired(model, now)
+            assert row.next_check_at == (model.due_at if repaired is None else repaired)
             model.due_at = row.next_check_at
-            if mended is not None or model.planned_at > now + MINUTE:
+            if repaired is not None or model.planned_at > now + MINUTE:
                 model.planned_at = min(model.planned_at, now)
                 model.checked_at = None if model.checked_at is None else min(model.checked_at, now)
             if model.leased_until is not None:
                 model.leased_until = min(model.leased_until, Millis(now + LEASE))
 
     @staticmethod
-    def _mended(model: Model, now: Millis) -> int | None:
-        """When it is due once it is mended; None where nothing is wrong with it."""
+    def _repaired(model: Model, now: Millis) -> int | None:
+        """When it is due once it is repaired; None where nothing is wrong with it."""
         if model.leased_until is not None and model.leased_until > now + LEASE:
             return now + LEASE
         if not model.is_free(now):

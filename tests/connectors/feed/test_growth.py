@@ -10,9 +10,9 @@ import pytest
 from tests.connectors.feed.builders import URL
 from tests.data.feeds.recipes.shapes import NAMESPACES, XML, atom, entry, item, rss
 from tsuzuki.connectors.feed import channels, items
-from tsuzuki.connectors.feed.mending import balanced, with_sound_references
 from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_leniently
 from tsuzuki.connectors.feed.raw import MAX_ITEMS, MAX_LIST, MAX_LISTED
+from tsuzuki.connectors.feed.repairs import balanced, with_sound_references
 from tsuzuki.model.errors import SourceError
 from tsuzuki.model.harvest import FeedHarvest
 
@@ -120,10 +120,10 @@ PIECES = [
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_mending_takes_one_pass(piece: str):
-    def mended(count: int) -> Callable[[], object]:
+    def repaired(count: int) -> Callable[[], object]:
         return lambda: balanced(with_sound_references("<rss>" + piece * count))
 
-    assert_linear(mended(FEW), mended(MANY))
+    assert_linear(repaired(FEW), repaired(MANY))
 
 
 @pytest.mark.parametrize("piece", ["'", '"', "<!--", "<?", "[", "]", "<!ENTITY x 'y'>", "<!-- -->", ">"])

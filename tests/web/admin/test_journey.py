@@ -1,4 +1,4 @@
-"""A day of the operator in a browser: a source breaks, is found, tried and mended, and what it lost is done again."""
+"""A day of the operator in a browser: a source breaks, is found, tried and repaired, and what it lost is done again."""
 
 import asyncio
 

@@ -9,7 +9,7 @@ from tsuzuki.connectors.feed.authors import author_of
 from tsuzuki.connectors.feed.document import MAX_NODES
 from tsuzuki.connectors.feed.media import seconds_of
 from tsuzuki.connectors.feed.raw import MAX_ITEMS, MAX_LIST, RawFeed, RawItem, RawMedia, RawText
-from tsuzuki.connectors.feed.text import mend
+from tsuzuki.connectors.feed.text import repair_text
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.model.errors import NotAFeed, TooLarge
 
@@ -62,7 +62,7 @@ def _item(entry: dict[str, Any], url: str) -> RawItem:
         authors=_authors(entry),
         published=_string(entry, "date_published"),
         updated=_string(entry, "date_modified"),
-        categories=[mend(tag) for tag in _list(entry, "tags") if isinstance(tag, str) and tag.strip()],
+        categories=[repair_text(tag) for tag in _list(entry, "tags") if isinstance(tag, str) and tag.strip()],
         media=[media for file in _list(entry, "attachments") if (media := _attachment(file, url))],
         image=_address(entry, "image", url) or _address(entry, "banner_image", url),
     )
@@ -102,7 +102,7 @@ def _string(holder: dict[str, Any], name: str) -> str | None:
     value = holder.get(name)
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
-    return mend(value) or None if isinstance(value, str) else None
+    return repair_text(value) or None if isinstance(value, str) else None
 
 
 def _text(holder: dict[str, Any], name: str, *, is_html: bool = False) -> RawText | None:

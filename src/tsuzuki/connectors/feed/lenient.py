@@ -1,6 +1,6 @@
-"""The last reader: feedparser, for documents in which ours finds nothing even after they were mended.
+"""The last reader: feedparser, for documents in which ours finds nothing even after they were repaired.
 
-It gets text that was already decoded, bounded, mended and freed of any DTD, and gives the same `RawFeed` as ours.
+It gets text that was already decoded, bounded, repaired and freed of any DTD, and gives the same `RawFeed` as ours.
 """
 
 import io
@@ -10,7 +10,7 @@ from typing import Any
 from tsuzuki.connectors.feed.authors import author_of
 from tsuzuki.connectors.feed.media import length_of, seconds_of
 from tsuzuki.connectors.feed.raw import MAX_ITEMS, Kind, RawFeed, RawItem, RawMedia, RawText
-from tsuzuki.connectors.feed.text import mend
+from tsuzuki.connectors.feed.text import repair_text
 from tsuzuki.connectors.html.addresses import http_url
 
 Found = Mapping[str, Any]
@@ -103,7 +103,7 @@ def _value(holder: Found, name: str) -> Any:
 
 def _plain(holder: Found, name: str) -> str | None:
     value = _value(holder, name)
-    return mend(value) or None if isinstance(value, str) else None
+    return repair_text(value) or None if isinstance(value, str) else None
 
 
 def _link(holder: Found, url: str) -> str | None:

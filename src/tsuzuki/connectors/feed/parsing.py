@@ -9,8 +9,8 @@ from tsuzuki.connectors.feed.encodings import decode
 from tsuzuki.connectors.feed.identity import with_other_keys
 from tsuzuki.connectors.feed.jsonfeed import looks_like_json, read_json
 from tsuzuki.connectors.feed.lenient import read_leniently
-from tsuzuki.connectors.feed.mending import balanced, with_sound_references
 from tsuzuki.connectors.feed.raw import RawFeed
+from tsuzuki.connectors.feed.repairs import balanced, with_sound_references
 from tsuzuki.model.errors import NotAFeed
 from tsuzuki.model.harvest import FeedHarvest, with_hash
 
@@ -41,13 +41,13 @@ def parse_leniently(body: bytes, url: str, charset: str | None = None) -> FeedHa
     check_bytes(body)
     text = without_forbidden(root_text(decode(body, charset)))
     check_shape(text)
-    raw = read_mended(with_sound_references(text), url)
+    raw = read_repaired(with_sound_references(text), url)
     if raw is None:
         raise NotAFeed("The answer looks like a feed but is too damaged to be read.")
     return assemble(raw)
 
 
-def read_mended(text: str, url: str) -> RawFeed | None:
+def read_repaired(text: str, url: str) -> RawFeed | None:
     """By the same reader as a sound document, so that it says the same (R31); by feedparser where that finds nothing.
 
     A bare `&` is the most frequent damage by far: without it the document is sound.

@@ -30,8 +30,8 @@ _TEXT_TYPES = frozenset({"", "text", "plain", "text/plain"})
 _MAYBE_DOUBLE = re.compile("[\xc2-\xf4][\x80-\xbf]")
 
 
-def mend(text: str) -> str:
-    """The text without the two usual wounds: UTF-8 read as Latin-1, and Windows-1252 punctuation as controls."""
+def repair_text(text: str) -> str:
+    """The text without the two usual damages: UTF-8 read as Latin-1, and Windows-1252 punctuation as controls."""
     text = text.strip()
     if text.isascii():
         return text
@@ -44,8 +44,8 @@ def mend(text: str) -> str:
 def words(element: Element) -> str:
     """All the text inside an element."""
     if len(element):
-        return mend("".join(str(part) for part in element.itertext()))
-    return mend(element.text or "")
+        return repair_text("".join(str(part) for part in element.itertext()))
+    return repair_text(element.text or "")
 
 
 def attribute(element: Element, name: str) -> str | None:
@@ -80,8 +80,8 @@ def text_of(element: Element, names: Names, *, default: str, base: str | None, g
             value = _unpacked(element.text or "")
             return RawText(value, is_html=declared in _HTML_TYPES, base=base) if value else None
     if len(element):
-        return RawText(mend(inner_html(element, names)), is_html=True, base=base)
-    value = mend(element.text or "")
+        return RawText(repair_text(inner_html(element, names)), is_html=True, base=base)
+    value = repair_text(element.text or "")
     if not value:
         return None
     is_html = declared in _HTML_TYPES or (guess and looks_like_html(value))
@@ -94,9 +94,9 @@ def _is_text(declared: str) -> bool:
 
 def _unpacked(text: str) -> str | None:
     try:
-        return mend(base64.b64decode(text).decode())
+        return repair_text(base64.b64decode(text).decode())
     except ValueError:
-        return mend(text) or None
+        return repair_text(text) or None
 
 
 def inner_html(element: Element, names: Names) -> str:

@@ -13,8 +13,8 @@ from tests.data.feeds.make import corpus, generators
 from tests.data.feeds.recipes.shapes import item, rss
 from tests.scale import examples
 from tsuzuki.connectors.feed.encodings import decode
-from tsuzuki.connectors.feed.mending import balanced, with_sound_references
 from tsuzuki.connectors.feed.parsing import parse_anyhow, parse_fast, parse_leniently, read_fast
+from tsuzuki.connectors.feed.repairs import balanced, with_sound_references
 from tsuzuki.model.harvest import FeedHarvest
 
 _TEXT = re.compile(r">[^<>&]*[^<>&\s][^<>&]*<|=\"[^\"<>&]+\"")
