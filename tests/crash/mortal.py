@@ -66,7 +66,7 @@ def make_mortal(mortal: Mortal) -> None:
 
     after(mortal, "claimed", Poller, "claim")
     for module, poll in ((feeds, feeds.FeedPoll), (series, series.SeriesPoll)):
-        after(mortal, "visited", module, "visited")
+        after(mortal, "visited", module, "run_visit")
         after(mortal, "saved", poll, "_save")
     after(mortal, "storing", Ingest, "_ingest_tx")
     after(mortal, "ingested", Ingest, "handle_all")

@@ -40,9 +40,9 @@ def test_what_is_no_place_is_refused_or_is_a_time(text):
 
 def test_every_call_is_told_with_what_came_of_it():
     notes = JobNotes()
-    notes.overhear(ASK, Reply(url=ASK.url, status=200, headers={}, body=b"", received_at=NOON), 0.012)
-    notes.overhear(ASK, RateLimited("Slow down.", status=429, retry_after=60_000), 0.1)
-    notes.overhear(ASK, HttpStatus("It said 500.", status=500), 0.1)
+    notes.on_call(ASK, Reply(url=ASK.url, status=200, headers={}, body=b"", received_at=NOON), 0.012)
+    notes.on_call(ASK, RateLimited("Slow down.", status=429, retry_after=60_000), 0.1)
+    notes.on_call(ASK, HttpStatus("It said 500.", status=500), 0.1)
     lines, _, errors = notes.taken()
     assert [(line.level, line.message) for line in lines] == [
         ("debug", "GET https://example.org/one"),
@@ -58,7 +58,7 @@ def test_a_rate_limit_that_was_waited_out_is_no_error():
     """It is told as the crawler's document words it, before what came of it."""
     notes = JobNotes()
     waited = Reply(url=ASK.url, status=200, headers={}, body=b"", received_at=NOON, retried=((429, 2000),))
-    notes.overhear(ASK, waited, 2.1)
+    notes.on_call(ASK, waited, 2.1)
     lines, _, errors = notes.taken()
     assert [line.message for line in lines] == ["Rate limit hit — retrying after 2s", "GET https://example.org/one"]
     assert lines[0].meta == {"url": ASK.url, "httpstatus": 429, "retryafter": 2}

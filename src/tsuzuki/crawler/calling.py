@@ -1,4 +1,4 @@
-"""How a job calls its source: with everything overheard."""
+"""How a job calls its source: every call goes into its log."""
 
 import msgspec
 
@@ -19,4 +19,4 @@ class SourceCalls(msgspec.Struct, frozen=True):
 
     def to(self, source: Source, journal: JobLog) -> SourceCall:
         """The way to this source; NotFound when nothing installed can call it."""
-        return source_call(source, self.registry, self.driver.overheard(journal.overhear), folder_of=self.folder_of)
+        return source_call(source, self.registry, self.driver.with_listener(journal.on_call), folder_of=self.folder_of)

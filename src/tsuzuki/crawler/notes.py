@@ -45,7 +45,7 @@ class JobNotes:
 
     # -- what every crawl says
 
-    def overhear(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
+    def on_call(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
         """A call that was made."""
         for status, wait in outcome.retried:
             seconds_asked = -(-wait // SECOND)

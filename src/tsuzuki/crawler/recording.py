@@ -55,9 +55,9 @@ class PollJob:
         self._notes = JobNotes()
         self._is_eventful = False
 
-    def overhear(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
+    def on_call(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
         """A call that the poll made."""
-        self._notes.overhear(ask, outcome, seconds)
+        self._notes.on_call(ask, outcome, seconds)
 
     async def answered_tx(self, tx: Tx, found: Sequence[ReleaseFound], now: Millis) -> None:
         """It went well. Where nothing is new and nothing failed, the job says nothing, and is forgotten after a day."""

@@ -53,11 +53,11 @@ class Trials:
         """One list, the first series' details and chapters, and the newest chapter's pages. A failure is data."""
         calls: list[Call] = []
 
-        def overhear(ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
+        def on_call(ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
             calls.append(_call(ask, outcome, seconds))
 
         try:
-            way = source_call(source, self._registry, self._driver.overheard(overhear), folder_of=self._folder_of)
+            way = source_call(source, self._registry, self._driver.with_listener(on_call), folder_of=self._folder_of)
             async with asyncio.timeout(LONGEST_S):
                 trial = await way.ask(try_source(way.connector, way.config))
         except TimeoutError:

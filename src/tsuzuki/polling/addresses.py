@@ -68,7 +68,7 @@ class Looks:
         return None if kept is None else msgspec.msgpack.decode(kept, type=Reply)
 
 
-class Overheard:
+class LookListener:
     """Listens to a look, and knows what of it may be kept."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Overheard:
         return list(kept.items())
 
 
-class Replaying:
+class ReplayFetcher:
     """A fetcher that has the answer of one address already, and fetches every other."""
 
     def __init__(self, fetcher: SourceFetcher, url: str, reply: Reply) -> None:
@@ -199,9 +199,9 @@ class Trier:
         origin = SourceIdentity(source=url)
         if self._looks is None:
             return await self._driver.run(discover(url), origin)
-        overheard = Overheard()
-        found = await self._driver.overheard(overheard).run(discover(url), origin)
-        await self._looks.keep(overheard.of(feed.url for feed in found.feeds))
+        listener = LookListener()
+        found = await self._driver.with_listener(listener).run(discover(url), origin)
+        await self._looks.keep(listener.of(feed.url for feed in found.feeds))
         return found
 
     def _connectors_for(self, url: str) -> Iterable[Connector]:

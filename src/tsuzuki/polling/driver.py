@@ -37,7 +37,7 @@ class CallListener(Protocol):
     def __call__(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None: ...
 
 
-class _Overheard:
+class _ListenedFetcher:
     """A fetcher with somebody listening."""
 
     def __init__(self, fetcher: SourceFetcher, listener: CallListener) -> None:
@@ -83,9 +83,9 @@ class Driver:
         """The same driver, with somebody who is told which sources answer."""
         return Driver(self._fetcher, self._parsers, answered=answered)
 
-    def overheard(self, listener: CallListener) -> "Driver":
+    def with_listener(self, listener: CallListener) -> "Driver":
         """The same driver, with somebody who is told of every call."""
-        return self.through(lambda fetcher: _Overheard(fetcher, listener))
+        return self.through(lambda fetcher: _ListenedFetcher(fetcher, listener))
 
     def through(self, wrap: Callable[[SourceFetcher], SourceFetcher]) -> "Driver":
         """The same driver, whose calls go through what is wrapped around its client."""
@@ -122,7 +122,7 @@ class Driver:
         return await folder.read(want)
 
 
-async def visited(driver: Driver, visit: Visit[T], origin: SourceIdentity, *, folder: LocalReader | None = None) -> T:
+async def run_visit(driver: Driver, visit: Visit[T], origin: SourceIdentity, *, folder: LocalReader | None = None) -> T:
     """What a visit brought. A connector that stumbles over what it got is a failure of that source, not ours."""
     try:
         return await driver.run(visit, origin, folder=folder)
@@ -148,7 +148,7 @@ class SourceCall(msgspec.Struct, frozen=True):
 
     async def ask(self, visit: Visit[T]) -> T:
         """What the visit brings; a SourceError when the source does not."""
-        found = await visited(self.driver, visit, self.origin, folder=self.folder)
+        found = await run_visit(self.driver, visit, self.origin, folder=self.folder)
         await self.answered()
         return found
 

@@ -13,7 +13,7 @@ from tsuzuki.model.secrets import Unreadable
 from tsuzuki.model.times import Millis
 from tsuzuki.net.headers import freshness, retry_after
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.polling.driver import Driver, visited
+from tsuzuki.polling.driver import Driver, run_visit
 from tsuzuki.polling.known_items import FeedListing, ItemComparison, KnownItems
 from tsuzuki.polling.moved_feeds import merge_moved_tx
 from tsuzuki.polling.outcomes import (
@@ -93,7 +93,7 @@ class FeedPoll:
         origin = SourceIdentity(source=f"feed:{target.feed_id}", watch=f"watch:{watch.id}", proxy=target.proxy or None)
         known_body = None if target.has_letters or self._is_moving else watch.body_hash
         visiting = visit(target.link, validators, known_body, tells_all_keys=target.has_unstable_keys)
-        fetched = await visited(self._driver, visiting, origin)
+        fetched = await run_visit(self._driver, visiting, origin)
         if fetched.harvest is not None and not fetched.harvest.items and target.has_content:
             # R28: it never deletes anything, and it is not believed either.
             raise ShapeChanged("The feed is empty, though it had entries before.", status=fetched.status)

@@ -169,7 +169,7 @@ class EndedPoll(msgspec.Struct, frozen=True):
 class PollRecord(Protocol):
     """Somebody above's record of one poll, written in the transaction of its outcome and before anything else of it."""
 
-    def overhear(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
+    def on_call(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
         """A call that the poll made."""
         ...
 

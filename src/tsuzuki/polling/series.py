@@ -11,7 +11,7 @@ from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ReleaseFound, in_ord
 from tsuzuki.ingest.listings import compare_listing, record_listing
 from tsuzuki.model.errors import ShapeChanged, SourceError
 from tsuzuki.model.times import Millis
-from tsuzuki.polling.driver import Driver, FolderOf, read_config, source_identity, visited
+from tsuzuki.polling.driver import Driver, FolderOf, read_config, run_visit, source_identity
 from tsuzuki.polling.outcomes import (
     EndedPoll,
     Outcomes,
@@ -78,7 +78,7 @@ class SeriesPoll:
         connector = self._connector.fitted(config, self._target.base_url)
         origin = source_identity(connector, config, self._target.source_id, watch=f"watch:{self._watch.id}")
         asking = connector.chapters(config, self._target.url)
-        found = in_order(await visited(self._driver, asking, origin, folder=self._folder_of(config)))
+        found = in_order(await run_visit(self._driver, asking, origin, folder=self._folder_of(config)))
         if not found and self._target.has_content:
             raise ShapeChanged("The source lists no chapters, though it had some before.")  # R28
         return found

@@ -20,7 +20,7 @@ from tsuzuki.ingest.chapters import ReleaseFound
 from tsuzuki.model.errors import NotFound, NotOurTurn, SourceError
 from tsuzuki.model.ids import ShelfId, WatchId
 from tsuzuki.model.times import DAY, MINUTE, SECOND, Millis
-from tsuzuki.polling.addresses import Looks, Replaying
+from tsuzuki.polling.addresses import Looks, ReplayFetcher
 from tsuzuki.polling.claims import ClaimLimits, Claims, PollOptions
 from tsuzuki.polling.driver import Driver, FolderOf
 from tsuzuki.polling.feeds import FeedPoll
@@ -152,7 +152,7 @@ class Poller:
     async def poll(self, watch: ClaimedWatch, turn: PollTurn = AT_ONCE) -> Polled:
         """Poll a claimed watch when it has its turn. A source's failure is written on it and is no error here."""
         try:
-            found = await self._holding(watch, self._in_turn(watch, turn))
+            found = await self._with_lease(watch, self._in_turn(watch, turn))
         except asyncio.CancelledError:
             await asyncio.shield(self._give_back(watch))  # told to end, which is no poll that never ended
             raise
@@ -182,7 +182,7 @@ class Poller:
         has the watch. One who is cancelled leaves it due.
         """
         try:
-            return await self._holding(watch, self._crawl(watch, driver))
+            return await self._with_lease(watch, self._crawl(watch, driver))
         except asyncio.CancelledError:
             await asyncio.shield(self._give_back(watch))
             raise
@@ -220,7 +220,7 @@ class Poller:
         kept = await self._looks.take(target.link)
         if kept is None:
             return self._driver
-        return self._driver.through(lambda fetcher: Replaying(fetcher, target.link, kept))
+        return self._driver.through(lambda fetcher: ReplayFetcher(fetcher, target.link, kept))
 
     async def _crawl(
         self, watch: ClaimedWatch, driver: Driver, recorder: Recorder | None = None
@@ -233,7 +233,7 @@ class Poller:
         record = None if recorder is None else recorder.begin(series)
         poll = SeriesPoll(
             self._db,
-            driver if record is None else driver.overheard(record.overhear),
+            driver if record is None else driver.with_listener(record.on_call),
             watch,
             series,
             connector=connector,
@@ -261,7 +261,7 @@ class Poller:
         until = Millis(self._context.clock() + DAY)
         await self._db.with_tx(lambda tx: put_off_tx(tx, watch, until=until, why="the source is switched off"))
 
-    async def _holding(self, watch: ClaimedWatch, work: Coroutine[Any, Any, T]) -> T:
+    async def _with_lease(self, watch: ClaimedWatch, work: Coroutine[Any, Any, T]) -> T:
         """Run the work while the lease is kept; LeaseLost ends it when somebody else has the watch."""
         return await HeldLease(self._db, watch, self._context.clock, lease=self._options.lease).during(work)
 
