@@ -68,7 +68,7 @@ lock: ## Compile the hashed locks anew from pyproject.toml
 	@tools/venv dev
 	tools/lock
 
-schema: ## Write docs/schema.md from a freshly migrated database
+schema: ## Write docs/schema.md from a freshly migrated database, and the order of locks
 	@tools/venv dev
 	$(BIN)/python tools/schema.py
 

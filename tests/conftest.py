@@ -18,7 +18,7 @@ import pytest
 
 from tests import databases, engines, servers
 from tests.scale import SOAK
-from tsuzuki.db import Database, DatabaseOptions, open_database
+from tsuzuki.db import Database, DatabaseOptions, locks, open_database
 from tsuzuki.db.migrate import migrate
 
 POSTGRES = "TSUZUKI_TEST_POSTGRES_URL"
@@ -26,6 +26,8 @@ REDIS = "TSUZUKI_TEST_REDIS_URL"
 ENGINE_SEED = "TSUZUKI_TEST_ENGINE_SEED"
 
 _stack = pytest.StashKey[contextlib.ExitStack]()
+
+locks.on_disorder = locks.refuse
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,6 +1,7 @@
-"""Write docs/schema.md: the tables and how they hang together, out of a freshly migrated SQLite database."""
+"""Write docs/schema.md, out of a freshly migrated SQLite database, and the order of locks into docs/architecture.md."""
 
 import asyncio
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -8,9 +9,11 @@ from pathlib import Path
 import apsw
 
 from tsuzuki.db import DatabaseOptions
+from tsuzuki.db.locks import ORDER
 from tsuzuki.db.migrate import available, migrate
 
-TARGET = Path(__file__).parent.parent / "docs" / "schema.md"
+DOCS = Path(__file__).parent.parent / "docs"
+SECTION = re.compile(r"(?<= -->\n).*?(?=<!-- /locks -->)", re.DOTALL)
 HEAD = """# The schema
 
 Made by `make schema` from a freshly migrated database; a test fails when it is stale. The reasons for keys and checks
@@ -20,10 +23,26 @@ types of their own, `crawl_log` is partitioned by month, and the two search tabl
 
 
 def main() -> None:
-    text = render()
+    architecture = DOCS / "architecture.md"
+    made = {DOCS / "schema.md": render(), architecture: SECTION.sub(lock_order(), architecture.read_text("utf-8"), 1)}
     if "--check" in sys.argv:
-        sys.exit(text != TARGET.read_text("utf-8"))
-    TARGET.write_text(text, "utf-8")
+        sys.exit(any(text != file.read_text("utf-8") for file, text in made.items()))
+    for file, text in made.items():
+        file.write_text(text, "utf-8")
+
+
+def lock_order() -> str:
+    """The kinds of locks, in the order in which they are taken."""
+    lines = [
+        "Locks are held to the end of a transaction and taken in this order, several of a kind by their ids. PostgreSQL",
+        "waits for them; on SQLite, which has one writer, only the order is checked. After them come rows, a watch before",
+        "its feed.",
+        "",
+        "| lock | what nobody else changes meanwhile | on PostgreSQL |",
+        "|---|---|---|",
+    ]
+    lines += [f"| `{lock.name}` | {lock.what} | {'row' if lock.is_row else 'advisory'} |" for lock in ORDER]
+    return "\n".join([*lines, ""])
 
 
 def render() -> str:

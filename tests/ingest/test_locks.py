@@ -7,19 +7,19 @@ import pytest
 
 from tests.builders import stored_feed
 from tests.databases import until_blocked
-from tsuzuki.delivery.fanout import lock_feeds_shared_tx
-from tsuzuki.ingest.items import lock_items_tx
+from tsuzuki.db.locks import FEED, ITEMS, lock_feeds_shared_tx, lock_items_tx
 
 LOCKS = {
-    "ingest": (lambda tx, feeds: lock_items_tx(tx, *feeds), "hashtextextended('feed-' || cast($1 as bigint), 0)"),
-    "delivery": (lock_feeds_shared_tx, "1, cast($1 as integer)"),
+    "ingest": (lambda tx, feeds: lock_items_tx(tx, *feeds), ITEMS),
+    "delivery": (lock_feeds_shared_tx, FEED),
 }
 
 
 @pytest.mark.parametrize("engine", ["postgres"])  # SQLite has one writer
 @pytest.mark.parametrize("lock", LOCKS)
 async def test_feeds_are_locked_by_their_ids_whatever_the_order_they_are_named_in(db, database_url, lock):
-    take, key = LOCKS[lock]
+    take, kind = LOCKS[lock]
+    key = f"{kind.number}, cast($1 as integer)"
     feeds = [await stored_feed(db) for _ in range(12)]  # 10 comes after 9, and before it as text
     holder, stranger = [await asyncpg.connect(database_url) for _ in range(2)]
     await holder.execute(f"select pg_advisory_lock({key})", feeds[0])

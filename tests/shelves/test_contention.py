@@ -11,6 +11,7 @@ from tests.builders import NOON
 from tests.databases import until_blocked
 from tests.delivery.builders import a_reader
 from tests.shelves.builders import shelf_deps
+from tsuzuki.db.locks import FEED
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 
@@ -81,7 +82,7 @@ async def delivering(database_url: str, feed_id: int, *shelves: int) -> AsyncIte
     ingest = await asyncpg.connect(database_url)
     try:
         async with ingest.transaction():
-            await ingest.execute("select pg_advisory_xact_lock_shared(1, $1)", feed_id)
+            await ingest.execute(f"select pg_advisory_xact_lock_shared({FEED.number}, $1)", feed_id)
             item = await ingest.fetchval(
                 "insert into item (feed_id, key, title, sort_at, content_hash, created_at)"
                 " values ($1, 'k', 't', $2, '', $2) returning id",

@@ -21,11 +21,11 @@ from tsuzuki.accounts.store import (
     has_invite_tx,
     has_users_tx,
     list_invites_tx,
-    lock_people_tx,
     revoke_invite_tx,
     take_invite_tx,
 )
 from tsuzuki.db import Tx
+from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict, Invalid, Unauthorized
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis

@@ -21,11 +21,11 @@ from tsuzuki.accounts.store import (
     find_user_by_name_tx,
     find_user_tx,
     first_tenant_tx,
-    lock_people_tx,
     revoke_tokens_tx,
     set_password_hash_tx,
 )
 from tsuzuki.db import Tx
+from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis

@@ -3,11 +3,6 @@
 -- fragment: tenant_columns
 id, public_id, name, churned_at, created_at, updated_at
 
--- name: lock_people
--- What must see each other in turn: the first set-up, and whatever could take away the last administrator.
--- SQLite has one writer.
-select 1 as locked;
-
 -- name: add_tenant
 insert into tenant (public_id, name, anchor_at, created_at, updated_at)
 values (:public_id, :name, :now, :now, :now)

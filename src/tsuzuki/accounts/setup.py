@@ -10,9 +10,10 @@ from tsuzuki.accounts.nouns import SYSTEM, Tenant
 from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.people import add_person_tx
 from tsuzuki.accounts.policy import SETUP_LIFE
-from tsuzuki.accounts.store import NewInvite, NewUser, add_invite_tx, first_tenant_tx, has_users_tx, lock_people_tx
+from tsuzuki.accounts.store import NewInvite, NewUser, add_invite_tx, first_tenant_tx, has_users_tx
 from tsuzuki.accounts.tenants import Tenants
 from tsuzuki.db import Tx
+from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.plans import SELF_HOSTED
 from tsuzuki.model.times import Millis
 

@@ -26,9 +26,10 @@ from tsuzuki.accounts.shelves.store import (
     rename_shelf_tx,
     set_retention_tx,
 )
-from tsuzuki.accounts.store import find_user_by_name_tx, get_user_tx, lock_people_tx
+from tsuzuki.accounts.store import find_user_by_name_tx, get_user_tx
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict, Forbidden, Invalid, LimitExceeded, NotFound, Problem
 from tsuzuki.model.ids import PublicId, TenantId, UserId
 from tsuzuki.model.times import Millis

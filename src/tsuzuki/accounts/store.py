@@ -22,15 +22,11 @@ from tsuzuki.accounts.nouns import (
 )
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.like import like
+from tsuzuki.db.locks import USER, check_order
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.accounts")
-
-
-async def lock_people_tx(tx: Tx) -> None:
-    """Wait until no other transaction is setting up, or taking an administrator away."""
-    await tx.one(int, q.lock_people)
 
 
 # -- tenants
@@ -129,6 +125,7 @@ async def get_user_tx(tx: Tx, user_id: UserId) -> User:
 
 async def lock_user_tx(tx: Tx, user_id: UserId) -> User:
     """The same; nobody else makes or revokes this person's keys until this transaction ends."""
+    check_order(tx, USER, user_id)
     return await tx.one(User, q.lock_user, id=user_id)
 
 

@@ -17,10 +17,10 @@ from tsuzuki.accounts.store import (
     count_tenant_contents_tx,
     delete_tenant_tx,
     list_tenants_tx,
-    lock_people_tx,
     rename_tenant_tx,
 )
 from tsuzuki.db import Tx
+from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.plans import FREE, SELF_HOSTED, get_plan

@@ -27,10 +27,10 @@ from tsuzuki.accounts.store import (
     find_user_by_name_tx,
     get_tenant_tx,
     list_users_tx,
-    lock_people_tx,
     set_disabled_tx,
 )
 from tsuzuki.db import Tx
+from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
 from tsuzuki.model.ids import PublicId
 

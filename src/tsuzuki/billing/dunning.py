@@ -17,11 +17,11 @@ from tsuzuki.billing.telling import asleep, closed, due, tell_tenant_tx
 from tsuzuki.billing.voiding import void_open_invoices_tx
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Tx
+from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.model.ids import TenantId
 from tsuzuki.model.plans import get_plan
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.store import lock_shelf_tx
 
 
 class Dunning:

@@ -18,6 +18,7 @@ from tsuzuki.catalogue.store import (
 from tsuzuki.catalogue.ttl_cache import CachedAnswer, CachedValue, Question, TtlCache
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.db import Database, Tx
+from tsuzuki.db.locks import lock_series_merges_shared_tx, lock_series_merges_tx
 from tsuzuki.ingest.chapters import index_series_tx, series_of_tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import SeriesDetails, UpdateStrategy
@@ -29,7 +30,6 @@ from tsuzuki.sources.comics.policy import is_matchable, match_key
 from tsuzuki.sources.comics.store import matching_comic_tx
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.sites.store import find_source_tx
-from tsuzuki.sources.store import lock_series_merges_shared_tx, lock_series_merges_tx
 
 NO_MANGA = "There is no such series."
 UPDATE_STRATEGIES = frozenset(get_args(UpdateStrategy))

@@ -16,6 +16,7 @@ from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.connectors.protocol import ConnectorInfo
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import Contention
+from tsuzuki.db.locks import lock_comic_matching_tx
 from tsuzuki.ingest.chapters import index_series_tx
 from tsuzuki.model.harvest import FoundSeries, SeriesPage
 from tsuzuki.model.ids import PublicId, SeriesSourceId
@@ -24,7 +25,6 @@ from tsuzuki.model.times import Millis
 from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
 from tsuzuki.sources.comics.policy import match_key
 from tsuzuki.sources.comics.service import watch_mapping_tx
-from tsuzuki.sources.comics.store import lock_comic_matching_tx
 from tsuzuki.sources.sites.rows import Source
 from tsuzuki.sources.store import add_series_source_tx, add_series_tx
 

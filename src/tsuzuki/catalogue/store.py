@@ -16,6 +16,7 @@ from tsuzuki.catalogue.rows import (
     SourceListing,
 )
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import SERIES, check_order
 from tsuzuki.model.harvest import FoundSeries, SeriesDetails
 from tsuzuki.model.ids import ReleaseId, SeriesId, SeriesSourceId, ShelfId, SourceId
 from tsuzuki.model.times import Millis
@@ -122,6 +123,7 @@ async def describe_series_tx(tx: Tx, series_id: SeriesId, found: SeriesDetails, 
 
 async def lock_unshared_series_tx(tx: Tx, series_id: SeriesId, series_source_id: SeriesSourceId) -> bool:
     """Whether nothing hangs on this series but this one source's row; it stays so to the end of the transaction."""
+    check_order(tx, SERIES, series_id)
     return await tx.maybe(SeriesId, q.lock_unshared_series, id=series_id, series_source_id=series_source_id) is not None
 
 

@@ -74,11 +74,13 @@ def _nothing(query: Query) -> NotFound:
 class Tx:
     """The verbs inside a transaction. It is handed to a function by `with_tx` and is of no use elsewhere."""
 
-    __slots__ = ("_execute", "_failure", "engine", "vault")
+    __slots__ = ("_execute", "_failure", "engine", "locks", "vault")
 
     engine: Engine
     vault: Vault
     """What seals secrets before they are written; rows are opened as they are read."""
+    locks: dict[tuple[int, int | str], tuple[Any, bool]]
+    """What `db.locks` took of its kind and key, and whether together with others."""
     _execute: Execute
     _failure: BaseException | None
 
@@ -151,6 +153,7 @@ class Drive(Tx):
             refuse_nesting()
         self.engine = engine
         self.vault = vault
+        self.locks = {}
         self._execute = execute
         self._failure = None
         self.result: Any = None

@@ -7,13 +7,13 @@ from typing import Final, Literal
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import lock_feeds_shared_tx, lock_series_tx
 from tsuzuki.delivery.notices.tasks import NOTICES, Notice
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, PublicId, SeriesId, ShelfId, show_id
 from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.store import enqueue_many_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP, Arrived, NewEvent, add_events_tx
-from tsuzuki.sources.store import lock_series_tx
 
 q = load_queries("tsuzuki.delivery")
 
@@ -252,11 +252,6 @@ def loudness(floods: int) -> Loudness:
 
 
 # -- rows
-
-
-async def lock_feeds_shared_tx(tx: Tx, feeds: Iterable[FeedId]) -> None:
-    """From here on, nobody's subscription to one of these feeds is committed unseen."""
-    await tx.bulk(str, q.lock_feeds_shared, [[feed_id] for feed_id in feeds])
 
 
 async def add_item_entries_tx(tx: Tx, batches: Iterable[ArrivingItems], now: Millis) -> list[Placed]:

@@ -1,11 +1,3 @@
--- name: lock_feeds_shared
--- Held to the end of the transaction, together with others who deliver, apart from those who subscribe: an item that is
--- not yet committed and a subscription that is not yet committed cannot see each other, and the entry would be lost.
--- The one lock of a feed (sources: hold_feed). By their ids, as everyone who locks several; OFFSET keeps the sorting before
--- the locking.
-select pg_advisory_xact_lock_shared(1, cast(feed_id % 2147483647 as integer))
-from (select cast(value ->> 0 as bigint) as feed_id from json_each(cast(:rows as text)) order by 1 offset 0) as wanted;
-
 -- name: add_item_entries
 -- Counted here for each shelf and lot: a thousand entries need not travel to be added up.
 with placed as ({item_entries} returning shelf_id, item_id, id)

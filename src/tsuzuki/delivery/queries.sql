@@ -1,6 +1,3 @@
--- name: lock_feeds_shared
-select 1 where cast(:rows as text) is not null;
-
 -- name: add_item_entries
 -- Rows are an item, its feed, the lot that it belongs to, and when it arrived.
 {item_entries}
@@ -99,4 +96,3 @@ surge.since > cast(:fresh as bigint) and surge.since <= excluded.since
 
 -- name: prune_bursts
 delete from surge where since < :before;
-

@@ -8,8 +8,9 @@ import msgspec
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import document, words_of
+from tsuzuki.db.locks import lock_series_merges_shared_tx, lock_series_tx
 from tsuzuki.delivery.fanout import NOTHING, Delivered, deliver_chapters_tx
-from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey, lock_ingest_tx
+from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey
 from tsuzuki.model.harvest import FoundChapter, FoundPage, content_hash
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesId, SeriesSourceId
 from tsuzuki.model.numbers import chapter_key, number_key, release_key, sort_value
@@ -17,7 +18,6 @@ from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import text_of, tokens
 from tsuzuki.queue.policy import INGEST
 from tsuzuki.queue.tasks import Queue
-from tsuzuki.sources.store import lock_series_merges_shared_tx
 
 q = load_queries("tsuzuki.ingest")
 
@@ -253,7 +253,7 @@ async def upsert_chapters_tx(
     tx: Tx, series_id: SeriesId, found: Iterable[NewChapter], now: Millis
 ) -> list[StoredChapter]:
     """Store chapters and index the words of those that have a title; what comes back was inserted or changed."""
-    await lock_ingest_tx(tx, "series", [series_id])
+    await lock_series_tx(tx, series_id)
     stored = await tx.bulk(StoredChapter, q.upsert_chapters, last_of_each(found), series_id=series_id, now=now)
     await index_chapters_tx(tx, stored)
     return stored

@@ -11,7 +11,7 @@ import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import Words, document
-from tsuzuki.delivery.fanout import lock_feeds_shared_tx
+from tsuzuki.db.locks import lock_feeds_shared_tx
 from tsuzuki.ingest.items import index_items_tx
 from tsuzuki.model.ids import FeedId, ItemId, ShelfId
 

@@ -8,8 +8,9 @@ import msgspec
 
 from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.fulltext import Document, Words, document
-from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_feeds_tx, lock_feeds_shared_tx
-from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey, lock_ingest_tx
+from tsuzuki.db.locks import lock_feeds_shared_tx, lock_items_tx
+from tsuzuki.delivery.fanout import Delivered, NewBatch, deliver_feeds_tx
+from tsuzuki.ingest.service import Ingest, InstallmentBatch, Stored, WordsByKey
 from tsuzuki.ingest.words import split_words
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.harvest import Enclosure, FoundItem, item_hash
@@ -164,11 +165,6 @@ def new_item(found: FoundItem, now: Millis) -> NewItem:
         image_url=found.image_url,
         comments_url=found.comments_url,
     )
-
-
-async def lock_items_tx(tx: Tx, *feeds: FeedId) -> None:
-    """Nobody else stores items of these feeds until the end of the transaction."""
-    await lock_ingest_tx(tx, "feed", feeds)
 
 
 async def upsert_items_tx(

@@ -7,11 +7,11 @@ from typing import Final
 import msgspec
 
 from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.db.locks import lock_series_merges_shared_tx, lock_series_tx
 from tsuzuki.ingest.chapters import ReleaseFound, release_hash, series_of_tx
 from tsuzuki.model.ids import SeriesSourceId
 from tsuzuki.model.numbers import release_key
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.sources.store import lock_series_merges_shared_tx, lock_series_tx
 
 q = load_queries("tsuzuki.ingest")
 

@@ -1,13 +1,3 @@
--- name: lock_ingest
--- REL-19d: two batches of one feed or series that hold the same rows in another order would lock each other out. These
--- are the first that ingest takes; whoever follows or leaves a series takes that of the series too (sources:
--- lock_series). Rows are what it is of and its id; in this order, as everyone who locks several; OFFSET keeps the sorting
--- before the locking.
-select pg_advisory_xact_lock(hashtextextended(kind || '-' || id, 0))
-from (
-  select value ->> 0 as kind, cast(value ->> 1 as bigint) as id from json_each(cast(:rows as text)) order by 1, 2 offset 0
-) as wanted;
-
 -- fragment: as_boolean
 cast(value ->> 'is_readable' as boolean)
 

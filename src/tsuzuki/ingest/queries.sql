@@ -2,10 +2,6 @@
 -- inline: by primary key
 select series_id from series_source where id = :id;
 
--- name: lock_ingest
--- SQLite has one writer: there is nobody to wait for.
-select length(:rows);
-
 -- name: upsert_chapters
 -- I1, R1: `revision = 0` in RETURNING means that this statement inserted the row. An unchanged row is neither written
 -- nor returned. R6: an empty title or date never overwrites a stored one; first_seen_at never changes.

@@ -8,7 +8,7 @@ poisonous one is given up by itself.
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final, Generic, Literal, Self, TypeVar
+from typing import Final, Generic, Self, TypeVar
 
 import msgspec
 
@@ -285,11 +285,6 @@ def _cut(batches: Iterable[T], size: Callable[[T], int]) -> Iterable[list[T]]:
 
 
 # -- watches
-
-
-async def lock_ingest_tx(tx: Tx, kind: Literal["feed", "series"], ids: Iterable[int]) -> None:
-    """Nobody else stores installments of these feeds or series until the end of the transaction."""
-    await tx.run(q.lock_ingest, rows=[(kind, each) for each in ids])
 
 
 async def existing_watches_tx(tx: Tx, watches: Iterable[WatchId]) -> set[WatchId]:

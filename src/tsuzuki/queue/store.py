@@ -7,6 +7,7 @@ import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.errors import Contention
+from tsuzuki.db.locks import DEAD_LETTER, check_order
 from tsuzuki.model.times import HOUR, MINUTE, Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.policy import KEPT, LeasedTask, QueueSettings, longest_wait, storable
@@ -277,6 +278,7 @@ async def letter_tx(tx: Tx, letter_id: DeadLetterId) -> DeadLetter:
 
 async def lock_letter_tx(tx: Tx, letter_id: DeadLetterId) -> DeadLetter:
     """The same, held until the end of the transaction."""
+    check_order(tx, DEAD_LETTER, letter_id)
     return await tx.one(DeadLetter, q.lock_letter, id=letter_id)
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.again import with_tx_again
-from tsuzuki.ingest.items import lock_items_tx
+from tsuzuki.db.locks import lock_feed_tx, lock_items_tx
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis
 from tsuzuki.retention.policy import FOR_EVER, ITEM_GRACE, NEWEST_KEPT, RetentionRules
@@ -26,7 +26,6 @@ from tsuzuki.retention.store import (
     prune_items_tx,
     prune_jobs_tx,
 )
-from tsuzuki.sources.store import lock_feed_tx
 
 SUBSCRIPTIONS = 200
 """Looked at together."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from tsuzuki.db import Tx
+from tsuzuki.db.locks import lock_feed_tx, lock_series_tx
 from tsuzuki.model.ids import EntryId, FeedId, SeriesId, ShelfId, show_id
 from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
@@ -16,7 +17,6 @@ from tsuzuki.shelves.store import (
     knew_chapters_tx,
     series_name_tx,
 )
-from tsuzuki.sources.store import lock_feed_tx, lock_series_tx
 
 ALWAYS = Millis(0)
 KNOWN_ITEMS = 50

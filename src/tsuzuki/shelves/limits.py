@@ -4,17 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Literal
 
 from tsuzuki.db import Tx
+from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.plans import exceeded, is_over, plan_in_force
-from tsuzuki.shelves.store import (
-    count_follows_tx,
-    count_kept_chapters_tx,
-    desync_shelf_tx,
-    is_held_tx,
-    lock_shelf_tx,
-    shelf_terms_tx,
-)
+from tsuzuki.shelves.store import count_follows_tx, count_kept_chapters_tx, desync_shelf_tx, is_held_tx, shelf_terms_tx
 
 Counted = Literal["follows", "kept_chapters"]
 """The limits that are a shelf's own; its tenant's members are counted in accounts."""

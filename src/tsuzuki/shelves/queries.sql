@@ -4,10 +4,6 @@ select shelf.plan, shelf.status, coalesce(billing_switch.is_on, false) as is_bil
 from shelf left join billing_switch on billing_switch.id = 1
 where shelf.id = :shelf_id;
 
--- name: lock_shelf
--- One writer at a time: nothing to hold.
-select id from shelf where id = :shelf_id;
-
 -- name: count_follows
 select
   (select count(*) from subscription where subscription.shelf_id = :shelf_id)

@@ -23,11 +23,6 @@ async def shelf_terms_tx(tx: Tx, shelf_id: ShelfId) -> Terms:
     return await tx.one(Terms, q.shelf_terms, shelf_id=shelf_id)
 
 
-async def lock_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
-    """Whoever adds to this shelf, or changes its plan, waits for the end of this transaction."""
-    await tx.one(ShelfId, q.lock_shelf, shelf_id=shelf_id)
-
-
 async def count_follows_tx(tx: Tx, shelf_id: ShelfId) -> int:
     """The feeds and series of a shelf."""
     return await tx.one(int, q.count_follows, shelf_id=shelf_id)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from tsuzuki.db import Tx
+from tsuzuki.db.locks import lock_feed_tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.priorities import HOT
@@ -21,7 +22,6 @@ from tsuzuki.sources.store import (
     find_feed_tx,
     find_feed_watch_tx,
     keep_tombstones_tx,
-    lock_feed_tx,
     new_feed_tx,
     relink_feed_tx,
     reset_watch_tx,

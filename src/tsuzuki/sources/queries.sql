@@ -27,15 +27,7 @@ insert into watch (feed_id, series_source_id, host, priority, next_check_at, cre
 values (:feed_id, :series_source_id, :host, :priority, :next_check_at, :now)
 returning id;
 
--- name: lock_feed
--- One writer at a time: nothing to hold.
-select 1 where cast(:id as bigint) is not null;
-
--- name: has_feed
--- inline: by primary key
-select id from feed where id = :id;
-
--- name: lock_known_feeds
+-- name: known_feeds
 select id from feed
 where (link, proxy) in (select value ->> 0, value ->> 1 from json_each(cast(:rows as text)))
 order by id;
@@ -138,16 +130,6 @@ where feed_id = :feed_id and suspended_at is not null
 -- first.
 delete from feed where id = :id and not exists (select 1 from subscription where subscription.feed_id = :id)
   and not exists (select 1 from former_subscription where former_subscription.feed_id = :id);
-
--- name: lock_series_merges_shared
--- One writer at a time: nobody can merge series meanwhile.
-select 1;
-
--- name: lock_series_merges
-select 1;
-
--- name: lock_series
-select length(:name);
 
 -- name: find_series
 -- One that was merged into another is found under its former id too.

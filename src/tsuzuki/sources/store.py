@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import lock_feeds_tx
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId
 from tsuzuki.model.times import DAY, Millis
 
@@ -51,15 +52,10 @@ async def find_feed_tx(tx: Tx, link: str, proxy: str = "") -> FeedId | None:
     return await tx.maybe(FeedId, q.find_feed, link=link, proxy=tx.vault.seal_proxy(proxy))
 
 
-async def lock_feed_tx(tx: Tx, feed_id: FeedId) -> bool:
-    """Hold a feed to the end of the transaction; False when it is gone."""
-    await tx.run(q.lock_feed, id=feed_id)
-    return await tx.maybe(FeedId, q.has_feed, id=feed_id) is not None  # whoever was waited for may have dropped it
-
-
 async def lock_known_feeds_tx(tx: Tx, wanted: Sequence[tuple[str, str]]) -> None:
-    """Hold those of these (link, proxy) that are feeds, by their ids: whoever holds several does it in this order."""
-    await tx.bulk(FeedId, q.lock_known_feeds, [[link, tx.vault.seal_proxy(proxy)] for link, proxy in wanted])
+    """Lock those of these (link, proxy) that are feeds."""
+    rows = [[link, tx.vault.seal_proxy(proxy)] for link, proxy in wanted]
+    await lock_feeds_tx(tx, await tx.bulk(FeedId, q.known_feeds, rows))
 
 
 async def find_feed_watch_tx(tx: Tx, feed_id: FeedId) -> WatchId:
@@ -182,21 +178,6 @@ async def add_series_source_tx(
 async def add_watch_tx(tx: Tx, new: NewWatch, now: Millis) -> WatchId:
     """Begin to watch a feed or a series source; UniqueViolation when it is watched already."""
     return await tx.one(WatchId, q.add_watch, **msgspec.structs.asdict(new), now=now)
-
-
-async def lock_series_merges_shared_tx(tx: Tx) -> None:
-    """Until the end of the transaction no series is merged or split; to be taken before any other lock."""
-    await tx.run(q.lock_series_merges_shared)
-
-
-async def lock_series_merges_tx(tx: Tx) -> None:
-    """Merge or split alone: whoever writes on chapters waits, and has been waited for."""
-    await tx.run(q.lock_series_merges)
-
-
-async def lock_series_tx(tx: Tx, series_id: SeriesId) -> None:
-    """Until the end of the transaction nobody else stores or delivers chapters of this series, follows or leaves it."""
-    await tx.run(q.lock_series, name=f"series-{series_id}")
 
 
 async def find_series_tx(tx: Tx, public_id: PublicId) -> SeriesId | None:

@@ -15,13 +15,14 @@ from tests.builders import (
 )
 from tests.shelves.builders import shelf_deps
 from tsuzuki.db import Database, Tx
+from tsuzuki.db.locks import lock_series_merges_shared_tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx
 from tsuzuki.ingest.chapters import add_appearances_tx, raise_latest_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.ids import ChapterId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.deps import ShelfDeps
-from tsuzuki.sources.store import NewWatch, add_watch_tx, lock_series_merges_shared_tx
+from tsuzuki.sources.store import NewWatch, add_watch_tx
 
 q = parse_queries(
     "tests",

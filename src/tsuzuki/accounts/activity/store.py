@@ -12,6 +12,7 @@ from tsuzuki.accounts.activity.nouns import (
 )
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import ACCOUNT, check_order
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ShelfId, TenantId
 from tsuzuki.model.times import Millis
@@ -29,6 +30,7 @@ async def is_billed_tx(tx: Tx) -> bool:
 
 async def lock_account_tx(tx: Tx, tenant_id: TenantId) -> Account:
     """The tenant's account, nobody else's until this transaction ends; NotFound. To be held before any shelf of it."""
+    check_order(tx, ACCOUNT, tenant_id)
     return await tx.one(Account, q.lock_account, tenant_id=tenant_id)
 
 
@@ -43,6 +45,7 @@ async def insert_activity_tx(
     account = await tx.maybe(Account, q.lock_account_of_shelf, shelf_id=shelf_id)
     if account is None:
         raise NotFound("There is no shelf to log this activity of.")
+    check_order(tx, ACCOUNT, account.id)
     last = await tx.one(Millis, q.last_moment, shelf_id=shelf_id)
     moment = Millis(max(now, last, account.renewed_at or account.anchor_at))
     return await _add_tx(tx, account.id, shelf_id, activity_type, snapshot=snapshot, moment=moment)

@@ -2,6 +2,7 @@
 
 from tsuzuki.accounts.guard.policy import FailureRecord
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import FAILURES, check_order
 from tsuzuki.model.ids import UserId
 from tsuzuki.model.times import Millis
 
@@ -15,6 +16,7 @@ async def look_at_guard_tx(tx: Tx, key: str) -> FailureRecord:
 
 async def lock_failures_tx(tx: Tx, key: str, forget_at: Millis) -> FailureRecord:
     """The same, and nobody else changes it until this transaction ends."""
+    check_order(tx, FAILURES, key)
     return await tx.one(FailureRecord, q.lock_failures, key=key, forget_at=forget_at)
 
 

@@ -25,10 +25,10 @@ from tsuzuki.accounts.store import (
     find_user_by_name_tx,
     get_user_tx,
     has_users_tx,
-    lock_people_tx,
     set_identity_tx,
 )
 from tsuzuki.db import Tx
+from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.times import MINUTE, Millis
 

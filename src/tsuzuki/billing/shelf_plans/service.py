@@ -28,10 +28,10 @@ from tsuzuki.billing.shelf_plans.store import (
 from tsuzuki.billing.store import mark_returned_tx
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import PublicId, ShelfId, UserId, show_id
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.store import lock_shelf_tx
 
 Change = Callable[[Tx, RentedShelf, Millis], Awaitable["ShelfChanged"]]
 

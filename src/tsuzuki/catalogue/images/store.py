@@ -17,6 +17,7 @@ from tsuzuki.catalogue.images.rows import (
     page_of,
 )
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import DOWNLOAD, check_order
 from tsuzuki.model.ids import ReleaseId, SeriesSourceId, ShelfId, UserId
 from tsuzuki.model.pages import PageCursor
 from tsuzuki.model.times import Millis
@@ -155,6 +156,7 @@ async def unkept_copies_tx(tx: Tx, most: int) -> list[ReleaseId]:
 
 async def lock_download_tx(tx: Tx, release_id: ReleaseId) -> None:
     """Let nobody else begin or cease to keep this release until the end of the transaction."""
+    check_order(tx, DOWNLOAD, release_id)
     await tx.maybe(int, q.lock_download, release_id=release_id)
 
 

@@ -35,6 +35,7 @@ from tsuzuki.catalogue.merging.store import (
 )
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx
+from tsuzuki.db.locks import lock_series_merges_tx
 from tsuzuki.ingest.chapters import index_chapters_tx, index_series_tx
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import PublicId, SeriesId, show_id
@@ -43,7 +44,6 @@ from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
 from tsuzuki.sources.comics.following import followers_changed_tx
 from tsuzuki.sources.comics.policy import match_key
 from tsuzuki.sources.store import find_series_tx as series_named_tx
-from tsuzuki.sources.store import lock_series_merges_tx
 
 
 class _Previewed(Exception):

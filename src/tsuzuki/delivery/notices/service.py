@@ -10,6 +10,7 @@ from tsuzuki.accounts.guard.limiter import Limiter
 from tsuzuki.accounts.guard.policy import FailureLimits
 from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Database, Tx
+from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.delivery.notices.kinds import ChannelKind, hidden, read_config, restored
 from tsuzuki.delivery.notices.sending import KINDS
 from tsuzuki.delivery.notices.store import (
@@ -30,7 +31,6 @@ from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.queue.store import enqueue_tx
 from tsuzuki.queue.tasks import TaskId
-from tsuzuki.shelves.store import lock_shelf_tx
 
 TRIALS = FailureLimits(failures=10, window=MINUTE, block=MINUTE)
 """Of a shelf: each is a request to somebody else's server, at once and before everything else."""

@@ -7,10 +7,6 @@ left join series_source on series_source.id = watch.series_source_id
 left join source on source.id = series_source.source_id
 where watch.id = :watch_id;
 
--- name: lock_origin
--- One writer at a time: nothing to hold.
-select 1 where cast(:source_id as bigint) is not null;
-
 -- name: open_outage
 -- One alert for each outage: a watch that is broken already meets outage_open and returns no row.
 insert into outage (watch_id, source_id, reason, since)

@@ -5,6 +5,7 @@ from typing import NewType
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import lock_alerts_tx
 from tsuzuki.delivery.notices.store import Tellee
 from tsuzuki.model.ids import FeedId, SeriesId, SourceId, WatchId
 from tsuzuki.model.times import Millis
@@ -28,7 +29,7 @@ async def lock_origin_tx(tx: Tx, watch_id: WatchId) -> Origin:
     """The watch's origin; nobody else alerts of it until the end of the transaction. NotFound when it is gone."""
     origin = await tx.one(Origin, q.find_origin, watch_id=watch_id)
     if origin.source_id is not None:
-        await tx.many(str, q.lock_origin, source_id=origin.source_id)
+        await lock_alerts_tx(tx, origin.source_id)
     return origin
 
 

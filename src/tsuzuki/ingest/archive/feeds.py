@@ -7,6 +7,7 @@ import msgspec
 
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
+from tsuzuki.db.locks import lock_items_tx
 from tsuzuki.ingest.archive.container import NumberedLine
 from tsuzuki.ingest.archive.format import Feed, ItemLine, RemovedItemLine
 from tsuzuki.ingest.archive.import_run import ImportRun, KnownNames, Run
@@ -21,7 +22,6 @@ from tsuzuki.ingest.archive.store import (
     feed_is_harvested_tx,
 )
 from tsuzuki.ingest.detached import BroughtItem, bring_items_tx
-from tsuzuki.ingest.items import lock_items_tx
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.harvest import FoundItem, item_hash
 from tsuzuki.model.ids import FeedId

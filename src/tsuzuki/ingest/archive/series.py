@@ -5,6 +5,7 @@ from typing import Any
 
 from tsuzuki.accounts.nouns import Actor
 from tsuzuki.db import Tx
+from tsuzuki.db.locks import lock_reading_tx, lock_series_merges_shared_tx, lock_series_tx
 from tsuzuki.ingest.archive.cleaning import LOCAL
 from tsuzuki.ingest.archive.container import NumberedLine
 from tsuzuki.ingest.archive.format import (
@@ -55,14 +56,14 @@ from tsuzuki.shelves.library.follows.store import (
     restore_entries_tx,
     take_former_tx,
 )
-from tsuzuki.shelves.library.progress.store import entries_follow_tx, lock_reading_tx
+from tsuzuki.shelves.library.progress.store import entries_follow_tx
 from tsuzuki.shelves.limits import check_shelf_limit_tx
 from tsuzuki.sources.comics.following import followers_changed_tx
 from tsuzuki.sources.comics.policy import match_key
 from tsuzuki.sources.comics.service import watch_mapping_tx
 from tsuzuki.sources.sites.rows import SourceRegistration
 from tsuzuki.sources.sites.service import Sources
-from tsuzuki.sources.store import lock_series_merges_shared_tx, lock_series_tx, unwatched_tx
+from tsuzuki.sources.store import unwatched_tx
 
 _SHARED = (
     "were not known here, and others follow their series: what it holds is not changed for them. "

@@ -26,9 +26,10 @@ from tsuzuki.db.legacy import (
     read_feeds,
     read_items,
 )
+from tsuzuki.db.locks import lock_items_tx
 from tsuzuki.ingest.detached import BroughtItem, bring_items_tx, shelf_items_tx
 from tsuzuki.ingest.foreign import clean_rows
-from tsuzuki.ingest.items import lock_items_tx, new_item
+from tsuzuki.ingest.items import new_item
 from tsuzuki.ingest.reedme.cleaning import CleanItem, clean_bookmarks, clean_feeds, clean_items
 from tsuzuki.ingest.reedme.store import has_loose_bookmark_tx
 from tsuzuki.ingest.service import OF_ITS_CONTENT

@@ -11,6 +11,7 @@ from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.db.locks import lock_feed_tx
 from tsuzuki.model.errors import Conflict, NotFound, TsuzukiError
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId, show_id
 from tsuzuki.model.installments import FeedChange
@@ -54,7 +55,7 @@ from tsuzuki.shelves.subscriptions.store import (
     take_former_tx,
 )
 from tsuzuki.sources.feeds import follow_feed_tx, leave_feed_tx, relink_alone_tx, suspension_changed_tx
-from tsuzuki.sources.store import fetch_whole_tx, lock_feed_tx
+from tsuzuki.sources.store import fetch_whole_tx
 
 KEPT = Millis(30 * DAY)
 """For so long, what was left can be had back."""

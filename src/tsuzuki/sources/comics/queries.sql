@@ -69,10 +69,6 @@ set host = :host, suspended_at = case when :is_active then null else cast(:now a
   consecutive_failures = 0
 where series_source_id = :series_source_id;
 
--- name: lock_comic_matching
--- One writer at a time on SQLite; on PostgreSQL a lock, so that two discoveries do not make one comic twice.
-select 1;
-
 -- name: matching_comics
 -- At most two are of interest: one is a match, more are none. What the source has already is another edition of it.
 select id from series

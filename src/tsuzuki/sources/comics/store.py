@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.like import like
+from tsuzuki.db.locks import lock_comic_matching_tx
 from tsuzuki.model.harvest import FoundSeries
 from tsuzuki.model.ids import PublicId, SeriesId, SeriesSourceId, SourceId
 from tsuzuki.model.times import Millis
@@ -55,11 +56,6 @@ async def change_mapping_tx(tx: Tx, changed: Mapping, *, host: str, now: Millis)
 async def delete_mapping_tx(tx: Tx, mapping_id: SeriesSourceId) -> None:
     """With its watch and releases."""
     await tx.run(q.delete_mapping, id=mapping_id)
-
-
-async def lock_comic_matching_tx(tx: Tx) -> None:
-    """Nobody else matches or maps what sources list until the end of the transaction."""
-    await tx.one(int, q.lock_comic_matching)
 
 
 async def matching_comic_tx(tx: Tx, source_id: SourceId, key: str) -> SeriesId | None:

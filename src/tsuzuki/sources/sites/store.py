@@ -5,6 +5,7 @@ import msgspec
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.like import like
+from tsuzuki.db.locks import SOURCE, check_order
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.sources.sites.rows import JobOutcome, NewSource, Pause, Source, SourceFilter
@@ -31,6 +32,7 @@ async def find_namesake_tx(tx: Tx, *, name: str, uid: int) -> str | None:
 
 async def lock_source_tx(tx: Tx, source_id: int) -> Source | None:
     """One source, held to the end of the transaction."""
+    check_order(tx, SOURCE, source_id)
     return await tx.maybe(Source, q.lock_source, id=source_id)
 
 

@@ -10,6 +10,7 @@ from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.db.locks import lock_reading_tx, lock_series_merges_shared_tx, lock_series_tx
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import GroupId, PublicId, SeriesId, ShelfId
 from tsuzuki.shelves.deps import ShelfDeps
@@ -42,11 +43,9 @@ from tsuzuki.shelves.library.follows.store import (
     take_former_tx,
 )
 from tsuzuki.shelves.library.naming import known_series_tx
-from tsuzuki.shelves.library.progress.store import lock_reading_tx
 from tsuzuki.shelves.limits import check_shelf_limit_tx, free_room_tx
 from tsuzuki.shelves.saying import new_or
 from tsuzuki.sources.comics.following import followers_changed_tx, watch_everywhere_tx
-from tsuzuki.sources.store import lock_series_merges_shared_tx, lock_series_tx
 
 _FOLLOWED = "This shelf follows this series already."
 

@@ -1,9 +1,8 @@
 """Who may write on a shelf's reading."""
 
 from tsuzuki.db import Tx
+from tsuzuki.db.locks import lock_reading_tx, lock_series_merges_shared_tx
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.shelves.library.progress.store import lock_reading_tx
-from tsuzuki.sources.store import lock_series_merges_shared_tx
 
 
 async def begin_reading_tx(tx: Tx, shelf_id: ShelfId) -> None:

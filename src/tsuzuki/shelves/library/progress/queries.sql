@@ -1,7 +1,3 @@
--- name: lock_reading
--- One writer at a time: nothing to hold.
-select length(:name);
-
 -- fragment: columns
 chapter_id, page, furthest_page, is_read, is_bookmarked, device, paged_at, marked_at, updated_at
 

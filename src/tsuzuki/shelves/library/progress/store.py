@@ -12,11 +12,6 @@ from tsuzuki.shelves.library.progress.nouns import ChapterProgress, HistoryRow, 
 q = load_queries("tsuzuki.shelves.library.progress")
 
 
-async def lock_reading_tx(tx: Tx, shelf_id: ShelfId) -> None:
-    """Nobody else marks chapters of this shelf until the end of the transaction; see `holding`."""
-    await tx.run(q.lock_reading, name=f"reading-{shelf_id}")
-
-
 async def write_progress_tx(
     tx: Tx,
     shelf_id: ShelfId,
