@@ -34,9 +34,9 @@ def main() -> None:
 def lock_order() -> str:
     """The kinds of locks, in the order in which they are taken."""
     lines = [
-        "Locks are held to the end of a transaction and taken in this order, several of a kind by their ids. PostgreSQL",
-        "waits for them; on SQLite, which has one writer, only the order is checked. After them come rows, a watch before",
-        "its feed.",
+        "Locks are held to the end of a transaction and taken in this order, several of a kind by their ids.",
+        "PostgreSQL waits for them; on SQLite, which has one writer, only the order is checked. After them come rows,",
+        "a watch before its feed.",
         "",
         "| lock | what nobody else changes meanwhile | on PostgreSQL |",
         "|---|---|---|",
