@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.ingest.reedme_files import a_newer_file
+from tests.transfer.reedme_files import a_newer_file
 from tsuzuki import __version__
 from tsuzuki.cli import COMMANDS, main
 from tsuzuki.db.sqlite_file import connect

@@ -6,10 +6,10 @@ import stat
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.ingest.archive.builders import a_chapter, a_feed, a_series, a_source, an_archive, an_item, parts_of
+from tests.transfer.archive.builders import a_chapter, a_feed, a_series, a_source, an_archive, an_item, parts_of
 from tsuzuki.cli import main
 from tsuzuki.connectors.opml import read_opml
-from tsuzuki.ingest.archive.format import GroupLine
+from tsuzuki.transfer.archive.format import GroupLine
 
 SHELF = {
     "groups.jsonl": [GroupLine(name="Default", is_default=True), GroupLine(name="News", position=1)],

@@ -7,7 +7,7 @@ import apsw
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.ingest.reedme_files import a_legacy_file
+from tests.transfer.reedme_files import a_legacy_file
 from tsuzuki.cli import main
 from tsuzuki.connectors.opml import read_opml
 from tsuzuki.db.legacy import MAX_TEXT

@@ -22,7 +22,7 @@ from tsuzuki.db.backup import back_up
 from tsuzuki.db.copying.service import copy_database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.sqlite_file import path_of
-from tsuzuki.ingest.archive.writing import ShelfExport
+from tsuzuki.transfer.archive.writing import ShelfExport
 
 CANARY = "canary5ecret"
 KEY, OTHER = "k" * 40, "z" * 40

@@ -18,9 +18,9 @@ from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.retention.service import Pruner
 from tsuzuki.shelves.library.follows.nouns import FollowRequest
 from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.lists import Lists
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription as Feed
 from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.transfer.opml import Lists
 
 q = parse_queries(
     "tests",

@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 from tests.app import in_settings
-from tests.ingest.reedme_files import a_legacy_file
+from tests.transfer.reedme_files import a_legacy_file
 from tsuzuki.db import DatabaseOptions
 from tsuzuki.db.migrate import migrate
 

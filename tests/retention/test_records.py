@@ -10,12 +10,12 @@ from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.steps import available
 from tsuzuki.http.metrics import Metrics
-from tsuzuki.ingest.archive.store import archived_gone_tx
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.polling.moved_feeds import merge_moved_tx
 from tsuzuki.retention.policy import NEWEST_KEPT, RetentionRules
 from tsuzuki.retention.preview import MOST_SHOWN
 from tsuzuki.shelves.subscriptions.nouns import SubscriptionChange
+from tsuzuki.transfer.archive.store import archived_gone_tx
 
 MONTH = Millis(30 * DAY)
 A = "https://a.example/feed"

@@ -15,9 +15,9 @@ from tsuzuki.shelves.library.follows.nouns import FollowFilter
 from tsuzuki.shelves.library.follows.nouns import FollowRequest as Following
 from tsuzuki.shelves.library.follows.service import Follows
 from tsuzuki.shelves.limits import check_shelf_limit_tx
-from tsuzuki.shelves.lists import Lists
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.transfer.opml import Lists
 
 ROOM = 10
 

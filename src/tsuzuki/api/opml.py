@@ -17,7 +17,7 @@ from tsuzuki.http.errors import BodyTooLarge, failure_of
 from tsuzuki.http.uploads import first_file
 from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import show_id
-from tsuzuki.shelves.lists import ImportedFeed, Lists
+from tsuzuki.transfer.opml import ImportedFeed, Lists
 
 XML_TYPES = ("text/xml", "text/x-opml", "application/xml", "multipart/form-data")
 _AROUND = 64 * 1024

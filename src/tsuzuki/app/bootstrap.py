@@ -42,6 +42,7 @@ from tsuzuki.catalogue.merging.service import Merging
 from tsuzuki.crawler.figures.service import Figures
 from tsuzuki.crawler.trials import Trials
 from tsuzuki.db import Database, DatabaseOptions, open_database
+from tsuzuki.db.legacy import is_legacy
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.patience import unhurried
@@ -57,7 +58,6 @@ from tsuzuki.http.stack import build_app
 from tsuzuki.inbox.events import Events
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.inbox.service import Inbox
-from tsuzuki.ingest.reedme.adopting import adopt
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
@@ -66,6 +66,7 @@ from tsuzuki.queue.workers.service import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
 from tsuzuki.settings import Settings
+from tsuzuki.transfer.opml import Lists
 from tsuzuki.web.build import build_web
 from tsuzuki.web.rendering import Pages
 from tsuzuki.web.site import SettingRow, Site
@@ -157,12 +158,12 @@ async def _open_sealed(options: DatabaseOptions, clock: Clock) -> Database:
 
 
 async def _prepare(options: DatabaseOptions, clock: Clock) -> int:
-    """A database of ReedMe or Fusion that lies here is turned into one of ours; then every step is applied.
+    """Apply every migration, to a database of ReedMe or Fusion after it was made ours; the version of the schema."""
+    if options.url.startswith("sqlite:") and await asyncio.to_thread(is_legacy, path_of(options.url)):
+        from tsuzuki.transfer.reedme.adopting import adopt
 
-    The version of the schema.
-    """
-    with unhurried():
-        await adopt(options, clock)
+        with unhurried():
+            await adopt(options, clock)
     outcome = await migrate(options, now=clock())
     if 0 < outcome.before < outcome.after:
         _log.info("schema_migrated", version=outcome.after, before=outcome.before)
@@ -263,6 +264,7 @@ async def _open_parts(
         accounts = accounts_of(settings, db, clock, hash_cost)
         billing = await opening.enter_async_context(started(billing_of(settings, accounts, pipeline)))
         fetching, new_id = pipeline.fetching, ids_of(clock)
+        reading = reading_of(pipeline, db, clock)
         kept = KeptChapters(db, pipeline.wakeup, clock)
         catalogue = catalogue_of(settings, pipeline, db, clock, kept=kept)
         opening.push_async_callback(catalogue.close)
@@ -278,12 +280,13 @@ async def _open_parts(
             callers=Callers(accounts.sessions, accounts.tokens),
             oidc=oidc_door(settings, accounts),
             accounts=accounts,
-            reading=reading_of(pipeline, db, clock),
+            reading=reading,
             inbox=Inbox(db, clock, pipeline.wakeup.wake),
             billing=billing,
             crawling=crawling_of(settings, pipeline, db, clock),
             catalogue=catalogue,
             pictures=await opening.enter_async_context(open_images(image_deps(settings, pipeline, catalogue, kept))),
+            lists=Lists(reading.deps, reading.subscriptions),
             search=Search(db, pipeline.fetching.parsers),
             events=_open_events(opening, pipeline, db, clock),
             channels=Channels(db, fetching.client, pipeline.wakeup, clock=clock),

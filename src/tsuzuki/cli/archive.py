@@ -12,9 +12,9 @@ from tsuzuki.cli.progress import shown_progress
 if TYPE_CHECKING:
     from tsuzuki.accounts.nouns import User
     from tsuzuki.app.bootstrap import Tsuzuki
-    from tsuzuki.ingest.archive.format import Manifest
-    from tsuzuki.ingest.archive.journal import ImportReport
     from tsuzuki.model.ids import ShelfId
+    from tsuzuki.transfer.archive.format import Manifest
+    from tsuzuki.transfer.archive.journal import ImportReport
 
 __all__ = ["export", "import_"]
 
@@ -43,18 +43,18 @@ def export(kind: str, whose: ShelfChoice, output: Path | None) -> None:
     if kind == "archive":
         _export_archive(whose, output or Path(f"{whose.name}-shelf.zip"))
         return
-    body = with_shelf(whose, lambda opened, shelf_id: opened.reading.lists.write(shelf_id), writes=False)
+    body = with_shelf(whose, lambda opened, shelf_id: opened.lists.write(shelf_id), writes=False)
     if output is None:
         sys.stdout.buffer.write(body)
         return
-    from tsuzuki.ingest.archive.container import new_file
+    from tsuzuki.transfer.archive.container import new_file
 
     with new_file(output) as file:
         file.write(body)
 
 
 def _export_archive(whose: ShelfChoice, output: Path) -> None:
-    from tsuzuki.ingest.archive.writing import ShelfExport
+    from tsuzuki.transfer.archive.writing import ShelfExport
 
     with shown_progress() as watch:
 
@@ -76,7 +76,7 @@ def import_shelf(file: Path, whose: ShelfChoice) -> None:
     The whole file is checked before anything is written, and a repeat changes nothing. Exits with 1 when something was
     left out.
     """
-    from tsuzuki.ingest.archive.reading import ShelfImport
+    from tsuzuki.transfer.archive.reading import ShelfImport
 
     with shown_progress() as watch:
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tsuzuki.accounts.nouns import User
     from tsuzuki.accounts.shelves.nouns import MemberShelf
     from tsuzuki.app.bootstrap import Tsuzuki
-    from tsuzuki.ingest.reedme.service import ReedmeReport
     from tsuzuki.model.ids import ShelfId
+    from tsuzuki.transfer.reedme.service import ReedmeReport
 
 T = TypeVar("T")
 
@@ -97,7 +97,7 @@ def import_() -> None:
 def import_opml(file: Path, whose: ShelfChoice) -> None:
     """Follow the feeds of an OPML file; what is followed already stays as it is. Exits with 1 when a line failed."""
     body = file.read_bytes()
-    report = with_shelf(whose, lambda opened, shelf_id: opened.reading.lists.read(shelf_id, body), writes=True)
+    report = with_shelf(whose, lambda opened, shelf_id: opened.lists.read(shelf_id, body), writes=True)
     for line in report:
         if line.error is not None:
             click.echo(f"{file}:{line.line}: {line.link}: {line.error}", err=True)
@@ -115,7 +115,7 @@ def import_reedme(file: Path, whose: ShelfChoice) -> None:
 
     A file that is damaged is refused before anything is written. Exits with 1 when something was left out.
     """
-    from tsuzuki.ingest.reedme.service import Reedme
+    from tsuzuki.transfer.reedme.service import Reedme
 
     async def bring(opened: "Tsuzuki", shelf_id: "ShelfId") -> "ReedmeReport":
         parsers = opened.pipeline.fetching.parsers

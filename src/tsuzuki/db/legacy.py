@@ -21,6 +21,7 @@ from tsuzuki.model.times import Millis, from_datetime, from_iso
 
 NEEDED = {"groups": {"id"}, "feeds": {"id", "link"}, "items": {"id", "feed_id"}}
 """The tables, and the columns without which nothing can be made of them."""
+HEADER = b"SQLite format 3\0"
 MAX_TEXT = 2 * 1024 * 1024
 """Bytes of one value; a row that holds more is left out."""
 _LEDGERS = {"schema_migrations", "schema_migration"}
@@ -82,12 +83,20 @@ class LegacyPage(msgspec.Struct, frozen=True):
 
 
 def is_legacy(path: Path) -> bool:
-    """Whether this is a database of before: groups, feeds and items, and no ledger of migrations."""
-    if not path.is_file() or not path.stat().st_size:
+    """Whether this is a database of before, by its first bytes and the names of its tables.
+
+    It has groups, feeds and items, and no ledger of migrations. Asked at each start: nothing else of it is read.
+    """
+    if not path.is_file():
         return False
     try:
+        with path.open("rb") as file:
+            if file.read(len(HEADER)) != HEADER:
+                return False
         with _open(path) as connection:
             tables = _tables(connection)
+    except OSError as error:
+        raise DatabaseUnavailable(f"The database file {path} cannot be read: {error.strerror}.") from error
     except SchemaRefused:
         return False
     return tables >= NEEDED.keys() and not tables & _LEDGERS

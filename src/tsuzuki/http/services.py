@@ -26,6 +26,7 @@ from tsuzuki.polling.articles import Articles
 from tsuzuki.queue.workers.service import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.shelves.services import ShelfServices
+from tsuzuki.transfer.opml import Lists
 
 
 class About(msgspec.Struct, frozen=True):
@@ -48,6 +49,7 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     crawling: Crawling
     catalogue: Catalogue
     pictures: Pictures
+    lists: Lists
     inbox: Inbox
     search: Search
     events: Events

@@ -25,7 +25,7 @@ MOST_SHOWN = 200
 def list_page(site: Site) -> Resource:
     """`/feeds/import`"""
     framing = framing_of(site)
-    lists = site.reading.lists
+    lists = site.lists
 
     async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
         return framing.show(await framing.frame(request, caller, "feeds"), "feeds_import.html", sheet, report=None)

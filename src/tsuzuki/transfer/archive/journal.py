@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from tsuzuki.ingest.archive.container import NumberedLine
+from tsuzuki.transfer.archive.container import NumberedLine
 
 Outcome = Literal["created", "existing", "left_out"]
 

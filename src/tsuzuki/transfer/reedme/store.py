@@ -4,7 +4,7 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
 
-q = load_queries("tsuzuki.ingest.reedme")
+q = load_queries("tsuzuki.transfer.reedme")
 
 
 async def has_loose_bookmark_tx(tx: Tx, shelf_id: ShelfId, new: NewBookmark) -> bool:

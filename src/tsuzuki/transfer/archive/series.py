@@ -6,35 +6,6 @@ from typing import Any
 from tsuzuki.accounts.nouns import Actor
 from tsuzuki.db import Tx
 from tsuzuki.db.locks import lock_reading_tx, lock_series_merges_shared_tx, lock_series_tx
-from tsuzuki.ingest.archive.cleaning import LOCAL
-from tsuzuki.ingest.archive.container import NumberedLine
-from tsuzuki.ingest.archive.format import (
-    ArchivedChapter,
-    ArchivedRelease,
-    ArchivedSeries,
-    ArchivedSource,
-    FollowLine,
-    Wishes,
-)
-from tsuzuki.ingest.archive.import_run import ImportRun, KnownNames, Run
-from tsuzuki.ingest.archive.journal import LineCounts
-from tsuzuki.ingest.archive.store import (
-    add_chapters_tx,
-    add_former_tx,
-    add_mapping_tx,
-    add_releases_tx,
-    add_series_tx,
-    as_row,
-    chapter_keys_tx,
-    list_sources_tx,
-    mapping_is_harvested_tx,
-    mappings_tx,
-    others_have_series_tx,
-    put_chapter_entries_tx,
-    put_progress_tx,
-    series_at_tx,
-    sourceless_series_tx,
-)
 from tsuzuki.ingest.chapters import (
     ReleaseFound,
     add_appearances_tx,
@@ -64,6 +35,35 @@ from tsuzuki.sources.comics.service import watch_mapping_tx
 from tsuzuki.sources.sites.rows import SourceRegistration
 from tsuzuki.sources.sites.service import Sources
 from tsuzuki.sources.store import unwatched_tx
+from tsuzuki.transfer.archive.cleaning import LOCAL
+from tsuzuki.transfer.archive.container import NumberedLine
+from tsuzuki.transfer.archive.format import (
+    ArchivedChapter,
+    ArchivedRelease,
+    ArchivedSeries,
+    ArchivedSource,
+    FollowLine,
+    Wishes,
+)
+from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
+from tsuzuki.transfer.archive.journal import LineCounts
+from tsuzuki.transfer.archive.store import (
+    add_chapters_tx,
+    add_former_tx,
+    add_mapping_tx,
+    add_releases_tx,
+    add_series_tx,
+    as_row,
+    chapter_keys_tx,
+    list_sources_tx,
+    mapping_is_harvested_tx,
+    mappings_tx,
+    others_have_series_tx,
+    put_chapter_entries_tx,
+    put_progress_tx,
+    series_at_tx,
+    sourceless_series_tx,
+)
 
 _SHARED = (
     "were not known here, and others follow their series: what it holds is not changed for them. "

@@ -22,20 +22,6 @@ from tsuzuki.db import Tx
 from tsuzuki.db.errors import ForeignKeyViolation
 from tsuzuki.delivery.notices.kinds import ChannelKind
 from tsuzuki.delivery.notices.sending import KINDS
-from tsuzuki.ingest.archive.container import ArchiveReader, NumberedLine, Watch
-from tsuzuki.ingest.archive.feeds import FeedsIn
-from tsuzuki.ingest.archive.format import BookmarkLine, ChannelLine, GroupLine, Person
-from tsuzuki.ingest.archive.import_run import ImportRun, KnownNames, Run
-from tsuzuki.ingest.archive.journal import ImportJournal, ImportReport, LineCounts
-from tsuzuki.ingest.archive.series import SeriesIn
-from tsuzuki.ingest.archive.store import (
-    add_channel_tx,
-    has_bookmark_tx,
-    is_bare_tx,
-    keep_read_tx,
-    place_group_tx,
-    proxy_images_tx,
-)
 from tsuzuki.ingest.detached import shelf_items_tx
 from tsuzuki.model.errors import LimitExceeded, NotFound, SourceError, Unavailable
 from tsuzuki.model.fetching import Parsers
@@ -49,6 +35,20 @@ from tsuzuki.shelves.limits import asleep
 from tsuzuki.shelves.store import shelf_terms_tx
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.sources.sites.service import Sources
+from tsuzuki.transfer.archive.container import ArchiveReader, NumberedLine, Watch
+from tsuzuki.transfer.archive.feeds import FeedsIn
+from tsuzuki.transfer.archive.format import BookmarkLine, ChannelLine, GroupLine, Person
+from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
+from tsuzuki.transfer.archive.journal import ImportJournal, ImportReport, LineCounts
+from tsuzuki.transfer.archive.series import SeriesIn
+from tsuzuki.transfer.archive.store import (
+    add_channel_tx,
+    has_bookmark_tx,
+    is_bare_tx,
+    keep_read_tx,
+    place_group_tx,
+    proxy_images_tx,
+)
 
 
 class ShelfImport:

@@ -8,19 +8,6 @@ import msgspec
 from tsuzuki.db import Tx
 from tsuzuki.db.again import with_tx_again
 from tsuzuki.db.locks import lock_items_tx
-from tsuzuki.ingest.archive.container import NumberedLine
-from tsuzuki.ingest.archive.format import Feed, ItemLine, RemovedItemLine
-from tsuzuki.ingest.archive.import_run import ImportRun, KnownNames, Run
-from tsuzuki.ingest.archive.journal import LineCounts
-from tsuzuki.ingest.archive.store import (
-    add_feed_tx,
-    add_full_texts_tx,
-    add_gone_tx,
-    add_missed_tx,
-    add_subscription_tx,
-    as_row,
-    feed_is_harvested_tx,
-)
 from tsuzuki.ingest.detached import BroughtItem, bring_items_tx
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
 from tsuzuki.model.harvest import FoundItem, item_hash
@@ -34,6 +21,19 @@ from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions
 from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx, restore_tx, take_former_tx
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
 from tsuzuki.sources.store import ImportedFetchState, NewWatch, add_watch_tx, bring_fetch_state_tx, find_feed_tx
+from tsuzuki.transfer.archive.container import NumberedLine
+from tsuzuki.transfer.archive.format import Feed, ItemLine, RemovedItemLine
+from tsuzuki.transfer.archive.import_run import ImportRun, KnownNames, Run
+from tsuzuki.transfer.archive.journal import LineCounts
+from tsuzuki.transfer.archive.store import (
+    add_feed_tx,
+    add_full_texts_tx,
+    add_gone_tx,
+    add_missed_tx,
+    add_subscription_tx,
+    as_row,
+    feed_is_harvested_tx,
+)
 
 _How = Literal["existing", "joined", "made"]
 

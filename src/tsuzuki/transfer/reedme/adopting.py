@@ -19,9 +19,9 @@ from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.legacy import back_up, is_legacy, swap
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.sqlite_file import path_of, refuse_read_only
-from tsuzuki.ingest.reedme.service import Reedme, ReedmeReport
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
+from tsuzuki.transfer.reedme.service import Reedme, ReedmeReport
 
 _log = structlog.stdlib.get_logger("tsuzuki.start")
 

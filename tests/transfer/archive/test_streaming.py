@@ -5,8 +5,8 @@ import tracemalloc
 
 import pytest
 
-from tests.ingest.archive.builders import a_feed, a_reader, an_archive, an_item, parts_of
 from tests.scale import scaled
+from tests.transfer.archive.builders import a_feed, a_reader, an_archive, an_item, parts_of
 
 pytestmark = pytest.mark.soak
 FEW = 400

@@ -15,9 +15,9 @@ import msgspec
 from tsuzuki import __version__
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.db.fulltext import NO_WORDS, Words
-from tsuzuki.ingest.archive.format import FORMAT, MANIFEST, PARTS, VERSION, ArchiveLine, ArchivePart, Manifest
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.times import Millis, from_iso, iso
+from tsuzuki.transfer.archive.format import FORMAT, MANIFEST, PARTS, VERSION, ArchiveLine, ArchivePart, Manifest
 
 MAX_LINE = 16 * 1024 * 1024
 MAX_MANIFEST = 64 * 1024

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from tests.builders import NOON
-from tests.ingest.archive.builders import (
+from tests.transfer.archive.builders import (
     a_chapter,
     a_feed,
     a_reader,
@@ -17,8 +17,8 @@ from tests.ingest.archive.builders import (
 )
 from tsuzuki.accounts.store import delete_tenant_tx, delete_user_tx
 from tsuzuki.db.errors import DatabaseUnavailable
-from tsuzuki.ingest.archive.format import PARTS, BookmarkLine, Entry, GroupLine, Person, ProgressLine, RemovedItemLine
 from tsuzuki.model.errors import NotFound, Unavailable
+from tsuzuki.transfer.archive.format import PARTS, BookmarkLine, Entry, GroupLine, Person, ProgressLine, RemovedItemLine
 
 FEEDS = [a_feed(f"https://example.org/{n}", group="News") for n in range(2)]
 READ = ProgressLine(is_read=True, updated_at=NOON)

@@ -10,7 +10,12 @@ from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.safe import Sanitiser
 from tsuzuki.db.fulltext import NO_WORDS, Words
 from tsuzuki.db.queries import Engine
-from tsuzuki.ingest.archive.format import (
+from tsuzuki.ingest.words import split_words
+from tsuzuki.model.errors import Invalid
+from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.numbers import number_key, parse_number
+from tsuzuki.model.secrets import Unreadable
+from tsuzuki.transfer.archive.format import (
     PARTS,
     ArchivedChapter,
     ArchivedRelease,
@@ -21,11 +26,6 @@ from tsuzuki.ingest.archive.format import (
     ItemLine,
     SeriesSource,
 )
-from tsuzuki.ingest.words import split_words
-from tsuzuki.model.errors import Invalid
-from tsuzuki.model.harvest import Enclosure
-from tsuzuki.model.numbers import number_key, parse_number
-from tsuzuki.model.secrets import Unreadable
 
 MAX_KEY = 2_000
 """Bytes: what an index of either engine holds."""

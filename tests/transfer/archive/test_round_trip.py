@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 
 from tests.databases import migrated
-from tests.ingest.archive.builders import a_reader, an_archive, count, parts_of, told
-from tests.ingest.archive.thought_up import thought_up
 from tests.scale import examples
+from tests.transfer.archive.builders import a_reader, an_archive, count, parts_of, told
+from tests.transfer.archive.thought_up import thought_up
 from tsuzuki.db import Database, DatabaseOptions, open_database
 
 

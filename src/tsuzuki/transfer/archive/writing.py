@@ -13,9 +13,14 @@ from tsuzuki.db import Database, Tx
 from tsuzuki.delivery.notices.kinds import hidden
 from tsuzuki.delivery.notices.sending import KINDS
 from tsuzuki.delivery.notices.store import StoredChannel, list_channels_tx
-from tsuzuki.ingest.archive.cleaning import without_password, without_secrets
-from tsuzuki.ingest.archive.container import PartWriter, ShelfArchiveWriter, Watch, new_file
-from tsuzuki.ingest.archive.format import (
+from tsuzuki.model.ids import GroupId, ShelfId, SourceId, UserId
+from tsuzuki.model.secrets import MASKED, is_secret
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.groups.store import list_groups_tx
+from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
+from tsuzuki.transfer.archive.cleaning import without_password, without_secrets
+from tsuzuki.transfer.archive.container import PartWriter, ShelfArchiveWriter, Watch, new_file
+from tsuzuki.transfer.archive.format import (
     ArchivedChapter,
     ArchivedRelease,
     ArchivedSeries,
@@ -38,7 +43,7 @@ from tsuzuki.ingest.archive.format import (
     SeriesSource,
     Wishes,
 )
-from tsuzuki.ingest.archive.rows import (
+from tsuzuki.transfer.archive.rows import (
     ArchiveChapterRow,
     ArchiveFeedRow,
     ArchiveSeriesRow,
@@ -48,7 +53,7 @@ from tsuzuki.ingest.archive.rows import (
     MappingRow,
     ReleaseRow,
 )
-from tsuzuki.ingest.archive.store import (
+from tsuzuki.transfer.archive.store import (
     BEGINNING,
     archived_bookmarks_tx,
     archived_chapters_tx,
@@ -61,11 +66,6 @@ from tsuzuki.ingest.archive.store import (
     list_sources_tx,
     mappings_tx,
 )
-from tsuzuki.model.ids import GroupId, ShelfId, SourceId, UserId
-from tsuzuki.model.secrets import MASKED, is_secret
-from tsuzuki.model.times import Millis
-from tsuzuki.shelves.groups.store import list_groups_tx
-from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
 
 _PAGE = 200
 

@@ -10,7 +10,7 @@ from tests.builders import (
     stored_series,
     stored_source,
 )
-from tests.ingest.archive.builders import a_reader, parts_of
+from tests.transfer.archive.builders import a_reader, parts_of
 from tsuzuki.delivery.notices.store import NewChannel, add_channel_tx
 from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.shelves.groups.store import default_group_tx

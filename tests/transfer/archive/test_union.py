@@ -5,7 +5,8 @@ import pytest
 
 from tests.builders import NOON, a_new_item, store_items_tx
 from tests.delivery.builders import publish
-from tests.ingest.archive.builders import (
+from tests.shelves.builders import on_plan, shelf_deps
+from tests.transfer.archive.builders import (
     a_chapter,
     a_feed,
     a_reader,
@@ -18,8 +19,11 @@ from tests.ingest.archive.builders import (
     only_feed,
     parts_of,
 )
-from tests.shelves.builders import on_plan, shelf_deps
-from tsuzuki.ingest.archive.format import (
+from tsuzuki.model.errors import LimitExceeded
+from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
+from tsuzuki.shelves.subscriptions.nouns import NewSubscription
+from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.transfer.archive.format import (
     BookmarkLine,
     ChannelLine,
     Entry,
@@ -32,10 +36,6 @@ from tsuzuki.ingest.archive.format import (
     SeriesSource,
     Wishes,
 )
-from tsuzuki.model.errors import LimitExceeded
-from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
-from tsuzuki.shelves.subscriptions.service import Subscriptions
 
 READ = {"unread": False, "read_at": NOON}
 

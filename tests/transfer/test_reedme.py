@@ -16,15 +16,13 @@ from tests.app import settings_for
 from tests.builders import HERE, NOON, a_public_id
 from tests.delivery.builders import a_reader
 from tests.inbox.builders import items_of
-from tests.ingest.reedme_files import a_legacy_file, a_newer_file, counts
 from tests.scale import scaled
+from tests.transfer.reedme_files import a_legacy_file, a_newer_file, counts
 from tsuzuki.app.bootstrap import open_tsuzuki
-from tsuzuki.db import DatabaseOptions
+from tsuzuki.db import DatabaseOptions, legacy
 from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.legacy import is_legacy, read_items
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.reedme.adopting import adopt
-from tsuzuki.ingest.reedme.service import Reedme, ReedmeReport
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, from_iso
@@ -33,6 +31,8 @@ from tsuzuki.shelves.bookmarks.store import list_bookmarks_tx
 from tsuzuki.shelves.groups.store import list_groups_tx
 from tsuzuki.shelves.subscriptions.store import list_subscriptions_tx
 from tsuzuki.sources.store import fetch_whole_tx
+from tsuzuki.transfer.reedme.adopting import adopt
+from tsuzuki.transfer.reedme.service import Reedme, ReedmeReport
 
 q = parse_queries(
     "tests",
@@ -174,6 +174,18 @@ async def test_what_is_ours_already_or_nothing_is_left_alone(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_start_looks_only_at_the_header_and_the_tables(tmp_path, monkeypatch):
+    other = tmp_path / "other.db"
+    other.write_bytes(b"SQLite format 2\0" + bytes(4096))
+    monkeypatch.setattr(legacy, "_open", None)  # what has another header is not opened as a database
+    assert not is_legacy(other)
+    monkeypatch.undo()
+    file = a_legacy_file(tmp_path / "old.db")
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2 // 4096 * 4096])  # rows are gone, which nobody looks for yet
+    assert is_legacy(file)
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_killed_at_any_moment_the_file_is_the_old_one_whole_or_the_new_one_whole(tmp_path):
@@ -198,7 +210,7 @@ def test_killed_at_any_moment_the_file_is_the_old_one_whole_or_the_new_one_whole
 
 def start_and_kill(file: Path, after: float) -> bool:
     """True when it was killed on the way, after so many seconds of computing: those of others do not count."""
-    command = [sys.executable, "-m", "tests.ingest.adopt_process", str(file)]
+    command = [sys.executable, "-m", "tests.transfer.adopt_process", str(file)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         process.stdout.readline()

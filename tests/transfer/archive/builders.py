@@ -15,12 +15,6 @@ from tsuzuki.connectors.local.connector import LocalFolder
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.archive import format as lines
-from tsuzuki.ingest.archive.container import ShelfArchiveWriter
-from tsuzuki.ingest.archive.format import MANIFEST, PARTS
-from tsuzuki.ingest.archive.journal import ImportReport
-from tsuzuki.ingest.archive.reading import ShelfImport
-from tsuzuki.ingest.archive.writing import ShelfExport
 from tsuzuki.model.errors import RefusedAddress
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import FeedId, ShelfId
@@ -29,6 +23,12 @@ from tsuzuki.net.guard import AddressGuard
 from tsuzuki.net.urls import parse
 from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.sources.sites.service import Sources
+from tsuzuki.transfer.archive import format as lines
+from tsuzuki.transfer.archive.container import ShelfArchiveWriter
+from tsuzuki.transfer.archive.format import MANIFEST, PARTS
+from tsuzuki.transfer.archive.journal import ImportReport
+from tsuzuki.transfer.archive.reading import ShelfImport
+from tsuzuki.transfer.archive.writing import ShelfExport
 
 _count = itertools.count(1)
 

@@ -9,17 +9,17 @@ from tests.app import settings_for
 from tests.builders import HERE, NOON, a_new_item, a_public_id, store_items_tx
 from tests.delivery.builders import a_reader, publish
 from tests.inbox.builders import items_of
-from tests.ingest.reedme_files import a_legacy_file, a_newer_file
 from tests.shelves.builders import shelf_deps
+from tests.transfer.reedme_files import a_legacy_file, a_newer_file
 from tsuzuki.app.bootstrap import open_tsuzuki
 from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.legacy import MAX_TEXT
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.ingest.reedme.cleaning import clean_items
-from tsuzuki.ingest.reedme.service import Reedme, ReedmeReport
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.shelves.subscriptions.nouns import NewSubscription
 from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.transfer.reedme.cleaning import clean_items
+from tsuzuki.transfer.reedme.service import Reedme, ReedmeReport
 
 q = parse_queries(
     "tests",

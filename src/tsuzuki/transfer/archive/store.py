@@ -6,8 +6,11 @@ from typing import Any
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.ingest.archive.format import ArchivedSeries, BookmarkLine, Feed, FormerFollowLine, SeriesSource
-from tsuzuki.ingest.archive.rows import (
+from tsuzuki.model.ids import ChapterId, FeedId, GroupId, ItemId, PublicId, SeriesId, SeriesSourceId, ShelfId, UserId
+from tsuzuki.model.times import Millis
+from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
+from tsuzuki.transfer.archive.format import ArchivedSeries, BookmarkLine, Feed, FormerFollowLine, SeriesSource
+from tsuzuki.transfer.archive.rows import (
     AddedChapter,
     ArchiveChapterRow,
     ArchiveFeedRow,
@@ -19,11 +22,8 @@ from tsuzuki.ingest.archive.rows import (
     PersonRow,
     ReleaseRow,
 )
-from tsuzuki.model.ids import ChapterId, FeedId, GroupId, ItemId, PublicId, SeriesId, SeriesSourceId, ShelfId, UserId
-from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
 
-q = load_queries("tsuzuki.ingest.archive")
+q = load_queries("tsuzuki.transfer.archive")
 
 BEGINNING = Millis(-(10**16))
 """Before everything."""

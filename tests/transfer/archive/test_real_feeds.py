@@ -4,7 +4,7 @@ import shutil
 
 from tests.builders import NOON, a_public_id, store_items_tx
 from tests.data.feeds.make import corpus
-from tests.ingest.archive.builders import a_reader, parts_of
+from tests.transfer.archive.builders import a_reader, parts_of
 from tsuzuki.connectors.feed.parsing import parse_anyhow
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.ingest.items import new_item

@@ -5,10 +5,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.ingest.archive.builders import a_source
+from tests.transfer.archive.builders import a_source
 from tsuzuki.connectors.html.safe import sanitise
-from tsuzuki.ingest.archive import format as lines
-from tsuzuki.ingest.archive.format import PARTS
+from tsuzuki.transfer.archive import format as lines
+from tsuzuki.transfer.archive.format import PARTS
 
 _count = itertools.count(1)
 

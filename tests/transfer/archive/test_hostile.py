@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.builders import NOON
-from tests.ingest.archive.builders import (
+from tests.transfer.archive.builders import (
     a_chapter,
     a_feed,
     a_reader,
@@ -20,10 +20,10 @@ from tests.ingest.archive.builders import (
     count,
     parts_of,
 )
-from tsuzuki.ingest.archive import container
-from tsuzuki.ingest.archive.format import MANIFEST, PARTS, BookmarkLine, ChannelLine, GroupLine
 from tsuzuki.model.errors import Invalid
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
+from tsuzuki.transfer.archive import container
+from tsuzuki.transfer.archive.format import MANIFEST, PARTS, BookmarkLine, ChannelLine, GroupLine
 
 FEED = {"feeds.jsonl": [a_feed()]}
 

@@ -30,8 +30,6 @@ from tsuzuki.db.locks import lock_items_tx
 from tsuzuki.ingest.detached import BroughtItem, bring_items_tx, shelf_items_tx
 from tsuzuki.ingest.foreign import clean_rows
 from tsuzuki.ingest.items import new_item
-from tsuzuki.ingest.reedme.cleaning import CleanItem, clean_bookmarks, clean_feeds, clean_items
-from tsuzuki.ingest.reedme.store import has_loose_bookmark_tx
 from tsuzuki.ingest.service import OF_ITS_CONTENT
 from tsuzuki.model.errors import RefusedAddress, SourceError
 from tsuzuki.model.fetching import Parsers
@@ -48,6 +46,8 @@ from tsuzuki.shelves.subscriptions.nouns import NewRow
 from tsuzuki.shelves.subscriptions.store import add_subscription_tx, find_subscription_to_tx
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
 from tsuzuki.sources.store import ImportedFetchState, bring_fetch_state_tx
+from tsuzuki.transfer.reedme.cleaning import CleanItem, clean_bookmarks, clean_feeds, clean_items
+from tsuzuki.transfer.reedme.store import has_loose_bookmark_tx
 
 L = TypeVar("L")
 T = TypeVar("T")
