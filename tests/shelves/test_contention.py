@@ -119,3 +119,14 @@ async def test_whoever_comes_or_goes_while_something_is_delivered_has_it_or_leav
     entries = await onlooker.fetch("select shelf_id from entry")
     assert [entry["shelf_id"] for entry in entries] == ([shelf] if act is _return else [])
     await onlooker.close()
+
+
+async def test_a_subscription_moves_to_a_feed_that_is_older(db):
+    """Both are locked by their ids, whichever the reader has now."""
+    feeds, shelf, other = Subscriptions(a_ground(db)), await a_reader(db), await a_reader(db)
+    older = await feeds.add(other, NewSubscription(link=LINK))
+    for reader in (shelf, other):
+        await feeds.add(reader, NewSubscription(link=OTHER))
+    [mine] = await feeds.list(shelf)
+    moved = await feeds.change(shelf, mine.public_id, SubscriptionChange(link=LINK))
+    assert moved.feed_id == older.feed_id < mine.feed_id

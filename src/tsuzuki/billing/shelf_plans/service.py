@@ -150,7 +150,7 @@ class RentedShelves:
             others = await _leave_asleep_tx(tx, shelf, now)
             return msgspec.structs.replace(done, activities=(*done.activities, back, *others))
 
-        return await self._change(whose, shelf_id, reactivate)
+        return await self._change(whose, shelf_id, reactivate, with_others=True)
 
     # -- inside
 
@@ -164,13 +164,17 @@ class RentedShelves:
         if owner is not None:
             await put_member_tx(tx, shelf_id, owner, "owner", now=self._deps.clock())
 
-    async def _change(self, whose: BillingScope, public_id: PublicId, change: Change) -> RentedShelf:
+    async def _change(
+        self, whose: BillingScope, public_id: PublicId, change: Change, *, with_others: bool = False
+    ) -> RentedShelf:
         """Do it to a shelf that nobody else changes or fills meanwhile; NotFound for another tenant's (I8)."""
 
         async def apply(tx: Tx) -> ShelfChanged:
             found = await own_shelf_tx(tx, whose, public_id)
             await lock_account_tx(tx, found.tenant_id)
-            await lock_shelf_tx(tx, found.id)
+            others = await list_shelves_for_tenant_tx(tx, found.tenant_id) if with_others else []
+            for shelf_id in sorted({found.id, *(other.id for other in others)}):
+                await lock_shelf_tx(tx, shelf_id)
             return await change(tx, await get_rented_tx(tx, found.id), self._deps.clock())
 
         return await self._publish(await self._deps.db.with_tx(apply))
@@ -202,7 +206,6 @@ async def _leave_asleep_tx(tx: Tx, woken: RentedShelf, now: Millis) -> list[Acti
     done = []
     for shelf in await list_shelves_for_tenant_tx(tx, woken.tenant_id):
         if shelf.status == "delinquent":
-            await lock_shelf_tx(tx, shelf.id)
             changed = await set_shelf_status_tx(tx, shelf.id, "inactive", now)
             done.append(await insert_activity_tx(tx, shelf.id, "shelf.deactivated", changed.snapshot(), now=now))
     return done

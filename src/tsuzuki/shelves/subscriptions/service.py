@@ -55,7 +55,7 @@ from tsuzuki.shelves.subscriptions.store import (
     take_former_tx,
 )
 from tsuzuki.sources.feeds import follow_feed_tx, leave_feed_tx, relink_alone_tx, suspension_changed_tx
-from tsuzuki.sources.store import fetch_whole_tx
+from tsuzuki.sources.store import fetch_whole_tx, lock_known_feeds_tx
 
 KEPT = Millis(30 * DAY)
 """For so long, what was left can be had back."""
@@ -250,7 +250,9 @@ class Subscriptions:
     ) -> Subscription:
         now = self._deps.clock()
         before = await own_subscription_tx(tx, shelf_id, public_id)
-        if not isinstance(change.is_suspended, UnsetType):
+        if target is not None:
+            await lock_known_feeds_tx(tx, [(before.link, before.proxy), target])
+        elif not isinstance(change.is_suspended, UnsetType):
             await lock_feed_tx(tx, before.feed_id)  # before its watch, as everyone
         if change.is_suspended is False and before.suspended_at is not None:
             await allow_waking_tx(tx, shelf_id, before.id)
