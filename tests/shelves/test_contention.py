@@ -123,7 +123,7 @@ async def test_whoever_comes_or_goes_while_something_is_delivered_has_it_or_leav
 
 async def test_a_subscription_moves_to_a_feed_that_is_older(db):
     """Both are locked by their ids, whichever the reader has now."""
-    feeds, shelf, other = Subscriptions(a_ground(db)), await a_reader(db), await a_reader(db)
+    feeds, shelf, other = Subscriptions(shelf_deps(db)), await a_reader(db), await a_reader(db)
     older = await feeds.add(other, NewSubscription(link=LINK))
     for reader in (shelf, other):
         await feeds.add(reader, NewSubscription(link=OTHER))
