@@ -63,7 +63,7 @@ async def test_a_shelf_has_one_search_under_way_and_others_wait(db):
 
 async def test_a_hit_whose_text_cannot_be_read_is_shown_without_it(db):
     [found] = (await Search(db, Broken()).find(await a_shelf(db), "gull", 10)).items
-    assert (found.title, found.snippet) == ("A gull", "")
+    assert (found.hit.title, found.snippet) == ("A gull", "")
     [found] = (await Search(db, HERE).find(await a_shelf(db), "gull", 10)).items
     assert found.snippet == "words"
 

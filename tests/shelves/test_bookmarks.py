@@ -9,7 +9,7 @@ import pytest
 from tests.builders import stored_watch
 from tests.delivery.builders import a_followed_feed, a_reader, entries_of, events_of, publish
 from tests.shelves.builders import shelf_deps
-from tests.shelves.library.builders import a_library_ground
+from tests.shelves.library.builders import library_deps
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ItemId
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
@@ -41,7 +41,7 @@ async def test_saving_and_letting_go_is_told_to_open_pages_and_what_is_refused_i
     await publish(db, feed, "a")
     [entry] = await entries_of(db, shelf)
     item = ItemId(entry.of_id)
-    bookmarks = Bookmarks(a_library_ground(db))
+    bookmarks = Bookmarks(library_deps(db))
 
     async def told() -> int:
         return [event.kind for event in await events_of(db, shelf)].count("counts")

@@ -12,9 +12,11 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.feed_views import FeedView, feed_view
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import Time, day_of, shown
-from tsuzuki.inbox.search.service import ChapterResult, FeedResult, ItemResult, Search, SeriesResult
+from tsuzuki.inbox.search.hits import ChapterHit, SearchHit, SeriesHit, SoughtItem
+from tsuzuki.inbox.search.service import Search
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
+from tsuzuki.shelves.subscriptions.nouns import Subscription
 
 
 class SearchQuery(ShelfQuery, frozen=True, kw_only=True):
@@ -87,11 +89,12 @@ async def search(query: SearchQuery, caller: Caller, current_user: CurrentUser, 
     )
 
 
-def _feed(found: FeedResult) -> FeedResultView:
-    return FeedResultView(**msgspec.structs.asdict(feed_view(found.feed)), snippet=found.snippet)
+def _feed(found: SearchHit[Subscription]) -> FeedResultView:
+    return FeedResultView(**msgspec.structs.asdict(feed_view(found.hit)), snippet=found.snippet)
 
 
-def _item(item: ItemResult) -> FoundItemView:
+def _item(found: SearchHit[SoughtItem]) -> FoundItemView:
+    item = found.hit
     return FoundItemView(
         id=str(item.id),
         feed_id=show_id(item.feed_id),
@@ -99,21 +102,22 @@ def _item(item: ItemResult) -> FoundItemView:
         display_title=item.shown_title or day_of(item.published_at or item.sort_at),
         pub_date=shown(item.published_at),
         unread=item.unread,
-        snippet=item.snippet,
+        snippet=found.snippet,
     )
 
 
-def _series(series: SeriesResult) -> FoundSeriesView:
+def _series(found: SearchHit[SeriesHit]) -> FoundSeriesView:
+    series = found.hit
     return FoundSeriesView(
-        id=show_id(series.id),
+        id=show_id(series.public_id),
         title=series.title,
         author=series.author,
         cover_url=series.cover_url,
-        snippet=series.snippet,
+        snippet=found.snippet,
     )
 
 
-def _chapter(found: ChapterResult) -> FoundChapterView:
+def _chapter(found: SearchHit[ChapterHit]) -> FoundChapterView:
     hit = found.hit
     return FoundChapterView(
         id=str(hit.id),

@@ -35,4 +35,4 @@ def search_page(site: Site) -> Resource:
 
 def marked(snippet: str) -> Markup:
     """A search's snippet: escaped by the search itself, but for `<mark>` (I7)."""
-    return Markup(snippet)  # noqa: S704  FoundItem.snippet promises it
+    return Markup(snippet)  # noqa: S704  SearchHit.snippet promises it

@@ -21,11 +21,11 @@ from tests.ingest.builders import a_task
 from tests.scale import examples
 from tests.shelves.library.builders import (
     Published,
-    a_library_ground,
     a_published_series,
     chapter_of,
     disagreeing,
     entries_in,
+    library_deps,
     progress_in,
     release,
     watches_of,
@@ -68,12 +68,12 @@ def merging(db):
 
 @pytest.fixture
 def follows(db):
-    return Follows(a_library_ground(db))
+    return Follows(library_deps(db))
 
 
 @pytest.fixture
 def progress(db):
-    return ReadingProgress(a_library_ground(db))
+    return ReadingProgress(library_deps(db))
 
 
 async def read(db, progress, shelf, series: Published, key: object, **said: object) -> None:
@@ -265,7 +265,7 @@ FOLLOWING = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), unique=Tru
 @given(old=KEYS, new=KEYS, other_old=KEYS, other_new=KEYS, following=FOLLOWING, words=WORDS)
 async def test_merging_and_splitting_again_gives_back_what_was(db, old, new, other_old, other_new, following, words):
     """The catalogue is as it was; of what readers have nothing is gone, and what they read is read on both sides."""
-    merging, deps = a_merging(db), a_library_ground(db)
+    merging, deps = a_merging(db), library_deps(db)
     follows, progress = Follows(deps), ReadingProgress(deps)
     both = [
         await a_published_series(db, old, title="One", sources=2),
@@ -330,7 +330,7 @@ async def test_what_was_found_before_a_merge_is_stored_in_the_series_that_stays(
 
 async def test_a_merge_against_running_ingest_and_reading_devices_loses_nothing(db):
     """Whatever the order in which they meet; both engines."""
-    merging, deps = a_merging(db), a_library_ground(db)
+    merging, deps = a_merging(db), library_deps(db)
     follows, progress = Follows(deps), ReadingProgress(deps)
     one, other = await a_published_series(db, [1], title="One"), await a_published_series(db, [1], title="Ichi")
     shelf = await a_reader(db)

@@ -97,7 +97,7 @@ class Clock:
         return self.now
 
 
-def a_library_ground(db: Database, clock: Clock | None = None) -> ShelfDeps:
+def library_deps(db: Database, clock: Clock | None = None) -> ShelfDeps:
     return shelf_deps(db, clock or Clock())
 
 

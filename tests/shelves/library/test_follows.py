@@ -11,11 +11,11 @@ from tests.inbox.builders import an_inbox
 from tests.shelves.builders import on_plan
 from tests.shelves.library.builders import (
     Clock,
-    a_library_ground,
     a_published_series,
     chapter_of,
     disagreeing,
     entries_in,
+    library_deps,
     release,
     watches_of,
     wrong_tallies,
@@ -38,7 +38,7 @@ q = parse_queries("tests", "-- name: group_id\nselect public_id from shelf_group
 
 @pytest.fixture
 def deps(db):
-    return a_library_ground(db)
+    return library_deps(db)
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ async def test_reading_goes_on_where_it_was_left_else_after_the_highest_that_was
 
 async def test_who_follows_while_chapters_are_delivered_gets_each_as_an_entry_or_in_the_line_never_both(db):
     """R8, I2: whatever the order in which they meet."""
-    deps = a_library_ground(db, Clock())
+    deps = library_deps(db, Clock())
     follows, series = Follows(deps), await a_published_series(db, [1])
     shelves = [await a_reader(db) for _ in range(6)]
 

@@ -2,7 +2,7 @@
 
 from tests.builders import NOON
 from tests.delivery.builders import a_reader
-from tests.shelves.library.builders import a_library_ground, a_published_series, chapter_of, release
+from tests.shelves.library.builders import a_published_series, chapter_of, library_deps, release
 from tsuzuki.accounts.nouns import Slice
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.library.follows.nouns import FollowChange, FollowFilter, FollowRequest, ReleasePreferences
@@ -15,7 +15,7 @@ from tsuzuki.shelves.library.series.service import SeriesLooks
 async def test_chapters_are_in_the_order_of_the_list_with_what_is_read(db):
     series = await a_published_series(db, [1, "2.5", 2, 10])
     shelf = await a_reader(db)
-    progress, looks = ReadingProgress(a_library_ground(db)), SeriesLooks(db)
+    progress, looks = ReadingProgress(library_deps(db)), SeriesLooks(db)
     await progress.mark(shelf, series.public_id, Some(chapters=[await chapter_of(db, series.id, 2)]), is_read=True)
     order = await looks.order(shelf, series.public_id)
     listed, _ = await looks.chapters(shelf, series.public_id, Slice())
@@ -26,7 +26,7 @@ async def test_chapters_are_in_the_order_of_the_list_with_what_is_read(db):
 async def test_up_to_a_chapter_means_that_one_too(db):
     series = await a_published_series(db, [1, 2, 3])
     shelf, other = await a_reader(db), await a_reader(db)
-    progress, looks = ReadingProgress(a_library_ground(db)), SeriesLooks(db)
+    progress, looks = ReadingProgress(library_deps(db)), SeriesLooks(db)
     second = await chapter_of(db, series.id, 2)
     included = await progress.mark(shelf, series.public_id, Some(before=second, is_inclusive=True), is_read=True)
     assert included.changed == 2
@@ -45,7 +45,7 @@ async def test_groups_and_languages_of_all_releases_can_be_preferred(db):
 async def test_what_was_opened_of_one_series_has_nothing_of_another(db):
     series, other = await a_published_series(db, [1, 2]), await a_published_series(db, [1], title="Other")
     shelf = await a_reader(db)
-    progress = ReadingProgress(a_library_ground(db))
+    progress = ReadingProgress(library_deps(db))
     for which, number, at in ((series, 1, 1), (other, 1, 2), (series, 2, 3)):
         chapter = await chapter_of(db, which.id, number)
         await progress.tell(shelf, which.public_id, chapter, ReportedReading(page=0, at=Millis(NOON - 1000 + at)))
@@ -57,7 +57,7 @@ async def test_what_was_opened_of_one_series_has_nothing_of_another(db):
 async def test_i9_a_follow_remembers_how_its_pages_are_shown_and_who_comes_back_finds_it_so(db):
     series = await a_published_series(db, [1])
     shelf = await a_reader(db)
-    follows = Follows(a_library_ground(db))
+    follows = Follows(library_deps(db))
     followed = await follows.add(shelf, FollowRequest(series=series.public_id))
     wanted = ReleasePreferences(languages=("en",), mode="rtl", fit="width")
     await follows.change(shelf, followed.follow.public_id, FollowChange(preferences=wanted))

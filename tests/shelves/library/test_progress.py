@@ -14,11 +14,11 @@ from tests.inbox.builders import an_inbox
 from tests.shelves.library.builders import (
     Clock,
     Published,
-    a_library_ground,
     a_published_series,
     chapter_of,
     disagreeing,
     entries_in,
+    library_deps,
     progress_in,
     release,
 )
@@ -44,7 +44,7 @@ class Place:
         self.series = series
         self.shelf = shelf
         self.clock = clock
-        deps = a_library_ground(db, clock)
+        deps = library_deps(db, clock)
         self.progress = ReadingProgress(deps)
         self.inbox = an_inbox(db, clock)
         self.follows = Follows(deps)

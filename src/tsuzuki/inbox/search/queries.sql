@@ -24,11 +24,16 @@ and (cast(:feeds as text) is null or entry.feed_id in (
   select cast(value as bigint) from json_each(cast(:feeds as text))
 ))
 
--- name: item_texts
--- What a hit is shown by: only for those that are shown.
-select id, substr(case when content = '' then coalesce(summary, '') else content end, 1, cast(:longest as integer)) as text,
-  published_at
-from item where id in (select cast(value as bigint) from json_each(cast(:ids as text)));
+-- name: sought_items
+-- What hits are shown by: only for those that are shown.
+select item.id, subscription.public_id as feed_id, item.title,
+  substr(case when item.content = '' then coalesce(item.summary, '') else item.content end, 1, cast(:longest as integer)) as text,
+  item.published_at, item.sort_at, entry.unread
+from json_each(cast(:ids as text)) as wanted
+cross join entry
+join item on item.id = entry.item_id
+join subscription on subscription.shelf_id = entry.shelf_id and subscription.feed_id = entry.feed_id
+where entry.shelf_id = :shelf_id and entry.item_id = cast(wanted.value as bigint);
 
 -- name: search_series
 -- Every series can be found, followed or not.

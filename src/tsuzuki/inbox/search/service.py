@@ -7,24 +7,20 @@ import msgspec
 
 from tsuzuki.db import Database, Tx
 from tsuzuki.inbox.entries import FAR, Entry, EntryFilter
+from tsuzuki.inbox.search.hits import ChapterHit, Narrowed, Results, SearchHit, SeriesHit, SoughtItem
 from tsuzuki.inbox.search.policy import LONGEST_TEXT, Named, Passage, Snippets, Sought, parse_search, snippets
 from tsuzuki.inbox.search.store import (
-    ChapterHit,
-    Narrowed,
-    SeriesHit,
-    item_texts_tx,
     numbered_chapters_tx,
     search_chapters_tx,
     search_items_tx,
     search_series_tx,
+    sought_items_tx,
 )
 from tsuzuki.inbox.store import older_entries_tx, where_tx
 from tsuzuki.model.errors import SourceError, TooManyRequests
 from tsuzuki.model.fetching import Parsers
-from tsuzuki.model.ids import ItemId, PublicId, ShelfId
+from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
-from tsuzuki.model.times import Millis
-from tsuzuki.model.titles import title_of
 from tsuzuki.shelves.subscriptions.nouns import FeedName, Subscription
 from tsuzuki.shelves.subscriptions.service import own_subscription_tx
 from tsuzuki.shelves.subscriptions.store import feed_names_tx
@@ -33,69 +29,12 @@ MOST_WAITING = 5
 """Searches of one shelf, of which one is under way: the database has few readers, and other shelves want them too."""
 
 
-class ItemResult(msgspec.Struct, frozen=True, kw_only=True):
-    """An item of the shelf, with some text around the first hit."""
-
-    id: ItemId
-    feed_id: PublicId
-    title: str
-    shown_title: str
-    """The title, else what stands for one; empty where its time has to (R103)."""
-    published_at: Millis | None
-    sort_at: Millis
-    unread: bool
-    snippet: str = ""
-    """HTML in which nothing but `<mark>` is markup."""
-
-
-class FeedResult(msgspec.Struct, frozen=True):
-    """A feed of the shelf, and the name or address that it was found by."""
-
-    feed: Subscription
-    snippet: str
-
-
-class SeriesResult(msgspec.Struct, frozen=True):
-    """A series, followed or not."""
-
-    id: PublicId
-    title: str
-    author: str | None
-    cover_url: str | None
-    snippet: str
-    cover_id: int | None = None
-    """The series source whose cover stands for it."""
-
-
-class ChapterResult(msgspec.Struct, frozen=True):
-    """A chapter of a series that the shelf follows."""
-
-    hit: ChapterHit
-    snippet: str
-
-
-class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """What a search found, each kind best first."""
-
-    feeds: list[FeedResult] = []
-    items: list[ItemResult] = []
-    series: list[SeriesResult] = []
-    chapters: list[ChapterResult] = []
-
-
-class _ItemHit(msgspec.Struct, frozen=True):
-    """An item before its snippet is made."""
-
-    item: ItemResult
-    text: str
-
-
 class _Hits(msgspec.Struct, frozen=True, kw_only=True):
     """What the database found."""
 
     feeds: list[FeedName] = []
     """All that the shelf has: which of them are meant is told by their names."""
-    items: list[_ItemHit] = []
+    items: list[SoughtItem] = []
     series: list[SeriesHit] = []
     chapters: list[ChapterHit] = []
 
@@ -138,14 +77,9 @@ class Search:
         items, series, chapters = _parted(shown.passages, len(hits.items), len(hits.series))
         return Results(
             feeds=await self._feeds(shelf_id, [(hits.feeds[place], said) for place, said in shown.named[:most]]),
-            items=[
-                msgspec.structs.replace(hit.item, snippet=said) for hit, said in zip(hits.items, items, strict=True)
-            ],
-            series=[
-                SeriesResult(hit.public_id, hit.title, hit.author, hit.cover_url, said, hit.cover_id)
-                for hit, said in zip(hits.series, series, strict=True)
-            ],
-            chapters=[ChapterResult(hit, said) for hit, said in zip(hits.chapters, chapters, strict=True)],
+            items=[SearchHit(hit, said) for hit, said in zip(hits.items, items, strict=True)],
+            series=[SearchHit(hit, said) for hit, said in zip(hits.series, series, strict=True)],
+            chapters=[SearchHit(hit, said) for hit, said in zip(hits.chapters, chapters, strict=True)],
         )
 
     async def _snippets(self, sought: Sought, hits: _Hits) -> Snippets:
@@ -161,9 +95,9 @@ class Search:
         except SourceError:
             return Snippets([], [""] * len(passages))
 
-    async def _feeds(self, shelf_id: ShelfId, found: list[tuple[FeedName, str]]) -> list[FeedResult]:
-        async def collect(tx: Tx) -> list[FeedResult]:
-            return [FeedResult(await own_subscription_tx(tx, shelf_id, feed.public_id), said) for feed, said in found]
+    async def _feeds(self, shelf_id: ShelfId, found: list[tuple[FeedName, str]]) -> list[SearchHit[Subscription]]:
+        async def collect(tx: Tx) -> list[SearchHit[Subscription]]:
+            return [SearchHit(await own_subscription_tx(tx, shelf_id, feed.public_id), said) for feed, said in found]
 
         return await self._db.read(collect) if found else []
 
@@ -190,65 +124,34 @@ class Search:
 
     async def _items_tx(
         self, tx: Tx, shelf_id: ShelfId, sought: Sought, feeds: list[FeedName], *, most: int
-    ) -> list[_ItemHit]:
-        shown = {feed.feed_id: feed.public_id for feed in feeds}
+    ) -> list[SoughtItem]:
         meant = None if sought.feed is None else [feed for feed in feeds if _is_meant(feed, sought.feed)]
         if not sought.is_worded:
-            return await self._newest_tx(tx, shelf_id, sought, meant, most=most)
-        narrowed = Narrowed(
-            feeds=None if meant is None else [feed.feed_id for feed in meant],
-            unread=sought.unread,
-            saved=sought.saved,
-            before=FAR if sought.before is None else sought.before,
-        )
-        hits = await search_items_tx(tx, shelf_id, sought.terms, most, narrowed=narrowed)
-        texts = await item_texts_tx(tx, [hit.id for hit in hits], longest=LONGEST_TEXT)
-        return [
-            _ItemHit(
-                ItemResult(
-                    id=hit.id,
-                    feed_id=shown[hit.feed_id],
-                    title=hit.title,
-                    shown_title=title_of(hit.title, texts[hit.id].text),
-                    published_at=texts[hit.id].published_at,
-                    sort_at=hit.sort_at,
-                    unread=hit.unread,
-                ),
-                texts[hit.id].text,
+            ids = await self._newest_tx(tx, shelf_id, sought, meant, most=most)
+        else:
+            narrowed = Narrowed(
+                feeds=None if meant is None else [feed.feed_id for feed in meant],
+                unread=sought.unread,
+                saved=sought.saved,
+                before=FAR if sought.before is None else sought.before,
             )
-            for hit in hits
-        ]
+            hits = await search_items_tx(tx, shelf_id, sought.terms, most, narrowed=narrowed)
+            ids = [hit.id for hit in hits]
+        return await sought_items_tx(tx, shelf_id, ids, longest=LONGEST_TEXT)
 
     async def _newest_tx(
         self, tx: Tx, shelf_id: ShelfId, sought: Sought, meant: list[FeedName] | None, *, most: int
-    ) -> list[_ItemHit]:
+    ) -> list[ItemId]:
         """`is:unread feed:daily` without a word: a list like any other."""
         after = FROM_THE_TOP if sought.before is None else PageCursor(sought.before, 0)
         every = EntryFilter(kind="item", unread=sought.unread, saved=sought.saved, by_published=True)
         rows: list[Entry] = []
         for feed in [None] if meant is None else [feed.public_id for feed in meant]:
             wanted = msgspec.structs.replace(every, feed=feed)
-            rows += await older_entries_tx(tx, await where_tx(tx, shelf_id, wanted), wanted, after=after, most=most)
-        newest = sorted(rows, key=lambda row: (row.sort_at, row.id), reverse=True)[:most]
-        texts = await item_texts_tx(tx, [row.item_id for row in newest if row.item_id], longest=LONGEST_TEXT)
-        return [
-            _listed(row, row.item_id, row.feed_id, texts[row.item_id].text)
-            for row in newest
-            if row.item_id and row.feed_id
-        ]
-
-
-def _listed(row: Entry, item_id: ItemId, feed_id: PublicId, text: str) -> _ItemHit:
-    item = ItemResult(
-        id=item_id,
-        feed_id=feed_id,
-        title=row.title,
-        shown_title=title_of(row.title, row.beginning),
-        published_at=row.published_at,
-        sort_at=row.sort_at,
-        unread=row.unread,
-    )
-    return _ItemHit(item, text)
+            where = await where_tx(tx, shelf_id, wanted)
+            rows += await older_entries_tx(tx, where, wanted, after=after, most=most)
+        newest = sorted(rows, key=lambda row: (row.sort_at, row.id), reverse=True)
+        return [row.item_id for row in newest[:most] if row.item_id is not None]
 
 
 def _parted(texts: list[str], first: int, second: int) -> tuple[list[str], list[str], list[str]]:

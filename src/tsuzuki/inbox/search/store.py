@@ -6,65 +6,11 @@ import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import match
-from tsuzuki.inbox.entries import FAR
-from tsuzuki.model.ids import ChapterId, FeedId, ItemId, PublicId, SeriesId, ShelfId
-from tsuzuki.model.times import Millis
+from tsuzuki.inbox.search.hits import ChapterHit, ItemHit, Narrowed, SeriesHit, SoughtItem
+from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.tokens import Term, parse_terms
 
 q = load_queries("tsuzuki.inbox.search")
-
-
-class ItemHit(msgspec.Struct, frozen=True):
-    """An item of the shelf that a search found."""
-
-    id: ItemId
-    feed_id: FeedId
-    title: str
-    sort_at: Millis
-    unread: bool
-
-
-class ItemText(msgspec.Struct, frozen=True):
-    """What a hit is shown by."""
-
-    id: ItemId
-    text: str
-    published_at: Millis | None
-
-
-class SeriesHit(msgspec.Struct, frozen=True):
-    """A series that a search found."""
-
-    id: SeriesId
-    public_id: PublicId
-    title: str
-    author: str | None
-    cover_url: str | None
-    last_chapter_at: Millis | None
-    description: str | None
-    cover_id: int | None
-    """The series source whose cover stands for it."""
-
-
-class ChapterHit(msgspec.Struct, frozen=True):
-    """A chapter of a series that the shelf follows."""
-
-    id: ChapterId
-    series_id: PublicId
-    series_title: str
-    number: str | None
-    volume: str | None
-    title: str
-    published_at: Millis | None
-
-
-class Narrowed(msgspec.Struct, frozen=True, kw_only=True):
-    """What narrows a search down, besides its words."""
-
-    feeds: Sequence[FeedId] | None = None
-    unread: bool | None = None
-    saved: bool | None = None
-    before: Millis = FAR
 
 
 async def search_items_tx(
@@ -83,9 +29,11 @@ async def search_items_tx(
     return await tx.many(ItemHit, q.search_items, match=wanted, shelf_id=shelf_id, most=most, **where)
 
 
-async def item_texts_tx(tx: Tx, ids: Sequence[ItemId], *, longest: int) -> dict[ItemId, ItemText]:
-    """The first `longest` characters of these items."""
-    return {text.id: text for text in await tx.many(ItemText, q.item_texts, ids=ids, longest=longest)}
+async def sought_items_tx(tx: Tx, shelf_id: ShelfId, ids: Sequence[ItemId], *, longest: int) -> list[SoughtItem]:
+    """These items of the shelf in this order, with the first `longest` characters of their texts."""
+    rows = await tx.many(SoughtItem, q.sought_items, shelf_id=shelf_id, ids=ids, longest=longest) if ids else []
+    found = {row.id: row for row in rows}
+    return [found[item_id] for item_id in ids if item_id in found]
 
 
 async def search_series_tx(tx: Tx, query: str | Sequence[Term], most: int = 50) -> list[SeriesHit]:
