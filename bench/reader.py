@@ -31,8 +31,8 @@ from tsuzuki.db import Database
 from tsuzuki.db.fulltext import match
 from tsuzuki.db.queries import Query
 from tsuzuki.inbox.entries import FAR, EntryFilter
+from tsuzuki.inbox.search.hits import q as searches
 from tsuzuki.inbox.search.service import Search
-from tsuzuki.inbox.search.store import q as searches
 from tsuzuki.inbox.store import q as entries
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, LATEST

@@ -33,7 +33,7 @@ from tests.servers import Postgres
 from tsuzuki.db import Database, DatabaseOptions, Tx, open_database
 from tsuzuki.db.migrate import migrate
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.inbox.search.store import search_items_tx
+from tsuzuki.inbox.search.hits import search_items_tx
 from tsuzuki.ingest.chapters import upsert_chapters_tx
 from tsuzuki.ingest.items import NewItem
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId

@@ -15,16 +15,16 @@ from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.housekeeping import KEPT_EVENTS, prune
 from tsuzuki.inbox import events as service
-from tsuzuki.inbox.events import Events
-from tsuzuki.inbox.store import (
+from tsuzuki.inbox.events import (
     EventCursor,
+    Events,
     has_unsettled_tx,
     is_remembered_tx,
-    mark_entries_tx,
     newest_of_shelf_tx,
     next_events_tx,
     settled_of_shelf_tx,
 )
+from tsuzuki.inbox.store import mark_entries_tx
 from tsuzuki.model.errors import TooManyRequests
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.events import (

@@ -16,8 +16,8 @@ from tests.builders import (
 )
 from tests.delivery.builders import a_reader
 from tsuzuki.db.queries import load_queries, parse_queries
+from tsuzuki.inbox.search.hits import search_items_tx, search_series_tx
 from tsuzuki.inbox.search.service import Search
-from tsuzuki.inbox.search.store import search_items_tx, search_series_tx
 from tsuzuki.inbox.store import mark_entries_tx
 from tsuzuki.ingest.chapters import index_series_tx, upsert_chapters_tx
 from tsuzuki.model.ids import EntryId

@@ -19,7 +19,7 @@ from tests.net.builders import answer
 from tests.polling.builders import Clock, Publisher, a_publisher, poll_due
 from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.inbox.search.store import search_items_tx
+from tsuzuki.inbox.search.hits import search_items_tx
 from tsuzuki.ingest.housekeeping import forget_unheld
 from tsuzuki.ingest.items import ITEMS, ItemIngest
 from tsuzuki.model.ids import ShelfId

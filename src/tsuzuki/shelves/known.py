@@ -2,25 +2,27 @@
 
 from collections.abc import Sequence
 
-from tsuzuki.db import Tx
+import msgspec
+
+from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_feed_tx, lock_series_tx
-from tsuzuki.model.ids import EntryId, FeedId, SeriesId, ShelfId, show_id
+from tsuzuki.model.ids import EntryId, FeedId, PublicId, SeriesId, ShelfId, show_id
 from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.events import Arrived, NewEvent, add_events_tx
-from tsuzuki.shelves.store import (
-    FollowedName,
-    add_known_entries_tx,
-    add_missed_chapters_tx,
-    count_chapters_tx,
-    feed_name_tx,
-    knew_chapters_tx,
-    series_name_tx,
-)
+
+q = load_queries("tsuzuki.shelves")
 
 ALWAYS = Millis(0)
 KNOWN_ITEMS = 50
 """How many entries a shelf gets at most."""
+
+
+class FollowedName(msgspec.Struct, frozen=True):
+    """What a shelf calls a feed or a series that it follows."""
+
+    shown_id: PublicId
+    name: str
 
 
 async def deliver_known_items_tx(
@@ -32,7 +34,8 @@ async def deliver_known_items_tx(
     """
     await lock_feed_tx(tx, feed_id)  # what is being stored meanwhile is delivered by whoever stores it
     placed = await add_known_entries_tx(tx, shelf_id, feed_id, since=since, most=KNOWN_ITEMS, now=now)
-    if placed and (feed := await feed_name_tx(tx, shelf_id, feed_id)) is not None:
+    if placed:
+        feed = await tx.one(FollowedName, q.feed_name, shelf_id=shelf_id, feed_id=feed_id)
         await add_events_tx(tx, [NewEvent(shelf_id, _arrived("item", feed, placed))], now)
     return len(placed)
 
@@ -46,8 +49,8 @@ async def deliver_known_chapters_tx(
     after any write to the series' watches, which ingest locks first. `available` is for callers who have counted.
     """
     await lock_series_tx(tx, series_id)
-    available = await count_chapters_tx(tx, series_id) if available is None else available
-    series = await series_name_tx(tx, shelf_id, series_id)
+    available = await tx.one(int, q.count_chapters, series_id=series_id) if available is None else available
+    series = await _series_tx(tx, shelf_id, series_id)
     if not available or series is None:
         return 0
     line = Arrived(kind="chapter", id=show_id(series.shown_id), name=series.name, available=available, is_quiet=True)
@@ -64,12 +67,26 @@ async def deliver_missed_chapters_tx(
     the shelf's reading locked.
     """
     await lock_series_tx(tx, series_id)
-    if not await knew_chapters_tx(tx, series_id, since):
+    if not await tx.one(bool, q.knew_chapters, series_id=series_id, since=since):
         return await deliver_known_chapters_tx(tx, shelf_id, series_id, now=now)
-    placed = await add_missed_chapters_tx(tx, shelf_id, series_id, since=since, most=KNOWN_ITEMS, now=now)
-    if placed and (series := await series_name_tx(tx, shelf_id, series_id)) is not None:
+    where = {"shelf_id": shelf_id, "series_id": series_id, "since": since}
+    placed = await tx.many(EntryId, q.add_missed_chapters, **where, most=KNOWN_ITEMS, now=now)
+    if placed and (series := await _series_tx(tx, shelf_id, series_id)) is not None:
         await add_events_tx(tx, [NewEvent(shelf_id, _arrived("chapter", series, placed))], now)
     return len(placed)
+
+
+async def add_known_entries_tx(
+    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, since: Millis, most: int, now: Millis
+) -> list[EntryId]:
+    """Entries for the newest items that the feed has already, of those stored since then."""
+    where = {"shelf_id": shelf_id, "feed_id": feed_id, "since": since}
+    return await tx.many(EntryId, q.add_known_entries, **where, most=most, now=now)
+
+
+async def _series_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> FollowedName | None:
+    """None when its chapters do not come to the shelf: dropped, held back, or not followed."""
+    return await tx.maybe(FollowedName, q.series_name, shelf_id=shelf_id, series_id=series_id)
 
 
 def _arrived(kind: Kind, of: FollowedName, placed: Sequence[EntryId]) -> Arrived:

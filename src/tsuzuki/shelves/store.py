@@ -1,10 +1,9 @@
-"""Terms and room of a shelf, and entries for what it begins to follow."""
+"""Terms and room of a shelf."""
 
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.ids import EntryId, FeedId, PublicId, SeriesId, ShelfId
-from tsuzuki.model.times import Millis
+from tsuzuki.model.ids import ShelfId
 
 q = load_queries("tsuzuki.shelves")
 
@@ -41,49 +40,3 @@ async def desync_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
 async def is_held_tx(tx: Tx, subscription_id: int) -> bool:
     """Whether a plan holds this subscription back."""
     return await tx.one(bool, q.is_held, id=subscription_id)
-
-
-# -- what is known already
-
-
-class FollowedName(msgspec.Struct, frozen=True):
-    """What a shelf calls a feed or a series that it follows."""
-
-    shown_id: PublicId
-    name: str
-
-
-async def feed_name_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId) -> FollowedName | None:
-    """None when the shelf has no subscription to it."""
-    return await tx.maybe(FollowedName, q.feed_name, shelf_id=shelf_id, feed_id=feed_id)
-
-
-async def series_name_tx(tx: Tx, shelf_id: ShelfId, series_id: SeriesId) -> FollowedName | None:
-    """None when its chapters do not come to the shelf: dropped, held back, or not followed."""
-    return await tx.maybe(FollowedName, q.series_name, shelf_id=shelf_id, series_id=series_id)
-
-
-async def add_known_entries_tx(
-    tx: Tx, shelf_id: ShelfId, feed_id: FeedId, *, since: Millis, most: int, now: Millis
-) -> list[EntryId]:
-    """Entries for the newest items that the feed has already, of those stored since then."""
-    where = {"shelf_id": shelf_id, "feed_id": feed_id, "since": since}
-    return await tx.many(EntryId, q.add_known_entries, **where, most=most, now=now)
-
-
-async def count_chapters_tx(tx: Tx, series_id: SeriesId) -> int:
-    """How many chapters the series has."""
-    return await tx.one(int, q.count_chapters, series_id=series_id)
-
-
-async def knew_chapters_tx(tx: Tx, series_id: SeriesId, since: Millis) -> bool:
-    """Whether the series had chapters before."""
-    return await tx.one(bool, q.knew_chapters, series_id=series_id, since=since)
-
-
-async def add_missed_chapters_tx(
-    tx: Tx, shelf_id: ShelfId, series_id: SeriesId, *, since: Millis, most: int, now: Millis
-) -> list[EntryId]:
-    """Entries for the newest chapters since then that were not read."""
-    where = {"shelf_id": shelf_id, "series_id": series_id, "since": since}
-    return await tx.many(EntryId, q.add_missed_chapters, **where, most=most, now=now)

@@ -34,7 +34,7 @@ from tests.shelves.library.builders import (
 from tsuzuki.accounts.nouns import SYSTEM, Slice
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.inbox.search.store import search_series_tx
+from tsuzuki.inbox.search.hits import search_series_tx
 from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ChapterIngest, in_order
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
 from tsuzuki.model.harvest import FoundChapter

@@ -10,8 +10,7 @@ from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.ingest.items import new_item
 from tsuzuki.model.errors import SourceError
 from tsuzuki.shelves.groups.store import default_group_tx
-from tsuzuki.shelves.known import ALWAYS
-from tsuzuki.shelves.store import add_known_entries_tx
+from tsuzuki.shelves.known import ALWAYS, add_known_entries_tx
 from tsuzuki.shelves.subscriptions.nouns import NewRow
 from tsuzuki.shelves.subscriptions.store import add_subscription_tx
 from tsuzuki.sources.feeds import follow_feed_tx

@@ -7,15 +7,20 @@ import msgspec
 
 from tsuzuki.db import Database, Tx
 from tsuzuki.inbox.entries import FAR, Entry, EntryFilter
-from tsuzuki.inbox.search.hits import ChapterHit, Narrowed, Results, SearchHit, SeriesHit, SoughtItem
-from tsuzuki.inbox.search.policy import LONGEST_TEXT, Named, Passage, Snippets, Sought, parse_search, snippets
-from tsuzuki.inbox.search.store import (
+from tsuzuki.inbox.search.hits import (
+    ChapterHit,
+    Narrowed,
+    Results,
+    SearchHit,
+    SeriesHit,
+    SoughtItem,
     numbered_chapters_tx,
     search_chapters_tx,
     search_items_tx,
     search_series_tx,
     sought_items_tx,
 )
+from tsuzuki.inbox.search.policy import LONGEST_TEXT, Named, Passage, Snippets, Sought, parse_search, snippets
 from tsuzuki.inbox.store import older_entries_tx, where_tx
 from tsuzuki.model.errors import SourceError, TooManyRequests
 from tsuzuki.model.fetching import Parsers

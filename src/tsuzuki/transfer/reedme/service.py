@@ -40,8 +40,7 @@ from tsuzuki.net.urls import parse
 from tsuzuki.shelves.bookmarks.nouns import NewBookmark
 from tsuzuki.shelves.bookmarks.store import add_bookmark_tx, save_entry_tx
 from tsuzuki.shelves.groups.store import add_group_tx, default_group_tx, find_group_named_tx
-from tsuzuki.shelves.known import ALWAYS, KNOWN_ITEMS
-from tsuzuki.shelves.store import add_known_entries_tx
+from tsuzuki.shelves.known import ALWAYS, KNOWN_ITEMS, add_known_entries_tx
 from tsuzuki.shelves.subscriptions.nouns import NewRow
 from tsuzuki.shelves.subscriptions.store import add_subscription_tx, find_subscription_to_tx
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
