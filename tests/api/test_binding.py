@@ -1,7 +1,8 @@
 import pytest
 from msgspec import Struct
 
-from tests.api.endpoints import Cars, Garage, NewCar, an_endpoint
+from tests.api.endpoints import CarQuery, Cars, Garage, NewCar, an_endpoint
+from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.api.binding import BindingError, find_service
 from tsuzuki.api.build import build_api
 from tsuzuki.api.endpoints import Endpoint
@@ -20,11 +21,19 @@ async def wants_two_bodies(one: NewCar, two: NewCar) -> None: ...
 async def wants_nothing() -> None: ...
 
 
+async def wants_a_shelf(shelf: Shelf) -> None: ...
+
+
+async def wants_a_shelf_without_its_query(query: CarQuery, shelf: Shelf) -> None: ...
+
+
 @pytest.mark.parametrize(
     ("endpoints", "says"),
     [
         ([an_endpoint("GET", "/x", wants_a_stranger)], "which is no service"),
         ([an_endpoint("POST", "/x", wants_two_bodies)], "more than one query or body"),
+        ([an_endpoint("GET", "/x", wants_a_shelf)], "takes a shelf, but nobody is there"),
+        ([an_endpoint("GET", "/x", wants_a_shelf_without_its_query)], "its query is no ShelfQuery"),
         ([an_endpoint("GET", "/x/{x_id}", wants_nothing)], "does not take x_id of its path"),
         ([an_endpoint("GET", "/x", wants_nothing), an_endpoint("GET", "/x", wants_nothing)], "declared twice"),
         ([an_endpoint("GET", "/x", wants_nothing), an_endpoint("GET", "/y", wants_nothing)], "two handlers"),

@@ -11,8 +11,8 @@ from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Moment
 from tsuzuki.api.paging import PageQuery
-from tsuzuki.api.views import ListAnswer, PageMeta, Time
-from tsuzuki.model.times import Millis, from_datetime, iso
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
+from tsuzuki.model.times import Millis, from_datetime
 
 Word = Annotated[str, Meta(max_length=200)]
 
@@ -48,10 +48,13 @@ class AuditView(msgspec.Struct, frozen=True):
     createdat: Time
 
 
+_audit_view = view_of(AuditView, AuditRow, createdat="at")
+
+
 async def list_audit_log(query: AuditQuery, log: AuditLog) -> ListAnswer[AuditView, PageMeta]:
     """Newest first. Secrets are masked."""
     rows, total = await log.list(_filter(query), query.part)
-    return ListAnswer([_row(row) for row in rows], query.meta(total))
+    return ListAnswer([_audit_view(row) for row in rows], query.meta(total))
 
 
 def _filter(query: AuditQuery) -> AuditFilter:
@@ -65,22 +68,6 @@ def _filter(query: AuditQuery) -> AuditFilter:
         entity_id=query.entityid,
         since=since if query.since is None else from_datetime(query.since),
         until=until if query.until is None else Millis(from_datetime(query.until)),
-    )
-
-
-def _row(row: AuditRow) -> AuditView:
-    return AuditView(
-        id=row.id,
-        actorid=row.actor_id,
-        actor=row.actor,
-        action=row.action,
-        entitytype=row.entity_type,
-        entityid=row.entity_id,
-        before=row.before,
-        after=row.after,
-        reason=row.reason,
-        address=row.address,
-        createdat=iso(row.at),
     )
 
 

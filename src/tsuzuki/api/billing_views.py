@@ -6,13 +6,12 @@ import msgspec
 
 from tsuzuki.accounts.activity.nouns import Activity, Snapshot
 from tsuzuki.accounts.nouns import Tenant
-from tsuzuki.api.views import Time, shown
-from tsuzuki.billing.books import AccountStatement, FullInvoice, StatementLine
-from tsuzuki.billing.nouns import Credit, CreditKind, Invoice, InvoiceItem, Method, Totals
+from tsuzuki.api.views import Time, view_of
+from tsuzuki.billing.books import AccountStatement, FullInvoice
+from tsuzuki.billing.nouns import Credit, CreditKind, Invoice, Method, Refund, Totals
 from tsuzuki.billing.shelf_plans.nouns import RentedShelf, Used
-from tsuzuki.model.ids import show_id
-from tsuzuki.model.plans import CURRENCY, Plan
-from tsuzuki.model.times import SECOND, Millis, iso
+from tsuzuki.model.plans import CURRENCY, Plan, PlanLimits
+from tsuzuki.model.times import SECOND, Millis
 
 
 class LimitsView(msgspec.Struct, frozen=True):
@@ -170,32 +169,30 @@ class CreditView(msgspec.Struct, frozen=True):
     created_at: Time
 
 
-def plan_view(plan: Plan) -> PlanView:
-    limits = plan.limits
-    return PlanView(
-        id=plan.id,
-        name=plan.name,
-        price_cents=plan.price_cents,
-        currency=plan.currency,
-        is_offered=plan.is_offered,
-        limits=LimitsView(
-            follows=limits.follows,
-            kept_chapters=limits.kept_chapters,
-            members=limits.members,
-            fastest_poll_seconds=_seconds(limits.fastest_poll),
-            retention_seconds=_seconds(limits.retention),
-        ),
-    )
+_limits_view = view_of(
+    LimitsView,
+    PlanLimits,
+    fastest_poll_seconds=lambda limits: _seconds(limits.fastest_poll),
+    retention_seconds=lambda limits: _seconds(limits.retention),
+)
+plan_view = view_of(PlanView, Plan, limits=lambda plan: _limits_view(plan.limits))
+_account = view_of(TenantAccountView, Tenant, "totals")
+_rented = view_of(RentedShelfView, RentedShelf, "used", is_synced=lambda shelf: shelf.synced and not shelf.sync_error)
+_used_view = view_of(UsedView, Used)
+activity_view = view_of(ActivityView, Activity)
+invoice_view = view_of(InvoiceView, Invoice)
+_refund_view = view_of(RefundView, Refund, reference="intent_id", at="created_at")
+full_invoice_view = view_of(
+    FullInvoiceView,
+    FullInvoice,
+    tenant=lambda full: full.tenant.name,
+    refunds=lambda full: [_refund_view(refund) for refund in full.refunds],
+)
+credit_view = view_of(CreditView, Credit, currency=lambda _: CURRENCY)
 
 
 def account_view(tenant: Tenant, totals: Totals) -> TenantAccountView:
-    return TenantAccountView(
-        id=show_id(tenant.public_id),
-        name=tenant.name,
-        churned_at=shown(tenant.churned_at),
-        created_at=iso(tenant.created_at),
-        totals=totals_view(totals),
-    )
+    return _account(tenant, totals=totals_view(totals))
 
 
 def totals_view(totals: Totals) -> TotalsView:
@@ -203,72 +200,11 @@ def totals_view(totals: Totals) -> TotalsView:
     return TotalsView(currency=CURRENCY, credit_cents=totals.credit, balance_cents=totals.balance, **cents)
 
 
+statement_view = view_of(StatementView, AccountStatement, totals=lambda statement: totals_view(statement.totals))
+
+
 def rented_view(shelf: RentedShelf, used: Used | None = None) -> RentedShelfView:
-    return RentedShelfView(
-        id=show_id(shelf.public_id),
-        name=shelf.name,
-        plan=shelf.plan,
-        status=shelf.status,
-        is_synced=shelf.synced and not shelf.sync_error,
-        sync_error=shelf.sync_error,
-        created_at=iso(shelf.created_at),
-        updated_at=iso(shelf.updated_at),
-        used=None if used is None else UsedView(used.follows, used.kept_chapters),
-    )
-
-
-def activity_view(activity: Activity) -> ActivityView:
-    return ActivityView(
-        id=activity.id,
-        activity_type=activity.activity_type,
-        resource_type=activity.resource_type,
-        snapshot=activity.snapshot,
-        created_at=iso(activity.created_at),
-        billed_at=shown(activity.billed_at),
-    )
-
-
-def invoice_view(invoice: Invoice) -> InvoiceView:
-    return InvoiceView(
-        id=show_id(invoice.public_id),
-        number=invoice.number,
-        status=invoice.status,
-        amount_cents=invoice.amount_cents,
-        currency=invoice.currency,
-        period_start=iso(invoice.period_start),
-        period_end=iso(invoice.period_end),
-        method=invoice.method,
-        reference=invoice.reference,
-        created_at=iso(invoice.created_at),
-        notices=invoice.notices,
-        notified_at=shown(invoice.notified_at),
-        paid_at=shown(invoice.paid_at),
-        voided_at=shown(invoice.voided_at),
-    )
-
-
-def full_invoice_view(full: FullInvoice) -> FullInvoiceView:
-    items = [_item(item) for item in full.items]
-    refunds = [
-        RefundView(one.amount_cents, one.written_off_cents, one.intent_id, iso(one.created_at)) for one in full.refunds
-    ]
-    return FullInvoiceView(invoice_view(full.invoice), full.tenant.name, items, full.credit_cents, refunds)
-
-
-def statement_view(statement: AccountStatement) -> StatementView:
-    return StatementView([_line(line) for line in statement.lines], totals_view(statement.totals))
-
-
-def credit_view(credit: Credit) -> CreditView:
-    return CreditView(credit.amount_cents, CURRENCY, credit.kind, credit.reason, iso(credit.created_at))
-
-
-def _item(item: InvoiceItem) -> InvoiceItemView:
-    return InvoiceItemView(item.description, item.amount_cents, iso(item.period_start), iso(item.period_end))
-
-
-def _line(line: StatementLine) -> StatementLineView:
-    return StatementLineView(iso(line.at), line.kind, line.description, line.amount_cents, line.balance_cents)
+    return _rented(shelf, used=None if used is None else _used_view(used))
 
 
 def _seconds(length: Millis | None) -> int | None:

@@ -10,10 +10,14 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tsuzuki.accounts.current_user import CurrentUser
+from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.api.checking import CheckedValue, beside, invalid
 from tsuzuki.api.endpoints import AccessGate, Endpoint
 from tsuzuki.api.forms import Body, QueryParameters
+from tsuzuki.api.ids import id_in_field
 from tsuzuki.api.reading import Reader, body_reader, path_reader, query_reader
+from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import ListAnswer, WithMeta
 from tsuzuki.http.routing import Handler
 from tsuzuki.model.errors import NotFound, Problem
@@ -53,11 +57,30 @@ def signature_of(endpoint: Endpoint) -> Signature:
             found.body[name] = kind
         else:
             found.others[name] = kind
+    _ask_for_shelf(endpoint, found)
     if missing := names - found.path.keys():
         raise BindingError(f"{_name(endpoint)} does not take {', '.join(sorted(missing))} of its path")
     if len(found.query) > 1 or len(found.body) > 1:
         raise BindingError(f"{_name(endpoint)} takes more than one query or body")
     return found
+
+
+def _ask_for_shelf(endpoint: Endpoint, found: Signature) -> None:
+    """A handler that takes a shelf has `?shelf=`: in its own query, or in one of nothing else."""
+    for name in _names_of(found, is_shelf):
+        if not found.query:
+            found.query[name] = ShelfQuery
+        elif not all(issubclass(form, ShelfQuery) for form in found.query.values()):
+            raise BindingError(f"{_name(endpoint)} takes a shelf, but its query is no ShelfQuery")
+
+
+def is_shelf(kind: Any) -> bool:
+    """Whether a parameter of this type is given the shelf that the request means."""
+    return isinstance(kind, type) and issubclass(kind, Shelf)
+
+
+def _names_of(signature: Signature, is_it: Callable[[Any], bool]) -> list[str]:
+    return [name for name, kind in signature.others.items() if is_it(kind)]
 
 
 def bind(endpoint: Endpoint, services: msgspec.Struct, gate: AccessGate) -> Handler:
@@ -66,13 +89,20 @@ def bind(endpoint: Endpoint, services: msgspec.Struct, gate: AccessGate) -> Hand
     fixed = _fixed(endpoint, signature, services, gate)
     readers = _readers(endpoint, signature)
     also = _also(endpoint, services)
-    requests = [name for name, kind in signature.others.items() if kind is Request]
-    callers = [name for name, kind in signature.others.items() if kind is gate.caller]
+    requests = _names_of(signature, lambda kind: kind is Request)
+    callers = _names_of(signature, lambda kind: kind is gate.caller)
+    shelves = _names_of(signature, is_shelf)
+    current_user = find_service(services, CurrentUser)
+    if shelves and current_user is None:
+        raise BindingError(f"{_name(endpoint)} takes a shelf, but nobody is there to ask for it")
 
     async def handle(request: Request) -> Response:
         caller = await gate.admit(request, endpoint.access)
         arguments = fixed | await _read_all(readers, request, also)
         arguments.update(dict.fromkeys(requests, request), **dict.fromkeys(callers, caller))
+        for name in shelves:  # I8: one that is not the caller's is not found
+            query = next(arguments[asked] for asked in signature.query)
+            arguments[name] = await current_user.pick_shelf(caller, id_in_field(query.shelf, "shelf"))
         return _respond(await endpoint.handler(**arguments), endpoint.status)
 
     return handle
@@ -82,7 +112,7 @@ def _fixed(endpoint: Endpoint, signature: Signature, services: msgspec.Struct, g
     """The arguments that are the same for every request."""
     fixed = {}
     for name, kind in signature.others.items():
-        if kind in (Request, gate.caller):
+        if kind in (Request, gate.caller) or is_shelf(kind):
             continue
         fixed[name] = find_service(services, kind)
         if fixed[name] is None:

@@ -5,8 +5,6 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
@@ -14,13 +12,11 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import IdText, Number, id_in_field, id_in_path
 from tsuzuki.api.items import item_in_path
-from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, shown
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, view_of
 from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.model.errors import Conflict, NotFound
-from tsuzuki.model.ids import show_id
 from tsuzuki.model.pages import Page
-from tsuzuki.model.times import from_datetime, iso
+from tsuzuki.model.times import from_datetime
 from tsuzuki.shelves.bookmarks.nouns import Bookmark, NewBookmark
 from tsuzuki.shelves.bookmarks.service import Bookmarks
 
@@ -49,6 +45,14 @@ class BookmarkView(msgspec.Struct, frozen=True, kw_only=True):
     feed_name: str
     note: str
     created_at: Time
+
+
+bookmark_view = view_of(
+    BookmarkView,
+    Bookmark,
+    display_title=lambda kept: display_title(kept.title, kept.content, kept.published_at or kept.created_at),
+    pub_date="published_at",
+)
 
 
 class BookmarkBody(Body, frozen=True, kw_only=True):
@@ -83,21 +87,17 @@ class BookmarkNoteBody(Body, frozen=True, kw_only=True):
 
 
 async def list_bookmarks(
-    *, query: BookmarkQuery, caller: Caller, current_user: CurrentUser, bookmarks: Bookmarks, pictures: ArticleImages
+    query: BookmarkQuery, shelf: Shelf, bookmarks: Bookmarks, pictures: ArticleImages
 ) -> ListAnswer[BookmarkView, CursorMeta]:
     """Newest first."""
-    shelf = await query.pick(caller, current_user)
     feed, group = id_in_field(query.feed_id, "feed_id"), id_in_field(query.group_id, "group_id")
     page = await bookmarks.list(shelf.id, feed=feed, group=group, after=query.after, most=query.limit)
     views = await _for(shelf, [bookmark_view(bookmark) for bookmark in page.rows], pictures)
     return listing(Page(views, page.total, page.next_cursor), lambda view: view)
 
 
-async def create_bookmark(
-    *, query: ShelfQuery, body: BookmarkBody, caller: Caller, current_user: CurrentUser, bookmarks: Bookmarks
-) -> BookmarkView:
+async def create_bookmark(shelf: Shelf, body: BookmarkBody, bookmarks: Bookmarks) -> BookmarkView:
     """A snapshot of an item, or of a page that is given."""
-    shelf = await query.pick(caller, current_user)
     if body.item_id is not None:
         return bookmark_view(await bookmarks.add_item(shelf.id, item_in_path(body.item_id), body.note))
     new = NewBookmark(
@@ -112,58 +112,24 @@ async def create_bookmark(
 
 
 async def show_bookmark(
-    *,
-    bookmark_id: IdText,
-    query: ShelfQuery,
-    caller: Caller,
-    current_user: CurrentUser,
-    bookmarks: Bookmarks,
-    pictures: ArticleImages,
+    bookmark_id: IdText, shelf: Shelf, bookmarks: Bookmarks, pictures: ArticleImages
 ) -> BookmarkView:
     """One bookmark."""
-    shelf = await query.pick(caller, current_user)
     bookmark = await bookmarks.get(shelf.id, id_in_path(bookmark_id, "bookmark"))
     [view] = await _for(shelf, [bookmark_view(bookmark)], pictures)
     return view
 
 
 async def change_bookmark(
-    *,
-    bookmark_id: IdText,
-    query: ShelfQuery,
-    body: BookmarkNoteBody,
-    caller: Caller,
-    current_user: CurrentUser,
-    bookmarks: Bookmarks,
+    bookmark_id: IdText, shelf: Shelf, body: BookmarkNoteBody, bookmarks: Bookmarks
 ) -> BookmarkView:
     """Writes a note on it."""
-    shelf = await query.pick(caller, current_user)
     return bookmark_view(await bookmarks.set_note(shelf.id, id_in_path(bookmark_id, "bookmark"), body.note))
 
 
-async def delete_bookmark(
-    *, bookmark_id: IdText, query: ShelfQuery, caller: Caller, current_user: CurrentUser, bookmarks: Bookmarks
-) -> None:
+async def delete_bookmark(bookmark_id: IdText, shelf: Shelf, bookmarks: Bookmarks) -> None:
     """Forgets it."""
-    shelf = await query.pick(caller, current_user)
     await bookmarks.delete(shelf.id, id_in_path(bookmark_id, "bookmark"))
-
-
-def bookmark_view(bookmark: Bookmark) -> BookmarkView:
-    """A bookmark as its reader sees it."""
-    return BookmarkView(
-        id=show_id(bookmark.public_id),
-        item_id=None if bookmark.item_id is None else str(bookmark.item_id),
-        feed_id=None if bookmark.feed_id is None else show_id(bookmark.feed_id),
-        link=bookmark.link,
-        title=bookmark.title,
-        display_title=display_title(bookmark.title, bookmark.content, bookmark.published_at or bookmark.created_at),
-        content=bookmark.content,
-        pub_date=shown(bookmark.published_at),
-        feed_name=bookmark.feed_name,
-        note=bookmark.note,
-        created_at=iso(bookmark.created_at),
-    )
 
 
 async def _for(shelf: Shelf, views: list[BookmarkView], pictures: ArticleImages) -> list[BookmarkView]:

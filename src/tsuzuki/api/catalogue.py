@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.current_user import CurrentUser
+from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.api.catalogue_views import (
     CatalogueSourceView,
     FilterView,
@@ -83,24 +83,24 @@ async def list_sources(
 
 
 async def list_popular(
-    *, site_id: Number, query: BrowseQuery, caller: Caller, current_user: CurrentUser, browsing: Browsing
+    site_id: Number, query: BrowseQuery, shelf: Shelf, browsing: Browsing
 ) -> ListAnswer[MangaView, ListMeta]:
     """One page of what most people want."""
-    return await _list(site_id, "popular", query, browsing, shelf_id=(await query.pick(caller, current_user)).id)
+    return await _list(site_id, "popular", query, browsing, shelf_id=shelf.id)
 
 
 async def list_latest(
-    *, site_id: Number, query: BrowseQuery, caller: Caller, current_user: CurrentUser, browsing: Browsing
+    site_id: Number, query: BrowseQuery, shelf: Shelf, browsing: Browsing
 ) -> ListAnswer[MangaView, ListMeta]:
     """One page of the series with the newest chapters."""
-    return await _list(site_id, "latest", query, browsing, shelf_id=(await query.pick(caller, current_user)).id)
+    return await _list(site_id, "latest", query, browsing, shelf_id=shelf.id)
 
 
 async def search_source(
-    *, site_id: Number, query: CatalogueSearchQuery, caller: Caller, current_user: CurrentUser, browsing: Browsing
+    site_id: Number, query: CatalogueSearchQuery, shelf: Shelf, browsing: Browsing
 ) -> ListAnswer[MangaView, ListMeta]:
     """One page of what matches; filters without a text browse."""
-    return await _list(site_id, "search", query, browsing, shelf_id=(await query.pick(caller, current_user)).id)
+    return await _list(site_id, "search", query, browsing, shelf_id=shelf.id)
 
 
 async def list_filters(site_id: Number, browsing: Browsing) -> list[FilterView]:

@@ -1,7 +1,6 @@
 """One series of a source, its chapters, and a chapter's pages."""
 
-from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.current_user import CurrentUser
+from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.api.catalogue_views import (
     CacheMeta,
     CatalogueChapterView,
@@ -37,19 +36,17 @@ class PagesQuery(QueryParameters, frozen=True, kw_only=True):
 
 
 async def show_manga(
-    *, manga_id: Number, query: MangaQuery, caller: Caller, current_user: CurrentUser, details: DetailsService
+    manga_id: Number, query: MangaQuery, shelf: Shelf, details: DetailsService
 ) -> WithMeta[MangaView, CacheMeta]:
     """A series with its details."""
-    shelf = await query.pick(caller, current_user)
     answered = await details.show(number_in_path(manga_id, NO_MANGA), shelf.id, refresh=query.refresh)
     return WithMeta(manga_view(answered.value), cache_meta(answered.freshness))
 
 
 async def list_manga_chapters(
-    *, manga_id: Number, query: MangaQuery, caller: Caller, current_user: CurrentUser, lists: ChapterLists
+    manga_id: Number, query: MangaQuery, shelf: Shelf, lists: ChapterLists
 ) -> ListAnswer[CatalogueChapterView, CacheMeta]:
     """Every release, newest first, with what the shelf has read of them."""
-    shelf = await query.pick(caller, current_user)
     number = number_in_path(manga_id, NO_MANGA)
     answered = await lists.list(number, shelf.id, refresh=query.refresh)
     kept = await lists.kept_of(shelf.id, answered.value)

@@ -1,20 +1,19 @@
 """Sources, series, chapters and pages as readers see them, and how each answer was come by."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from tsuzuki.api import PREFIX
-from tsuzuki.api.views import Time, shown
+from tsuzuki.api.views import Time, shown, view_of
 from tsuzuki.catalogue.chapters import PagesAnswer
-from tsuzuki.catalogue.rows import ListedRelease, Manga
+from tsuzuki.catalogue.rows import ListedRelease, Manga, PageRow
 from tsuzuki.catalogue.ttl_cache import Freshness
 from tsuzuki.connectors.filters import CheckBox, Filter, FilterGroup, GroupedFilter, Select, Sort, TextFilter, TriState
 from tsuzuki.connectors.protocol import Abilities
-from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import SECOND, Millis, iso
+from tsuzuki.model.times import SECOND, iso
 from tsuzuki.sources.sites.policy import Standing, standing
 from tsuzuki.sources.sites.rows import Pause, Source
 
@@ -146,49 +145,54 @@ class PageView(msgspec.Struct, frozen=True, kw_only=True):
     image: str
 
 
-def cache_meta(freshness: Freshness) -> CacheMeta:
-    """What to say of an answer."""
-    return CacheMeta(**_meta(freshness))
-
-
-def list_meta(freshness: Freshness, *, page: int, has_next: bool) -> ListMeta:
-    """What to say of a page of a list."""
-    return ListMeta(**_meta(freshness), page=page, has_next=has_next)
-
-
-def _meta(freshness: Freshness) -> dict[str, Any]:
-    return {
-        "fetched_at": shown(freshness.fetched_at),
-        "fresh_until": shown(freshness.fresh_until),
-        "stale": freshness.is_stale,
-        "from_cache": freshness.is_from_cache,
-        "age": None if freshness.age is None else freshness.age // SECOND,
-        "error": UNSET if freshness.error is None else freshness.error,
-    }
+_HOW: dict[str, Any] = {
+    "stale": "is_stale",
+    "from_cache": "is_from_cache",
+    "age": lambda freshness: None if freshness.age is None else freshness.age // SECOND,
+    "error": lambda freshness: UNSET if freshness.error is None else freshness.error,
+}
+cache_meta = view_of(CacheMeta, Freshness, **_HOW)
+list_meta = view_of(ListMeta, Freshness, "page", "has_next", **_HOW)
+_health_view = view_of(CatalogueHealthView, Source, "status", "paused_at", "paused_reason")
+_ABILITIES = ("supports_popular", "supports_latest", "supports_search")
+_source_view = view_of(CatalogueSourceView, Source, "health", *_ABILITIES, uid=lambda source: str(source.uid))
+manga_view = view_of(
+    MangaView,
+    Manga,
+    uid=lambda manga: str(manga.source_uid),
+    genre=lambda manga: ", ".join(manga.genres) or None,
+    thumbnail_url="cover_url",
+    thumbnail_last_fetched="cover_fetched_at",
+    initialized="is_initialized",
+    in_library=lambda manga: manga.in_library_at is not None,
+    last_fetched_at=lambda manga: shown(manga.details_fetched_at or manga.listed_at),
+    chapters_last_fetched_at="chapters_fetched_at",
+)
+_chapter_view = view_of(
+    CatalogueChapterView,
+    ListedRelease,
+    "manga_id",
+    "is_downloaded",
+    chapter_number=lambda release: -1.0 if release.number is None else float(release.number),
+    name="title",
+    scanlator="group_name",
+    date_upload="published_at",
+    fetched_at="first_seen_at",
+)
+_page_view = view_of(PageView, PageRow, "image", index="position")
 
 
 def source_view(source: Source, abilities: Abilities | None, *, pause: Pause | None) -> CatalogueSourceView:
     """A source; `abilities` are None while its connector is not installed."""
     can = abilities or Abilities(latest=source.supports_latest)
-    health = CatalogueHealthView(
+    health = _health_view(
+        source,
         status=standing(source, is_installed=abilities is not None, is_paused=pause is not None),
-        consecutive_fails=source.consecutive_fails,
-        last_succeeded_at=shown(source.last_succeeded_at),
-        last_failed_at=shown(source.last_failed_at),
         paused_at=None if pause is None else iso(pause.at),
         paused_reason=None if pause is None else pause.reason or None,
     )
-    return CatalogueSourceView(
-        id=source.id,
-        uid=str(source.uid),
-        name=source.name,
-        lang=source.lang,
-        base_url=source.base_url,
-        supports_popular=can.popular,
-        supports_latest=can.latest,
-        supports_search=can.search,
-        is_nsfw=source.is_nsfw,
-        health=health,
+    return _source_view(
+        source, health=health, supports_popular=can.popular, supports_latest=can.latest, supports_search=can.search
     )
 
 
@@ -208,86 +212,14 @@ def filter_view(entry: Filter | GroupedFilter) -> FilterView:
     return FilterView(**said)
 
 
-def manga_view(manga: Manga) -> MangaView:
-    """A series."""
-    return MangaView(
-        id=manga.id,
-        series_id=show_id(manga.series_public_id),
-        source_id=manga.source_id,
-        uid=str(manga.source_uid),
-        url=manga.url,
-        real_url=manga.real_url,
-        title=manga.title,
-        author=manga.author,
-        artist=manga.artist,
-        description=manga.description,
-        genres=manga.genres,
-        genre=", ".join(manga.genres) or None,
-        status=manga.status,
-        cover_url=manga.cover_url,
-        thumbnail_url=manga.cover_url,
-        thumbnail_last_fetched=shown(manga.cover_fetched_at),
-        is_nsfw=manga.is_nsfw,
-        initialized=manga.is_initialized,
-        update_strategy=manga.update_strategy,
-        in_library=manga.in_library_at is not None,
-        in_library_at=shown(manga.in_library_at),
-        last_fetched_at=shown(manga.details_fetched_at or manga.listed_at),
-        chapters_last_fetched_at=shown(manga.chapters_fetched_at),
-    )
-
-
 def chapter_views(
     releases: Iterable[ListedRelease], manga_id: int, kept: Collection[int]
 ) -> list[CatalogueChapterView]:
-    """The releases of a series; `kept` are those that the shelf keeps.
-
-    A list shares most of its moments, and a text for each costs more than all the rest of a row.
-    """
-    texts: dict[Millis | None, Time | None] = {None: None}
-
-    def said(moment: Millis | None) -> Time | None:
-        if moment not in texts:
-            texts[moment] = shown(moment)
-        return texts[moment]
-
-    return [_chapter_view(each, manga_id, said, is_downloaded=each.id in kept) for each in releases]
-
-
-def _chapter_view(
-    release: ListedRelease, manga_id: int, said: Callable[[Millis | None], Time | None], *, is_downloaded: bool
-) -> CatalogueChapterView:
-    return CatalogueChapterView(
-        id=release.id,
-        manga_id=manga_id,
-        chapter_id=str(release.chapter_id),
-        number=release.number,
-        chapter_number=-1.0 if release.number is None else float(release.number),
-        volume=release.volume,
-        title=release.title,
-        name=release.title,
-        scanlator=release.group_name,
-        language=release.language,
-        url=release.url,
-        real_url=release.real_url,
-        source_order=release.source_order,
-        date_upload=said(release.published_at),
-        fetched_at=said(release.first_seen_at),
-        page_count=release.page_count,
-        is_available=release.is_available,
-        is_readable=release.is_readable,
-        is_read=release.is_read,
-        is_bookmarked=release.is_bookmarked,
-        is_downloaded=is_downloaded,
-        last_page_read=release.last_page_read,
-        last_read_at=said(release.last_read_at),
-    )
+    """The releases of a series; `kept` are those that the shelf keeps."""
+    return [_chapter_view(each, manga_id=manga_id, is_downloaded=each.id in kept) for each in releases]
 
 
 def page_views(answer: PagesAnswer) -> list[PageView]:
     """The pages of a release."""
     base = f"{PREFIX}/chapters/{answer.release.id}/pages"
-    return [
-        PageView(index=page.position, url=page.url, image_url=page.image_url, image=f"{base}/{page.position}/image")
-        for page in answer.pages
-    ]
+    return [_page_view(page, image=f"{base}/{page.position}/image") for page in answer.pages]

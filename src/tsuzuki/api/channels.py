@@ -6,17 +6,14 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.current_user import CurrentUser
+from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_path
-from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import Time, shown
+from tsuzuki.api.views import Time, view_of
 from tsuzuki.delivery.notices.service import ChannelChange, Channels, ShownChannel
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound, TooManyRequests
-from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import iso
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
 
@@ -36,6 +33,9 @@ class ChannelView(msgspec.Struct, frozen=True, kw_only=True):
     last_error: str | None
     created_at: Time
     updated_at: Time
+
+
+_channel_view = view_of(ChannelView, ShownChannel)
 
 
 class NewChannelView(msgspec.Struct, frozen=True):
@@ -67,71 +67,35 @@ class ChannelBody(Body, frozen=True, kw_only=True):
     is_enabled: bool | UnsetType = UNSET
 
 
-async def list_channels(
-    query: ShelfQuery, caller: Caller, current_user: CurrentUser, channels: Channels
-) -> list[ChannelView]:
+async def list_channels(shelf: Shelf, caller: Caller, channels: Channels) -> list[ChannelView]:
     """The caller's on this shelf, and those that are the shelf's own, by name."""
-    shelf = await query.pick(caller, current_user)
-    return [_view(channel) for channel in await channels.list(shelf.id, caller.user_id)]
+    return [_channel_view(channel) for channel in await channels.list(shelf.id, caller.user_id)]
 
 
-async def create_channel(
-    *, query: ShelfQuery, body: NewChannelBody, caller: Caller, current_user: CurrentUser, channels: Channels
-) -> NewChannelView:
+async def create_channel(shelf: Shelf, body: NewChannelBody, caller: Caller, channels: Channels) -> NewChannelView:
     """The address is vetted before it is saved."""
-    shelf = await query.pick(caller, current_user)
     added = await channels.add(shelf.id, body.kind, name=body.name, config=body.config, user_id=caller.user_id)
-    return NewChannelView(_view(added.channel), added.made)
+    return NewChannelView(_channel_view(added.channel), added.made)
 
 
 async def change_channel(
-    channel_id: IdText,
-    *,
-    query: ShelfQuery,
-    body: ChannelBody,
-    caller: Caller,
-    current_user: CurrentUser,
-    channels: Channels,
+    *, channel_id: IdText, shelf: Shelf, body: ChannelBody, caller: Caller, channels: Channels
 ) -> ChannelView:
     """Its failures are forgotten, so that it is tried again at once."""
-    shelf = await query.pick(caller, current_user)
     said = {name: value for name, value in msgspec.structs.asdict(body).items() if value is not UNSET}
-    return _view(
+    return _channel_view(
         await channels.change(shelf.id, id_in_path(channel_id, "channel"), ChannelChange(**said), caller.user_id)
     )
 
 
-async def delete_channel(
-    channel_id: IdText, *, query: ShelfQuery, caller: Caller, current_user: CurrentUser, channels: Channels
-) -> None:
+async def delete_channel(channel_id: IdText, shelf: Shelf, caller: Caller, channels: Channels) -> None:
     """What still waits to be sent through it is not sent."""
-    shelf = await query.pick(caller, current_user)
     await channels.remove(shelf.id, id_in_path(channel_id, "channel"), caller.user_id)
 
 
-async def try_channel(
-    channel_id: IdText, *, query: ShelfQuery, caller: Caller, current_user: CurrentUser, channels: Channels
-) -> ChannelTrialView:
+async def try_channel(channel_id: IdText, shelf: Shelf, caller: Caller, channels: Channels) -> ChannelTrialView:
     """Sends a message that says that the channel works: at most 10 a minute for a shelf, and only while it is on."""
-    shelf = await query.pick(caller, current_user)
     return ChannelTrialView(str(await channels.try_out(shelf.id, id_in_path(channel_id, "channel"), caller.user_id)))
-
-
-def _view(channel: ShownChannel) -> ChannelView:
-    return ChannelView(
-        id=show_id(channel.id),
-        kind=channel.kind,
-        name=channel.name,
-        config=channel.config,
-        is_enabled=channel.is_enabled,
-        rests_until=shown(channel.rests_until),
-        consecutive_failures=channel.consecutive_failures,
-        last_sent_at=shown(channel.last_sent_at),
-        last_failed_at=shown(channel.last_failed_at),
-        last_error=channel.last_error,
-        created_at=iso(channel.created_at),
-        updated_at=iso(channel.updated_at),
-    )
 
 
 _read = declaring("channels", Access.READ)

@@ -13,10 +13,8 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Id
 from tsuzuki.api.ids import IdText, Number, id_in_path, number_in_body, number_in_path
 from tsuzuki.api.paging import PageQuery
-from tsuzuki.api.views import ListAnswer, PageMeta, Time, shown
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
 from tsuzuki.model.errors import Conflict, NotFound, Problem
-from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import iso
 from tsuzuki.sources.comics.rows import ComicRow, MappingChange, NewMapping
 from tsuzuki.sources.comics.rows import Mapping as ComicSource
 from tsuzuki.sources.comics.service import NO_MAPPING, Comics
@@ -71,6 +69,17 @@ class ComicSourceView(msgspec.Struct, frozen=True, kw_only=True):
     updatedat: Time
 
 
+_comic_view = view_of(ComicView, ComicRow, latestchapter="latest_number")
+_mapping_view = view_of(
+    ComicSourceView,
+    ComicSource,
+    source=lambda one: MappedSource(one.source_id, one.source_name, one.source_slug, one.source_base_url),
+    sourceid_ext="source_key",
+    sourceurl="url",
+    lastcrawlat="last_crawled_at",
+)
+
+
 class ComicBody(Body, frozen=True, kw_only=True):
     """A comic to be made. With its author, sources that have it too are mapped to it by themselves."""
 
@@ -110,24 +119,24 @@ class ComicSourceList(msgspec.Struct, frozen=True):
 async def list_comics(query: ComicQuery, comics: Comics) -> ListAnswer[ComicView, PageMeta]:
     """By title."""
     rows, total = await comics.list(query.q, query.part)
-    return ListAnswer([_comic(row) for row in rows], query.meta(total))
+    return ListAnswer([_comic_view(row) for row in rows], query.meta(total))
 
 
 async def create_comic(caller: Caller, body: ComicBody, comics: Comics) -> ComicView:
     """Makes a comic, so that it can be mapped."""
-    return _comic(await comics.add(caller.actor, body.title, body.author))
+    return _comic_view(await comics.add(caller.actor, body.title, body.author))
 
 
 async def list_comic_sources(comic_id: IdText, comics: Comics) -> ListAnswer[ComicSourceView, ComicSourceList]:
     """The oldest mapping first."""
-    rows = [_mapping(row) for row in await comics.mappings(id_in_path(comic_id, "comic"))]
+    rows = [_mapping_view(row) for row in await comics.mappings(id_in_path(comic_id, "comic"))]
     return ListAnswer(rows, ComicSourceList(len(rows)))
 
 
 async def link_comic_source(comic_id: IdText, caller: Caller, body: ComicSourceBody, comics: Comics) -> ComicSourceView:
     """Maps a comic to a source, and watches it from now on."""
     new = NewMapping(source_id=body.sourceid, source_key=body.sourceid_ext, url=body.sourceurl, is_active=body.isactive)
-    return _mapping(await comics.link(caller.actor, id_in_path(comic_id, "comic"), new))
+    return _mapping_view(await comics.link(caller.actor, id_in_path(comic_id, "comic"), new))
 
 
 async def change_comic_source(
@@ -136,7 +145,7 @@ async def change_comic_source(
     """Changes a mapping; `mapping_id` is the mapping's own id."""
     change = MappingChange(source_key=body.sourceid_ext, url=body.sourceurl, is_active=body.isactive)
     number = number_in_path(mapping_id, NO_MAPPING)
-    return _mapping(await comics.change(caller.actor, id_in_path(comic_id, "comic"), number, change))
+    return _mapping_view(await comics.change(caller.actor, id_in_path(comic_id, "comic"), number, change))
 
 
 async def unlink_comic_source(comic_id: IdText, mapping_id: Number, caller: Caller, comics: Comics) -> None:
@@ -160,35 +169,6 @@ async def mapping_problems(comic_id: str, mapping_id: str, raw: Mapping[str, Any
         return ()
     number = number_in_path(mapping_id, NO_MAPPING)
     return await comics.changed_url_problems(url, id_in_path(comic_id, "comic"), number)
-
-
-def _comic(comic: ComicRow) -> ComicView:
-    return ComicView(
-        id=show_id(comic.public_id),
-        title=comic.title,
-        author=comic.author,
-        coverurl=comic.cover_url,
-        latestchapter=comic.latest_number,
-        sources=comic.sources,
-        chapters=comic.chapters,
-        createdat=iso(comic.created_at),
-        updatedat=iso(comic.updated_at),
-    )
-
-
-def _mapping(mapping: ComicSource) -> ComicSourceView:
-    return ComicSourceView(
-        id=mapping.id,
-        comicid=show_id(mapping.comic_id),
-        sourceid=mapping.source_id,
-        source=MappedSource(mapping.source_id, mapping.source_name, mapping.source_slug, mapping.source_base_url),
-        sourceid_ext=mapping.source_key,
-        sourceurl=mapping.url,
-        isactive=mapping.is_active,
-        lastcrawlat=shown(mapping.last_crawled_at),
-        createdat=iso(mapping.created_at),
-        updatedat=iso(mapping.updated_at),
-    )
 
 
 _admin = declaring("comics", Access.ADMIN)

@@ -1,6 +1,6 @@
 """How sources fare, which extensions there are, and the switch for all of them. Names of fields as in the contract."""
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -9,17 +9,16 @@ from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.users import ReasonBody
-from tsuzuki.api.views import Time, shown
+from tsuzuki.api.views import Time, shown, view_of
 from tsuzuki.connectors.config import config_schema
-from tsuzuki.connectors.protocol import Abilities, Described
+from tsuzuki.connectors.protocol import Abilities, ConnectorInfo
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
 from tsuzuki.crawler.health import Health, HealthDesk
 from tsuzuki.crawler.rows import Job, LastFailure, Spell, Status
 from tsuzuki.model.errors import NotFound
-from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
-from tsuzuki.sources.sites.rows import Pause
+from tsuzuki.sources.sites.rows import Pause, Source
 from tsuzuki.sources.sites.service import NO_SOURCE, Sources
 
 HEALTH_SECONDS = 30
@@ -73,6 +72,9 @@ class FailureView(msgspec.Struct, frozen=True):
     at: Time
 
 
+_OF_JOBS = ("ispaused", "jobs", "lastjob", "last24h", "last7d", "nextdueat", "breaker", "lastfailure")
+
+
 class CrawlerHealthView(msgspec.Struct, frozen=True, kw_only=True):
     """How a source fares. `nextdueat` is null while nothing can be due: disabled, paused, or nothing is watched."""
 
@@ -92,6 +94,17 @@ class CrawlerHealthView(msgspec.Struct, frozen=True, kw_only=True):
     lastfailure: FailureView | None
 
 
+_last_job_view = view_of(LastJobView, Job)
+_spell_view = view_of(
+    SpellView,
+    Spell,
+    jobs="finished",
+    errorrate=lambda spell: round(spell.failed / spell.finished, 4) if spell.finished else 0.0,
+)
+_failure_view = view_of(FailureView, LastFailure)
+_source_view = view_of(CrawlerHealthView, Source, *_OF_JOBS)
+
+
 class ExtensionView(msgspec.Struct, frozen=True, kw_only=True):
     """An installed connector and the JSON Schema of its sources' config."""
 
@@ -103,6 +116,9 @@ class ExtensionView(msgspec.Struct, frozen=True, kw_only=True):
     ratelimit: float
     abilities: Abilities
     configschema: dict[str, Any]
+
+
+_extension_view = view_of(ExtensionView, ConnectorInfo, configschema=lambda info: config_schema(info.config))
 
 
 class PauseView(msgspec.Struct, frozen=True):
@@ -125,7 +141,7 @@ async def show_source_health(source_id: Number, desk: HealthDesk, cache: Cache) 
 
 async def list_extensions(registry: Registry) -> list[ExtensionView]:
     """By id."""
-    return sorted((_extension(one) for one in registry), key=lambda one: one.id)
+    return sorted((_extension_view(one.info) for one in registry), key=lambda one: one.id)
 
 
 async def show_pause(sources: Sources) -> PauseView:
@@ -154,71 +170,22 @@ def _health(health: Health) -> CrawlerHealthView:
     breaker = BreakerView(
         "open" if watching.open_breakers else "closed", watching.open_breakers, watching.watched, watching.failing
     )
-    return CrawlerHealthView(
-        id=source.id,
-        name=source.name,
-        isenabled=source.is_enabled,
+    return _source_view(
+        source,
         ispaused=health.is_paused,
-        consecutivefails=source.consecutive_fails,
-        lastsucceededat=shown(source.last_succeeded_at),
-        lastfailedat=shown(source.last_failed_at),
         jobs=_counts(health.jobs),
-        lastjob=None if health.last_job is None else _last_job(health.last_job),
-        last24h=_spell(health.day),
-        last7d=_spell(health.week),
+        lastjob=None if health.last_job is None else _last_job_view(health.last_job),
+        last24h=_spell_view(health.day),
+        last7d=_spell_view(health.week),
         nextdueat=shown(watching.next_due_at) if source.is_enabled and not health.is_paused else None,
         breaker=breaker,
-        lastfailure=None if health.last_failure is None else _failure(health.last_failure),
+        lastfailure=None if health.last_failure is None else _failure_view(health.last_failure),
     )
 
 
 def _counts(by_status: dict[Status, int]) -> JobCounts:
-    return JobCounts(
-        total=sum(by_status.values()),
-        done=by_status.get("done", 0),
-        failed=by_status.get("failed", 0),
-        running=by_status.get("running", 0),
-        queued=by_status.get("queued", 0),
-        cancelled=by_status.get("cancelled", 0),
-    )
-
-
-def _last_job(job: Job) -> LastJobView:
-    return LastJobView(
-        id=show_id(job.public_id),
-        status=job.status,
-        pagescount=job.pages_count,
-        errorcount=job.error_count,
-        finishedat=shown(job.finished_at),
-    )
-
-
-def _spell(spell: Spell) -> SpellView:
-    return SpellView(
-        jobs=spell.finished,
-        failed=spell.failed,
-        errorrate=round(spell.failed / spell.finished, 4) if spell.finished else 0.0,
-        averagems=spell.average_ms,
-        longestms=spell.longest_ms,
-    )
-
-
-def _failure(failure: LastFailure) -> FailureView:
-    return FailureView(show_id(failure.job_id), failure.reason, iso(failure.at))
-
-
-def _extension(connector: Described) -> ExtensionView:
-    info = connector.info
-    return ExtensionView(
-        id=info.id,
-        name=info.name,
-        languages=info.languages,
-        baseurl=info.base_url,
-        isnsfw=info.is_nsfw,
-        ratelimit=info.ratelimit,
-        abilities=info.abilities,
-        configschema=config_schema(info.config),
-    )
+    counts = {status: by_status.get(status, 0) for status in get_args(Status)}
+    return JobCounts(total=sum(by_status.values()), **counts)
 
 
 _admin = declaring("crawler", Access.ADMIN)

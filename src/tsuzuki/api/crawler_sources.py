@@ -14,12 +14,11 @@ from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.users import Reason, ReasonBody
-from tsuzuki.api.views import ListAnswer, PageMeta, Time, shown
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
 from tsuzuki.connectors.config import masked
 from tsuzuki.coord.cache import Cache
 from tsuzuki.crawler.releasing import release_source_tx
 from tsuzuki.model.errors import Conflict, NotFound, Problem
-from tsuzuki.model.times import iso
 from tsuzuki.sources.sites.policy import BAD_BASE_URL, CONNECTOR, MOST_CONNECTOR, MOST_NAME, MOST_SLUG, SLUG
 from tsuzuki.sources.sites.rows import Source, SourceChange, SourceFilter, SourceRegistration
 from tsuzuki.sources.sites.service import NO_SOURCE, Sources
@@ -69,6 +68,15 @@ class CrawlerSourceView(msgspec.Struct, frozen=True, kw_only=True):
     updatedat: Time
 
 
+source_view = view_of(
+    CrawlerSourceView,
+    Source,
+    uid=lambda source: str(source.uid),
+    extensionid="connector",
+    config=lambda source: masked(source.config),  # R47: without secrets
+)
+
+
 class SourceEnabledView(msgspec.Struct, frozen=True):
     """What became of the switch."""
 
@@ -76,6 +84,9 @@ class SourceEnabledView(msgspec.Struct, frozen=True):
     name: str
     isenabled: bool
     updatedat: Time
+
+
+_enabled_view = view_of(SourceEnabledView, Source)
 
 
 class _SourceForm(Body, frozen=True, kw_only=True):
@@ -162,7 +173,7 @@ async def enable_crawler_source(
     number = number_in_path(source_id, NO_SOURCE)
     change = SourceChange(is_enabled=body.isenabled)
     source = await sources.change(caller.actor, number, change, reason=body.reason)
-    return SourceEnabledView(source.id, source.name, source.is_enabled, iso(source.updated_at))
+    return _enabled_view(source)
 
 
 async def new_source_problems(raw: Mapping[str, Any], sources: Sources) -> Iterable[Problem]:
@@ -194,26 +205,6 @@ def read_change(body: SourceChangeBody) -> SourceChange:
 
 def _ours(body: SourceBody | SourceChangeBody) -> dict[str, Any]:
     return {ours: getattr(body, theirs) for theirs, ours in _OURS.items()}
-
-
-def source_view(source: Source) -> CrawlerSourceView:
-    """As every answer shows it: without secrets."""
-    return CrawlerSourceView(
-        id=source.id,
-        uid=str(source.uid),
-        name=source.name,
-        slug=source.slug,
-        lang=source.lang,
-        baseurl=source.base_url,
-        extensionid=source.connector,
-        config=masked(source.config),
-        isenabled=source.is_enabled,
-        lastsucceededat=shown(source.last_succeeded_at),
-        lastfailedat=shown(source.last_failed_at),
-        consecutivefails=source.consecutive_fails,
-        createdat=iso(source.created_at),
-        updatedat=iso(source.updated_at),
-    )
 
 
 _admin = declaring("crawler", Access.ADMIN)

@@ -13,7 +13,7 @@ from tsuzuki.api.crawler_sources import (
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.ids import Number, number_in_path
-from tsuzuki.api.views import Time, shown
+from tsuzuki.api.views import Time, view_of
 from tsuzuki.crawler.trials import Call, SourceTrial, Trials
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import FoundChapter, FoundSeries, SeriesDetails
@@ -98,51 +98,26 @@ def _view(tried: SourceTrial) -> SourceTrialView:
     return SourceTrialView(
         isgood=tried.is_good,
         trouble=tried.trouble,
-        requests=[_request(call) for call in tried.calls],
+        requests=[_request_view(call) for call in tried.calls],
         seriescount=None if series is None else len(series),
-        series=None if series is None else [_series(one) for one in series[:MOST_LISTED]],
-        details=None if trial.details is None else _details(trial.details),
+        series=None if series is None else [_series_view(one) for one in series[:MOST_LISTED]],
+        details=None if trial.details is None else _details_view(trial.details),
         chapterscount=None if trial.chapters is None else len(trial.chapters),
-        chapters=None if trial.chapters is None else [_chapter(one) for one in trial.chapters[:MOST_LISTED]],
+        chapters=None if trial.chapters is None else [_chapter_view(one) for one in trial.chapters[:MOST_LISTED]],
         pagescount=None if trial.pages is None else len(trial.pages),
         pages=None if trial.pages is None else [one.image_url for one in trial.pages[:MOST_LISTED]],
         failures=trial.failures,
     )
 
 
-def _request(call: Call) -> RequestView:
-    return RequestView(
-        method=call.method,
-        url=call.url,
-        status=call.status,
-        tookms=call.took_ms,
-        size=call.size,
-        error=call.error,
-    )
-
-
-def _series(series: FoundSeries) -> TriedSeriesView:
-    return TriedSeriesView(series.title, series.url, series.cover_url)
-
-
-def _details(details: SeriesDetails) -> TriedDetailsView:
-    return TriedDetailsView(
-        title=details.title,
-        author=details.author,
-        artist=details.artist,
-        language=details.language,
-        description=details.description,
-        genres=details.genres,
-    )
-
-
-def _chapter(chapter: FoundChapter) -> TriedChapterView:
-    return TriedChapterView(
-        title=chapter.title,
-        url=chapter.url,
-        number=None if chapter.number is None else number_key(chapter.number),
-        publishedat=shown(chapter.published_at),
-    )
+_request_view = view_of(RequestView, Call)
+_series_view = view_of(TriedSeriesView, FoundSeries)
+_details_view = view_of(TriedDetailsView, SeriesDetails)
+_chapter_view = view_of(
+    TriedChapterView,
+    FoundChapter,
+    number=lambda chapter: None if chapter.number is None else number_key(chapter.number),
+)
 
 
 _admin = declaring("crawler", Access.ADMIN)

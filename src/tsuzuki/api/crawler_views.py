@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.api.views import Time, shown
+from tsuzuki.api.views import Time, view_of
 from tsuzuki.crawler.rows import Job, JobLogRow, Kind, Level, LogPlace, Status
 from tsuzuki.model.errors import Invalid, Problem
 from tsuzuki.model.ids import PublicId, read_id, show_id
@@ -70,41 +70,25 @@ class LogView(msgspec.Struct, frozen=True, kw_only=True):
     createdat: Time
 
 
-def job_view(job: Job) -> JobView:
-    """A job as it is answered."""
-    comic = None if job.comic_id is None else show_id(job.comic_id)
-    user = None if job.triggered_by is None else show_id(job.triggered_by)
-    return JobView(
-        id=show_id(job.public_id),
-        kind=job.kind,
-        sourceid=job.source_id,
-        source=SourceRef(job.source_id, job.source_name, job.source_slug),
-        comicid=comic,
-        comic=None if comic is None else ComicSummary(comic, job.comic_title or "", job.comic_cover_url),
-        status=job.status,
-        scheduledat=iso(job.scheduled_at),
-        startedat=shown(job.started_at),
-        finishedat=shown(job.finished_at),
-        pagescount=job.pages_count,
-        errorcount=job.error_count,
-        lasterror=job.last_error,
-        triggeredby=user,
-        triggeredbyuser=None if user is None else UserRef(user, job.username or ""),
-        createdat=iso(job.created_at),
-        updatedat=iso(job.updated_at),
-    )
+job_view = view_of(
+    JobView,
+    Job,
+    source=lambda job: SourceRef(job.source_id, job.source_name, job.source_slug),
+    comic=lambda job: (
+        None
+        if job.comic_id is None
+        else ComicSummary(show_id(job.comic_id), job.comic_title or "", job.comic_cover_url)
+    ),
+    triggeredbyuser=lambda job: (
+        None if job.triggered_by is None else UserRef(show_id(job.triggered_by), job.username or "")
+    ),
+)
+_log_view = view_of(LogView, JobLogRow, "jobid")
 
 
 def log_view(row: JobLogRow, job_id: PublicId) -> LogView:
     """A line as it is answered."""
-    return LogView(
-        id=show_id(row.id),
-        jobid=show_id(job_id),
-        level=row.level,
-        message=row.message,
-        meta=row.meta,
-        createdat=iso(row.created_at),
-    )
+    return _log_view(row, jobid=show_id(job_id))
 
 
 def show_place(row: JobLogRow) -> str:

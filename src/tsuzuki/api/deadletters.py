@@ -10,11 +10,10 @@ from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Id, QueryParameters
 from tsuzuki.api.ids import Number, number_in_path
-from tsuzuki.api.views import ListAnswer, Time, shown
+from tsuzuki.api.views import ListAnswer, Time, shown, view_of
 from tsuzuki.crawler.figures.service import Figures
 from tsuzuki.crawler.letters import Letters
 from tsuzuki.model.errors import Conflict, NotFound
-from tsuzuki.model.times import iso
 from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, QueueStats
 
 Word = Annotated[str, Meta(max_length=500)]
@@ -63,6 +62,10 @@ class FullLetterView(LetterView, frozen=True, kw_only=True):
     stack: str
 
 
+_letter_view = view_of(LetterView, DeadLetter, code="error_code")
+_full_letter_view = view_of(FullLetterView, DeadLetter, "payload", code="error_code")
+
+
 class LetterMeta(msgspec.Struct, frozen=True):
     """Where the next page begins; null at the end."""
 
@@ -103,19 +106,22 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     deadletters: int
 
 
+_queue_view = view_of(QueueView, QueueStats, rate="finished_last_minute", failures="failed_last_hour")
+
+
 async def list_dead_letters(query: LetterQuery, letters: Letters) -> ListAnswer[LetterView, LetterMeta]:
     """Those that nobody has dealt with, the newest first."""
     which = LetterFilter(query.queue, query.code, query.key)
     before = None if query.before is None else DeadLetterId(query.before)
     rows = await letters.list(which, most=query.limit, before=before)
     place = rows[-1].id if len(rows) == query.limit else None
-    return ListAnswer([LetterView(**_values(row)) for row in rows], LetterMeta(place))
+    return ListAnswer([_letter_view(row) for row in rows], LetterMeta(place))
 
 
 async def show_dead_letter(letter_id: Number, letters: Letters) -> FullLetterView:
     """One, whatever became of it."""
     letter, payload = await letters.get(_letter(letter_id))
-    return FullLetterView(**_values(letter), payload=payload, stack=letter.stack)
+    return _full_letter_view(letter, payload=payload)
 
 
 async def replay_dead_letter(letter_id: Number, caller: Caller, letters: Letters) -> ReplayView:
@@ -142,7 +148,7 @@ async def discard_dead_letters(caller: Caller, body: LetterFilterBody, letters: 
 
 async def list_queues(figures: Figures) -> list[QueueView]:
     """What is polled first (`poll-source`), then tasks by name."""
-    return [_queue(stats) for stats in await figures.queues()]
+    return [_queue_view(stats) for stats in await figures.queues()]
 
 
 def _which(body: LetterFilterBody) -> LetterFilter:
@@ -151,37 +157,6 @@ def _which(body: LetterFilterBody) -> LetterFilter:
 
 def _letter(text: str) -> DeadLetterId:
     return DeadLetterId(number_in_path(text, _NO_LETTER))
-
-
-def _values(letter: DeadLetter) -> dict[str, Any]:
-    return {
-        "id": letter.id,
-        "taskid": letter.task_id,
-        "queue": letter.queue,
-        "key": letter.key,
-        "error": letter.error,
-        "code": letter.error_code,
-        "attempts": letter.attempts,
-        "firstfailedat": iso(letter.first_failed_at),
-        "lastfailedat": iso(letter.last_failed_at),
-        "replayedat": shown(letter.replayed_at),
-        "replayedas": letter.replayed_as,
-        "discardedat": shown(letter.discarded_at),
-    }
-
-
-def _queue(stats: QueueStats) -> QueueView:
-    return QueueView(
-        queue=stats.queue,
-        depth=stats.depth,
-        due=stats.due,
-        scheduled=stats.scheduled,
-        running=stats.running,
-        oldestdueat=shown(stats.oldest_due_at),
-        rate=stats.finished_last_minute,
-        failures=stats.failed_last_hour,
-        deadletters=stats.dead_letters,
-    )
 
 
 _admin = declaring("queues", Access.ADMIN)

@@ -27,7 +27,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """One method of one path, declared once: routing, validation and documentation all come from this.
 
     The handler's parameters say what it wants: those in the path by their name, a `Query`, a `Body`, the `Request`,
-    the gate's caller, or a service, by its type. What it returns is the answer's data; None is a 204.
+    the gate's caller, the `Shelf` that is meant, or a service, by its type. What it returns is the answer's data; None
+    is a 204.
     """
 
     method: str

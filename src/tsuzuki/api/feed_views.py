@@ -2,10 +2,9 @@
 
 import msgspec
 
-from tsuzuki.api.views import Time, shown
-from tsuzuki.model.ids import show_id
+from tsuzuki.api.views import Time, view_of
 from tsuzuki.model.secrets import mask_text
-from tsuzuki.model.times import DAY, SECOND, Millis, iso
+from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.shelves.subscriptions.nouns import Subscription
 
 
@@ -62,52 +61,23 @@ class FeedView(msgspec.Struct, frozen=True, kw_only=True):
     fetch_state: FetchStateView
 
 
-def feed_view(feed: Subscription) -> FeedView:
-    """R47: a proxy's password is not shown."""
-    return FeedView(
-        id=show_id(feed.public_id),
-        group_id=show_id(feed.group_public_id),
-        name=feed.shown_name,
-        title=feed.title,
-        link=feed.link,
-        site_url=feed.site_url,
-        icon_url=feed.icon_url,
-        suspended=feed.is_suspended,
-        suspended_reason=feed.suspended_reason,
-        proxy=mask_text(feed.proxy),
-        notify=feed.notify,
-        full_text=feed.full_text,
-        interval=_in(feed.poll_interval, SECOND),
-        retention=_in(feed.retention, DAY),
-        unread_count=feed.unread_count,
-        item_count=feed.item_count,
-        created_at=iso(feed.created_at),
-        updated_at=iso(feed.updated_at),
-        fetch_state=_fetch_state(feed),
-    )
-
-
-def _fetch_state(feed: Subscription) -> FetchStateView:
-    return FetchStateView(
-        etag=feed.etag,
-        last_modified=feed.last_modified,
-        cache_control=feed.cache_control,
-        expires_at=shown(feed.expires_at),
-        retry_after_until=shown(feed.retry_after_until),
-        last_checked_at=shown(feed.last_checked_at),
-        next_check_at=shown(feed.next_check_at),
-        next_check_why=feed.next_check_why,
-        refresh_asked_at=shown(feed.refresh_at),
-        last_http_status=feed.last_http_status,
-        last_success_at=shown(feed.last_success_at),
-        last_error_at=shown(feed.last_error_at),
-        last_error=feed.last_error,
-        last_error_code=feed.last_error_code,
-        consecutive_failures=feed.consecutive_failures,
-        paused_at=shown(feed.paused_at),
-        paused_reason=feed.paused_reason or None,
-    )
-
-
 def _in(span: Millis | None, unit: Millis) -> int | None:
     return None if span is None else span // unit
+
+
+_fetch_state = view_of(
+    FetchStateView,
+    Subscription,
+    refresh_asked_at="refresh_at",
+    paused_reason=lambda feed: feed.paused_reason or None,
+)
+feed_view = view_of(
+    FeedView,
+    Subscription,
+    name="shown_name",
+    suspended="is_suspended",
+    proxy=lambda feed: mask_text(feed.proxy),  # R47: its password is not shown
+    interval=lambda feed: _in(feed.poll_interval, SECOND),
+    retention=lambda feed: _in(feed.retention, DAY),
+    fetch_state=_fetch_state,
+)

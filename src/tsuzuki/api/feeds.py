@@ -5,8 +5,6 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
@@ -14,7 +12,7 @@ from tsuzuki.api.feed_views import FeedView, feed_view
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.api.shelf import Days, ShelfQuery
-from tsuzuki.api.views import Time, shown
+from tsuzuki.api.views import Time, view_of
 from tsuzuki.http.errors import failure_of
 from tsuzuki.model.errors import (
     Conflict,
@@ -134,6 +132,9 @@ class QueuedView(msgspec.Struct, frozen=True, omit_defaults=True):
     not_before: Time | None = None
 
 
+_queued_view = view_of(QueuedView, Asked)
+
+
 class RefreshingView(msgspec.Struct, frozen=True):
     """How many feeds wait to be looked at out of turn, and how many are being looked at."""
 
@@ -141,28 +142,14 @@ class RefreshingView(msgspec.Struct, frozen=True):
     checking: int
 
 
-class FeedDeps(msgspec.Struct, frozen=True):
-    """What the handlers of feeds share: the shelf that is meant, and its feeds."""
-
-    current_user: CurrentUser
-    feeds: Subscriptions
-    trier: Trier
-
-    async def shelf(self, query: ShelfQuery, caller: Caller) -> Shelf:
-        """The shelf that a request means."""
-        return await query.pick(caller, self.current_user)
-
-
-async def list_feeds(query: FeedQuery, caller: Caller, deps: FeedDeps) -> list[FeedView]:
+async def list_feeds(query: FeedQuery, shelf: Shelf, feeds: Subscriptions) -> list[FeedView]:
     """All feeds with exact counts, by name: 3 comes before 27."""
-    shelf = await deps.shelf(query, caller)
     group = id_in_field(query.group_id, "group_id")
-    return [feed_view(one) for one in await deps.feeds.list(shelf.id, group=group, status=query.status)]
+    return [feed_view(one) for one in await feeds.list(shelf.id, group=group, status=query.status)]
 
 
-async def create_feed(query: ShelfQuery, body: FeedBody, caller: Caller, deps: FeedDeps) -> FeedView:
+async def create_feed(shelf: Shelf, body: FeedBody, feeds: Subscriptions) -> FeedView:
     """Follows a feed; the first look at it begins at once."""
-    shelf = await deps.shelf(query, caller)
     wish = NewSubscription(
         link=body.link.strip(),
         name=body.name.strip(),
@@ -171,27 +158,26 @@ async def create_feed(query: ShelfQuery, body: FeedBody, caller: Caller, deps: F
         proxy=body.proxy.strip(),
         is_suspended=body.suspended,
     )
-    return feed_view(await deps.feeds.add(shelf.id, wish))
+    return feed_view(await feeds.add(shelf.id, wish))
 
 
-async def create_feeds(query: ShelfQuery, body: BatchBody, caller: Caller, deps: FeedDeps) -> BatchView:
+async def create_feeds(shelf: Shelf, body: BatchBody, feeds: Subscriptions) -> BatchView:
     """Follows many; the good ones are created whatever becomes of the others."""
-    shelf = await deps.shelf(query, caller)
     wishes = [
         NewSubscription(
             link=one.link.strip(), name=one.name.strip(), group=id_in_field(one.group_id, f"feeds.{place}.group_id")
         )
         for place, one in enumerate(body.feeds)
     ]
-    results = [batch_result(tried) for tried in await deps.feeds.add_many(shelf.id, wishes)]
+    results = [batch_result(tried) for tried in await feeds.add_many(shelf.id, wishes)]
     created = sum(result.id is not None for result in results)
     return BatchView(created, len(results) - created, results)
 
 
-async def find_feeds(body: UrlBody, deps: FeedDeps) -> FoundFeedsView:
+async def find_feeds(body: UrlBody, trier: Trier) -> FoundFeedsView:
     """The feeds at an address: the address itself when it is one, else those that its page names."""
     try:
-        found = await deps.trier.find_feeds(body.url.strip())
+        found = await trier.find_feeds(body.url.strip())
     except RefusedAddress:
         raise
     except SourceError as error:
@@ -199,30 +185,26 @@ async def find_feeds(body: UrlBody, deps: FeedDeps) -> FoundFeedsView:
     return FoundFeedsView([DiscoveredFeedView(feed.title, feed.url) for feed in found.feeds], found.problem)
 
 
-async def refresh_feeds(query: ShelfQuery, caller: Caller, deps: FeedDeps) -> QueuedView:
+async def refresh_feeds(shelf: Shelf, feeds: Subscriptions) -> QueuedView:
     """Looks at every feed now that is not suspended; each feed's `fetch_state` says how it went."""
-    return _queued(await deps.feeds.refresh_all((await deps.shelf(query, caller)).id))
+    return _queued_view(await feeds.refresh_all(shelf.id))
 
 
-async def show_refreshing(query: ShelfQuery, caller: Caller, deps: FeedDeps) -> RefreshingView:
+async def show_refreshing(shelf: Shelf, feeds: Subscriptions) -> RefreshingView:
     """How far a refresh has come: both numbers are 0 when it is over."""
-    found = await deps.feeds.refreshing((await deps.shelf(query, caller)).id)
+    found = await feeds.refreshing(shelf.id)
     return RefreshingView(found.waiting, found.checking)
 
 
-async def show_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, deps: FeedDeps) -> FeedView:
+async def show_feed(feed_id: IdText, shelf: Shelf, feeds: Subscriptions) -> FeedView:
     """One feed with exact counts."""
-    shelf = await deps.shelf(query, caller)
-    return feed_view(await deps.feeds.get(shelf.id, id_in_path(feed_id, "feed")))
+    return feed_view(await feeds.get(shelf.id, id_in_path(feed_id, "feed")))
 
 
-async def change_feed(
-    *, feed_id: IdText, query: ShelfQuery, body: FeedChangeBody, caller: Caller, deps: FeedDeps
-) -> FeedView:
+async def change_feed(feed_id: IdText, shelf: Shelf, body: FeedChangeBody, feeds: Subscriptions) -> FeedView:
     """Another link, or another proxy, is another feed: its fetch state begins anew."""
-    shelf = await deps.shelf(query, caller)
     feed = id_in_path(feed_id, "feed")
-    proxy = await _proxy(deps, shelf, feed, body.proxy)
+    proxy = await _proxy(feeds, shelf, feed, body.proxy)
     change = SubscriptionChange(
         name=body.name if isinstance(body.name, UnsetType) else body.name.strip(),
         group=UNSET if isinstance(body.group_id, UnsetType) else id_in_field(body.group_id, "group_id"),
@@ -235,26 +217,20 @@ async def change_feed(
         poll_interval=_times(body.interval, SECOND),
         retention=_times(body.retention, DAY),
     )
-    return feed_view(await deps.feeds.change(shelf.id, feed, change))
+    return feed_view(await feeds.change(shelf.id, feed, change))
 
 
-async def delete_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, deps: FeedDeps) -> None:
+async def delete_feed(feed_id: IdText, shelf: Shelf, feeds: Subscriptions) -> None:
     """Follows it no more. Bookmarks stay."""
-    shelf = await deps.shelf(query, caller)
-    await deps.feeds.delete(shelf.id, id_in_path(feed_id, "feed"))
+    await feeds.delete(shelf.id, id_in_path(feed_id, "feed"))
 
 
-async def refresh_feed(feed_id: IdText, query: ShelfQuery, caller: Caller, deps: FeedDeps) -> QueuedView:
+async def refresh_feed(feed_id: IdText, shelf: Shelf, feeds: Subscriptions) -> QueuedView:
     """Looks at it now, suspended or not; 0 when that was asked for already, or was done within the last minute.
 
     Also 0 while the publisher asks us to wait: then `not_before` says until when.
     """
-    shelf = await deps.shelf(query, caller)
-    return _queued(await deps.feeds.refresh(shelf.id, id_in_path(feed_id, "feed")))
-
-
-def _queued(asked: Asked) -> QueuedView:
-    return QueuedView(asked.queued, shown(asked.not_before))
+    return _queued_view(await feeds.refresh(shelf.id, id_in_path(feed_id, "feed")))
 
 
 def batch_result(tried: SubscriptionResult) -> BatchResult:
@@ -270,11 +246,11 @@ def _times(number: int | UnsetType | None, unit: Millis) -> Millis | UnsetType |
     return number if number is None or isinstance(number, UnsetType) else Millis(number * unit)
 
 
-async def _proxy(deps: FeedDeps, shelf: Shelf, feed: PublicId, sent: str | UnsetType) -> str | UnsetType:
+async def _proxy(feeds: Subscriptions, shelf: Shelf, feed: PublicId, sent: str | UnsetType) -> str | UnsetType:
     """R47: `***` sent back keeps the stored one."""
     if isinstance(sent, UnsetType):
         return sent
-    stored = (await deps.feeds.get(shelf.id, feed)).proxy
+    stored = (await feeds.get(shelf.id, feed)).proxy
     return stored if sent == mask_text(stored) else sent.strip()
 
 

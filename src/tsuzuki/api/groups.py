@@ -5,17 +5,13 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.current_user import CurrentUser
+from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_path
-from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import Time
+from tsuzuki.api.views import Time, view_of
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
-from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import iso
 from tsuzuki.shelves.groups.nouns import Group
 from tsuzuki.shelves.groups.service import Groups
 
@@ -33,6 +29,9 @@ class GroupView(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: Time
 
 
+_group_view = view_of(GroupView, Group)
+
+
 class GroupBody(Body, frozen=True, kw_only=True):
     """What it is called."""
 
@@ -46,49 +45,31 @@ class GroupChangeBody(Body, frozen=True, kw_only=True):
     position: Annotated[int, Meta(ge=0, le=1_000_000)] | UnsetType = UNSET
 
 
-async def list_groups(query: ShelfQuery, caller: Caller, current_user: CurrentUser, groups: Groups) -> list[GroupView]:
+async def list_groups(shelf: Shelf, groups: Groups) -> list[GroupView]:
     """All groups in their order."""
-    return [_group(one) for one in await groups.list((await query.pick(caller, current_user)).id)]
+    return [_group_view(one) for one in await groups.list(shelf.id)]
 
 
-async def create_group(
-    *, query: ShelfQuery, body: GroupBody, caller: Caller, current_user: CurrentUser, groups: Groups
-) -> GroupView:
+async def create_group(shelf: Shelf, body: GroupBody, groups: Groups) -> GroupView:
     """A group at the end of the others."""
-    shelf = await query.pick(caller, current_user)
-    return _group(await groups.add(shelf.id, _name(body.name)))
+    return _group_view(await groups.add(shelf.id, _name(body.name)))
 
 
-async def show_group(
-    *, group_id: IdText, query: ShelfQuery, caller: Caller, current_user: CurrentUser, groups: Groups
-) -> GroupView:
+async def show_group(group_id: IdText, shelf: Shelf, groups: Groups) -> GroupView:
     """One group."""
-    shelf = await query.pick(caller, current_user)
-    return _group(await groups.get(shelf.id, id_in_path(group_id, "group")))
+    return _group_view(await groups.get(shelf.id, id_in_path(group_id, "group")))
 
 
-async def change_group(
-    *,
-    group_id: IdText,
-    query: ShelfQuery,
-    body: GroupChangeBody,
-    caller: Caller,
-    current_user: CurrentUser,
-    groups: Groups,
-) -> GroupView:
+async def change_group(group_id: IdText, shelf: Shelf, body: GroupChangeBody, groups: Groups) -> GroupView:
     """Renames or moves it."""
-    shelf = await query.pick(caller, current_user)
     name = None if isinstance(body.name, UnsetType) else _name(body.name)
     position = None if isinstance(body.position, UnsetType) else body.position
     group = id_in_path(group_id, "group")
-    return _group(await groups.change(shelf.id, group, name=name, position=position))
+    return _group_view(await groups.change(shelf.id, group, name=name, position=position))
 
 
-async def delete_group(
-    *, group_id: IdText, query: ShelfQuery, caller: Caller, current_user: CurrentUser, groups: Groups
-) -> None:
+async def delete_group(group_id: IdText, shelf: Shelf, groups: Groups) -> None:
     """Its feeds move to the default group, which itself cannot be deleted."""
-    shelf = await query.pick(caller, current_user)
     await groups.delete(shelf.id, id_in_path(group_id, "group"))
 
 
@@ -97,17 +78,6 @@ def _name(text: str) -> str:
     if not name:
         raise Invalid("name must not be empty.", (Problem("name", "name must not be empty."),))
     return name
-
-
-def _group(group: Group) -> GroupView:
-    return GroupView(
-        id=show_id(group.public_id),
-        name=group.name,
-        is_default=group.is_default,
-        position=group.position,
-        created_at=iso(group.created_at),
-        updated_at=iso(group.updated_at),
-    )
 
 
 _read = declaring("groups", Access.READ)

@@ -5,8 +5,6 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.nouns import Shelf, Slice
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
@@ -84,21 +82,8 @@ class ForgottenView(msgspec.Struct, frozen=True):
     forgotten: int
 
 
-class LibraryDeps(msgspec.Struct, frozen=True):
-    """What the handlers of the library share: the shelf that is meant, and its services."""
-
-    current_user: CurrentUser
-    follows: Follows
-    progress: ReadingProgress
-
-    async def shelf(self, query: ShelfQuery, caller: Caller) -> Shelf:
-        """The shelf that a request means."""
-        return await query.pick(caller, self.current_user)
-
-
-async def list_library(query: LibraryQuery, caller: Caller, deps: LibraryDeps) -> ListAnswer[FollowView, PageMeta]:
+async def list_library(query: LibraryQuery, shelf: Shelf, follows: Follows) -> ListAnswer[FollowView, PageMeta]:
     """What the shelf follows, with exact counts."""
-    shelf = await deps.shelf(query, caller)
     wanted = FollowFilter(
         status=query.status,
         group=id_in_field(query.group_id, "group_id"),
@@ -106,19 +91,17 @@ async def list_library(query: LibraryQuery, caller: Caller, deps: LibraryDeps) -
         has_gaps=query.has_gaps,
         sort=query.sort,
     )
-    rows, total = await deps.follows.list(shelf.id, wanted, Slice.page(query.page, query.limit))
+    rows, total = await follows.list(shelf.id, wanted, Slice.page(query.page, query.limit))
     return ListAnswer([follow_view(row) for row in rows], PageMeta.of(total, query.page, query.limit))
 
 
-async def list_continue(query: ContinueQuery, caller: Caller, deps: LibraryDeps) -> list[NextView]:
+async def list_continue(query: ContinueQuery, shelf: Shelf, follows: Follows) -> list[NextView]:
     """The next chapter of each series that is being read, the last read first."""
-    shelf = await deps.shelf(query, caller)
-    return [next_view(one) for one in await deps.follows.continue_reading(shelf.id, query.limit)]
+    return [next_view(one) for one in await follows.continue_reading(shelf.id, query.limit)]
 
 
-async def follow_series(query: ShelfQuery, body: FollowBody, caller: Caller, deps: LibraryDeps) -> FollowedView:
+async def follow_series(shelf: Shelf, body: FollowBody, follows: Follows) -> FollowedView:
     """Follows a series; who comes back finds entries, progress and settings as they were left."""
-    shelf = await deps.shelf(query, caller)
     wish = FollowRequest(
         series=id_in_field(body.series_id, "series_id"),
         group=_group(body.group_id),
@@ -126,52 +109,46 @@ async def follow_series(query: ShelfQuery, body: FollowBody, caller: Caller, dep
         notify=body.notify,
         preferences=_preferences(body.preferences),
     )
-    followed = await deps.follows.add(shelf.id, wish)
+    followed = await follows.add(shelf.id, wish)
     return FollowedView(follow=follow_view(followed.follow), available=followed.available, restored=followed.restored)
 
 
-async def show_follow(follow_id: IdText, query: ShelfQuery, caller: Caller, deps: LibraryDeps) -> FollowView:
+async def show_follow(follow_id: IdText, shelf: Shelf, follows: Follows) -> FollowView:
     """One series of the shelf."""
-    shelf = await deps.shelf(query, caller)
-    return follow_view(await deps.follows.get(shelf.id, id_in_path(follow_id, "follow")))
+    return follow_view(await follows.get(shelf.id, id_in_path(follow_id, "follow")))
 
 
-async def change_follow(
-    *, follow_id: IdText, query: ShelfQuery, body: FollowChangeBody, caller: Caller, deps: LibraryDeps
-) -> FollowView:
+async def change_follow(follow_id: IdText, shelf: Shelf, body: FollowChangeBody, follows: Follows) -> FollowView:
     """Moves it to another group, or changes its status, notices or preferred releases."""
-    shelf = await deps.shelf(query, caller)
     change = FollowChange(
         group=_group(body.group_id),
         status=body.status,
         notify=body.notify,
         preferences=_preferences(body.preferences),
     )
-    return follow_view(await deps.follows.change(shelf.id, id_in_path(follow_id, "follow"), change))
+    return follow_view(await follows.change(shelf.id, id_in_path(follow_id, "follow"), change))
 
 
-async def unfollow_series(follow_id: IdText, query: ShelfQuery, caller: Caller, deps: LibraryDeps) -> None:
+async def unfollow_series(follow_id: IdText, shelf: Shelf, follows: Follows) -> None:
     """Follows it no more; what was read stays known, and following it again undoes this."""
-    shelf = await deps.shelf(query, caller)
-    await deps.follows.leave(shelf.id, id_in_path(follow_id, "follow"))
+    await follows.leave(shelf.id, id_in_path(follow_id, "follow"))
 
 
-async def list_history(query: CursorQuery, caller: Caller, deps: LibraryDeps) -> ListAnswer[HistoryView, CursorMeta]:
+async def list_history(
+    query: CursorQuery, shelf: Shelf, progress: ReadingProgress
+) -> ListAnswer[HistoryView, CursorMeta]:
     """What was opened, the last first."""
-    shelf = await deps.shelf(query, caller)
-    return listing(await deps.progress.history(shelf.id, after=query.after, most=query.limit), history_view)
+    return listing(await progress.history(shelf.id, after=query.after, most=query.limit), history_view)
 
 
-async def clear_history(query: ShelfQuery, caller: Caller, deps: LibraryDeps) -> ForgottenView:
+async def clear_history(shelf: Shelf, progress: ReadingProgress) -> ForgottenView:
     """Empties the history; how far chapters were read stays."""
-    shelf = await deps.shelf(query, caller)
-    return ForgottenView(await deps.progress.forget_all(shelf.id))
+    return ForgottenView(await progress.forget_all(shelf.id))
 
 
-async def forget_history(opened_id: Number, query: ShelfQuery, caller: Caller, deps: LibraryDeps) -> None:
+async def forget_history(opened_id: Number, shelf: Shelf, progress: ReadingProgress) -> None:
     """Takes one chapter out of the history; how far it was read stays."""
-    shelf = await deps.shelf(query, caller)
-    await deps.progress.forget(shelf.id, ChapterId(number_in_path(opened_id, _NOT_IN_HISTORY)))
+    await progress.forget(shelf.id, ChapterId(number_in_path(opened_id, _NOT_IN_HISTORY)))
 
 
 def _group(text: str | UnsetType) -> PublicId | UnsetType:

@@ -6,9 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.api.forms import Body, Id
-from tsuzuki.api.views import Time, shown
-from tsuzuki.model.ids import ChapterId, show_id
-from tsuzuki.model.times import iso
+from tsuzuki.api.views import Time, view_of
 from tsuzuki.shelves.library.follows.nouns import Fit, Follow, Mode, Next, ReleasePreferences, Status
 from tsuzuki.shelves.library.progress.nouns import ChapterProgress, HistoryRow
 from tsuzuki.shelves.library.series.nouns import ChapterProgressRow
@@ -123,79 +121,8 @@ class HistoryView(msgspec.Struct, frozen=True, kw_only=True):
     device: str | None
 
 
-def preferences_view(wanted: ReleasePreferences) -> PreferencesView:
-    """As clients see them."""
-    return PreferencesView(list(wanted.sources), list(wanted.groups), list(wanted.languages), wanted.mode, wanted.fit)
-
-
-def follow_view(follow: Follow) -> FollowView:
-    """As clients see it."""
-    return FollowView(
-        id=show_id(follow.public_id),
-        series_id=show_id(follow.series_public_id),
-        title=follow.title,
-        author=follow.author,
-        cover_url=follow.cover_url,
-        group_id=show_id(follow.group_public_id),
-        status=follow.status,
-        notify=follow.notify,
-        preferences=preferences_view(follow.preferences),
-        latest_chapter=follow.latest_number,
-        last_chapter_at=shown(follow.last_chapter_at),
-        chapters=follow.chapters,
-        unread=follow.unread,
-        new=follow.new,
-        has_gaps=follow.has_gaps,
-        last_read_at=shown(follow.last_read_at),
-        created_at=iso(follow.created_at),
-        updated_at=iso(follow.updated_at),
-    )
-
-
-def next_view(next_: Next) -> NextView:
-    """As clients see it."""
-    return NextView(
-        follow_id=show_id(next_.follow_id),
-        series_id=show_id(next_.series_id),
-        title=next_.title,
-        cover_url=next_.cover_url,
-        chapter_id=str(next_.chapter_id),
-        number=next_.number,
-        volume=next_.volume,
-        chapter_title=next_.chapter_title,
-        page=next_.page,
-        furthest_page=next_.furthest_page,
-        last_read_at=shown(next_.last_read_at),
-        unread=next_.unread,
-    )
-
-
-def progress_view(chapter_id: ChapterId, progress: ChapterProgress | ChapterProgressRow) -> ProgressView:
-    """As clients see it."""
-    return ProgressView(
-        chapter_id=str(chapter_id),
-        page=progress.page,
-        furthest_page=progress.furthest_page,
-        is_read=progress.is_read,
-        is_bookmarked=progress.is_bookmarked,
-        device=progress.device,
-        updated_at=shown(progress.paged_at),
-    )
-
-
-def history_view(row: HistoryRow) -> HistoryView:
-    """As clients see it."""
-    return HistoryView(
-        at=iso(row.opened_at),
-        series_id=show_id(row.series_id),
-        series_title=row.series_title,
-        cover_url=row.cover_url,
-        chapter_id=str(row.chapter_id),
-        title=row.title,
-        number=row.number,
-        volume=row.volume,
-        page=row.page,
-        furthest_page=row.furthest_page,
-        is_read=row.is_read,
-        device=row.device,
-    )
+follow_view = view_of(FollowView, Follow, latest_chapter="latest_number")
+next_view = view_of(NextView, Next)
+progress_view = view_of(ProgressView, ChapterProgress, updated_at="paged_at")
+row_progress_view = view_of(ProgressView, ChapterProgressRow, chapter_id="id", updated_at="paged_at")
+history_view = view_of(HistoryView, HistoryRow, at="opened_at")

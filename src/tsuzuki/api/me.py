@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.devices import device_name
-from tsuzuki.accounts.nouns import Protocol, Role, Scope, Session, Token
+from tsuzuki.accounts.nouns import Protocol, Role, Scope, Session, Tenant, Token, User
 from tsuzuki.accounts.sessions import Sessions
 from tsuzuki.accounts.shelves.nouns import MemberShelf, ShelfRole
 from tsuzuki.accounts.tokens import TokenRequest, Tokens
@@ -17,10 +17,10 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.api.sessions import NewPassword
-from tsuzuki.api.views import Time, shown
+from tsuzuki.api.views import Time, view_of
 from tsuzuki.model.errors import Conflict, NotFound, TooManyRequests
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import DAY, from_datetime, iso
+from tsuzuki.model.times import DAY, from_datetime
 
 
 class TenantRef(msgspec.Struct, frozen=True):
@@ -28,6 +28,9 @@ class TenantRef(msgspec.Struct, frozen=True):
 
     id: str
     name: str
+
+
+tenant_ref = view_of(TenantRef, Tenant)
 
 
 class ShelfView(msgspec.Struct, frozen=True):
@@ -47,6 +50,13 @@ class ShelfView(msgspec.Struct, frozen=True):
     retention: int | None
 
 
+shelf_view = view_of(
+    ShelfView,
+    MemberShelf,
+    retention=lambda shelf: None if shelf.own_retention is None else shelf.own_retention // DAY,
+)
+
+
 class MeView(msgspec.Struct, frozen=True):
     """The caller, the tenant and the caller's shelves; `default_shelf_id` is what requests without `?shelf=` mean.
 
@@ -64,6 +74,9 @@ class MeView(msgspec.Struct, frozen=True):
     is_offered_shelf: bool
 
 
+_me_view = view_of(MeView, User, "scopes", "tenant", "shelves", "default_shelf_id")
+
+
 class SessionView(msgspec.Struct, frozen=True):
     """A signed-in browser."""
 
@@ -74,6 +87,9 @@ class SessionView(msgspec.Struct, frozen=True):
     created_at: Time
     last_used_at: Time
     expires_at: Time
+
+
+_session_view = view_of(SessionView, Session, "is_current", device=lambda session: device_name(session.user_agent))
 
 
 class EndedView(msgspec.Struct, frozen=True):
@@ -93,6 +109,9 @@ class TokenView(msgspec.Struct, frozen=True):
     last_used_at: Time | None
     expires_at: Time | None
     revoked_at: Time | None
+
+
+_token_view = view_of(TokenView, Token, scopes=lambda token: token.scopes.split())
 
 
 class NewTokenView(msgspec.Struct, frozen=True):
@@ -130,16 +149,12 @@ async def show_me(caller: Caller, current_user: CurrentUser) -> MeView:
     me = await current_user.look(caller)
     chosen = [shelf for shelf in me.shelves if shelf.id == me.user.default_shelf_id]
     default = next(iter(chosen + me.shelves), None)
-    return MeView(
-        id=show_id(me.user.public_id),
-        username=me.user.username,
-        role=me.user.role,
-        email=me.user.email,
+    return _me_view(
+        me.user,
         scopes=sorted(caller.scopes),
-        tenant=TenantRef(show_id(me.tenant.public_id), me.tenant.name),
+        tenant=tenant_ref(me.tenant),
         shelves=[shelf_view(shelf) for shelf in me.shelves],
         default_shelf_id=show_id(default.public_id) if default else None,
-        is_offered_shelf=me.user.is_offered_shelf,
     )
 
 
@@ -164,7 +179,7 @@ async def unlink_identity(caller: Caller, current_user: CurrentUser) -> None:
 
 async def list_sessions(caller: Caller, sessions: Sessions) -> list[SessionView]:
     """Where the caller is signed in, last used first."""
-    return [_session(one, caller) for one in await sessions.list(caller)]
+    return [_session_view(one, is_current=one.id == caller.session_id) for one in await sessions.list(caller)]
 
 
 async def end_session(session_id: IdText, caller: Caller, sessions: Sessions) -> None:
@@ -179,7 +194,7 @@ async def end_other_sessions(caller: Caller, sessions: Sessions) -> EndedView:
 
 async def list_tokens(caller: Caller, tokens: Tokens) -> list[TokenView]:
     """The caller's tokens and device passwords, newest first."""
-    return [_token(one) for one in await tokens.list(caller)]
+    return [_token_view(one) for one in await tokens.list(caller)]
 
 
 async def create_token(caller: Caller, body: TokenBody, tokens: Tokens) -> NewTokenView:
@@ -193,43 +208,12 @@ async def create_token(caller: Caller, body: TokenBody, tokens: Tokens) -> NewTo
             expires_at=None if body.expires_at is None else from_datetime(body.expires_at),
         ),
     )
-    return NewTokenView(made.key, _token(made.token))
+    return NewTokenView(made.key, _token_view(made.token))
 
 
 async def revoke_token(token_id: IdText, caller: Caller, tokens: Tokens) -> None:
     """The token, and every token that was made with it, opens nothing from now on."""
     await tokens.revoke(caller, id_in_path(token_id, "token"))
-
-
-def shelf_view(shelf: MemberShelf) -> ShelfView:
-    """A shelf as its readers see it."""
-    keeps = None if shelf.own_retention is None else shelf.own_retention // DAY
-    return ShelfView(show_id(shelf.public_id), shelf.name, shelf.plan, shelf.proxy_images, shelf.role, keeps)
-
-
-def _session(session: Session, caller: Caller) -> SessionView:
-    return SessionView(
-        id=show_id(session.public_id),
-        device=device_name(session.user_agent),
-        address=session.address,
-        is_current=session.id == caller.session_id,
-        created_at=iso(session.created_at),
-        last_used_at=iso(session.last_used_at),
-        expires_at=iso(session.expires_at),
-    )
-
-
-def _token(token: Token) -> TokenView:
-    return TokenView(
-        id=show_id(token.public_id),
-        name=token.name,
-        kind=token.kind,
-        scopes=token.scopes.split(),
-        created_at=iso(token.created_at),
-        last_used_at=shown(token.last_used_at),
-        expires_at=shown(token.expires_at),
-        revoked_at=shown(token.revoked_at),
-    )
 
 
 _read = declaring("me", Access.READ)

@@ -7,10 +7,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.current_user import CurrentUser
+from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.api.endpoints import Access, Endpoint
-from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.connectors.opml import MAX_BYTES
 from tsuzuki.http.body import read_body
 from tsuzuki.http.errors import BodyTooLarge, failure_of
@@ -44,18 +42,14 @@ class ImportedView(msgspec.Struct, frozen=True):
     results: list[ImportedFeedView]
 
 
-async def import_opml(
-    *, request: Request, query: ShelfQuery, caller: Caller, current_user: CurrentUser, lists: Lists
-) -> ImportedView:
+async def import_opml(request: Request, shelf: Shelf, lists: Lists) -> ImportedView:
     """Follows every feed of the list, in groups as it has them; what the shelf follows already stays as it is."""
-    shelf = await query.pick(caller, current_user)
     body = await read_body(request.scope, request.receive, MAX_BYTES + _AROUND)
     return imported_view(await lists.read(shelf.id, first_file(request.headers.get("content-type", ""), body)))
 
 
-async def export_opml(query: ShelfQuery, caller: Caller, current_user: CurrentUser, lists: Lists) -> Response:
+async def export_opml(shelf: Shelf, lists: Lists) -> Response:
     """The shelf's feeds as OPML 2.0."""
-    shelf = await query.pick(caller, current_user)
     headers = {"content-disposition": 'attachment; filename="tsuzuki.opml"'}
     return Response(await lists.write(shelf.id), headers=headers, media_type="text/x-opml; charset=utf-8")
 

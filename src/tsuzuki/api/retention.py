@@ -4,7 +4,7 @@ import msgspec
 
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
-from tsuzuki.api.views import Time, shown
+from tsuzuki.api.views import Time, shown, view_of
 from tsuzuki.model.times import DAY
 from tsuzuki.retention.preview import Preview, Removable
 
@@ -24,6 +24,15 @@ class RemovableView(msgspec.Struct, frozen=True, kw_only=True):
     finished_at: Time | None
 
 
+_removable_view = view_of(
+    RemovableView,
+    Removable,
+    "removed",
+    "finished_at",
+    keep_days=lambda each: None if each.keep is None else each.keep // DAY,
+)
+
+
 class RetentionView(msgspec.Struct, frozen=True):
     """By kind, in the order in which they are removed, from one full hour to another."""
 
@@ -37,12 +46,8 @@ async def show_retention(preview: Preview) -> RetentionView:
 
     def view(each: Removable) -> RemovableView:
         step = steps.get(each.what)
-        return RemovableView(
-            what=each.what,
-            keep_days=None if each.keep is None else each.keep // DAY,
-            rows=each.rows,
-            bytes=each.bytes,
-            is_more=each.is_more,
+        return _removable_view(
+            each,
             removed=0 if step is None else step.pruned,
             finished_at=None if step is None else shown(step.finished_at or None),
         )

@@ -5,8 +5,6 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.nouns import Shelf, Slice
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
@@ -23,7 +21,6 @@ from tsuzuki.model.ids import ChapterId, PublicId
 from tsuzuki.model.numbers import parse_number, sort_value
 from tsuzuki.model.times import Millis, from_datetime
 from tsuzuki.shelves.library.progress.nouns import (
-    ChapterProgress,
     MarkedChapters,
     ProgressResult,
     ReportedProgress,
@@ -129,99 +126,73 @@ class ProgressBatchView(msgspec.Struct, frozen=True):
     results: list[ToldView]
 
 
-class SeriesDeps(msgspec.Struct, frozen=True):
-    """What the handlers of series share."""
-
-    current_user: CurrentUser
-    looks: SeriesLooks
-    progress: ReadingProgress
-
-    async def shelf(self, query: ShelfQuery, caller: Caller) -> Shelf:
-        """The shelf that a request means."""
-        return await query.pick(caller, self.current_user)
-
-
-async def show_series(series_id: IdText, query: SeriesQuery, caller: Caller, deps: SeriesDeps) -> SeriesView:
+async def show_series(series_id: IdText, query: SeriesQuery, shelf: Shelf, looks: SeriesLooks) -> SeriesView:
     """Details, sources, gaps, and a page of its chapters, the newest first."""
-    shelf, series = await deps.shelf(query, caller), _series(series_id)
-    found = await deps.looks.get(shelf.id, series)
-    chapters, total = await deps.looks.chapters(shelf.id, series, query.part)
+    series = _series(series_id)
+    found = await looks.get(shelf.id, series)
+    chapters, total = await looks.chapters(shelf.id, series, query.part)
     meta = PageMeta.of(total, query.page, query.limit)
     return series_view(found, [chapter_view(chapter) for chapter in chapters], meta)
 
 
 async def list_series_chapters(
-    series_id: IdText, query: SeriesQuery, caller: Caller, deps: SeriesDeps
+    series_id: IdText, query: SeriesQuery, shelf: Shelf, looks: SeriesLooks
 ) -> ListAnswer[ChapterView, PageMeta]:
     """Chapters with their releases, the newest first."""
-    shelf = await deps.shelf(query, caller)
-    chapters, total = await deps.looks.chapters(shelf.id, _series(series_id), query.part)
+    chapters, total = await looks.chapters(shelf.id, _series(series_id), query.part)
     return ListAnswer([chapter_view(each) for each in chapters], PageMeta.of(total, query.page, query.limit))
 
 
-async def show_series_chapter(
-    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, caller: Caller, deps: SeriesDeps
-) -> ChapterView:
+async def show_series_chapter(series_id: IdText, chapter_id: Number, shelf: Shelf, looks: SeriesLooks) -> ChapterView:
     """One chapter with its releases."""
-    shelf = await deps.shelf(query, caller)
-    return chapter_view(await deps.looks.chapter(shelf.id, _series(series_id), _chapter(chapter_id)))
+    return chapter_view(await looks.chapter(shelf.id, _series(series_id), _chapter(chapter_id)))
 
 
 async def change_series_chapter(
-    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, body: ChapterBody, caller: Caller, deps: SeriesDeps
+    *, series_id: IdText, chapter_id: Number, shelf: Shelf, body: ChapterBody, progress: ReadingProgress
 ) -> ProgressView:
     """Marks a chapter read or unread, in the inbox too, or bookmarks it."""
-    shelf = await deps.shelf(query, caller)
     is_read = None if isinstance(body.is_read, UnsetType) else body.is_read
     is_bookmarked = None if isinstance(body.is_bookmarked, UnsetType) else body.is_bookmarked
     reading = ReportedReading(is_read=is_read, is_bookmarked=is_bookmarked)
-    return _progress(await deps.progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), reading))
+    return progress_view(await progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), reading))
 
 
-async def show_progress(
-    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, caller: Caller, deps: SeriesDeps
-) -> ProgressView:
+async def show_progress(series_id: IdText, chapter_id: Number, shelf: Shelf, progress: ReadingProgress) -> ProgressView:
     """How far a chapter was read."""
-    shelf = await deps.shelf(query, caller)
-    return _progress(await deps.progress.get(shelf.id, _series(series_id), _chapter(chapter_id)))
+    return progress_view(await progress.get(shelf.id, _series(series_id), _chapter(chapter_id)))
 
 
 async def put_progress(
-    *, series_id: IdText, chapter_id: Number, query: ShelfQuery, body: ProgressBody, caller: Caller, deps: SeriesDeps
+    *, series_id: IdText, chapter_id: Number, shelf: Shelf, body: ProgressBody, progress: ReadingProgress
 ) -> ProgressView:
     """Takes what a device says; the answer is how it stands, which may be what another device said later."""
-    shelf = await deps.shelf(query, caller)
-    told = await deps.progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), body.read())
-    return _progress(told)
+    told = await progress.tell(shelf.id, _series(series_id), _chapter(chapter_id), body.read())
+    return progress_view(told)
 
 
-async def put_progress_batch(
-    query: ShelfQuery, body: ProgressBatchBody, caller: Caller, deps: SeriesDeps
-) -> ProgressBatchView:
+async def put_progress_batch(shelf: Shelf, body: ProgressBatchBody, progress: ReadingProgress) -> ProgressBatchView:
     """Takes what a device gathered while it was away; each is answered in its place."""
-    shelf = await deps.shelf(query, caller)
-    answers = await deps.progress.tell_many(shelf.id, [_told(each) for each in body.progress])
+    answers = await progress.tell_many(shelf.id, [_told(each) for each in body.progress])
     failed = sum(answer.error is not None for answer in answers)
     return ProgressBatchView(len(answers) - failed, failed, [_answer(answer) for answer in answers])
 
 
-async def mark_series_read(
-    *, series_id: IdText, query: ShelfQuery, body: ReadBody, caller: Caller, deps: SeriesDeps
-) -> MarkedView:
+async def mark_series_read(series_id: IdText, shelf: Shelf, body: ReadBody, progress: ReadingProgress) -> MarkedView:
     """Marks chapters read, in the inbox too; `/items/-/undo` takes its `undo`."""
-    marked = await _mark(series_id, await deps.shelf(query, caller), body, deps, is_read=True)
+    marked = await _mark(series_id, shelf, body, progress, is_read=True)
     return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
 
 
-async def mark_series_unread(
-    *, series_id: IdText, query: ShelfQuery, body: ReadBody, caller: Caller, deps: SeriesDeps
-) -> MarkedView:
+async def mark_series_unread(series_id: IdText, shelf: Shelf, body: ReadBody, progress: ReadingProgress) -> MarkedView:
     """Marks chapters unread, in the inbox too."""
-    return MarkedView((await _mark(series_id, await deps.shelf(query, caller), body, deps, is_read=False)).changed)
+    return MarkedView((await _mark(series_id, shelf, body, progress, is_read=False)).changed)
 
 
-async def _mark(series_id: str, shelf: Shelf, body: ReadBody, deps: SeriesDeps, *, is_read: bool) -> MarkedChapters:
-    return await deps.progress.mark(shelf.id, _series(series_id), _some(body), is_read=is_read)
+async def _mark(
+    series_id: str, shelf: Shelf, body: ReadBody, progress: ReadingProgress, *, is_read: bool
+) -> MarkedChapters:
+    return await progress.mark(shelf.id, _series(series_id), _some(body), is_read=is_read)
 
 
 def _some(body: ReadBody) -> Some:
@@ -255,13 +226,9 @@ def _told(body: ToldBody) -> ReportedProgress:
 
 def _answer(answer: ProgressResult) -> ToldView:
     if answer.progress is not None:
-        return ToldView(progress=_progress(answer.progress))
+        return ToldView(progress=progress_view(answer.progress))
     body = failure_of(answer.error or NotFound(NO_CHAPTER), "").body
     return ToldView(error=body.error, code=body.code)
-
-
-def _progress(progress: ChapterProgress) -> ProgressView:
-    return progress_view(progress.chapter_id, progress)
 
 
 def _millis(body: ProgressBody | ToldBody) -> Millis | None:

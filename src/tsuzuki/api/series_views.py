@@ -2,12 +2,10 @@
 
 import msgspec
 
-from tsuzuki.api.library_views import PreferencesView, ProgressView, preferences_view, progress_view
-from tsuzuki.api.views import PageMeta, Time, shown
-from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import iso
+from tsuzuki.api.library_views import PreferencesView, ProgressView, row_progress_view
+from tsuzuki.api.views import PageMeta, Time, shown, view_of
 from tsuzuki.shelves.library.follows.nouns import PlainFollowRow, Status
-from tsuzuki.shelves.library.series.nouns import SeriesRelease, SourceOf
+from tsuzuki.shelves.library.series.nouns import ChapterProgressRow, SeriesRecord, SeriesRelease, SourceOf
 from tsuzuki.shelves.library.series.policy import Gaps, Health, Stop, health, stop_reason, stopped_by
 from tsuzuki.shelves.library.series.service import ChapterWithReleases, SeriesOverview
 
@@ -114,26 +112,31 @@ class SeriesView(msgspec.Struct, frozen=True, kw_only=True):
     chapters_meta: PageMeta
 
 
+_source_view = view_of(
+    SeriesSourceView, SourceOf, health=health, stopped_by=stopped_by, stopped_reason=stop_reason, error="last_error"
+)
+_release_view = view_of(
+    ReleaseView,
+    SeriesRelease,
+    group="group_name",
+    page_count=lambda release: None if release.page_count < 0 else release.page_count,
+)
+_follow_view = view_of(OwnFollowView, PlainFollowRow)
+_gaps_view = view_of(GapsView, Gaps)
+_chapter_view = view_of(ChapterView, ChapterProgressRow, "preferred_id", "releases", progress=row_progress_view)
+_COUNTED = ("unread", "last_read_at", "follow", "sources", "gaps", "chapters", "chapters_meta")
+_series_view = view_of(SeriesView, SeriesRecord, *_COUNTED, latest_chapter="latest_number")
+
+
 def series_view(series: SeriesOverview, chapters: list[ChapterView], meta: PageMeta) -> SeriesView:
     """As clients see it, with a page of its chapters."""
-    details = series.details
-    return SeriesView(
-        id=show_id(details.public_id),
-        title=details.title,
-        author=details.author,
-        artist=details.artist,
-        description=details.description,
-        cover_url=details.cover_url,
-        language=details.language,
-        status=details.status,
-        is_nsfw=details.is_nsfw,
-        latest_chapter=details.latest_number,
-        last_chapter_at=shown(details.last_chapter_at),
+    return _series_view(
+        series.details,
         unread=series.counted.unread,
         last_read_at=shown(series.counted.last_read_at),
-        follow=None if series.follow is None else _follow(series.follow),
-        sources=[_source(source) for source in series.sources],
-        gaps=_gaps(series.gaps),
+        follow=None if series.follow is None else _follow_view(series.follow),
+        sources=[_source_view(source) for source in series.sources],
+        gaps=_gaps_view(series.gaps),
         chapters=chapters,
         chapters_meta=meta,
     )
@@ -141,66 +144,8 @@ def series_view(series: SeriesOverview, chapters: list[ChapterView], meta: PageM
 
 def chapter_view(chapter: ChapterWithReleases) -> ChapterView:
     """As clients see it."""
-    row = chapter.row
-    return ChapterView(
-        id=str(row.id),
-        number=row.number,
-        volume=row.volume,
-        title=row.title,
-        published_at=shown(row.published_at),
-        first_seen_at=iso(row.first_seen_at),
-        is_new=row.is_new,
-        progress=progress_view(row.id, row),
+    return _chapter_view(
+        chapter.row,
         preferred_id=None if chapter.preferred is None else str(chapter.preferred.id),
-        releases=[_release(release) for release in chapter.releases],
-    )
-
-
-def _follow(follow: PlainFollowRow) -> OwnFollowView:
-    return OwnFollowView(
-        id=show_id(follow.public_id),
-        status=follow.status,
-        notify=follow.notify,
-        preferences=preferences_view(follow.preferences),
-    )
-
-
-def _source(source: SourceOf) -> SeriesSourceView:
-    return SeriesSourceView(
-        id=source.id,
-        source_id=source.source_id,
-        source_name=source.source_name,
-        language=source.language,
-        title=source.title,
-        url=source.url,
-        health=health(source),
-        stopped_by=stopped_by(source),
-        stopped_reason=stop_reason(source),
-        paused_at=shown(source.paused_at),
-        error=source.last_error,
-        last_checked_at=shown(source.last_checked_at),
-        last_success_at=shown(source.last_success_at),
-        next_check_at=shown(source.next_check_at),
-        releases=source.releases,
-    )
-
-
-def _gaps(gaps: Gaps) -> GapsView:
-    ranges = [GapView(gap.first, gap.last) for gap in gaps.ranges]
-    return GapsView(of=gaps.of, missing=gaps.missing, ranges=ranges, is_cut=gaps.is_cut)
-
-
-def _release(release: SeriesRelease) -> ReleaseView:
-    return ReleaseView(
-        id=str(release.id),
-        source_id=release.source_id,
-        source_name=release.source_name,
-        url=release.url,
-        title=release.title,
-        language=release.language,
-        group=release.group_name,
-        published_at=shown(release.published_at),
-        page_count=None if release.page_count < 0 else release.page_count,
-        is_available=release.is_available,
-        is_readable=release.is_readable,
+        releases=[_release_view(release) for release in chapter.releases],
     )

@@ -13,9 +13,9 @@ from tsuzuki.accounts.signin import SignedIn, SignIn
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
+from tsuzuki.api.views import view_of
 from tsuzuki.http.entering import enter, leave
 from tsuzuki.model.errors import Forbidden, TooManyRequests, Unauthorized
-from tsuzuki.model.ids import show_id
 
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 NewPassword = Annotated[str, Meta(min_length=SHORTEST_PASSWORD)]
@@ -43,9 +43,7 @@ class SignedInView(msgspec.Struct, frozen=True):
     user: UserView
 
 
-def user_view(user: User) -> UserView:
-    """A person as others see them."""
-    return UserView(show_id(user.public_id), user.username, user.role)
+user_view = view_of(UserView, User)
 
 
 def signed_in_view(signed_in: SignedIn) -> SignedInView:

@@ -13,10 +13,9 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.api.me import ShelfView, shelf_view
-from tsuzuki.api.views import Time
+from tsuzuki.api.views import Time, view_of
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import PublicId
-from tsuzuki.model.times import iso
 
 ShelfName = Annotated[str, Meta(min_length=1, max_length=200)]
 PersonName = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -28,6 +27,9 @@ class MemberView(msgspec.Struct, frozen=True):
     username: str
     role: ShelfRole
     created_at: Time
+
+
+_member_view = view_of(MemberView, Member)
 
 
 class OwnShelfBody(Body, frozen=True, kw_only=True):
@@ -67,14 +69,14 @@ async def delete_shelf(shelf_id: IdText, caller: Caller, sharing: Sharing) -> No
 
 async def list_shelf_people(shelf_id: IdText, caller: Caller, sharing: Sharing) -> list[MemberView]:
     """Who has this shelf, owners first."""
-    return [_member(one) for one in await sharing.people(shelf_user(caller), _id(shelf_id))]
+    return [_member_view(one) for one in await sharing.people(shelf_user(caller), _id(shelf_id))]
 
 
 async def share_shelf(
     *, shelf_id: IdText, person_name: PersonName, caller: Caller, body: ShareBody, sharing: Sharing
 ) -> MemberView:
     """Shares a shelf with somebody of the same tenant, or changes their role; for its owners."""
-    return _member(await sharing.share(shelf_user(caller), _id(shelf_id), person_name, body.role))
+    return _member_view(await sharing.share(shelf_user(caller), _id(shelf_id), person_name, body.role))
 
 
 async def unshare_shelf(shelf_id: IdText, person_name: PersonName, caller: Caller, sharing: Sharing) -> None:
@@ -94,10 +96,6 @@ async def decline_offered_shelf(caller: Caller, sharing: Sharing) -> None:
 
 def _id(text: str) -> PublicId:
     return id_in_path(text, "shelf")
-
-
-def _member(member: Member) -> MemberView:
-    return MemberView(member.username, member.role, iso(member.created_at))
 
 
 _read = declaring("me", Access.READ)

@@ -40,16 +40,15 @@ class ShelfBody(Body, frozen=True, kw_only=True):
     retention: Days | UnsetType | None = UNSET
 
 
-async def show_shelf(query: ShelfQuery, caller: Caller, current_user: CurrentUser) -> ShelfView:
+async def show_shelf(shelf: MemberShelf) -> ShelfView:
     """The shelf that requests with this query mean."""
-    return shelf_view(await query.pick(caller, current_user))
+    return shelf_view(shelf)
 
 
 async def change_shelf(
-    *, query: ShelfQuery, body: ShelfBody, caller: Caller, current_user: CurrentUser, sharing: Sharing
+    *, shelf: MemberShelf, body: ShelfBody, caller: Caller, current_user: CurrentUser, sharing: Sharing
 ) -> ShelfView:
     """Changes what readers may change of a shelf."""
-    shelf = await query.pick(caller, current_user)
     if not isinstance(body.retention, UnsetType):
         keep = None if body.retention is None else Millis(body.retention * DAY)
         shelf = await sharing.keep(shelf_user(caller), shelf.public_id, keep)

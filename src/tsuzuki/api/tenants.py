@@ -13,10 +13,8 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.api.paging import PageQuery
-from tsuzuki.api.views import ListAnswer, PageMeta, Time, shown
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
 from tsuzuki.model.errors import Conflict, NotFound
-from tsuzuki.model.ids import show_id
-from tsuzuki.model.times import iso
 
 PlanName = Literal["free", "basic", "growth", "self-hosted"]
 
@@ -29,6 +27,9 @@ class TenantView(msgspec.Struct, frozen=True):
     churned_at: Time | None
     created_at: Time
     updated_at: Time
+
+
+_tenant_view = view_of(TenantView, Tenant)
 
 
 class TenantBody(Body, frozen=True, kw_only=True):
@@ -52,22 +53,22 @@ class TenantsQuery(PageQuery, frozen=True, kw_only=True):
 async def list_tenants(query: TenantsQuery, tenants: Tenants) -> ListAnswer[TenantView, PageMeta]:
     """All tenants, oldest first."""
     found, total = await tenants.list(query.part, text=query.q)
-    return ListAnswer([_tenant(tenant) for tenant in found], query.meta(total))
+    return ListAnswer([_tenant_view(tenant) for tenant in found], query.meta(total))
 
 
 async def create_tenant(caller: Caller, body: NewTenantBody, tenants: Tenants) -> TenantView:
     """A tenant with one shelf."""
-    return _tenant(await tenants.add(caller.actor, body.name, body.plan))
+    return _tenant_view(await tenants.add(caller.actor, body.name, body.plan))
 
 
 async def show_tenant(tenant_id: IdText, tenants: Tenants) -> TenantView:
     """One tenant."""
-    return _tenant(await tenants.get(id_in_path(tenant_id, "tenant")))
+    return _tenant_view(await tenants.get(id_in_path(tenant_id, "tenant")))
 
 
 async def change_tenant(tenant_id: IdText, caller: Caller, body: TenantBody, tenants: Tenants) -> TenantView:
     """Renames it."""
-    return _tenant(await tenants.rename(caller.actor, id_in_path(tenant_id, "tenant"), body.name))
+    return _tenant_view(await tenants.rename(caller.actor, id_in_path(tenant_id, "tenant"), body.name))
 
 
 async def show_tenant_contents(tenant_id: IdText, tenants: Tenants) -> TenantContents:
@@ -78,16 +79,6 @@ async def show_tenant_contents(tenant_id: IdText, tenants: Tenants) -> TenantCon
 async def delete_tenant(tenant_id: IdText, caller: Caller, tenants: Tenants) -> TenantContents:
     """Deletes it with its shelves; says what went along. Not while people belong to it, or the ledger names it."""
     return await tenants.delete(caller.actor, id_in_path(tenant_id, "tenant"))
-
-
-def _tenant(tenant: Tenant) -> TenantView:
-    return TenantView(
-        id=show_id(tenant.public_id),
-        name=tenant.name,
-        churned_at=shown(tenant.churned_at),
-        created_at=iso(tenant.created_at),
-        updated_at=iso(tenant.updated_at),
-    )
 
 
 _admin = declaring("tenants", Access.ADMIN)

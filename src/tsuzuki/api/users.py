@@ -13,10 +13,10 @@ from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
-from tsuzuki.api.me import TenantRef
+from tsuzuki.api.me import TenantRef, tenant_ref
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.sessions import Name, NewPassword
-from tsuzuki.api.views import ListAnswer, PageMeta, Time, shown
+from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
@@ -66,6 +66,13 @@ class NewInviteView(msgspec.Struct, frozen=True):
     expires_at: Time
 
 
+_person_view = view_of(PersonView, User, "tenant")
+_listed_view = view_of(
+    ListedAccountView, ListedUser, tenant=lambda user: TenantRef(show_id(user.tenant_public_id), user.tenant_name)
+)
+_invite_view = view_of(InviteView, Invite)
+
+
 class AccountBody(Body, frozen=True, kw_only=True):
     """Without a tenant in the first one; without a password they come in by an identity provider only."""
 
@@ -105,7 +112,7 @@ class InviteBody(Body, frozen=True, kw_only=True):
 async def list_users(page: PageQuery, users: Users) -> ListAnswer[ListedAccountView, PageMeta]:
     """Everyone, oldest first."""
     found, total = await users.list(page.part)
-    return ListAnswer([_listed(user) for user in found], page.meta(total))
+    return ListAnswer([_listed_view(user) for user in found], page.meta(total))
 
 
 async def create_user(caller: Caller, body: AccountBody, users: Users) -> PersonView:
@@ -164,7 +171,7 @@ async def delete_user(user_id: IdText, caller: Caller, users: Users) -> UserCont
 
 async def list_invites(invites: Invites) -> list[InviteView]:
     """The open ones, oldest first."""
-    return [_invite(one) for one in await invites.list()]
+    return [_invite_view(one) for one in await invites.list()]
 
 
 async def create_invite(caller: Caller, body: InviteBody, invites: Invites) -> NewInviteView:
@@ -180,41 +187,7 @@ async def revoke_invite(invite_id: IdText, caller: Caller, invites: Invites) -> 
 
 
 def _account(user: User, tenant: Tenant) -> PersonView:
-    return PersonView(
-        id=show_id(user.public_id),
-        username=user.username,
-        role=user.role,
-        email=user.email,
-        tenant=TenantRef(show_id(tenant.public_id), tenant.name),
-        disabled_at=shown(user.disabled_at),
-        created_at=iso(user.created_at),
-    )
-
-
-def _listed(user: ListedUser) -> ListedAccountView:
-    return ListedAccountView(
-        id=show_id(user.public_id),
-        username=user.username,
-        role=user.role,
-        email=user.email,
-        tenant=TenantRef(show_id(user.tenant_public_id), user.tenant_name),
-        disabled_at=shown(user.disabled_at),
-        created_at=iso(user.created_at),
-        has_password=user.has_password,
-        is_linked=user.is_linked,
-        last_used_at=shown(user.last_used_at),
-    )
-
-
-def _invite(invite: Invite) -> InviteView:
-    return InviteView(
-        id=show_id(invite.public_id),
-        role=invite.role,
-        tenant_id=show_id(invite.tenant_public_id),
-        invited_by=invite.invited_by,
-        created_at=iso(invite.created_at),
-        expires_at=iso(invite.expires_at),
-    )
+    return _person_view(user, tenant=tenant_ref(tenant))
 
 
 _admin = declaring("people", Access.ADMIN)
