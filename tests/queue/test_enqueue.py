@@ -9,7 +9,7 @@ from tests.queue.builders import NOTES, Effects, Note, a_queue, claimed, enqueue
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import CheckViolation
 from tsuzuki.model.times import HOUR, Millis
-from tsuzuki.queue.store import cancel_tx, enqueue_tx, find_active_tx, finish_tx
+from tsuzuki.queue.store import cancel_tx, enqueue_tx, finish_tx
 from tsuzuki.queue.tasks import NewTask
 
 
@@ -150,10 +150,3 @@ async def test_four_who_claim_at_once_never_get_the_same_task(world):
 
     taken = [task_id for ids in await asyncio.gather(*(take() for _ in range(4))) for task_id in ids]
     assert len(taken) == len(set(taken)) == 400
-
-
-async def test_the_task_under_a_key_can_be_found_until_it_is_over(db):
-    first = await enqueue(db)
-    assert await db.read(lambda tx: find_active_tx(tx, "notes", "1")) == first.id
-    await db.with_tx(lambda tx: cancel_tx(tx, first.id, now=NOON))
-    assert await db.read(lambda tx: find_active_tx(tx, "notes", "1")) is None

@@ -40,10 +40,10 @@ async def test_settings_are_kept_and_shown_by_the_first_paint(home):
 
 async def test_a_channel_shows_its_secret_once(home):
     wish = {"kind": "webhook", "name": "Mine"}
-    refused = await home.guest.send("/notifications", wish | {"url": "http://127.0.0.1/"})
+    refused = await home.guest.send("/notifications", wish | {"config.url": "http://127.0.0.1/"})
     assert (refused.status, value_of(refused, "name")) == (400, "Mine")
-    assert error_of(refused, "url") is not None
-    made = await home.guest.send("/notifications", wish | {"url": "http://93.184.216.34/hook"})
+    assert error_of(refused, "config.url") is not None
+    made = await home.guest.send("/notifications", wish | {"config.url": "http://93.184.216.34/hook"})
     [secret] = re.findall(r'<output class="secret" id="secret">([^<]+)<', made.text)
     listed = await home.guest.see("/notifications")
     assert "Remove Mine" in listed.text
@@ -51,7 +51,7 @@ async def test_a_channel_shows_its_secret_once(home):
 
 
 async def test_who_tries_a_channel_too_often_is_told_how_long_to_wait_and_one_that_is_off_is_not_tried(home):
-    wish = {"kind": "webhook", "name": "Mine", "url": "http://93.184.216.34/hook"}
+    wish = {"kind": "webhook", "name": "Mine", "config.url": "http://93.184.216.34/hook"}
     await home.guest.send("/notifications", wish)
     path = re.findall(r'action="(/notifications/[\w-]+)/test"', (await home.guest.see("/notifications")).text)[0]
     sent = [await home.guest.send(f"{path}/test") for _ in range(11)]
@@ -75,3 +75,18 @@ async def test_the_app_is_installable_and_its_worker_keeps_only_what_is_nobodys(
     assert all(path.startswith("/static/") for path in kept[1:])
     for path in kept:
         assert (await Guest(home.town.client).see(path)).status == 200
+
+
+async def test_the_form_of_a_channel_has_the_fields_of_its_config(home):
+    page = await home.guest.see("/notifications")
+    fields = ["config.url", "config.topic", "config.url", "config.token", "config.priority"]
+    assert re.findall(r'name="(config\.\w+)"', page.text) == fields
+    wish = {"kind": "ntfy", "name": "Phone", "config.url": "http://93.184.216.34/", "config.token": "tk_1"}
+    wrong = await home.guest.send("/notifications", wish | {"config.topic": "two words"})
+    assert (wrong.status, value_of(wrong, "config.topic")) == (400, "two words")
+    assert error_of(wrong, "config.topic") is not None
+    assert "tk_1" not in wrong.text  # no password is shown again
+    right = wish | {"config.topic": "news", "config.priority": "5"}
+    made = await follow_to(home.guest, await home.guest.send("/notifications", right))
+    assert "Channel added." in made.text
+    assert "Remove Phone" in made.text

@@ -28,6 +28,7 @@ from tsuzuki.web.account.page import LIVES
 from tsuzuki.web.admin.charts import EVENTS, LEVELS
 from tsuzuki.web.admin.health import State
 from tsuzuki.web.admin.jobs import STATUSES as JOB_STATUSES
+from tsuzuki.web.channels import channel_form
 from tsuzuki.web.feeds.changing import INTERVALS
 from tsuzuki.web.labels import LABELS, find_label, label_of
 from tsuzuki.web.library.page import SORTS, STATUSES
@@ -172,6 +173,9 @@ CODES = {
     "amount": ("database", "images", "items", "chapters", "entries", "watches", "logs"),
     "article_step": ("newer", "older"),
     "balance": ("charged", "paid", "settled", "written_off", "open"),
+    "channel_add": tuple(KINDS),
+    "channel_field": [f"{name}.{field.label}" for name, kind in KINDS.items() for field in channel_form(kind).fields],
+    "channel_hint": ("webhook.url", "ntfy.topic", "ntfy.token", "ntfy.priority"),
     "channel_kind": tuple(KINDS),
     "chart": ("levels", "events"),
     "config_about": ("ratelimit", "proxy", "headers", "maxpages", "fetchpages", "definition", "folder"),

@@ -75,8 +75,8 @@ def decode_config(kind: type[C], raw: Any) -> C:
     return config
 
 
-def config_schema(kind: type[SourceConfig]) -> dict[str, Any]:
-    """JSON Schema of a connector's config; secret keys are marked `writeOnly`."""
+def config_schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """JSON Schema of a config; secret keys are marked `writeOnly`."""
     schema: dict[str, Any] = readable_patterns(msgspec.json.schema(kind))
     definition = schema["$defs"][kind.__name__]
     for name, described in definition["properties"].items():

@@ -4,8 +4,6 @@ import re
 
 from tsuzuki.model.errors import RefusedAddress
 
-MAX_LENGTH = 8192
-
 _FEED_SCHEME = re.compile(r"(?:feed|pcast|itpc|rss):/{0,2}(?=[^/])", re.IGNORECASE)
 _WEB_SCHEME = re.compile(r"https?:", re.IGNORECASE)
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d+(?:[/?#]|\Z))", re.IGNORECASE)

@@ -115,12 +115,6 @@ async def _enqueue_rows_tx(tx: Tx, queue: str, rows: Sequence[_NewRow], now: Mil
     raise Contention(f"The tasks {', '.join(missing)} came and went too fast.")
 
 
-async def find_active_tx(tx: Tx, queue: str, key: str) -> TaskId | None:
-    """The task under this key that is queued or running."""
-    found = await tx.bulk(_KeyedTask, q.find_active, [[key]], queue=queue)
-    return found[0].id if found else None
-
-
 async def find_task_tx(tx: Tx, task_id: TaskId) -> TaskRow:
     """The task; NotFound once it is forgotten."""
     return await tx.one(TaskRow, q.find_task, id=task_id)

@@ -3,25 +3,53 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.delivery.notices.kinds import ChannelKind
+from tsuzuki.delivery.notices.sending import KINDS
 from tsuzuki.delivery.notices.service import ChannelChange, Channels
 from tsuzuki.http.routing import Resource
-from tsuzuki.model.errors import Conflict, Invalid, Problem
+from tsuzuki.model.errors import Conflict, Invalid
 from tsuzuki.model.ids import show_id
+from tsuzuki.model.secrets import is_secret
 from tsuzuki.web.asking import Asks, ask_first
+from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of
-from tsuzuki.web.labels import done_text
+from tsuzuki.web.labels import done_text, find_label
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 
 PATH = "/notifications"
 ShowAgain = Callable[[Request, Caller, Sheet], Awaitable[Response]]
-_RULES = Rules(keep=("kind", "name", "url", "topic", "server"), beside={Conflict: "name"})
+
+
+class ChannelForm(msgspec.Struct, frozen=True):
+    """What adds a channel of one kind: the fields are those of its config."""
+
+    kind: str
+    fields: list[ConfigField]
+    sheet: Sheet = BLANK
+
+    def config(self, form: Form) -> dict[str, Any]:
+        """What the form says; what is needed and was left empty is said to be empty."""
+        return {field.label: "" for field in self.fields if field.is_required} | read_config(form, self.fields)
+
+
+def channel_form(kind: ChannelKind[Any], sheet: Sheet = BLANK) -> ChannelForm:
+    """The form of a kind; what was typed is in it if it was typed there. What we make ourselves is not asked for."""
+    filled = sheet if sheet.value("kind") == kind.name else BLANK
+    fields = config_fields(kind.config, {}, filled.values)
+    made = kind.complete({}, bytes(32))
+    return ChannelForm(kind.name, [field for field in fields if field.label not in made], filled)
+
+
+_KEPT = {field.name for kind in KINDS.values() for field in channel_form(kind).fields if not is_secret(field.label)}
+_RULES = Rules(keep=("kind", "name", *sorted(_KEPT)), beside={Conflict: "name"})
 
 
 def channel_pages(site: Site) -> tuple[Resource, ...]:
@@ -33,7 +61,10 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
         frame = await framing.frame(request, caller, "notifications")
         rows = await channels.list(frame.shelf.id, caller.user_id)
         done = done_text(request)
-        return framing.show(frame, "channels.html", sheet, rows=rows, done=done, blank=BLANK, show_id=show_id)
+        forms = [channel_form(kind, sheet) for kind in KINDS.values()]
+        return framing.show(
+            frame, "channels.html", sheet, rows=rows, done=done, forms=forms, show_id=show_id, find_label=find_label
+        )
 
     async def show_channels(request: Request, caller: Caller) -> Response:
         return await show(request, caller)
@@ -41,12 +72,13 @@ def channel_pages(site: Site) -> tuple[Resource, ...]:
     async def add(request: Request, caller: Caller) -> Response:
         async def act(form: Form) -> Response:
             shelf = await site.accounts.current_user.shelf_of(caller)
-            kind = "ntfy" if form.one("kind") == "ntfy" else "webhook"
+            asked = channel_form(KINDS.get(form.one("kind"), KINDS["webhook"]))
             try:
-                config = _config(kind, form)
-                added = await channels.add(shelf.id, kind, name=form.one("name"), config=config, user_id=caller.user_id)
+                config = asked.config(form)
+                name = form.one("name")
+                added = await channels.add(shelf.id, asked.kind, name=name, config=config, user_id=caller.user_id)
             except Invalid as error:
-                raise _in_the_form(error, kind) from error
+                raise beside_fields(error, asked.fields) from error
             if "secret" not in added.made:
                 return see(with_query(PATH, done="channel_added"))
             frame = await framing.frame(request, caller, "notifications")
@@ -104,21 +136,3 @@ def _acts(site: Site, channels: Channels, show: ShowAgain) -> tuple[Resource, ..
         Resource(f"{one}/test", {"POST": site.signed_in(test, PATH)}),
         Resource(f"{one}/remove", {"GET": site.signed_in(ask_remove), "POST": site.signed_in(remove, PATH)}),
     )
-
-
-def _config(kind: str, form: Form) -> dict[str, Any]:
-    if kind == "webhook":
-        return {"url": form.one("url").strip()}
-    said_of = {
-        "topic": form.one("topic").strip(),
-        "url": form.one("server").strip(),
-        "token": form.one("token").strip(),
-    }
-    return {name: value for name, value in said_of.items() if value}
-
-
-def _in_the_form(error: Invalid, kind: str) -> Invalid:
-    """A problem with the config stands beside the field of the form that it came from."""
-    names = {"config.url": "server" if kind == "ntfy" else "url"}
-    known = [(names.get(one.field, one.field.removeprefix("config.")), one.message) for one in error.problems]
-    return Invalid(str(error), tuple(Problem(field, message) for field, message in known))

@@ -8,7 +8,7 @@ from tsuzuki.connectors.config import SourceConfig, decode_config
 from tsuzuki.connectors.mangadex.connector import MangaDex
 from tsuzuki.connectors.protocol import ConnectorInfo
 from tsuzuki.model.errors import Invalid, Problem
-from tsuzuki.web.admin.config_form import ConfigField, beside_fields, config_fields, read_config
+from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
 from tsuzuki.web.forms import Form
 
 MANGADEX = MangaDex.info
@@ -34,7 +34,7 @@ def filled(fields: list[ConfigField], **over: tuple[str, ...]) -> Form:
 
 
 def kinds(info: ConnectorInfo) -> dict[str, str]:
-    return {field.label: field.kind for field in config_fields(info, {}, {})}
+    return {field.label: field.kind for field in config_fields(info.config, {}, {})}
 
 
 def test_every_shape_of_a_key_has_its_kind_of_field():
@@ -65,40 +65,40 @@ def test_every_shape_of_a_key_has_its_kind_of_field():
     ],
 )
 def test_a_form_that_is_sent_as_it_is_shown_changes_nothing(config):
-    fields = config_fields(MANGADEX, config, {})
+    fields = config_fields(MANGADEX.config, config, {})
     read = read_config(filled(fields), fields)
     assert read == config
     decode_config(MANGADEX.config, read)
 
 
 def test_a_default_that_is_unticked_is_stored_and_one_that_is_ticked_again_is_not():
-    fields = config_fields(MANGADEX, {}, {})
+    fields = config_fields(MANGADEX.config, {}, {})
     assert read_config(filled(fields, contentrating=()), fields) == {"contentrating": []}
     everything = ("erotica", "safe", "suggestive")
     assert read_config(filled(fields, contentrating=everything), fields) == {}
 
 
 def test_a_secret_is_masked_in_the_form():
-    [token] = [field for field in config_fields(ODD, {"apitoken": "s3cret"}, {}) if field.label == "apitoken"]
+    [token] = [field for field in config_fields(ODD.config, {"apitoken": "s3cret"}, {}) if field.label == "apitoken"]
     assert token.value == "***"
 
 
 def test_what_was_typed_stands_in_the_form_again_and_an_unticked_box_stays_so():
     typed = {"config.maxpages": ("x",), "config.headers": ("",)}
-    fields = {field.label: field.value for field in config_fields(MANGADEX, {"datasaver": True}, typed)}
+    fields = {field.label: field.value for field in config_fields(MANGADEX.config, {"datasaver": True}, typed)}
     assert (fields["maxpages"], fields["datasaver"]) == ("x", "")
 
 
 @pytest.mark.parametrize(("name", "text"), [("steps", "[1,"), ("headers", "no colon here")])
 def test_what_cannot_be_read_is_told_beside_its_field(name, text):
-    fields = config_fields(ODD, {}, {})
+    fields = config_fields(ODD.config, {}, {})
     with pytest.raises(Invalid) as caught:
         read_config(filled(fields, **{name: (text,)}), fields)
     assert [one.field for one in caught.value.problems] == [f"config.{name}"]
 
 
 def test_a_problem_inside_a_key_stands_beside_the_key_with_its_place():
-    fields = config_fields(MANGADEX, {}, {})
+    fields = config_fields(MANGADEX.config, {}, {})
     inside = Problem("config.headers.Host", "No."), Problem("config.excludedgroups[0]", "Not one."), Problem("x", "y")
     told = beside_fields(Invalid("No.", inside), fields).problems
     assert told == (

@@ -26,9 +26,9 @@ from tsuzuki.sources.sites.service import (
     proposed_name,
     source_info,
 )
-from tsuzuki.web.admin.config_form import ConfigField, beside_fields, config_fields, read_config
 from tsuzuki.web.admin.sources import ONE, PATH
 from tsuzuki.web.admin.trial import TRIAL_SHOWN
+from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_at
@@ -80,7 +80,7 @@ def _adding(site: Site) -> Resource:
             source=None,
             info=info,
             is_written=info.id == WRITTEN,
-            fields=config_fields(info, {}, sheet.values),
+            fields=config_fields(info.config, {}, sheet.values),
             action=with_query(ADD, connector=info.id),
             tried=tried,
             shown=TRIAL_SHOWN,
@@ -91,7 +91,7 @@ def _adding(site: Site) -> Resource:
 
     async def add(request: Request, caller: Caller) -> Response:
         info = chosen(request)
-        fields = config_fields(info, {}, {})
+        fields = config_fields(info and info.config, {}, {})
         rules = _rules(fields)
 
         async def act(form: Form) -> Response:
@@ -136,7 +136,7 @@ def _changing(site: Site) -> Resource:
             edition=edition,
             info=info,
             is_written=source.connector == WRITTEN,
-            fields=config_fields(info, source.config, sheet.values),
+            fields=config_fields(info and info.config, source.config, sheet.values),
             action=f"{PATH}/{source.id}/edit",
             tried=tried,
             shown=TRIAL_SHOWN,
@@ -148,7 +148,7 @@ def _changing(site: Site) -> Resource:
     async def change(request: Request, caller: Caller) -> Response:
         source = await sources.get(number_at(request, "source_id"))
         info = info_of(registry, source.connector)
-        fields = config_fields(info, source.config, {})
+        fields = config_fields(info and info.config, source.config, {})
         rules = _rules(fields)
 
         async def act(form: Form) -> Response:

@@ -1,4 +1,4 @@
-"""A source's config as fields of a form, made from its connector's schema, and read back."""
+"""The config of a source or a channel as fields of a form, made from its schema, and read back."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,6 @@ from typing import Any, Literal
 import msgspec
 
 from tsuzuki.connectors.config import config_schema, masked
-from tsuzuki.connectors.protocol import ConnectorInfo
 from tsuzuki.connectors.selectors.written import DOCUMENT
 from tsuzuki.model.errors import Invalid, Problem
 from tsuzuki.web.forms import Form, problem
@@ -39,11 +38,11 @@ class ConfigField(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def config_fields(
-    info: ConnectorInfo | None, config: Mapping[str, Any], typed: Mapping[str, tuple[str, ...]]
+    kind: type[msgspec.Struct] | None, config: Mapping[str, Any], typed: Mapping[str, tuple[str, ...]]
 ) -> list[ConfigField]:
-    """Every key that the connector knows; what was typed before wins over what is stored. Secrets are masked (R47)."""
+    """Every key of this kind of config; what was typed before wins over what is stored. Secrets are masked (R47)."""
     shown = masked(config)
-    if info is None:
+    if kind is None:
         text = msgspec.json.format(msgspec.json.encode(shown)).decode()
         values = typed.get(WHOLE, (text,))
         return [
@@ -55,8 +54,8 @@ def config_fields(
                 values=values,
             )
         ]
-    schema = config_schema(info.config)
-    known = schema["$defs"][info.config.__name__]
+    schema = config_schema(kind)
+    known = schema["$defs"][kind.__name__]
     required = known.get("required", ())
     fields = [
         _field(name, _resolved(described, schema), is_required=name in required)
