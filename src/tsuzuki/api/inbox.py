@@ -12,21 +12,22 @@ from starlette.responses import StreamingResponse
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.current_user import CurrentUser
+from tsuzuki.accounts.nouns import Shelf
+from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import Number
 from tsuzuki.api.items import MOST_AT_ONCE, MarkedView
-from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, shown
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, view_of
 from tsuzuki.inbox.entries import Entry, EntryFilter, MarkedEntries, MarkScope, UnreadCounts
 from tsuzuki.inbox.events import EventMessage, Events
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.model.errors import NotFound, TooManyRequests, Unavailable
-from tsuzuki.model.ids import EntryId, ShelfId, read_number, show_id
+from tsuzuki.model.ids import EntryId, read_number, show_id
 from tsuzuki.model.installments import Kind
-from tsuzuki.model.times import from_datetime, iso
+from tsuzuki.model.times import from_datetime
 
 _LONGEST_S = 600.0
 """Then the reader comes back, as one who still may: a session that was ended must not hear on for ever."""
@@ -85,53 +86,33 @@ class EntryView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     chapter: ChapterRef | None = None
 
 
-async def list_inbox(
-    query: InboxQuery, caller: Caller, current_user: CurrentUser, inbox: Inbox
-) -> ListAnswer[EntryView, CursorMeta]:
+async def list_inbox(query: InboxQuery, shelf: Shelf, inbox: Inbox) -> ListAnswer[EntryView, CursorMeta]:
     """Newest first (R92)."""
-    shelf = await query.pick(caller, current_user)
     wanted = EntryFilter(kind=query.kind, unread=query.unread, by_published=query.order_by == "pub_date")
-    return listing(await inbox.list(shelf.id, wanted, after=query.after, most=query.limit), _entry)
-
-
-def _entry(entry: Entry) -> EntryView:
-    return EntryView(
-        id=str(entry.id),
-        kind="chapter" if entry.item_id is None else "item",
-        unread=entry.unread,
-        saved=entry.saved,
-        created_at=iso(entry.created_at),
-        item=_item(entry),
-        chapter=_chapter(entry),
-    )
-
-
-def _item(entry: Entry) -> ItemRef | None:
-    if entry.item_id is None:
-        return None
-    return ItemRef(
-        id=str(entry.item_id),
-        feed_id=None if entry.feed_id is None else show_id(entry.feed_id),
-        title=entry.title,
-        display_title=display_title(entry.title, entry.beginning, entry.published_at or entry.sort_at),
-        link=entry.link,
-        author=entry.author,
-        pub_date=shown(entry.published_at),
-    )
+    return listing(await inbox.list(shelf.id, wanted, after=query.after, most=query.limit), _entry_view)
 
 
 def _chapter(entry: Entry) -> ChapterRef | None:
     if entry.chapter_id is None or entry.series_id is None:
         return None
-    return ChapterRef(
-        id=str(entry.chapter_id),
-        series_id=show_id(entry.series_id),
-        series_title=entry.series_title or "",
-        title=entry.title,
-        number=entry.number,
-        volume=entry.volume,
-        published_at=shown(entry.published_at),
-    )
+    return _chapter_view(entry, id=str(entry.chapter_id), series_id=show_id(entry.series_id))
+
+
+_item_view = view_of(
+    ItemRef,
+    Entry,
+    id=lambda entry: str(entry.item_id),
+    display_title=lambda entry: display_title(entry.title, entry.beginning, entry.published_at or entry.sort_at),
+    pub_date="published_at",
+)
+_chapter_view = view_of(ChapterRef, Entry, "id", "series_id", series_title=lambda entry: entry.series_title or "")
+_entry_view = view_of(
+    EntryView,
+    Entry,
+    kind=lambda entry: "chapter" if entry.item_id is None else "item",
+    item=lambda entry: None if entry.item_id is None else _item_view(entry),
+    chapter=_chapter,
+)
 
 
 # -- marks
@@ -151,42 +132,37 @@ class InboxMarkBody(Body, frozen=True, kw_only=True):
             raise ValueError("before goes with all.")
 
 
-async def mark_inbox_read(
-    *, query: ShelfQuery, body: InboxMarkBody, caller: Caller, current_user: CurrentUser, inbox: Inbox
-) -> MarkedView:
+async def mark_inbox_read(shelf: Shelf, body: InboxMarkBody, inbox: Inbox) -> MarkedView:
     """Marks entries read; `/items/-/undo` takes its `undo` too."""
-    marked = await _mark((await query.pick(caller, current_user)).id, body, inbox, unread=False)
+    marked = await _mark(shelf, body, inbox, unread=False)
     return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
 
 
-async def mark_inbox_unread(
-    *, query: ShelfQuery, body: InboxMarkBody, caller: Caller, current_user: CurrentUser, inbox: Inbox
-) -> MarkedView:
+async def mark_inbox_unread(shelf: Shelf, body: InboxMarkBody, inbox: Inbox) -> MarkedView:
     """Marks entries unread."""
-    return MarkedView((await _mark((await query.pick(caller, current_user)).id, body, inbox, unread=True)).changed)
+    return MarkedView((await _mark(shelf, body, inbox, unread=True)).changed)
 
 
-async def _mark(shelf_id: ShelfId, body: InboxMarkBody, inbox: Inbox, *, unread: bool) -> MarkedEntries:
+async def _mark(shelf: Shelf, body: InboxMarkBody, inbox: Inbox, *, unread: bool) -> MarkedEntries:
     if body.ids is not None:
         ids = [EntryId(number) for text in body.ids if (number := read_number(text)) is not None]
-        return await inbox.mark_entries(shelf_id, ids, unread=unread)
+        return await inbox.mark_entries(shelf.id, ids, unread=unread)
     scope = MarkScope(with_chapters=True)
     if body.before is not None:
         scope = msgspec.structs.replace(scope, before=from_datetime(body.before))
-    return await inbox.mark_scope(shelf_id, scope, unread=unread)
+    return await inbox.mark_scope(shelf.id, scope, unread=unread)
 
 
 # -- counts and events
 
 
 async def follow_events(
-    *, query: ShelfQuery, caller: Caller, request: Request, current_user: CurrentUser, events: Events
+    *, shelf: MemberShelf, caller: Caller, request: Request, current_user: CurrentUser, events: Events
 ) -> StreamingResponse:
     """A `text/event-stream` of `entry`, `counts` and `feed` events, and of `job` events for those who run this server.
 
     `Last-Event-ID` resumes without a gap; where that is no longer possible, the first `counts` says `missed`.
     """
-    shelf = await query.pick(caller, current_user)
     events.refuse_one_too_many(shelf.id)
     place, with_jobs = request.headers.get("last-event-id"), caller.may("admin")
     stream = events.follow(shelf.id, place, with_jobs=with_jobs)
@@ -194,9 +170,9 @@ async def follow_events(
     return StreamingResponse(lines, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
-async def show_counts(query: ShelfQuery, caller: Caller, current_user: CurrentUser, inbox: Inbox) -> UnreadCounts:
+async def show_counts(shelf: Shelf, inbox: Inbox) -> UnreadCounts:
     """How much is unread: in all, by group, by feed, by series."""
-    return await inbox.count((await query.pick(caller, current_user)).id)
+    return await inbox.count(shelf.id)
 
 
 async def _lines(

@@ -5,8 +5,6 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.api.cursors import CursorQuery, listing
 from tsuzuki.api.declaring import declaring
@@ -14,13 +12,13 @@ from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, Moment
 from tsuzuki.api.ids import IdText, Number, id_in_field, number_in_path
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, shown
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, view_of
 from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.inbox.entries import Entry, EntryFilter, MarkedEntries, MarkScope
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.model.errors import Invalid, NotFound, Problem
 from tsuzuki.model.harvest import Enclosure
-from tsuzuki.model.ids import ItemId, ShelfId, read_number, show_id
+from tsuzuki.model.ids import ItemId, read_number, show_id
 from tsuzuki.model.pages import Page
 from tsuzuki.model.times import Millis, from_datetime, iso
 from tsuzuki.polling.articles import Articles
@@ -78,6 +76,24 @@ class ItemView(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: Time
 
 
+item_view = view_of(
+    ItemView,
+    Entry,
+    "is_full_text",
+    "full_text_error",
+    id=lambda entry: str(entry.item_id),
+    feed_id=lambda entry: entry.feed_id and show_id(entry.feed_id),
+    guid=lambda entry: entry.key or "",
+    display_title=lambda entry: display_title(entry.title, entry.beginning, entry.published_at or entry.sort_at),
+    content=lambda entry: UNSET if entry.content is None else entry.content,
+    pub_date="published_at",
+    categories=lambda entry: entry.categories or [],
+    enclosures=lambda entry: entry.enclosures or [],
+    page_urls=lambda entry: entry.page_urls or [],
+    updated_at=lambda entry: iso(entry.updated_at or entry.created_at),
+)
+
+
 class MarkBody(Body, frozen=True, kw_only=True):
     """Items by their ids; or all of a feed, a group or the shelf, those before a moment if one is given."""
 
@@ -109,10 +125,9 @@ class MarkedView(msgspec.Struct, frozen=True):
 
 
 async def list_items(
-    *, query: ItemQuery, caller: Caller, current_user: CurrentUser, inbox: Inbox, pictures: ArticleImages
+    query: ItemQuery, shelf: Shelf, inbox: Inbox, pictures: ArticleImages
 ) -> ListAnswer[ItemView, CursorMeta]:
     """Newest first."""
-    shelf = await query.pick(caller, current_user)
     wanted = EntryFilter(
         kind="item",
         feed=id_in_field(query.feed_id, "feed_id"),
@@ -130,17 +145,9 @@ async def list_items(
 
 
 async def show_item(
-    *,
-    item_id: Number,
-    query: OneItemQuery,
-    caller: Caller,
-    current_user: CurrentUser,
-    inbox: Inbox,
-    articles: Articles,
-    pictures: ArticleImages,
+    *, item_id: Number, query: OneItemQuery, shelf: Shelf, inbox: Inbox, articles: Articles, pictures: ArticleImages
 ) -> ItemView:
     """One item with its content."""
-    shelf = await query.pick(caller, current_user)
     whole = await _whole(item_in_path(item_id), query, shelf, inbox=inbox, articles=articles)
     [view] = await _for(shelf, [whole], pictures)
     return view
@@ -158,72 +165,39 @@ async def _whole(item_id: ItemId, query: OneItemQuery, shelf: Shelf, *, inbox: I
     return msgspec.structs.replace(shown_item, content=text.content, is_full_text=True)
 
 
-async def mark_read(
-    *, query: ShelfQuery, body: MarkBody, caller: Caller, current_user: CurrentUser, inbox: Inbox
-) -> MarkedView:
+async def mark_read(shelf: Shelf, body: MarkBody, inbox: Inbox) -> MarkedView:
     """Marks items read."""
-    marked = await _mark((await query.pick(caller, current_user)).id, body, inbox, unread=False)
+    marked = await _mark(shelf, body, inbox, unread=False)
     return MarkedView(marked.changed, str(marked.at) if marked.changed else None)
 
 
-async def mark_unread(
-    *, query: ShelfQuery, body: MarkBody, caller: Caller, current_user: CurrentUser, inbox: Inbox
-) -> MarkedView:
+async def mark_unread(shelf: Shelf, body: MarkBody, inbox: Inbox) -> MarkedView:
     """Marks items unread."""
-    marked = await _mark((await query.pick(caller, current_user)).id, body, inbox, unread=True)
+    marked = await _mark(shelf, body, inbox, unread=True)
     return MarkedView(marked.changed)
 
 
-async def undo_mark(
-    *, query: ShelfQuery, body: UndoBody, caller: Caller, current_user: CurrentUser, inbox: Inbox
-) -> MarkedView:
+async def undo_mark(shelf: Shelf, body: UndoBody, inbox: Inbox) -> MarkedView:
     """Makes unread again what one mark made read, and nothing else."""
-    shelf = await query.pick(caller, current_user)
     moment = read_number(body.undo)
     if moment is None:
         raise Invalid("undo must be what a mark answered.", (Problem("undo", "undo must be what a mark answered."),))
     return MarkedView((await inbox.undo(shelf.id, Millis(moment))).changed)
 
 
-async def _mark(shelf_id: ShelfId, body: MarkBody, inbox: Inbox, *, unread: bool) -> MarkedEntries:
+async def _mark(shelf: Shelf, body: MarkBody, inbox: Inbox, *, unread: bool) -> MarkedEntries:
     if body.ids is not None:
         ids = [ItemId(number) for text in body.ids if (number := read_number(text)) is not None]
-        return await inbox.mark_items(shelf_id, ids, unread=unread)
+        return await inbox.mark_items(shelf.id, ids, unread=unread)
     scope = MarkScope(feed=id_in_field(body.feed_id, "feed_id"), group=id_in_field(body.group_id, "group_id"))
     if body.before is not None:
         scope = msgspec.structs.replace(scope, before=from_datetime(body.before))
-    return await inbox.mark_scope(shelf_id, scope, unread=unread)
+    return await inbox.mark_scope(shelf.id, scope, unread=unread)
 
 
 def item_in_path(text: str) -> ItemId:
     """The item's number; NotFound for a text that cannot be one: nothing is there."""
     return ItemId(number_in_path(text, "There is no such item."))
-
-
-def item_view(entry: Entry) -> ItemView:
-    """An item as its readers see it."""
-    assert entry.feed_id is not None
-    return ItemView(
-        id=str(entry.item_id),
-        feed_id=show_id(entry.feed_id),
-        guid=entry.key or "",
-        title=entry.title,
-        display_title=display_title(entry.title, entry.beginning, entry.published_at or entry.sort_at),
-        link=entry.link,
-        author=entry.author,
-        content=UNSET if entry.content is None else entry.content,
-        summary=entry.summary,
-        pub_date=shown(entry.published_at),
-        categories=entry.categories or [],
-        enclosures=entry.enclosures or [],
-        page_urls=entry.page_urls or [],
-        image_url=entry.image_url,
-        comments_url=entry.comments_url,
-        unread=entry.unread,
-        saved=entry.saved,
-        created_at=iso(entry.created_at),
-        updated_at=iso(entry.updated_at or entry.created_at),
-    )
 
 
 async def _for(shelf: Shelf, views: list[ItemView], pictures: ArticleImages) -> list[ItemView]:
