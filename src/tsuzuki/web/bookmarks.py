@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.connectors.html.safe import SafeHtml
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict, SourceError
@@ -83,9 +84,8 @@ def _one(site: Site) -> tuple[Resource, ...]:
         values: dict[str, Any] = {"bookmark": found, "id": show_id(found.public_id), "content": content, "done": done}
         return framing.show(frame, "bookmark.html", shown_title=title, **values)
 
-    async def write(request: Request, caller: Caller) -> Response:
+    async def write(request: Request, shelf: MemberShelf) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.current_user.shelf_of(caller)
         await bookmarks.set_note(shelf.id, id_of(request, "bookmark_id"), form.one("note").strip()[:LONGEST_NOTE])
         return see(with_query(f"{PATH}/{request.path_params['bookmark_id']}", done="note"))
 
@@ -105,16 +105,15 @@ def _one(site: Site) -> tuple[Resource, ...]:
         )
         return ask_first(framing, frame, asks)
 
-    async def delete(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.current_user.shelf_of(caller)
+    async def delete(request: Request, shelf: MemberShelf) -> Response:
         await bookmarks.delete(shelf.id, id_of(request, "bookmark_id"))
         return see(with_query(PATH, done="bookmark_deleted"))
 
     one = f"{PATH}/{{bookmark_id}}"
     return (
         page(one, site.signed_in(show_bookmark)),
-        Resource(f"{one}/note", {"POST": site.signed_in(write, PATH)}),
-        Resource(f"{one}/delete", {"GET": site.signed_in(ask_delete), "POST": site.signed_in(delete, PATH)}),
+        Resource(f"{one}/note", {"POST": site.on_shelf(write, PATH)}),
+        Resource(f"{one}/delete", {"GET": site.signed_in(ask_delete), "POST": site.on_shelf(delete, PATH)}),
     )
 
 

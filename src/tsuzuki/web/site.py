@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.oidc.policy import LONGEST_PATH
+from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.http.auth import bearer_of
 from tsuzuki.http.csrf import SAFE_METHODS, refuse_cross_site
 from tsuzuki.http.routing import Handler
@@ -24,6 +25,8 @@ SETUP = "/setup"
 
 Owned = Callable[[Request, Caller], Awaitable[Response]]
 """A handler for someone who is signed in."""
+OnShelf = Callable[[Request, MemberShelf], Awaitable[Response]]
+"""A handler that needs to know no more of them than their shelf."""
 
 
 class SettingRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +64,14 @@ class Site(Services, frozen=True, kw_only=True):
             return await handler(request, msgspec.structs.replace(caller, writes=request.method not in SAFE_METHODS))
 
         return ask
+
+    def on_shelf(self, handler: OnShelf, back: str | None = None) -> Handler:
+        """The same for what is done on the shelf that is theirs, or that they have chosen."""
+
+        async def ask(request: Request, caller: Caller) -> Response:
+            return await handler(request, await self.accounts.current_user.shelf_of(caller))
+
+        return self.signed_in(ask, back)
 
     def operator(self, handler: Owned, back: str | None = None) -> Handler:
         """For administrators; other people are refused."""

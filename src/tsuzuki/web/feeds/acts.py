@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.ids import show_id
 from tsuzuki.shelves.deps import Asked
@@ -25,9 +26,8 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
     """What they post to."""
     framing, feeds = framing_of(site), site.reading.subscriptions
 
-    async def suspend(request: Request, caller: Caller) -> Response:
+    async def suspend(request: Request, shelf: MemberShelf) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.current_user.shelf_of(caller)
         wanted = form.one("suspended") == "on"
         await feeds.change(shelf.id, id_of(request, "feed_id"), SubscriptionChange(is_suspended=wanted))
         return see(with_query(PATH, done="suspended") if wanted else with_query(PATH, done="resumed"))
@@ -43,7 +43,7 @@ def feed_acts(site: Site) -> tuple[Resource, ...]:
         return await _told(framing, request, caller, asked, done="checking_all")
 
     return (
-        Resource(f"{ONE}/suspend", {"POST": site.signed_in(suspend, PATH)}),
+        Resource(f"{ONE}/suspend", {"POST": site.on_shelf(suspend, PATH)}),
         Resource(f"{ONE}/refresh", {"POST": site.signed_in(refresh, PATH)}),
         Resource(f"{PATH}/refresh", {"POST": site.signed_in(refresh_all, PATH)}),
         *_leaving(site),
@@ -94,18 +94,16 @@ def _leaving(site: Site) -> tuple[Resource, ...]:
         )
         return ask_first(framing, frame, asks)
 
-    async def delete(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.current_user.shelf_of(caller)
+    async def delete(request: Request, shelf: MemberShelf) -> Response:
         feed_id = id_of(request, "feed_id")
         await feeds.delete(shelf.id, feed_id)
         return see(with_query(PATH, done="unfollowed", left=show_id(feed_id)))
 
-    async def restore(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.current_user.shelf_of(caller)
+    async def restore(request: Request, shelf: MemberShelf) -> Response:
         await feeds.restore(shelf.id, id_of(request, "feed_id"))
         return see(with_query(PATH, done="restored"))
 
     return (
-        Resource(f"{ONE}/delete", {"GET": site.signed_in(ask_delete), "POST": site.signed_in(delete, PATH)}),
-        Resource(f"{ONE}/restore", {"POST": site.signed_in(restore, PATH)}),
+        Resource(f"{ONE}/delete", {"GET": site.signed_in(ask_delete), "POST": site.on_shelf(delete, PATH)}),
+        Resource(f"{ONE}/restore", {"POST": site.on_shelf(restore, PATH)}),
     )

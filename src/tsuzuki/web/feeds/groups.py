@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict
 from tsuzuki.web.feeds.page import PATH as FEEDS
@@ -66,9 +67,8 @@ def group_acts(site: Site) -> tuple[Resource, ...]:
     """What the buttons of a group post to."""
     groups = site.reading.groups
 
-    async def move(request: Request, caller: Caller) -> Response:
+    async def move(request: Request, shelf: MemberShelf) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.current_user.shelf_of(caller)
         moved = await groups.get(shelf.id, id_of(request, "group_id"))
         order = [group.public_id for group in await groups.list(shelf.id)]
         place = order.index(moved.public_id)
@@ -77,15 +77,14 @@ def group_acts(site: Site) -> tuple[Resource, ...]:
             await groups.change(shelf.id, public_id, position=position)
         return see(with_query(FEEDS, done="group_moved"))
 
-    async def delete(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.current_user.shelf_of(caller)
+    async def delete(request: Request, shelf: MemberShelf) -> Response:
         await groups.delete(shelf.id, id_of(request, "group_id"))
         return see(with_query(FEEDS, done="group_deleted"))
 
     one = f"{PATH}/{{group_id}}"
     return (
-        Resource(f"{one}/move", {"POST": site.signed_in(move, FEEDS)}),
-        Resource(f"{one}/delete", {"POST": site.signed_in(delete, FEEDS)}),
+        Resource(f"{one}/move", {"POST": site.on_shelf(move, FEEDS)}),
+        Resource(f"{one}/delete", {"POST": site.on_shelf(delete, FEEDS)}),
     )
 
 

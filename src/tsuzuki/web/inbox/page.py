@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.inbox.entries import InboxPage
 from tsuzuki.model.ids import EntryId, read_id
@@ -75,13 +76,12 @@ def states_page(site: Site) -> Resource:
     """`/inbox/states?ids=1,2`: what became of entries that a page shows, for the script that keeps it true."""
     inbox = site.inbox
 
-    async def show_states(request: Request, caller: Caller) -> Response:
-        shelf = await site.accounts.current_user.shelf_of(caller)
+    async def show_states(request: Request, shelf: MemberShelf) -> Response:
         texts = request.query_params.get("ids", "").split(",")[:MOST_STATES]
         ids = [EntryId(number) for number in numbers_of(texts)]
         return data_of(await inbox.states(shelf.id, ids))
 
-    return page("/inbox/states", site.signed_in(show_states))
+    return page("/inbox/states", site.on_shelf(show_states))
 
 
 def _listed(request: Request, frame: Frame, view: View, *, part: InboxPage, picture: Picture) -> dict[str, Any]:

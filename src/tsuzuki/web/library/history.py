@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import ChapterId
@@ -43,18 +44,16 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
             notes=_notes(request),
         )
 
-    async def forget(request: Request, caller: Caller) -> Response:
+    async def forget(request: Request, shelf: MemberShelf) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.current_user.shelf_of(caller)
         chapter = number_of(form.one("chapter"))
         if chapter is None:
             raise NotFound("There is no such chapter in the history.")
         opened_at = await progress.forget(shelf.id, ChapterId(chapter))
         return see(with_query(PATH, forgotten=str(chapter), at=str(opened_at)))
 
-    async def recall(request: Request, caller: Caller) -> Response:
+    async def recall(request: Request, shelf: MemberShelf) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.current_user.shelf_of(caller)
         chapter, opened_at = number_of(form.one("chapter")), number_of(form.one("at"))
         if chapter is None or opened_at is None:
             raise Invalid(_("The form could not be read."))
@@ -80,17 +79,16 @@ def history_pages(site: Site) -> tuple[Resource, ...]:
         )
         return ask_first(framing, frame, asks)
 
-    async def clear(request: Request, caller: Caller) -> Response:
+    async def clear(request: Request, shelf: MemberShelf) -> Response:
         await read_form(request)
-        shelf = await site.accounts.current_user.shelf_of(caller)
         await progress.forget_all(shelf.id)
         return see(with_query(PATH, done="history_cleared"))
 
     return (
         page(PATH, site.signed_in(show_history)),
-        Resource(f"{PATH}/forget", {"POST": site.signed_in(forget, PATH)}),
-        Resource(f"{PATH}/recall", {"POST": site.signed_in(recall, PATH)}),
-        Resource(f"{PATH}/clear", {"GET": site.signed_in(ask_clear), "POST": site.signed_in(clear, PATH)}),
+        Resource(f"{PATH}/forget", {"POST": site.on_shelf(forget, PATH)}),
+        Resource(f"{PATH}/recall", {"POST": site.on_shelf(recall, PATH)}),
+        Resource(f"{PATH}/clear", {"GET": site.signed_in(ask_clear), "POST": site.on_shelf(clear, PATH)}),
     )
 
 

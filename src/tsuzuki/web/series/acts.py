@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, SourceError, Unavailable
 from tsuzuki.model.ids import ChapterId, SeriesSourceId, ShelfId, show_id
@@ -35,10 +36,9 @@ def marking_acts(site: Site) -> tuple[Resource, ...]:
     """
     progress = site.reading.progress
 
-    async def mark(request: Request, caller: Caller) -> Response:
+    async def mark(request: Request, shelf: MemberShelf) -> Response:
         form = await read_form(request, most=MOST_AT_ONCE)
         series = id_of(request, "series_id")
-        shelf = await site.accounts.current_user.shelf_of(caller)
         moment = number_of(form.one("again"))
         if moment is not None:
             marked = await progress.mark_again(shelf.id, series, Millis(moment))
@@ -49,7 +49,7 @@ def marking_acts(site: Site) -> tuple[Resource, ...]:
         marked = await progress.mark(shelf.id, series, some, is_read=is_read, made_at=made_at)
         return _answered(request, form, marked.changed, **{"undo" if is_read else "again": str(marked.at)})
 
-    return (Resource(f"{PATH}/mark", {"POST": site.signed_in(mark, LIBRARY)}),)
+    return (Resource(f"{PATH}/mark", {"POST": site.on_shelf(mark, LIBRARY)}),)
 
 
 def _meant(form: Form) -> tuple[Some, bool]:
@@ -79,10 +79,9 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
     framing = framing_of(site)
     follows, looks = site.reading.follows, site.reading.series
 
-    async def follow(request: Request, caller: Caller) -> Response:
+    async def follow(request: Request, shelf: MemberShelf) -> Response:
         await read_form(request)
         series = id_of(request, "series_id")
-        shelf = await site.accounts.current_user.shelf_of(caller)
         try:
             followed = await follows.add(shelf.id, FollowRequest(series=series))
         except Conflict:
@@ -117,17 +116,16 @@ def following_acts(site: Site) -> tuple[Resource, ...]:
         )
         return ask_first(framing, frame, asks)
 
-    async def leave(request: Request, caller: Caller) -> Response:
+    async def leave(request: Request, shelf: MemberShelf) -> Response:
         await read_form(request)
-        shelf = await site.accounts.current_user.shelf_of(caller)
         series = await looks.get(shelf.id, id_of(request, "series_id"))
         if series.follow is not None:
             await follows.leave(shelf.id, series.follow.public_id)
         return see(back_to(show_id(series.details.public_id), done="left"))
 
     return (
-        Resource(f"{PATH}/follow", {"POST": site.signed_in(follow, LIBRARY)}),
-        Resource(f"{PATH}/unfollow", {"GET": site.signed_in(ask_leave), "POST": site.signed_in(leave, LIBRARY)}),
+        Resource(f"{PATH}/follow", {"POST": site.on_shelf(follow, LIBRARY)}),
+        Resource(f"{PATH}/unfollow", {"GET": site.signed_in(ask_leave), "POST": site.on_shelf(leave, LIBRARY)}),
     )
 
 
@@ -142,12 +140,11 @@ def refreshing_acts(site: Site) -> tuple[Resource, ...]:
             return False
         return not answered.freshness.is_stale
 
-    async def refresh(request: Request, caller: Caller) -> Response:
+    async def refresh(request: Request, shelf: MemberShelf) -> Response:
         await read_form(request)
-        shelf = await site.accounts.current_user.shelf_of(caller)
         series = await looks.get(shelf.id, id_of(request, "series_id"))
         came = await asyncio.gather(*(asked(shelf.id, source.id) for source in series.sources if source.is_on))
         series_id = show_id(series.details.public_id)
         return see(back_to(series_id, done="refreshed") if any(came) else back_to(series_id, fail="refresh"))
 
-    return (Resource(f"{PATH}/refresh", {"POST": site.signed_in(refresh, LIBRARY)}),)
+    return (Resource(f"{PATH}/refresh", {"POST": site.on_shelf(refresh, LIBRARY)}),)

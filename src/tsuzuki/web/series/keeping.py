@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Invalid, LimitExceeded
 from tsuzuki.model.ids import ReleaseId, show_id
@@ -21,10 +21,9 @@ def keeping_acts(site: Site) -> tuple[Resource, ...]:
     """`/keep`: `keep` or `drop` names a release."""
     kept = site.pictures.kept
 
-    async def keep(request: Request, caller: Caller) -> Response:
+    async def keep(request: Request, shelf: MemberShelf) -> Response:
         form = await read_form(request)
         series_id = show_id(id_of(request, "series_id"))
-        shelf = await site.accounts.current_user.shelf_of(caller)
         wanted, dropped = number_of(form.one("keep")), number_of(form.one("drop"))
         if wanted is not None:
             try:
@@ -42,4 +41,4 @@ def keeping_acts(site: Site) -> tuple[Resource, ...]:
         told = back_to(series_id, done="keeping") if wanted is not None else back_to(series_id, dropped=str(dropped))
         return see(told)
 
-    return (Resource(f"{PATH}/keep", {"POST": site.signed_in(keep, LIBRARY)}),)
+    return (Resource(f"{PATH}/keep", {"POST": site.on_shelf(keep, LIBRARY)}),)

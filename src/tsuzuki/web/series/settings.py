@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, ShelfId, show_id
@@ -53,9 +54,8 @@ def setting_acts(site: Site) -> tuple[Resource, ...]:
 
         return await fill(request, act, lambda sheet: pages.show(request, caller, sheet), rules=_RULES)
 
-    async def reading(request: Request, caller: Caller) -> Response:
+    async def reading(request: Request, shelf: MemberShelf) -> Response:
         form = await read_form(request)
-        shelf = await site.accounts.current_user.shelf_of(caller)
         series = id_of(request, "series_id")
         follow = await followed(shelf.id, series)
         if follow is not None:
@@ -69,7 +69,7 @@ def setting_acts(site: Site) -> tuple[Resource, ...]:
 
     return (
         Resource(f"{PATH}/settings", {"POST": site.signed_in(change, LIBRARY)}),
-        Resource(f"{PATH}/reading", {"POST": site.signed_in(reading, LIBRARY)}),
+        Resource(f"{PATH}/reading", {"POST": site.on_shelf(reading, LIBRARY)}),
     )
 
 
