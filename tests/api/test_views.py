@@ -76,6 +76,10 @@ class Counted(msgspec.Struct):
     name: int
 
 
+class PlainMoment(msgspec.Struct):
+    built_at: str
+
+
 class WheelNames(msgspec.Struct):
     wheels: list[str]
 
@@ -86,6 +90,7 @@ class WheelNames(msgspec.Struct):
         (Misspelt, "Misspelt.nmae: Car has no such attribute"),
         (NeverSold, "NeverSold.sold_at of Car.sold_at: it may be None"),
         (Counted, "Counted.name of Car.name: .*str.* is not .*int"),
+        (PlainMoment, "PlainMoment.built_at of Car.built_at: .*Millis is not .*str"),
         (WheelNames, "WheelNames.wheels of Car.wheels: .*Wheel.* is not .*str"),
     ],
 )

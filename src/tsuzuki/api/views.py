@@ -173,7 +173,7 @@ def _show_some(wanted: Any, have: Any) -> Callable[[Any], Any] | None:
         return _time
     if wanted is str and have is PublicId:
         return show_id
-    if wanted is str and isinstance(have, NewType) and have.__supertype__ is int:
+    if wanted is str and isinstance(have, NewType) and have.__supertype__ is int and have is not Millis:
         return str
     if get_origin(wanted) is list and get_origin(have) in (list, tuple):
         show = _show(get_args(wanted)[0], get_args(have)[0])
