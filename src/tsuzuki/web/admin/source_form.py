@@ -91,7 +91,7 @@ def _adding(site: Site) -> Resource:
 
     async def add(request: Request, caller: Caller) -> Response:
         info = chosen(request)
-        fields = config_fields(info and info.config, {}, {})
+        fields = config_fields(None if info is None else info.config, {}, {})
         rules = _rules(fields)
 
         async def act(form: Form) -> Response:
@@ -136,7 +136,7 @@ def _changing(site: Site) -> Resource:
             edition=edition,
             info=info,
             is_written=source.connector == WRITTEN,
-            fields=config_fields(info and info.config, source.config, sheet.values),
+            fields=config_fields(None if info is None else info.config, source.config, sheet.values),
             action=f"{PATH}/{source.id}/edit",
             tried=tried,
             shown=TRIAL_SHOWN,
@@ -148,7 +148,7 @@ def _changing(site: Site) -> Resource:
     async def change(request: Request, caller: Caller) -> Response:
         source = await sources.get(number_at(request, "source_id"))
         info = info_of(registry, source.connector)
-        fields = config_fields(info and info.config, source.config, {})
+        fields = config_fields(None if info is None else info.config, source.config, {})
         rules = _rules(fields)
 
         async def act(form: Form) -> Response:
