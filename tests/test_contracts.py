@@ -22,6 +22,7 @@ PLANTED = {
     "Imports point the way the data flows, then down": ("db/planted.py", "import tsuzuki.queue.store\n"),
     "Policies, connectors and the model are pure": ("model/planted.py", "import time\n"),
     "Entrypoints call services, never stores": ("api/planted.py", "import tsuzuki.queue.store\n"),
+    "An area's store is its own": ("retention/planted.py", "import tsuzuki.accounts.store\n"),
     "Only db imports a database driver": ("shelves/planted.py", "import apsw\n"),
     "Only net calls out, and only coord speaks to Redis": ("shelves/planted_client.py", "import aiohttp\n"),
     "No cycles": ("shelves/planted_cycle.py", "import tsuzuki.shelves.planted_other\n"),
