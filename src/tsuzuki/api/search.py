@@ -4,19 +4,17 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import asdict
 
-from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.current_user import CurrentUser
+from tsuzuki.accounts.nouns import Shelf
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.feed_views import FeedView, feed_view
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import Time, day_of, shown
-from tsuzuki.inbox.search.hits import ChapterHit, SearchHit, SeriesHit, SoughtItem
+from tsuzuki.api.views import Time, day_of, view_of
+from tsuzuki.inbox.search.hits import ChapterHit, SeriesHit, SoughtItem
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.model.errors import NotFound
-from tsuzuki.model.ids import show_id
-from tsuzuki.shelves.subscriptions.nouns import Subscription
 
 
 class SearchQuery(ShelfQuery, frozen=True, kw_only=True):
@@ -77,58 +75,26 @@ class ResultsView(msgspec.Struct, frozen=True):
     chapters: list[FoundChapterView]
 
 
-async def search(query: SearchQuery, caller: Caller, current_user: CurrentUser, searching: Search) -> ResultsView:
+async def search(query: SearchQuery, shelf: Shelf, searching: Search) -> ResultsView:
     """Feeds, items, series and chapters in one answer; a number is a chapter's: `frieren 45`."""
-    shelf = await query.pick(caller, current_user)
     found = await searching.find(shelf.id, query.q, query.limit)
     return ResultsView(
-        [_feed(feed) for feed in found.feeds],
-        [_item(item) for item in found.items],
-        [_series(series) for series in found.series],
-        [_chapter(chapter) for chapter in found.chapters],
+        [FeedResultView(**asdict(feed_view(one.hit)), snippet=one.snippet) for one in found.feeds],
+        [_item_view(one.hit, snippet=one.snippet) for one in found.items],
+        [_series_view(one.hit, snippet=one.snippet) for one in found.series],
+        [_chapter_view(one.hit, snippet=one.snippet) for one in found.chapters],
     )
 
 
-def _feed(found: SearchHit[Subscription]) -> FeedResultView:
-    return FeedResultView(**msgspec.structs.asdict(feed_view(found.hit)), snippet=found.snippet)
-
-
-def _item(found: SearchHit[SoughtItem]) -> FoundItemView:
-    item = found.hit
-    return FoundItemView(
-        id=str(item.id),
-        feed_id=show_id(item.feed_id),
-        title=item.title,
-        display_title=item.shown_title or day_of(item.published_at or item.sort_at),
-        pub_date=shown(item.published_at),
-        unread=item.unread,
-        snippet=found.snippet,
-    )
-
-
-def _series(found: SearchHit[SeriesHit]) -> FoundSeriesView:
-    series = found.hit
-    return FoundSeriesView(
-        id=show_id(series.public_id),
-        title=series.title,
-        author=series.author,
-        cover_url=series.cover_url,
-        snippet=found.snippet,
-    )
-
-
-def _chapter(found: SearchHit[ChapterHit]) -> FoundChapterView:
-    hit = found.hit
-    return FoundChapterView(
-        id=str(hit.id),
-        series_id=show_id(hit.series_id),
-        series_title=hit.series_title,
-        number=hit.number,
-        volume=hit.volume,
-        title=hit.title,
-        published_at=shown(hit.published_at),
-        snippet=found.snippet,
-    )
+_item_view = view_of(
+    FoundItemView,
+    SoughtItem,
+    "snippet",
+    display_title=lambda item: item.shown_title or day_of(item.published_at or item.sort_at),
+    pub_date="published_at",
+)
+_series_view = view_of(FoundSeriesView, SeriesHit, "snippet")
+_chapter_view = view_of(FoundChapterView, ChapterHit, "snippet")
 
 
 _read = declaring("search", Access.READ)

@@ -11,7 +11,7 @@ from tsuzuki.accounts.shelves.nouns import MemberShelf
 from tsuzuki.api.declaring import declaring
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.forms import Body, QueryParameters
-from tsuzuki.api.ids import IdText, id_in_field
+from tsuzuki.api.ids import IdText
 from tsuzuki.api.me import ShelfView, shelf_view
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import DAY, Millis
@@ -21,16 +21,9 @@ Days = Annotated[int, Meta(ge=0, le=36_500)]
 
 
 class ShelfQuery(QueryParameters, frozen=True, kw_only=True):
-    """`shelf` picks one of the caller's; without it the caller's default is meant. Forms of readers build on this."""
+    """`shelf` picks one of the caller's; without it the caller's default is meant. A handler takes it as a `Shelf`."""
 
     shelf: IdText | None = None
-
-    async def pick(self, caller: Caller, current_user: CurrentUser) -> MemberShelf:
-        """The shelf that is meant; NotFound for one that is not the caller's (I8).
-
-        Forbidden for a write where they only read.
-        """
-        return await current_user.pick_shelf(caller, id_in_field(self.shelf, "shelf"))
 
 
 class ShelfBody(Body, frozen=True, kw_only=True):
