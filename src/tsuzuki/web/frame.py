@@ -73,6 +73,12 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
         return not may_write(self.shelf.role) and self.here not in OF_ONESELF
 
     @property
+    def unread_shown(self) -> tuple[str, ...]:
+        """What is unread in all, of chapters and of articles, as the reader writes it; nothing for none."""
+        counts = (self.counts.unread, self.counts.chapters, self.counts.items)
+        return tuple(self.locale.number(count) if count else "" for count in counts)
+
+    @property
     def looks(self) -> str:
         """Classes of the root element: the first paint is right without a cookie or a script."""
         chosen = self.preferences
