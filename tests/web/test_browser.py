@@ -131,7 +131,7 @@ async def test_signing_out_everywhere_ends_the_other_browser_too(browser, tmp_pa
     async with a_town(tmp_path) as town, a_page(browser) as page, a_page(browser) as other:
         for one in (page, other):
             await sign_in(one, town.client.base)
-        await page.get_by_role("link", name="admin").click()
+        await page.locator("a.who").click()
         assert await page.get_by_text("Chrome on Linux").count() == 2
         await page.get_by_role("button", name="Sign out everywhere").click()
         assert await page.get_by_role("status").inner_text() == "You are signed out everywhere."
@@ -209,7 +209,7 @@ async def states(page: Page, town: Town) -> AsyncIterator[str]:
         await page.goto(base + path)
         yield path
     await page.goto(base + "/invite")
-    await page.get_by_label("Setup code").fill("x" * 200)
+    await page.get_by_label("Invitation code").fill("x" * 200)
     await page.get_by_label("Username").fill("a" * 64)
     await new_password(page, "short")
     await page.get_by_role("button", name="Create account").click()
