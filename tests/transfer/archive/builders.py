@@ -175,7 +175,7 @@ def a_feed(link: str = "https://example.org/feed", **over: Any) -> lines.Feed:
 
 
 def an_item(key: str = "1", feed: lines.Feed | None = None, **over: Any) -> lines.ItemLine:
-    entry = lines.Entry(sort_at=NOON, created_at=NOON, **over.pop("entry", {}))
+    entry = lines.EntryLine(sort_at=NOON, created_at=NOON, **over.pop("entry", {}))
     values: dict[str, Any] = {"feed": (feed or a_feed()).feed_key, "key": key, "title": f"Item {key}", "sort_at": NOON}
     return lines.ItemLine(**values | {"created_at": NOON, "entry": entry} | over)
 

@@ -18,7 +18,15 @@ from tests.transfer.archive.builders import (
 from tsuzuki.accounts.store import delete_tenant_tx, delete_user_tx
 from tsuzuki.db.errors import DatabaseUnavailable
 from tsuzuki.model.errors import NotFound, Unavailable
-from tsuzuki.transfer.archive.format import PARTS, BookmarkLine, Entry, GroupLine, Person, ProgressLine, RemovedItemLine
+from tsuzuki.transfer.archive.format import (
+    PARTS,
+    BookmarkLine,
+    EntryLine,
+    GroupLine,
+    Person,
+    ProgressLine,
+    RemovedItemLine,
+)
 
 FEEDS = [a_feed(f"https://example.org/{n}", group="News") for n in range(2)]
 READ = ProgressLine(is_read=True, updated_at=NOON)
@@ -31,7 +39,7 @@ SHELF = {
     "sources.jsonl": [a_source()],
     "series.jsonl": [a_series(latest_number="2")],
     "chapters.jsonl": [
-        a_chapter("1", progress=READ, entry=Entry(unread=False, sort_at=NOON, created_at=NOON)),
+        a_chapter("1", progress=READ, entry=EntryLine(unread=False, sort_at=NOON, created_at=NOON)),
         a_chapter("2"),
     ],
     "bookmarks.jsonl": [BookmarkLine(title="A", link="https://example.org/a", created_at=NOON)],

@@ -26,7 +26,7 @@ from tsuzuki.shelves.subscriptions.service import Subscriptions
 from tsuzuki.transfer.archive.format import (
     BookmarkLine,
     ChannelLine,
-    Entry,
+    EntryLine,
     FollowLine,
     FormerFollowLine,
     GroupLine,
@@ -41,7 +41,7 @@ READ = {"unread": False, "read_at": NOON}
 
 
 def an_entry(**over):
-    return Entry(sort_at=NOON, created_at=NOON, **over)
+    return EntryLine(sort_at=NOON, created_at=NOON, **over)
 
 
 def a_comic(*chapters, **over):

@@ -78,7 +78,7 @@ def _add_feed(draw: st.DrawFn, shelf: dict[str, list[Any]], link: str, groups: l
 
 def _item(draw: st.DrawFn, feed: lines.Feed, key: str) -> lines.ItemLine:
     unread = draw(st.booleans())
-    entry = lines.Entry(
+    entry = lines.EntryLine(
         unread=unread,
         saved=draw(st.booleans()),
         sort_at=draw(MOMENTS),
@@ -174,7 +174,7 @@ def _chapter(
     draw: st.DrawFn, series: str, number: str, mappings: tuple[lines.SeriesSource, ...]
 ) -> lines.ArchivedChapter:
     is_read, saved = draw(st.booleans()), draw(st.booleans())
-    entry = lines.Entry(
+    entry = lines.EntryLine(
         unread=not is_read, saved=saved, sort_at=draw(MOMENTS), read_at=draw(MAYBE), created_at=draw(MOMENTS)
     )
     progress = lines.ProgressLine(

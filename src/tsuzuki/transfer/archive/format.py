@@ -96,7 +96,7 @@ class Feed(ArchiveLine, frozen=True, kw_only=True):
         return FeedKey(link=self.link, proxy=self.proxy)
 
 
-class Entry(ArchiveLine, frozen=True, kw_only=True):
+class EntryLine(ArchiveLine, frozen=True, kw_only=True):
     """An installment in the inbox."""
 
     unread: bool = True
@@ -135,7 +135,7 @@ class ItemLine(ArchiveLine, frozen=True, kw_only=True):
     created_at: Moment
     updated_at: Moment | None = None
     full_text: FullTextLine | None = None
-    entry: Entry
+    entry: EntryLine
 
 
 class RemovedItemLine(ArchiveLine, frozen=True, kw_only=True):
@@ -275,7 +275,7 @@ class ArchivedChapter(ArchiveLine, frozen=True, kw_only=True):
     published_at: Moment | None = None
     first_seen_at: Moment
     releases: tuple[ArchivedRelease, ...] = ()
-    entry: Entry | None = None
+    entry: EntryLine | None = None
     progress: ProgressLine | None = None
 
 

@@ -28,7 +28,7 @@ from tsuzuki.transfer.archive.format import (
     ArchiveLine,
     BookmarkLine,
     ChannelLine,
-    Entry,
+    EntryLine,
     Feed,
     FeedKey,
     FollowLine,
@@ -227,7 +227,7 @@ def _item(row: ItemRow, feed: FeedKey) -> ItemLine:
     full_text = None
     if row.fetched_at is not None:
         full_text = FullTextLine(content=row.full_content or "", error=row.full_error, fetched_at=row.fetched_at)
-    entry = Entry(**_same(Entry, row, sort_at=row.entry_sort_at, created_at=row.entry_created_at))
+    entry = EntryLine(**_same(EntryLine, row, sort_at=row.entry_sort_at, created_at=row.entry_created_at))
     return ItemLine(**_same(ItemLine, row, feed=feed, full_text=full_text, entry=entry))
 
 
@@ -286,7 +286,7 @@ def _chapter(row: ArchiveChapterRow, series: str, releases: list[ReleaseRow]) ->
         if each.chapter_id == row.id
     ]
     own.sort(key=lambda each: (each.source, each.series_key, each.key))
-    entry = None if row.sort_at is None else Entry(**_same(Entry, row))
+    entry = None if row.sort_at is None else EntryLine(**_same(EntryLine, row))
     progress = None if row.updated_at is None else ProgressLine(**_same(ProgressLine, row))
     return ArchivedChapter(
         **_same(ArchivedChapter, row, series=series, releases=tuple(own), entry=entry, progress=progress)
