@@ -1,4 +1,4 @@
-"""What docs/architecture.md says of the files of a story is what runs.
+"""What docs/architecture.md and docs/stories.md say of the files of a story is what runs.
 
 A file counts when a function of it runs in this process between the wake-up and the entry in the inbox; a file of SQL
 when a module that loads it does. What every story stands on, as the document says, is not counted: the layers below
@@ -18,18 +18,22 @@ from typing import Any
 import pytest
 
 import tsuzuki
+from tests.billing.builders import Shop
 from tests.builders import stored_feed, stored_series, stored_series_source, stored_source, stored_watch
+from tests.catalogue.images.builders import a_gallery
+from tests.catalogue.images.test_keeping import fill
 from tests.delivery.builders import a_reader, entries_of
 from tests.net.builders import answer
 from tests.polling.builders import Publisher, a_feed, a_poller, a_publisher, q
 from tests.waiting import eventually
+from tests.web.home import a_home
 from tsuzuki.coord.wakeup import POLL_WAKEUP, MemoryWakeup
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
 from tsuzuki.ingest.items import ITEMS, ItemIngest
 from tsuzuki.model.ids import WatchId
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import DAY, Millis
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.worker import Worker
@@ -38,7 +42,15 @@ from tsuzuki.worker.loops import WorkerLoops
 from tsuzuki.worker.polls import PollLoop
 
 SOURCE = Path(tsuzuki.__file__).parent
-ARCHITECTURE = (SOURCE.parent.parent / "docs" / "architecture.md").read_text("utf-8")
+DOCS = SOURCE.parent.parent / "docs"
+ARCHITECTURE = (DOCS / "architecture.md").read_text("utf-8")
+STORIES = (DOCS / "stories.md").read_text("utf-8")
+OF_REQUESTS = re.compile(
+    r"(http|app|accounts|worker)/|api/(binding|gate|reading|checking|ids|views|cursors|endpoints|forms)\.py"
+    r"|web/(site|frame|rendering|texts|locale|ids|links)\.py|web/templates/(layout|app|app_parts|base|parts)\.html"
+)
+AT_ITS_OWN_TIME = {"inbox/events.py", "inbox/queries.sql", "log.py"}
+"""Events are read for open pages meanwhile."""
 SHARED = re.compile(r"(queue|db|net|parsing|coord|model)/|connectors/(protocol|registry|config)\.py|log\.py")
 LOADS = re.compile(r'load_queries\("tsuzuki\.([\w.]+)"\)')
 
@@ -49,9 +61,9 @@ def wall_clock() -> Millis:
     return Millis(time.time_ns() // 1_000_000)
 
 
-def listed(heading: str) -> list[str]:
+def listed(heading: str, text: str = ARCHITECTURE) -> list[str]:
     """The files of the numbered list under this heading."""
-    section = ARCHITECTURE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     return re.findall(r"^\d+\. `([\w/.]+)`: \S", section, re.MULTILINE)
 
 
@@ -178,3 +190,52 @@ async def test_the_files_of_a_new_chapter_are_those_that_run(database_url):
     ran = await run_story(database_url, a_followed_series, b'["1"]', b'["2", "1"]')
     assert listed("A new chapter, file by file") == ran
     assert len(ran) + 1 <= 21
+
+
+def is_told(heading: str, trace: Trace) -> bool:
+    ran = {file for file in trace.story() if not OF_REQUESTS.match(file)}
+    assert set(listed(heading, STORIES)) - AT_ITS_OWN_TIME == ran - AT_ITS_OWN_TIME
+    return True
+
+
+async def test_the_files_of_the_inbox_are_those_that_run(tmp_path):
+    with tracing() as trace:
+        async with a_home(tmp_path) as home:
+            reader = await home.town.signed_in(home.user)
+            trace.is_on = True
+            assert (await reader.get("/inbox")).status == 200
+            trace.is_on = False
+            assert is_told("GET inbox", trace)
+            trace.files.clear()
+            trace.is_on = True
+            assert (await home.guest.see("/")).status == 200
+            trace.is_on = False
+            assert is_told("The inbox page", trace)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_the_files_of_a_download_are_those_that_run(tmp_path, database_url):
+    with tracing() as trace:
+        async with a_gallery(tmp_path, database_url) as gallery:
+            fill(gallery)
+            async with gallery.at_work():
+                trace.is_on = True
+                await gallery.reader.post(gallery.download)
+                await gallery.until_kept("done")
+                trace.is_on = False
+    assert is_told("Download a chapter", trace)
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+async def test_the_files_of_an_invoice_are_those_that_run(database_url):
+    with tracing() as trace:
+        db = await open_database(DatabaseOptions(database_url))
+        shop = await Shop(db).open()
+        tenant = await shop.tenant("basic")
+        shop.time.now = Millis(shop.time.now + 32 * DAY)
+        trace.is_on = True
+        await shop.billing.look_after()
+        trace.is_on = False
+        assert len(await shop.invoices(tenant)) == 2
+        await db.close()
+    assert is_told("An invoice", trace)
