@@ -120,7 +120,7 @@ async def test_what_was_read_and_marked_in_the_reader_is_told_from_any_page(brow
         await expect(page.locator(".sheet.came")).to_have_count(4)
         await page.context.set_offline(True)
         await page.keyboard.press("ArrowRight")
-        await expect(page.get_by_text("How far you read 1 chapter waits to be sent.")).to_be_attached()
+        await expect(page.get_by_text("Your place in 1 chapter waits to be sent.")).to_be_attached()
         await page.keyboard.press("End")
         await page.keyboard.press("ArrowRight")
         await page.get_by_role("button", name="Mark read").click()
