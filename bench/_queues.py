@@ -17,7 +17,7 @@ from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.sqlite_file import connect, path_of
 from tsuzuki.model.times import Millis
-from tsuzuki.queue.context import WorkerContext
+from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.store import finish_tx

@@ -22,8 +22,7 @@ from tests.builders import stored_feed, stored_watch
 from tests.delivery.builders import a_reader
 from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.coord.pace import Rate
-from tsuzuki.coord.pacer import MemoryPacer
+from tsuzuki.coord.pacer import MemoryPacer, Rate
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database, DatabaseOptions, open_database
 from tsuzuki.db.migrate import migrate
@@ -41,7 +40,7 @@ from tsuzuki.polling.driver import Driver
 from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.policy import PullPace
 from tsuzuki.polling.service import Polled, Poller
-from tsuzuki.queue.context import WorkerContext
+from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.worker import Worker
 from tsuzuki.worker.loops import WorkerLoops
 from tsuzuki.worker.polls import PollLoop

@@ -31,7 +31,7 @@ from bench.harness import say
 from tests.api.people import Town, a_town
 from tests.app import Client, serving
 from tests.web.stage import a_series, furnish
-from tsuzuki.http import packing
+from tsuzuki.http import middleware
 from tsuzuki.http.auth import Callers
 from tsuzuki.log import set_up_logging
 from tsuzuki.web.rendering import Pages
@@ -110,7 +110,7 @@ def bare_app(sizes: dict[str, int]) -> ASGIApp:
 
         return Route(f"/{size}", show)
 
-    return packing.Packed(Starlette(routes=[page_of(size) for size in set(sizes.values())]))
+    return middleware.Packed(Starlette(routes=[page_of(size) for size in set(sizes.values())]))
 
 
 @asynccontextmanager
@@ -205,7 +205,7 @@ async def show_shares(town: Town, asked: dict[str, str], paths: dict[str, str], 
             stack.enter_context(shares.of(town.db, "read", "database"))
             stack.enter_context(shares.of(Pages, "render", "rendering"))
             stack.enter_context(shares.of(Pages, "part", "rendering"))
-            stack.enter_context(shares.of(packing, "_pack", "packing"))
+            stack.enter_context(shares.of(middleware, "_pack", "packing"))
             began = time.perf_counter()
             for _ in range(rounds):
                 await answer(town.app, path, asked | PACKED)

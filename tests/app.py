@@ -17,8 +17,8 @@ from tsuzuki.app.bootstrap import open_tsuzuki
 from tsuzuki.app.server import Server, listen, url_of
 from tsuzuki.http.errors import json_failure
 from tsuzuki.http.metrics import Metrics
+from tsuzuki.http.middleware import build_app
 from tsuzuki.http.routing import Resource
-from tsuzuki.http.stack import build_app
 from tsuzuki.settings import PREFIX, Settings, read_settings
 
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from tsuzuki.accounts.passwords import HashCost
+from tsuzuki.accounts.credentials import HashCost
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.chapters import NewChapter, NewRelease
@@ -14,8 +14,7 @@ from tsuzuki.ingest.items import NewItem, StoredItem, upsert_items_tx
 from tsuzuki.ingest.words import split_words
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, SeriesSourceId, ShelfId, SourceId, WatchId, uuid7
 from tsuzuki.model.times import Millis
-from tsuzuki.sources.sites.rows import NewSource
-from tsuzuki.sources.sites.store import register_source_tx
+from tsuzuki.sources.sites import register_source_tx
 from tsuzuki.sources.store import (
     NewWatch,
     add_feed_tx,
@@ -23,6 +22,7 @@ from tsuzuki.sources.store import (
     add_series_tx,
     add_watch_tx,
 )
+from tsuzuki.sources.types import NewSource
 
 NOON = Millis(1_771_761_600_000)
 """2026-02-22T12:00:00Z."""

@@ -13,7 +13,7 @@ from tests.net.builders import a_server, answer, by_path
 from tests.polling.builders import a_feed
 from tests.test_cli_trying import run  # noqa: F401  a fixture
 from tests.web.guests import a_guest, error_of
-from tsuzuki.connectors.feed_addresses import typed_address
+from tsuzuki.connectors.page_feeds import typed_address
 
 HTML = {"content_type": "text/html"}
 LINK = '<link rel="alternate" type="application/rss+xml" title="Main" href="/feed">'

@@ -15,7 +15,7 @@ from tsuzuki.connectors.article import read_article
 from tsuzuki.connectors.chapter_names import read_name
 from tsuzuki.connectors.feed.parsing import parse_anyhow
 from tsuzuki.connectors.html.safe import plain_text, sanitise
-from tsuzuki.connectors.local.comicinfo import read_comic_info
+from tsuzuki.connectors.local import read_comic_info
 from tsuzuki.connectors.opml import read_opml
 from tsuzuki.connectors.page_feeds import read_page
 from tsuzuki.connectors.selectors.extracting import ExtractionPlan, extract_html, extract_json

@@ -21,7 +21,12 @@ from tests.databases import TEMPLATE, named
 from tsuzuki.db.queries import Queries, Query, load_queries
 
 SOURCE = Path(tsuzuki.__file__).parent
-AREAS = sorted(str(file.parent.relative_to(SOURCE)) for file in SOURCE.rglob("queries.sql"))
+FILES = [file for file in SOURCE.rglob("*.sql") if not file.is_relative_to(SOURCE / "db" / "migrations")]
+AREAS = sorted(
+    str((file.parent if file.stem == "queries" else file.with_suffix("")).relative_to(SOURCE))
+    for file in FILES
+    if not file.stem.endswith(".postgres")
+)
 VERBS = {"one", "maybe", "many", "run", "bulk"}
 
 each_area = pytest.mark.parametrize("area", AREAS)
@@ -33,10 +38,12 @@ def queries(area: str) -> Queries:
 
 
 def files_of(area: str) -> list[Path]:
-    """The modules of an area, without those of areas inside it."""
+    """The modules of an area, without those of areas inside it; a module with queries of its own is one."""
+    if not (SOURCE / area).is_dir():
+        return [SOURCE / f"{area}.py"]
     inside = [SOURCE / other for other in AREAS if other.startswith(f"{area}/")]
     found = sorted((SOURCE / area).rglob("*.py"))
-    return [file for file in found if not any(file.is_relative_to(folder) for folder in inside)]
+    return [file for file in found if not any(file.with_suffix("").is_relative_to(folder) for folder in inside)]
 
 
 @cache

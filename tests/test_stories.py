@@ -35,7 +35,7 @@ from tsuzuki.ingest.items import ITEMS, ItemIngest
 from tsuzuki.model.ids import WatchId
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
-from tsuzuki.queue.context import WorkerContext
+from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.worker import Worker
 from tsuzuki.sources.store import NewWatch, add_watch_tx
 from tsuzuki.worker.loops import WorkerLoops

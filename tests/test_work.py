@@ -18,7 +18,7 @@ from tests.waiting import eventually
 from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.app.pipeline import QUEUES
 from tsuzuki.db.steps import available
-from tsuzuki.queue.workers.service import Workers
+from tsuzuki.queue.workers import Workers
 
 FEEDS = 12
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from tests.builders import CHEAPEST, NOON, a_public_id
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.credentials import HashCost, Passwords
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.guard.policy import FailureLimits
-from tsuzuki.accounts.nouns import SYSTEM, User
-from tsuzuki.accounts.passwords import HashCost, Passwords
+from tsuzuki.accounts.policy import FailureLimits
 from tsuzuki.accounts.services import build_accounts
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.tokens import TokenRequest
+from tsuzuki.accounts.types import SYSTEM, User
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.db import Database
 from tsuzuki.model.ids import TenantId, UserId

@@ -13,7 +13,7 @@ from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 
 from tests.net.builders import a_web_app
-from tsuzuki.accounts.oidc.provider import Options
+from tsuzuki.accounts.oidc_provider import Options
 
 CLIENT = "tsuzuki"
 SECRET = "canary-secret-of-the-client"

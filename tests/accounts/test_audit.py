@@ -5,11 +5,9 @@ import pytest
 
 from tests.accounts.builders import HERE, PASSWORD
 from tests.builders import NOON
-from tsuzuki.accounts.audit.reading import AuditLog, action_filter
-from tsuzuki.accounts.audit.recording import AuditEvent, masked, record_tx
-from tsuzuki.accounts.audit.rows import AuditFilter
-from tsuzuki.accounts.nouns import SYSTEM, Slice
+from tsuzuki.accounts.audit import AuditEvent, AuditFilter, AuditLog, action_filter, masked, record_tx
 from tsuzuki.accounts.tokens import TokenRequest
+from tsuzuki.accounts.types import SYSTEM, Slice
 from tsuzuki.accounts.users import UserChange
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.queries import parse_queries

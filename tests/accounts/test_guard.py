@@ -7,7 +7,10 @@ import pytest
 
 from tests.accounts.builders import HERE, PASSWORD, House
 from tests.builders import NOON
-from tsuzuki.accounts.guard.policy import (
+from tsuzuki.accounts.invites import Accepted
+from tsuzuki.accounts.policy import (
+    DEVICE_LIFE,
+    MOST_DEVICES,
     FailureLimits,
     FailureRecord,
     attempted,
@@ -16,10 +19,8 @@ from tsuzuki.accounts.guard.policy import (
     retry_after,
     wait,
 )
-from tsuzuki.accounts.invites import Accepted
-from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.accounts.policy import DEVICE_LIFE, MOST_DEVICES
 from tsuzuki.accounts.sessions import Device
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.model.errors import Invalid, TooManyRequests, Unauthorized
 from tsuzuki.model.times import DAY, MINUTE, SECOND, Millis

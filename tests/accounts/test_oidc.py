@@ -8,11 +8,11 @@ from tests.accounts.builders import HERE, PASSWORD, House
 from tests.accounts.provider import StrictProvider, shared_secret, strict_provider
 from tests.accounts.wishes import EVIL, KEPT
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.accounts.oidc.policy import Identity, ProviderFailed, is_allowed, local_path
-from tsuzuki.accounts.oidc.provider import OidcProvider
-from tsuzuki.accounts.oidc.service import FLOWS, Finished, Oidc, Refused, Returned
+from tsuzuki.accounts.oidc import FLOWS, Finished, Oidc, Refused, Returned
+from tsuzuki.accounts.oidc_provider import OidcProvider
+from tsuzuki.accounts.policy import Identity, ProviderFailed, is_allowed, local_path
 from tsuzuki.accounts.sessions import Device
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import TooManyRequests
 from tsuzuki.model.times import MINUTE, Millis

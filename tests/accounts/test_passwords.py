@@ -8,7 +8,7 @@ import pytest
 
 from tests.accounts.builders import HERE, PASSWORD, House
 from tests.builders import CHEAPEST
-from tsuzuki.accounts.passwords import USUAL_COST, WRONG, PasswordCheck, Passwords
+from tsuzuki.accounts.credentials import USUAL_COST, WRONG, PasswordCheck, Passwords
 from tsuzuki.accounts.store import get_credential_tx, set_password_hash_tx
 from tsuzuki.model.errors import Unauthorized
 

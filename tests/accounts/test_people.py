@@ -7,8 +7,8 @@ import pytest
 
 from tests.accounts.builders import HERE, PASSWORD, House
 from tsuzuki.accounts.invites import Accepted
-from tsuzuki.accounts.nouns import SYSTEM, Slice
 from tsuzuki.accounts.policy import name_from, name_problems
+from tsuzuki.accounts.types import SYSTEM, Slice
 from tsuzuki.accounts.users import UserChange
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unauthorized

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tsuzuki.accounts.preferences.nouns import Preferences
-from tsuzuki.accounts.preferences.service import PreferenceService, read_preferences
+from tsuzuki.accounts.preferences import Preferences, PreferenceService, read_preferences
 from tsuzuki.model.errors import Invalid
 
 

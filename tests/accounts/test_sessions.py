@@ -6,11 +6,10 @@ import msgspec
 import pytest
 
 from tests.accounts.builders import HERE, PASSWORD, House
-from tsuzuki.accounts.devices import device_name
-from tsuzuki.accounts.keys import hash_of
-from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.accounts.sessions import Device
+from tsuzuki.accounts.credentials import hash_of
+from tsuzuki.accounts.sessions import Device, device_name
 from tsuzuki.accounts.store import find_session_tx
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Unauthorized
 from tsuzuki.model.times import DAY, MINUTE

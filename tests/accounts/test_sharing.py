@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from tests.accounts.builders import HERE, PASSWORD, House
-from tsuzuki.accounts.audit.rows import AuditFilter
+from tsuzuki.accounts.audit import AuditFilter
 from tsuzuki.accounts.invites import Accepted
-from tsuzuki.accounts.nouns import SYSTEM, Slice, User
+from tsuzuki.accounts.policy import MOST_OWNED, free_name
 from tsuzuki.accounts.sharing import shelf_user
-from tsuzuki.accounts.shelves.nouns import MemberShelf
-from tsuzuki.accounts.shelves.policy import MOST_OWNED, free_name
+from tsuzuki.accounts.types import SYSTEM, MemberShelf, Slice, User
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, Forbidden, Invalid, LimitExceeded, NotFound
 

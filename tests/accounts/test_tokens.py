@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from tests.accounts.builders import PASSWORD, House, a_caller
-from tsuzuki.accounts.audit.rows import AuditFilter
-from tsuzuki.accounts.nouns import SYSTEM, Slice, User
+from tsuzuki.accounts.audit import AuditFilter
 from tsuzuki.accounts.tokens import Made, TokenRequest, read_scopes
+from tsuzuki.accounts.types import SYSTEM, Slice, User
 from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Unauthorized
 from tsuzuki.model.times import DAY, MINUTE, Millis
 

@@ -10,8 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from tsuzuki.api.endpoints import Access, Endpoint
-from tsuzuki.api.forms import Body, Id, Moment, PageNumber, QueryParameters
+from tsuzuki.api.endpoints import Access, Body, Endpoint, Id, Moment, PageNumber, QueryParameters
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, shown
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.times import Millis

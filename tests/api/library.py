@@ -11,7 +11,7 @@ from tests.api.people import Town, Visitor, a_town
 from tests.net.builders import a_server, answer
 from tests.polling.builders import a_feed
 from tests.waiting import eventually
-from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.types import SYSTEM
 
 LOOPBACK = "127.0.0.0/8"
 

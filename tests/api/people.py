@@ -8,9 +8,9 @@ from typing import Any
 
 from tests.app import Answer, Client, serving, settings_for
 from tests.builders import CHEAPEST
-from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.tokens import TokenRequest
+from tsuzuki.accounts.types import SYSTEM, User
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.app.bootstrap import Tsuzuki, open_tsuzuki, wall_clock
 from tsuzuki.model.ids import PublicId

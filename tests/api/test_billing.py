@@ -9,8 +9,8 @@ from tests.api.people import API, Visitor, a_town
 from tests.billing.builders import SECRET
 from tests.billing.stripe import a_dispute, a_refund, an_event, signed
 from tests.web.guests import a_guest
-from tsuzuki.accounts.nouns import SYSTEM, Slice
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.accounts.types import SYSTEM, Slice
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.settings.reading import BadSetting

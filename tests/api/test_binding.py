@@ -2,7 +2,7 @@ import pytest
 from msgspec import Struct
 
 from tests.api.endpoints import CarQuery, Cars, Garage, NewCar, an_endpoint
-from tsuzuki.accounts.nouns import Shelf
+from tsuzuki.accounts.types import Shelf
 from tsuzuki.api.binding import BindingError, find_service
 from tsuzuki.api.build import build_api
 from tsuzuki.api.endpoints import Endpoint

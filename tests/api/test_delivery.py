@@ -17,28 +17,28 @@ from tests.delivery.builders import entry_ids, follow, publish, release, subscri
 from tests.net.builders import a_client
 from tests.queue.builders import wall
 from tests.waiting import eventually
+from tsuzuki.accounts.credentials import Passwords
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.guard.policy import FailureLimits
-from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.accounts.passwords import Passwords
+from tsuzuki.accounts.policy import FailureLimits
 from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.accounts.sessions import Device
 from tsuzuki.accounts.sharing import shelf_user
-from tsuzuki.accounts.shelves.store import list_member_shelves_tx, set_default_shelf_tx
+from tsuzuki.accounts.shelves import list_member_shelves_tx, set_default_shelf_tx
 from tsuzuki.accounts.tokens import TokenRequest
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.api import channels, inbox
 from tsuzuki.api.build import build_api
-from tsuzuki.api.gate import AccountsGate
+from tsuzuki.api.endpoints import AccountsGate
 from tsuzuki.coord.wakeup import MemoryWakeup
-from tsuzuki.delivery.notices.service import MOST_CHANNELS, Channels
-from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.http.auth import Callers
 from tsuzuki.inbox import events as service
 from tsuzuki.inbox.events import Events
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.inbox.store import mark_entries_tx
 from tsuzuki.model.times import Millis
+from tsuzuki.notifications.channels import MOST_CHANNELS, Channels
+from tsuzuki.notifications.tasks import SENDS
 
 ENDPOINTS = (*inbox.ENDPOINTS, *channels.ENDPOINTS)
 HOOK = {"kind": "webhook", "name": "Hook", "config": {"url": "http://127.0.0.1:9/key"}}

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from tests.api.endpoints import NewCar
-from tsuzuki.api.checking import LONGEST_NAME, MOST_PROBLEMS, CheckedValue
-from tsuzuki.api.reading import _decoded, _json
+from tsuzuki.api.binding import _decoded, _json
+from tsuzuki.api.decoding import LONGEST_NAME, MOST_PROBLEMS, CheckedValue
 
 
 def refused(body: bytes) -> CheckedValue:

@@ -16,8 +16,8 @@ from tests.api.people import Town, Visitor, a_town
 from tests.app import in_settings
 from tests.delivery.builders import publish
 from tests.scale import scaled
-from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.sharing import shelf_user
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.model.ids import PublicId, read_id
 
 ACTS = (25, 1_000)

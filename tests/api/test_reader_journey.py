@@ -14,7 +14,7 @@ from tests.waiting import eventually
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import MINUTE
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
+from tsuzuki.shelves.types import NewSubscription
 
 
 async def signed_in(client: Client) -> Reader:

@@ -15,8 +15,8 @@ import pytest
 from tests.app import settings_for
 from tests.scale import scaled
 from tests.servers import free_port
-from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.tokens import TokenRequest
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.app.bootstrap import open_accounts
 
 CHECKS = (

@@ -11,8 +11,8 @@ from tests.authorisation.objects import OBJECTS
 from tests.builders import stored_feed
 from tests.delivery.builders import publish, subscribe
 from tsuzuki.accounts.current_user import must_allow
-from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.accounts.sharing import shelf_user
+from tsuzuki.accounts.types import SYSTEM, User
 from tsuzuki.app.bootstrap import open_tsuzuki
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Forbidden

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from tests.api.people import Town, Visitor
 from tests.authorisation.policy import ADMIN, PUBLIC, READ, WRITE
-from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.accounts.users import UserChange
 from tsuzuki.model.times import MINUTE, Millis
 

@@ -11,19 +11,17 @@ from tests.delivery.builders import publish
 from tests.inbox.builders import items_of
 from tests.shelves.library.builders import a_published_series, chapter_of
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import SYSTEM, Slice, User
 from tsuzuki.accounts.sharing import shelf_user
-from tsuzuki.billing.access import OPERATOR, whose
+from tsuzuki.accounts.types import SYSTEM, Slice, User
+from tsuzuki.billing.books import OPERATOR, whose
 from tsuzuki.catalogue.browsing import ListWish
-from tsuzuki.catalogue.media.links import Link, MediaLinks
 from tsuzuki.crawler.service import NewCrawlJob as CrawlWish
+from tsuzuki.images.media import Link, MediaLinks
 from tsuzuki.model.ids import PublicId, ReleaseId, ShelfId, show_id
-from tsuzuki.shelves.bookmarks.nouns import NewBookmark
-from tsuzuki.shelves.library.follows.nouns import FollowRequest as Following
-from tsuzuki.shelves.library.progress.nouns import ReportedReading
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
-from tsuzuki.sources.comics.rows import NewMapping
-from tsuzuki.sources.sites.rows import SourceRegistration
+from tsuzuki.shelves.bookmarks import NewBookmark
+from tsuzuki.shelves.types import FollowRequest as Following
+from tsuzuki.shelves.types import NewSubscription, ReportedReading
+from tsuzuki.sources.types import NewMapping, SourceRegistration
 
 
 async def _session_of(town: Town, user: User) -> PublicId:

@@ -7,7 +7,7 @@ import msgspec
 
 from tests.authorisation.objects import ANYONES, COMMON, OBJECTS, TENANTS, UNCALLED, body_for, filled
 from tests.authorisation.policy import ADMIN, POLICY, STREAMS, endpoints
-from tsuzuki.accounts.nouns import User
+from tsuzuki.accounts.types import User
 from tsuzuki.api.binding import signature_of
 
 

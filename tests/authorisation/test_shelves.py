@@ -15,9 +15,8 @@ from tests.authorisation.objects import COMMON, MISSING, OBJECTS, TENANTS, body_
 from tests.authorisation.policy import POLICY, READ, STREAMS, WRITE, endpoints
 from tests.authorisation.test_pages import FORM
 from tests.shelves.library.builders import a_published_series
-from tsuzuki.accounts.nouns import User
 from tsuzuki.accounts.sharing import shelf_user
-from tsuzuki.accounts.shelves.nouns import MemberShelf, ShelfRole
+from tsuzuki.accounts.types import MemberShelf, ShelfRole, User
 from tsuzuki.api.binding import signature_of
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.model.ids import show_id

@@ -4,7 +4,7 @@ from tests.api.people import a_town
 from tests.authorisation.callers import visitor
 from tests.authorisation.objects import filled
 from tests.authorisation.policy import endpoints
-from tsuzuki.http.csrf import SAFE_METHODS
+from tsuzuki.http.auth import SAFE_METHODS
 
 GUARDED = "/api/v1/admin/users"
 DISGUISES = [

@@ -8,16 +8,11 @@ import msgspec
 from tests.accounts.builders import Time
 from tests.builders import NOON
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.nouns import SYSTEM, Slice, Tenant
 from tsuzuki.accounts.tenants import Tenants
-from tsuzuki.billing.access import OPERATOR, BillingScope
-from tsuzuki.billing.books import AccountStatement
-from tsuzuki.billing.nouns import Invoice
-from tsuzuki.billing.once import IdempotentRequest
-from tsuzuki.billing.services import Billing, build_billing
-from tsuzuki.billing.settlement.nouns import NewBolt11
-from tsuzuki.billing.shelf_plans.nouns import RentedShelf
-from tsuzuki.billing.switch import turn
+from tsuzuki.accounts.types import SYSTEM, Slice, Tenant
+from tsuzuki.billing.books import OPERATOR, AccountStatement, BillingScope, IdempotentRequest
+from tsuzuki.billing.services import Billing, build_billing, turn
+from tsuzuki.billing.types import Invoice, NewBolt11, RentedShelf
 from tsuzuki.db import Database
 from tsuzuki.model.ids import TenantId
 from tsuzuki.model.times import HOUR, Millis, from_iso

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.billing.builders import Shop, a_request, member_of
 from tests.billing.stripe import a_refund, an_event, send
 from tests.billing.test_histories import PRICE, next_start, settle, starts
-from tsuzuki.accounts.nouns import Tenant
-from tsuzuki.billing.access import OPERATOR
-from tsuzuki.billing.nouns import Totals
+from tsuzuki.accounts.types import Tenant
+from tsuzuki.billing.books import OPERATOR
+from tsuzuki.billing.types import Totals
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.times import DAY, HOUR, Millis
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.billing.builders import Shop
 from tsuzuki.billing import ledger
-from tsuzuki.billing.nouns import InvoiceItem
+from tsuzuki.billing.types import InvoiceItem
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.model.ids import TenantId
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from tests.billing.builders import SECRET, Shop
-from tsuzuki.billing.nouns import Invoice
 from tsuzuki.billing.settlement.service import Told
+from tsuzuki.billing.types import Invoice
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import SECOND, Millis
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.billing.builders import a_request, member_of
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.times import DAY
 

@@ -5,10 +5,10 @@ import pytest
 from tests.billing.builders import a_request, member_of
 from tests.billing.stripe import a_refund, an_event, send
 from tests.billing.test_dunning import pass_days, statuses
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.policy import Charged, spread
-from tsuzuki.billing.settlement.nouns import NewBolt11
 from tsuzuki.billing.store import list_items_for_tenant_tx
+from tsuzuki.billing.types import NewBolt11
 from tsuzuki.model.times import HOUR, Millis
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.billing.builders import EVERYTHING, Shop, a_request, member_of
 from tests.scale import examples
-from tsuzuki.accounts.activity.nouns import BILLABLE, Activity, ShelfSnapshot
-from tsuzuki.accounts.nouns import Tenant
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.accounts.activity import BILLABLE, Activity, ShelfSnapshot
+from tsuzuki.accounts.types import Tenant
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.store import list_items_for_tenant_tx
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.times import DAY, HOUR, SECOND, Millis, from_iso

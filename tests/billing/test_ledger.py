@@ -7,25 +7,25 @@ import pytest
 from tests.billing.builders import EVERYTHING, Shop, a_request, member_of
 from tests.builders import NOON
 from tests.waiting import eventually
-from tsuzuki.accounts.activity.nouns import ActivityId, ShelfSnapshot
-from tsuzuki.accounts.activity.store import (
+from tsuzuki.accounts.activity import (
+    ActivityId,
+    ShelfSnapshot,
     get_latest_shelf_activity_before_tx,
     insert_activity_tx,
     list_billable_activity_tx,
     mark_activity_billed_tx,
 )
-from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.accounts.types import SYSTEM
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.ledger import (
     create_invoice_tx,
     insert_invoice_item_for_activity_tx,
     insert_invoice_items_for_renewal_tx,
 )
-from tsuzuki.billing.nouns import NewInvoiceItem
 from tsuzuki.billing.policy import months_after
-from tsuzuki.billing.services import started
+from tsuzuki.billing.services import started, turn
 from tsuzuki.billing.store import insert_item_tx, list_items_for_tenant_tx
-from tsuzuki.billing.switch import turn
+from tsuzuki.billing.types import NewInvoiceItem
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, NotFound

@@ -6,13 +6,13 @@ from tests.accounts.builders import House
 from tests.billing.builders import member_of
 from tests.builders import a_public_id
 from tests.shelves.builders import shelf_deps
-from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.billing.shelf_plans.choosing import MOST_SHELVES
+from tsuzuki.billing.shelf_plans.offers import MOST_SHELVES
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import DAY
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
-from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.shelves.subscriptions import Subscriptions
+from tsuzuki.shelves.types import NewSubscription
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from tests.billing.builders import EVERYTHING, Shop
 from tests.scale import scaled
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.policy import months_after
 from tsuzuki.billing.store import list_items_for_tenant_tx
 from tsuzuki.model.times import MINUTE

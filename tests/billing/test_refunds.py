@@ -8,7 +8,7 @@ import pytest
 from tests.billing.builders import Shop
 from tests.billing.stripe import a_checkout, a_refund, an_event, send
 from tests.builders import a_public_id
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.model.errors import Invalid, Unavailable
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY

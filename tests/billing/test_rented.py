@@ -10,17 +10,17 @@ from tests.billing.builders import EVERYTHING, Shop, member_of
 from tests.builders import a_public_id, stored_series, stored_series_source, stored_source
 from tests.delivery.builders import entries_of, follow, publish
 from tests.shelves.builders import on_plan, shelf_deps
-from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.accounts.users import NewPerson
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.shelf_plans.enforcer import NEVER
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model import plans
 from tsuzuki.model.errors import Conflict, Forbidden, LimitExceeded, NotFound
 from tsuzuki.model.plans import get_plan, is_over
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange
-from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.shelves.subscriptions import Subscriptions
+from tsuzuki.shelves.types import NewSubscription, SubscriptionChange
 
 q = parse_queries(
     "tests",

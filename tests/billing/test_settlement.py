@@ -6,11 +6,9 @@ import os
 import pytest
 
 from tests.billing.builders import a_request
-from tsuzuki.billing.access import OPERATOR
-from tsuzuki.billing.nouns import Invoice
-from tsuzuki.billing.settlement.charging import CALL_TIME
-from tsuzuki.billing.settlement.nouns import Answer, Declined, NewBolt11, Payment, Took, Unknown
-from tsuzuki.billing.settlement.receiving import receive_payment_tx
+from tsuzuki.billing.books import OPERATOR
+from tsuzuki.billing.settlement.service import CALL_TIME, receive_payment_tx
+from tsuzuki.billing.types import Answer, Declined, Invoice, NewBolt11, Payment, Took, Unknown
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, Invalid, KeyReused, NotFound
 from tsuzuki.model.ids import TenantId

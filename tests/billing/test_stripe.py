@@ -7,10 +7,9 @@ import pytest
 from tests.billing.builders import Shop, a_request
 from tests.billing.stripe import a_checkout, a_refund, an_event, send, signed
 from tests.builders import a_public_id
-from tsuzuki.accounts.audit.reading import AuditLog
-from tsuzuki.accounts.audit.rows import AuditFilter
-from tsuzuki.accounts.nouns import Slice
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.accounts.audit import AuditFilter, AuditLog
+from tsuzuki.accounts.types import Slice
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.settlement.store import list_intents_tx
 from tsuzuki.billing.settlement.stripe import check_signature, read_event
 from tsuzuki.model.errors import Forbidden, Invalid

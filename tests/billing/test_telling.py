@@ -9,11 +9,11 @@ import pytest
 from tests.billing.builders import a_request
 from tests.delivery.builders import task_keys
 from tests.delivery.post import a_receiver, an_office
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.billing.dunning import look_tx
-from tsuzuki.delivery.notices.sending import Sender
-from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.model.times import DAY
+from tsuzuki.notifications.sending import Sender
+from tsuzuki.notifications.tasks import SENDS
 
 
 @pytest.fixture

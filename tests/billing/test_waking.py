@@ -10,16 +10,16 @@ from tests.builders import NOON, stored_series
 from tests.delivery.builders import entries_of, events_of, follow, publish, release, task_keys
 from tests.shelves.builders import on_plan, shelf_deps
 from tests.shelves.library.builders import a_published_series
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.notices.tasks import NOTICES
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
+from tsuzuki.notifications.tasks import NOTICES
 from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.retention.service import Pruner
-from tsuzuki.shelves.library.follows.nouns import FollowRequest
-from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription as Feed
-from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.shelves.follows import Follows
+from tsuzuki.shelves.subscriptions import Subscriptions
+from tsuzuki.shelves.types import FollowRequest
+from tsuzuki.shelves.types import NewSubscription as Feed
 from tsuzuki.transfer.opml import Lists
 
 q = parse_queries(

@@ -17,8 +17,8 @@ from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.polling.store import ClaimedWatch
-from tsuzuki.shelves.library.follows.nouns import FollowRequest
-from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
+from tsuzuki.shelves.types import FollowRequest
+from tsuzuki.sources.comics import NOBODY_FOLLOWS
 
 _q = parse_queries(
     "tests",

@@ -16,7 +16,7 @@ from tsuzuki.model.ids import ShelfId, WatchId, read_id
 from tsuzuki.model.priorities import COLD, HOT
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 from tsuzuki.polling.store import ClaimedWatch
-from tsuzuki.shelves.library.follows.nouns import FollowRequest
+from tsuzuki.shelves.types import FollowRequest
 
 _q = parse_queries(
     "tests",

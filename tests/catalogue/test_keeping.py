@@ -7,9 +7,8 @@ import pytest
 
 from tests.builders import NOON, a_public_id, stored_shelf
 from tests.catalogue.fixed import Fixed, a_catalogue, a_manga, a_source
-from tsuzuki.catalogue.browsing import ListWish
-from tsuzuki.catalogue.conditional import LARGEST_BODY, MOST_BYTES, Revalidating
-from tsuzuki.catalogue.listing import storable
+from tsuzuki.catalogue.browsing import ListWish, storable
+from tsuzuki.catalogue.calling import LARGEST_BODY, MOST_BYTES, Revalidating
 from tsuzuki.catalogue.policy import filters_key, fresh_until, is_fresh, lack, plain_query
 from tsuzuki.catalogue.single_flight import SingleFlight, StillAsking
 from tsuzuki.catalogue.store import find_manga_tx, list_pages_tx
@@ -23,7 +22,7 @@ from tsuzuki.model.ids import ReleaseId
 from tsuzuki.model.times import DAY, MINUTE, Millis
 from tsuzuki.net.options import SourceIdentity
 from tsuzuki.polling.policy import COMPLETE
-from tsuzuki.sources.sites.store import find_source_tx
+from tsuzuki.sources.sites import find_source_tx
 
 _q = parse_queries(
     "tests",

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from tests.scale import examples
 from tsuzuki.connectors.config import SourceConfig, config_schema, decode_config, masked, unmasked
-from tsuzuki.connectors.local.connector import LocalConfig
+from tsuzuki.connectors.local import LocalConfig
 from tsuzuki.connectors.mangadex.connector import MangaDexConfig
 from tsuzuki.model.errors import Invalid
 

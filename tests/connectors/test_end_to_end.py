@@ -15,11 +15,11 @@ from tests.connectors.local.builders import PNG, an_archive
 from tests.connectors.mangadex.entities import CAT, a_chapter, a_chapter_id, a_list, a_manga, an_error, at_home
 from tests.net.builders import a_client, a_server, answer
 from tsuzuki.connectors.config import SourceConfig
-from tsuzuki.connectors.local.connector import LocalConfig, LocalFolder
+from tsuzuki.connectors.local import LocalConfig, LocalFolder
 from tsuzuki.connectors.mangadex.connector import MangaDex, MangaDexConfig
 from tsuzuki.connectors.registry import SAMPLE
 from tsuzuki.connectors.selectors.connector import SelectorsSource
-from tsuzuki.connectors.selectors.load import load_definition
+from tsuzuki.connectors.selectors.loading import load_definition
 from tsuzuki.connectors.selectors.trying import try_source
 from tsuzuki.model.errors import HttpStatus, RateLimited
 from tsuzuki.net.client import Client

@@ -10,7 +10,7 @@ import pytest
 from tests.connectors.builders import run
 from tests.connectors.sample_site import from_files
 from tsuzuki.connectors.config import SourceConfig
-from tsuzuki.connectors.local.connector import LocalConfig
+from tsuzuki.connectors.local import LocalConfig
 from tsuzuki.connectors.mangadex.connector import MangaDexConfig
 from tsuzuki.connectors.protocol import Connector, Unsupported
 from tsuzuki.connectors.registry import SAMPLE
@@ -26,7 +26,7 @@ from tsuzuki.connectors.selectors.definition import (
     SeriesStep,
     StatusPick,
 )
-from tsuzuki.connectors.selectors.load import load_definition
+from tsuzuki.connectors.selectors.loading import load_definition
 from tsuzuki.connectors.selectors.trying import describe_try, try_source
 from tsuzuki.connectors.selectors.written import WrittenConfig
 from tsuzuki.model.fetching import Reply

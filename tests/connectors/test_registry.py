@@ -2,9 +2,8 @@ from importlib import metadata
 
 import pytest
 
-from tsuzuki.connectors.protocol import Connector, ConnectorInfo, Unsupported
+from tsuzuki.connectors.protocol import Connector, ConnectorInfo, Unsupported, source_uid
 from tsuzuki.connectors.registry import ENTRY_POINTS, Registry, builtin, defined, installed, shipped_definitions
-from tsuzuki.connectors.uid import source_uid
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
 
 

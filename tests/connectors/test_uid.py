@@ -1,9 +1,8 @@
 import pytest
 
-from tsuzuki.connectors.local.connector import LocalFolder
+from tsuzuki.connectors.local import LocalFolder
 from tsuzuki.connectors.mangadex.connector import MangaDex
-from tsuzuki.connectors.protocol import ConnectorInfo
-from tsuzuki.connectors.uid import computed_uid, default_name, source_uid
+from tsuzuki.connectors.protocol import ConnectorInfo, computed_uid, default_name, source_uid
 
 
 @pytest.mark.parametrize(

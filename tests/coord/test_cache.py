@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from tsuzuki.coord.cache import Cache, MemoryCache, RedisCache
-from tsuzuki.coord.connecting import redis_client
+from tsuzuki.coord.redis_client import redis_client
 from tsuzuki.model.errors import Unavailable
 
 NAME = "things"

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scale import examples
-from tsuzuki.coord.pace import MILLISECOND, SECOND, PaceTurn, Rate, held_until, reserve
+from tsuzuki.coord.pacer import MILLISECOND, SECOND, PaceTurn, Rate, held_until, reserve
 
 PATIENT = 3600 * SECOND
 

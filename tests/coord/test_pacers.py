@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from redis.asyncio import Redis
 
-from tsuzuki.coord.pace import SECOND, Rate
-from tsuzuki.coord.pacer import MemoryPacer, Pacer
-from tsuzuki.coord.redis_pacer import RedisPacer
+from tsuzuki.coord.pacer import SECOND, MemoryPacer, Pacer, Rate
+from tsuzuki.coord.redis_client import RedisPacer
 from tsuzuki.model.times import MINUTE, Millis
 
 SLOW = Rate(per_second=10)

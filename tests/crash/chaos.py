@@ -15,7 +15,7 @@ from tests.crash.fleet import LEASE_S, Fleet, Ground
 from tests.crash.ledger import Ledger
 from tests.crash.mortal import POINTS
 from tests.crash.script import BACK_CATALOGUE, Step
-from tsuzuki.coord.connecting import redis_client
+from tsuzuki.coord.redis_client import redis_client
 from tsuzuki.model.errors import Unavailable
 
 POINT_WITHIN = 4.0

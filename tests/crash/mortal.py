@@ -58,9 +58,9 @@ def before(mortal: Mortal, point: str, owner: Any, name: str) -> None:
 
 
 def make_mortal(mortal: Mortal) -> None:
-    from tsuzuki.delivery.notices.announcing import Announcer
-    from tsuzuki.delivery.notices.sending import Sender
     from tsuzuki.ingest.service import Ingest
+    from tsuzuki.notifications.announcing import Announcer
+    from tsuzuki.notifications.sending import Sender
     from tsuzuki.polling import feeds, series
     from tsuzuki.polling.service import Poller
 

@@ -25,7 +25,7 @@ from tests.scale import SOAK
 from tests.web.guests import Guest
 from tsuzuki.app.bootstrap import wall_clock
 from tsuzuki.db import DatabaseOptions, open_database
-from tsuzuki.queue.workers.service import LOST_AFTER
+from tsuzuki.queue.workers import LOST_AFTER
 
 FEEDS = 12
 TOLD_WITHIN = LOST_AFTER / 1000 + 20

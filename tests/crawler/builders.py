@@ -12,9 +12,9 @@ import msgspec
 
 from tests.api.people import Town, Visitor, a_town
 from tests.net.builders import Served, a_server, answer
-from tsuzuki.crawler.rows import BegunJob
+from tsuzuki.crawler.running import CRAWLS, CrawlTask
 from tsuzuki.crawler.store import begin_job_tx
-from tsuzuki.crawler.tasks import CRAWLS, CrawlTask
+from tsuzuki.crawler.types import BegunJob
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.chapters import CHAPTERS, ChapterBatch, ReleaseFound

@@ -9,10 +9,9 @@ import pytest
 from tests.api.people import Town
 from tests.crawler.builders import Site, a_mapped_comic, claimed, made, the_admin
 from tsuzuki.app.pipeline import Pipeline, folder_of
-from tsuzuki.crawler.calling import SourceCalls
 from tsuzuki.crawler.discovery import Discovery
-from tsuzuki.crawler.journal import JobLog
-from tsuzuki.crawler.rows import BegunJob
+from tsuzuki.crawler.journal import JobLog, SourceCalls
+from tsuzuki.crawler.types import BegunJob
 from tsuzuki.db import Database
 from tsuzuki.model.ids import uuid7
 from tsuzuki.model.times import DAY, Millis

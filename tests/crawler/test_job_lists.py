@@ -7,9 +7,9 @@ import asyncpg
 import pytest
 
 from tests.databases import migrated
-from tsuzuki.accounts.nouns import Slice
-from tsuzuki.crawler.rows import Job, JobFilter, Sort, Status
+from tsuzuki.accounts.types import Slice
 from tsuzuki.crawler.store import list_jobs_tx, q
+from tsuzuki.crawler.types import Job, JobFilter, Sort, Status
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import Query, parse_queries
 from tsuzuki.model.ids import PublicId

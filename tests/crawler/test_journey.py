@@ -11,12 +11,11 @@ from structlog.testing import capture_logs
 
 from tests.api.people import Town, Visitor
 from tests.crawler.builders import a_mapped_comic, a_site, made, the_admin, until_over
-from tsuzuki.crawler.tasks import CRAWLS
+from tsuzuki.crawler.running import CRAWLS
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.attempts import Attempts
-from tsuzuki.queue.context import WorkerContext
-from tsuzuki.queue.leases import LeaseKeeper
+from tsuzuki.queue.leases import LeaseKeeper, WorkerContext
 from tsuzuki.queue.store import claim_tx
 
 JOBS = "/admin/crawler/jobs"

@@ -5,10 +5,10 @@ import os
 import pytest
 
 from tests.builders import NOON
-from tsuzuki.api.crawler_views import read_place, show_place
-from tsuzuki.crawler.notes import JobNotes
-from tsuzuki.crawler.rows import JobLogRow, LogPlace
+from tsuzuki.api.crawler_jobs import read_place, show_place
+from tsuzuki.crawler.journal import JobNotes
 from tsuzuki.crawler.store import log_id, storable_json
+from tsuzuki.crawler.types import JobLogRow, LogPlace
 from tsuzuki.model.errors import HttpStatus, Invalid, RateLimited
 from tsuzuki.model.fetching import Ask, Reply
 

@@ -14,13 +14,13 @@ from tests.app import Answer
 from tests.crawler.builders import a_crawling_town, a_source_body, claimed, made
 from tests.databases import until_blocked
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.crawler.journal import JobLog
 from tsuzuki.crawler.outcome import Ending, end_tx, fail_abandoned
-from tsuzuki.crawler.rows import BegunJob, Job, JobId, JobLogLine, LogPlace
+from tsuzuki.crawler.running import CRAWLS, CrawlTask
 from tsuzuki.crawler.service import JobExists, NewCrawlJob
 from tsuzuki.crawler.store import append_log_tx, begin_job_tx, move_job_tx
-from tsuzuki.crawler.tasks import CRAWLS, CrawlTask
+from tsuzuki.crawler.types import BegunJob, Job, JobId, JobLogLine, LogPlace
 from tsuzuki.db import Database
 from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import read_id, show_id

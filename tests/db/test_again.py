@@ -2,7 +2,7 @@
 
 import pytest
 
-from tsuzuki.db.again import TRIES, with_tx_again
+from tsuzuki.db.deadlines import TRIES, with_tx_again
 from tsuzuki.db.errors import Contention
 from tsuzuki.model.errors import NotFound
 

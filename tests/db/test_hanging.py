@@ -11,9 +11,9 @@ from tests.app import in_settings, running_app, settings_for
 from tests.db.builders import add_link_tx, for_each, links
 from tests.servers import Postgres, shared_folder
 from tsuzuki.db import DatabaseOptions, open_database
+from tsuzuki.db.deadlines import LONGEST, deadline, unhurried
 from tsuzuki.db.errors import DatabaseUnavailable
 from tsuzuki.db.migrate import migrate
-from tsuzuki.db.patience import LONGEST, deadline, unhurried
 
 NAP = for_each(sqlite="", postgres="select cast(pg_sleep(1.5) as text)")
 

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from tests.db.builders import a_query, add_link_tx, links
-from tsuzuki.accounts.nouns import Slice
+from tsuzuki.accounts.types import Slice
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.errors import DatabaseError, DatabaseUnavailable, SchemaRefused
 from tsuzuki.db.migrate import migrate, recreate
@@ -21,8 +21,8 @@ from tsuzuki.ingest.listings import known_releases_tx
 from tsuzuki.model.ids import SeriesSourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.store import claim_due_watches_tx
-from tsuzuki.sources.sites.rows import SourceFilter
-from tsuzuki.sources.sites.store import list_sources_tx
+from tsuzuki.sources.sites import list_sources_tx
+from tsuzuki.sources.types import SourceFilter
 
 ONE = Migration(1, "one", "create table one (id integer primary key)", "a")
 TWO = Migration(2, "two", "create table two (id integer primary key); insert into two values (1)", "b")

@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tsuzuki.db.secret_key import load_vault
-from tsuzuki.db.vault import NO_KEY, PREFIX, Vault
+from tsuzuki.db.vault import NO_KEY, PREFIX, Vault, load_vault
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.secrets import CHANNEL, NOTE, SOURCE, Unreadable, unreadable_places
 

@@ -13,10 +13,10 @@ from tests.delivery.builders import chapters_tx
 from tests.delivery.post import Office, an_office
 from tsuzuki.db import DatabaseOptions, Tx, open_database
 from tsuzuki.delivery.fanout import Delivered, deliver_chapters_tx
-from tsuzuki.delivery.notices.announcing import Announcer
-from tsuzuki.delivery.notices.sending import Sender
-from tsuzuki.delivery.notices.tasks import Notice, Send
 from tsuzuki.model.ids import SeriesId
+from tsuzuki.notifications.announcing import Announcer
+from tsuzuki.notifications.sending import Sender
+from tsuzuki.notifications.tasks import Notice, Send
 from tsuzuki.queue.tasks import Task
 
 BEFORE = ("before commit",)

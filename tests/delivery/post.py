@@ -15,14 +15,14 @@ from tests.queue.builders import Clock
 from tests.waiting import eventually
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database
-from tsuzuki.delivery.notices.announcing import Announcer
-from tsuzuki.delivery.notices.sending import Sender
-from tsuzuki.delivery.notices.service import Added, Channels, ShownChannel
-from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
 from tsuzuki.model.ids import ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.client import Client
-from tsuzuki.queue.context import WorkerContext
+from tsuzuki.notifications.announcing import Announcer
+from tsuzuki.notifications.channels import Added, Channels, ShownChannel
+from tsuzuki.notifications.sending import Sender
+from tsuzuki.notifications.tasks import NOTICES, SENDS
+from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.worker import Worker

@@ -6,14 +6,14 @@ import pytest
 from tests.builders import a_public_id
 from tests.delivery.builders import a_reader
 from tests.delivery.post import a_receiver, an_office
-from tsuzuki.delivery.notices.kinds import hidden, read_config, restored
-from tsuzuki.delivery.notices.ntfy import Ntfy
-from tsuzuki.delivery.notices.sending import KINDS
-from tsuzuki.delivery.notices.service import ChannelChange
-from tsuzuki.delivery.notices.webhook import Webhook, sign
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
 from tsuzuki.model.secrets import MASKED
 from tsuzuki.net.guard import AddressGuard
+from tsuzuki.notifications.channels import ChannelChange
+from tsuzuki.notifications.kinds import hidden, read_config, restored
+from tsuzuki.notifications.ntfy import Ntfy
+from tsuzuki.notifications.sending import KINDS
+from tsuzuki.notifications.webhook import Webhook, sign
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 HOOK = "http://127.0.0.1:9/hooks/a-long-key"

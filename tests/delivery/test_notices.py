@@ -25,18 +25,18 @@ from tests.delivery.builders import (
 )
 from tests.delivery.post import Receiver, a_receiver, an_office
 from tests.waiting import eventually
-from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.crawler.letters import Letters
 from tsuzuki.db import Tx
 from tsuzuki.delivery.fanout import AT_ONCE, SETTLING
-from tsuzuki.delivery.notices.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
-from tsuzuki.delivery.notices.sending import Sender
-from tsuzuki.delivery.notices.service import ChannelChange
-from tsuzuki.delivery.notices.store import ChannelId, channel_failed_tx, channel_worked_tx
-from tsuzuki.delivery.notices.tasks import NOTICES, SENDS, Message, Send
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis, iso
 from tsuzuki.net.guard import AddressGuard
+from tsuzuki.notifications.channels import ChannelChange
+from tsuzuki.notifications.policy import FAILURES, LONGEST_REST, NEWS_UNTIL, is_stale, rest
+from tsuzuki.notifications.sending import Sender
+from tsuzuki.notifications.store import ChannelId, channel_failed_tx, channel_worked_tx
+from tsuzuki.notifications.tasks import NOTICES, SENDS, Message, Send
 from tsuzuki.shelves.known import deliver_known_items_tx
 
 

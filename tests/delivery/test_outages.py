@@ -8,10 +8,10 @@ from tests.builders import NOON, stored_feed, stored_series, stored_series_sourc
 from tests.delivery.builders import a_reader, events_of
 from tsuzuki.delivery.fanout import NOTHING, Delivered
 from tsuzuki.delivery.housekeeping import KEPT_OUTAGES, prune
-from tsuzuki.delivery.notices.tasks import SENDS
-from tsuzuki.delivery.outages.alerts import alert_broken_tx, alert_healed_tx
+from tsuzuki.delivery.outages import alert_broken_tx, alert_healed_tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import Millis
+from tsuzuki.notifications.tasks import SENDS
 from tsuzuki.shelves.events import EVENTS_WAKEUP
 from tsuzuki.sources.store import NewWatch, add_watch_tx
 

@@ -4,9 +4,9 @@ from tests.builders import a_public_id, stored_feed
 from tests.delivery.builders import a_reader, publish, task_keys
 from tests.waiting import eventually
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.notices.tasks import SENDS
-from tsuzuki.delivery.outages.store import operator_tellees_tx
+from tsuzuki.delivery.outages import operator_tellees_tx
 from tsuzuki.model.ids import ShelfId, UserId
+from tsuzuki.notifications.tasks import SENDS
 
 q = parse_queries(
     "test",

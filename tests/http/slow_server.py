@@ -9,8 +9,8 @@ from starlette.responses import Response
 from tsuzuki.app.server import Server, listen, run_with_uvloop, url_of
 from tsuzuki.http.errors import json_failure
 from tsuzuki.http.metrics import Metrics
+from tsuzuki.http.middleware import build_app
 from tsuzuki.http.routing import page
-from tsuzuki.http.stack import build_app
 from tsuzuki.log import set_up_logging
 
 

@@ -14,8 +14,8 @@ from tsuzuki.db.errors import Contention, DatabaseUnavailable, DiskFull
 from tsuzuki.http import body as body_module
 from tsuzuki.http.body import MAX_BODY, MAX_DEPTH, read_body, refuse_deep_json
 from tsuzuki.http.errors import failure_of
+from tsuzuki.http.middleware import CONTENT_SECURITY_POLICY, HEADERS
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.http.security import CONTENT_SECURITY_POLICY, HEADERS
 from tsuzuki.model.errors import (
     Conflict,
     Forbidden,

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
 from tests.app import Client, serving_resources
-from tsuzuki.http.packing import LEAST
+from tsuzuki.http.middleware import LEAST
 from tsuzuki.http.routing import page
 
 LONG = "<p>to be continued</p>" * 200

@@ -14,13 +14,11 @@ from tsuzuki.app.bootstrap import open_tsuzuki, wall_clock
 from tsuzuki.app.pipeline import QUEUES
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.http import probes as probes_module
-from tsuzuki.http.metrics import Metrics
-from tsuzuki.http.probes import probes
+from tsuzuki.http import metrics as probes_module
+from tsuzuki.http.metrics import Metrics, probes
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.store import enqueue_tx
-from tsuzuki.queue.workers.service import Workers
-from tsuzuki.queue.workers.store import WorkerProcess
+from tsuzuki.queue.workers import WorkerProcess, Workers
 from tsuzuki.worker.maintenance import MAINTENANCE, Due
 
 q = parse_queries("tests", "-- name: fail\nupdate watch set consecutive_failures = 2 where priority = 2;")

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tsuzuki.http.uploads import MOST_PARTS, first_file
+from tsuzuki.http.body import MOST_PARTS, first_file
 from tsuzuki.model.errors import Invalid
 
 FORM = "multipart/form-data; boundary=b0"

@@ -17,7 +17,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.ingest.items import ITEMS, ItemBatch, ItemIngest
 from tsuzuki.model.ids import FeedId, ShelfId, WatchId
 from tsuzuki.model.times import Millis
-from tsuzuki.queue.context import WorkerContext
+from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.policy import INGEST
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.store import enqueue_many_tx

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tsuzuki.model.entities import unescaped
+from tsuzuki.model.titles import unescaped
 from tsuzuki.model.tokens import text_of
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import pytest
 
-from tsuzuki.model.entities import unescaped
 from tsuzuki.model.titles import (
     _TAG,
     BEGINNING,
@@ -15,6 +14,7 @@ from tsuzuki.model.titles import (
     beside_number,
     first_words,
     title_of,
+    unescaped,
 )
 
 

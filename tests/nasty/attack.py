@@ -11,7 +11,7 @@ import tsuzuki.web
 from tests.api.people import API, Town, Visitor
 from tests.authorisation.objects import OBJECTS, Filling, filled
 from tests.authorisation.policy import POLICY, STREAMS
-from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.accounts.types import SYSTEM, User
 
 FAILED = 500
 SORRY = 503

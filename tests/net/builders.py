@@ -10,8 +10,7 @@ from typing import Any
 from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from tsuzuki.coord.pace import Rate
-from tsuzuki.coord.pacer import MemoryPacer
+from tsuzuki.coord.pacer import MemoryPacer, Rate
 from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.net.client import Client
 from tsuzuki.net.guard import AddressGuard, AllowList

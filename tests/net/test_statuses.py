@@ -4,7 +4,7 @@ import pytest
 
 from tsuzuki.model.errors import Blocked, Gone, HttpStatus, RateLimited
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.net.statuses import challenge_error, status_error
+from tsuzuki.net.failures import challenge_error, status_error
 
 CLOUDFLARE = b"<!DOCTYPE html><html><head><title>Just a moment...</title></head><script>window._cf_chl_opt={}</script>"
 

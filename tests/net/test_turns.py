@@ -17,7 +17,7 @@ from tests.net.builders import (
     some_options,
     wall_millis,
 )
-from tsuzuki.coord.pace import Rate
+from tsuzuki.coord.pacer import Rate
 from tsuzuki.model.errors import RateLimited, Unreachable
 from tsuzuki.model.fetching import Ask, CallPace, RateHeaders
 from tsuzuki.model.times import HOUR, Millis

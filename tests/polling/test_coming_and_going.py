@@ -13,11 +13,11 @@ from tests.app import in_settings
 from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
 from tests.waiting import eventually
-from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
+from tsuzuki.shelves.types import NewSubscription
 
 FEEDS, READERS, ACTS = 3, 3, 25
 

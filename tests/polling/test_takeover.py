@@ -27,9 +27,8 @@ from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.store import TaskFailure, fail_tx
-from tsuzuki.shelves.bookmarks.nouns import BookmarkFilter
-from tsuzuki.shelves.bookmarks.store import list_bookmarks_tx
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription, Subscription, SubscriptionChange
+from tsuzuki.shelves.bookmarks import BookmarkFilter, list_bookmarks_tx
+from tsuzuki.shelves.types import NewSubscription, Subscription, SubscriptionChange
 
 q = parse_queries(
     "tests",

@@ -13,14 +13,13 @@ from typing import Any
 import msgspec
 
 from tests.builders import NOON
-from tsuzuki.coord.redis_transport import RedisTransport
-from tsuzuki.coord.shared_wakeup import SharedWakeup
-from tsuzuki.coord.wakeup import MemoryWakeup, Wakeup
+from tsuzuki.coord.redis_client import RedisTransport
+from tsuzuki.coord.wakeup import MemoryWakeup, SharedWakeup, Wakeup
 from tsuzuki.db import Database, DatabaseOptions, Tx, open_database
 from tsuzuki.db.postgres_transport import PostgresTransport
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import Millis
-from tsuzuki.queue.context import WorkerContext
+from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.policy import QueueSettings
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.store import claim_tx, enqueue_tx, finish_tx

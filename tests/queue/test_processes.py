@@ -13,7 +13,7 @@ import pytest
 
 from tests.queue.builders import World, a_queue, a_world
 from tests.servers import Redis, shared_folder
-from tsuzuki.coord.connecting import redis_client
+from tsuzuki.coord.redis_client import redis_client
 
 KILLS, TASKS_PER_KILL = 100, 60
 SHARE = 12

@@ -28,9 +28,9 @@ from tsuzuki.polling.service import Poller
 from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
-from tsuzuki.shelves.bookmarks.service import Bookmarks
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription, Subscription
-from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.shelves.bookmarks import Bookmarks
+from tsuzuki.shelves.subscriptions import Subscriptions
+from tsuzuki.shelves.types import NewSubscription, Subscription
 
 q = parse_queries(
     "tests",

@@ -9,7 +9,7 @@ from tests.scale import scaled
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.retention.policy import RetentionRules
-from tsuzuki.shelves.subscriptions.nouns import SubscriptionChange
+from tsuzuki.shelves.types import SubscriptionChange
 
 LINKS = [f"https://{name}.example/feed" for name in "abc"]
 KEEP = Millis(20 * DAY)

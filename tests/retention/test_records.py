@@ -14,7 +14,7 @@ from tsuzuki.model.times import DAY, Millis
 from tsuzuki.polling.moved_feeds import merge_moved_tx
 from tsuzuki.retention.policy import NEWEST_KEPT, RetentionRules
 from tsuzuki.retention.preview import MOST_SHOWN
-from tsuzuki.shelves.subscriptions.nouns import SubscriptionChange
+from tsuzuki.shelves.types import SubscriptionChange
 from tsuzuki.transfer.archive.store import archived_gone_tx
 
 MONTH = Millis(30 * DAY)

@@ -18,7 +18,7 @@ from tsuzuki.retention.store import (
     prune_entries_tx,
     prune_items_tx,
 )
-from tsuzuki.shelves.subscriptions.nouns import SubscriptionChange
+from tsuzuki.shelves.types import SubscriptionChange
 
 MONTH = Millis(30 * DAY)
 A = "https://a.example/feed"

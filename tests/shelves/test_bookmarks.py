@@ -13,8 +13,7 @@ from tests.shelves.library.builders import library_deps
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.ids import ItemId
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
-from tsuzuki.shelves.bookmarks.nouns import NewBookmark
-from tsuzuki.shelves.bookmarks.service import Bookmarks
+from tsuzuki.shelves.bookmarks import Bookmarks, NewBookmark
 
 
 async def test_others_are_answered_while_a_hostile_page_is_cleaned(db):

@@ -12,8 +12,8 @@ from tests.databases import until_blocked
 from tests.delivery.builders import a_reader
 from tests.shelves.builders import shelf_deps
 from tsuzuki.db.locks import FEED
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange
-from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.shelves.subscriptions import Subscriptions
+from tsuzuki.shelves.types import NewSubscription, SubscriptionChange
 
 LINK = "https://example.org/feed"
 OTHER = "https://example.org/other"

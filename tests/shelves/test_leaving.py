@@ -11,10 +11,10 @@ from tsuzuki.model.errors import NotFound
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, HOUR, Millis
 from tsuzuki.polling.moved_feeds import move_items_tx, move_subscriptions_tx
-from tsuzuki.shelves.bookmarks.service import Bookmarks
-from tsuzuki.shelves.groups.service import Groups
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange
-from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions
+from tsuzuki.shelves.bookmarks import Bookmarks
+from tsuzuki.shelves.groups import Groups
+from tsuzuki.shelves.subscriptions import KEPT, Subscriptions
+from tsuzuki.shelves.types import NewSubscription, SubscriptionChange
 from tsuzuki.sources.store import drop_feed_tx
 
 LINK = "https://example.org/feed"

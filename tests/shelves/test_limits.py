@@ -8,15 +8,14 @@ from tests.builders import stored_series
 from tests.delivery.builders import a_reader, follow
 from tests.shelves.builders import on_plan, shelf_deps
 from tests.shelves.library.builders import a_published_series
-from tsuzuki.accounts.nouns import Slice
+from tsuzuki.accounts.types import Slice
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.plans import FREE, SELF_HOSTED, exceeded, get_plan, lifting, list_plans, plan_in_force, what_is_over
-from tsuzuki.shelves.library.follows.nouns import FollowFilter
-from tsuzuki.shelves.library.follows.nouns import FollowRequest as Following
-from tsuzuki.shelves.library.follows.service import Follows
+from tsuzuki.shelves.follows import Follows
 from tsuzuki.shelves.limits import check_shelf_limit_tx
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
-from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.shelves.subscriptions import Subscriptions
+from tsuzuki.shelves.types import FollowFilter, NewSubscription
+from tsuzuki.shelves.types import FollowRequest as Following
 from tsuzuki.transfer.opml import Lists
 
 ROOM = 10

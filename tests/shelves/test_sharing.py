@@ -11,8 +11,8 @@ from tests.shelves.builders import shelf_deps
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription, SubscriptionChange
-from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions
+from tsuzuki.shelves.subscriptions import KEPT, Subscriptions
+from tsuzuki.shelves.types import NewSubscription, SubscriptionChange
 
 LINK = "https://example.org/feed"
 

@@ -6,10 +6,9 @@ from tests.builders import NOON
 from tsuzuki.connectors.protocol import ConnectorInfo
 from tsuzuki.model.ids import SourceId
 from tsuzuki.net.guard import AddressGuard, AllowList
-from tsuzuki.sources.comics.policy import is_matchable, match_key
-from tsuzuki.sources.sites.addresses import callable_with
-from tsuzuki.sources.sites.policy import language_of, standing
-from tsuzuki.sources.sites.rows import Source
+from tsuzuki.sources.policy import is_matchable, language_of, match_key, standing
+from tsuzuki.sources.sites import callable_with
+from tsuzuki.sources.types import Source
 
 
 @pytest.mark.parametrize(

@@ -26,10 +26,9 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import DAY, from_iso
-from tsuzuki.shelves.bookmarks.nouns import BookmarkFilter
-from tsuzuki.shelves.bookmarks.store import list_bookmarks_tx
-from tsuzuki.shelves.groups.store import list_groups_tx
-from tsuzuki.shelves.subscriptions.store import list_subscriptions_tx
+from tsuzuki.shelves.bookmarks import BookmarkFilter, list_bookmarks_tx
+from tsuzuki.shelves.groups import list_groups_tx
+from tsuzuki.shelves.subscriptions import list_subscriptions_tx
 from tsuzuki.sources.store import fetch_whole_tx
 from tsuzuki.transfer.reedme.adopting import adopt
 from tsuzuki.transfer.reedme.service import Reedme, ReedmeReport

@@ -16,8 +16,8 @@ from tsuzuki.db.errors import SchemaRefused
 from tsuzuki.db.legacy import MAX_TEXT
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
-from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.shelves.subscriptions import Subscriptions
+from tsuzuki.shelves.types import NewSubscription
 from tsuzuki.transfer.reedme.cleaning import clean_items
 from tsuzuki.transfer.reedme.service import Reedme, ReedmeReport
 

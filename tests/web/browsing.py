@@ -7,7 +7,7 @@ from typing import Any
 from playwright.async_api import Browser, Locator, Page, ViewportSize, expect
 
 from tests.api.people import Town
-from tsuzuki.accounts.nouns import User
+from tsuzuki.accounts.types import User
 
 PHONE: ViewportSize = {"width": 360, "height": 740}
 DESK: ViewportSize = {"width": 1280, "height": 900}

@@ -7,13 +7,12 @@ import msgspec
 
 from tests.api.people import Town
 from tests.catalogue.images.builders import a_picture
-from tsuzuki.accounts.nouns import SYSTEM, User
+from tsuzuki.accounts.types import SYSTEM, User
 from tsuzuki.catalogue.browsing import ListWish
-from tsuzuki.catalogue.rows import Manga
+from tsuzuki.catalogue.types import Manga
 from tsuzuki.model.ids import ChapterId, ShelfId, show_id
-from tsuzuki.shelves.library.follows.nouns import FollowRequest
-from tsuzuki.shelves.library.progress.nouns import ReportedReading
-from tsuzuki.sources.sites.rows import SourceRegistration
+from tsuzuki.shelves.types import FollowRequest, ReportedReading
+from tsuzuki.sources.types import SourceRegistration
 
 PAGE = (300, 420)
 STRIP = (200, 900)

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from tests.accounts.provider import CLIENT, REDIRECT, SECRET
 from tests.api.people import Town
 from tests.app import Answer, Client
-from tsuzuki.accounts.nouns import User
+from tsuzuki.accounts.types import User
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 FORM = "application/x-www-form-urlencoded"

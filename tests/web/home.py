@@ -9,7 +9,7 @@ from tests.api.people import Town, a_town
 from tests.app import Answer
 from tests.web.guests import Guest, a_guest
 from tests.web.stage import Stage, furnish
-from tsuzuki.accounts.nouns import User
+from tsuzuki.accounts.types import User
 from tsuzuki.model.ids import show_id
 
 LINK = re.compile(r'class="entry-link" href="([^"]+)"')

@@ -4,8 +4,8 @@ import re
 from html import unescape
 
 from tests.web.guests import a_guest
-from tsuzuki.accounts.nouns import SYSTEM, Slice
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.accounts.types import SYSTEM, Slice
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.model.ids import show_id
 
 HOME = "/account/billing"

@@ -7,7 +7,7 @@ import msgspec
 from tests.api.people import Town
 from tests.builders import a_hash, store_items_tx, stored_feed, stored_series, stored_watch
 from tests.delivery.builders import deliver_items_tx, follow, subscribe
-from tsuzuki.accounts.nouns import User
+from tsuzuki.accounts.types import User
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.delivery.fanout import deliver_chapters_tx

@@ -8,10 +8,10 @@ from tests.api.people import a_town
 from tests.billing.builders import a_request
 from tests.web.guests import a_guest, error_of, value_of
 from tests.web.payers import HOME, a_payer
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
+from tsuzuki.shelves.types import NewSubscription
 
 
 @pytest.fixture

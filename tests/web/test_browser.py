@@ -16,7 +16,7 @@ from tests.app import running_app, settings_for
 from tests.web.browsing import DESK, PHONE, WIDER
 from tests.web.guests import a_guest, oidc_settings
 from tests.web.journeys.ways import PAPER
-from tsuzuki.accounts.oidc.policy import local_path
+from tsuzuki.accounts.policy import local_path
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 

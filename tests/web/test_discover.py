@@ -28,7 +28,7 @@ from tsuzuki.connectors.filters import (
     TriState,
 )
 from tsuzuki.connectors.mangadex.connector import MangaDex, MangaDexConfig
-from tsuzuki.web.discover.filters import fields_of, values_of
+from tsuzuki.web.discover import fields_of, values_of
 
 
 class Fair(msgspec.Struct, frozen=True):

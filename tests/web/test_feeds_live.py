@@ -8,7 +8,7 @@ from tests.net.builders import answer
 from tests.polling.builders import a_feed, a_publisher
 from tests.web.browsing import browsing
 from tsuzuki.model.times import MINUTE
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
+from tsuzuki.shelves.types import NewSubscription
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 

@@ -12,8 +12,8 @@ from tests.api.people import Town, a_town
 from tests.web.browsing import PHONE, browsing, count, settled
 from tests.web.guests import a_guest
 from tests.web.stage import Stage, an_item, furnish, release_chapters, release_items
-from tsuzuki.accounts.nouns import User
 from tsuzuki.accounts.sharing import shelf_user
+from tsuzuki.accounts.types import User
 from tsuzuki.model.ids import ItemId, show_id
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]

@@ -13,8 +13,7 @@ from tests.web.gallery import Gallery, hang
 from tests.web.guests import Guest, a_guest, value_of
 from tsuzuki.model.ids import read_id, show_id
 from tsuzuki.model.pages import FROM_THE_TOP
-from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
-from tsuzuki.shelves.library.progress.nouns import ReportedReading
+from tsuzuki.shelves.types import ReleasePreferences, ReportedReading
 
 
 class Home(msgspec.Struct, frozen=True):

@@ -13,9 +13,8 @@ from tsuzuki import __version__
 from tsuzuki.api.endpoints import Access
 from tsuzuki.api.openapi import document
 from tsuzuki.http.metrics import Metrics
+from tsuzuki.http.middleware import HEADERS, build_app
 from tsuzuki.http.routing import page
-from tsuzuki.http.security import HEADERS
-from tsuzuki.http.stack import build_app
 from tsuzuki.web.api_docs import docs_page, models, sections
 from tsuzuki.web.errors import error_page
 from tsuzuki.web.rendering import Pages

@@ -12,10 +12,10 @@ from tests.delivery.builders import subscribe
 from tests.web.gallery import Gallery, hang
 from tests.web.guests import Guest, a_guest
 from tests.web.stage import a_feed
-from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import iso
-from tsuzuki.sources.sites.rows import SourceChange
+from tsuzuki.sources.types import SourceChange
 
 SAID = "An administrator has paused all sources"
 UNTIL = "Nothing new arrives until they are resumed"

@@ -13,7 +13,7 @@ from tests.delivery.builders import subscribe
 from tests.web.browsing import browsing
 from tests.web.guests import a_guest
 from tests.web.stage import a_feed, an_item, release_items
-from tsuzuki.accounts.nouns import User
+from tsuzuki.accounts.types import User
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.harvest import Enclosure
 

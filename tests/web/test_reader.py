@@ -10,8 +10,7 @@ from tests.api.people import Town, a_town
 from tests.web.browsing import PHONE, browsing
 from tests.web.gallery import PAGES, Gallery, a_visitor
 from tsuzuki.model.ids import read_id
-from tsuzuki.shelves.library.follows.nouns import Mode
-from tsuzuki.shelves.library.progress.nouns import ChapterProgress
+from tsuzuki.shelves.types import ChapterProgress, Mode
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 

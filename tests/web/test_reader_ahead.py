@@ -10,7 +10,7 @@ from tests.api.people import Town, a_town
 from tests.web.browsing import PHONE, WIDER, browsing
 from tests.web.gallery import PAGES, Gallery, a_visitor
 from tsuzuki.model.ids import read_id, show_id
-from tsuzuki.shelves.library.follows.nouns import FollowRequest
+from tsuzuki.shelves.types import FollowRequest
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 

@@ -13,7 +13,7 @@ from tests.authorisation.callers import CALLERS, visitor
 from tests.authorisation.objects import MISSING
 from tests.authorisation.policy import POLICY, PUBLIC, is_page, routes
 from tests.web.guests import BROWSER, FORM, Guest, a_guest
-from tsuzuki.http.security import HEADERS
+from tsuzuki.http.middleware import HEADERS
 from tsuzuki.web.navigation import MANAGING, READING, RUNNING
 
 CANARY = "canary-5ecret-value"

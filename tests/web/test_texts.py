@@ -16,25 +16,24 @@ from tests.api.people import a_town
 from tests.app import serving
 from tests.web.guests import Guest, a_guest
 from tools.messages import TEMPLATE, collect, written
-from tsuzuki.accounts.nouns import Protocol, Role, Scope
-from tsuzuki.accounts.oidc.service import Reason
-from tsuzuki.accounts.preferences.nouns import LibraryLook
-from tsuzuki.accounts.shelves.nouns import ShelfRole
-from tsuzuki.delivery.notices.sending import KINDS
+from tsuzuki.accounts.oidc import Reason
+from tsuzuki.accounts.preferences import LibraryLook
+from tsuzuki.accounts.types import Protocol, Role, Scope, ShelfRole
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.shelves.library.series.policy import Health
-from tsuzuki.sources.sites.policy import Standing
-from tsuzuki.web.account.page import LIVES
+from tsuzuki.notifications.sending import KINDS
+from tsuzuki.shelves.policy import Health
+from tsuzuki.sources.policy import Standing
+from tsuzuki.web.account import LIVES
 from tsuzuki.web.admin.charts import EVENTS, LEVELS
-from tsuzuki.web.admin.health import State
 from tsuzuki.web.admin.jobs import STATUSES as JOB_STATUSES
+from tsuzuki.web.admin.sources import State
 from tsuzuki.web.channels import channel_form
-from tsuzuki.web.feeds.changing import INTERVALS
+from tsuzuki.web.feeds.feed import INTERVALS
 from tsuzuki.web.labels import LABELS, find_label, label_of
-from tsuzuki.web.library.page import SORTS, STATUSES
+from tsuzuki.web.library import SORTS, STATUSES
+from tsuzuki.web.links import texts_for_scripts
 from tsuzuki.web.locale import locale_of
-from tsuzuki.web.scripts import texts_for_scripts
-from tsuzuki.web.series.settings import FITS, MODES
+from tsuzuki.web.series import FITS, MODES
 from tsuzuki.web.settings import CHOICES
 from tsuzuki.web.texts import (
     ENGLISH,

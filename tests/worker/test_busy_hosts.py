@@ -12,7 +12,7 @@ from tests.polling.builders import a_feed, a_poller, a_publisher
 from tests.scale import scaled
 from tests.waiting import eventually
 from tests.worker.test_conduct import polling
-from tsuzuki.db.patience import unhurried
+from tsuzuki.db.deadlines import unhurried
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import HOUR, Millis
 from tsuzuki.polling.store import LOOK_AHEAD, Busy, claim_due_watches_tx, claim_new_watches_tx, claim_of_hosts_tx

@@ -20,7 +20,7 @@ from tsuzuki.db.queries import parse_queries
 from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.ingest.housekeeping import KEPT_TOMBSTONES, forget_tombstones
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis, from_datetime
-from tsuzuki.queue.context import WorkerContext
+from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.worker import Worker
 from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner
 

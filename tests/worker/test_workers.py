@@ -5,8 +5,7 @@ import asyncio
 from tests.builders import NOON, a_public_id
 from tests.waiting import eventually
 from tsuzuki.model.times import DAY, SECOND, Millis
-from tsuzuki.queue.workers.service import LOST_AFTER, Workers
-from tsuzuki.queue.workers.store import WorkerProcess
+from tsuzuki.queue.workers import LOST_AFTER, WorkerProcess, Workers
 from tsuzuki.worker.heartbeat import Heartbeat
 from tsuzuki.worker.loops import WorkerLoops
 

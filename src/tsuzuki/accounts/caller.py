@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from tsuzuki.accounts.nouns import SCOPES, Actor, KeyHolder, Role, Scope, SessionId, TokenId
+from tsuzuki.accounts.types import SCOPES, Actor, KeyHolder, Role, Scope, SessionId, TokenId
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
 
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from tsuzuki.accounts.activity.publishing import ActivityPublisher
-from tsuzuki.accounts.nouns import Clock, RandomBytes
+from tsuzuki.accounts.activity import ActivityPublisher
+from tsuzuki.accounts.types import Clock, RandomBytes
 from tsuzuki.db import Database
 from tsuzuki.model.ids import PublicId, uuid7
 from tsuzuki.model.times import Millis

@@ -2,17 +2,14 @@
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.credentials import Passwords, hash_of, typed_code
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.guard.limiter import Limiter
-from tsuzuki.accounts.keys import hash_of, typed_code
-from tsuzuki.accounts.limits import check_member_limit_tx
-from tsuzuki.accounts.nouns import Invite, Role
-from tsuzuki.accounts.passwords import Passwords
-from tsuzuki.accounts.people import add_person_tx, found, tenant_tx
+from tsuzuki.accounts.people import add_person_tx, check_member_limit_tx, found, tenant_tx
 from tsuzuki.accounts.policy import INVITE_LIFE, name_problems, password_problems, plain_name
 from tsuzuki.accounts.sessions import Device
+from tsuzuki.accounts.sign_in_limits import Limiter
 from tsuzuki.accounts.signin import SignedIn, SignIn
 from tsuzuki.accounts.store import (
     NewInvite,
@@ -24,6 +21,7 @@ from tsuzuki.accounts.store import (
     revoke_invite_tx,
     take_invite_tx,
 )
+from tsuzuki.accounts.types import Invite, Role
 from tsuzuki.db import Tx
 from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict, Invalid, Unauthorized

@@ -5,16 +5,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.activity import is_billed_tx, lock_account_tx
+from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.guard.store import forget_devices_tx
-from tsuzuki.accounts.limits import check_member_limit_tx
-from tsuzuki.accounts.nouns import Actor, Tenant, User
-from tsuzuki.accounts.shelves.making import give_shelf_tx
+from tsuzuki.accounts.shelves import give_shelf_tx
+from tsuzuki.accounts.sign_in_limits import forget_devices_tx
 from tsuzuki.accounts.store import (
     NewUser,
     add_user_tx,
+    count_members_tx,
     delete_setup_codes_tx,
     end_sessions_tx,
     find_tenant_tx,
@@ -23,12 +23,39 @@ from tsuzuki.accounts.store import (
     first_tenant_tx,
     revoke_tokens_tx,
     set_password_hash_tx,
+    tenant_plans_tx,
 )
+from tsuzuki.accounts.types import Actor, Tenant, User
 from tsuzuki.db import Tx
 from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict, NotFound
-from tsuzuki.model.ids import PublicId, show_id
+from tsuzuki.model.ids import PublicId, TenantId, show_id
+from tsuzuki.model.plans import FREE, Plan, exceeded, get_plan, is_over
 from tsuzuki.model.times import Millis
+
+NEVER = Millis(2**62)
+
+
+async def check_member_limit_tx(tx: Tx, tenant_id: TenantId, *, invited_until: Millis = NEVER) -> None:
+    """Room for one more until this transaction ends; LimitExceeded names the plan that lifts the limit.
+
+    With `invited_until` the invitations that are good beyond it count as members too. Free while billing is off.
+    """
+    if not await is_billed_tx(tx):
+        return
+    await lock_account_tx(tx, tenant_id)
+    plan = largest([get_plan(name) for name in await tenant_plans_tx(tx, tenant_id)])
+    if plan.limits.members is None:
+        return
+    used = await count_members_tx(tx, tenant_id, invited_until=invited_until)
+    if is_over(plan, "members", used + 1):
+        raise exceeded(plan, "members", used=used, adding=1)
+
+
+def largest(plans: list[Plan]) -> Plan:
+    """The plan with room for the most members; of a tenant whose shelves all sleep, the free one."""
+    return max(plans, default=FREE, key=lambda plan: NEVER if plan.limits.members is None else plan.limits.members)
+
 
 T = TypeVar("T")
 

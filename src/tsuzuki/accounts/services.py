@@ -2,20 +2,18 @@
 
 import msgspec
 
-from tsuzuki.accounts.audit.reading import AuditLog
+from tsuzuki.accounts.audit import AuditLog
+from tsuzuki.accounts.credentials import Passwords
 from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.guard.limiter import Limiter
-from tsuzuki.accounts.guard.policy import FailureLimits
-from tsuzuki.accounts.guard.store import delete_old_devices_tx
 from tsuzuki.accounts.invites import Invites
-from tsuzuki.accounts.oidc.store import delete_old_flows_tx
-from tsuzuki.accounts.passwords import Passwords
-from tsuzuki.accounts.policy import DEVICE_LIFE
-from tsuzuki.accounts.preferences.service import PreferenceService
+from tsuzuki.accounts.oidc import delete_old_flows_tx
+from tsuzuki.accounts.policy import DEVICE_LIFE, FailureLimits
+from tsuzuki.accounts.preferences import PreferenceService
 from tsuzuki.accounts.sessions import Sessions
 from tsuzuki.accounts.setup import Setup
 from tsuzuki.accounts.sharing import Sharing
+from tsuzuki.accounts.sign_in_limits import Limiter, delete_old_devices_tx
 from tsuzuki.accounts.signin import SignIn
 from tsuzuki.accounts.store import delete_old_tx
 from tsuzuki.accounts.tenants import Tenants

@@ -2,11 +2,10 @@
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller, caller_of
+from tsuzuki.accounts.credentials import hash_of, session_key
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.keys import hash_of, session_key
-from tsuzuki.accounts.nouns import Session, SessionId, User
 from tsuzuki.accounts.policy import SESSION_LIFE, SESSION_TOUCH, is_stale
 from tsuzuki.accounts.store import (
     NewSession,
@@ -18,10 +17,42 @@ from tsuzuki.accounts.store import (
     list_sessions_tx,
     touch_session_tx,
 )
+from tsuzuki.accounts.types import Session, SessionId, User
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis
+
+_BROWSERS = (
+    ("edg", "Edge"),
+    ("opr/", "Opera"),
+    ("samsungbrowser", "Samsung Internet"),
+    ("firefox", "Firefox"),
+    ("fxios", "Firefox"),
+    ("crios", "Chrome"),
+    ("chrome", "Chrome"),
+    ("safari", "Safari"),
+    ("curl", "curl"),
+    ("python", "Python"),
+)
+_SYSTEMS = (
+    ("android", "Android"),
+    ("iphone", "iPhone"),
+    ("ipad", "iPad"),
+    ("windows", "Windows"),
+    ("mac os", "macOS"),
+    ("cros", "ChromeOS"),
+    ("linux", "Linux"),
+)
+
+
+def device_name(user_agent: str) -> str:
+    """`Firefox on Linux`; `Unknown device` when nothing is recognised."""
+    said = user_agent.lower()
+    browser = next((name for mark, name in _BROWSERS if mark in said), None)
+    system = next((name for mark, name in _SYSTEMS if mark in said), None)
+    return " on ".join(part for part in (browser, system) if part) or "Unknown device"
+
 
 LONGEST_USER_AGENT = 300
 

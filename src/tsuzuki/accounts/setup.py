@@ -4,14 +4,13 @@ from typing import Literal
 
 import msgspec
 
+from tsuzuki.accounts.credentials import Passwords, hash_of, typed_code
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.keys import hash_of, typed_code
-from tsuzuki.accounts.nouns import SYSTEM, Tenant
-from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.people import add_person_tx
 from tsuzuki.accounts.policy import SETUP_LIFE
 from tsuzuki.accounts.store import NewInvite, NewUser, add_invite_tx, first_tenant_tx, has_users_tx
 from tsuzuki.accounts.tenants import Tenants
+from tsuzuki.accounts.types import SYSTEM, Tenant
 from tsuzuki.db import Tx
 from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.plans import SELF_HOSTED

@@ -2,31 +2,32 @@
 
 import msgspec
 
-from tsuzuki.accounts.activity.nouns import ShelfSnapshot
-from tsuzuki.accounts.activity.store import insert_activity_tx, is_billed_tx
-from tsuzuki.accounts.audit.recording import record_tx
+from tsuzuki.accounts.activity import ShelfSnapshot, insert_activity_tx, is_billed_tx
+from tsuzuki.accounts.audit import record_tx
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.nouns import Actor, User
 from tsuzuki.accounts.people import found
-from tsuzuki.accounts.policy import plain_name
-from tsuzuki.accounts.shelves.making import drop_shelf_tx, give_shelf_tx, make_shelf_tx, on_shelf, see_to_shelf_tx
-from tsuzuki.accounts.shelves.nouns import Member, MemberShelf, OldShared, ShelfContents, ShelfRole
-from tsuzuki.accounts.shelves.policy import LONGEST_NAME, MOST_OWNED
-from tsuzuki.accounts.shelves.store import (
+from tsuzuki.accounts.policy import LONGEST_SHELF_NAME, MOST_OWNED, plain_name
+from tsuzuki.accounts.shelves import (
     close_offer_tx,
     count_shelf_contents_tx,
+    drop_shelf_tx,
     find_member_shelf_tx,
+    give_shelf_tx,
     list_member_shelves_tx,
     list_members_tx,
     list_old_shared_tx,
     list_others_tx,
+    make_shelf_tx,
+    on_shelf,
     put_member_tx,
     remove_member_tx,
     rename_shelf_tx,
+    see_to_shelf_tx,
     set_retention_tx,
 )
 from tsuzuki.accounts.store import find_user_by_name_tx, get_user_tx
+from tsuzuki.accounts.types import Actor, Member, MemberShelf, OldShared, ShelfContents, ShelfRole, User
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.db.locks import lock_people_tx
@@ -266,7 +267,7 @@ def _keep_an_owner(members: list[Member], leaving: UserId) -> None:
 
 def _name(text: str) -> str:
     name = " ".join(text.split())
-    if not 1 <= len(name) <= LONGEST_NAME:
-        problem = Problem("name", f"A name has 1 to {LONGEST_NAME} characters.")
+    if not 1 <= len(name) <= LONGEST_SHELF_NAME:
+        problem = Problem("name", f"A name has 1 to {LONGEST_SHELF_NAME} characters.")
         raise Invalid(problem.message, (problem,))
     return name

@@ -3,17 +3,14 @@
 import msgspec
 import structlog
 
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.credentials import PasswordCheck, Passwords, device_key, hash_of
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.guard.limiter import Limiter
-from tsuzuki.accounts.guard.store import is_known_device_tx, remember_device_tx
-from tsuzuki.accounts.keys import device_key, hash_of
-from tsuzuki.accounts.nouns import Actor, Credential, Protocol, User
-from tsuzuki.accounts.passwords import PasswordCheck, Passwords
 from tsuzuki.accounts.people import on_user
 from tsuzuki.accounts.policy import DEVICE_LIFE, MOST_DEVICES, plain_name
 from tsuzuki.accounts.sessions import Device, Sessions
+from tsuzuki.accounts.sign_in_limits import Limiter, is_known_device_tx, remember_device_tx
 from tsuzuki.accounts.store import (
     end_session_by_key_tx,
     find_credential_tx,
@@ -23,6 +20,7 @@ from tsuzuki.accounts.store import (
     set_password_hash_tx,
 )
 from tsuzuki.accounts.tokens import Tokens
+from tsuzuki.accounts.types import Actor, Credential, Protocol, User
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import Unauthorized
 from tsuzuki.model.ids import show_id

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from tsuzuki.accounts.nouns import (
+from tsuzuki.accounts.types import (
     Credential,
     Invite,
     KeyHolder,
@@ -21,7 +21,7 @@ from tsuzuki.accounts.nouns import (
     Ways,
 )
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.db.like import like
+from tsuzuki.db.fulltext import like
 from tsuzuki.db.locks import USER, check_order
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId, UserId
 from tsuzuki.model.times import Millis

@@ -5,13 +5,18 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.accounts.activity.nouns import Activity, ShelfSnapshot, TenantSnapshot
-from tsuzuki.accounts.activity.store import insert_activity_tx, insert_tenant_activity_tx, is_billed_tx
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.activity import (
+    Activity,
+    ShelfSnapshot,
+    TenantSnapshot,
+    insert_activity_tx,
+    insert_tenant_activity_tx,
+    is_billed_tx,
+)
+from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.nouns import Actor, Shelf, Slice, Tenant, TenantContents
 from tsuzuki.accounts.people import tenant_tx
-from tsuzuki.accounts.shelves.store import add_shelf_tx
+from tsuzuki.accounts.shelves import add_shelf_tx
 from tsuzuki.accounts.store import (
     add_tenant_tx,
     count_tenant_contents_tx,
@@ -19,6 +24,7 @@ from tsuzuki.accounts.store import (
     list_tenants_tx,
     rename_tenant_tx,
 )
+from tsuzuki.accounts.types import Actor, Shelf, Slice, Tenant, TenantContents
 from tsuzuki.db import Tx
 from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict

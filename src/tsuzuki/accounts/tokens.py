@@ -4,11 +4,10 @@ from collections.abc import Collection
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller, caller_of
+from tsuzuki.accounts.credentials import TOKEN_PREFIX, device_password, hash_of, token_key
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.keys import TOKEN_PREFIX, device_password, hash_of, token_key
-from tsuzuki.accounts.nouns import SCOPES, Actor, KeyHolder, Protocol, Scope, Token, TokenId, TokenKind, User
 from tsuzuki.accounts.policy import TOKEN_TOUCH, is_stale, outlives
 from tsuzuki.accounts.store import (
     NewToken,
@@ -21,6 +20,7 @@ from tsuzuki.accounts.store import (
     revoke_token_tx,
     touch_token_tx,
 )
+from tsuzuki.accounts.types import SCOPES, Actor, KeyHolder, Protocol, Scope, Token, TokenId, TokenKind, User
 from tsuzuki.db import Tx
 from tsuzuki.model.errors import Forbidden, Invalid, NotFound, Problem, Unauthorized
 from tsuzuki.model.ids import PublicId, show_id

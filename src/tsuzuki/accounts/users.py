@@ -2,10 +2,9 @@
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import record_tx
+from tsuzuki.accounts.audit import record_tx
+from tsuzuki.accounts.credentials import Passwords
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.nouns import Actor, ListedUser, Role, Slice, Tenant, User, UserContents
-from tsuzuki.accounts.passwords import Passwords
 from tsuzuki.accounts.people import (
     add_person_tx,
     on_user,
@@ -15,8 +14,7 @@ from tsuzuki.accounts.people import (
     user_tx,
 )
 from tsuzuki.accounts.policy import name_problems, password_problems, plain_name
-from tsuzuki.accounts.shelves.making import drop_shelf_tx
-from tsuzuki.accounts.shelves.store import list_sole_shelves_tx
+from tsuzuki.accounts.shelves import drop_shelf_tx, list_sole_shelves_tx
 from tsuzuki.accounts.store import (
     NewUser,
     change_user_tx,
@@ -29,6 +27,7 @@ from tsuzuki.accounts.store import (
     list_users_tx,
     set_disabled_tx,
 )
+from tsuzuki.accounts.types import Actor, ListedUser, Role, Slice, Tenant, User, UserContents
 from tsuzuki.db import Tx
 from tsuzuki.db.locks import lock_people_tx
 from tsuzuki.model.errors import Conflict, Invalid, NotFound

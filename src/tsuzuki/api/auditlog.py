@@ -5,11 +5,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from tsuzuki.accounts.audit.reading import MOST_ROWS, AuditLog, action_filter
-from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Moment
+from tsuzuki.accounts.audit import MOST_ROWS, AuditFilter, AuditLog, AuditRow, action_filter
+from tsuzuki.api.endpoints import Access, Moment, declaring
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
 from tsuzuki.model.times import Millis, from_datetime

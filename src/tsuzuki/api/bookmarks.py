@@ -5,20 +5,17 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from tsuzuki.accounts.nouns import Shelf
-from tsuzuki.api.cursors import CursorQuery, listing
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, Moment
+from tsuzuki.accounts.types import Shelf
+from tsuzuki.api.endpoints import Access, Body, Moment, declaring
 from tsuzuki.api.ids import IdText, Number, id_in_field, id_in_path
 from tsuzuki.api.items import item_in_path
+from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, view_of
-from tsuzuki.catalogue.images.articles import ArticleImages
+from tsuzuki.images.articles import ArticleImages
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.pages import Page
 from tsuzuki.model.times import from_datetime
-from tsuzuki.shelves.bookmarks.nouns import Bookmark, NewBookmark
-from tsuzuki.shelves.bookmarks.service import Bookmarks
+from tsuzuki.shelves.bookmarks import Bookmark, Bookmarks, NewBookmark
 
 Note = Annotated[str, Meta(max_length=10_000)]
 

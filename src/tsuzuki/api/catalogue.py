@@ -6,34 +6,40 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import Shelf
+from tsuzuki.accounts.types import Shelf
 from tsuzuki.api.catalogue_views import (
+    CacheMeta,
+    CatalogueChapterView,
     CatalogueSourceView,
     FilterView,
     ListMeta,
     MangaView,
+    PageView,
+    cache_meta,
+    chapter_views,
     filter_view,
     list_meta,
     manga_view,
+    page_views,
     source_view,
 )
-from tsuzuki.api.checking import refuse_nul
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, PageNumber
+from tsuzuki.api.decoding import refuse_nul
+from tsuzuki.api.endpoints import Access, Body, PageNumber, QueryParameters, declaring
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import ListAnswer, PageMeta
+from tsuzuki.api.views import ListAnswer, PageMeta, WithMeta
 from tsuzuki.catalogue.browsing import Browsing, ListWish
+from tsuzuki.catalogue.chapters import NO_CHAPTER, ChapterLists, Chapters
+from tsuzuki.catalogue.details import NO_MANGA, DetailsService
 from tsuzuki.catalogue.notes import LONGEST_KEY, LONGEST_VALUE, CatalogueNotes
-from tsuzuki.catalogue.rows import ListKind
+from tsuzuki.catalogue.types import ListKind
 from tsuzuki.connectors.filters import FilterValue
 from tsuzuki.connectors.registry import Registry
-from tsuzuki.model.errors import Invalid, LimitExceeded, NotFound, Problem, Unavailable
+from tsuzuki.model.errors import Conflict, Invalid, LimitExceeded, NotFound, Problem, Unavailable
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.sources.sites.rows import SourceFilter
-from tsuzuki.sources.sites.service import NO_SOURCE, Sources, source_info
+from tsuzuki.sources.sites import NO_SOURCE, Sources, source_info
+from tsuzuki.sources.types import SourceFilter
 
 MOST_FILTERS = 500
 _FILTERS = 'filters must be a JSON list such as [{"name": "Status", "state": 1}]'
@@ -172,4 +178,52 @@ ENDPOINTS = (
     _read("GET", f"{_ONE}/filters", list_filters, "Filters of a source's search", errors=_LIST),
     _read("GET", f"{_ONE}/meta", show_source_meta, "What is noted about a source", errors=(NotFound,)),
     _admin("PUT", f"{_ONE}/meta", set_source_meta, "Note something about a source", errors=(NotFound, LimitExceeded)),
+)
+
+
+class MangaQuery(ShelfQuery, frozen=True, kw_only=True):
+    """`refresh` asks the source whatever is stored."""
+
+    refresh: bool = False
+
+
+class PagesQuery(QueryParameters, frozen=True, kw_only=True):
+    """`refresh` asks the source whatever is stored."""
+
+    refresh: bool = False
+
+
+async def show_manga(
+    manga_id: Number, query: MangaQuery, shelf: Shelf, details: DetailsService
+) -> WithMeta[MangaView, CacheMeta]:
+    """A series with its details."""
+    answered = await details.show(number_in_path(manga_id, NO_MANGA), shelf.id, refresh=query.refresh)
+    return WithMeta(manga_view(answered.value), cache_meta(answered.freshness))
+
+
+async def list_manga_chapters(
+    manga_id: Number, query: MangaQuery, shelf: Shelf, lists: ChapterLists
+) -> ListAnswer[CatalogueChapterView, CacheMeta]:
+    """Every release, newest first, with what the shelf has read of them."""
+    number = number_in_path(manga_id, NO_MANGA)
+    answered = await lists.list(number, shelf.id, refresh=query.refresh)
+    kept = await lists.kept_of(shelf.id, answered.value)
+    return ListAnswer(chapter_views(answered.value, number, kept), cache_meta(answered.freshness))
+
+
+async def list_chapter_pages(
+    release_id: Number, query: PagesQuery, chapters: Chapters
+) -> ListAnswer[PageView, CacheMeta]:
+    """The pages of a release in reading order."""
+    answer = await chapters.pages(number_in_path(release_id, NO_CHAPTER), refresh=query.refresh)
+    return ListAnswer(page_views(answer), cache_meta(answer.freshness))
+
+
+_MANGA = "/manga/{manga_id}"
+_PAGES = "/chapters/{release_id}/pages"
+
+SERIES_ENDPOINTS = (
+    _read("GET", _MANGA, show_manga, "A series of a source", errors=(NotFound,)),
+    _read("GET", f"{_MANGA}/chapters", list_manga_chapters, "Its chapters", errors=(NotFound, Unavailable)),
+    _read("GET", _PAGES, list_chapter_pages, "Pages of a chapter", errors=(NotFound, Conflict, Unavailable)),
 )

@@ -9,13 +9,13 @@ from msgspec import UNSET, UnsetType
 from tsuzuki.api import PREFIX
 from tsuzuki.api.views import Time, shown, view_of
 from tsuzuki.catalogue.chapters import PagesAnswer
-from tsuzuki.catalogue.rows import ListedRelease, Manga, PageRow
 from tsuzuki.catalogue.ttl_cache import Freshness
+from tsuzuki.catalogue.types import ListedRelease, Manga, PageRow
 from tsuzuki.connectors.filters import CheckBox, Filter, FilterGroup, GroupedFilter, Select, Sort, TextFilter, TriState
 from tsuzuki.connectors.protocol import Abilities
 from tsuzuki.model.times import SECOND, iso
-from tsuzuki.sources.sites.policy import Standing, standing
-from tsuzuki.sources.sites.rows import Pause, Source
+from tsuzuki.sources.policy import Standing, standing
+from tsuzuki.sources.types import Pause, Source
 
 
 class CacheMeta(msgspec.Struct, frozen=True, kw_only=True):

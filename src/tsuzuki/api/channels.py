@@ -6,14 +6,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import Shelf
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body
+from tsuzuki.accounts.types import Shelf
+from tsuzuki.api.endpoints import Access, Body, declaring
 from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.api.views import Time, view_of
-from tsuzuki.delivery.notices.service import ChannelChange, Channels, ShownChannel
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound, TooManyRequests
+from tsuzuki.notifications.channels import ChannelChange, Channels, ShownChannel
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
 

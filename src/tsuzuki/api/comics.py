@@ -7,18 +7,15 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.api.addresses import Address, address_problems
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, Id
-from tsuzuki.api.ids import IdText, Number, id_in_path, number_in_body, number_in_path
+from tsuzuki.api.endpoints import Access, Body, Id, declaring
+from tsuzuki.api.ids import Address, IdText, Number, address_problems, id_in_path, number_in_body, number_in_path
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
 from tsuzuki.model.errors import Conflict, NotFound, Problem
-from tsuzuki.sources.comics.rows import ComicRow, MappingChange, NewMapping
-from tsuzuki.sources.comics.rows import Mapping as ComicSource
-from tsuzuki.sources.comics.service import NO_MAPPING, Comics
-from tsuzuki.sources.sites.policy import BAD_SOURCE_URL
+from tsuzuki.sources.comics import NO_MAPPING, Comics
+from tsuzuki.sources.policy import BAD_SOURCE_URL
+from tsuzuki.sources.types import ComicRow, MappingChange, NewMapping
+from tsuzuki.sources.types import Mapping as ComicSource
 
 Title = Annotated[str, Meta(min_length=1, max_length=500)]
 ExternalId = Annotated[str, Meta(min_length=1, max_length=500)]

@@ -5,8 +5,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
+from tsuzuki.api.endpoints import Access, declaring
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.users import ReasonBody
 from tsuzuki.api.views import Time, shown, view_of
@@ -15,11 +14,11 @@ from tsuzuki.connectors.protocol import Abilities, ConnectorInfo
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
 from tsuzuki.crawler.health import Health, HealthDesk
-from tsuzuki.crawler.rows import Job, LastFailure, Spell, Status
+from tsuzuki.crawler.types import Job, LastFailure, Spell, Status
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import iso
-from tsuzuki.sources.sites.rows import Pause, Source
-from tsuzuki.sources.sites.service import NO_SOURCE, Sources
+from tsuzuki.sources.sites import NO_SOURCE, Sources
+from tsuzuki.sources.types import Pause, Source
 
 HEALTH_SECONDS = 30
 

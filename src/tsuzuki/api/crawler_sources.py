@@ -7,21 +7,18 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.api.addresses import Address, address_problems
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body
-from tsuzuki.api.ids import Number, number_in_path
+from tsuzuki.api.endpoints import Access, Body, declaring
+from tsuzuki.api.ids import Address, Number, address_problems, number_in_path
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.users import Reason, ReasonBody
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
 from tsuzuki.connectors.config import masked
 from tsuzuki.coord.cache import Cache
-from tsuzuki.crawler.releasing import release_source_tx
+from tsuzuki.crawler.housekeeping import release_source_tx
 from tsuzuki.model.errors import Conflict, NotFound, Problem
-from tsuzuki.sources.sites.policy import BAD_BASE_URL, CONNECTOR, MOST_CONNECTOR, MOST_NAME, MOST_SLUG, SLUG
-from tsuzuki.sources.sites.rows import Source, SourceChange, SourceFilter, SourceRegistration
-from tsuzuki.sources.sites.service import NO_SOURCE, Sources
+from tsuzuki.sources.policy import BAD_BASE_URL, CONNECTOR, MOST_CONNECTOR, MOST_NAME, MOST_SLUG, SLUG
+from tsuzuki.sources.sites import NO_SOURCE, Sources
+from tsuzuki.sources.types import Source, SourceChange, SourceFilter, SourceRegistration
 
 LIST_SECONDS = 60
 SOURCE_SECONDS = 120

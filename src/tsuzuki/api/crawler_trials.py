@@ -10,15 +10,14 @@ from tsuzuki.api.crawler_sources import (
     read_wanted,
     source_problems,
 )
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
+from tsuzuki.api.endpoints import Access, declaring
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.views import Time, view_of
 from tsuzuki.crawler.trials import Call, SourceTrial, Trials
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.harvest import FoundChapter, FoundSeries, SeriesDetails
 from tsuzuki.model.numbers import number_key
-from tsuzuki.sources.sites.service import NO_SOURCE, Sources
+from tsuzuki.sources.sites import NO_SOURCE, Sources
 
 MOST_LISTED = 50
 """Of series, chapters and pages; the counts are of all."""

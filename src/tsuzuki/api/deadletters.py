@@ -6,12 +6,10 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, Id, QueryParameters
+from tsuzuki.api.endpoints import Access, Body, Id, QueryParameters, declaring
 from tsuzuki.api.ids import Number, number_in_path
 from tsuzuki.api.views import ListAnswer, Time, shown, view_of
-from tsuzuki.crawler.figures.service import Figures
+from tsuzuki.crawler.figures import Figures
 from tsuzuki.crawler.letters import Letters
 from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, QueueStats

@@ -5,15 +5,12 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tsuzuki.accounts.nouns import Shelf
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body
+from tsuzuki.accounts.types import Shelf
+from tsuzuki.api.endpoints import Access, Body, declaring
 from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.api.views import Time, view_of
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
-from tsuzuki.shelves.groups.nouns import Group
-from tsuzuki.shelves.groups.service import Groups
+from tsuzuki.shelves.groups import Group, Groups
 
 GroupName = Annotated[str, Meta(min_length=1, max_length=200)]
 

@@ -12,21 +12,18 @@ from starlette.responses import StreamingResponse
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.current_user import CurrentUser
-from tsuzuki.accounts.nouns import Shelf
-from tsuzuki.accounts.shelves.nouns import MemberShelf
-from tsuzuki.api.cursors import CursorQuery, listing
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, Moment
+from tsuzuki.accounts.types import MemberShelf, Shelf
+from tsuzuki.api.endpoints import Access, Body, Moment, declaring
 from tsuzuki.api.ids import Number
 from tsuzuki.api.items import MOST_AT_ONCE, MarkedView
+from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, view_of
 from tsuzuki.inbox.entries import Entry, EntryFilter, MarkedEntries, MarkScope, UnreadCounts
 from tsuzuki.inbox.events import EventMessage, Events
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.model.errors import NotFound, TooManyRequests, Unavailable
+from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import EntryId, read_number, show_id
-from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import from_datetime
 
 _LONGEST_S = 600.0

@@ -5,15 +5,13 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tsuzuki.accounts.nouns import Shelf
-from tsuzuki.api.cursors import CursorQuery, listing
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, Moment
+from tsuzuki.accounts.types import Shelf
+from tsuzuki.api.endpoints import Access, Body, Moment, declaring
 from tsuzuki.api.ids import IdText, Number, id_in_field, number_in_path
+from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import CursorMeta, ListAnswer, Time, display_title, view_of
-from tsuzuki.catalogue.images.articles import ArticleImages
+from tsuzuki.images.articles import ArticleImages
 from tsuzuki.inbox.entries import Entry, EntryFilter, MarkedEntries, MarkScope
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.model.errors import Invalid, NotFound, Problem

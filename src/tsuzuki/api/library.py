@@ -5,36 +5,148 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from tsuzuki.accounts.nouns import Shelf, Slice
-from tsuzuki.api.cursors import CursorQuery, listing
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, PageNumber
+from tsuzuki.accounts.types import Shelf, Slice
+from tsuzuki.api.endpoints import Access, Body, Id, PageNumber, declaring
 from tsuzuki.api.ids import IdText, Number, id_in_field, id_in_path, number_in_path
-from tsuzuki.api.library_views import (
-    FollowedView,
-    FollowView,
-    HistoryView,
-    NextView,
-    PreferencesBody,
-    follow_view,
-    history_view,
-    next_view,
-)
+from tsuzuki.api.paging import CursorQuery, listing
 from tsuzuki.api.shelf import ShelfQuery
-from tsuzuki.api.views import CursorMeta, ListAnswer, PageMeta
+from tsuzuki.api.views import CursorMeta, ListAnswer, PageMeta, Time, view_of
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import ChapterId, PublicId
-from tsuzuki.shelves.library.follows.nouns import (
+from tsuzuki.shelves.follows import Follows
+from tsuzuki.shelves.progress import ReadingProgress
+from tsuzuki.shelves.types import (
+    ChapterProgress,
+    ChapterProgressRow,
+    Fit,
+    Follow,
     FollowChange,
     FollowFilter,
     FollowRequest,
+    FollowStatus,
+    HistoryRow,
+    Mode,
+    Next,
     ReleasePreferences,
     Sort,
-    Status,
 )
-from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.library.progress.service import ReadingProgress
+
+MOST_NAMED = 50
+
+Word = Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class PreferencesView(msgspec.Struct, frozen=True):
+    """Which release of a chapter is wanted: sources by id, groups and languages by name, the best first.
+
+    `mode` and `fit` are how its pages are shown; null: as it looks best.
+    """
+
+    sources: list[int]
+    groups: list[str]
+    languages: list[str]
+    mode: Mode | None
+    fit: Fit | None
+
+
+class PreferencesBody(Body, frozen=True, kw_only=True):
+    """The orders that decide which release is preferred; an empty list has no wish. Replaced whole."""
+
+    sources: Annotated[tuple[Id, ...], Meta(max_length=MOST_NAMED)] = ()
+    groups: Annotated[tuple[Word, ...], Meta(max_length=MOST_NAMED)] = ()
+    languages: Annotated[tuple[Word, ...], Meta(max_length=MOST_NAMED)] = ()
+    mode: Mode | None = None
+    fit: Fit | None = None
+
+    def read(self) -> ReleasePreferences:
+        """As the policy takes it."""
+        return ReleasePreferences(self.sources, self.groups, self.languages, self.mode, self.fit)
+
+
+class FollowView(msgspec.Struct, frozen=True, kw_only=True):
+    """A series of the shelf. `unread` counts chapters that were not read, `new` those that lie in the inbox."""
+
+    id: str
+    series_id: str
+    title: str
+    author: str | None
+    cover_url: str | None
+    group_id: str
+    status: FollowStatus
+    notify: bool
+    preferences: PreferencesView
+    latest_chapter: str | None
+    last_chapter_at: Time | None
+    chapters: int
+    unread: int
+    new: int
+    has_gaps: bool
+    last_read_at: Time | None
+    created_at: Time
+    updated_at: Time
+
+
+class FollowedView(msgspec.Struct, frozen=True, kw_only=True):
+    """A new follow; `available` chapters wait to be read, and `restored` entries came back into the inbox."""
+
+    follow: FollowView
+    available: int
+    restored: int
+
+
+class NextView(msgspec.Struct, frozen=True, kw_only=True):
+    """Where to read on in a series."""
+
+    follow_id: str
+    series_id: str
+    title: str
+    cover_url: str | None
+    chapter_id: str
+    number: str | None
+    volume: str | None
+    chapter_title: str
+    page: int
+    furthest_page: int
+    last_read_at: Time | None
+    unread: int
+
+
+class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a chapter was read: the newest position, by which device, and the furthest that any device came."""
+
+    chapter_id: str
+    page: int
+    furthest_page: int
+    is_read: bool
+    is_bookmarked: bool
+    device: str | None
+    updated_at: Time | None
+    """Of the position; null where nobody opened it."""
+
+
+class HistoryView(msgspec.Struct, frozen=True, kw_only=True):
+    """A chapter that was opened."""
+
+    at: Time
+    series_id: str
+    series_title: str
+    cover_url: str | None
+    chapter_id: str
+    title: str
+    number: str | None
+    volume: str | None
+    page: int
+    furthest_page: int
+    is_read: bool
+    device: str | None
+
+
+follow_view = view_of(FollowView, Follow, latest_chapter="latest_number")
+next_view = view_of(NextView, Next)
+progress_view = view_of(ProgressView, ChapterProgress, updated_at="paged_at")
+row_progress_view = view_of(ProgressView, ChapterProgressRow, chapter_id="id", updated_at="paged_at")
+history_view = view_of(HistoryView, HistoryRow, at="opened_at")
+
 
 _NOT_IN_HISTORY = "There is no such chapter in the history."
 
@@ -43,7 +155,7 @@ class LibraryQuery(ShelfQuery, frozen=True, kw_only=True):
     """In which order, which of them, and which page. By title upwards; by anything else the most or newest first."""
 
     sort: Sort = "title"
-    status: Status | None = None
+    status: FollowStatus | None = None
     group_id: IdText | None = None
     unread: bool | None = None
     has_gaps: bool | None = None
@@ -62,7 +174,7 @@ class FollowBody(Body, frozen=True, kw_only=True):
 
     series_id: IdText
     group_id: IdText | UnsetType = UNSET
-    status: Status | UnsetType = UNSET
+    status: FollowStatus | UnsetType = UNSET
     notify: bool | UnsetType = UNSET
     preferences: PreferencesBody | UnsetType = UNSET
 
@@ -71,7 +183,7 @@ class FollowChangeBody(Body, frozen=True, kw_only=True):
     """What to change; what is left out stays."""
 
     group_id: IdText | UnsetType = UNSET
-    status: Status | UnsetType = UNSET
+    status: FollowStatus | UnsetType = UNSET
     notify: bool | UnsetType = UNSET
     preferences: PreferencesBody | UnsetType = UNSET
 

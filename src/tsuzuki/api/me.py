@@ -7,16 +7,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.current_user import CurrentUser
-from tsuzuki.accounts.devices import device_name
-from tsuzuki.accounts.nouns import Protocol, Role, Scope, Session, Tenant, Token, User
-from tsuzuki.accounts.sessions import Sessions
-from tsuzuki.accounts.shelves.nouns import MemberShelf, ShelfRole
+from tsuzuki.accounts.sessions import Sessions, device_name
 from tsuzuki.accounts.tokens import TokenRequest, Tokens
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, Moment
+from tsuzuki.accounts.types import MemberShelf, Protocol, Role, Scope, Session, ShelfRole, Tenant, Token, User
+from tsuzuki.api.endpoints import Access, Body, Moment, declaring
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
-from tsuzuki.api.sessions import NewPassword
+from tsuzuki.api.sign_in import NewPassword
 from tsuzuki.api.views import Time, view_of
 from tsuzuki.model.errors import Conflict, NotFound, TooManyRequests
 from tsuzuki.model.ids import show_id

@@ -13,14 +13,12 @@ from starlette.types import Receive, Scope, Send
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.current_user import CurrentUser
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
+from tsuzuki.api.endpoints import Access, declaring
 from tsuzuki.api.images import Signature, WrittenAddress
-from tsuzuki.catalogue.media.links import Link, MediaLinks
-from tsuzuki.catalogue.media.policy import ByteRange, read_range
-from tsuzuki.catalogue.media.service import MediaService, Playing
 from tsuzuki.http.errors import Disconnected
-from tsuzuki.http.security import SANDBOXED
+from tsuzuki.http.middleware import SANDBOXED
+from tsuzuki.images.media import Link, MediaLinks, MediaService, Playing
+from tsuzuki.images.policy import ByteRange, read_range
 from tsuzuki.model.errors import NotFound, SourceError, Unavailable
 from tsuzuki.model.ids import ShelfId
 

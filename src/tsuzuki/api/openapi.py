@@ -14,7 +14,7 @@ from tsuzuki.api.views import ListAnswer, WithMeta
 from tsuzuki.http.auth import SESSION
 from tsuzuki.http.errors import ErrorBody, status_of
 from tsuzuki.model.errors import Forbidden, Invalid, TsuzukiError, Unauthorized
-from tsuzuki.model.patterns import readable_patterns
+from tsuzuki.model.text import readable_patterns
 
 Json = dict[str, Any]
 

@@ -7,12 +7,11 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.accounts.nouns import Shelf
+from tsuzuki.accounts.types import Shelf
 from tsuzuki.api.endpoints import Access, Endpoint
 from tsuzuki.connectors.opml import MAX_BYTES
-from tsuzuki.http.body import read_body
+from tsuzuki.http.body import first_file, read_body
 from tsuzuki.http.errors import BodyTooLarge, failure_of
-from tsuzuki.http.uploads import first_file
 from tsuzuki.model.errors import Invalid, NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.transfer.opml import ImportedFeed, Lists

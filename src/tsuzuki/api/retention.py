@@ -2,8 +2,7 @@
 
 import msgspec
 
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
+from tsuzuki.api.endpoints import Access, declaring
 from tsuzuki.api.views import Time, shown, view_of
 from tsuzuki.model.times import DAY
 from tsuzuki.retention.preview import Preview, Removable

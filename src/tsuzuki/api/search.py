@@ -6,10 +6,9 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import asdict
 
-from tsuzuki.accounts.nouns import Shelf
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.feed_views import FeedView, feed_view
+from tsuzuki.accounts.types import Shelf
+from tsuzuki.api.endpoints import Access, declaring
+from tsuzuki.api.feeds import FeedView, feed_view
 from tsuzuki.api.shelf import ShelfQuery
 from tsuzuki.api.views import Time, day_of, view_of
 from tsuzuki.inbox.search.hits import ChapterHit, SeriesHit, SoughtItem

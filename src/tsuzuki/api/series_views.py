@@ -2,12 +2,18 @@
 
 import msgspec
 
-from tsuzuki.api.library_views import PreferencesView, ProgressView, row_progress_view
+from tsuzuki.api.library import PreferencesView, ProgressView, row_progress_view
 from tsuzuki.api.views import PageMeta, Time, shown, view_of
-from tsuzuki.shelves.library.follows.nouns import PlainFollowRow, Status
-from tsuzuki.shelves.library.series.nouns import ChapterProgressRow, SeriesRecord, SeriesRelease, SourceOf
-from tsuzuki.shelves.library.series.policy import Gaps, Health, Stop, health, stop_reason, stopped_by
-from tsuzuki.shelves.library.series.service import ChapterWithReleases, SeriesOverview
+from tsuzuki.shelves.policy import Gaps, Health, Stop, health, stop_reason, stopped_by
+from tsuzuki.shelves.series import ChapterWithReleases, SeriesOverview
+from tsuzuki.shelves.types import (
+    ChapterProgressRow,
+    FollowStatus,
+    PlainFollowRow,
+    SeriesRecord,
+    SeriesRelease,
+    SourceOf,
+)
 
 
 class SeriesSourceView(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +59,7 @@ class OwnFollowView(msgspec.Struct, frozen=True, kw_only=True):
     """How the shelf follows it."""
 
     id: str
-    status: Status
+    status: FollowStatus
     notify: bool
     preferences: PreferencesView
 

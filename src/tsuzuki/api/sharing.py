@@ -7,10 +7,8 @@ from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.sharing import Sharing, shelf_user
-from tsuzuki.accounts.shelves.nouns import Member, ShelfContents, ShelfRole
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body
+from tsuzuki.accounts.types import Member, ShelfContents, ShelfRole
+from tsuzuki.api.endpoints import Access, Body, declaring
 from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.api.me import ShelfView, shelf_view
 from tsuzuki.api.views import Time, view_of

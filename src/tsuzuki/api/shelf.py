@@ -7,10 +7,8 @@ from msgspec import UNSET, Meta, UnsetType
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.current_user import CurrentUser
 from tsuzuki.accounts.sharing import Sharing, shelf_user
-from tsuzuki.accounts.shelves.nouns import MemberShelf
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body, QueryParameters
+from tsuzuki.accounts.types import MemberShelf
+from tsuzuki.api.endpoints import Access, Body, QueryParameters, declaring
 from tsuzuki.api.ids import IdText
 from tsuzuki.api.me import ShelfView, shelf_view
 from tsuzuki.model.errors import NotFound

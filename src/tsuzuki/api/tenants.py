@@ -6,11 +6,9 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import Tenant, TenantContents
 from tsuzuki.accounts.tenants import Tenants
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body
+from tsuzuki.accounts.types import Tenant, TenantContents
+from tsuzuki.api.endpoints import Access, Body, declaring
 from tsuzuki.api.ids import IdText, id_in_path
 from tsuzuki.api.paging import PageQuery
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of

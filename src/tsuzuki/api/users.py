@@ -7,15 +7,13 @@ from msgspec import UNSET, Meta, UnsetType
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.invites import Invites
-from tsuzuki.accounts.nouns import Invite, ListedUser, Role, Tenant, User, UserContents
+from tsuzuki.accounts.types import Invite, ListedUser, Role, Tenant, User, UserContents
 from tsuzuki.accounts.users import NewPerson, UserChange, Users
-from tsuzuki.api.declaring import declaring
-from tsuzuki.api.endpoints import Access
-from tsuzuki.api.forms import Body
+from tsuzuki.api.endpoints import Access, Body, declaring
 from tsuzuki.api.ids import IdText, id_in_field, id_in_path
 from tsuzuki.api.me import TenantRef, tenant_ref
 from tsuzuki.api.paging import PageQuery
-from tsuzuki.api.sessions import Name, NewPassword
+from tsuzuki.api.sign_in import Name, NewPassword
 from tsuzuki.api.views import ListAnswer, PageMeta, Time, view_of
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import show_id

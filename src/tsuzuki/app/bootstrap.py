@@ -15,10 +15,10 @@ import structlog
 from starlette.types import ASGIApp
 
 from tsuzuki import __version__
-from tsuzuki.accounts.passwords import USUAL_COST, HashCost
+from tsuzuki.accounts.credentials import USUAL_COST, HashCost
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.api.build import build_api
-from tsuzuki.api.gate import AccountsGate
+from tsuzuki.api.endpoints import AccountsGate
 from tsuzuki.app.pipeline import QUEUES, ExtraWork, Pipeline, folder_of, ids_of, open_pipeline, worker_loops
 from tsuzuki.app.vitals import Vitals, probe_app, probes_of, timed_by
 from tsuzuki.app.wiring import (
@@ -33,36 +33,34 @@ from tsuzuki.app.wiring import (
     rules_of,
 )
 from tsuzuki.billing.services import started
-from tsuzuki.catalogue.images.kept import KeptChapters
-from tsuzuki.catalogue.images.services import open_images
-from tsuzuki.catalogue.images.tasks import COPIES
-from tsuzuki.catalogue.media.links import MediaLinks
-from tsuzuki.catalogue.media.service import MediaService
 from tsuzuki.catalogue.merging.service import Merging
-from tsuzuki.crawler.figures.service import Figures
+from tsuzuki.crawler.figures import Figures
 from tsuzuki.crawler.trials import Trials
 from tsuzuki.db import Database, DatabaseOptions, open_database
+from tsuzuki.db.deadlines import unhurried
 from tsuzuki.db.legacy import is_legacy
 from tsuzuki.db.measured import MeasuredDatabase
 from tsuzuki.db.migrate import migrate
-from tsuzuki.db.patience import unhurried
-from tsuzuki.db.sealing.service import seal_stored
-from tsuzuki.db.secret_key import load_vault
+from tsuzuki.db.sealing import seal_stored
 from tsuzuki.db.sqlite_file import path_of, refuse_read_only
-from tsuzuki.delivery.notices.service import Channels
+from tsuzuki.db.vault import load_vault
 from tsuzuki.http.auth import Callers
 from tsuzuki.http.metrics import Metrics
+from tsuzuki.http.middleware import build_app
 from tsuzuki.http.routing import Resource
 from tsuzuki.http.services import About, Services
-from tsuzuki.http.stack import build_app
+from tsuzuki.images.downloads import COPIES, KeptChapters
+from tsuzuki.images.media import MediaLinks, MediaService
+from tsuzuki.images.services import open_images
 from tsuzuki.inbox.events import Events
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.ids import PublicId
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
+from tsuzuki.notifications.channels import Channels
 from tsuzuki.polling.articles import Articles
-from tsuzuki.queue.workers.service import Workers
+from tsuzuki.queue.workers import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.retention.service import Pruner
 from tsuzuki.settings import Settings
@@ -75,7 +73,7 @@ from tsuzuki.worker.loops import WorkerLoops
 from tsuzuki.worker.maintenance import Chore
 
 if TYPE_CHECKING:
-    from tsuzuki.coord.connecting import Redis
+    from tsuzuki.coord.redis_client import Redis
 
 Clock = Callable[[], Millis]
 
@@ -340,7 +338,7 @@ def _open_events(parts: AsyncExitStack, pipeline: Pipeline, db: Database, clock:
 def _open_redis(parts: AsyncExitStack, settings: Settings) -> "Redis | None":
     if settings.redis_url is None:
         return None
-    from tsuzuki.coord.connecting import redis_client
+    from tsuzuki.coord.redis_client import redis_client
 
     redis = redis_client(settings.redis_url)
     parts.push_async_callback(redis.aclose)

@@ -15,32 +15,25 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import structlog
 
-from tsuzuki.catalogue.images.tasks import COPIES
 from tsuzuki.connectors.config import SourceConfig
-from tsuzuki.connectors.local.connector import LocalConfig
+from tsuzuki.connectors.local import LocalConfig
 from tsuzuki.connectors.registry import ENTRY_POINTS, Registry, builtin, defined, installed
 from tsuzuki.coord.cache import Cache, MemoryCache, RedisCache
 from tsuzuki.coord.pacer import MemoryPacer, Pacer
-from tsuzuki.coord.shared_wakeup import SharedWakeup
-from tsuzuki.coord.wakeup import POLL_WAKEUP, MemoryWakeup, Wakeup
-from tsuzuki.crawler.calling import SourceCalls
+from tsuzuki.coord.wakeup import POLL_WAKEUP, MemoryWakeup, SharedWakeup, Wakeup
 from tsuzuki.crawler.discovery import Discovery
-from tsuzuki.crawler.housekeeping import forget_uneventful
+from tsuzuki.crawler.housekeeping import CrawlerWrites, forget_uneventful
+from tsuzuki.crawler.journal import SourceCalls
 from tsuzuki.crawler.outcome import fail_abandoned
 from tsuzuki.crawler.recording import PollJobs
-from tsuzuki.crawler.running import Crawler, CrawlWays
+from tsuzuki.crawler.running import CRAWLS, Crawler, CrawlWays
 from tsuzuki.crawler.targeted import Targeted
-from tsuzuki.crawler.tasks import CRAWLS
-from tsuzuki.crawler.writes import CrawlerWrites
 from tsuzuki.db import Database
-from tsuzuki.db.log.archive import archive_months
-from tsuzuki.db.log.partitions import look_after_partitions
+from tsuzuki.db.crawl_log import archive_months, look_after_partitions
 from tsuzuki.db.statistics import refresh_statistics
 from tsuzuki.delivery import housekeeping
 from tsuzuki.delivery.fanout import Delivered
-from tsuzuki.delivery.notices.announcing import Announcer
-from tsuzuki.delivery.notices.sending import Sender
-from tsuzuki.delivery.notices.tasks import NOTICES, SENDS
+from tsuzuki.images.downloads import COPIES
 from tsuzuki.ingest.chapters import CHAPTERS, ChapterIngest
 from tsuzuki.ingest.housekeeping import forget_tombstones, forget_unheld
 from tsuzuki.ingest.items import ITEMS, ItemIngest
@@ -51,6 +44,9 @@ from tsuzuki.net.guard import AddressGuard, AllowList
 from tsuzuki.net.headers import user_agent
 from tsuzuki.net.localfiles import LocalFiles
 from tsuzuki.net.options import ClientOptions, Deadlines
+from tsuzuki.notifications.announcing import Announcer
+from tsuzuki.notifications.sending import Sender
+from tsuzuki.notifications.tasks import NOTICES, SENDS
 from tsuzuki.parsing.pool import ParsePool, PoolOptions
 from tsuzuki.polling.addresses import Looks, Trier
 from tsuzuki.polling.breakers import Breakers
@@ -60,12 +56,11 @@ from tsuzuki.polling.outcomes import PollContext
 from tsuzuki.polling.policy import PullPace
 from tsuzuki.polling.service import Poller
 from tsuzuki.queue.attempts import BatchHandler, Handler
-from tsuzuki.queue.context import Timed, WorkerContext
+from tsuzuki.queue.leases import Timed, WorkerContext
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.tasks import Queue
 from tsuzuki.queue.worker import Worker
-from tsuzuki.queue.workers.service import Workers
-from tsuzuki.queue.workers.store import WorkerProcess
+from tsuzuki.queue.workers import WorkerProcess, Workers
 from tsuzuki.settings import Settings
 from tsuzuki.worker.heartbeat import Heartbeat
 from tsuzuki.worker.loops import Loop, WorkerLoops
@@ -73,7 +68,7 @@ from tsuzuki.worker.maintenance import MAINTENANCE, Chore, Housekeeper, Planner
 from tsuzuki.worker.polls import PollLoop
 
 if TYPE_CHECKING:
-    from tsuzuki.coord.connecting import Redis
+    from tsuzuki.coord.redis_client import Redis
 
 _log = structlog.stdlib.get_logger("tsuzuki.start")
 
@@ -330,7 +325,7 @@ def pacer(redis: "Redis | None") -> Pacer:
     """Shared by all processes where there is a Redis."""
     if redis is None:
         return MemoryPacer(_steady_micros)
-    from tsuzuki.coord.redis_pacer import RedisPacer
+    from tsuzuki.coord.redis_client import RedisPacer
 
     return RedisPacer(redis, _steady_micros)
 
@@ -338,7 +333,7 @@ def pacer(redis: "Redis | None") -> Pacer:
 async def _open_wakeup(parts: AsyncExitStack, settings: Settings) -> Wakeup:
     """In memory on SQLite, whose processes see each other's work at the polling floor; else through Redis or NOTIFY."""
     if settings.redis_url is not None:
-        from tsuzuki.coord.redis_transport import RedisTransport
+        from tsuzuki.coord.redis_client import RedisTransport
 
         wakeup = SharedWakeup(RedisTransport(settings.redis_url))
     elif settings.database_url.startswith("postgres"):

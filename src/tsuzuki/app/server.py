@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from tsuzuki.http.errors import failure_of, json_failure
-from tsuzuki.http.security import HEADERS
+from tsuzuki.http.middleware import HEADERS
 from tsuzuki.model.errors import Invalid, TsuzukiError
 
 GRACE_S = 10

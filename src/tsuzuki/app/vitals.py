@@ -9,25 +9,23 @@ from starlette.types import ASGIApp
 
 from tsuzuki.app.pipeline import QUEUES
 from tsuzuki.coord.wakeup import POLL_WAKEUP
-from tsuzuki.crawler.figures.rows import WatchFigures
-from tsuzuki.crawler.figures.service import Figures
+from tsuzuki.crawler.figures import Figures, WatchFigures
 from tsuzuki.db import Database
 from tsuzuki.http.errors import json_failure
-from tsuzuki.http.metrics import Metrics
-from tsuzuki.http.probes import Check, NotReady, probes
+from tsuzuki.http.metrics import Check, Metrics, NotReady, probes
+from tsuzuki.http.middleware import build_app
 from tsuzuki.http.routing import Resource
-from tsuzuki.http.stack import build_app
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.priorities import CLASS_NAME
 from tsuzuki.model.times import MINUTE, SECOND, Millis
-from tsuzuki.queue.context import Timed
+from tsuzuki.queue.leases import Timed
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.tasks import QueueStats
-from tsuzuki.queue.workers.service import Workers, Workforce
+from tsuzuki.queue.workers import Workers, Workforce
 from tsuzuki.worker.loops import WorkerLoops
 
 if TYPE_CHECKING:
-    from tsuzuki.coord.connecting import Redis
+    from tsuzuki.coord.redis_client import Redis
 
 FIRST_WORKER_WITHIN = MINUTE
 """After the start of a server that does no work itself: its workers may be started after it."""

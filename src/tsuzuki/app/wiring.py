@@ -4,20 +4,20 @@ import os
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
+from tsuzuki.accounts.credentials import USUAL_COST, HashCost, Passwords
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.guard.policy import FailureLimits
-from tsuzuki.accounts.passwords import USUAL_COST, HashCost, Passwords
+from tsuzuki.accounts.policy import FailureLimits
 from tsuzuki.accounts.services import Accounts, build_accounts
 from tsuzuki.api import PREFIX
 from tsuzuki.app.pipeline import Pipeline, client_options, folder_of, ids_of
 from tsuzuki.billing.services import Billing, build_billing
 from tsuzuki.catalogue.calling import Calls
-from tsuzuki.catalogue.images.kept import KeptChapters
-from tsuzuki.catalogue.images.services import ImageDeps
 from tsuzuki.catalogue.services import Catalogue, CatalogueDeps, Ttls, build_catalogue
 from tsuzuki.crawler.services import CrawlerDeps, Crawling, build_crawling
 from tsuzuki.db import Database
-from tsuzuki.http.oidc import OidcDeps
+from tsuzuki.http.auth import OidcDeps
+from tsuzuki.images.downloads import KeptChapters
+from tsuzuki.images.services import ImageDeps
 from tsuzuki.model.times import Millis
 from tsuzuki.retention.policy import RetentionRules
 from tsuzuki.settings import Settings, effective
@@ -45,8 +45,8 @@ def oidc_door(settings: Settings, accounts: Accounts) -> OidcDeps:
     """The way in by a provider; its libraries are loaded only where there is one."""
     if settings.oidc_issuer is None:
         return OidcDeps()
-    from tsuzuki.accounts.oidc.provider import OidcProvider, Options
-    from tsuzuki.accounts.oidc.service import Oidc
+    from tsuzuki.accounts.oidc import Oidc
+    from tsuzuki.accounts.oidc_provider import OidcProvider, Options
 
     options = Options(
         issuer=settings.oidc_issuer,

@@ -1,21 +1,29 @@
 """Looking into a tenant's account, and the operator's hand in it."""
 
-from typing import Literal
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from tsuzuki.accounts.activity.nouns import Activity, CreditSnapshot
-from tsuzuki.accounts.activity.store import insert_tenant_activity_tx, list_activity_tx, lock_account_tx
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.activity import (
+    Activity,
+    CreditSnapshot,
+    insert_tenant_activity_tx,
+    list_activity_tx,
+    lock_account_tx,
+)
+from tsuzuki.accounts.audit import AuditEvent, record_tx
+from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.nouns import Slice, Tenant
-from tsuzuki.accounts.store import get_tenant_tx
-from tsuzuki.billing.access import BillingScope, own_tenant_tx
-from tsuzuki.billing.nouns import Credit, Dispute, Dues, Invoice, InvoiceItem, Refund, Totals, invoice_number
-from tsuzuki.billing.once import IdempotentRequest, once_tx
+from tsuzuki.accounts.store import find_tenant_tx, get_tenant_tx
+from tsuzuki.accounts.types import SYSTEM, Actor, Slice, Tenant
+from tsuzuki.billing.ledger import write_off_tx
 from tsuzuki.billing.policy import DELINQUENT_AFTER, standing
 from tsuzuki.billing.store import (
+    add_answer_tx,
     credit_applied_tx,
+    find_answer_tx,
     find_invoice_tx,
     get_invoice_tx,
     insert_credit_tx,
@@ -27,14 +35,95 @@ from tsuzuki.billing.store import (
     list_open_invoices_tx,
     list_refunds_for_tenant_tx,
     list_refunds_of_tx,
+    set_answer_tx,
     totals_tx,
 )
-from tsuzuki.billing.voiding import write_off_tx
+from tsuzuki.billing.types import Credit, Dispute, Dues, Invoice, InvoiceItem, Refund, Totals, invoice_number
 from tsuzuki.db import Tx
-from tsuzuki.model.errors import Conflict, NotFound
-from tsuzuki.model.ids import PublicId, TenantId, show_id
+from tsuzuki.model.errors import Conflict, KeyReused, NotFound
+from tsuzuki.model.ids import PublicId, TenantId, UserId, show_id
 from tsuzuki.model.plans import CURRENCY
-from tsuzuki.model.times import Millis
+from tsuzuki.model.times import DAY, Millis
+
+
+class BillingScope(msgspec.Struct, frozen=True):
+    """Somebody, and the one tenant they belong to; the operator sees all of them, and acts as nobody in particular."""
+
+    actor: Actor
+    tenant_id: TenantId | None
+    user_id: UserId | None = None
+    """Who of the tenant; None is the tenant as a whole."""
+
+    @property
+    def is_operator(self) -> bool:
+        return self.tenant_id is None
+
+    @property
+    def has_all_shelves(self) -> bool:
+        """The operator sees what every shelf costs, a person what theirs do (R91)."""
+        return self.is_operator or self.user_id is None
+
+    def may_see(self, tenant_id: TenantId) -> bool:
+        """I8."""
+        return self.tenant_id is None or self.tenant_id == tenant_id
+
+
+OPERATOR = BillingScope(SYSTEM, None)
+"""The program itself."""
+
+
+def whose(caller: Caller) -> BillingScope:
+    """What this caller may: an administrator with that scope is the operator."""
+    return BillingScope(caller.actor, None if caller.may("admin") else caller.tenant_id, caller.user_id)
+
+
+async def own_tenant_tx(tx: Tx, who: BillingScope, public_id: PublicId) -> Tenant:
+    """The tenant; another's is as unknown as one that is not there (I8)."""
+    tenant = await find_tenant_tx(tx, public_id)
+    if tenant is None or not who.may_see(tenant.id):
+        raise NotFound("There is no such tenant.")
+    return tenant
+
+
+T = TypeVar("T")
+
+KEPT = Millis(DAY)
+"""How long a key is remembered."""
+
+
+class IdempotentRequest(msgspec.Struct, frozen=True):
+    """What is asked for, under a key of the caller's tenant; without a key every time counts."""
+
+    tenant_id: TenantId
+    key: str | None
+    content: Any
+    """Whatever makes another request of it."""
+
+    @property
+    def hash(self) -> bytes:
+        return hashlib.sha256(msgspec.json.encode(self.content)).digest()
+
+
+async def once_tx(
+    tx: Tx, request: IdempotentRequest, answer: type[T], work: Callable[[], Awaitable[T]], *, now: Millis
+) -> T:
+    """What `work` answers, or answered the first time; KeyReused when the key came with something else.
+
+    The claim, the work and the answer are one transaction: a failure leaves the key free.
+    """
+    if request.key is None:
+        return await work()
+    if await add_answer_tx(tx, request.tenant_id, request.key, request_hash=request.hash, now=now):
+        done = await work()
+        await set_answer_tx(tx, request.tenant_id, request.key, msgspec.json.encode(done).decode())
+        return done
+    known = await find_answer_tx(tx, request.tenant_id, request.key)
+    if known is None:
+        raise Conflict("A request with this idempotency key is being answered; try again.")
+    if known.request_hash != request.hash:
+        raise KeyReused("This idempotency key came with another request before; take a new one.")
+    return msgspec.json.decode(known.answer, type=answer)
+
 
 EVERYTHING = Slice(most=2**31 - 1)
 

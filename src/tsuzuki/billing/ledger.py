@@ -1,7 +1,12 @@
 """From activities to items to invoices. Every step may be repeated, by anybody, at any time (I10)."""
 
-from tsuzuki.accounts.activity.nouns import Activity, ShelfSnapshot
-from tsuzuki.accounts.activity.store import (
+from collections.abc import Sequence
+
+import msgspec
+
+from tsuzuki.accounts.activity import (
+    Activity,
+    ShelfSnapshot,
     get_latest_shelf_activity_before_tx,
     insert_tenant_activity_tx,
     list_billable_activity_tx,
@@ -9,33 +14,145 @@ from tsuzuki.accounts.activity.store import (
     mark_activity_billed_tx,
 )
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.billing.giving_back import give_back_tx, pay_from_credit_tx
-from tsuzuki.billing.nouns import Invoice, InvoiceId, InvoiceItem, NewInvoice, NewInvoiceItem
-from tsuzuki.billing.policy import (
-    Period,
-    Rented,
-    change_cents,
-    monthly_cents,
-    next_renewal,
-    period_at,
-)
+from tsuzuki.billing.policy import Period, Rented, change_cents, monthly_cents, next_renewal, period_at, spread
 from tsuzuki.billing.store import (
     advance_renewal_tx,
     attach_items_tx,
+    credit_applied_tx,
     credit_left_tx,
+    credit_returned_tx,
     get_account_tx,
+    get_invoice_tx,
     insert_credit_tx,
     insert_invoice_tx,
     insert_item_tx,
+    insert_part_tx,
+    list_charged_tx,
     list_open_invoices_tx,
+    list_refunds_of_tx,
     list_tenants_to_look_at_tx,
     list_unbilled_invoice_items_tx,
+    lower_invoice_tx,
+    mark_invoice_paid_tx,
+    place_item_tx,
     rented_shelves_tx,
+    void_invoice_tx,
 )
+from tsuzuki.billing.types import Invoice, InvoiceId, InvoiceItem, NewInvoice, NewInvoiceItem
 from tsuzuki.db import Tx
 from tsuzuki.model.ids import ShelfId, TenantId
 from tsuzuki.model.plans import CURRENCY, get_plan
 from tsuzuki.model.times import Millis
+
+
+async def write_off_tx(tx: Tx, invoice: Invoice, now: Millis) -> list[Activity]:
+    """R86: its items stay on it and are never billed again, its credit comes back; nothing when it is not open."""
+    done = await _void_tx(tx, invoice, now)
+    applied = await credit_applied_tx(tx, invoice.id)
+    if done and applied:
+        reason = f"returned by the voided invoice {invoice.number}"
+        await insert_credit_tx(
+            tx, invoice.tenant_id, applied, "returned", reason=reason, invoice_id=invoice.id, now=now
+        )
+    return done
+
+
+async def void_open_invoices_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
+    """Write off what a tenant owes, and no more: its credit pays first, and stays used."""
+    unbilled = sum(item.amount_cents for item in await list_unbilled_invoice_items_tx(tx, tenant_id))
+    credit = await credit_left_tx(tx, tenant_id) - max(0, unbilled)
+    done: list[Activity] = []
+    for invoice in await list_open_invoices_tx(tx, tenant_id):
+        used = min(max(0, credit), invoice.amount_cents)
+        credit -= used
+        if used == invoice.amount_cents:
+            done += await pay_from_credit_tx(tx, invoice, now)
+            continue
+        if used:
+            await lower_invoice_tx(tx, invoice.id, used)
+            reason = f"used for invoice {invoice.number}"
+            await insert_credit_tx(tx, tenant_id, -used, "applied", reason=reason, invoice_id=invoice.id, now=now)
+        done += await _void_tx(tx, invoice, now)
+    return done
+
+
+async def _void_tx(tx: Tx, invoice: Invoice, now: Millis) -> list[Activity]:
+    if not await void_invoice_tx(tx, invoice.id, now):
+        return []
+    snapshot = (await get_invoice_tx(tx, invoice.id)).snapshot()
+    return [await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.voided", snapshot, now=now)]
+
+
+async def give_back_tx(tx: Tx, tenant_id: TenantId, now: Millis) -> list[Activity]:
+    """Place every line that gives something back; what was paid by it. A repeat finds nothing more to place."""
+    await lock_account_tx(tx, tenant_id)
+    done: list[Activity] = []
+    for item in await list_unbilled_invoice_items_tx(tx, tenant_id):
+        if item.amount_cents < 0:
+            done += await _place_tx(tx, item, now)
+    return done
+
+
+async def pay_from_credit_tx(tx: Tx, invoice: Invoice, now: Millis) -> list[Activity]:
+    """The tenant's credit pays an invoice, whoever has seen to it that there is enough; nothing when it is not open."""
+    if not await mark_invoice_paid_tx(tx, invoice.id, "credit", reference=None, now=now):
+        return []
+    reason, cents = f"paid invoice {invoice.number}", -invoice.amount_cents
+    await insert_credit_tx(tx, invoice.tenant_id, cents, "settled", reason=reason, invoice_id=invoice.id, now=now)
+    snapshot = (await get_invoice_tx(tx, invoice.id)).snapshot()
+    return [await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.paid", snapshot, now=now)]
+
+
+async def standing_paid_tx(tx: Tx, invoice: Invoice) -> int:
+    """What was really paid for this invoice's lines, by money or credit, and is neither given back nor refunded."""
+    money = 0
+    if invoice.status == "paid":
+        money = invoice.amount_cents - sum(one.written_off_cents for one in await list_refunds_of_tx(tx, invoice.id))
+    return money + await credit_applied_tx(tx, invoice.id) - await credit_returned_tx(tx, invoice.id)
+
+
+# -- inside
+
+
+async def _place_tx(tx: Tx, item: InvoiceItem, now: Millis) -> list[Activity]:
+    charged = await list_charged_tx(tx, item)
+    unpaid = await list_open_invoices_tx(tx, item.tenant_id)
+    pieces = spread(-item.amount_cents, charged, [(one.id, one.amount_cents) for one in unpaid])
+    await _split_tx(tx, item, pieces)
+    done: list[Activity] = []
+    for invoice_id, cents in pieces:
+        done += await _book_tx(tx, await get_invoice_tx(tx, InvoiceId(invoice_id)), cents, now)
+    return done
+
+
+async def _split_tx(tx: Tx, item: InvoiceItem, pieces: Sequence[tuple[int, int]]) -> None:
+    """The line itself stays the first piece, or what is left for the next invoice; the others are parts of it."""
+    left = item.amount_cents + sum(cents for _, cents in pieces)
+    parts = list(pieces)
+    if left == 0 and parts:
+        invoice_id, cents = parts.pop(0)
+        await place_item_tx(tx, item.id, InvoiceId(invoice_id), -cents)
+    elif parts:
+        await place_item_tx(tx, item.id, None, left)
+    for invoice_id, cents in parts:
+        await insert_part_tx(tx, msgspec.structs.replace(item, invoice_id=InvoiceId(invoice_id), amount_cents=-cents))
+
+
+async def _book_tx(tx: Tx, invoice: Invoice, cents: int, now: Millis) -> list[Activity]:
+    """An open invoice asks for less; what was paid becomes credit, and what was written off does not."""
+    if invoice.status == "open" and cents < invoice.amount_cents:
+        await lower_invoice_tx(tx, invoice.id, cents)
+        return []
+    never_paid = 0
+    if invoice.status != "open":
+        never_paid = max(0, cents - max(0, await standing_paid_tx(tx, invoice)))
+    back = f"given back of invoice {invoice.number}"
+    await insert_credit_tx(tx, invoice.tenant_id, cents, "applied", reason=back, invoice_id=invoice.id, now=now)
+    if never_paid:
+        reason = f"given back of invoice {invoice.number}, but written off before"
+        cents = -never_paid
+        await insert_credit_tx(tx, invoice.tenant_id, cents, "returned", reason=reason, invoice_id=invoice.id, now=now)
+    return await pay_from_credit_tx(tx, invoice, now) if invoice.status == "open" else []
 
 
 class Ledger:

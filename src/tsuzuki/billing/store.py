@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tsuzuki.accounts.activity.nouns import Account, ShelfStatus
-from tsuzuki.accounts.nouns import Slice
-from tsuzuki.billing.nouns import (
+from tsuzuki.accounts.activity import Account, ShelfStatus
+from tsuzuki.accounts.types import Slice
+from tsuzuki.billing.policy import CHURN_AFTER, DELINQUENT_AFTER, REMINDERS, SHORTEST_PERIOD, Charged
+from tsuzuki.billing.types import (
     Credit,
     CreditKind,
     Dispute,
@@ -19,7 +20,6 @@ from tsuzuki.billing.nouns import (
     Refund,
     Totals,
 )
-from tsuzuki.billing.policy import CHURN_AFTER, DELINQUENT_AFTER, REMINDERS, SHORTEST_PERIOD, Charged
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import PublicId, ShelfId, TenantId
 from tsuzuki.model.plans import list_plans

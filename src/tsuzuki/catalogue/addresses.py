@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from tsuzuki.accounts.nouns import Slice
+from tsuzuki.accounts.types import Slice
+from tsuzuki.catalogue.browsing import ListingWriter, storable
 from tsuzuki.catalogue.calling import Calls, NotCalled
-from tsuzuki.catalogue.listing import ListingWriter, storable
 from tsuzuki.catalogue.policy import plain_query
-from tsuzuki.catalogue.rows import ListKey
 from tsuzuki.catalogue.store import listed_series_tx
+from tsuzuki.catalogue.types import ListKey
 from tsuzuki.connectors.protocol import SeriesAt
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import Invalid, SourceError
@@ -15,8 +15,8 @@ from tsuzuki.model.harvest import FoundSeries, SeriesPage
 from tsuzuki.model.ids import SeriesSourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.driver import SourceCall
-from tsuzuki.sources.sites.rows import Source, SourceFilter
-from tsuzuki.sources.sites.store import list_sources_tx
+from tsuzuki.sources.sites import list_sources_tx
+from tsuzuki.sources.types import Source, SourceFilter
 
 MOST_SOURCES = 500
 

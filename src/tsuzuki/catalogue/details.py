@@ -7,7 +7,6 @@ import msgspec
 
 from tsuzuki.catalogue.calling import Calls, NotCalled
 from tsuzuki.catalogue.merging.store import end_series_tx, find_series_tx
-from tsuzuki.catalogue.rows import Manga
 from tsuzuki.catalogue.store import (
     describe_series_tx,
     find_manga_tx,
@@ -16,6 +15,7 @@ from tsuzuki.catalogue.store import (
     save_details_tx,
 )
 from tsuzuki.catalogue.ttl_cache import CachedAnswer, CachedValue, Question, TtlCache
+from tsuzuki.catalogue.types import Manga
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.locks import lock_series_merges_shared_tx, lock_series_merges_tx
@@ -25,11 +25,10 @@ from tsuzuki.model.harvest import SeriesDetails, UpdateStrategy
 from tsuzuki.model.ids import SeriesId, SeriesSourceId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.policy import COMPLETE
-from tsuzuki.sources.comics.following import NOBODY_FOLLOWS, followers_changed_tx
-from tsuzuki.sources.comics.policy import is_matchable, match_key
-from tsuzuki.sources.comics.store import matching_comic_tx
-from tsuzuki.sources.sites.rows import Source
-from tsuzuki.sources.sites.store import find_source_tx
+from tsuzuki.sources.comics import NOBODY_FOLLOWS, followers_changed_tx, matching_comic_tx
+from tsuzuki.sources.policy import is_matchable, match_key
+from tsuzuki.sources.sites import find_source_tx
+from tsuzuki.sources.types import Source
 
 NO_MANGA = "There is no such series."
 UPDATE_STRATEGIES = frozenset(get_args(UpdateStrategy))

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
-from tsuzuki.accounts.nouns import Actor
+from tsuzuki.accounts.audit import AuditEvent, record_tx
+from tsuzuki.accounts.types import Actor
 from tsuzuki.catalogue.store import drop_meta_tx, list_meta_tx, set_meta_tx
 from tsuzuki.connectors.config import masked
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import LimitExceeded, NotFound
 from tsuzuki.model.times import Millis
-from tsuzuki.sources.sites.rows import Source
-from tsuzuki.sources.sites.service import ENTITY, NO_SOURCE
-from tsuzuki.sources.sites.store import find_source_tx, lock_source_tx
+from tsuzuki.sources.sites import ENTITY, NO_SOURCE, find_source_tx, lock_source_tx
+from tsuzuki.sources.types import Source
 
 MOST_NOTES = 200
 LONGEST_KEY = 256

@@ -5,15 +5,12 @@ from collections.abc import Callable
 import msgspec
 
 from tsuzuki.catalogue.addresses import SeriesAddresses
-from tsuzuki.catalogue.browsing import Browsing
-from tsuzuki.catalogue.call_locks.service import CallLocks
-from tsuzuki.catalogue.calling import Calls
-from tsuzuki.catalogue.chapter_lists import ChapterLists, KeptOf, none_kept
-from tsuzuki.catalogue.chapters import Chapters
-from tsuzuki.catalogue.conditional import Revalidating
+from tsuzuki.catalogue.browsing import Browsing, ListingWriter
+from tsuzuki.catalogue.calling import Calls, Revalidating
+from tsuzuki.catalogue.chapters import ChapterLists, Chapters, KeptOf, none_kept
 from tsuzuki.catalogue.details import DetailsService
-from tsuzuki.catalogue.listing import ListingWriter
 from tsuzuki.catalogue.notes import CatalogueNotes
+from tsuzuki.catalogue.single_flight import CallLocks
 from tsuzuki.catalogue.store import forget_listings_tx
 from tsuzuki.catalogue.ttl_cache import PATIENCE, TtlCache
 from tsuzuki.connectors.registry import Registry

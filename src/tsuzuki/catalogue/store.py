@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from tsuzuki.catalogue.rows import (
+from tsuzuki.catalogue.types import (
     CatalogueRelease,
     ChapterTarget,
     ListedRelease,

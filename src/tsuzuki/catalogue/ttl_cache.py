@@ -6,9 +6,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from tsuzuki.catalogue.call_locks.service import CallLocks
 from tsuzuki.catalogue.policy import fresh_until, is_fresh
-from tsuzuki.catalogue.single_flight import SingleFlight
+from tsuzuki.catalogue.single_flight import CallLocks, SingleFlight
 from tsuzuki.model.errors import SourceError, Unavailable
 from tsuzuki.model.times import Millis
 

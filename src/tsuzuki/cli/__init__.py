@@ -9,17 +9,11 @@ from typing import Any
 import click
 
 from tsuzuki import __version__
-from tsuzuki.cli.archive import export, import_
-from tsuzuki.cli.backup import backup
-from tsuzuki.cli.copying import copy_database
-from tsuzuki.cli.demo import demo
-from tsuzuki.cli.migrate import migrate
+from tsuzuki.cli.database import backup, copy_database, migrate, prune
 from tsuzuki.cli.people import token, user
-from tsuzuki.cli.prune import prune
-from tsuzuki.cli.serve import serve
-from tsuzuki.cli.settings import settings
+from tsuzuki.cli.serve import demo, serve, settings, work
+from tsuzuki.cli.transfer import export, import_
 from tsuzuki.cli.trying import poll, source
-from tsuzuki.cli.work import work
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.settings import BadSetting
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from tsuzuki.accounts.policy import SHORTEST_PASSWORD
-from tsuzuki.cli.lists import ShelfChoice, own_shelf
 from tsuzuki.cli.start import start
+from tsuzuki.cli.transfer import ShelfChoice, own_shelf
 
 if TYPE_CHECKING:
-    from tsuzuki.accounts.nouns import Role
     from tsuzuki.accounts.services import Accounts
     from tsuzuki.accounts.sharing import ShelfUser
-    from tsuzuki.accounts.shelves.nouns import MemberShelf, ShelfRole
+    from tsuzuki.accounts.types import MemberShelf, Role, ShelfRole
 
 T = TypeVar("T")
 
@@ -64,7 +63,7 @@ def add_user(name: str, role: "Role", *, password_stdin: bool) -> None:
     password, made_up = _password(from_stdin=password_stdin)
 
     async def add(accounts: "Accounts") -> str:
-        from tsuzuki.accounts.nouns import SYSTEM
+        from tsuzuki.accounts.types import SYSTEM
         from tsuzuki.accounts.users import NewPerson
 
         new = NewPerson(username=name, role=role, password=password)
@@ -80,7 +79,7 @@ def list_users() -> None:
     """Show everyone: name, role, tenant, and whether they are disabled."""
 
     async def collect(accounts: "Accounts") -> list[str]:
-        from tsuzuki.accounts.nouns import Slice
+        from tsuzuki.accounts.types import Slice
 
         found, _ = await accounts.users.list(Slice(most=1_000_000))
         return [
@@ -98,7 +97,7 @@ def disable_user(name: str) -> None:
     """Lock someone out: sessions end, tokens open nothing."""
 
     async def disable(accounts: "Accounts") -> None:
-        from tsuzuki.accounts.nouns import SYSTEM
+        from tsuzuki.accounts.types import SYSTEM
 
         found = await accounts.users.find(name)
         await accounts.users.disable(SYSTEM, found.public_id, reason=REASON)
@@ -113,7 +112,7 @@ def enable_user(name: str) -> None:
     """Let someone in again; sessions and tokens from before stay ended."""
 
     async def enable(accounts: "Accounts") -> None:
-        from tsuzuki.accounts.nouns import SYSTEM
+        from tsuzuki.accounts.types import SYSTEM
 
         await accounts.users.enable(SYSTEM, (await accounts.users.find(name)).public_id)
 
@@ -131,7 +130,7 @@ def reset_password(name: str, *, password_stdin: bool) -> None:
     password, made_up = _password(from_stdin=password_stdin)
 
     async def reset(accounts: "Accounts") -> None:
-        from tsuzuki.accounts.nouns import SYSTEM
+        from tsuzuki.accounts.types import SYSTEM
 
         found = await accounts.users.find(name)
         await accounts.users.reset_password(SYSTEM, found.public_id, password, is_strict=False)
@@ -148,8 +147,8 @@ def list_shelves(name: str) -> None:
     """Show someone's shelves: name, their role, and who else has it. The one that they read from is the first."""
 
     async def collect(accounts: "Accounts") -> list[str]:
-        from tsuzuki.accounts.nouns import SYSTEM
         from tsuzuki.accounts.sharing import shelf_user
+        from tsuzuki.accounts.types import SYSTEM
 
         found = await accounts.users.find(name)
         lines = []
@@ -196,8 +195,8 @@ def unshare_shelf(name: str, other: str, shelf: str | None) -> None:
 
 async def _shelf_of(accounts: "Accounts", name: str, shelf: str | None) -> "tuple[ShelfUser, MemberShelf]":
     """Somebody by the operator's hand, and the shelf of theirs that is meant."""
-    from tsuzuki.accounts.nouns import SYSTEM
     from tsuzuki.accounts.sharing import shelf_user
+    from tsuzuki.accounts.types import SYSTEM
 
     person = await accounts.users.find(name)
     shelves = await accounts.current_user.shelves_of(person)
@@ -218,8 +217,8 @@ def create_token(username: str, scopes: str, name: str, days: int | None) -> Non
     """Make a token for someone and print it, alone, on stdout. It cannot be shown again."""
 
     async def create(accounts: "Accounts") -> str:
-        from tsuzuki.accounts.nouns import SYSTEM
         from tsuzuki.accounts.tokens import TokenRequest, read_scopes
+        from tsuzuki.accounts.types import SYSTEM
         from tsuzuki.model.times import DAY, Millis
 
         found = await accounts.users.find(username)

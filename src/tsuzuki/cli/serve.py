@@ -1,11 +1,16 @@
 """`tsuzuki serve`"""
 
+import asyncio
+import signal
 import sys
+import tempfile
+from contextlib import AsyncExitStack
+from pathlib import Path
 
 import click
 
-from tsuzuki.cli.start import log_start, start
-from tsuzuki.settings import Settings
+from tsuzuki.cli.start import environment, load_settings, log_start, start
+from tsuzuki.settings import Settings, effective, unknown_variables
 
 
 @click.command()
@@ -52,3 +57,89 @@ def _where(settings: Settings) -> str:
     return (
         settings.database_url.removeprefix("sqlite://") if settings.database_url.startswith("sqlite:") else "PostgreSQL"
     )
+
+
+@click.command()
+@click.option("--queues", help="Only these, with commas between them; all when left out.")
+@click.option("--concurrency", type=click.IntRange(1, 1000), help="Tasks of a queue at the same time.")
+@click.option(
+    "--metrics-port", type=click.IntRange(0, 65535), help="Serve /metrics, /healthz and /readyz on this port."
+)
+def work(queues: str | None, concurrency: int | None, metrics_port: int | None) -> None:
+    """Do the work without serving pages: poll, ingest, deliver, until SIGTERM or Ctrl+C.
+
+    Any number of these share one PostgreSQL, beside `tsuzuki serve --no-workers`. What was begun is finished first.
+    """
+    settings = start()
+    from tsuzuki.app.pipeline import QUEUES
+    from tsuzuki.app.server import run_with_uvloop
+
+    wanted = tuple(name.strip() for name in queues.split(",")) if queues else QUEUES
+    if unknown := sorted(set(wanted) - set(QUEUES)):
+        raise click.UsageError(f"There is no queue {', '.join(unknown)}. There are: {', '.join(QUEUES)}.")
+    run_with_uvloop(_work(settings, wanted, concurrency, metrics_port))
+
+
+async def _work(settings: Settings, queues: tuple[str, ...], concurrency: int | None, metrics_port: int | None) -> None:
+    from tsuzuki.app.bootstrap import open_tsuzuki
+    from tsuzuki.app.server import serving_aside
+
+    stopped = asyncio.Event()
+    for which in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(which, stopped.set)
+    async with AsyncExitStack() as opening:
+        opened = await opening.enter_async_context(open_tsuzuki(settings, queues=queues, concurrency=concurrency))
+        asked_at = ""
+        if metrics_port is not None:
+            url = await opening.enter_async_context(serving_aside(opened.probe_app, settings.host, metrics_port))
+            asked_at = f" {url}/metrics has the numbers."
+        log_start(opened.schema_version)
+        opened.worker_loops.start()
+        click.echo(f"Working on {', '.join(queues)}.{asked_at} Ctrl+C stops it.")
+        ended = asyncio.ensure_future(opened.worker_loops.wait())
+        asked = asyncio.ensure_future(stopped.wait())
+        await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        await opened.worker_loops.stop()
+        await ended
+
+
+@click.command()
+@click.option("--port", help="The port to listen on.  [TSUZUKI_PORT, 8080]")
+def demo(port: str | None) -> None:
+    """Serve a sample on this machine: two comics and two feeds that bring something new every few seconds.
+
+    Nothing is called outside, and nothing is kept: everything is in a temporary folder. You are signed in as a guest.
+    """
+    from tsuzuki.app.server import run_with_uvloop
+    from tsuzuki.log import set_up_logging
+
+    environ = environment(port=port)
+    set_up_logging(level=environ.get("TSUZUKI_LOG_LEVEL", "warning"), style="auto", secrets=())
+    with tempfile.TemporaryDirectory(prefix="tsuzuki-demo-", ignore_cleanup_errors=True) as folder:
+        run_with_uvloop(_serve_demo(environ, Path(folder)))
+
+
+async def _serve_demo(environ: dict[str, str], folder: Path) -> None:
+    from tsuzuki.app.server import Server, listen, url_of
+    from tsuzuki.demo.running import demo_settings, open_demo
+
+    settings = demo_settings(environ, folder, "unused")  # for the port alone: it is taken before anything is made
+    with listen(settings.host, settings.port) as bound:
+        async with open_demo(environ, folder) as demo:
+            said = (
+                f"The demo is at {url_of(bound)}, and you are signed in as a guest. Something new every few seconds.\n"
+                f"The operator's side: sign out, then sign in as admin with {demo.admin_password}\nCtrl+C ends it."
+            )
+            server = Server(demo.app, on_started=lambda: click.echo(said), on_stopping=demo.opened.end_streams)
+            await server.serve(sockets=[bound])
+
+
+@click.command()
+def settings() -> None:
+    """Show every setting, its value in force and where that came from. Secrets are masked."""
+    environ = environment()
+    for setting in effective(load_settings(environ), environ):
+        click.echo(f"{setting.name}={setting.value}  # {setting.origin}: {setting.variable.says}")
+    for sentence in unknown_variables(environ):
+        click.echo(f"Warning: {sentence}", err=True)

@@ -10,8 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from tsuzuki.model.errors import Invalid, Problem
-from tsuzuki.model.patterns import readable, readable_patterns
 from tsuzuki.model.secrets import MASKED, UNREADABLE, Unreadable, is_secret, unreadable_places
+from tsuzuki.model.text import readable, readable_patterns
 
 MAX_HEADERS = 50
 

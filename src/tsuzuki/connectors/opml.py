@@ -12,8 +12,7 @@ import msgspec
 from lxml import etree
 from lxml.etree import _Element as Element
 
-from tsuzuki.connectors.feed.document import Unsure, parse_tree, without_forbidden
-from tsuzuki.connectors.feed.encodings import decode
+from tsuzuki.connectors.feed.document import Unsure, decode, parse_tree, without_forbidden
 from tsuzuki.connectors.html.safe import one_line
 from tsuzuki.model.errors import NotAFeed, TooLarge
 

@@ -5,8 +5,7 @@ value. Politeness, retries, the address guard and the process pool are the drive
 and its tests need no server.
 """
 
-# ruff: noqa: ARG002  # the signatures are the contract; a verb that declines looks at none of its arguments
-
+import hashlib
 from collections.abc import Generator, Mapping
 from typing import Any, NoReturn, Protocol, TypeVar, runtime_checkable
 
@@ -17,6 +16,9 @@ from tsuzuki.connectors.filters import Filter, FilterValue
 from tsuzuki.model.errors import Invalid
 from tsuzuki.model.fetching import Ask, Want
 from tsuzuki.model.harvest import FoundChapter, FoundPage, SeriesDetails, SeriesPage
+
+# ruff: noqa: ARG002  # the signatures are the contract; a verb that declines looks at none of its arguments
+
 
 T = TypeVar("T")
 Visit = Generator[Want, Any, T]
@@ -149,3 +151,24 @@ class Connector:
 
     def _decline(self, doing: str) -> NoReturn:
         raise Unsupported(f"{self.info.name} cannot {doing}.")
+
+
+MASK = 2**63 - 1
+
+
+def computed_uid(name: str, language: str, version_id: int = 1) -> int:
+    """The first 8 bytes of md5("name/language/version"), as a positive BIGINT. Over 2^53: JSON gets it as a string."""
+    digest = hashlib.md5(f"{name.lower()}/{language}/{version_id}".encode(), usedforsecurity=False).digest()
+    return int.from_bytes(digest[:8], "big") & MASK
+
+
+def default_name(info: ConnectorInfo, language: str) -> str:
+    """What a source is called until someone renames it: names are unique, and a source has one language (R9)."""
+    return info.name if len(info.languages) == 1 else f"{info.name} ({language.upper()})"
+
+
+def source_uid(info: ConnectorInfo, language: str) -> int:
+    """The uid of a connector's source in one language: its own override, else computed."""
+    if language in info.uid_overrides:
+        return info.uid_overrides[language]
+    return computed_uid(info.name, language, info.version_id)

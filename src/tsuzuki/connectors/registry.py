@@ -6,12 +6,12 @@ from functools import cache
 from importlib import resources
 from typing import Any, Protocol
 
-from tsuzuki.connectors.local.connector import LocalFolder
+from tsuzuki.connectors.local import LocalFolder
 from tsuzuki.connectors.mangadex.connector import MangaDex
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo, Described, Unsupported
 from tsuzuki.connectors.selectors.connector import SelectorsSource
 from tsuzuki.connectors.selectors.definition import Definition
-from tsuzuki.connectors.selectors.load import load_definition
+from tsuzuki.connectors.selectors.loading import load_definition
 from tsuzuki.connectors.selectors.written import WrittenSource
 from tsuzuki.model.errors import Conflict, Invalid, NotFound
 

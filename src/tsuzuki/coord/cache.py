@@ -15,7 +15,7 @@ import structlog
 from tsuzuki.model.errors import Unavailable
 
 if TYPE_CHECKING:
-    from tsuzuki.coord.connecting import Redis
+    from tsuzuki.coord.redis_client import Redis
 
 T = TypeVar("T")
 

@@ -5,9 +5,12 @@ anyway. Wake after the commit.
 """
 
 import asyncio
+import secrets
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from typing import Protocol
+
+import structlog
 
 POLL_WAKEUP = "poll-source"
 """Woken when a watch may have become due out of turn: a subscription, a refresh."""
@@ -85,3 +88,115 @@ class MemoryWakeup:
                 self._ears[name].discard(listener)
                 if not self._ears[name]:
                     del self._ears[name]
+
+
+CHANNEL = "tsuzuki_bell"
+
+_PING_EVERY = 1.5
+_SILENCE = 4.0
+_REST = 0.5
+_OPEN_WITHIN = 3.0
+_MOST_NAMES = 100
+
+_log = structlog.stdlib.get_logger("tsuzuki.wakeup")
+
+
+class WireBroken(Exception):
+    """The line is gone, or was never there; a new one may be opened."""
+
+
+class WakeupConnection(Protocol):
+    """An open connection on which everyone, the sender included, hears what anyone sends."""
+
+    async def send(self, text: str) -> None:
+        """Say it to all; WireBroken."""
+        ...
+
+    async def receive(self) -> str:
+        """What is said next; WireBroken."""
+        ...
+
+
+class WakeupTransport(Protocol):
+    """Where lines come from: Redis, or PostgreSQL."""
+
+    def open(self) -> AbstractAsyncContextManager[WakeupConnection]:
+        """A line until the end of the block; WireBroken when there is none."""
+        ...
+
+
+class SharedWakeup:
+    """Wakes here at once, and in the other processes while the connection holds. `run` repairs it while it runs.
+
+    REL-18: a line that is dead without saying so is noticed by its silence, because we always hear our own pings.
+    """
+
+    def __init__(self, wire: WakeupTransport) -> None:
+        self._wire = wire
+        self._here = MemoryWakeup()
+        self._sender = secrets.token_hex(6)
+        self._unsent: set[str] = set()
+        self._has_unsent = asyncio.Event()
+
+    def wake(self, *names: str) -> None:
+        """See `Wakeup`. What is woken while the connection is broken is told when it holds again."""
+        self._here.wake(*names)
+        self._unsent.update(names)
+        self._has_unsent.set()
+
+    def listen(self, *names: str) -> AbstractContextManager[Listener]:
+        """See `Wakeup`."""
+        return self._here.listen(*names)
+
+    async def run(self) -> None:
+        """Keep the wire; ends only by being cancelled."""
+        was_broken = False
+        while True:
+            try:
+                await self._talk(announce=was_broken)
+            except* Exception as broken:  # noqa: BLE001  whatever broke it, we go on trying
+                if not was_broken:
+                    _log.warning("bell_wire_broken", reason=repr(broken.exceptions[0]))
+                was_broken = True
+            await asyncio.sleep(_REST)
+
+    async def _talk(self, *, announce: bool) -> None:
+        """Send and receive until the line breaks."""
+        async with asyncio.timeout(_OPEN_WITHIN) as opening, self._wire.open() as line:
+            opening.reschedule(None)
+            if announce:
+                _log.info("bell_wire_mended")
+            self._here.ring_all()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._receive(line))
+                group.create_task(self._send(line))
+
+    async def _receive(self, line: WakeupConnection) -> None:
+        while True:
+            async with asyncio.timeout(_SILENCE):
+                text = await line.receive()
+            sender, *names = text.split()
+            if sender != self._sender:
+                self._here.wake(*names)
+
+    async def _send(self, line: WakeupConnection) -> None:
+        """Everything that rang in the meantime in one message, or a ping."""
+        while True:
+            names = sorted(self._unsent)[:_MOST_NAMES]
+            self._unsent.difference_update(names)
+            try:
+                async with asyncio.timeout(_SILENCE):
+                    await line.send(" ".join((self._sender, *names)))
+            except BaseException:
+                self._unsent.update(names)
+                raise
+            if not self._unsent:
+                self._has_unsent.clear()
+                await self._next_reason()
+
+    async def _next_reason(self) -> None:
+        try:
+            async with asyncio.timeout(_PING_EVERY):
+                await self._has_unsent.wait()
+        except TimeoutError:
+            return

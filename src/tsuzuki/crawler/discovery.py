@@ -3,10 +3,9 @@
 from collections.abc import Callable, Sequence
 
 from tsuzuki.connectors.protocol import Unsupported, Visit
-from tsuzuki.crawler.calling import SourceCall, SourceCalls
-from tsuzuki.crawler.journal import JobLog
-from tsuzuki.crawler.rows import BegunJob
+from tsuzuki.crawler.journal import JobLog, SourceCall, SourceCalls
 from tsuzuki.crawler.store import move_job_tx
+from tsuzuki.crawler.types import BegunJob
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import Contention
 from tsuzuki.ingest.chapters import index_series_tx
@@ -16,12 +15,11 @@ from tsuzuki.model.ids import PublicId, SourceId
 from tsuzuki.model.priorities import COLD
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.sources.comics.policy import is_matchable, match_key
-from tsuzuki.sources.comics.service import watch_mapping_tx
-from tsuzuki.sources.comics.store import describe_comic_tx, known_series_tx, matching_comic_tx
-from tsuzuki.sources.sites.rows import Source
-from tsuzuki.sources.sites.store import find_source_tx
+from tsuzuki.sources.comics import describe_comic_tx, known_series_tx, matching_comic_tx, watch_mapping_tx
+from tsuzuki.sources.policy import is_matchable, match_key
+from tsuzuki.sources.sites import find_source_tx
 from tsuzuki.sources.store import add_series_source_tx, add_series_tx
+from tsuzuki.sources.types import Source
 
 Named = tuple[FoundSeries, SeriesDetails]
 

@@ -4,15 +4,14 @@ from collections.abc import Callable
 
 import msgspec
 
-from tsuzuki.crawler.rows import Job, LastFailure, Spell, Status, Watching
 from tsuzuki.crawler.store import count_by_status_tx, last_failure_tx, last_job_tx, spell_tx, watching_tx
+from tsuzuki.crawler.types import Job, LastFailure, Spell, Status, Watching
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.polling.policy import BREAKER_AT
-from tsuzuki.sources.sites.rows import Source
-from tsuzuki.sources.sites.service import NO_SOURCE
-from tsuzuki.sources.sites.store import find_source_tx, paused_since_tx
+from tsuzuki.sources.sites import NO_SOURCE, find_source_tx, paused_since_tx
+from tsuzuki.sources.types import Source
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):

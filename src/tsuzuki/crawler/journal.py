@@ -1,15 +1,104 @@
 """What a running job says: lines and counters, gathered and written together every moment, fenced by its lease."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
-from tsuzuki.crawler.notes import JobNotes
-from tsuzuki.crawler.rows import BegunJob, JobLogLine
+import msgspec
+
+from tsuzuki.accounts.audit import masked
+from tsuzuki.connectors.registry import Registry
 from tsuzuki.crawler.store import append_log_tx, move_job_tx
+from tsuzuki.crawler.types import BegunJob, JobLogLine, Level
 from tsuzuki.db import Database, Tx
-from tsuzuki.model.errors import Unavailable
-from tsuzuki.model.times import Millis
+from tsuzuki.ingest.chapters import ReleaseFound
+from tsuzuki.model.errors import RateLimited, SourceError, Unavailable
+from tsuzuki.model.fetching import Ask, Reply
+from tsuzuki.model.numbers import number_key
+from tsuzuki.model.secrets import mask_text
+from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.polling.driver import Driver, FolderOf, SourceCall, source_call
+from tsuzuki.sources.types import Source
+
+
+class JobNotes:
+    """Lines in their order, and how much was fetched and failed; secrets are masked before anything is kept."""
+
+    def __init__(self, pages_count: int = 0) -> None:
+        """`pages_count` is what was fetched before, by a worker that died."""
+        self._lines: list[JobLogLine] = []
+        self._pages = 0
+        self._errors = 0
+        self.pages_count = pages_count
+        """In all."""
+        self.error_count = 0
+        """Since this crawl was begun or gone on with."""
+
+    def say(self, level: Level, message: str, **meta: Any) -> None:
+        """Remember a line."""
+        self._lines.append(JobLogLine(level, mask_text(message), masked(meta)))
+
+    def count(self, *, pages: int = 0, errors: int = 0) -> None:
+        """Let the counters move."""
+        self._pages += pages
+        self._errors += errors
+        self.pages_count += pages
+        self.error_count += errors
+
+    def taken(self) -> tuple[list[JobLogLine], int, int]:
+        """Lines, pages and errors since this was last asked."""
+        taken = self._lines, self._pages, self._errors
+        self._lines, self._pages, self._errors = [], 0, 0
+        return taken
+
+    # -- what every crawl says
+
+    def on_call(self, ask: Ask, outcome: Reply | SourceError, seconds: float, /) -> None:
+        """A call that was made."""
+        for status, wait in outcome.retried:
+            seconds_asked = -(-wait // SECOND)
+            said = f"Rate limit hit — retrying after {seconds_asked}s"
+            self.say("warn", said, url=ask.url, httpstatus=status, retryafter=seconds_asked)
+        meta: dict[str, Any] = {"url": ask.url, "durationms": round(seconds * 1000)}
+        if isinstance(outcome, Reply):
+            self.say("debug", f"{ask.method} {ask.url}", **meta, httpstatus=outcome.status)
+            return
+        self.count(errors=1)
+        if outcome.status is not None:
+            meta["httpstatus"] = outcome.status
+        message = str(outcome)
+        if outcome.retry_after is not None:
+            meta["retryafter"] = -(-outcome.retry_after // SECOND)
+        if isinstance(outcome, RateLimited):
+            message = f"Rate limit hit, not tried again: {message}"
+        self.say("warn", message, **meta)
+
+    def found(self, releases: Sequence[ReleaseFound], url: str) -> None:
+        """Chapters that are new or changed."""
+        self.count(pages=len(releases))
+        self.say("info", _found(len(releases)), url=url, chapternumbers=_numbers(releases))
+
+    def end(self, error: str | None, *, took: Millis) -> None:
+        """The last line; a failure counts at least one error."""
+        if error is None:
+            self.say("info", "Job completed successfully", pagescount=self.pages_count, durationms=took)
+            return
+        if not self.error_count:
+            self.count(errors=1)
+        self.say("error", f"Job failed: {error}", pagescount=self.pages_count, durationms=took)
+
+
+def _found(count: int) -> str:
+    if not count:
+        return "Found no new chapters"
+    return f"Found {count} new chapter{'s' if count > 1 else ''}"
+
+
+def _numbers(found: Sequence[ReleaseFound]) -> list[float | int]:
+    numbers = [each.found.number for each in found if each.found.number is not None]
+    return [int(number) if "." not in number_key(number) else float(number) for number in numbers]
+
 
 WRITE_EVERY = 0.25
 
@@ -71,3 +160,18 @@ class JobLog(JobNotes):
             await asyncio.sleep(WRITE_EVERY)
             with suppress(Unavailable):  # what was taken then is lost; the end of the job is not
                 await self.write()
+
+
+__all__ = ["SourceCall", "SourceCalls"]
+
+
+class SourceCalls(msgspec.Struct, frozen=True):
+    """Ways to call sources."""
+
+    registry: Registry
+    driver: Driver
+    folder_of: FolderOf
+
+    def to(self, source: Source, journal: JobLog) -> SourceCall:
+        """The way to this source; NotFound when nothing installed can call it."""
+        return source_call(source, self.registry, self.driver.with_listener(journal.on_call), folder_of=self.folder_of)

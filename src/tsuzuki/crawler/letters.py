@@ -5,13 +5,13 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import AuditEvent, masked, record_tx
-from tsuzuki.accounts.nouns import Actor
+from tsuzuki.accounts.audit import AuditEvent, masked, record_tx
+from tsuzuki.accounts.types import Actor
 from tsuzuki.db import Database
-from tsuzuki.delivery.notices.sending import rests_until_tx
-from tsuzuki.delivery.notices.tasks import SENDS
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.times import Millis
+from tsuzuki.notifications.sending import rests_until_tx
+from tsuzuki.notifications.tasks import SENDS
 from tsuzuki.queue.service import Tasks
 from tsuzuki.queue.tasks import DeadLetter, DeadLetterId, LetterFilter, QueueStats, TaskId
 

@@ -6,22 +6,22 @@ from typing import Any
 import msgspec
 import structlog
 
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
-from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.audit import AuditEvent, record_tx
+from tsuzuki.accounts.types import SYSTEM
+from tsuzuki.crawler.job_events import tell_jobs_tx
 from tsuzuki.crawler.journal import JobLog
-from tsuzuki.crawler.rows import BegunJob, JobId, Status
 from tsuzuki.crawler.store import end_job_tx, fail_abandoned_tx
-from tsuzuki.crawler.telling.service import tell_jobs_tx
+from tsuzuki.crawler.types import BegunJob, JobId, Status
 from tsuzuki.db import Database, Tx
-from tsuzuki.db.again import with_tx_again
+from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.delivery.fanout import NOTHING, Delivered
-from tsuzuki.delivery.outages.alerts import alert_operators_tx
+from tsuzuki.delivery.outages import alert_operators_tx
 from tsuzuki.model.ids import SourceId
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import LeaseLost
 from tsuzuki.queue.store import LOST, finish_tx
 from tsuzuki.queue.tasks import Task
-from tsuzuki.sources.sites.store import lock_source_tx, source_failed_tx, source_succeeded_tx
+from tsuzuki.sources.sites import lock_source_tx, source_failed_tx, source_succeeded_tx
 
 _log = structlog.stdlib.get_logger("tsuzuki.crawler")
 

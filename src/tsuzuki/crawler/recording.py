@@ -5,9 +5,9 @@ See docs/decisions/0030-scheduled-polls-as-jobs.md.
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from tsuzuki.crawler.notes import JobNotes
-from tsuzuki.crawler.rows import Status
+from tsuzuki.crawler.journal import JobNotes
 from tsuzuki.crawler.store import PolledJob, add_polled_job_tx
+from tsuzuki.crawler.types import Status
 from tsuzuki.db import Tx
 from tsuzuki.ingest.chapters import ReleaseFound
 from tsuzuki.model.errors import SourceError
@@ -15,7 +15,7 @@ from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.ids import uuid7
 from tsuzuki.model.times import Millis
 from tsuzuki.polling.store import SeriesTarget
-from tsuzuki.sources.sites.store import source_polled_tx
+from tsuzuki.sources.sites import source_polled_tx
 
 
 class PollJobs:

@@ -7,22 +7,40 @@ import structlog
 
 from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.crawler.discovery import Discovery
+from tsuzuki.crawler.job_events import tell_jobs_tx
 from tsuzuki.crawler.journal import JobLog
 from tsuzuki.crawler.outcome import Ending, end_tx
-from tsuzuki.crawler.rows import BegunJob
 from tsuzuki.crawler.store import begin_job_tx
 from tsuzuki.crawler.targeted import Targeted
-from tsuzuki.crawler.tasks import JOB_WAKEUP, CrawlTask
-from tsuzuki.crawler.telling.service import tell_jobs_tx
+from tsuzuki.crawler.types import BegunJob, JobId
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import Invalid, NotFound, NotOurTurn, SourceError, TsuzukiError, Unavailable
-from tsuzuki.model.ids import show_id
+from tsuzuki.model.ids import PublicId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.queue.errors import LeaseLost, Postponed
+from tsuzuki.queue.policy import CRAWL
 from tsuzuki.queue.store import skip_tx
-from tsuzuki.queue.tasks import Task
+from tsuzuki.queue.tasks import Queue, Task
 from tsuzuki.shelves.events import EVENTS_WAKEUP
-from tsuzuki.sources.sites.store import find_source_tx, paused_since_tx
+from tsuzuki.sources.sites import find_source_tx, paused_since_tx
+
+JOB_WAKEUP = "crawl-job"
+"""Woken when a job has moved or said something."""
+
+
+class CrawlTask(msgspec.Struct, frozen=True):
+    """A job to be done."""
+
+    job_id: JobId
+
+
+CRAWLS: Queue[CrawlTask] = Queue("crawl", CrawlTask, CRAWL)
+
+
+def task_key(public_id: PublicId) -> str:
+    """One task for each job."""
+    return f"crawl-{show_id(public_id)}"
+
 
 _log = structlog.stdlib.get_logger("tsuzuki.crawler")
 

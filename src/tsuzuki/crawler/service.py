@@ -1,14 +1,15 @@
 """What the operator does with crawl jobs."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import Actor, Slice
+from tsuzuki.accounts.types import Actor, Slice
 from tsuzuki.coord.wakeup import Wakeup
-from tsuzuki.crawler.rows import Job, JobFilter, JobLogLine, Level, LogPage, LogPlace
+from tsuzuki.crawler.job_events import tell_jobs_tx
+from tsuzuki.crawler.running import CRAWLS, JOB_WAKEUP, CrawlTask, task_key
 from tsuzuki.crawler.store import (
     NewJob,
     add_job_tx,
@@ -23,21 +24,72 @@ from tsuzuki.crawler.store import (
     list_log_tx,
     set_task_tx,
 )
-from tsuzuki.crawler.tasks import CRAWLS, JOB_WAKEUP, CrawlTask, task_key
-from tsuzuki.crawler.telling.service import tell_jobs_tx
+from tsuzuki.crawler.types import OVER, Job, JobFilter, JobLogLine, JobLogRow, Level, LogPage, LogPlace
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.errors import Contention
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Problem
 from tsuzuki.model.ids import PublicId, SeriesId, show_id, uuid7
 from tsuzuki.model.times import Millis
-from tsuzuki.queue.context import cancel_wakeup
+from tsuzuki.queue.leases import cancel_wakeup
 from tsuzuki.queue.store import cancel_tx, enqueue_tx
 from tsuzuki.queue.tasks import TaskId
 from tsuzuki.shelves.events import EVENTS_WAKEUP
-from tsuzuki.sources.sites.rows import Source
-from tsuzuki.sources.sites.service import NO_SOURCE
-from tsuzuki.sources.sites.store import find_source_tx, lock_source_tx
+from tsuzuki.sources.sites import NO_SOURCE, find_source_tx, lock_source_tx
 from tsuzuki.sources.store import find_series_tx
+from tsuzuki.sources.types import Source
+
+_PAGE = 500
+_FLOOR = 1.0
+"""Without a wake-up it is looked at so often."""
+_SILENCE = 15
+"""After so many looks without news, a sign of life."""
+
+
+class Follower:
+    """Follows jobs."""
+
+    def __init__(self, db: Database, wakeup: Wakeup) -> None:
+        self._db = db
+        self._wakeup = wakeup
+        self._is_closed = False
+
+    def close(self) -> None:
+        """End every stream within a second: the process stops, and whoever listens comes back elsewhere."""
+        self._is_closed = True
+        self._wakeup.wake(JOB_WAKEUP)
+
+    async def follow(self, public_id: PublicId, after: LogPlace) -> AsyncGenerator[Job | JobLogRow | None, None]:
+        """Every line from `after` on and the job whenever it changed, until it is over; None is a sign of life."""
+        seen: Job | None = None
+        silent = 0
+        with self._wakeup.listen(JOB_WAKEUP) as listener:
+            while not self._is_closed:
+                job, lines = await self._look(public_id, after)
+                for line in lines:
+                    after = LogPlace(line.created_at, line.id)
+                    yield line
+                if len(lines) == _PAGE:
+                    continue
+                silent = 0 if lines or job != seen else silent + 1
+                if job != seen:
+                    seen = job
+                    yield job
+                if job.status in OVER:
+                    return
+                if silent >= _SILENCE:
+                    silent = 0
+                    yield None
+                await listener.wait(_FLOOR)
+
+    async def _look(self, public_id: PublicId, after: LogPlace) -> tuple[Job, list[JobLogRow]]:
+        """The job first: when it is over, all its lines are there."""
+
+        async def look(tx: Tx) -> tuple[Job, list[JobLogRow]]:
+            job = await job_tx(tx, public_id)
+            return job, await list_log_tx(tx, job.id, after=after, level=None, most=_PAGE)
+
+        return await self._db.read(look)
+
 
 ENTITY = "crawljob"
 NO_JOB = "Job not found"

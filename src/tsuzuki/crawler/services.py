@@ -7,19 +7,17 @@ import msgspec
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
 from tsuzuki.coord.wakeup import Wakeup
-from tsuzuki.crawler.following import Follower
 from tsuzuki.crawler.health import HealthDesk
 from tsuzuki.crawler.letters import Letters
-from tsuzuki.crawler.service import Jobs
-from tsuzuki.crawler.tasks import CRAWLS
+from tsuzuki.crawler.running import CRAWLS
+from tsuzuki.crawler.service import Follower, Jobs
 from tsuzuki.db import Database
 from tsuzuki.model.ids import uuid7
 from tsuzuki.model.times import Millis
 from tsuzuki.net.guard import AddressGuard
 from tsuzuki.queue.service import Tasks
-from tsuzuki.sources.comics.service import Comics
-from tsuzuki.sources.sites.addresses import callable_with
-from tsuzuki.sources.sites.service import Sources
+from tsuzuki.sources.comics import Comics
+from tsuzuki.sources.sites import Sources, callable_with
 
 
 class CrawlerDeps(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from tsuzuki.accounts.nouns import Slice
-from tsuzuki.crawler.rows import (
+from tsuzuki.accounts.types import Slice
+from tsuzuki.crawler.types import (
     BegunJob,
     EndedJob,
     Job,

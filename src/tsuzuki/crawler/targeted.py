@@ -1,26 +1,70 @@
 """A targeted crawl: the chapters of one comic on one source, by the same way as a scheduled poll."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tsuzuki.coord.wakeup import AfterCommit
-from tsuzuki.crawler.calling import SourceCalls
-from tsuzuki.crawler.journal import JobLog
-from tsuzuki.crawler.page_lists import PageLists
-from tsuzuki.crawler.rows import BegunJob, Target
+from tsuzuki.crawler.journal import JobLog, SourceCall, SourceCalls
 from tsuzuki.crawler.store import job_targets_tx
+from tsuzuki.crawler.types import BegunJob, Target
 from tsuzuki.db import Database, Tx
-from tsuzuki.ingest.chapters import CHAPTERS, ReleaseFound
-from tsuzuki.model.errors import Conflict, NotFound
+from tsuzuki.ingest.chapters import CHAPTERS, PagelessRelease, ReleaseFound, pageless_releases_tx, save_pages_tx
+from tsuzuki.ingest.listings import known_releases_tx
+from tsuzuki.model.errors import Conflict, NotFound, SourceError
+from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import SeriesId, WatchId
+from tsuzuki.model.numbers import release_key
 from tsuzuki.model.priorities import COLD
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.polling.driver import Driver
 from tsuzuki.polling.service import Poller
 from tsuzuki.queue.errors import LeaseLost
-from tsuzuki.sources.comics.service import watch_mapping_tx
-from tsuzuki.sources.sites.rows import Source
-from tsuzuki.sources.sites.store import find_source_tx
+from tsuzuki.sources.comics import watch_mapping_tx
+from tsuzuki.sources.sites import find_source_tx
+from tsuzuki.sources.types import Source
+
+_LOOK_AGAIN = 0.1
+_LOOKS = 100
+"""Ten seconds, in which ingest stores what the poll handed to it."""
+
+
+class PageLists:
+    """Fetches and stores page lists."""
+
+    def __init__(self, db: Database, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._clock = clock
+
+    async def fetch(self, target: Target, found: Sequence[ReleaseFound], call: SourceCall, journal: JobLog) -> None:
+        """The lists that are missing, of the newest chapters, `maxpages` at most. What cannot be read is left out."""
+        info = call.connector.info
+        if not call.config.fetchpages or not info.abilities.pages or info.image_urls_expire:  # R66
+            return
+        await self._stored(target, found)
+        most = call.config.maxpages
+        missing = await self._db.read(lambda tx: pageless_releases_tx(tx, target.series_source_id, most))
+        for release in missing:
+            try:
+                pages = await call.ask(call.connector.pages(call.config, release.url))
+            except SourceError as error:
+                journal.say("warn", f"No pages of {release.title}: {error}", url=release.url)
+                continue
+            await self._save(release, pages)
+            journal.count(pages=len(pages))
+
+    async def _save(self, release: PagelessRelease, pages: Sequence[FoundPage]) -> None:
+        now = self._clock()
+        await self._db.with_tx(lambda tx: save_pages_tx(tx, release.id, pages, now))
+
+    async def _stored(self, target: Target, found: Sequence[ReleaseFound]) -> None:
+        """Wait for ingest, by which every chapter comes; what is late gets its pages from the next crawl."""
+        keys = {release_key(each.found) for each in found}
+        for _ in range(_LOOKS):
+            known = await self._db.read(lambda tx: known_releases_tx(tx, target.series_source_id))
+            if keys <= {release.key for release in known}:
+                return
+            await asyncio.sleep(_LOOK_AGAIN)
+
 
 _ASK_AGAIN = 0.5
 _PATIENCE = 240

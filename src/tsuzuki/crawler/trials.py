@@ -10,7 +10,7 @@ from tsuzuki.model.errors import SourceError, TsuzukiError
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.secrets import mask_text
 from tsuzuki.polling.driver import Driver, FolderOf, source_call
-from tsuzuki.sources.sites.rows import Source
+from tsuzuki.sources.types import Source
 
 LONGEST_S = 60.0
 MOST_CALLS = 200

@@ -9,6 +9,13 @@ import msgspec
 from tsuzuki.db.queries import Engine
 from tsuzuki.model.tokens import Term
 
+
+def like(text: str) -> str:
+    """The pattern that finds this text anywhere, in any case, where a backslash escapes."""
+    plain = text.lower().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{plain}%"
+
+
 LAST_POSITION = 16_383  # a tsvector has no positions beyond
 MOST_POSITIONS = 255  # nor more than this many for one lexeme
 GAP = 2  # so that no phrase reaches from a title into its body

@@ -36,7 +36,7 @@ async def migrate(
 
 async def _make_partitions(options: DatabaseOptions, now: Millis) -> None:
     """R52: the log has its months from the first job on; where somebody is in the way, the hourly chore makes them."""
-    from tsuzuki.db.log.partitions import ensure_partitions
+    from tsuzuki.db.crawl_log import ensure_partitions
     from tsuzuki.db.opening import open_database
 
     db = await open_database(options)

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import asyncpg
 
-from tsuzuki.db.database import DatabaseOptions
+from tsuzuki.db.database import DatabaseOptions, UseGate
+from tsuzuki.db.deadlines import deadline
 from tsuzuki.db.errors import (
     CheckViolation,
     Contention,
@@ -19,8 +20,6 @@ from tsuzuki.db.errors import (
     MisuseError,
     UniqueViolation,
 )
-from tsuzuki.db.gate import UseGate
-from tsuzuki.db.patience import deadline
 from tsuzuki.db.queries import Engine
 from tsuzuki.db.tx import Answer, Drive, Statement, Work, arguments
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import asyncpg
 
-from tsuzuki.coord.shared_wakeup import CHANNEL, WireBroken
+from tsuzuki.coord.wakeup import CHANNEL, WireBroken
 from tsuzuki.db.errors import DatabaseUnavailable
 from tsuzuki.db.postgres import connect_once
 

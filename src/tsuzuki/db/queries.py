@@ -1,7 +1,8 @@
 """Named queries out of `.sql` files.
 
 A file holds `-- name: add_item` sections; `:params` are bound by name. `queries.sql` is portable; a section of the same
-name in `queries.postgres.sql` replaces it there. `-- fragment: item_columns` sections are put in for `{item_columns}`.
+name in `queries.postgres.sql` replaces it there. A module may have its own beside
+it: `groups.sql`, `groups.postgres.sql`. `-- fragment: item_columns` sections are put in for `{item_columns}`.
 A section with a line `-- inline: why` is a lookup by key: SQLite answers it on the event loop, however busy that is.
 """
 
@@ -68,12 +69,14 @@ class Queries:
 
 
 @cache  # several modules of a package share its queries
-def load_queries(package: str) -> Queries:
-    """The queries that stand beside a package's modules."""
-    folder = files(package)
-    override = folder / "queries.postgres.sql"
-    portable = (folder / "queries.sql").read_text("utf-8")
-    return parse_queries(package, portable, override.read_text("utf-8") if override.is_file() else "")
+def load_queries(area: str) -> Queries:
+    """The queries of a package (`queries.sql` in it) or of a module (`groups.sql` beside `groups.py`)."""
+    parent, _, name = area.rpartition(".")
+    folder = files(parent)
+    stem = name if (folder / f"{name}.sql").is_file() else f"{name}/queries"
+    override = folder / f"{stem}.postgres.sql"
+    portable = (folder / f"{stem}.sql").read_text("utf-8")
+    return parse_queries(area, portable, override.read_text("utf-8") if override.is_file() else "")
 
 
 def parse_queries(area: str, portable: str, for_postgres: str = "") -> Queries:

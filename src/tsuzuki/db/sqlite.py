@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 import apsw
 
+from tsuzuki.db.database import CLOSED, UseGate
 from tsuzuki.db.errors import DatabaseUnavailable, DiskFull
-from tsuzuki.db.gate import CLOSED, UseGate
 from tsuzuki.db.queries import Engine, Query
 from tsuzuki.db.sqlite_file import connect, execute, fetch, path_of, translated
 from tsuzuki.db.sqlite_inline import InlineReader, writes

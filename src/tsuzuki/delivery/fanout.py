@@ -8,10 +8,10 @@ import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_feeds_shared_tx, lock_series_tx
-from tsuzuki.delivery.notices.tasks import NOTICES, Notice
+from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, ItemId, PublicId, SeriesId, ShelfId, show_id
-from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import MINUTE, SECOND, Millis
+from tsuzuki.notifications.tasks import NOTICES, Notice
 from tsuzuki.queue.store import enqueue_many_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP, Arrived, NewEvent, add_events_tx
 

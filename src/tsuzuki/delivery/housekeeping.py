@@ -4,7 +4,7 @@ from typing import Final
 
 from tsuzuki.db import Database
 from tsuzuki.delivery.fanout import prune_bursts_tx
-from tsuzuki.delivery.outages.store import prune_outages_tx
+from tsuzuki.delivery.outages import prune_outages_tx
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.shelves.events import prune_events_tx
 

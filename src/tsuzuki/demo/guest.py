@@ -6,8 +6,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.demo.seeding import GUEST
-from tsuzuki.http.auth import SESSION, begin_session, device_of, is_addressed_locally
-from tsuzuki.http.cookies import Cookies
+from tsuzuki.http.auth import SESSION, Cookies, begin_session, device_of, is_addressed_locally
 
 
 class Welcome:

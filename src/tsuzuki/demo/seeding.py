@@ -2,15 +2,14 @@
 
 import msgspec
 
-from tsuzuki.accounts.nouns import SYSTEM
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.accounts.users import NewPerson
 from tsuzuki.app.bootstrap import Tsuzuki
 from tsuzuki.catalogue.browsing import ListWish
 from tsuzuki.demo.stories import COMICS, JOURNALS
 from tsuzuki.model.ids import PublicId, ShelfId
-from tsuzuki.shelves.library.follows.nouns import FollowRequest
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
-from tsuzuki.sources.sites.rows import SourceRegistration
+from tsuzuki.shelves.types import FollowRequest, NewSubscription
+from tsuzuki.sources.types import SourceRegistration
 
 GUEST = "guest"
 FEEDS = {"harbour-log": "/journals/harbour-log/feed.xml", "small-machines": "/journals/small-machines/feed.json"}

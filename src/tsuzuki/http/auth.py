@@ -2,19 +2,93 @@
 
 from ipaddress import ip_address
 
+import msgspec
 from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.policy import DEVICE_LIFE, SESSION_LIFE
+from tsuzuki.accounts.invites import Accepted, Invites
+from tsuzuki.accounts.oidc import Oidc
+from tsuzuki.accounts.policy import DEVICE_LIFE, FLOW_LIFE, SESSION_LIFE
 from tsuzuki.accounts.sessions import Device, Sessions
-from tsuzuki.accounts.signin import SignedIn
+from tsuzuki.accounts.signin import WRONG_PAIR, SignedIn, SignIn
 from tsuzuki.accounts.tokens import Tokens
-from tsuzuki.http.cookies import Cookie
-from tsuzuki.http.csrf import refuse_cross_site
-from tsuzuki.model.errors import Unauthorized
+from tsuzuki.model.errors import Forbidden, NotFound, Unauthorized
 from tsuzuki.model.times import SECOND
 
-KEY = "tsuzuki.caller"
+COOKIES_KEY = "tsuzuki.cookies"
+
+
+class Cookie(msgspec.Struct, frozen=True):
+    """A cookie of ours, and how many seconds a browser keeps it."""
+
+    name: str
+    max_age: int
+
+    def read(self, request: Request) -> str | None:
+        """Its value; over HTTPS only the one that no other host or plain page can have set counts."""
+        return request.cookies.get(self._full_name(request.scope)) or None
+
+    def set(self, request: Request, value: str) -> None:
+        """Send it with the answer."""
+        self._note(request.scope, f"{value}; Max-Age={self.max_age}")
+
+    def clear(self, request: Request) -> None:
+        """Take it back with the answer."""
+        self._note(request.scope, "; Max-Age=0")
+
+    def _note(self, scope: Scope, value_and_age: str) -> None:
+        secure = "; Secure" if _is_https(scope) else ""
+        line = f"{self._full_name(scope)}={value_and_age}; Path=/; HttpOnly; SameSite=Lax{secure}"
+        scope.setdefault(COOKIES_KEY, {})[self.name] = line
+
+    def _full_name(self, scope: Scope) -> str:
+        return f"__Host-{self.name}" if _is_https(scope) else self.name
+
+
+class Cookies:
+    """Writes the cookies that were noted while a request was answered."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request (ASGI)."""
+
+        async def send_with_cookies(message: Message) -> None:
+            if message["type"] == "http.response.start" and COOKIES_KEY in scope:
+                lines = [(b"set-cookie", line.encode("latin-1")) for line in scope[COOKIES_KEY].values()]
+                message["headers"] = [*message["headers"], *lines]
+            await send(message)
+
+        await self._app(scope, receive, send_with_cookies)
+
+
+def _is_https(scope: Scope) -> bool:
+    return bool(scope["scheme"] == "https")
+
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN = frozenset({"same-origin", "none"})
+
+
+def refuse_cross_site(request: Request) -> None:
+    """Forbidden for a write that another site's page makes. Requests with a token need not be asked."""
+    if request.method in SAFE_METHODS:
+        return
+    site = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    if site is not None:
+        is_own = site in _OWN
+    elif origin is not None:
+        is_own = origin.partition("://")[2] == request.headers.get("host", "")
+    else:
+        is_own = True
+    if not is_own:
+        raise Forbidden("This request comes from another site.")
+
+
+CALLER_KEY = "tsuzuki.caller"
 SESSION = Cookie("tsuzuki", SESSION_LIFE // SECOND)
 DEVICE = Cookie("tsuzuki_device", DEVICE_LIFE // SECOND)
 """Stays when somebody signs out: it opens nothing, and strangers' guesses do not lock out whoever has it."""
@@ -32,9 +106,9 @@ class Callers:
 
         Forbidden for a write with a cookie that another site's page makes.
         """
-        if KEY not in request.scope:
-            request.scope[KEY] = await self._find(request)
-        caller: Caller | None = request.scope[KEY]
+        if CALLER_KEY not in request.scope:
+            request.scope[CALLER_KEY] = await self._find(request)
+        caller: Caller | None = request.scope[CALLER_KEY]
         return caller
 
     async def _find(self, request: Request) -> Caller | None:
@@ -88,3 +162,45 @@ def begin_session(request: Request, signed_in: SignedIn) -> SignedIn:
     DEVICE.set(request, signed_in.device_key)
     SESSION.set(request, signed_in.key)
     return signed_in
+
+
+async def enter(request: Request, service: SignIn, *, username: str, password: str) -> SignedIn:
+    """Begin a session; the one that the browser had ends. Unauthorized for a pair that does not belong together."""
+    if not password and not is_addressed_locally(request):
+        raise Unauthorized(WRONG_PAIR)  # R76: where no password is needed, another site could still be rebound to us
+    return begin_session(request, await service.sign_in(username, password, device_of(request)))
+
+
+async def join(request: Request, invites: Invites, accepted: Accepted, *, is_setup: bool) -> SignedIn:
+    """Begin the session of someone who was not there before: see `Invites.accept`."""
+    return begin_session(request, await invites.accept(accepted, device_of(request), is_setup=is_setup))
+
+
+async def leave(request: Request, service: SignIn) -> None:
+    """End the session of the cookie, if there is one, and take the cookie back."""
+    key = SESSION.read(request)
+    if key is not None:
+        await service.sign_out(key, address_of(request))
+        SESSION.clear(request)
+
+
+FLOW = Cookie("tsuzuki_oidc", FLOW_LIFE // SECOND)
+
+
+class OidcDeps(msgspec.Struct, frozen=True):
+    """The way in by a provider, where the operator configured one; `name` is what people know it by."""
+
+    oidc: Oidc | None = None
+    name: str = ""
+
+    def opened(self) -> Oidc:
+        """What is behind the door; NotFound where there is no provider."""
+        if self.oidc is None:
+            raise NotFound("Sign-in with an identity provider is not set up.")
+        return self.oidc
+
+    async def begin(self, request: Request, caller: Caller | None, wish: str) -> str:
+        """Where to send the browser, which is given the flow's cookie; NotFound where there is no provider."""
+        begun = await self.opened().begin(caller, wish, address=address_of(request))
+        FLOW.set(request, begun.key)
+        return begun.url

@@ -4,26 +4,24 @@ import msgspec
 
 from tsuzuki.accounts.services import Accounts
 from tsuzuki.billing.services import Billing
-from tsuzuki.catalogue.images.services import Pictures
-from tsuzuki.catalogue.media.links import MediaLinks
-from tsuzuki.catalogue.media.service import MediaService
 from tsuzuki.catalogue.merging.service import Merging
 from tsuzuki.catalogue.services import Catalogue
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.coord.cache import Cache
-from tsuzuki.crawler.figures.service import Figures
+from tsuzuki.crawler.figures import Figures
 from tsuzuki.crawler.services import Crawling
 from tsuzuki.crawler.trials import Trials
-from tsuzuki.delivery.notices.service import Channels
-from tsuzuki.http.auth import Callers
-from tsuzuki.http.oidc import OidcDeps
+from tsuzuki.http.auth import Callers, OidcDeps
+from tsuzuki.images.media import MediaLinks, MediaService
+from tsuzuki.images.services import Pictures
 from tsuzuki.inbox.events import Events
 from tsuzuki.inbox.search.service import Search
 from tsuzuki.inbox.service import Inbox
+from tsuzuki.notifications.channels import Channels
 from tsuzuki.parsing.pool import ParsePool
 from tsuzuki.polling.addresses import Trier
 from tsuzuki.polling.articles import Articles
-from tsuzuki.queue.workers.service import Workers
+from tsuzuki.queue.workers import Workers
 from tsuzuki.retention.preview import Preview
 from tsuzuki.shelves.services import ShelfServices
 from tsuzuki.transfer.opml import Lists

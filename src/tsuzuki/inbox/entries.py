@@ -4,9 +4,8 @@ from typing import Literal
 
 import msgspec
 
-from tsuzuki.model.harvest import Enclosure
+from tsuzuki.model.harvest import Enclosure, Kind
 from tsuzuki.model.ids import ChapterId, EntryId, ItemId, PublicId
-from tsuzuki.model.installments import Kind
 from tsuzuki.model.pages import PageCursor
 from tsuzuki.model.times import Millis
 

@@ -41,13 +41,8 @@ from tsuzuki.model.ids import EntryId, ItemId, PublicId, ShelfId, show_id
 from tsuzuki.model.pages import Page, PageCursor
 from tsuzuki.model.times import DAY, Millis
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
-from tsuzuki.shelves.library.progress.holding import begin_reading_tx
-from tsuzuki.shelves.library.progress.store import (
-    bookmark_follows_tx,
-    progress_follows_all_tx,
-    progress_follows_tx,
-)
-from tsuzuki.shelves.library.progress.store import unmark_since_tx as unmark_chapters_since_tx
+from tsuzuki.shelves.progress import begin_reading_tx, bookmark_follows_tx, progress_follows_all_tx, progress_follows_tx
+from tsuzuki.shelves.progress import unmark_since_tx as unmark_chapters_since_tx
 
 LATEST_MARK = Millis(30 * DAY)
 """A browser that comes back later than this does not know when anything was."""

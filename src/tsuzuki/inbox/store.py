@@ -9,8 +9,8 @@ from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.fulltext import match
 from tsuzuki.inbox.entries import FAR, Entry, EntryFilter, EntryState
 from tsuzuki.model.errors import NotFound
+from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import EntryId, FeedId, GroupId, ItemId, PublicId, ShelfId
-from tsuzuki.model.installments import Kind
 from tsuzuki.model.pages import LATEST, PageCursor
 from tsuzuki.model.times import Millis
 from tsuzuki.model.tokens import parse_terms

@@ -13,7 +13,7 @@ from typing import Final, Generic, Self, TypeVar
 import msgspec
 
 from tsuzuki.db import Database, Tx, load_queries
-from tsuzuki.db.again import with_tx_again
+from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.fulltext import Words
 from tsuzuki.delivery.fanout import NOTHING, Delivered

@@ -8,6 +8,12 @@ import msgspec
 
 from tsuzuki.model.times import Millis
 
+Kind = Literal["item", "chapter"]
+"""An item is of a feed, a chapter of a series."""
+
+FeedChange = Literal["added", "changed", "left"]
+"""What became of a shelf's subscription."""
+
 
 class Enclosure(msgspec.Struct, frozen=True):
     """A file that belongs to an item: audio, video, an image."""

@@ -11,6 +11,13 @@ import msgspec
 from tsuzuki.model.errors import LimitExceeded, NotFound, Problem
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
 
+
+def money(cents: int, currency: str) -> str:
+    """`USD 1,234.50`, with a true minus sign before what is given back."""
+    units, rest = divmod(abs(cents), 100)
+    return f"{'−' if cents < 0 else ''}{currency} {units:,}.{rest:02d}"
+
+
 LimitName = Literal["follows", "kept_chapters", "members"]
 """What is counted where something is added."""
 

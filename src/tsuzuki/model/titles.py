@@ -1,10 +1,19 @@
 """Titles as people read them: of chapters without what the number says already, of items that have none (R103)."""
 
+import html
 import re
 from functools import lru_cache
 from itertools import islice
 
-from tsuzuki.model.entities import unescaped
+_NO_CHARACTER = re.compile(r"&#(?:[0-9]{10,}|[xX][0-9a-fA-F]{9,});?")
+
+
+def unescaped(text: str) -> str:
+    """The text with `&amp;`, `&#38;` and their like read. Python refuses to read a number of thousands of digits."""
+    if "&#" in text:
+        text = _NO_CHARACTER.sub("\ufffd", text)
+    return html.unescape(text)
+
 
 LONGEST_TITLE = 80
 BEGINNING = 6000

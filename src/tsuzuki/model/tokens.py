@@ -10,7 +10,7 @@ from operator import add
 
 import msgspec
 
-from tsuzuki.model.entities import unescaped
+from tsuzuki.model.titles import unescaped
 
 LONGEST_TOKEN = 64
 MOST_SOUGHT = 40

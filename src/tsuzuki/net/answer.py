@@ -9,10 +9,10 @@ from aiohttp.client_proto import ResponseHandler
 
 from tsuzuki.model.errors import TooLarge
 from tsuzuki.model.fetching import DEFAULT_CAP, Hop
-from tsuzuki.net.budget import Budget
 from tsuzuki.net.decoding import Decoding
 from tsuzuki.net.headers import is_echoable
 from tsuzuki.net.redirects import OutgoingRequest
+from tsuzuki.net.turns import Budget
 
 _BREATHE_EVERY = 16  # decoded pieces, so that a large body does not hold up the others
 _BODILESS = frozenset({204, 304})

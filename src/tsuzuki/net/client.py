@@ -16,14 +16,13 @@ from tsuzuki.model.errors import Blocked, HttpStatus, RateLimited, SourceError, 
 from tsuzuki.model.fetching import Ask, Reply, Validators
 from tsuzuki.model.times import Millis
 from tsuzuki.net.answer import HttpAnswer
-from tsuzuki.net.budget import Budget
 from tsuzuki.net.dialing import Proxy
 from tsuzuki.net.exchange import Exchange
-from tsuzuki.net.failures import is_malformed, is_reset
+from tsuzuki.net.failures import LOOKED_AT, challenge_error, is_malformed, is_reset, status_error
 from tsuzuki.net.headers import rate_limit_wait, retry_after
 from tsuzuki.net.options import ClientOptions, Deadlines, SourceIdentity
 from tsuzuki.net.solver import Solution, Solver
-from tsuzuki.net.statuses import LOOKED_AT, challenge_error, status_error
+from tsuzuki.net.turns import Budget
 from tsuzuki.net.urls import parse
 
 _log = structlog.stdlib.get_logger("tsuzuki.net")

@@ -11,13 +11,12 @@ from yarl import URL
 from tsuzuki.coord.pacer import Pacer
 from tsuzuki.model.fetching import Ask, CallPace
 from tsuzuki.net.answer import HttpAnswer, ending_with_connection, timing_body_ourselves
-from tsuzuki.net.budget import Budget
 from tsuzuki.net.cookies import Jars
 from tsuzuki.net.decoding import ACCEPT_ENCODING
 from tsuzuki.net.dialing import Dialer, Proxy
 from tsuzuki.net.options import ClientOptions, SourceIdentity
 from tsuzuki.net.redirects import REDIRECTS, OutgoingRequest, Trail, first_request
-from tsuzuki.net.turns import Turns, bucket_of
+from tsuzuki.net.turns import Budget, Turns, bucket_of
 
 
 class Exchange:

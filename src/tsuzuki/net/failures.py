@@ -2,12 +2,17 @@
 
 import errno
 import os
+import re
 import ssl
+from collections.abc import Mapping
+from http import HTTPStatus
+from http.client import responses
 
 import aiohttp
 from aiohttp.http_exceptions import LineTooLong
 
-from tsuzuki.model.errors import SourceError, TooLarge, Unreachable
+from tsuzuki.model.errors import Blocked, Gone, HttpStatus, RateLimited, SourceError, TooLarge, Unreachable
+from tsuzuki.model.times import SECOND, Millis
 from tsuzuki.net.dialing import RefusedDial, refused_name
 
 _RESETS = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED})
@@ -69,3 +74,74 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno and not isinstance(error, ssl.SSLError):
         return os.strerror(error.errno).lower()
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).strip().rstrip(".")[:200]
+
+
+# Marks of a page that is nothing but a check; a captcha beside a comment form is none.
+_CHECK_PAGE = re.compile(
+    rb"<title>\s*(?:just a moment\.\.\.|attention required! \| cloudflare|ddos-guard)"
+    rb"|cf-browser-verification|id=[\"']challenge-form|_cf_chl_opt",
+    re.IGNORECASE,
+)
+_CAPTCHA = re.compile(
+    rb"class=[\"'](?:g-recaptcha|h-captcha|cf-turnstile)[\"' ]|/cdn-cgi/challenge-platform/", re.IGNORECASE
+)
+LOOKED_AT = 32 * 1024
+
+_HINTS = {
+    401: "it wants a sign-in",
+    402: "it wants to be paid",
+    404: "there is nothing at this address",
+    407: "the proxy wants a sign-in",
+    451: "it is withheld for legal reasons",
+    511: "a network login page stands in between",
+}
+
+
+def status_error(
+    status: int, host: str, headers: Mapping[str, str], *, conditional: bool, wait: Millis | None
+) -> SourceError | None:
+    """The error that this status is, or None when the body is to be read. `wait` is what Retry-After asks for."""
+    if is_challenge_header(headers):
+        return blocked(host, status)
+    if status == HTTPStatus.FORBIDDEN:
+        return Blocked(f"{host} refuses to answer us (403).", status=status, retry_after=wait)
+    if status == HTTPStatus.GONE:
+        return Gone(f"{host} says that this is gone for good (410).", status=status)
+    if status == HTTPStatus.TOO_MANY_REQUESTS or (status == HTTPStatus.SERVICE_UNAVAILABLE and wait is not None):
+        return RateLimited(f"{host} asks us to slow down ({status}){_until(wait)}.", status=status, retry_after=wait)
+    if status == HTTPStatus.NOT_MODIFIED:
+        if conditional:
+            return None
+        return HttpStatus(f"{host} answered 304 (not modified) though we sent it nothing to compare.", status=status)
+    if 200 <= status < 300:
+        return None
+    hint = f": {_HINTS[status]}" if status in _HINTS else ""
+    return HttpStatus(f"{host} answered {status}{_phrase(status)}{hint}.", status=status, retry_after=wait)
+
+
+def challenge_error(status: int, host: str, headers: Mapping[str, str], body: bytes) -> Blocked | None:
+    """Blocked when this page wants a human, whatever status it comes with; None for any other."""
+    if "html" not in headers.get("content-type", "").lower():
+        return None
+    head = body[:LOOKED_AT]
+    is_check = _CHECK_PAGE.search(head) or (status >= 400 and _CAPTCHA.search(head))
+    return blocked(host, status) if is_check else None
+
+
+def is_challenge_header(headers: Mapping[str, str]) -> bool:
+    """Cloudflare says it itself."""
+    return headers.get("cf-mitigated", "").lower() == "challenge"
+
+
+def blocked(host: str, status: int) -> Blocked:
+    """The error for a page that wants a human."""
+    return Blocked(f"{host} shows a page that only a person can pass (captcha or browser check).", status=status)
+
+
+def _until(wait: Millis | None) -> str:
+    return "" if wait is None else f", for {max(1, wait // SECOND):,} s"
+
+
+def _phrase(status: int) -> str:
+    phrase = responses.get(status)
+    return f" ({phrase.lower()})" if phrase else ""

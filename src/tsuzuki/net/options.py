@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tsuzuki.coord.pace import Rate
+from tsuzuki.coord.pacer import Rate
 from tsuzuki.model.times import DAY, SECOND, Millis
 from tsuzuki.net.guard import AddressGuard
 from tsuzuki.net.headers import user_agent

@@ -17,9 +17,9 @@ from tsuzuki.model.errors import Blocked, NotAFeed, SourceError, TimedOut, TooLa
 from tsuzuki.model.fetching import Ask
 from tsuzuki.net.cookies import Jar
 from tsuzuki.net.exchange import Exchange
+from tsuzuki.net.failures import challenge_error, status_error
 from tsuzuki.net.headers import sendable
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.net.statuses import challenge_error, status_error
 from tsuzuki.net.urls import Url, parse
 
 _PATIENCE = 60.0

@@ -3,15 +3,91 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import TracebackType
 
-from tsuzuki.coord.pace import MILLISECOND, SECOND, PaceTurn, Rate
-from tsuzuki.coord.pacer import Pacer
-from tsuzuki.model.errors import NotOurTurn
+import aiohttp
+
+from tsuzuki.coord.pacer import MILLISECOND, SECOND, Pacer, PaceTurn, Rate
+from tsuzuki.model.errors import NotOurTurn, SourceError, TimedOut
 from tsuzuki.model.fetching import CallPace
 from tsuzuki.net.dialing import Proxy
+from tsuzuki.net.failures import explained
 from tsuzuki.net.guard import Lane
-from tsuzuki.net.options import ClientOptions, SourceIdentity
+from tsuzuki.net.options import ClientOptions, Deadlines, SourceIdentity
 from tsuzuki.net.urls import Url
+
+_OF_THE_WIRE = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
+
+
+class Budget:
+    """What is left of it; waiting for our own turn is not counted."""
+
+    def __init__(self, deadlines: Deadlines) -> None:
+        self.deadlines = deadlines
+        self.left = deadlines.total
+
+    def body_limits(self, since: float, received: int) -> tuple[float, ...]:
+        """Seconds: for all, for the rest of a body that has come so far, for its next piece, and for its pace."""
+        deadlines, so_far = self.deadlines, asyncio.get_running_loop().time() - since
+        by_pace = deadlines.grace + received / deadlines.slowest - so_far if deadlines.slowest else self.left
+        return self.left, deadlines.body - so_far, deadlines.idle, by_pace
+
+    def spend(self, host: str, *, is_head: bool = False) -> "Spending":
+        """Everything within is over when the time is; each failure leaves it under its name."""
+        return Spending(self, host, (self.left, self.deadlines.head) if is_head else (self.left,))
+
+    def spend_on_body(self, host: str, *, since: float, received: int) -> "Spending":
+        """As `spend`: a body has a deadline of its own, and so has each piece of it. Its headers were complete then."""
+        return Spending(self, host, self.body_limits(since, received))
+
+
+class Spending:
+    """A stretch of that time, as a context. A class of its own, and no generator: there are several in every poll."""
+
+    __slots__ = ("_began", "_budget", "_host", "_limits", "_timeout")
+
+    def __init__(self, budget: Budget, host: str, limits: tuple[float, ...]) -> None:
+        self._budget = budget
+        self._host = host
+        self._began = asyncio.get_running_loop().time()
+        self._limits = limits
+        self._timeout = asyncio.timeout(min(self._limits))
+
+    async def __aenter__(self) -> None:
+        await self._timeout.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._timeout.__aexit__(kind, error, trace)
+        except TimeoutError:
+            raise self._too_late() from error
+        finally:
+            self._budget.left -= asyncio.get_running_loop().time() - self._began
+        if isinstance(error, _OF_THE_WIRE):
+            raise (self._too_late() if self._timeout.expired() else self._explained(error)) from error
+
+    def _too_late(self) -> TimedOut:
+        """By which of the limits."""
+        deadlines, host = self._budget.deadlines, self._host
+        sentences = [f"{host} took more than {deadlines.total:g} s in all."]
+        if len(self._limits) == len((deadlines.total, deadlines.head)):
+            sentences.append(f"{host} did not begin its answer within {deadlines.head:g} s.")
+        else:
+            sentences.append(f"{host} did not finish its answer within {deadlines.body:g} s.")
+            sentences += [self._silent(), f"{host} sends less than {deadlines.slowest:g} bytes a second."]
+        return TimedOut(sentences[self._limits.index(min(self._limits))])
+
+    def _silent(self) -> str:
+        return f"{self._host} sent nothing for {self._budget.deadlines.idle:g} s."
+
+    def _explained(self, error: Exception) -> SourceError:
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
+            return TimedOut(f"No connection to {self._host} came about within {self._budget.deadlines.connect:g} s.")
+        if isinstance(error, TimeoutError):
+            return TimedOut(self._silent())
+        return explained(error, self._host)
 
 
 def bucket_of(url: Url, origin: SourceIdentity) -> str:

@@ -10,11 +10,11 @@ import msgspec
 from tsuzuki.connectors.config import decode_config
 from tsuzuki.connectors.discovery import DiscoveredFeeds, discover
 from tsuzuki.connectors.feed.visiting import FeedOutcome
-from tsuzuki.connectors.feed_addresses import typed_address
+from tsuzuki.connectors.page_feeds import typed_address
 from tsuzuki.connectors.protocol import Connector
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database, Tx, load_queries
-from tsuzuki.db.again import with_tx_again
+from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.model.errors import Invalid, SourceError, TooManyRequests
 from tsuzuki.model.fetching import Ask, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundItem, SeriesDetails

@@ -14,7 +14,7 @@ from tsuzuki.model.errors import Invalid, NotFound, RefusedAddress, ShapeChanged
 from tsuzuki.model.fetching import Ask, FileEntry, Parse, Parsers, ReadArchive, ReadFile, ReadFolder, Reply, Want
 from tsuzuki.model.ids import SourceId
 from tsuzuki.net.options import SourceIdentity
-from tsuzuki.sources.sites.rows import Source
+from tsuzuki.sources.types import Source
 
 _log = structlog.stdlib.get_logger("tsuzuki.polling")
 

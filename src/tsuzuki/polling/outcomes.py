@@ -12,7 +12,7 @@ from tsuzuki.db import Database, Tx, load_queries
 from tsuzuki.db.batcher import Batcher
 from tsuzuki.db.tx import Work
 from tsuzuki.delivery.fanout import NOTHING, Delivered
-from tsuzuki.delivery.outages.alerts import alert_broken_tx, alert_healed_tx
+from tsuzuki.delivery.outages import alert_broken_tx, alert_healed_tx
 from tsuzuki.ingest.chapters import ReleaseFound
 from tsuzuki.ingest.items import ITEMS, ItemBatch
 from tsuzuki.ingest.service import LARGEST_BATCH

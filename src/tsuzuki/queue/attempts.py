@@ -11,9 +11,8 @@ import structlog
 from tsuzuki.db.tx import Work
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.queue.context import WorkerContext
 from tsuzuki.queue.errors import LeaseLost, NotFinished, Postponed, Undecodable
-from tsuzuki.queue.leases import LeaseKeeper
+from tsuzuki.queue.leases import LeaseKeeper, WorkerContext
 from tsuzuki.queue.policy import Verdict, code_of, judge, retry_delay
 from tsuzuki.queue.store import TaskFailure, fail_tx, release_tx
 from tsuzuki.queue.tasks import ClaimedRow, ClaimedTask, Queue, Task

@@ -1,18 +1,50 @@
 """Keeps the leases of what a worker holds, notices what was taken from it, and takes what others lost."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+import msgspec
 import structlog
 
+from tsuzuki.coord.wakeup import Wakeup
+from tsuzuki.db import Database
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND, Millis
-from tsuzuki.queue.context import WorkerContext, cancel_wakeup
 from tsuzuki.queue.policy import FLOOR, LeasedTask, SeenLease, is_lost, look_at
 from tsuzuki.queue.store import extend_tx, lost_by_us_tx, repair_tx, running_tx, take_lost_tx
 from tsuzuki.queue.tasks import Queue, Task
+
+Clock = Callable[[], Millis]
+Timed = Callable[[str, str, float], None]
+"""Told the queue, how it ended (`done` or a verdict) and the seconds, once for each task of a call."""
+
+
+def _untimed(_queue: str, _outcome: str, _seconds: float) -> None:
+    return None
+
+
+class WorkerContext(msgspec.Struct, frozen=True, kw_only=True):
+    """The database, the wake-ups and the clocks of a process, and its name on the tasks that it holds."""
+
+    db: Database
+    wakeup: Wakeup
+    clock: Clock
+    """Wall time, for what people see and schedule."""
+    name: str
+    steady: Callable[[], float] = time.monotonic
+    """Seconds that never step, for waiting and for watching leases."""
+    jitter: Callable[[], float] = random.random
+    timed: Timed = _untimed
+
+
+def cancel_wakeup(queue: str) -> str:
+    """What is woken when a task of this queue was cancelled."""
+    return f"{queue}:cancelled"
+
 
 _log = structlog.stdlib.get_logger("tsuzuki.queue")
 

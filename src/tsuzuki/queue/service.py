@@ -9,7 +9,7 @@ from tsuzuki.coord.wakeup import Wakeup
 from tsuzuki.db import Database, Tx
 from tsuzuki.model.errors import Conflict
 from tsuzuki.model.times import Millis
-from tsuzuki.queue.context import Clock, cancel_wakeup
+from tsuzuki.queue.leases import Clock, cancel_wakeup
 from tsuzuki.queue.policy import KEPT
 from tsuzuki.queue.store import (
     cancel_tx,

@@ -13,8 +13,7 @@ from tsuzuki.db.tx import Work
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND
 from tsuzuki.queue.attempts import Attempts, BatchHandler, Gated, Handler
-from tsuzuki.queue.context import WorkerContext
-from tsuzuki.queue.leases import LeaseKeeper
+from tsuzuki.queue.leases import LeaseKeeper, WorkerContext
 from tsuzuki.queue.policy import FLOOR
 from tsuzuki.queue.store import claim_suspect_tx, claim_tx, has_suspect_tx
 from tsuzuki.queue.tasks import ClaimedRow, Queue

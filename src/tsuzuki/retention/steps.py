@@ -6,7 +6,7 @@ from typing import Protocol
 import msgspec
 
 from tsuzuki.db import Database, Tx
-from tsuzuki.db.again import with_tx_again
+from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.locks import lock_feed_tx, lock_items_tx
 from tsuzuki.model.ids import FeedId
 from tsuzuki.model.times import Millis

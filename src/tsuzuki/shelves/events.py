@@ -6,8 +6,8 @@ from typing import Literal
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.harvest import FeedChange, Kind
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.model.installments import FeedChange, Kind
 from tsuzuki.model.times import Millis
 
 q = load_queries("tsuzuki.shelves")

@@ -6,8 +6,8 @@ import msgspec
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.db.locks import lock_feed_tx, lock_series_tx
+from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import EntryId, FeedId, PublicId, SeriesId, ShelfId, show_id
-from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.events import Arrived, NewEvent, add_events_tx
 

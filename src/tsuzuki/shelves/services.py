@@ -2,13 +2,13 @@
 
 import msgspec
 
-from tsuzuki.shelves.bookmarks.service import Bookmarks
+from tsuzuki.shelves.bookmarks import Bookmarks
 from tsuzuki.shelves.deps import ShelfDeps
-from tsuzuki.shelves.groups.service import Groups
-from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.library.progress.service import ReadingProgress
-from tsuzuki.shelves.library.series.service import SeriesLooks
-from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.shelves.follows import Follows
+from tsuzuki.shelves.groups import Groups
+from tsuzuki.shelves.progress import ReadingProgress
+from tsuzuki.shelves.series import SeriesLooks
+from tsuzuki.shelves.subscriptions import Subscriptions
 
 
 class ShelfServices(msgspec.Struct, frozen=True):

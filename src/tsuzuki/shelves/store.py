@@ -3,7 +3,9 @@
 import msgspec
 
 from tsuzuki.db import Tx, load_queries
-from tsuzuki.model.ids import ShelfId
+from tsuzuki.model.errors import NotFound
+from tsuzuki.model.ids import PublicId, SeriesId, ShelfId
+from tsuzuki.sources.store import find_series_tx
 
 q = load_queries("tsuzuki.shelves")
 
@@ -40,3 +42,11 @@ async def desync_shelf_tx(tx: Tx, shelf_id: ShelfId) -> None:
 async def is_held_tx(tx: Tx, subscription_id: int) -> bool:
     """Whether a plan holds this subscription back."""
     return await tx.one(bool, q.is_held, id=subscription_id)
+
+
+async def known_series_tx(tx: Tx, public_id: PublicId) -> SeriesId:
+    """The series with this id, or the one that it was merged into; NotFound if there is none."""
+    series_id = await find_series_tx(tx, public_id)
+    if series_id is None:
+        raise NotFound("There is no such series.")
+    return series_id

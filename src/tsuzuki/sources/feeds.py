@@ -10,7 +10,7 @@ from tsuzuki.model.priorities import HOT
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.queue.store import withdraw_tx
-from tsuzuki.sources.pace.service import feed_readers_changed_tx
+from tsuzuki.sources.pace import feed_readers_changed_tx
 from tsuzuki.sources.store import (
     NewWatch,
     add_watch_tx,

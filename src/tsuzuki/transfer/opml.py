@@ -8,17 +8,16 @@ import msgspec
 from tsuzuki.connectors.opml import Outline, read_opml, write_opml
 from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.db import Tx
-from tsuzuki.db.again import with_tx_again
+from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.locks import lock_shelf_tx
 from tsuzuki.model.errors import Invalid, LimitExceeded, SourceError, TsuzukiError
 from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.shelves.deps import ShelfDeps
 from tsuzuki.shelves.events import EVENTS_WAKEUP
-from tsuzuki.shelves.groups.store import add_group_tx, find_group_named_tx, list_groups_tx
+from tsuzuki.shelves.groups import add_group_tx, find_group_named_tx, list_groups_tx
 from tsuzuki.shelves.limits import check_shelf_limit_tx
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
-from tsuzuki.shelves.subscriptions.service import Subscriptions
-from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx, list_subscriptions_tx
+from tsuzuki.shelves.subscriptions import Subscriptions, find_subscription_to_tx, list_subscriptions_tx
+from tsuzuki.shelves.types import NewSubscription
 from tsuzuki.sources.store import lock_known_feeds_tx
 
 _CHUNK = 50

@@ -6,14 +6,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.shelves.nouns import MemberShelf
+from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.connectors.html.safe import SafeHtml
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict, SourceError
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
 from tsuzuki.model.titles import title_of
-from tsuzuki.shelves.bookmarks.nouns import Bookmark, NewBookmark
+from tsuzuki.shelves.bookmarks import Bookmark, NewBookmark
 from tsuzuki.web.article.content import prepare
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see

@@ -4,53 +4,34 @@ from collections.abc import Callable
 
 import msgspec
 
-from tsuzuki.http.boundary import ErrorPage, FramedPage
+from tsuzuki.http.middleware import ErrorPage, FramedPage
 from tsuzuki.http.routing import Resource
-from tsuzuki.web.account.device_passwords import device_password_page
-from tsuzuki.web.account.devices import device_pages
-from tsuzuki.web.account.identity import identity_pages
-from tsuzuki.web.account.page import account_page
-from tsuzuki.web.account.password import password_page
-from tsuzuki.web.account.shelves import own_shelf_pages
-from tsuzuki.web.account.tokens import token_pages
+from tsuzuki.web.account import account_page, device_pages, identity_pages, password_page
 from tsuzuki.web.admin.build import desk_pages
 from tsuzuki.web.api_docs import Json, docs_page
 from tsuzuki.web.article.page import article_page
-from tsuzuki.web.auth.invite import invite_page
-from tsuzuki.web.auth.provider import provider_page
-from tsuzuki.web.auth.setup import setup_page
-from tsuzuki.web.auth.sign_in import sign_in_page
-from tsuzuki.web.auth.sign_out import sign_out_page
-from tsuzuki.web.billing.invoice import invoice_page
-from tsuzuki.web.billing.overview import billing_page, statement_page
-from tsuzuki.web.billing.shelves import shelf_pages
+from tsuzuki.web.billing import billing_page, invoice_page, shelf_pages, statement_page
 from tsuzuki.web.bookmarks import bookmark_pages
 from tsuzuki.web.channels import channel_pages
-from tsuzuki.web.discover.page import discover_pages
-from tsuzuki.web.discover.series import preview_page
-from tsuzuki.web.discover.source import source_page
+from tsuzuki.web.discover import discover_pages, preview_page, source_page
 from tsuzuki.web.errors import error_page, framed_errors
-from tsuzuki.web.feeds.acts import feed_acts
-from tsuzuki.web.feeds.adding import adding_pages
-from tsuzuki.web.feeds.changing import changing_page
+from tsuzuki.web.feeds.feed import adding_pages, changing_page, feed_acts
 from tsuzuki.web.feeds.groups import group_acts, group_pages
-from tsuzuki.web.feeds.lists import list_page
-from tsuzuki.web.feeds.page import feeds_page
+from tsuzuki.web.feeds.page import feeds_page, list_page
 from tsuzuki.web.home import home_page
 from tsuzuki.web.inbox.marking import marking_pages
 from tsuzuki.web.inbox.page import states_page
-from tsuzuki.web.library.history import history_pages
-from tsuzuki.web.library.page import library_pages
+from tsuzuki.web.library import history_pages, library_pages
 from tsuzuki.web.offline import offline_pages
-from tsuzuki.web.reader.page import reader_page
+from tsuzuki.web.reader import reader_page
 from tsuzuki.web.search import search_page
-from tsuzuki.web.series.acts import following_acts, marking_acts, refreshing_acts
-from tsuzuki.web.series.keeping import keeping_acts
-from tsuzuki.web.series.page import series_page
-from tsuzuki.web.series.settings import setting_acts
+from tsuzuki.web.series import following_acts, keeping_acts, marking_acts, refreshing_acts, series_page, setting_acts
 from tsuzuki.web.settings import settings_page
+from tsuzuki.web.shelves import own_shelf_pages
+from tsuzuki.web.sign_in import invite_page, provider_page, setup_page, sign_in_page, sign_out_page
 from tsuzuki.web.site import Site
 from tsuzuki.web.styleguide import styleguide_page
+from tsuzuki.web.tokens import device_password_page, token_pages
 
 
 class Web(msgspec.Struct, frozen=True):

@@ -8,13 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.delivery.notices.kinds import ChannelKind
-from tsuzuki.delivery.notices.sending import KINDS
-from tsuzuki.delivery.notices.service import ChannelChange, Channels
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.secrets import is_secret
+from tsuzuki.notifications.channels import ChannelChange, Channels
+from tsuzuki.notifications.kinds import ChannelKind
+from tsuzuki.notifications.sending import KINDS
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, read_form, see

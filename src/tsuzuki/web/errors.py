@@ -7,8 +7,8 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.http.boundary import ErrorPage, FramedPage
 from tsuzuki.http.errors import HttpFailure
+from tsuzuki.http.middleware import ErrorPage, FramedPage
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.labels import find_label

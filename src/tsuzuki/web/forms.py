@@ -7,10 +7,10 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from tsuzuki.http.auth import refuse_cross_site
 from tsuzuki.http.body import read_body
-from tsuzuki.http.csrf import refuse_cross_site
 from tsuzuki.http.errors import failure_of
-from tsuzuki.http.observing import note_reason
+from tsuzuki.http.middleware import note_reason
 from tsuzuki.model.errors import (
     Conflict,
     Invalid,

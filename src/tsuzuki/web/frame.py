@@ -9,18 +9,18 @@ from starlette.responses import HTMLResponse
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.people import found
-from tsuzuki.accounts.preferences.nouns import Preferences
+from tsuzuki.accounts.policy import may_write
+from tsuzuki.accounts.preferences import Preferences
 from tsuzuki.accounts.services import Accounts
-from tsuzuki.accounts.shelves.nouns import MemberShelf
-from tsuzuki.accounts.shelves.policy import may_write
-from tsuzuki.billing.nouns import Dues
+from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.billing.services import Billing
+from tsuzuki.billing.types import Dues
 from tsuzuki.inbox.entries import UnreadCounts
 from tsuzuki.inbox.events import Events
 from tsuzuki.inbox.service import Inbox
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.groups.service import Groups
+from tsuzuki.shelves.groups import Groups
 from tsuzuki.web.forms import BLANK, Sheet
 from tsuzuki.web.locale import Locale, locale_of
 from tsuzuki.web.navigation import RUNNING

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from tsuzuki.accounts.preferences.nouns import Clock
+from tsuzuki.accounts.preferences import Clock
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis, bounded
 from tsuzuki.web.texts import gettext as _
 from tsuzuki.web.texts import language

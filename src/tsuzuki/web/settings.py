@@ -7,21 +7,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.preferences.nouns import (
-    Clock,
-    Density,
-    Preferences,
-    ReadingFont,
-    ReadingWidth,
-    TextSize,
-    Theme,
-)
+from tsuzuki.accounts.preferences import Clock, Density, Preferences, ReadingFont, ReadingWidth, TextSize, Theme
 from tsuzuki.http.routing import Resource
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.labels import done_text
+from tsuzuki.web.links import data_of, wants_json
 from tsuzuki.web.locale import is_zone
-from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 

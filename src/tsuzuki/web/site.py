@@ -8,10 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oidc.policy import LONGEST_PATH
-from tsuzuki.accounts.shelves.nouns import MemberShelf
-from tsuzuki.http.auth import bearer_of
-from tsuzuki.http.csrf import SAFE_METHODS, refuse_cross_site
+from tsuzuki.accounts.policy import LONGEST_PATH
+from tsuzuki.accounts.types import MemberShelf
+from tsuzuki.http.auth import SAFE_METHODS, bearer_of, refuse_cross_site
 from tsuzuki.http.routing import Handler
 from tsuzuki.http.services import Services
 from tsuzuki.model.errors import Forbidden

@@ -7,8 +7,7 @@ import structlog
 
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import SECOND
-from tsuzuki.queue.workers.service import BEAT_EVERY, Workers
-from tsuzuki.queue.workers.store import WorkerProcess
+from tsuzuki.queue.workers import BEAT_EVERY, WorkerProcess, Workers
 
 PATIENCE_S = 3.0
 

@@ -13,7 +13,7 @@ import structlog
 
 from tsuzuki.coord.wakeup import Listener
 from tsuzuki.db import Database, Tx
-from tsuzuki.db.patience import unhurried
+from tsuzuki.db.deadlines import unhurried
 from tsuzuki.model.errors import Unavailable
 from tsuzuki.model.times import MINUTE, SECOND, Millis
 from tsuzuki.queue.policy import QueueSettings

@@ -2,8 +2,7 @@
 
 from tests.api.crawler.contract import World
 from tests.crawler.builders import made
-from tsuzuki.db.log.archive import archive_month
-from tsuzuki.db.log.months import month_of
+from tsuzuki.db.crawl_log import archive_month, month_of
 
 
 async def test_a_mapping_is_made_once(world: World):

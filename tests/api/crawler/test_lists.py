@@ -5,11 +5,11 @@ from typing import Any
 
 from tests.api.crawler.contract import World
 from tests.crawler.builders import a_source_body, made
-from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.crawler.rows import JobLogLine
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.crawler.store import append_log_tx
+from tsuzuki.crawler.types import JobLogLine
 from tsuzuki.model.ids import PublicId
-from tsuzuki.sources.sites.rows import SourceRegistration
+from tsuzuki.sources.types import SourceRegistration
 
 PAGED = {"total": 1, "page": 1, "limit": 50, "pages": 1}
 LISTS: dict[str, tuple[dict[str, Any], int]] = {

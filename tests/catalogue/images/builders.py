@@ -17,19 +17,19 @@ from tests.api.people import Town, Visitor
 from tests.builders import NOON, a_new_chapter, a_new_release, stored_series, stored_series_source
 from tests.crawler.builders import DEFINITION, SITE, Site, a_crawling_town
 from tests.net.builders import a_server, answer
-from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.catalogue.images.housekeeping import ImageCache
-from tsuzuki.catalogue.images.rows import ImageSubject, NewImage, at_address
-from tsuzuki.catalogue.images.store import save_image_tx
-from tsuzuki.catalogue.images.tasks import COPIES
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.images.downloads import COPIES
+from tsuzuki.images.files import ImageCache
+from tsuzuki.images.store import save_image_tx
+from tsuzuki.images.types import ImageSubject, NewImage, at_address
 from tsuzuki.ingest.chapters import save_pages_tx, upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.harvest import FoundPage
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesSourceId, SourceId
-from tsuzuki.queue.context import WorkerContext
+from tsuzuki.queue.leases import WorkerContext
 from tsuzuki.queue.worker import Worker
-from tsuzuki.sources.sites.rows import SourceRegistration
+from tsuzuki.sources.types import SourceRegistration
 
 on_sqlite = pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 """For tests about what happens outside the database."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.app import settings_for
 from tsuzuki.app.bootstrap import open_tsuzuki
-from tsuzuki.catalogue.images.tasks import COPIES
+from tsuzuki.images.downloads import COPIES
 
 
 async def main(folder: str, database_url: str) -> None:

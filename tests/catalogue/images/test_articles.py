@@ -7,11 +7,11 @@ import pytest
 from tests.builders import HERE
 from tests.catalogue.images.builders import a_gallery, a_picture, on_sqlite
 from tests.delivery.builders import publish
-from tsuzuki.catalogue.images.articles import ArticleImages
 from tsuzuki.connectors.html.safe import sanitise
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.images.articles import ArticleImages
 from tsuzuki.model.errors import NotFound
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
+from tsuzuki.shelves.types import NewSubscription
 
 IMAGES = ArticleImages(b"s" * 32, HERE)
 

@@ -7,9 +7,8 @@ import pytest
 
 from tests.catalogue.images.builders import a_bomb, a_flicker, a_picture, an_animation
 from tests.scale import scaled
-from tsuzuki.catalogue.images.decoding import MOST_FRAMES, DecodedImage, Small, examine, shrink
-from tsuzuki.catalogue.images.services import DECODING
-from tsuzuki.catalogue.images.sniffing import sniff
+from tsuzuki.images.decoding import MOST_FRAMES, DecodedImage, Small, examine, shrink, sniff
+from tsuzuki.images.services import DECODING
 from tsuzuki.model.errors import NotAnImage, TooLarge
 from tsuzuki.parsing.pool import ParsePool
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.catalogue.images.builders import a_picture
 from tests.net.builders import SOMEONE, a_client, a_server, answer, by_path
-from tsuzuki.catalogue.images.fetching import ImageFetcher
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.protocol import Connector, ConnectorInfo, ImageOutcome
+from tsuzuki.images.fetching import ImageFetcher
 from tsuzuki.model.errors import HttpStatus, NotAnImage, RefusedAddress
 from tsuzuki.model.fetching import Ask, ReadFolder
 from tsuzuki.model.ids import SourceId

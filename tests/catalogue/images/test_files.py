@@ -6,7 +6,7 @@ import os
 import pytest
 
 from tsuzuki.app.bootstrap import wall_clock
-from tsuzuki.catalogue.images.files import ImageFiles
+from tsuzuki.images.files import ImageFiles
 from tsuzuki.model.times import SECOND
 
 

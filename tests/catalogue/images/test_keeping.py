@@ -14,15 +14,13 @@ from tests.builders import (
     stored_source,
 )
 from tests.catalogue.images.builders import Gallery, a_gallery, a_picture, on_sqlite
-from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.catalogue.images.files import ImageFiles
-from tsuzuki.catalogue.images.housekeeping import ImageCache
-from tsuzuki.catalogue.images.kept import KeptChapters
-from tsuzuki.catalogue.images.store import add_copy_tx
-from tsuzuki.catalogue.images.tasks import COPIES
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.coord.wakeup import MemoryWakeup
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
+from tsuzuki.images.downloads import COPIES, KeptChapters
+from tsuzuki.images.files import ImageCache, ImageFiles
+from tsuzuki.images.store import add_copy_tx
 from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.ids import ReleaseId, ShelfId

@@ -8,12 +8,12 @@ from tests.api.people import Town, Visitor
 from tests.builders import NOON, a_new_chapter, a_new_release, stored_series, stored_series_source
 from tests.catalogue.images.builders import a_picture, on_sqlite
 from tests.crawler.builders import a_crawling_town
-from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.connectors.local.names import address
+from tsuzuki.accounts.types import SYSTEM
+from tsuzuki.connectors.local import address
 from tsuzuki.db import Tx
 from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.ids import ReleaseId
-from tsuzuki.sources.sites.rows import SourceRegistration
+from tsuzuki.sources.types import SourceRegistration
 
 
 async def releases_of(town: Town, folder: Path, *paths: str) -> list[ReleaseId]:

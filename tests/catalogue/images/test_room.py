@@ -14,18 +14,11 @@ from tests.builders import (
     stored_source,
 )
 from tests.catalogue.images.builders import q
-from tsuzuki.catalogue.images.files import ImageFiles
-from tsuzuki.catalogue.images.housekeeping import ImageCache
-from tsuzuki.catalogue.images.policy import FORGET_FAILURES_AFTER, retry_delay
-from tsuzuki.catalogue.images.rows import Image, NewImage, at_address, cover_of, page_of
-from tsuzuki.catalogue.images.store import (
-    find_known_tx,
-    known_positions_tx,
-    save_failure_tx,
-    save_image_tx,
-    secret_tx,
-)
 from tsuzuki.db import Database, Tx
+from tsuzuki.images.files import ImageCache, ImageFiles
+from tsuzuki.images.policy import FORGET_FAILURES_AFTER, retry_delay
+from tsuzuki.images.store import find_known_tx, known_positions_tx, save_failure_tx, save_image_tx, secret_tx
+from tsuzuki.images.types import Image, NewImage, at_address, cover_of, page_of
 from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
 from tsuzuki.model.errors import NotAnImage, RefusedAddress
 from tsuzuki.model.ids import ReleaseId

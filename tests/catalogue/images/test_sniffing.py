@@ -3,7 +3,7 @@
 import pytest
 
 from tests.catalogue.images.builders import a_bomb, a_picture, an_animation
-from tsuzuki.catalogue.images.sniffing import LONGEST_HEADER, MOST_PIXELS, Head, MediaType, sniff
+from tsuzuki.images.decoding import LONGEST_HEADER, MOST_PIXELS, Head, MediaType, sniff
 from tsuzuki.model.errors import NotAnImage, TooLarge
 
 KINDS: dict[str, MediaType] = {

@@ -12,8 +12,8 @@ import msgspec
 
 from tests.api.people import Town, Visitor, a_town
 from tests.net.builders import RawServer, a_server, answer
-from tsuzuki.catalogue.media.links import Link, MediaLinks
-from tsuzuki.catalogue.media.policy import Kind
+from tsuzuki.images.media import Link, MediaLinks
+from tsuzuki.images.policy import Kind
 
 MP3 = b"ID3\x04\0\0\0\0\0\0" + bytes(range(256)) * 40
 """Not that it sounds like anything."""

@@ -9,9 +9,7 @@ import pytest
 from tests.api.people import Visitor, a_town
 from tests.catalogue.media.builders import API, MP3, Studio, a_studio
 from tests.net.builders import SOMEONE, a_client
-from tsuzuki.catalogue.media.links import Link, MediaLinks
-from tsuzuki.catalogue.media.places import StreamSlots
-from tsuzuki.catalogue.media.service import MediaService, StreamLimits
+from tsuzuki.images.media import Link, MediaLinks, MediaService, StreamLimits, StreamSlots
 from tsuzuki.model.errors import TimedOut, TooLarge, Unavailable
 from tsuzuki.model.fetching import Ask
 from tsuzuki.model.ids import ShelfId

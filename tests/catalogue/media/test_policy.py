@@ -3,7 +3,7 @@
 import pytest
 
 from tests.catalogue.media.builders import a_wave
-from tsuzuki.catalogue.media.policy import ByteRange, ContentRange, Kind, kind_of, read_part, read_range, sniff
+from tsuzuki.images.policy import ByteRange, ContentRange, Kind, kind_of, read_part, read_range, sniff
 from tsuzuki.model.errors import NotMedia
 
 

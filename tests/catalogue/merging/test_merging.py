@@ -31,7 +31,7 @@ from tests.shelves.library.builders import (
     watches_of,
     wrong_tallies,
 )
-from tsuzuki.accounts.nouns import SYSTEM, Slice
+from tsuzuki.accounts.types import SYSTEM, Slice
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.inbox.search.hits import search_series_tx
@@ -40,12 +40,11 @@ from tsuzuki.model.errors import Conflict, Invalid, NotFound
 from tsuzuki.model.harvest import FoundChapter
 from tsuzuki.model.ids import PublicId, WatchId
 from tsuzuki.model.numbers import parse_number
-from tsuzuki.shelves.library.follows.nouns import FollowFilter, FollowRequest
-from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.library.progress.nouns import ReportedReading
-from tsuzuki.shelves.library.progress.service import ReadingProgress
-from tsuzuki.shelves.library.series.service import SeriesLooks
-from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
+from tsuzuki.shelves.follows import Follows
+from tsuzuki.shelves.progress import ReadingProgress
+from tsuzuki.shelves.series import SeriesLooks
+from tsuzuki.shelves.types import FollowFilter, FollowRequest, ReportedReading
+from tsuzuki.sources.comics import NOBODY_FOLLOWS
 
 q = parse_queries(
     "tests",

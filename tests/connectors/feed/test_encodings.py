@@ -4,7 +4,7 @@ import pytest
 
 from tests.connectors.feed.builders import URL
 from tests.data.feeds.make import corpus
-from tsuzuki.connectors.feed.encodings import decode
+from tsuzuki.connectors.feed.document import decode
 from tsuzuki.connectors.feed.parsing import parse_anyhow
 from tsuzuki.model.fetching import charset_of
 

@@ -8,9 +8,9 @@ import pytest
 from tests.connectors.feed.builders import URL, harvest_of, item_of
 from tests.data.feeds.make import corpus
 from tests.data.feeds.recipes.shapes import atom, entry, item, rdf, rdf_item, rss
-from tsuzuki.connectors.feed.authors import author_of
+from tsuzuki.connectors.feed.elements import author_of
+from tsuzuki.connectors.feed.items import length_of, seconds_of
 from tsuzuki.connectors.feed.lenient import read_leniently
-from tsuzuki.connectors.feed.media import length_of, seconds_of
 from tsuzuki.connectors.feed.parsing import parse_anyhow
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.times import HOUR, MINUTE

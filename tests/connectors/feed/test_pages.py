@@ -4,7 +4,7 @@ import pytest
 
 from tests.connectors.feed.builders import URL, item_of
 from tests.data.feeds.make import corpus
-from tsuzuki.connectors.feed.pages import pages_of
+from tsuzuki.connectors.feed.assemble import pages_of
 from tsuzuki.connectors.feed.parsing import parse_anyhow
 from tsuzuki.connectors.html.safe import sanitise
 

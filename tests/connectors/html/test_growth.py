@@ -9,11 +9,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from tests.connectors.html.test_safe import BASE, offences_in
 from tsuzuki.connectors.html.addresses import srcset_of
-from tsuzuki.connectors.html.media import is_placeholder
-from tsuzuki.connectors.html.nesting import shape_of
+from tsuzuki.connectors.html.media import is_placeholder, is_tracker
 from tsuzuki.connectors.html.safe import MAX_NESTING, MAX_TAGS, SafeHtml, flattened, is_deep, plain_text, sanitise
-from tsuzuki.connectors.html.tags import is_deeper, settle
-from tsuzuki.connectors.html.trackers import is_tracker
+from tsuzuki.connectors.html.tags import is_deeper, settle, shape_of
 
 TENFOLD = 20
 """Ten times the text may take this many times as long; what grows by the square takes a hundred."""

@@ -3,7 +3,7 @@
 import pytest
 
 from tsuzuki.connectors.html.addresses import absolute_srcset, http_url, largest_of
-from tsuzuki.connectors.html.embeds import link_for
+from tsuzuki.connectors.html.media import link_for
 from tsuzuki.connectors.html.safe import sanitise
 
 BASE = "https://blog.example/posts/1"

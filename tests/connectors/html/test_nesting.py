@@ -2,8 +2,7 @@
 
 import pytest
 
-from tsuzuki.connectors.html.nesting import shape_of
-from tsuzuki.connectors.html.tags import is_deeper
+from tsuzuki.connectors.html.tags import is_deeper, shape_of
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.connectors.html.test_safe import BASE, offences_in
-from tsuzuki.connectors.html.formulas import formula_text
 from tsuzuki.connectors.html.safe import plain_text, sanitise
+from tsuzuki.connectors.html.tags import formula_text
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from tsuzuki.connectors.local.comicinfo import ComicInfo, read_comic_info
+from tsuzuki.connectors.local import ComicInfo, read_comic_info
 
 FULL = """<?xml version="1.0" encoding="utf-8"?>
 <ComicInfo xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">

@@ -5,10 +5,9 @@ import pytest
 
 from tests.connectors.builders import run
 from tests.connectors.local.builders import PNG, an_archive, images
-from tsuzuki.connectors.local.connector import LocalConfig, LocalFolder
-from tsuzuki.connectors.local.names import address, parts
+from tsuzuki.connectors.local import LocalConfig, LocalFolder, address, parts
 from tsuzuki.model.errors import Invalid, RefusedAddress, ShapeChanged, Unreachable
-from tsuzuki.model.sorting import natural
+from tsuzuki.model.text import natural
 from tsuzuki.model.times import from_iso
 from tsuzuki.net.localfiles import LocalFiles
 

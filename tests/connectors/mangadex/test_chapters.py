@@ -15,8 +15,8 @@ from tests.connectors.mangadex.entities import (
     a_chapter_id,
     a_list,
 )
+from tsuzuki.connectors.mangadex.api import NO_GROUP
 from tsuzuki.connectors.mangadex.connector import MangaDexConfig
-from tsuzuki.connectors.mangadex.reading import NO_GROUP
 from tsuzuki.model.errors import ShapeChanged
 from tsuzuki.model.times import from_iso
 

@@ -6,11 +6,24 @@ import pytest
 
 from tests.connectors.builders import NOON
 from tests.connectors.selectors.builders import SMALL, a_definition
-from tsuzuki.connectors.selectors.addresses import address_to_call, fill, own_address, series_values
-from tsuzuki.connectors.selectors.dates import date_problem, read_date
-from tsuzuki.connectors.selectors.extracting import ExtractionPlan, extract_html, extract_json, split_expression
-from tsuzuki.connectors.selectors.jsonpath import as_text, follow, parse_path
-from tsuzuki.connectors.selectors.patterns import first_match, pattern_problem
+from tsuzuki.connectors.selectors.definition import first_match, pattern_problem
+from tsuzuki.connectors.selectors.extracting import (
+    ExtractionPlan,
+    as_text,
+    extract_html,
+    extract_json,
+    follow,
+    parse_path,
+    split_expression,
+)
+from tsuzuki.connectors.selectors.values import (
+    address_to_call,
+    date_problem,
+    fill,
+    own_address,
+    read_date,
+    series_values,
+)
 from tsuzuki.model.errors import Invalid, NotAFeed, TooLarge
 from tsuzuki.model.times import DAY, HOUR, MINUTE, from_iso
 

@@ -12,7 +12,7 @@ from tsuzuki.connectors.selectors.connector import SelectorsSource
 from tsuzuki.connectors.selectors.trying import try_source
 from tsuzuki.connectors.selectors.written import WRITTEN, WrittenConfig, WrittenSource
 from tsuzuki.model.errors import Invalid
-from tsuzuki.sources.sites.service import info_of, source_info
+from tsuzuki.sources.sites import info_of, source_info
 
 SAMPLE_TEXT = resources.files("tsuzuki.connectors.examples").joinpath(SAMPLE).read_text("utf-8")
 

@@ -3,9 +3,9 @@
 from tests.builders import stored_feed, stored_shelf, stored_watch
 from tests.catalogue.fixed import Fixed, a_catalogue, a_manga
 from tests.crawler.builders import a_dead_letter
-from tsuzuki.accounts.nouns import Slice
+from tsuzuki.accounts.types import Slice
 from tsuzuki.coord.wakeup import MemoryWakeup
-from tsuzuki.crawler.figures.service import Figures
+from tsuzuki.crawler.figures import Figures
 from tsuzuki.db import Database
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis

@@ -10,20 +10,21 @@ from structlog.testing import capture_logs
 
 from tests.builders import a_public_id
 from tests.db.builders import a_query
-from tsuzuki.db import DatabaseOptions, open_database
-from tsuzuki.db.errors import DatabaseError
-from tsuzuki.db.log import archive
-from tsuzuki.db.log.archive import archive_month, archive_months
-from tsuzuki.db.log.files import read_archive
-from tsuzuki.db.log.months import Month, month_of
-from tsuzuki.db.log.partitions import (
+from tsuzuki.db import DatabaseOptions, crawl_log, open_database
+from tsuzuki.db.crawl_log import (
+    Month,
+    archive_month,
+    archive_months,
+    count_logs_tx,
     drop_partition_tx,
     ensure_partitions,
     look_after_partitions,
+    month_of,
     partitions,
+    read_archive,
     rows_in_rest,
 )
-from tsuzuki.db.log.store import count_logs_tx
+from tsuzuki.db.errors import DatabaseError
 from tsuzuki.db.migrate import migrate
 from tsuzuki.model.times import DAY, Millis, from_iso
 
@@ -222,7 +223,7 @@ async def test_rows_that_come_late_are_merged_into_the_file(db, tmp_path):
 async def test_an_archiving_that_stopped_before_its_deletion_is_finished_without_doubles(db, tmp_path):
     january = Month(2026, 1)
     await stored_logs(db, at=january.start, count=20)
-    await archive._export(db, january, tmp_path / f"{january.table}.jsonl.gz", 100)
+    await crawl_log._export(db, january, tmp_path / f"{january.table}.jsonl.gz", 100)
     assert await how_many(db) == 20
     done = await archive_month(db, january, tmp_path)
     assert len(archived(done)) == 20
@@ -244,7 +245,7 @@ async def test_a_partition_that_grew_since_it_was_exported_is_kept(db, tmp_path)
     await ensure_partitions(db, january.start)
     await stored_logs(db, at=january.start, count=6)
     with pytest.raises(DatabaseError, match="changed while it was archived: 5 rows, then 6"):
-        await db.with_tx(partial(archive._drop_tx, month=january, exported=5))
+        await db.with_tx(partial(crawl_log._drop_tx, month=january, exported=5))
     assert await how_many(db, january) == 6
     assert len(archived(await archive_month(db, january, tmp_path))) == 6
 

@@ -20,16 +20,15 @@ from tests.shelves.library.builders import (
     watches_of,
     wrong_tallies,
 )
-from tsuzuki.accounts.nouns import Slice
+from tsuzuki.accounts.types import Slice
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.errors import Conflict, LimitExceeded, NotFound
 from tsuzuki.model.ids import PublicId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.follows.nouns import FollowChange, FollowFilter, FollowRequest, ReleasePreferences
-from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.library.progress.nouns import ReportedReading, Some
-from tsuzuki.shelves.library.progress.service import ReadingProgress
-from tsuzuki.sources.comics.following import NOBODY_FOLLOWS
+from tsuzuki.shelves.follows import Follows
+from tsuzuki.shelves.progress import ReadingProgress
+from tsuzuki.shelves.types import FollowChange, FollowFilter, FollowRequest, ReleasePreferences, ReportedReading, Some
+from tsuzuki.sources.comics import NOBODY_FOLLOWS
 
 ALL = Slice(most=100)
 

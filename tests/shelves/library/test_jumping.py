@@ -3,13 +3,12 @@
 from tests.builders import NOON
 from tests.delivery.builders import a_reader
 from tests.shelves.library.builders import a_published_series, chapter_of, library_deps, release
-from tsuzuki.accounts.nouns import Slice
+from tsuzuki.accounts.types import Slice
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.follows.nouns import FollowChange, FollowFilter, FollowRequest, ReleasePreferences
-from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.library.progress.nouns import ReportedReading, Some
-from tsuzuki.shelves.library.progress.service import ReadingProgress
-from tsuzuki.shelves.library.series.service import SeriesLooks
+from tsuzuki.shelves.follows import Follows
+from tsuzuki.shelves.progress import ReadingProgress
+from tsuzuki.shelves.series import SeriesLooks
+from tsuzuki.shelves.types import FollowChange, FollowFilter, FollowRequest, ReleasePreferences, ReportedReading, Some
 
 
 async def test_chapters_are_in_the_order_of_the_list_with_what_is_read(db):

@@ -22,18 +22,17 @@ from tests.shelves.library.builders import (
     progress_in,
     release,
 )
-from tsuzuki.accounts.nouns import Slice
+from tsuzuki.accounts.types import Slice
 from tsuzuki.inbox.entries import MarkScope
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ChapterId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP
 from tsuzuki.model.times import HOUR, MINUTE, Millis
-from tsuzuki.shelves.library.follows.nouns import FollowRequest
-from tsuzuki.shelves.library.follows.service import Follows
-from tsuzuki.shelves.library.progress.nouns import ChapterProgress, ReportedProgress, ReportedReading, Some
-from tsuzuki.shelves.library.progress.service import ReadingProgress
-from tsuzuki.shelves.library.series.service import SeriesLooks
-from tsuzuki.sources.comics.store import delete_mapping_tx
+from tsuzuki.shelves.follows import Follows
+from tsuzuki.shelves.progress import ReadingProgress
+from tsuzuki.shelves.series import SeriesLooks
+from tsuzuki.shelves.types import ChapterProgress, FollowRequest, ReportedProgress, ReportedReading, Some
+from tsuzuki.sources.comics import delete_mapping_tx
 
 
 class Place:

@@ -6,9 +6,8 @@ import pytest
 
 from tests.builders import NOON
 from tsuzuki.model.ids import ChapterId, ReleaseId, SeriesSourceId, SourceId
-from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
-from tsuzuki.shelves.library.series.nouns import SeriesRelease, SourceOf
-from tsuzuki.shelves.library.series.policy import Gap, gaps, health, preferred, stop_reason, stopped_by
+from tsuzuki.shelves.policy import Gap, gaps, health, preferred, stop_reason, stopped_by
+from tsuzuki.shelves.types import ReleasePreferences, SeriesRelease, SourceOf
 
 
 def a_release(number: int, **over: Any) -> SeriesRelease:

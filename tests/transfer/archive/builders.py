@@ -10,8 +10,8 @@ import msgspec
 
 from tests.builders import HERE, NOON, a_public_id
 from tests.shelves.builders import shelf_deps
-from tsuzuki.accounts.nouns import User
-from tsuzuki.connectors.local.connector import LocalFolder
+from tsuzuki.accounts.types import User
+from tsuzuki.connectors.local import LocalFolder
 from tsuzuki.connectors.registry import Registry
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.queries import parse_queries
@@ -21,8 +21,8 @@ from tsuzuki.model.ids import FeedId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.guard import AddressGuard
 from tsuzuki.net.urls import parse
-from tsuzuki.shelves.subscriptions.service import Subscriptions
-from tsuzuki.sources.sites.service import Sources
+from tsuzuki.shelves.subscriptions import Subscriptions
+from tsuzuki.sources.sites import Sources
 from tsuzuki.transfer.archive import format as lines
 from tsuzuki.transfer.archive.container import ShelfArchiveWriter
 from tsuzuki.transfer.archive.format import MANIFEST, PARTS

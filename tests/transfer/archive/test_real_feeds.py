@@ -9,10 +9,10 @@ from tsuzuki.connectors.feed.parsing import parse_anyhow
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.ingest.items import new_item
 from tsuzuki.model.errors import SourceError
-from tsuzuki.shelves.groups.store import default_group_tx
+from tsuzuki.shelves.groups import default_group_tx
 from tsuzuki.shelves.known import ALWAYS, add_known_entries_tx
-from tsuzuki.shelves.subscriptions.nouns import NewRow
-from tsuzuki.shelves.subscriptions.store import add_subscription_tx
+from tsuzuki.shelves.subscriptions import add_subscription_tx
+from tsuzuki.shelves.types import NewRow
 from tsuzuki.sources.feeds import follow_feed_tx
 
 

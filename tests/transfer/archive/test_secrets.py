@@ -11,13 +11,12 @@ from tests.builders import (
     stored_source,
 )
 from tests.transfer.archive.builders import a_reader, parts_of
-from tsuzuki.delivery.notices.store import NewChannel, add_channel_tx
 from tsuzuki.ingest.chapters import upsert_chapters_tx, upsert_releases_tx
-from tsuzuki.shelves.groups.store import default_group_tx
-from tsuzuki.shelves.library.follows.nouns import PlainFollowRow, ReleasePreferences
-from tsuzuki.shelves.library.follows.store import add_follow_tx
-from tsuzuki.shelves.subscriptions.nouns import NewRow
-from tsuzuki.shelves.subscriptions.store import add_subscription_tx
+from tsuzuki.notifications.store import NewChannel, add_channel_tx
+from tsuzuki.shelves.follows import add_follow_tx
+from tsuzuki.shelves.groups import default_group_tx
+from tsuzuki.shelves.subscriptions import add_subscription_tx
+from tsuzuki.shelves.types import NewRow, PlainFollowRow, ReleasePreferences
 from tsuzuki.sources.feeds import follow_feed_tx
 from tsuzuki.sources.store import add_series_source_tx
 

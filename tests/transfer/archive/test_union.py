@@ -21,8 +21,8 @@ from tests.transfer.archive.builders import (
 )
 from tsuzuki.model.errors import LimitExceeded
 from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
-from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.shelves.subscriptions import Subscriptions
+from tsuzuki.shelves.types import NewSubscription
 from tsuzuki.transfer.archive.format import (
     BookmarkLine,
     ChannelLine,

@@ -9,8 +9,7 @@ from tests.crawler.builders import a_dead_letter, the_admin, until_over
 from tests.web.admin.stage import Desk, a_desk
 from tests.web.guests import a_guest
 from tsuzuki.model.times import MINUTE, Millis
-from tsuzuki.queue.workers.service import Workers
-from tsuzuki.queue.workers.store import WorkerProcess
+from tsuzuki.queue.workers import WorkerProcess, Workers
 
 
 def cells(text: str, row: str) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from tsuzuki.model.errors import Invalid
-from tsuzuki.web.admin.ledger import cents_of
+from tsuzuki.web.admin.tenants import cents_of
 from tsuzuki.web.forms import Form
 
 

@@ -7,12 +7,12 @@ import pytest
 from tests.api.people import Town
 from tests.crawler.builders import a_dead_letter, given_up
 from tests.delivery.builders import a_channel, a_reader
-from tsuzuki.accounts.nouns import SYSTEM
 from tsuzuki.accounts.sharing import shelf_user
+from tsuzuki.accounts.types import SYSTEM
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.delivery.notices.tasks import SENDS, Message, Send
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import HOUR, Millis
+from tsuzuki.notifications.tasks import SENDS, Message, Send
 from tsuzuki.queue.service import ANY
 
 _q = parse_queries(

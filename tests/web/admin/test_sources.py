@@ -8,8 +8,8 @@ import pytest
 from tests.crawler.builders import SITE
 from tests.web.admin.stage import Desk, a_desk
 from tests.web.guests import a_guest, error_of, value_of
-from tsuzuki.accounts.audit.rows import AuditFilter
-from tsuzuki.accounts.nouns import Slice
+from tsuzuki.accounts.audit import AuditFilter
+from tsuzuki.accounts.types import Slice
 from tsuzuki.db.queries import parse_queries
 
 _q = parse_queries(

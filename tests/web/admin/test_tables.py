@@ -5,8 +5,8 @@ from playwright.async_api import Browser
 
 from tests.web.admin.stage import a_desk
 from tests.web.browsing import DESK, PHONE, WIDER, browsing
-from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.sources.sites.rows import SourceChange
+from tsuzuki.accounts.types import SYSTEM
+from tsuzuki.sources.types import SourceChange
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 

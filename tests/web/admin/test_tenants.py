@@ -7,9 +7,9 @@ import pytest
 
 from tests.api.people import Town, a_town
 from tests.web.guests import a_guest, error_of
-from tsuzuki.accounts.nouns import Slice
-from tsuzuki.billing.access import OPERATOR
-from tsuzuki.billing.nouns import Invoice
+from tsuzuki.accounts.types import Slice
+from tsuzuki.billing.books import OPERATOR
+from tsuzuki.billing.types import Invoice
 from tsuzuki.model.ids import show_id
 
 

@@ -9,8 +9,8 @@ from tests.api.people import a_town
 from tests.crawler.builders import DEFINITION, SITE, the_admin, until_over
 from tests.web.admin.stage import Desk, a_desk
 from tests.web.guests import a_guest, error_of, value_of
-from tsuzuki.accounts.nouns import Slice
-from tsuzuki.sources.sites.rows import SourceFilter
+from tsuzuki.accounts.types import Slice
+from tsuzuki.sources.types import SourceFilter
 
 ADD = "/admin/sources/add?connector=tsuzuki.definition"
 TRY = {"act": "try"}

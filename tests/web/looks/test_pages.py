@@ -16,7 +16,7 @@ from tests.web.looks.axe import EACH_ONCE, Wrongs, wrongs_everywhere
 from tests.web.looks.stops import NEWCOMER, REFUSED, SETUP, STOPS, routes_of
 from tests.web.looks.theatre import Theatre, a_theatre, visit
 from tsuzuki.db.queries import parse_queries
-from tsuzuki.http.security import HEADERS
+from tsuzuki.http.middleware import HEADERS
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 

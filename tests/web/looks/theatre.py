@@ -19,14 +19,14 @@ from tests.web.looks.stops import REFUSED
 from tests.web.payers import a_payer
 from tests.web.stage import PARAGRAPHS, a_feed, an_item, furnish, release_items
 from tests.web.xss.town import named
-from tsuzuki.accounts.nouns import Slice, User
 from tsuzuki.accounts.sharing import shelf_user
-from tsuzuki.billing.access import OPERATOR
+from tsuzuki.accounts.types import Slice, User
+from tsuzuki.billing.books import OPERATOR
 from tsuzuki.db.queries import parse_queries
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.times import MINUTE
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
+from tsuzuki.shelves.types import NewSubscription
 
 RECORDINGS = (
     Enclosure("https://example.org/part-1.mp3", "audio/mpeg", 24_000_000, "The first part"),

@@ -17,7 +17,7 @@ from tests.web.stage import an_item, release_items
 from tests.web.xss.corpus import ELSEWHERE, OWN, addresses, corpus
 from tests.web.xss.net import casting
 from tests.web.xss.town import Hostile, a_hostile_town, add_lines, poison
-from tsuzuki.http.security import CONTENT_SECURITY_POLICY
+from tsuzuki.http.middleware import CONTENT_SECURITY_POLICY
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 

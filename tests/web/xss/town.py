@@ -15,15 +15,14 @@ from tests.net.builders import answer
 from tests.polling.builders import Publisher, a_publisher
 from tests.shelves.library.builders import a_published_series, chapter_of
 from tests.web.xss.corpus import addresses, corpus
-from tsuzuki.accounts.nouns import SYSTEM, User
 from tsuzuki.accounts.tokens import TokenRequest as Password
+from tsuzuki.accounts.types import SYSTEM, User
 from tsuzuki.connectors.html.safe import valid_text
 from tsuzuki.db import Tx
 from tsuzuki.db.queries import Queries, parse_queries
 from tsuzuki.model.ids import ShelfId, show_id
-from tsuzuki.shelves.library.follows.nouns import FollowRequest as Following
-from tsuzuki.shelves.library.progress.nouns import ReportedReading
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
+from tsuzuki.shelves.types import FollowRequest as Following
+from tsuzuki.shelves.types import NewSubscription, ReportedReading
 
 # Columns whose text comes from outside or from a person. Bodies are not here: they are stored sanitised, so they come
 # by the feed. What a service would refuse or mend is written all the same: pages must not rely on it.

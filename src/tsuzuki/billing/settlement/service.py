@@ -4,25 +4,25 @@ from typing import Literal
 
 import structlog
 
-from tsuzuki.accounts.activity.nouns import Activity
-from tsuzuki.accounts.activity.store import lock_account_tx
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.activity import Activity, CreditSnapshot, insert_tenant_activity_tx, lock_account_tx
+from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.nouns import SYSTEM
-from tsuzuki.billing.access import BillingScope
-from tsuzuki.billing.books import own_invoice_tx
-from tsuzuki.billing.nouns import Invoice
-from tsuzuki.billing.once import IdempotentRequest, once_tx
-from tsuzuki.billing.settlement.disputes import note_dispute_tx
-from tsuzuki.billing.settlement.nouns import Bolt11, NewBolt11, Payment, Receipt
-from tsuzuki.billing.settlement.receiving import receive_payment_tx
-from tsuzuki.billing.settlement.refunding import give_back_tx
+from tsuzuki.accounts.types import SYSTEM
+from tsuzuki.billing.books import BillingScope, IdempotentRequest, once_tx, own_invoice_tx
+from tsuzuki.billing.dunning import disputed
+from tsuzuki.billing.ledger import standing_paid_tx
 from tsuzuki.billing.settlement.store import (
     find_bolt11_tx,
     find_intent_tx,
+    finish_attempt_tx,
+    given_back_tx,
+    insert_attempt_tx,
     insert_bolt11_tx,
     insert_intent_tx,
+    insert_refund_tx,
     mark_bolt11_settled_tx,
+    open_attempt_tx,
+    put_dispute_tx,
     set_intent_outcome_tx,
 )
 from tsuzuki.billing.settlement.stripe import (
@@ -33,17 +33,204 @@ from tsuzuki.billing.settlement.stripe import (
     event_id,
     read_event,
 )
-from tsuzuki.billing.store import find_invoice_tx, get_invoice_tx
+from tsuzuki.billing.store import find_invoice_tx, get_invoice_tx, insert_credit_tx, mark_invoice_paid_tx
+from tsuzuki.billing.types import (
+    Answer,
+    Bolt11,
+    ChargeAttempt,
+    GivenBack,
+    Intent,
+    Invoice,
+    InvoiceId,
+    NewBolt11,
+    Payment,
+    PaymentProvider,
+    Receipt,
+    Refund,
+    Took,
+    Unknown,
+)
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Tx
-from tsuzuki.delivery.notices.tasks import SENDS
+from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.delivery.outages import operator_tellees_tx
 from tsuzuki.model.errors import Conflict, Invalid, NotFound, Unavailable
 from tsuzuki.model.ids import PublicId, show_id
+from tsuzuki.model.times import MINUTE, Millis
+from tsuzuki.notifications.announcing import tell_tx
+from tsuzuki.notifications.tasks import SENDS
+
+
+async def receive_payment_tx(tx: Tx, invoice_id: InvoiceId, payment: Payment, now: Millis) -> Receipt:
+    """Pay the invoice with it; what is too much, too late or too little becomes credit (R87, REL-43, REL-44).
+
+    Whoever calls this has claimed the payment in the same transaction.
+    """
+    if payment.amount_cents <= 0:
+        raise Invalid("A payment must be above 0.")
+    await lock_account_tx(tx, (await get_invoice_tx(tx, invoice_id)).tenant_id)
+    invoice = await get_invoice_tx(tx, invoice_id)
+    if payment.currency.upper() != invoice.currency:
+        return Receipt("refused", invoice)
+    if payment.amount_cents < invoice.amount_cents or not await mark_invoice_paid_tx(
+        tx, invoice.id, payment.method, reference=payment.reference, now=now
+    ):
+        logged = await _credit_tx(tx, invoice, payment.amount_cents, _why(invoice, payment), now=now)
+        return Receipt("credited", invoice, payment.amount_cents, (logged,))
+    paid = await get_invoice_tx(tx, invoice.id)
+    activities = [await insert_tenant_activity_tx(tx, paid.tenant_id, "invoice.paid", paid.snapshot(), now=now)]
+    surplus = payment.amount_cents - invoice.amount_cents
+    if surplus:
+        activities.append(await _credit_tx(tx, invoice, surplus, f"more than invoice {invoice.number} asked", now=now))
+    return Receipt("paid", paid, surplus, tuple(activities))
+
+
+async def _credit_tx(tx: Tx, invoice: Invoice, cents: int, reason: str, *, now: Millis) -> Activity:
+    await insert_credit_tx(tx, invoice.tenant_id, cents, "payment", reason=reason, invoice_id=invoice.id, now=now)
+    snapshot = CreditSnapshot(cents, invoice.currency, reason)
+    return await insert_tenant_activity_tx(tx, invoice.tenant_id, "credit.granted", snapshot, now=now)
+
+
+def _why(invoice: Invoice, payment: Payment) -> str:
+    by = f"{payment.method} {payment.reference}" if payment.reference else payment.method
+    if invoice.status == "paid":
+        return f"second payment of invoice {invoice.number} ({by})"
+    if invoice.status == "voided":
+        return f"payment of the voided invoice {invoice.number} ({by})"
+    return f"less than invoice {invoice.number} asks for ({by})"
+
+
+async def give_back_tx(tx: Tx, intent: Intent, total_cents: int, now: Millis) -> Activity | None:
+    """So much of a payment was given back in all; None when that was known, or when the payment never counted.
+
+    Totals only grow, so events that come twice or in another order change nothing. Nobody is asked again for what was
+    given back: its items were billed, and are never billed a second time (R86).
+    """
+    invoice = await get_invoice_tx(tx, intent.invoice_id)
+    await lock_account_tx(tx, invoice.tenant_id)
+    before, standing = await given_back_tx(tx, intent.id), await standing_paid_tx(tx, invoice)
+    refund = _refund(intent, invoice, before, min(total_cents, intent.amount_cents), standing=standing, now=now)
+    if refund is None:
+        return None
+    await insert_refund_tx(tx, refund)
+    if refund.credit_cents:
+        reason = f"given back (stripe {intent.id})"
+        cents = -refund.credit_cents
+        await insert_credit_tx(tx, invoice.tenant_id, cents, "refunded", reason=reason, invoice_id=invoice.id, now=now)
+    return await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.refunded", invoice.snapshot(), now=now)
+
+
+def _refund(
+    intent: Intent, invoice: Invoice, before: GivenBack, total: int, *, standing: int, now: Millis
+) -> Refund | None:
+    """Credit first: what was paid beyond what was owed, or was given back meanwhile for time that was not used."""
+    if intent.outcome == "refused" or total <= before.total_cents:
+        return None
+    amount = total - before.total_cents
+    beyond = intent.amount_cents - (invoice.amount_cents if intent.outcome == "paid" else 0)
+    paid = amount - min(amount, max(0, beyond - before.credit_cents))
+    return Refund(
+        intent_id=intent.id,
+        invoice_id=invoice.id,
+        total_cents=total,
+        amount_cents=amount,
+        credit_cents=amount - min(paid, max(0, standing)),
+        created_at=now,
+    )
+
+
+_log = structlog.stdlib.get_logger("tsuzuki.billing")
+
+
+async def note_dispute_tx(tx: Tx, told: StripeDispute, intent: Intent, now: Millis) -> Activity | None:
+    """Write down where a dispute stands, and tell those who run this server; None when that is known."""
+    invoice = await get_invoice_tx(tx, intent.invoice_id)
+    await lock_account_tx(tx, invoice.tenant_id)
+    if not await put_dispute_tx(tx, told, invoice.id, now):
+        return None
+    after = {"dispute": told.dispute_id, "cents": told.amount_cents, "status": told.status}
+    audit_event = AuditEvent("invoice.dispute", "invoice", show_id(invoice.public_id), after=after, reason=told.reason)
+    await record_tx(tx, SYSTEM, audit_event, now=now)
+    message = disputed(invoice, told.amount_cents, f"{told.reason}, {told.status}", now)
+    about = f"dispute-{told.dispute_id}-{told.status}"
+    await tell_tx(tx, await operator_tellees_tx(tx, invoice.number), about, lambda _: message, now=now)
+    _log.error("payment_disputed", invoice=invoice.number, dispute=told.dispute_id, status=told.status)
+    return await insert_tenant_activity_tx(tx, invoice.tenant_id, "invoice.disputed", invoice.snapshot(), now=now)
+
+
+CALL_TIME = Millis(2 * MINUTE)
+"""No call to a provider takes longer; before that, nobody else asks what became of it."""
+
+_STATUS = {"Took": "paid", "Declined": "failed", "Unknown": "unknown"}
+
+
+class Charging:
+    """Writes an attempt down, makes the call, and writes what became of it down with its effect."""
+
+    def __init__(self, deps: AccountDeps) -> None:
+        self._deps = deps
+
+    async def collect(self, invoice_id: InvoiceId, provider: PaymentProvider) -> Answer:
+        """Take an open invoice's amount; Conflict while another attempt is under way, or it is not open.
+
+        What an earlier attempt left unknown is looked up first, and a second call is made only when that says that
+        nothing was taken.
+        """
+        earlier = await self._deps.db.read(lambda tx: open_attempt_tx(tx, invoice_id))
+        if earlier is not None:
+            answer = await self._look_up(earlier, provider)
+            if isinstance(answer, (Took, Unknown)):
+                return answer
+        attempt, invoice = await self._begin(invoice_id, provider)
+        try:
+            answer = await provider.charge(attempt.key, invoice)
+        except Exception as error:  # noqa: BLE001  whatever it was, the money may be gone
+            _log.warning("payment_unknown", invoice=invoice.number, reason=repr(error))
+            answer = Unknown(repr(error))
+        return await self._finish(attempt, answer)
+
+    async def _look_up(self, attempt: ChargeAttempt, provider: PaymentProvider) -> Answer:
+        if attempt.status == "begun" and self._deps.clock() < attempt.updated_at + CALL_TIME:
+            raise Conflict("This invoice is being paid right now; wait for what becomes of it.")
+        try:
+            answer = await provider.look_up(attempt.key)
+        except Exception as error:  # noqa: BLE001  then it is still unknown
+            answer = Unknown(repr(error))
+        return await self._finish(attempt, answer)
+
+    async def _begin(self, invoice_id: InvoiceId, provider: PaymentProvider) -> tuple[ChargeAttempt, Invoice]:
+        async def begin(tx: Tx) -> tuple[ChargeAttempt, Invoice]:
+            now = self._deps.clock()
+            invoice = await get_invoice_tx(tx, invoice_id)
+            if invoice.status != "open":
+                raise Conflict(f"Invoice {invoice.number} is {invoice.status} already.")
+            key = show_id(self._deps.new_id(now))
+            try:
+                return await insert_attempt_tx(tx, invoice_id, provider.name, key, now=now), invoice
+            except UniqueViolation as error:
+                raise Conflict("This invoice is being paid right now; wait for what becomes of it.") from error
+
+        return await self._deps.db.with_tx(begin)
+
+    async def _finish(self, attempt: ChargeAttempt, answer: Answer) -> Answer:
+        async def finish(tx: Tx) -> Receipt | None:
+            now = self._deps.clock()
+            detail = "" if isinstance(answer, Took) else answer.reason
+            status = _STATUS[type(answer).__name__]
+            if not await finish_attempt_tx(tx, attempt.id, status, detail=detail, now=now):
+                return None
+            if not isinstance(answer, Took):
+                return None
+            return await receive_payment_tx(tx, attempt.invoice_id, answer.payment, now)
+
+        receipt = await self._deps.db.with_tx(finish)
+        if receipt is not None:
+            await self._deps.publisher.publish(*receipt.activities)
+        return answer
+
 
 Told = Literal["paid", "credited", "refused", "refunded", "disputed", "known", "ignored"]
 """What became of an event: `known` was settled or given back before, `ignored` is not about our invoices."""
-
-_log = structlog.stdlib.get_logger("tsuzuki.billing")
 
 
 class Settlement:

@@ -2,9 +2,18 @@
 
 import msgspec
 
-from tsuzuki.billing.nouns import InvoiceId, Refund
-from tsuzuki.billing.settlement.nouns import Bolt11, ChargeAttempt, GivenBack, Intent, NewBolt11, Outcome, Payment
 from tsuzuki.billing.settlement.stripe import StripeDispute
+from tsuzuki.billing.types import (
+    Bolt11,
+    ChargeAttempt,
+    GivenBack,
+    Intent,
+    InvoiceId,
+    NewBolt11,
+    Outcome,
+    Payment,
+    Refund,
+)
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.times import Millis
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from tsuzuki.billing.settlement.nouns import Payment
+from tsuzuki.billing.types import Payment
 from tsuzuki.model.errors import Forbidden, Invalid
 from tsuzuki.model.ids import PublicId, read_id
 from tsuzuki.model.times import MINUTE, SECOND, Millis

@@ -14,7 +14,6 @@ import structlog
 
 from tsuzuki.accounts.deps import AccountDeps
 from tsuzuki.billing.policy import retry_delay
-from tsuzuki.billing.shelf_plans.nouns import PlannedHold
 from tsuzuki.billing.shelf_plans.store import (
     Span,
     complete_shelf_sync_tx,
@@ -29,9 +28,10 @@ from tsuzuki.billing.shelf_plans.store import (
     suspend_feeds_tx,
     suspend_follows_tx,
 )
+from tsuzuki.billing.types import PlannedHold
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Tx
-from tsuzuki.db.again import with_tx_again
+from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.locks import lock_feed_tx, lock_reading_tx, lock_series_merges_shared_tx, lock_series_tx, lock_shelf_tx
 from tsuzuki.model.errors import TsuzukiError
 from tsuzuki.model.ids import FeedId, SeriesId, ShelfId
@@ -40,10 +40,9 @@ from tsuzuki.model.times import MINUTE, Millis
 from tsuzuki.shelves.events import EVENTS_WAKEUP
 from tsuzuki.shelves.known import deliver_known_items_tx, deliver_missed_chapters_tx
 from tsuzuki.shelves.store import Terms, shelf_terms_tx
-from tsuzuki.sources.comics.following import followers_changed_tx
+from tsuzuki.sources.comics import followers_changed_tx
 from tsuzuki.sources.feeds import suspension_changed_tx
-from tsuzuki.sources.pace.service import floors
-from tsuzuki.sources.pace.store import last_watch_tx, repair_floors_tx, set_floors_tx
+from tsuzuki.sources.pace import floors, last_watch_tx, repair_floors_tx, set_floors_tx
 
 NEVER = Millis(2**62)
 """Given up: not tried again before the next change of the shelf."""

@@ -4,19 +4,29 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from tsuzuki.accounts.activity.nouns import Activity, ShelfActivity
-from tsuzuki.accounts.activity.store import insert_activity_tx, insert_tenant_activity_tx, lock_account_tx
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
+from tsuzuki.accounts.activity import (
+    Activity,
+    ShelfActivity,
+    insert_activity_tx,
+    insert_tenant_activity_tx,
+    lock_account_tx,
+)
+from tsuzuki.accounts.audit import AuditEvent, record_tx
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.limits import NEVER
-from tsuzuki.accounts.nouns import Actor, Tenant
-from tsuzuki.accounts.shelves.store import add_shelf_tx, first_person_tx, list_member_shelves_tx, put_member_tx
+from tsuzuki.accounts.people import NEVER
+from tsuzuki.accounts.shelves import add_shelf_tx, first_person_tx, list_member_shelves_tx, put_member_tx
 from tsuzuki.accounts.store import count_members_tx, get_tenant_tx, get_user_tx
 from tsuzuki.accounts.tenants import tenant_snapshot
-from tsuzuki.billing.access import BillingScope, own_tenant_tx
-from tsuzuki.billing.shelf_plans.choosing import check_shelf_count, check_use_tx, choose
-from tsuzuki.billing.shelf_plans.nouns import RentedShelf, Used
-from tsuzuki.billing.shelf_plans.offers import OVERDUE, is_overdue_tx, own_shelf_tx
+from tsuzuki.accounts.types import Actor, Tenant
+from tsuzuki.billing.books import BillingScope, own_tenant_tx
+from tsuzuki.billing.shelf_plans.offers import (
+    OVERDUE,
+    check_shelf_count,
+    check_use_tx,
+    choose,
+    is_overdue_tx,
+    own_shelf_tx,
+)
 from tsuzuki.billing.shelf_plans.store import (
     get_rented_tx,
     list_shelves_for_tenant_tx,
@@ -26,6 +36,7 @@ from tsuzuki.billing.shelf_plans.store import (
     set_shelf_status_tx,
 )
 from tsuzuki.billing.store import mark_returned_tx
+from tsuzuki.billing.types import RentedShelf, Used
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.db.locks import lock_shelf_tx

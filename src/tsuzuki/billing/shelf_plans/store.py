@@ -2,8 +2,8 @@
 
 import msgspec
 
-from tsuzuki.accounts.activity.nouns import ShelfStatus
-from tsuzuki.billing.shelf_plans.nouns import PlannedHold, RentedShelf, Used
+from tsuzuki.accounts.activity import ShelfStatus
+from tsuzuki.billing.types import PlannedHold, RentedShelf, Used
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import FeedId, PublicId, SeriesId, ShelfId, TenantId
 from tsuzuki.model.times import Millis

@@ -5,10 +5,8 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.accounts.audit.recording import AuditEvent, record_tx
-from tsuzuki.accounts.nouns import Actor
-from tsuzuki.catalogue.merging.nouns import FormerSeries, MergeOutcome, MergeSeriesRow, MergeSourceRow, SeriesFacts
-from tsuzuki.catalogue.merging.policy import newly, parted, revived
+from tsuzuki.accounts.audit import AuditEvent, record_tx
+from tsuzuki.accounts.types import Actor
 from tsuzuki.catalogue.merging.store import (
     SplitChapters,
     add_series_tx,
@@ -33,6 +31,8 @@ from tsuzuki.catalogue.merging.store import (
     recompute_latest_tx,
     settle_entries_tx,
 )
+from tsuzuki.catalogue.policy import newly, parted, revived
+from tsuzuki.catalogue.types import FormerSeries, MergeOutcome, MergeSeriesRow, MergeSourceRow, SeriesFacts
 from tsuzuki.coord.wakeup import AfterCommit
 from tsuzuki.db import Database, Tx
 from tsuzuki.db.locks import lock_series_merges_tx
@@ -41,8 +41,8 @@ from tsuzuki.model.errors import Conflict, NotFound
 from tsuzuki.model.ids import PublicId, SeriesId, show_id
 from tsuzuki.model.times import Millis
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
-from tsuzuki.sources.comics.following import followers_changed_tx
-from tsuzuki.sources.comics.policy import match_key
+from tsuzuki.sources.comics import followers_changed_tx
+from tsuzuki.sources.policy import match_key
 from tsuzuki.sources.store import find_series_tx as series_named_tx
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.catalogue.merging.nouns import (
+from tsuzuki.catalogue.types import (
     CopiedChapter,
     FormerSeries,
     MergeFollowRow,

@@ -4,18 +4,59 @@ import re
 from decimal import Decimal
 from urllib.parse import urljoin
 
+from tsuzuki.connectors.feed.channels import interval_of, skipped_days, skipped_hours
 from tsuzuki.connectors.feed.dates import moment_of
 from tsuzuki.connectors.feed.identity import Key, keys_of, link_key, told_apart
-from tsuzuki.connectors.feed.media import is_image, is_player, seconds_of
-from tsuzuki.connectors.feed.pages import pages_of
+from tsuzuki.connectors.feed.items import is_image, is_player, seconds_of
 from tsuzuki.connectors.feed.presets import number_of, shows_only_thumbnails
 from tsuzuki.connectors.feed.raw import MAX_LIST, MAX_LISTED, RawFeed, RawItem, RawMedia, RawText
-from tsuzuki.connectors.feed.wishes import interval_of, skipped_days, skipped_hours
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.html.safe import SafeHtml, Sanitiser, one_line, plain_text, text_to_html
 from tsuzuki.model.harvest import Enclosure, FeedHarvest, FoundItem
 from tsuzuki.model.numbers import parse_number
 from tsuzuki.model.times import Millis
+from tsuzuki.model.titles import unescaped
+
+WORDS_PER_IMAGE = 140
+"""Characters of text that one image carries before the entry counts as an article."""
+MAX_WORDS = 1000
+_SMALL = 100
+_DECORATION = re.compile(
+    r"[/_.-](?:emojis?|avatars?|gravatar|smileys?|smilies|icons?|buttons?|badges?|share|logo)(?:[/_.\d-]|\Z)",
+    re.IGNORECASE,
+)
+# The sanitiser writes one form of markup only, lower case and every value in double quotes: patterns can read it.
+_ARTICLE = re.compile(r"<(?:video|audio|table|pre|h2|h3)[ >]")
+_TAG = re.compile(r'<[^"<>]*+(?:"[^"]*+"[^"<>]*+)*+>')
+_IMAGE = re.compile(r'<img((?: [a-z]+="[^"]*")*)>')
+_ATTRIBUTE = re.compile(r' ([a-z]+)="([^"]*)"')
+
+
+def pages_of(content: SafeHtml) -> tuple[str, ...]:
+    """The addresses of an entry's pages, in order; none for an article that has pictures."""
+    if "<img" not in content or _ARTICLE.search(content):
+        return ()
+    images = dict.fromkeys(source for image in _IMAGE.findall(content) if (source := _page(image)))
+    most = min(WORDS_PER_IMAGE * len(images), MAX_WORDS)
+    if not images or (len(content) > 6 * most and _length(content[: 6 * most]) > most) or _length(content) > most:
+        return ()  # a long article shows in its beginning what it is, and need not be measured whole
+    return tuple(images)
+
+
+def _length(html: str) -> int:
+    """How much there is to read."""
+    return len(" ".join(unescaped(_TAG.sub(" ", html)).split()))
+
+
+def _page(image: str) -> str | None:
+    """The address of an image large enough to be a page."""
+    attributes = dict(_ATTRIBUTE.findall(image))
+    source = unescaped(attributes.get("src", ""))
+    if not source or _DECORATION.search(source.partition("://")[2]):
+        return None
+    sizes = (attributes.get("width", ""), attributes.get("height", ""))
+    return None if any(size.isdecimal() and int(size) < _SMALL for size in sizes) else source
+
 
 MAX_TITLE = 1000
 MAX_NAME = 300

@@ -1,19 +1,47 @@
 """The feed around the entries: a table from element names to what they say of it; and where the entries are."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 
 from lxml.etree import _Element as Element
 
-from tsuzuki.connectors.feed.authors import author_of
 from tsuzuki.connectors.feed.document import Unsure
+from tsuzuki.connectors.feed.elements import XML_LANG, DocumentScope, Names, attribute, author_of, is_of_atom, words
 from tsuzuki.connectors.feed.items import read_item
-from tsuzuki.connectors.feed.names import XML_LANG, Names, is_of_atom
 from tsuzuki.connectors.feed.raw import MAX_ITEMS, Kind, RawFeed, add
-from tsuzuki.connectors.feed.scope import DocumentScope
-from tsuzuki.connectors.feed.text import attribute, words
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.model.errors import NotAFeed
+from tsuzuki.model.times import HOUR, MINUTE, Millis
+
+_PERIODS = {"hourly": 1, "daily": 24, "weekly": 168, "monthly": 720, "yearly": 8760}
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+def interval_of(feed: RawFeed) -> Millis | None:
+    """The longer of what `ttl` and `sy:updatePeriod` say; None where neither says anything."""
+    minutes = _number(feed.ttl_minutes)
+    hours = _PERIODS.get((feed.update_period or "").strip().lower(), 0)
+    longest = max(minutes * MINUTE, hours * HOUR // (_number(feed.update_frequency) or 1))
+    return Millis(longest) if longest else None
+
+
+def skipped_hours(said: Iterable[str]) -> tuple[int, ...]:
+    """Hours from 0 to 23; RSS 0.91 counted to 24."""
+    hours = {int(text) % 24 for text in said if text.isascii() and text.isdigit() and len(text) < 3 and int(text) <= 24}
+    return tuple(sorted(hours))
+
+
+def skipped_days(said: Iterable[str]) -> tuple[int, ...]:
+    """Days of the week, Monday is 0."""
+    names = {text[:3].lower() for text in said}
+    return tuple(number for number, day in enumerate(_DAYS) if day in names)
+
+
+def _number(text: str | None) -> int:
+    """A whole number; 0 for anything else."""
+    text = (text or "").strip()
+    return int(text[:8]) if text.isascii() and text.isdigit() else 0
+
 
 Handler = Callable[[DocumentScope, RawFeed, Element], None]
 

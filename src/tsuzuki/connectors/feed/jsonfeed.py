@@ -5,11 +5,10 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.connectors.feed.authors import author_of
 from tsuzuki.connectors.feed.document import MAX_NODES
-from tsuzuki.connectors.feed.media import seconds_of
+from tsuzuki.connectors.feed.elements import author_of, repair_text
+from tsuzuki.connectors.feed.items import seconds_of
 from tsuzuki.connectors.feed.raw import MAX_ITEMS, MAX_LIST, RawFeed, RawItem, RawMedia, RawText
-from tsuzuki.connectors.feed.text import repair_text
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.model.errors import NotAFeed, TooLarge
 

@@ -7,10 +7,9 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from tsuzuki.connectors.feed.authors import author_of
-from tsuzuki.connectors.feed.media import length_of, seconds_of
+from tsuzuki.connectors.feed.elements import author_of, repair_text
+from tsuzuki.connectors.feed.items import length_of, seconds_of
 from tsuzuki.connectors.feed.raw import MAX_ITEMS, Kind, RawFeed, RawItem, RawMedia, RawText
-from tsuzuki.connectors.feed.text import repair_text
 from tsuzuki.connectors.html.addresses import http_url
 
 Found = Mapping[str, Any]

@@ -4,8 +4,15 @@ import msgspec
 
 from tsuzuki.connectors.feed.assemble import assemble
 from tsuzuki.connectors.feed.channels import read_document
-from tsuzuki.connectors.feed.document import Unsure, check_bytes, check_shape, parse_tree, root_text, without_forbidden
-from tsuzuki.connectors.feed.encodings import decode
+from tsuzuki.connectors.feed.document import (
+    Unsure,
+    check_bytes,
+    check_shape,
+    decode,
+    parse_tree,
+    root_text,
+    without_forbidden,
+)
 from tsuzuki.connectors.feed.identity import with_other_keys
 from tsuzuki.connectors.feed.jsonfeed import looks_like_json, read_json
 from tsuzuki.connectors.feed.lenient import read_leniently

@@ -4,14 +4,154 @@ This step makes nothing safe; the sanitiser comes after it and sees everything i
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from urllib.parse import parse_qs, quote, unquote
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from tsuzuki.connectors.html.addresses import MAX_ADDRESS, http_url, largest_of
-from tsuzuki.connectors.html.anchors import keep_anchors
-from tsuzuki.connectors.html.embeds import link_for
-from tsuzuki.connectors.html.trackers import is_tracker
+from tsuzuki.connectors.html.addresses import MAX_ADDRESS, http_url, largest_of, parts_of
+
+HOSTS = frozenset(
+    {
+        "ad.doubleclick.net",
+        "ads.pheedo.com",
+        "api.pheedo.com",
+        "b.scorecardresearch.com",
+        "bat.bing.com",
+        "da.feedsportal.com",
+        "feeds.wordpress.com",
+        "googleads.g.doubleclick.net",
+        "pi.feedsportal.com",
+        "pixel.quantserve.com",
+        "pixel.wp.com",
+        "rss.buysellads.com",
+        "sb.scorecardresearch.com",
+        "secure-us.imrworldwide.com",
+        "stats.wordpress.com",
+        "stats.wp.com",
+        "www.facebook.com",
+        "www.google-analytics.com",
+        "feeds.feedburner.com",
+        "feedproxy.google.com",
+        "rss.feedsportal.com",
+        "analytics.twitter.com",
+        "pixel.mathtag.com",
+        "pxl.host",
+        "track.hubspot.com",
+        "www.assoc-amazon.com",
+        "ir-na.amazon-adsystem.com",
+        "ws-na.amazon-adsystem.com",
+        "pixel.newscred.com",
+        "tracking.feedpress.it",
+        "www.awin1.com",
+        "c.statcounter.com",
+        "www.linksynergy.com",
+        "ad.linksynergy.com",
+    }
+)
+"""Hosts whose pictures in feeds are never content."""
+
+_PATHS = re.compile(r"/(?:pixel|beacon|track(?:ing|er)?|1x1|spacer)\.(?:gif|png|php)\Z", re.IGNORECASE)
+_TINY_STYLE = re.compile(r"(?:^|;)\s*(?:width|height)\s*:\s*[01](?:px)?\s*(?:;|!|\Z)", re.IGNORECASE)
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_TINY = frozenset({"0", "1", "0px", "1px"})
+
+
+def is_tracker(address: str, *, width: str, height: str, style: str) -> bool:
+    """True for a picture nobody is meant to see: one pixel, hidden, or from a host that only counts."""
+    if width.strip() in _TINY or height.strip() in _TINY:
+        return True
+    if style and (_TINY_STYLE.search(style) or _HIDDEN_STYLE.search(style)):
+        return True
+    parts = parts_of(address)
+    if parts is None:
+        return False
+    return (parts.hostname or "") in HOSTS or _PATHS.search(parts.path) is not None
+
+
+PREFIX = "item-"
+_NAME = re.compile(rf"{PREFIX}[\w.:-]{{1,100}}", re.ASCII)
+_NOT_IN_NAMES = re.compile(r"[^\w.:-]", re.ASCII)
+LONGEST = 100
+
+
+def is_anchor(name: str) -> bool:
+    """Whether an id is one of ours."""
+    return _NAME.fullmatch(name) is not None
+
+
+def keep_anchors(tree: LexborHTMLParser, pages: set[str]) -> None:
+    """Give links to places of this text, which stands on these pages, and those places names that agree."""
+    links = [(node, name) for node in tree.css("a[href]") if (name := _place(node, pages))]
+    if not links:
+        return
+    wanted = {name for _, name in links}
+    found: dict[str, str] = {}
+    for node in tree.css("[id], a[name]"):
+        name = node.attributes.get("id") or node.attributes.get("name") or ""
+        if name in wanted and name not in found:
+            found[name] = node.attrs["id"] = _named(name)
+    for node, name in links:
+        if name in found:
+            node.attrs["href"] = f"#{found[name]}"
+
+
+def _place(link: LexborNode, pages: set[str]) -> str:
+    """The place in this text that a link leads to; empty for one that leads elsewhere."""
+    page, _, name = (link.attributes.get("href") or "").strip().partition("#")
+    return unquote(name) if name and (not page or page in pages) else ""
+
+
+def _named(name: str) -> str:
+    return PREFIX + _NOT_IN_NAMES.sub("-", name.removeprefix(PREFIX))[:LONGEST]
+
+
+_YOUTUBE = re.compile(r"/(?:embed|v|shorts)/([\w-]{1,64})")
+_ID = re.compile(r"[\w-]{1,64}")
+_NOWHERE = "https://embedded.invalid/"
+"""What an address without a host stands on where its document has none."""
+
+
+def _youtube(path: str, query: dict[str, list[str]]) -> str | None:
+    found = _YOUTUBE.fullmatch(path)
+    if found is None:
+        return None
+    if found.group(1) != "videoseries":
+        return f"https://www.youtube.com/watch?v={found.group(1)}"
+    lists = query.get("list", [])
+    return f"https://www.youtube.com/playlist?list={quote(lists[0])}" if lists else None
+
+
+def _after(prefix: str) -> Callable[[str, dict[str, list[str]]], str | None]:
+    def link(path: str, _query: dict[str, list[str]]) -> str | None:
+        name = path.rsplit("/", 1)[-1]
+        return prefix + name if _ID.fullmatch(name) else None
+
+    return link
+
+
+_HOSTS: dict[str, tuple[str, Callable[[str, dict[str, list[str]]], str | None]]] = {
+    "youtube.com": ("YouTube", _youtube),
+    "youtube-nocookie.com": ("YouTube", _youtube),
+    "player.vimeo.com": ("Vimeo", _after("https://vimeo.com/")),
+    "dailymotion.com": ("Dailymotion", _after("https://www.dailymotion.com/video/")),
+    "geo.dailymotion.com": ("Dailymotion", _after("https://www.dailymotion.com/video/")),
+}
+
+
+def link_for(frame_address: str, base: str, title: str = "") -> tuple[str, str] | None:
+    """Where a person would see what this frame shows, and what to call it; None for one that has no address."""
+    address = http_url(frame_address, base or _NOWHERE)
+    parts = parts_of(address) if address else None
+    host = (parts.hostname or "").removeprefix("www.") if parts is not None else ""
+    if parts is None or address is None or not host or address.startswith(_NOWHERE):
+        return None
+    name, link = _HOSTS.get(host, ("", None))
+    target = link(parts.path.rstrip("/"), parse_qs(parts.query)) if link is not None else None
+    if target is not None:
+        return target, title or f"Video on {name}"
+    return address, f"{title} ({host})" if title else host
+
 
 _WORTH_A_LOOK = ("<img", "<iframe", "<noscript", "<embed", "<object", "srcset", "data-")
 _LAZY_SOURCES = (

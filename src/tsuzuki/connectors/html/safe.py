@@ -11,10 +11,9 @@ import nh3
 from selectolax.lexbor import LexborHTMLParser
 
 from tsuzuki.connectors.html.addresses import absolute_srcset, http_url
-from tsuzuki.connectors.html.anchors import is_anchor
-from tsuzuki.connectors.html.media import reveal
+from tsuzuki.connectors.html.media import is_anchor, reveal
 from tsuzuki.connectors.html.tags import settle
-from tsuzuki.model.entities import unescaped
+from tsuzuki.model.titles import unescaped
 
 SafeHtml = NewType("SafeHtml", str)
 """Markup that went through `sanitise`; a template may show this type unescaped, and no other."""

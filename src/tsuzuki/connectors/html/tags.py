@@ -12,7 +12,44 @@ from html import escape
 
 import msgspec
 
-from tsuzuki.connectors.html.formulas import formula_text
+from tsuzuki.model.titles import unescaped
+
+_PIECE = re.compile(r"<(/?)([A-Za-z-]++)[^<>]*+>|([^<]++)|<")
+_JOINED = {"mfrac": "/", "msup": "^", "msub": "_", "munder": "_", "mover": "^"}
+"""What stands between the two parts of an element."""
+_BEFORE = {"msqrt": "√"}
+
+
+def formula_text(markup: str) -> str:
+    """The text of a formula on one line. What it says a second time, for programs, is left out."""
+    words: list[str] = []
+    joints: list[str] = []
+    """For each element that is open, what is written before its second part; empty once it is there."""
+    is_aside = ""
+    for found in _PIECE.finditer(markup):
+        closing, name, text = found[1], (found[2] or "").lower(), found[3]
+        if is_aside:
+            is_aside = "" if closing and name == is_aside else is_aside
+        elif text:
+            words.append(unescaped(text) if text.strip() else "")
+        elif name.startswith("annotation"):
+            is_aside = "" if closing else name
+        elif closing:
+            _close(words, joints)
+        elif name and not found[0].endswith("/>"):
+            words.append(_BEFORE.get(name, ""))
+            joints.append(_JOINED.get(name, ""))
+    return " ".join("".join(words).split())
+
+
+def _close(words: list[str], joints: list[str]) -> None:
+    """After its first part, an element's joint is written once."""
+    if joints:
+        joints.pop()
+    if joints and joints[-1]:
+        words.append(joints[-1])
+        joints[-1] = ""
+
 
 _BLANK = r"\t\n\f\r "
 _TAG = re.compile(rf"<(/?)([A-Za-z][^{_BLANK}/><]*+)")
@@ -263,3 +300,87 @@ class _Depth:
     def _close(self, name: str) -> None:
         self._known[name] -= 1
         self._formats -= name in _FORMATS
+
+
+_XML_TAG = re.compile(r"<(?:!(\[CDATA\[|--)|(/?)([A-Za-z_][\w.:-]*+)[^<>]*+>)")
+_OFTEN_UNCLOSED = "area base br col dd dt embed hr img input li link meta option p source td th tr wbr"
+_UNCLOSED = frozenset(_OFTEN_UNCLOSED.split())
+
+
+def shape_of(text: str, *, max_depth: int, max_tags: int) -> tuple[int, int]:
+    """The depth and the number of tags, CDATA and comments aside; counting ends where either is passed."""
+    opened: Counter[str] = Counter()
+    depth = tags = deepest = position = 0
+    while deepest <= max_depth and tags <= max_tags and (tag := _XML_TAG.search(text, position)):
+        position = tag.end()
+        aside, closing, name = tag.groups()
+        if aside:
+            position = text.find("]]>" if aside == "[CDATA[" else "-->", position)
+            if position < 0:
+                break
+            continue
+        name = name.lower()
+        tags += name not in _UNCLOSED
+        depth += _step(opened, name, is_closing=bool(closing), is_empty=text[position - 2] == "/")
+        deepest = max(deepest, depth)
+    return deepest, tags
+
+
+def _step(opened: Counter[str], name: str, *, is_closing: bool, is_empty: bool) -> int:
+    """Where a tag leads: deeper, up, or nowhere. An end without its beginning leads nowhere, or it would hide depth."""
+    if name in _UNCLOSED or is_empty or (is_closing and not opened[name]):
+        return 0
+    step = -1 if is_closing else 1
+    opened[name] += step
+    return step
+
+
+MAX_TAGS = 200_000
+MAX_UNCLOSED = 5000
+"""Such a page takes 30 ms; 200,000 `<div>`, one megabyte, take a minute and a half."""
+MAX_NESTING = 500
+MAX_ATTRIBUTES = 200
+"""Of one tag: a parser compares each with all the others."""
+
+_TAG_NAME = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]{0,20})")
+_ANY_VALUE = r"""\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s>]*+)"""
+_ANY_ATTRIBUTE = re.compile(rf"[^\s/>][^\s/>=]*+(?:{_ANY_VALUE})?+")
+_OPENING = re.compile(rf"<(!--|([A-Za-z][^\s/>]*+)(?:[\s/]++|{_ANY_ATTRIBUTE.pattern})*+)")
+_ENDS = {name: re.compile(f"</{name}", re.IGNORECASE) for name in ("script", "style")}
+_UNCLOSED_BY_NATURE = frozenset(
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
+    | {"p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "option"}
+)
+
+
+def is_bomb(html: str) -> bool:
+    """Whether no parser should see this. Told without parsing, in time linear in the text."""
+    return _has_many_tags(html) or is_deeper(html, MAX_NESTING) or _has_crowded_tag(html)
+
+
+def _has_many_tags(html: str) -> bool:
+    """Whether there are too many tags, or too many that are never closed."""
+    unclosed: Counter[str] = Counter()
+    for tags, found in enumerate(_TAG_NAME.finditer(html), start=1):
+        if tags > MAX_TAGS:
+            return True
+        unclosed[found[2].lower()] += -1 if found[1] else 1
+    depth = sum(count for tag, count in unclosed.items() if count > 0 and tag not in _UNCLOSED_BY_NATURE)
+    return depth > MAX_UNCLOSED
+
+
+def _has_crowded_tag(text: str) -> bool:
+    """Whether a tag has too many attributes. Each step begins where the one before ended, and no pattern goes back."""
+    at = 0
+    while (tag := _OPENING.search(text, at)) is not None:
+        at = tag.end()
+        if tag[1] == "!--":
+            at = text.find("-->", at - 2)  # `<!-->` is a whole comment
+        elif (end := _ENDS.get(tag[2].lower())) is not None:
+            found = end.search(text, at)
+            at = -1 if found is None else found.end()
+        elif len(tag[1]) > 2 * MAX_ATTRIBUTES and len(_ANY_ATTRIBUTE.findall(tag[1])) > MAX_ATTRIBUTES:
+            return True
+        if at < 0:
+            break
+    return False

@@ -15,20 +15,23 @@ from msgspec import Meta
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.filters import Filter, FilterValue
 from tsuzuki.connectors.mangadex import searching
-from tsuzuki.connectors.mangadex.reading import SITE, details_of, releases_of, series_of
-from tsuzuki.connectors.mangadex.searching import Query
-from tsuzuki.connectors.mangadex.shapes import (
+from tsuzuki.connectors.mangadex.api import (
+    SITE,
     AtHome,
     ChapterList,
     MangaAnswer,
     MangaDexChapter,
     MangaList,
+    details_of,
     read_at_home,
     read_chapter_list,
     read_error,
     read_manga,
     read_manga_list,
+    releases_of,
+    series_of,
 )
+from tsuzuki.connectors.mangadex.searching import Query
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, ImageOutcome, SeriesAt, Visit
 from tsuzuki.model.errors import HttpStatus, Invalid, Problem, ShapeChanged
 from tsuzuki.model.fetching import Ask, CallPace, Parse, RateHeaders, Reply

@@ -9,7 +9,6 @@ from tsuzuki.connectors.filters import Filter, FilterValue, Select, TextFilter, 
 from tsuzuki.connectors.html.addresses import http_url
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo, SeriesAt, Visit
 from tsuzuki.connectors.selectors import values
-from tsuzuki.connectors.selectors.addresses import address_to_call, own_address, series_values, with_query
 from tsuzuki.connectors.selectors.definition import (
     STATUS_CODES,
     Definition,
@@ -19,7 +18,17 @@ from tsuzuki.connectors.selectors.definition import (
     SeriesStep,
 )
 from tsuzuki.connectors.selectors.extracting import MAX_BYTES, Extract, ExtractionPlan, extract_html, extract_json
-from tsuzuki.connectors.selectors.rows import StepAnswer, hosts_of, key_of, read_chapters, read_series
+from tsuzuki.connectors.selectors.values import (
+    StepAnswer,
+    address_to_call,
+    hosts_of,
+    key_of,
+    own_address,
+    read_chapters,
+    read_series,
+    series_values,
+    with_query,
+)
 from tsuzuki.model.errors import ShapeChanged
 from tsuzuki.model.fetching import Ask, Parse, Reply
 from tsuzuki.model.harvest import FoundChapter, FoundPage, FoundSeries, SeriesDetails, SeriesPage
@@ -112,7 +121,7 @@ class SelectorsSource(Connector):
             return _fixed_details(fixed, self.definition)
         answer = yield from self._call(step, series_url)
         row = next(iter(answer.found.rows), {})
-        title = values.one(row, "title", step.title)
+        title = values.text_of(row, "title", step.title)
         if title is None:
             raise ShapeChanged(f"{answer.url}: no title was found by {', '.join(step.title.pick)!r}.")
         return SeriesDetails(
@@ -123,7 +132,7 @@ class SelectorsSource(Connector):
             description="\n\n".join(values.many(row, "description", step.description)) or None,
             genres=values.many(row, "genres", step.genres),
             status=values.status(row, "status", step.status),
-            cover_url=http_url(values.one(row, "cover", step.cover), answer.url),
+            cover_url=http_url(values.text_of(row, "cover", step.cover), answer.url),
             language=None if self.definition.language == "all" else self.definition.language,
             is_nsfw=self.definition.nsfw,
             real_url=self._own(series_url),
@@ -147,7 +156,7 @@ class SelectorsSource(Connector):
             image
             for answer in answers
             for row in answer.found.rows
-            if (image := http_url(values.one(row, "image", step.image), answer.url))
+            if (image := http_url(values.text_of(row, "image", step.image), answer.url))
         ]
         if not images:
             raise ShapeChanged(f"{answers[0].url}: no image was found by {step.each!r}.")
@@ -180,7 +189,7 @@ class SelectorsSource(Connector):
         if "{page}" in step.url:
             goes_on = bool(last.found.rows) and values.is_there(last.found.whole, "next", onward)
             return self._address_of(step, url, len(answers) + 1) if goes_on else None
-        text = values.one(last.found.whole, "next", onward)
+        text = values.text_of(last.found.whole, "next", onward)
         return own_address(self.definition, text, last.url) if text else None
 
     def _ask(self, step: DefinitionStep, address: str) -> Visit[StepAnswer]:

@@ -9,8 +9,7 @@ from msgspec import Meta
 from tsuzuki.connectors.config import SourceConfig
 from tsuzuki.connectors.protocol import Abilities, Connector, ConnectorInfo
 from tsuzuki.connectors.selectors.connector import SelectorsSource
-from tsuzuki.connectors.selectors.document import MAX_CHARACTERS, BadDefinition
-from tsuzuki.connectors.selectors.load import load_definition
+from tsuzuki.connectors.selectors.loading import MAX_CHARACTERS, BadDefinition, load_definition
 from tsuzuki.model.errors import Problem
 from tsuzuki.model.secrets import is_secret
 

@@ -12,7 +12,7 @@ from tsuzuki.model.ids import ChapterId, FeedId, ItemId, PublicId, SeriesId, She
 from tsuzuki.model.times import Millis
 from tsuzuki.model.titles import title_of
 from tsuzuki.model.tokens import Term, parse_terms
-from tsuzuki.shelves.subscriptions.nouns import Subscription
+from tsuzuki.shelves.types import Subscription
 
 q = load_queries("tsuzuki.inbox.search")
 

@@ -26,9 +26,8 @@ from tsuzuki.model.errors import SourceError, TooManyRequests
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
-from tsuzuki.shelves.subscriptions.nouns import FeedName, Subscription
-from tsuzuki.shelves.subscriptions.service import own_subscription_tx
-from tsuzuki.shelves.subscriptions.store import feed_names_tx
+from tsuzuki.shelves.subscriptions import feed_names_tx, own_subscription_tx
+from tsuzuki.shelves.types import FeedName, Subscription
 
 MOST_WAITING = 5
 """Searches of one shelf, of which one is under way: the database has few readers, and other shelves want them too."""

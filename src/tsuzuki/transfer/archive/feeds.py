@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from tsuzuki.db import Tx
-from tsuzuki.db.again import with_tx_again
+from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.locks import lock_items_tx
 from tsuzuki.ingest.detached import BroughtItem, bring_items_tx
 from tsuzuki.model.errors import LimitExceeded, TsuzukiError
@@ -16,9 +16,8 @@ from tsuzuki.model.priorities import WARM
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
 from tsuzuki.shelves.limits import check_shelf_limit_tx
-from tsuzuki.shelves.subscriptions.nouns import NewSubscription
-from tsuzuki.shelves.subscriptions.service import KEPT, Subscriptions
-from tsuzuki.shelves.subscriptions.store import find_subscription_to_tx, restore_tx, take_former_tx
+from tsuzuki.shelves.subscriptions import KEPT, Subscriptions, find_subscription_to_tx, restore_tx, take_former_tx
+from tsuzuki.shelves.types import NewSubscription
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
 from tsuzuki.sources.store import ImportedFetchState, NewWatch, add_watch_tx, bring_fetch_state_tx, find_feed_tx
 from tsuzuki.transfer.archive.container import NumberedLine

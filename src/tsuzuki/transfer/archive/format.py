@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.times import EARLIEST, LATEST
-from tsuzuki.shelves.library.follows.nouns import Fit, Mode, Status
-from tsuzuki.sources.sites.policy import MOST_CONNECTOR, MOST_NAME, MOST_SLUG, SLUG
+from tsuzuki.shelves.types import Fit, FollowStatus, Mode
+from tsuzuki.sources.policy import MOST_CONNECTOR, MOST_NAME, MOST_SLUG, SLUG
 
 FORMAT = "tsuzuki-shelf"
 VERSION = 1
@@ -191,7 +191,7 @@ class FollowLine(ArchiveLine, frozen=True, kw_only=True):
     """That the shelf follows a series."""
 
     group: str | None = None
-    status: Status
+    status: FollowStatus
     notify: bool = True
     preferences: Wishes
     created_at: Moment
@@ -201,7 +201,7 @@ class FormerFollowLine(ArchiveLine, frozen=True, kw_only=True):
     """That the shelf followed a series, and what following it again restores."""
 
     group: str | None = None
-    status: Status
+    status: FollowStatus
     notify: bool = True
     preferences: Wishes
     entries: tuple[str, ...] = ()

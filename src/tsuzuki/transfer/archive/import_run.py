@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import msgspec
 
 from tsuzuki.db import Tx
-from tsuzuki.db.again import with_tx_again
+from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.errors import ForeignKeyViolation, UniqueViolation
 from tsuzuki.ingest.foreign import clean_rows
 from tsuzuki.ingest.service import OF_ITS_CONTENT

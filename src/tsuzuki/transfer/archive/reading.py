@@ -13,28 +13,26 @@ from typing import Any
 
 import msgspec
 
-from tsuzuki.accounts.nouns import Actor, User
-from tsuzuki.accounts.preferences.service import read_preferences
-from tsuzuki.accounts.preferences.store import get_preferences_tx, set_preferences_tx
-from tsuzuki.connectors.feed_addresses import web_address
+from tsuzuki.accounts.preferences import get_preferences_tx, read_preferences, set_preferences_tx
+from tsuzuki.accounts.types import Actor, User
+from tsuzuki.connectors.page_feeds import web_address
 from tsuzuki.coord.wakeup import POLL_WAKEUP
 from tsuzuki.db import Tx
 from tsuzuki.db.errors import ForeignKeyViolation
-from tsuzuki.delivery.notices.kinds import ChannelKind
-from tsuzuki.delivery.notices.sending import KINDS
 from tsuzuki.ingest.detached import shelf_items_tx
 from tsuzuki.model.errors import LimitExceeded, NotFound, SourceError, Unavailable
 from tsuzuki.model.fetching import Parsers
 from tsuzuki.model.ids import ItemId, ShelfId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.bookmarks.nouns import NewBookmark
-from tsuzuki.shelves.bookmarks.store import add_bookmark_tx, save_entry_tx
+from tsuzuki.notifications.kinds import ChannelKind
+from tsuzuki.notifications.sending import KINDS
+from tsuzuki.shelves.bookmarks import NewBookmark, add_bookmark_tx, save_entry_tx
 from tsuzuki.shelves.events import EVENTS_WAKEUP, counts_changed_tx
-from tsuzuki.shelves.groups.store import add_group_tx, change_group_tx, default_group_tx, find_group_named_tx
+from tsuzuki.shelves.groups import add_group_tx, change_group_tx, default_group_tx, find_group_named_tx
 from tsuzuki.shelves.limits import asleep
 from tsuzuki.shelves.store import shelf_terms_tx
-from tsuzuki.shelves.subscriptions.service import Subscriptions
-from tsuzuki.sources.sites.service import Sources
+from tsuzuki.shelves.subscriptions import Subscriptions
+from tsuzuki.sources.sites import Sources
 from tsuzuki.transfer.archive.container import ArchiveReader, NumberedLine, Watch
 from tsuzuki.transfer.archive.feeds import FeedsIn
 from tsuzuki.transfer.archive.format import BookmarkLine, ChannelLine, GroupLine, Person

@@ -8,7 +8,7 @@ from tsuzuki.model.harvest import Enclosure
 from tsuzuki.model.ids import ChapterId, EntryId, FeedId, GroupId, SeriesId, SeriesSourceId, SourceId
 from tsuzuki.model.secrets import PROXY, SOURCE, Sealed
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.follows.nouns import ReleasePreferences, Status
+from tsuzuki.shelves.types import FollowStatus, ReleasePreferences
 
 
 class PersonRow(msgspec.Struct, frozen=True):
@@ -94,12 +94,12 @@ class ArchiveSeriesRow(msgspec.Struct, frozen=True):
     latest_number: str | None
     last_chapter_at: Millis | None
     group_id: GroupId | None
-    follow_status: Status | None
+    follow_status: FollowStatus | None
     notify: bool | None
     preferences: ReleasePreferences | None
     created_at: Millis | None
     former_group_id: GroupId | None
-    former_status: Status | None
+    former_status: FollowStatus | None
     former_notify: bool | None
     former_preferences: ReleasePreferences | None
     entries: tuple[str, ...] | None

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
-from tsuzuki.accounts.nouns import Actor
+from tsuzuki.accounts.types import Actor
 from tsuzuki.db import Tx
 from tsuzuki.db.locks import lock_reading_tx, lock_series_merges_shared_tx, lock_series_tx
 from tsuzuki.ingest.chapters import (
@@ -20,21 +20,15 @@ from tsuzuki.model.ids import SeriesId, SeriesSourceId
 from tsuzuki.model.numbers import parse_number, sort_value
 from tsuzuki.model.priorities import WARM
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.follows.nouns import PlainFollowRow, ReleasePreferences
-from tsuzuki.shelves.library.follows.store import (
-    add_follow_tx,
-    find_follow_of_tx,
-    restore_entries_tx,
-    take_former_tx,
-)
-from tsuzuki.shelves.library.progress.store import entries_follow_tx
+from tsuzuki.shelves.follows import add_follow_tx, find_follow_of_tx, restore_entries_tx, take_former_tx
 from tsuzuki.shelves.limits import check_shelf_limit_tx
-from tsuzuki.sources.comics.following import followers_changed_tx
-from tsuzuki.sources.comics.policy import match_key
-from tsuzuki.sources.comics.service import watch_mapping_tx
-from tsuzuki.sources.sites.rows import SourceRegistration
-from tsuzuki.sources.sites.service import Sources
+from tsuzuki.shelves.progress import entries_follow_tx
+from tsuzuki.shelves.types import PlainFollowRow, ReleasePreferences
+from tsuzuki.sources.comics import followers_changed_tx, watch_mapping_tx
+from tsuzuki.sources.policy import match_key
+from tsuzuki.sources.sites import Sources
 from tsuzuki.sources.store import unwatched_tx
+from tsuzuki.sources.types import SourceRegistration
 from tsuzuki.transfer.archive.cleaning import LOCAL
 from tsuzuki.transfer.archive.container import NumberedLine
 from tsuzuki.transfer.archive.format import (

@@ -8,7 +8,7 @@ import msgspec
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import ChapterId, FeedId, GroupId, ItemId, PublicId, SeriesId, SeriesSourceId, ShelfId, UserId
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
+from tsuzuki.shelves.types import ReleasePreferences
 from tsuzuki.transfer.archive.format import ArchivedSeries, BookmarkLine, Feed, FormerFollowLine, SeriesSource
 from tsuzuki.transfer.archive.rows import (
     AddedChapter,

@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 
 from tsuzuki.db import Database, Tx
-from tsuzuki.delivery.notices.kinds import hidden
-from tsuzuki.delivery.notices.sending import KINDS
-from tsuzuki.delivery.notices.store import StoredChannel, list_channels_tx
 from tsuzuki.model.ids import GroupId, ShelfId, SourceId, UserId
 from tsuzuki.model.secrets import MASKED, is_secret
 from tsuzuki.model.times import Millis
-from tsuzuki.shelves.groups.store import list_groups_tx
-from tsuzuki.shelves.library.follows.nouns import ReleasePreferences
+from tsuzuki.notifications.kinds import hidden
+from tsuzuki.notifications.sending import KINDS
+from tsuzuki.notifications.store import StoredChannel, list_channels_tx
+from tsuzuki.shelves.groups import list_groups_tx
+from tsuzuki.shelves.types import ReleasePreferences
 from tsuzuki.transfer.archive.cleaning import without_password, without_secrets
 from tsuzuki.transfer.archive.container import PartWriter, ShelfArchiveWriter, Watch, new_file
 from tsuzuki.transfer.archive.format import (

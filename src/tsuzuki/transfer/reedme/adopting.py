@@ -12,9 +12,9 @@ import msgspec
 import structlog
 
 from tsuzuki.accounts.deps import AccountDeps
-from tsuzuki.accounts.guard.policy import FailureLimits
+from tsuzuki.accounts.policy import FailureLimits
 from tsuzuki.accounts.services import build_accounts
-from tsuzuki.accounts.shelves.store import unclaimed_shelf_tx
+from tsuzuki.accounts.shelves import unclaimed_shelf_tx
 from tsuzuki.db import DatabaseOptions, open_database
 from tsuzuki.db.legacy import back_up, is_legacy, swap
 from tsuzuki.db.migrate import migrate

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from tsuzuki.db import Database, Tx
-from tsuzuki.db.again import with_tx_again
+from tsuzuki.db.deadlines import with_tx_again
 from tsuzuki.db.errors import UniqueViolation
 from tsuzuki.db.legacy import (
     LegacyBookmark,
@@ -37,12 +37,11 @@ from tsuzuki.model.harvest import FoundItem
 from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId
 from tsuzuki.model.times import Millis
 from tsuzuki.net.urls import parse
-from tsuzuki.shelves.bookmarks.nouns import NewBookmark
-from tsuzuki.shelves.bookmarks.store import add_bookmark_tx, save_entry_tx
-from tsuzuki.shelves.groups.store import add_group_tx, default_group_tx, find_group_named_tx
+from tsuzuki.shelves.bookmarks import NewBookmark, add_bookmark_tx, save_entry_tx
+from tsuzuki.shelves.groups import add_group_tx, default_group_tx, find_group_named_tx
 from tsuzuki.shelves.known import ALWAYS, KNOWN_ITEMS, add_known_entries_tx
-from tsuzuki.shelves.subscriptions.nouns import NewRow
-from tsuzuki.shelves.subscriptions.store import add_subscription_tx, find_subscription_to_tx
+from tsuzuki.shelves.subscriptions import add_subscription_tx, find_subscription_to_tx
+from tsuzuki.shelves.types import NewRow
 from tsuzuki.sources.feeds import follow_feed_tx, suspension_changed_tx
 from tsuzuki.sources.store import ImportedFetchState, bring_fetch_state_tx
 from tsuzuki.transfer.reedme.cleaning import CleanItem, clean_bookmarks, clean_feeds, clean_items

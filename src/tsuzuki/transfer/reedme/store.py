@@ -2,7 +2,7 @@
 
 from tsuzuki.db import Tx, load_queries
 from tsuzuki.model.ids import ShelfId
-from tsuzuki.shelves.bookmarks.nouns import NewBookmark
+from tsuzuki.shelves.bookmarks import NewBookmark
 
 q = load_queries("tsuzuki.transfer.reedme")
 

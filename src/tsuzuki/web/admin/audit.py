@@ -7,16 +7,15 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.accounts.audit.reading import action_filter
-from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
+from tsuzuki.accounts.audit import AuditFilter, AuditRow, action_filter
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.accounts.users import Users
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis, from_datetime
-from tsuzuki.web.admin.pages import pages_of, slice_of
-from tsuzuki.web.admin.shown import as_json
+from tsuzuki.web.admin.jobs import pages_of, slice_of
+from tsuzuki.web.admin.sources import as_json
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import word_of
 from tsuzuki.web.site import Site

@@ -3,15 +3,11 @@
 from tsuzuki.http.routing import Resource
 from tsuzuki.web.admin.audit import audit_page
 from tsuzuki.web.admin.dashboard import dashboard_pages
-from tsuzuki.web.admin.effective_settings import in_force_page
-from tsuzuki.web.admin.feeds import failing_feeds_page
 from tsuzuki.web.admin.jobs import job_pages
 from tsuzuki.web.admin.letters import letter_pages
-from tsuzuki.web.admin.mapping_add import mapping_add_page
-from tsuzuki.web.admin.mappings import mapping_pages
-from tsuzuki.web.admin.people import people_pages
-from tsuzuki.web.admin.person import person_pages
-from tsuzuki.web.admin.retention import retention_page
+from tsuzuki.web.admin.mappings import mapping_add_page, mapping_pages
+from tsuzuki.web.admin.people import people_pages, person_pages
+from tsuzuki.web.admin.settings import failing_feeds_page, in_force_page, retention_page
 from tsuzuki.web.admin.source_form import source_form_pages
 from tsuzuki.web.admin.sources import source_pages
 from tsuzuki.web.admin.tenants import tenant_pages

@@ -5,10 +5,32 @@ from typing import Literal
 
 import msgspec
 
-from tsuzuki.crawler.figures.rows import Figure
-from tsuzuki.crawler.figures.service import Figures
+from tsuzuki.crawler.figures import Figure, Figures, Pulse
 from tsuzuki.model.times import DAY, HOUR, MINUTE, SECOND, Millis
 from tsuzuki.web.labels import label_of
+
+_UNITS = ("B", "KB", "MB", "GB", "TB")
+_STEP = 1024
+
+
+def took(millis: int | None) -> str:
+    """`340 ms`, `2.4 s`, `12 min`, `3 h`; a dash where nobody knows."""
+    if millis is None:
+        return "–"
+    if millis < SECOND:
+        return f"{millis} ms"
+    if millis < MINUTE:
+        return f"{millis / SECOND:.1f} s"
+    return f"{millis // MINUTE} min" if millis < HOUR else f"{millis // HOUR} h"
+
+
+def sized(count: int) -> str:
+    """`512 B`, `1.5 MB`."""
+    size, place = float(count), 0
+    while size >= _STEP and place < len(_UNITS) - 1:
+        size, place = size / _STEP, place + 1
+    return f"{size:.0f} B" if place == 0 else f"{size:.1f} {_UNITS[place]}"
+
 
 Span = Literal["day", "week"]
 WIDTHS: dict[Span, tuple[Millis, Millis, Millis]] = {
@@ -60,3 +82,48 @@ def _chart(name: str, lines: Sequence[str], steps: Sequence[Figure], *, shown: t
         ],
     }
     return Chart(name, msgspec.json.encode(content).decode())
+
+
+HOURS = 24
+HEIGHT = 20
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """An hour: its place from the left, how high all of it is, and how high what failed."""
+
+    place: int
+    height: int
+    failed: int
+
+
+class Spark(msgspec.Struct, frozen=True):
+    """A source's last day."""
+
+    bars: list[Bar]
+    jobs: int
+    failed: int
+    average_ms: int | None
+
+    @property
+    def error_rate(self) -> float:
+        """From 0 to 1."""
+        return self.failed / self.jobs if self.jobs else 0.0
+
+
+def spark_of(pulses: Sequence[Pulse], now: Millis) -> Spark:
+    """The busiest hour is as high as the picture; an hour in which something failed is never invisible."""
+    first = now // HOUR - HOURS + 1
+    shown = [pulse for pulse in pulses if pulse.hour >= first]
+    most = max((pulse.jobs for pulse in shown), default=1)
+    jobs = sum(pulse.jobs for pulse in shown)
+    spent = sum(pulse.spent_ms for pulse in shown)
+    return Spark(
+        [Bar(pulse.hour - first, _scaled(pulse.jobs, most), _scaled(pulse.failed, most)) for pulse in shown],
+        jobs,
+        sum(pulse.failed for pulse in shown),
+        spent // jobs if jobs else None,
+    )
+
+
+def _scaled(count: int, most: int) -> int:
+    return -(-count * HEIGHT // most)

@@ -5,13 +5,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import Slice
+from tsuzuki.accounts.types import Slice
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.sources.sites.rows import SourceFilter
-from tsuzuki.web.admin.charts import charts_of, span_of
-from tsuzuki.web.admin.health import SourceHealthRow, source_rows
-from tsuzuki.web.admin.units import sized, took
+from tsuzuki.sources.types import SourceFilter
+from tsuzuki.web.admin.charts import charts_of, sized, span_of, took
+from tsuzuki.web.admin.sources import SourceHealthRow, source_rows
 from tsuzuki.web.forms import read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.labels import done_text

@@ -10,8 +10,8 @@ from tsuzuki.crawler.letters import Letters
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.errors import Conflict
 from tsuzuki.queue.tasks import DeadLetterId, LetterFilter
-from tsuzuki.web.admin.pages import PER_PAGE
-from tsuzuki.web.admin.shown import as_json
+from tsuzuki.web.admin.jobs import PER_PAGE
+from tsuzuki.web.admin.sources import as_json
 from tsuzuki.web.asking import Asks, ask_first
 from tsuzuki.web.forms import BLANK, Form, Sheet, read_form, see
 from tsuzuki.web.frame import framing_of

@@ -17,17 +17,10 @@ from tsuzuki.connectors.selectors.written import WRITTEN
 from tsuzuki.crawler.trials import SourceTrial
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict, Invalid, Problem
-from tsuzuki.sources.sites.policy import BAD_BASE_URL, MOST_NAME, MOST_SLUG, SLUG
-from tsuzuki.sources.sites.rows import Source, SourceChange, SourceRegistration
-from tsuzuki.sources.sites.service import (
-    ChangedMeanwhile,
-    edition_of,
-    info_of,
-    proposed_name,
-    source_info,
-)
-from tsuzuki.web.admin.sources import ONE, PATH
-from tsuzuki.web.admin.trial import TRIAL_SHOWN
+from tsuzuki.sources.policy import BAD_BASE_URL, MOST_NAME, MOST_SLUG, SLUG
+from tsuzuki.sources.sites import ChangedMeanwhile, edition_of, info_of, proposed_name, source_info
+from tsuzuki.sources.types import Source, SourceChange, SourceRegistration
+from tsuzuki.web.admin.sources import ONE, PATH, TRIAL_SHOWN
 from tsuzuki.web.config_form import ConfigField, beside_fields, config_fields, read_config
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of

@@ -1,29 +1,71 @@
 """`/admin/sources`: every source and how it fares; one of them with its comics; the switch; trying it; deleting it."""
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tsuzuki.accounts.audit.reading import AuditLog
-from tsuzuki.accounts.audit.rows import AuditFilter, AuditRow
+from tsuzuki.accounts.audit import AuditFilter, AuditLog, AuditRow
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.nouns import Slice
-from tsuzuki.crawler.releasing import release_source_tx
+from tsuzuki.accounts.types import Slice
+from tsuzuki.crawler.figures import Pulse
+from tsuzuki.crawler.housekeeping import release_source_tx
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
 from tsuzuki.model.times import DAY, Millis
-from tsuzuki.sources.comics.service import Comics
-from tsuzuki.sources.sites.rows import SourceChange, SourceFilter
-from tsuzuki.sources.sites.service import ENTITY, Sources
-from tsuzuki.web.admin.health import source_rows, state_of
-from tsuzuki.web.admin.pages import pages_of, slice_of
-from tsuzuki.web.admin.sparks import spark_of
-from tsuzuki.web.admin.trial import TRIAL_SHOWN
-from tsuzuki.web.admin.units import took
+from tsuzuki.sources.comics import Comics
+from tsuzuki.sources.sites import ENTITY, Sources
+from tsuzuki.sources.types import Source, SourceChange, SourceFilter
+from tsuzuki.web.admin.charts import Spark, sized, spark_of, took
+from tsuzuki.web.admin.jobs import pages_of, slice_of
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, read_form, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import number_at, word_of
 from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
+
+State = Literal["ok", "failing", "disabled", "new"]
+
+
+class SourceHealthRow(msgspec.Struct, frozen=True):
+    """A source in a list."""
+
+    source: Source
+    state: State
+    spark: Spark
+
+
+def source_rows(sources: Sequence[Source], pulses: Mapping[int, list[Pulse]], now: Millis) -> list[SourceHealthRow]:
+    """In the order that they come in."""
+    return [SourceHealthRow(one, state_of(one), spark_of(pulses.get(one.id, []), now)) for one in sources]
+
+
+def state_of(source: Source) -> State:
+    """What was last heard of it counts."""
+    if not source.is_enabled:
+        return "disabled"
+    if source.consecutive_fails or (source.last_failed_at or 0) > (source.last_succeeded_at or 0):
+        return "failing"
+    return "new" if source.last_succeeded_at is None else "ok"
+
+
+def as_json(value: Any) -> str:
+    """Text as it is, everything else as JSON over several lines."""
+    return value if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value)).decode()
+
+
+class TrialShown(msgspec.Struct, frozen=True):
+    """How many of each thing that was found are listed, and how times and sizes are written."""
+
+    most: int = 10
+    took: Callable[[int | None], str] = took
+    sized: Callable[[int], str] = sized
+
+
+TRIAL_SHOWN = TrialShown()
+
 
 PATH = "/admin/sources"
 ONE = f"{PATH}/{{source_id}}"

@@ -1,23 +1,54 @@
 """`/admin/tenants`: who pays, and the operator's hand in their accounts. There is none of it while billing is off."""
 
+from decimal import Decimal
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.billing.access import whose
+from tsuzuki.billing.books import IdempotentRequest, whose
 from tsuzuki.billing.services import Billing
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.model.ids import show_id
-from tsuzuki.model.money import money
-from tsuzuki.model.plans import CURRENCY
-from tsuzuki.web.admin.ledger import AMOUNT_RULES, cents_of, once_of, reference_of
-from tsuzuki.web.admin.pages import pages_of, slice_of
+from tsuzuki.model.plans import CURRENCY, money
+from tsuzuki.web.admin.jobs import pages_of, slice_of
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.ids import id_of, word_of
 from tsuzuki.web.labels import done_text
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
+
+MOST_CENTS = 100_000_000
+LONGEST_REFERENCE = 200
+LONGEST_KEY = 64
+AMOUNT_RULES = Rules(keep=("amount", "reason"))
+
+
+def cents_of(form: Form) -> int:
+    """`12.50` as 1250; exact, or Invalid."""
+    try:
+        cents = Decimal(form.one("amount").strip().replace(",", ".")) * 100
+    except ArithmeticError:  # no number, or one whose exponent has no end
+        cents = Decimal(-1)
+    if not cents.is_finite() or cents != cents.to_integral_value() or not 1 <= cents <= MOST_CENTS:
+        raise problem("amount", _("Enter an amount above 0 with at most two decimals, for example 12.50."))
+    return int(cents)
+
+
+def reference_of(form: Form, name: str) -> str:
+    """Where the money can be seen, or why it is given."""
+    text = form.one(name).strip()
+    if not 1 <= len(text) <= LONGEST_REFERENCE:
+        raise problem(name, _("Enter 1 to %(most)s characters.", most=LONGEST_REFERENCE))
+    return text
+
+
+def once_of(form: Form, caller: Caller, content: Any) -> IdempotentRequest:
+    """REL-47: the form's key, so that a second click does nothing more."""
+    return IdempotentRequest(caller.tenant_id, form.one("key")[:LONGEST_KEY] or None, content)
+
 
 PATH = "/admin/tenants"
 ONE = f"{PATH}/{{tenant_id}}"

@@ -9,16 +9,14 @@ from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
 from tsuzuki.connectors.html.safe import SafeHtml
+from tsuzuki.http.middleware import WITH_PLAYERS
 from tsuzuki.http.routing import Resource, page
-from tsuzuki.http.security import WITH_PLAYERS
 from tsuzuki.inbox.entries import Entry
 from tsuzuki.model.errors import NotFound
 from tsuzuki.model.ids import ItemId, show_id
 from tsuzuki.model.titles import title_of
 from tsuzuki.polling.articles import Articles
-from tsuzuki.web.article.attached import media_of, pictures_in
-from tsuzuki.web.article.content import prepare
-from tsuzuki.web.article.players import players_of
+from tsuzuki.web.article.content import media_of, pictures_in, players_of, prepare
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.inbox.rows import chapter_name, item_title
 from tsuzuki.web.inbox.view import read_view

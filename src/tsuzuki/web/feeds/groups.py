@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.shelves.nouns import MemberShelf
+from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.http.routing import Resource
 from tsuzuki.model.errors import Conflict
 from tsuzuki.web.feeds.page import PATH as FEEDS

@@ -1,5 +1,6 @@
 """`/feeds`: every feed by its group, with how it is and what comes next."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,12 +9,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
+from tsuzuki.connectors.opml import MAX_BYTES
+from tsuzuki.http.body import first_file, read_body
+from tsuzuki.http.errors import failure_of
 from tsuzuki.http.routing import Resource, page
+from tsuzuki.model.errors import Invalid
 from tsuzuki.model.ids import ShelfId, read_id, show_id
 from tsuzuki.polling.policy import AS_USUAL, why_failed
-from tsuzuki.shelves.groups.nouns import Group
-from tsuzuki.shelves.subscriptions.nouns import Subscription
-from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.shelves.groups import Group
+from tsuzuki.shelves.subscriptions import Subscriptions
+from tsuzuki.shelves.types import Subscription
+from tsuzuki.web.forms import BLANK, Sheet
 from tsuzuki.web.frame import Frame, framing_of
 from tsuzuki.web.ids import moment_of
 from tsuzuki.web.inbox.rows import Time, time_of
@@ -84,7 +90,7 @@ def feeds_page(site: Site) -> Resource:
             frame,
             "feeds.html",
             **values,
-            done=done_text(asked, frame.locale),
+            done=feeds_done_text(asked, frame.locale),
             left=await _left(feeds, frame.shelf.id, asked.get("left", "")),
             is_checking="checking" in asked,
         )
@@ -92,7 +98,7 @@ def feeds_page(site: Site) -> Resource:
     return page(PATH, site.signed_in(show_feeds))
 
 
-def done_text(told: Mapping[str, str], locale: Locale) -> str | None:
+def feeds_done_text(told: Mapping[str, str], locale: Locale) -> str | None:
     """The message of an address, with the moment that it names."""
     until = moment_of(told.get("until", ""))
     if told.get("done") == "held" and until is not None:
@@ -154,3 +160,35 @@ def _why(feed: Subscription) -> str:
         return _("paused")
     said_already = (AS_USUAL, why_failed(feed.consecutive_failures))  # the error says how often it failed
     return "" if feed.next_check_why in said_already else feed.next_check_why
+
+
+IMPORT_PATH = f"{PATH}/import"
+_AROUND = 64 * 1024
+MOST_SHOWN = 200
+
+
+def list_page(site: Site) -> Resource:
+    """`/feeds/import`"""
+    framing = framing_of(site)
+    lists = site.lists
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        return framing.show(await framing.frame(request, caller, "feeds"), "feeds_import.html", sheet, report=None)
+
+    async def show_import(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def read(request: Request, caller: Caller) -> Response:
+        shelf = await site.accounts.current_user.shelf_of(caller)
+        body = await read_body(request.scope, request.receive, MAX_BYTES + _AROUND)
+        try:
+            report = await lists.read(shelf.id, first_file(request.headers.get("content-type", ""), body))
+        except Invalid as error:
+            wrong = Sheet(errors={"file": str(error)}, status=failure_of(error, "").status)
+            return await show(request, caller, wrong)
+        failed = [line for line in report if line.outcome == "failed"][:MOST_SHOWN]
+        frame = await framing.frame(request, caller, "feeds")
+        counts = Counter(line.outcome for line in report)
+        return framing.show(frame, "feeds_import.html", report=counts, failed=failed)
+
+    return Resource(IMPORT_PATH, {"GET": site.signed_in(show_import), "POST": site.signed_in(read, IMPORT_PATH)})

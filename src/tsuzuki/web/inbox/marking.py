@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.oidc.policy import local_path
+from tsuzuki.accounts.policy import local_path
 from tsuzuki.http.routing import Resource
 from tsuzuki.inbox.entries import MarkedEntries
 from tsuzuki.model.errors import Conflict, Invalid
@@ -18,7 +18,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.web.forms import Form, read_form, see
 from tsuzuki.web.ids import number_of, numbers_of
 from tsuzuki.web.inbox.view import read_view
-from tsuzuki.web.scripts import data_of, wants_json
+from tsuzuki.web.links import data_of, wants_json
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import gettext as _
 

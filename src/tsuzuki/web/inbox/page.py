@@ -8,20 +8,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tsuzuki.accounts.caller import Caller
-from tsuzuki.accounts.shelves.nouns import MemberShelf
+from tsuzuki.accounts.types import MemberShelf
 from tsuzuki.http.routing import Resource, page
 from tsuzuki.inbox.entries import InboxPage
 from tsuzuki.model.ids import EntryId, read_id
 from tsuzuki.model.pages import FROM_THE_TOP, PageCursor
-from tsuzuki.shelves.subscriptions.service import Subscriptions
+from tsuzuki.shelves.subscriptions import Subscriptions
 from tsuzuki.web.frame import Frame, framing_of
 from tsuzuki.web.ids import numbers_of
 from tsuzuki.web.inbox.notes import read_notes
 from tsuzuki.web.inbox.rows import day_after, rows_of
 from tsuzuki.web.inbox.view import View, read_view
+from tsuzuki.web.links import data_of
 from tsuzuki.web.navigation import PLACE_LABELS
 from tsuzuki.web.pictures import Picture, pictures_of
-from tsuzuki.web.scripts import data_of
 from tsuzuki.web.site import Owned, Site
 from tsuzuki.web.texts import gettext as _
 

@@ -8,8 +8,8 @@ from starlette.datastructures import QueryParams
 
 from tsuzuki.inbox.entries import EntryFilter, UnreadCounts
 from tsuzuki.model.errors import NotFound
+from tsuzuki.model.harvest import Kind
 from tsuzuki.model.ids import PublicId, read_id
-from tsuzuki.model.installments import Kind
 from tsuzuki.model.times import Millis
 from tsuzuki.web.ids import number_of
 

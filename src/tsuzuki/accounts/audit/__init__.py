@@ -1,1 +1,0 @@
-"""Who did what: written with the deed, never changed."""

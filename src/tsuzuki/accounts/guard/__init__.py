@@ -1,1 +1,0 @@
-"""How often a sign-in may fail."""

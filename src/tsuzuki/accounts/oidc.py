@@ -1,0 +1,212 @@
+"""Signing in at an OpenID Connect provider that the operator chose."""
+
+import secrets
+from typing import Literal
+
+import msgspec
+import structlog
+
+from tsuzuki.accounts.audit import record_tx
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.credentials import hash_of, session_key
+from tsuzuki.accounts.deps import AccountDeps
+from tsuzuki.accounts.people import add_person_tx, on_user, tenant_tx
+from tsuzuki.accounts.policy import (
+    FLOW_LIFE,
+    FailureLimits,
+    Identity,
+    IdentityProvider,
+    ProviderFailed,
+    is_allowed,
+    local_path,
+    name_from,
+    neighbourhood,
+)
+from tsuzuki.accounts.sessions import Device
+from tsuzuki.accounts.sign_in_limits import Limiter
+from tsuzuki.accounts.signin import SignedIn, SignIn
+from tsuzuki.accounts.store import (
+    NewUser,
+    find_user_by_identity_tx,
+    find_user_by_name_tx,
+    get_user_tx,
+    has_users_tx,
+    set_identity_tx,
+)
+from tsuzuki.accounts.types import Actor, User
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import lock_people_tx
+from tsuzuki.model.errors import TsuzukiError
+from tsuzuki.model.ids import UserId
+from tsuzuki.model.times import MINUTE, Millis
+
+q = load_queries("tsuzuki.accounts.oidc")
+
+
+class Flow(msgspec.Struct, frozen=True):
+    """A sign-in that has gone to the provider and has not come back."""
+
+    state: str
+    nonce: str
+    verifier: str
+    next: str
+    user_id: UserId | None
+
+
+async def add_flow_tx(tx: Tx, key_hash: bytes, flow: Flow, *, expires_at: Millis) -> None:
+    """It belongs to the browser that holds the key."""
+    await tx.run(q.add_flow, key_hash=key_hash, expires_at=expires_at, **msgspec.structs.asdict(flow))
+
+
+async def take_flow_tx(tx: Tx, key_hash: bytes, now: Millis) -> Flow | None:
+    """Use it up; None when this browser began none, or too long ago."""
+    return await tx.maybe(Flow, q.take_flow, key_hash=key_hash, now=now)
+
+
+async def delete_old_flows_tx(tx: Tx, now: Millis) -> int:
+    """Those that nobody came back from in time; how many rows that were."""
+    return await tx.run(q.delete_old_flows, now=now)
+
+
+Reason = Literal["off", "denied", "expired", "failed", "not_allowed", "not_linked", "taken", "disabled"]
+
+FLOWS = FailureLimits(failures=60, window=FLOW_LIFE, block=MINUTE)
+"""How many flows of one address are open at most: anybody can begin one, and each is a row until it expires."""
+
+_log = structlog.stdlib.get_logger("tsuzuki.oidc")
+
+
+class Refused(TsuzukiError):
+    """Nobody is signed in; the sign-in page says why."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """Where to send the browser, and the key that binds the answer to it."""
+
+    url: str
+    key: str
+
+
+class Returned(msgspec.Struct, frozen=True):
+    """What the provider sent the browser back with."""
+
+    state: str = ""
+    code: str = ""
+    error: str = ""
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """Who is signed in, and where they wanted to go."""
+
+    signed_in: SignedIn
+    next: str
+
+
+class Oidc:
+    """Signs people in by a provider. An account is linked to an identity only by its owner, who is signed in."""
+
+    def __init__(
+        self, deps: AccountDeps, sign_in: SignIn, provider: IdentityProvider, *, allowed_user: str | None
+    ) -> None:
+        self._deps = deps
+        self._sign_in = sign_in
+        self._provider = provider
+        self._allowed_user = allowed_user
+        self._limiter = Limiter(deps.db, deps.clock, FLOWS)
+
+    async def begin(self, caller: Caller | None, wish: str, *, address: str) -> Begun:
+        """Start a sign-in, or, for someone signed in, the linking of their account.
+
+        TooManyRequests for an address that has begun too many of late.
+        """
+        deps = f"provider {neighbourhood(address)}"  # a count of its own: no failed password adds to it, nor it to them
+        await self._limiter.begin_alone(deps)
+        owner = caller.user_id if caller is not None and caller.by == "session" else None
+        state, nonce, verifier, key = (session_key(self._deps.random_bytes) for _ in range(4))
+        flow = Flow(state, nonce, verifier, local_path(wish), owner)
+        url = await self._provider.authorization_url(state=state, nonce=nonce, verifier=verifier)
+
+        async def add(tx: Tx) -> None:
+            now = self._deps.clock()
+            await delete_old_flows_tx(tx, now)
+            await add_flow_tx(tx, hash_of(key), flow, expires_at=Millis(now + FLOW_LIFE))
+
+        await self._deps.db.with_tx(add)
+        return Begun(url, key)
+
+    async def finish(self, key: str | None, returned: Returned, caller: Caller | None, *, device: Device) -> Finished:
+        """A session for whom the provider vouches; Refused with a reason for everyone else."""
+        flow = await self._take(key, returned.state)
+        if returned.error or not returned.code:
+            raise Refused("denied")
+        if flow.user_id is not None and (caller is None or caller.user_id != flow.user_id):
+            raise Refused("expired")
+        try:
+            identity = await self._provider.identify(returned.code, nonce=flow.nonce, verifier=flow.verifier)
+        except ProviderFailed as error:
+            _log.warning("provider_failed", why=str(error))
+            raise Refused("failed") from error
+        if not is_allowed(identity, self._allowed_user):
+            _log.warning("identity_not_allowed", subject=identity.subject)
+            raise Refused("not_allowed")
+        signed_in = await self._deps.db.with_tx(lambda tx: self._admit_tx(tx, identity, flow, device=device))
+        return Finished(signed_in, flow.next)
+
+    async def _take(self, key: str | None, state: str) -> Flow:
+        """The flow that this browser began, used up whatever comes of it."""
+        if key is None:
+            raise Refused("expired")
+        flow = await self._deps.db.with_tx(lambda tx: take_flow_tx(tx, hash_of(key), self._deps.clock()))
+        if flow is None or not secrets.compare_digest(flow.state.encode(), state.encode("utf-8", "replace")):
+            raise Refused("expired")
+        return flow
+
+    async def _admit_tx(self, tx: Tx, identity: Identity, flow: Flow, *, device: Device) -> SignedIn:
+        await lock_people_tx(tx)
+        known = await find_user_by_identity_tx(tx, identity.issuer, identity.subject)
+        if flow.user_id is not None:
+            user = await self._link_tx(tx, identity, known, owner=await get_user_tx(tx, flow.user_id))
+        else:
+            user = known or await self._add_tx(tx, identity)
+        if user.disabled_at is not None:
+            raise Refused("disabled")
+        return await self._sign_in.open_session_tx(tx, user, device, reason="identity provider")
+
+    async def _link_tx(self, tx: Tx, identity: Identity, known: User | None, *, owner: User) -> User:
+        if known is not None and known.id != owner.id:
+            raise Refused("taken")
+        if known is None:
+            now = self._deps.clock()
+            await set_identity_tx(tx, owner.id, issuer=identity.issuer, subject=identity.subject, now=now)
+            audit_event = on_user("user.link", owner, after={"issuer": identity.issuer, "subject": identity.subject})
+            await record_tx(tx, Actor(owner.public_id, owner.username), audit_event, now=now)
+        return owner
+
+    async def _add_tx(self, tx: Tx, identity: Identity) -> User:
+        """Whom the operator named gets an account: the administrator's on a fresh install, else a reader's."""
+        if self._allowed_user is None:
+            raise Refused("not_linked")
+        now = self._deps.clock()
+        new = NewUser(
+            public_id=self._deps.new_id(now),
+            tenant_id=(await tenant_tx(tx, None)).id,
+            username=await self._free_name_tx(tx, name_from(identity.names)),
+            role="reader" if await has_users_tx(tx) else "admin",
+            email=identity.email if identity.is_verified else None,
+            oidc_issuer=identity.issuer,
+            oidc_subject=identity.subject,
+        )
+        return await add_person_tx(tx, self._deps, new, None)
+
+    async def _free_name_tx(self, tx: Tx, name: str) -> str:
+        """The name, with a number where somebody has it already: an equal name is not an equal person."""
+        number = 1
+        wish = name
+        while await find_user_by_name_tx(tx, wish) is not None:
+            number += 1
+            wish = f"{name}{number}"
+        return wish

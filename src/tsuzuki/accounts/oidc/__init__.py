@@ -1,1 +1,0 @@
-"""Signing in at an OpenID Connect provider that the operator chose."""

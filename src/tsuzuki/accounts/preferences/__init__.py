@@ -1,1 +1,0 @@
-"""How a person likes their pages."""

@@ -1,0 +1,111 @@
+"""The operator's hand in the ledger, and what Stripe tells. A repeat with the same `Idempotency-Key` does nothing."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from starlette.requests import Request
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.api.billing import CreditView, InvoiceView, credit_view, invoice_view
+from tsuzuki.api.endpoints import Access, Body, Endpoint, declaring
+from tsuzuki.api.ids import IdText, id_in_path
+from tsuzuki.billing.books import IdempotentRequest, whose
+from tsuzuki.billing.services import Billing
+from tsuzuki.billing.settlement.service import Told
+from tsuzuki.billing.settlement.stripe import SIGNATURE
+from tsuzuki.http.body import read_body
+from tsuzuki.http.errors import BodyTooLarge
+from tsuzuki.model.errors import Conflict, Forbidden, Invalid, KeyReused, NotFound
+
+KEY = "idempotency-key"
+LONGEST_KEY = 255
+MOST_CENTS = 100_000_000
+_EVENT_BYTES = 256 * 1024
+
+
+class PaidBody(Body, frozen=True, kw_only=True):
+    """Where the money can be seen: a transfer, a receipt."""
+
+    reference: Annotated[str, Meta(min_length=1, max_length=200)]
+
+
+class CreditBody(Body, frozen=True, kw_only=True):
+    """Money for the next invoices."""
+
+    amount_cents: Annotated[int, Meta(ge=1, le=MOST_CENTS)]
+    reason: Annotated[str, Meta(min_length=1, max_length=500)]
+
+
+class HeardView(msgspec.Struct, frozen=True):
+    """What became of an event; a repeat is `known`, one that is not about our invoices `ignored`."""
+
+    outcome: Told
+
+
+async def void_invoice(invoice_id: IdText, request: Request, caller: Caller, billing: Billing) -> InvoiceView:
+    """Writes it off, with its lines; credit that it used comes back. Not one that is paid."""
+    desk = billing.opened()
+    once = _once(request, caller, None)
+    return invoice_view(await desk.books.void(whose(caller), id_in_path(invoice_id, "invoice"), once))
+
+
+async def pay_invoice(
+    *, invoice_id: IdText, request: Request, caller: Caller, body: PaidBody, billing: Billing
+) -> InvoiceView:
+    """The operator has seen the money."""
+    desk = billing.opened()
+    once = _once(request, caller, body)
+    public_id = id_in_path(invoice_id, "invoice")
+    return invoice_view(await desk.settlement.mark_paid(whose(caller), public_id, body.reference, once))
+
+
+async def grant_credit(
+    *, tenant_id: IdText, request: Request, caller: Caller, body: CreditBody, billing: Billing
+) -> CreditView:
+    """Money that the tenant's next invoices use up."""
+    desk = billing.opened()
+    public_id, once = id_in_path(tenant_id, "tenant"), _once(request, caller, body)
+    granted = await desk.books.grant_credit(
+        whose(caller), public_id, body.amount_cents, reason=body.reason, request=once
+    )
+    return credit_view(granted)
+
+
+async def hear_stripe(request: Request, billing: Billing) -> HeardView:
+    """Where Stripe sends its events; only what its secret has signed within five minutes is believed."""
+    settlement = billing.opened().settlement
+    if not settlement.takes_stripe:
+        raise NotFound("Stripe is not set up on this server.")
+    body = await read_body(request.scope, request.receive, _EVENT_BYTES)
+    return HeardView(await settlement.hear_stripe(request.headers.get(SIGNATURE), body))
+
+
+def _once(request: Request, caller: Caller, body: Any) -> IdempotentRequest:
+    """The key is the caller's tenant's: another's is another one (REL-47)."""
+    key = request.headers.get(KEY)
+    if key is not None and not 0 < len(key) <= LONGEST_KEY:
+        raise Invalid(f"Idempotency-Key must have 1 to {LONGEST_KEY} characters.")
+    return IdempotentRequest(caller.tenant_id, key, [request.method, request.url.path, body])
+
+
+_admin = declaring("billing", Access.ADMIN)
+_ERRORS = (NotFound, Conflict, KeyReused)
+
+ENDPOINTS = (
+    _admin("POST", "/admin/invoices/{invoice_id}/void", void_invoice, "Write an invoice off", errors=_ERRORS),
+    _admin("POST", "/admin/invoices/{invoice_id}/pay", pay_invoice, "Mark an invoice paid", errors=_ERRORS),
+    _admin(
+        "POST", "/admin/tenants/{tenant_id}/credit", grant_credit, "Grant a tenant credit", status=201, errors=_ERRORS
+    ),
+    Endpoint(
+        method="POST",
+        path="/webhooks/stripe",
+        handler=hear_stripe,
+        summary="What Stripe tells",
+        access=Access.PUBLIC,
+        tags=("billing",),
+        errors=(NotFound, Forbidden, Invalid, BodyTooLarge),
+        consumes=("application/json",),
+    ),
+)

@@ -1,0 +1,82 @@
+"""Chapters that a shelf keeps: on our disk, whatever becomes of their source."""
+
+import msgspec
+
+from tsuzuki.accounts.types import Shelf
+from tsuzuki.api import PREFIX
+from tsuzuki.api.endpoints import Access, declaring
+from tsuzuki.api.ids import Number, number_in_path
+from tsuzuki.api.paging import CursorQuery, listing
+from tsuzuki.api.views import CursorMeta, ListAnswer, Time, view_of
+from tsuzuki.catalogue.chapters import NO_CHAPTER
+from tsuzuki.images.downloads import KeptChapters
+from tsuzuki.images.types import CopyStatus, KeptChapter
+from tsuzuki.model.errors import LimitExceeded, NotFound
+from tsuzuki.model.ids import ReleaseId
+
+
+class DownloadView(msgspec.Struct, frozen=True, kw_only=True):
+    """A chapter that is kept. `done` of `total` pages are here; `total` is null until its page list is known.
+
+    `images` are the pages' addresses; they work also when `is_available` is false: its source is gone.
+    """
+
+    chapter_id: int
+    series_id: str
+    series_title: str
+    number: str | None
+    title: str
+    language: str | None
+    group: str | None
+    status: CopyStatus
+    done: int
+    total: int | None
+    bytes: int
+    error: str | None
+    is_available: bool
+    created_at: Time
+    images: list[str]
+
+
+def _images(kept: KeptChapter) -> list[str]:
+    base = f"{PREFIX}/chapters/{kept.release_id}/pages"
+    return [f"{base}/{position}/image" for position in range(kept.total or 0)]
+
+
+_kept_view = view_of(DownloadView, KeptChapter, chapter_id="release_id", group="group_name", images=_images)
+
+
+async def keep_chapter(kept_id: Number, shelf: Shelf, kept: KeptChapters) -> DownloadView:
+    """Fetches every page and keeps it. Asked again, it says how far that is; after a failure it tries again."""
+    return _kept_view(await kept.keep(shelf.id, _release(kept_id)))
+
+
+async def show_download(kept_id: Number, shelf: Shelf, kept: KeptChapters) -> DownloadView:
+    """How far it is."""
+    return _kept_view(await kept.get(shelf.id, _release(kept_id)))
+
+
+async def drop_download(kept_id: Number, shelf: Shelf, kept: KeptChapters) -> None:
+    """The shelf keeps the chapter no more. What was read of it stays known."""
+    await kept.drop(shelf.id, _release(kept_id))
+
+
+async def list_downloads(query: CursorQuery, shelf: Shelf, kept: KeptChapters) -> ListAnswer[DownloadView, CursorMeta]:
+    """What the shelf keeps, the newest first."""
+    return listing(await kept.list(shelf.id, after=query.after, most=query.limit), _kept_view)
+
+
+def _release(text: str) -> ReleaseId:
+    return ReleaseId(number_in_path(text, NO_CHAPTER))
+
+
+_read = declaring("downloads", Access.READ)
+_write = declaring("downloads", Access.WRITE)
+_PATH = "/chapters/{kept_id}/download"
+
+ENDPOINTS = (
+    _write("POST", _PATH, keep_chapter, "Keep a chapter", status=202, errors=(NotFound, LimitExceeded)),
+    _read("GET", _PATH, show_download, "A kept chapter", errors=(NotFound,)),
+    _write("DELETE", _PATH, drop_download, "Keep a chapter no more", errors=(NotFound,)),
+    _read("GET", "/downloads", list_downloads, "Kept chapters", errors=(NotFound,)),
+)

@@ -1,1 +1,0 @@
-"""Images: fetched through `net`, verified, kept on disk by their content, served."""

@@ -1,0 +1,214 @@
+"""`tsuzuki export` and `tsuzuki import shelf`: what a reader has, out of one server and into another."""
+
+import asyncio
+import functools
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+import msgspec
+
+from tsuzuki.accounts.setup import FIRST_ADMIN
+from tsuzuki.cli.start import shown_progress, start
+
+if TYPE_CHECKING:
+    from tsuzuki.accounts.types import MemberShelf, User
+    from tsuzuki.app.bootstrap import Tsuzuki
+    from tsuzuki.model.ids import ShelfId
+    from tsuzuki.transfer.archive.format import Manifest
+    from tsuzuki.transfer.archive.journal import ImportReport
+    from tsuzuki.transfer.reedme.service import ReedmeReport
+
+T = TypeVar("T")
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class ShelfChoice(msgspec.Struct, frozen=True):
+    """The shelf that a command is about."""
+
+    name: str
+    """Of a person."""
+    shelf: str | None
+    """Which of that person's; None for the first that is their own."""
+
+
+def shelf_options(command: Callable[..., None]) -> Callable[..., None]:
+    """`--user` and `--shelf`, given to the command as `whose`."""
+
+    @click.option("--user", "name", default=FIRST_ADMIN, show_default=True, help="Whose shelf.")
+    @click.option("--shelf", help="Which of theirs, by its name; without it, the one that is their own.")
+    @functools.wraps(command)
+    def with_options(*, name: str, shelf: str | None, **others: object) -> None:
+        command(whose=ShelfChoice(name, shelf), **others)
+
+    return with_options
+
+
+def with_shelf(whose: ShelfChoice, work: "Callable[[Tsuzuki, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
+    """Do this with everything open, on this shelf; refused where the person only reads it and this writes."""
+    return with_person(whose, lambda opened, _, shelf_id: work(opened, shelf_id), writes=writes)
+
+
+def with_person(whose: ShelfChoice, work: "Callable[[Tsuzuki, User, ShelfId], Awaitable[T]]", *, writes: bool) -> T:
+    """The same, for what is the person's too."""
+    settings = start()
+    from tsuzuki.accounts.current_user import must_allow
+    from tsuzuki.app.bootstrap import open_tsuzuki
+    from tsuzuki.db.deadlines import unhurried
+
+    async def run() -> T:
+        with unhurried():
+            return await do()
+
+    async def do() -> T:
+        async with open_tsuzuki(settings) as opened:
+            person = await opened.accounts.users.find(whose.name)
+            shelves = await opened.accounts.current_user.shelves_of(person)
+            shelf = own_shelf(shelves, whose)
+            must_allow(shelf, writes=writes)
+            if whose.shelf is None and len(shelves) > 1:
+                click.echo(f"Shelf: {shelf.name} ({whose.name}: {shelf.role})", err=True)
+            return await work(opened, person, shelf.id)
+
+    return asyncio.run(run())
+
+
+def own_shelf(shelves: "list[MemberShelf]", whose: ShelfChoice) -> "MemberShelf":
+    """The one that is named, or the first that this person owns; a shared one only where they own none."""
+    wanted = [one for one in shelves if whose.shelf in (None, one.name)]
+    if not wanted:
+        raise click.UsageError(
+            f"{whose.name} has no shelf {whose.shelf}." if whose.shelf else f"{whose.name} has no shelf."
+        )
+    return next((one for one in wanted if one.role == "owner"), wanted[0])
+
+
+@click.group("import")
+def import_() -> None:
+    """Bring along what you have elsewhere."""
+
+
+@import_.command("opml")
+@click.argument("file", type=FILE)
+@shelf_options
+def import_opml(file: Path, whose: ShelfChoice) -> None:
+    """Follow the feeds of an OPML file; what is followed already stays as it is. Exits with 1 when a line failed."""
+    body = file.read_bytes()
+    report = with_shelf(whose, lambda opened, shelf_id: opened.lists.read(shelf_id, body), writes=True)
+    for line in report:
+        if line.error is not None:
+            click.echo(f"{file}:{line.line}: {line.link}: {line.error}", err=True)
+    count = Counter(line.outcome for line in report)
+    click.echo(f"{count['created']} created, {count['existing']} existing, {count['failed']} failed.")
+    if count["failed"]:
+        sys.exit(1)
+
+
+@import_.command("reedme")
+@click.argument("file", type=FILE)
+@shelf_options
+def import_reedme(file: Path, whose: ShelfChoice) -> None:
+    """Bring groups, feeds, items and what was read from a database of ReedMe or Fusion.
+
+    A file that is damaged is refused before anything is written. Exits with 1 when something was left out.
+    """
+    from tsuzuki.transfer.reedme.service import Reedme
+
+    async def bring(opened: "Tsuzuki", shelf_id: "ShelfId") -> "ReedmeReport":
+        parsers = opened.pipeline.fetching.parsers
+        return await Reedme(opened.db, opened.clock, opened.new_id, parsers=parsers).bring(file, shelf_id)
+
+    brought = with_shelf(whose, bring, writes=True)
+    for link in brought.refused:
+        click.echo(f"{link}: this address cannot be called.", err=True)
+    for note in brought.notes:
+        click.echo(f"{file}: {note}.", err=True)
+    click.echo(f"{brought.feeds} feeds, {brought.items} items, {brought.bookmarks} bookmarks.")
+    if brought.skipped:
+        click.echo(f"{brought.skipped} left out.", err=True)
+        sys.exit(1)
+
+
+__all__ = ["export", "import_"]
+
+
+@click.command()
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["opml", "archive"]),
+    default="opml",
+    show_default=True,
+    help="The list of feeds, or the shelf with all its state.",
+)
+@shelf_options
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A new file; an OPML list goes to stdout without it, an archive to NAME-shelf.zip.",
+)
+def export(kind: str, whose: ShelfChoice, output: Path | None) -> None:
+    """Write the followed feeds as OPML 2.0, or a shelf with everything on it as an archive.
+
+    `tsuzuki import shelf` reads the archive. It holds no passwords and tokens, but all that its reader has read: keep
+    it as you keep letters.
+    """
+    if kind == "archive":
+        _export_archive(whose, output or Path(f"{whose.name}-shelf.zip"))
+        return
+    body = with_shelf(whose, lambda opened, shelf_id: opened.lists.write(shelf_id), writes=False)
+    if output is None:
+        sys.stdout.buffer.write(body)
+        return
+    from tsuzuki.transfer.archive.container import new_file
+
+    with new_file(output) as file:
+        file.write(body)
+
+
+def _export_archive(whose: ShelfChoice, output: Path) -> None:
+    from tsuzuki.transfer.archive.writing import ShelfExport
+
+    with shown_progress() as watch:
+
+        async def write(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "Manifest":
+            return await ShelfExport(opened.db, opened.clock).write(output, shelf_id, user.id, watch)
+
+        manifest = with_person(whose, write, writes=False)
+    lines = {part.removesuffix(".jsonl"): said.lines for part, said in manifest.parts.items()}
+    told = ", ".join(f"{lines[part]:,} {part}" for part in ("feeds", "items", "series", "chapters", "bookmarks"))
+    click.echo(f"{output}: {told}.")
+
+
+@import_.command("shelf")
+@click.argument("file", type=FILE)
+@shelf_options
+def import_shelf(file: Path, whose: ShelfChoice) -> None:
+    """Put all that an archive of a shelf holds onto a shelf; what is there already stays.
+
+    The whole file is checked before anything is written, and a repeat changes nothing. Exits with 1 when something was
+    left out.
+    """
+    from tsuzuki.transfer.archive.reading import ShelfImport
+
+    with shown_progress() as watch:
+
+        async def bring(opened: "Tsuzuki", user: "User", shelf_id: "ShelfId") -> "ImportReport":
+            parsers = opened.pipeline.fetching.parsers
+            bringer = ShelfImport(opened.reading.subscriptions, opened.crawling.sources, parsers)
+            return await bringer.bring(file, shelf_id, user, watch)
+
+        brought = with_person(whose, bring, writes=True)
+    for note in brought.notes:
+        click.echo(f"{file}: {note}", err=True)
+    if brought.more:
+        click.echo(f"{file}: and {brought.more:,} lines more like these.", err=True)
+    for part, counts in brought.parts.items():
+        said = f"{counts.created:,} created, {counts.existing:,} existing, {counts.left_out:,} left out"
+        click.echo(f"{part.removesuffix('.jsonl')}: {said}.")
+    if any(counts.left_out for counts in brought.parts.values()):
+        sys.exit(1)

@@ -1,1 +1,0 @@
-"""A folder of CBZ files and image folders as a source."""

@@ -1,0 +1,209 @@
+"""How the server fares: figures of each minute, the pulse of each source, and what is stored."""
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from tsuzuki.accounts.types import Slice
+from tsuzuki.coord.wakeup import POLL_WAKEUP
+from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.model.ids import SourceId
+from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
+from tsuzuki.queue.service import Tasks
+from tsuzuki.queue.tasks import QueueStats
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """How the server fared in a minute, or in several: then levels are averages, and what happened is counted up."""
+
+    at: Millis
+    depth: int
+    oldest_ms: int
+    finished: int
+    failed: int
+    dead_letters: int
+    polls: int
+    failing: int
+
+
+class Minute(msgspec.Struct, frozen=True):
+    """What the tables say of the last minute."""
+
+    failed: int
+    polls: int
+    failing: int
+
+
+class WatchFigures(msgspec.Struct, frozen=True):
+    """How the watches of one class fare; those that are suspended do not count."""
+
+    priority: int
+    watched: int
+    due: int
+    running: int
+    oldest_due_at: Millis | None
+    failing: int
+    polled_last_minute: int
+    failed_last_hour: int
+
+
+class FailingFeed(msgspec.Struct, frozen=True):
+    """A feed whose last polls failed."""
+
+    title: str
+    host: str
+    failures: int
+    error: str | None
+    last_success_at: Millis | None
+    next_check_at: Millis
+
+
+class Pulse(msgspec.Struct, frozen=True):
+    """What came of calling a source in an hour, counted since 1970."""
+
+    source_id: SourceId
+    hour: int
+    jobs: int
+    failed: int
+    spent_ms: int
+
+
+class Amount(msgspec.Struct, frozen=True):
+    """How much there is of something: bytes of `database` and `images`, rows of the rest."""
+
+    name: str
+    amount: int
+
+
+q = load_queries("tsuzuki.crawler.figures")
+
+
+async def look_at_minute_tx(tx: Tx, since: Millis) -> Minute:
+    """What happened since then."""
+    return await tx.one(Minute, q.look_at_minute, since=since)
+
+
+async def look_at_watches_tx(tx: Tx, now: Millis) -> list[WatchFigures]:
+    """How far calling is behind, and how it went, by class."""
+    return await tx.many(WatchFigures, q.look_at_watches, now=now, minute_ago=now - MINUTE, hour_ago=now - HOUR)
+
+
+async def list_failing_feeds_tx(tx: Tx, part: Slice) -> tuple[list[FailingFeed], int]:
+    """Those that failed most often in a row first, and how many there are in all."""
+    rows = await tx.many(FailingFeed, q.list_failing_feeds, most=part.most, skip=part.skip)
+    return rows, await tx.one(int, q.count_failing_feeds)
+
+
+async def add_figure_tx(tx: Tx, figure: Figure) -> int:
+    """1, or 0 when that minute is there."""
+    return await tx.run(q.add_figure, **msgspec.structs.asdict(figure))
+
+
+async def forget_figures_tx(tx: Tx, before: Millis) -> int:
+    """How many were forgotten."""
+    return await tx.run(q.forget_figures, before=before)
+
+
+async def list_figures_tx(tx: Tx, since: Millis, width: Millis) -> list[Figure]:
+    """Figures of so many milliseconds each, the oldest first; where nothing was taken there is none."""
+    return await tx.many(Figure, q.list_figures, since=since, width=width)
+
+
+async def list_pulses_tx(tx: Tx, since: Millis) -> list[Pulse]:
+    """Every source's hours, the oldest first."""
+    return await tx.many(Pulse, q.list_pulses, since=since)
+
+
+async def list_amounts_tx(tx: Tx) -> list[Amount]:
+    """What is stored."""
+    return await tx.many(Amount, q.list_amounts)
+
+
+KEPT = Millis(7 * DAY)
+SELDOM = 20
+"""Times as long as it took to look at all watches they are not looked at again."""
+LONGEST_KEPT = 60.0
+"""Seconds."""
+
+
+class Figures:
+    """How this server fares, and fared."""
+
+    def __init__(self, db: Database, tasks: Tasks, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._tasks = tasks
+        self._clock = clock
+        self._watches: Sequence[WatchFigures] = ()
+        self._watches_good_until = -math.inf
+
+    async def take(self) -> int:
+        """Write down the last minute and forget what is older than a week; how many rows that touched."""
+        now = self._clock()
+        queues = await self._tasks.stats()
+        minute = await self._db.read(lambda tx: look_at_minute_tx(tx, Millis(now - MINUTE)))
+        figure = Figure(
+            at=Millis(now // MINUTE * MINUTE),
+            depth=sum(queue.depth for queue in queues),
+            oldest_ms=max((queue.oldest_age(now) for queue in queues), default=0),
+            finished=sum(queue.finished_last_minute for queue in queues),
+            failed=minute.failed,
+            dead_letters=sum(queue.dead_letters for queue in queues),
+            polls=minute.polls,
+            failing=minute.failing,
+        )
+
+        async def write(tx: Tx) -> int:
+            return await add_figure_tx(tx, figure) + await forget_figures_tx(tx, Millis(now - KEPT))
+
+        return await self._db.with_tx(write)
+
+    async def watches(self) -> Sequence[WatchFigures]:
+        """How polling fares, by class. As it was a moment ago: it reads all that is watched."""
+        steady = asyncio.get_running_loop().time
+        if (began := steady()) >= self._watches_good_until:
+            now = self._clock()
+            self._watches = await self._db.read(lambda tx: look_at_watches_tx(tx, now))
+            self._watches_good_until = steady() + min(SELDOM * (steady() - began), LONGEST_KEPT)
+        return self._watches
+
+    async def queues(self) -> list[QueueStats]:
+        """How every queue fares: what is polled, whose queue are the watches themselves, and those of tasks by name."""
+        return [poll_stats(await self.watches()), *await self._tasks.stats()]
+
+    async def figures(self, length: Millis, width: Millis) -> list[Figure]:
+        """So long back, in steps of this width; the oldest first."""
+        since = Millis(self._clock() - length)
+        return await self._db.read(lambda tx: list_figures_tx(tx, since, width))
+
+    async def pulses(self, length: Millis) -> Mapping[int, list[Pulse]]:
+        """By source: its hours so long back in which something came to its end."""
+        since = Millis((self._clock() - length) // HOUR * HOUR)
+        found: dict[int, list[Pulse]] = {}
+        for pulse in await self._db.read(lambda tx: list_pulses_tx(tx, since)):
+            found.setdefault(pulse.source_id, []).append(pulse)
+        return found
+
+    async def failing_feeds(self, part: Slice) -> tuple[list[FailingFeed], int]:
+        """The worst first, and how many there are in all."""
+        return await self._db.read(lambda tx: list_failing_feeds_tx(tx, part))
+
+    async def amounts(self) -> dict[str, int]:
+        """Bytes of `database` and `images`, and rows of what there is most of."""
+        return {amount.name: amount.amount for amount in await self._db.read(list_amounts_tx)}
+
+
+def poll_stats(classes: Sequence[WatchFigures]) -> QueueStats:
+    """The watches of all classes as a queue."""
+    due, running = sum(each.due for each in classes), sum(each.running for each in classes)
+    return QueueStats(
+        queue=POLL_WAKEUP,
+        due=due,
+        scheduled=sum(each.watched for each in classes) - due - running,
+        running=running,
+        oldest_due_at=min((each.oldest_due_at for each in classes if each.oldest_due_at is not None), default=None),
+        finished_last_minute=sum(each.polled_last_minute for each in classes),
+        failed_last_hour=sum(each.failed_last_hour for each in classes),
+        dead_letters=0,
+    )

@@ -1,1 +1,0 @@
-"""How the server fares: figures of each minute, the pulse of each source, and what is stored."""

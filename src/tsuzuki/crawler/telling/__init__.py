@@ -1,1 +1,0 @@
-"""Crawl jobs in the stream of events."""

@@ -1,0 +1,136 @@
+"""What is stored already gets sealed: secrets from before there was a key, or from another one (R123)."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from tsuzuki.db.database import Database
+from tsuzuki.db.queries import load_queries
+from tsuzuki.db.tx import Tx
+from tsuzuki.db.vault import Vault
+from tsuzuki.model.secrets import CHANNEL, NOTE, PROXY, SOURCE, Unreadable, unreadable_places
+from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.db.sealing")
+
+CHUNK = 500
+
+
+class StoredConfig(msgspec.Struct, frozen=True):
+    """A config as it is stored, sealed or not."""
+
+    id: int
+    name: str
+    config: dict[str, Any]
+
+
+class StoredText(msgspec.Struct, frozen=True):
+    """A text as it is stored, sealed or not."""
+
+    id: int
+    name: str
+    value: str
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """How far a chunk went, None when that is the end; and what in it cannot be read."""
+
+    last: int | None
+    unreadable: tuple[str, ...]
+
+
+async def sealed_with_tx(tx: Tx) -> bytes | None:
+    """The fingerprint of the key that everything is sealed with; None when nothing says so."""
+    return await tx.maybe(bytes, q.sealed_with)
+
+
+async def set_sealed_with_tx(tx: Tx, fingerprint: bytes, now: Millis) -> None:
+    """Everything is sealed with this key."""
+    await tx.run(q.set_sealed_with, value=fingerprint, now=now)
+
+
+async def seal_channels_tx(tx: Tx, after: int) -> Chunk:
+    """The next chunk of channels."""
+    rows = await tx.many(StoredConfig, q.channels_after, after=after, most=CHUNK)
+    for row in rows:
+        wanted = tx.vault.reseal_channel(row.config)
+        if wanted != row.config:
+            await tx.run(q.seal_channel, id=row.id, config=wanted)
+    return _chunk(rows, [row.name for row in rows if unreadable_places(tx.vault.open_values(row.config, CHANNEL))])
+
+
+async def seal_sources_tx(tx: Tx, after: int) -> Chunk:
+    """The next chunk of sources."""
+    rows = await tx.many(StoredConfig, q.sources_after, after=after, most=CHUNK)
+    for row in rows:
+        wanted = tx.vault.reseal_source(row.config)
+        if wanted != row.config:
+            await tx.run(q.seal_source, id=row.id, config=wanted)
+    return _chunk(rows, [row.name for row in rows if unreadable_places(tx.vault.open_values(row.config, SOURCE))])
+
+
+async def seal_proxies_tx(tx: Tx, after: int) -> Chunk:
+    """The next chunk of feeds with proxies."""
+    rows = await tx.many(StoredText, q.proxies_after, after=after, most=CHUNK)
+    for row in rows:
+        wanted = tx.vault.reseal_proxy(row.value)
+        if wanted != row.value:
+            await tx.run(q.seal_proxy, id=row.id, value=wanted)
+    return _chunk(rows, [row.name for row in rows if isinstance(tx.vault.open(row.value, PROXY), Unreadable)])
+
+
+async def seal_notes_tx(tx: Tx, after: int) -> Chunk:
+    """The next chunk of what is noted about sources."""
+    rows = await tx.many(StoredText, q.notes_after, after=after, most=CHUNK)
+    for row in rows:
+        wanted = tx.vault.reseal_note(row.name, row.value)
+        if wanted != row.value:
+            await tx.run(q.seal_note, id=row.id, name=row.name, value=wanted)
+    chunk = _chunk(rows, [row.name for row in rows if isinstance(tx.vault.open(row.value, NOTE), Unreadable)])
+    # A source has fewer notes than a chunk: the last one, whose notes may have been cut off, begins the next.
+    return chunk if chunk.last is None else msgspec.structs.replace(chunk, last=chunk.last - 1)
+
+
+def _chunk(rows: list[Any], unreadable: list[str]) -> Chunk:
+    return Chunk(rows[-1].id if len(rows) == CHUNK else None, tuple(unreadable))
+
+
+SEALERS: Final[Mapping[str, Callable[[Tx, int], Awaitable[Chunk]]]] = {
+    "channels": seal_channels_tx,
+    "sources": seal_sources_tx,
+    "feeds": seal_proxies_tx,
+    "notes": seal_notes_tx,
+}
+
+
+async def seal_stored(db: Database, vault: Vault, now: Millis) -> dict[str, list[str]]:
+    """What cannot be read, by its kind; nothing when all is well. `vault` is the one that the database was opened with.
+
+    What was sealed with this key by an earlier start is not looked at again.
+    """
+    if vault.fingerprint is None or await db.read(sealed_with_tx) == vault.fingerprint:
+        return {}
+    unreadable: dict[str, list[str]] = {}
+    for kind, sealer in SEALERS.items():
+        if names := await _seal_all(db, sealer):
+            unreadable[kind] = names
+    if not unreadable:
+        fingerprint = vault.fingerprint
+        await db.with_tx(lambda tx: set_sealed_with_tx(tx, fingerprint, now))
+    return unreadable
+
+
+async def _seal_all(db: Database, sealer: Callable[[Tx, int], Awaitable[Chunk]]) -> list[str]:
+    unreadable: list[str] = []
+    after: int | None = 0
+    while after is not None:
+        start = after
+
+        async def seal(tx: Tx, start: int = start) -> Chunk:
+            return await sealer(tx, start)
+
+        chunk = await db.with_tx(seal)
+        unreadable += chunk.unreadable
+        after = chunk.last
+    return unreadable

@@ -1,1 +1,0 @@
-"""What is stored already gets sealed: secrets from before there was a key, or from another one (R123)."""

@@ -1,0 +1,124 @@
+"""Sources that broke and healed, and that each is told once."""
+
+from collections.abc import Callable
+from typing import NewType
+
+import msgspec
+
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.locks import lock_alerts_tx
+from tsuzuki.delivery.fanout import NOTHING, Delivered, Reader, feed_readers_tx, series_readers_tx
+from tsuzuki.model.ids import FeedId, SeriesId, SourceId, WatchId, show_id
+from tsuzuki.model.secrets import mask_text
+from tsuzuki.model.times import Millis
+from tsuzuki.notifications.announcing import tell_tx
+from tsuzuki.notifications.policy import broken, healed
+from tsuzuki.notifications.store import Tellee
+from tsuzuki.notifications.tasks import Message
+from tsuzuki.shelves.events import EVENTS_WAKEUP, NewEvent, WatchChanged, add_events_tx
+
+q = load_queries("tsuzuki.delivery.outages")
+
+OutageId = NewType("OutageId", int)
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """What a watch looks at: a feed, or a series on a source."""
+
+    watch_id: WatchId
+    feed_id: FeedId | None
+    series_id: SeriesId | None
+    source_id: SourceId | None
+    name: str
+
+
+async def lock_origin_tx(tx: Tx, watch_id: WatchId) -> Origin:
+    """The watch's origin; nobody else alerts of it until the end of the transaction. NotFound when it is gone."""
+    origin = await tx.one(Origin, q.find_origin, watch_id=watch_id)
+    if origin.source_id is not None:
+        await lock_alerts_tx(tx, origin.source_id)
+    return origin
+
+
+async def open_outage_tx(tx: Tx, origin: Origin, *, reason: str, now: Millis) -> OutageId | None:
+    """None when the watch is broken already."""
+    return await tx.maybe(
+        OutageId, q.open_outage, watch_id=origin.watch_id, source_id=origin.source_id, reason=reason, now=now
+    )
+
+
+async def close_outage_tx(tx: Tx, origin: Origin, now: Millis) -> OutageId | None:
+    """None when it was not broken."""
+    return await tx.maybe(OutageId, q.close_outage, watch_id=origin.watch_id, now=now)
+
+
+async def outage_tellees_tx(tx: Tx, origin: Origin) -> list[Tellee]:
+    """The channels to be told that this origin broke or healed."""
+    if origin.feed_id is not None:
+        return await tx.many(Tellee, q.feed_tellees, feed_id=origin.feed_id)
+    return await tx.many(
+        Tellee, q.source_tellees, source_id=origin.source_id, series_id=origin.series_id, watch_id=origin.watch_id
+    )
+
+
+async def operator_tellees_tx(tx: Tx, name: str) -> list[Tellee]:
+    """The channels of those who run this server, to be told of what has this name."""
+    return await tx.many(Tellee, q.operator_tellees, name=name)
+
+
+async def prune_outages_tx(tx: Tx, *, before: Millis, most: int) -> int:
+    """Forget up to `most` outages that healed before then."""
+    return await tx.run(q.prune_outages, before=before, most=most)
+
+
+async def alert_broken_tx(tx: Tx, watch_id: WatchId, *, reason: str, now: Millis) -> Delivered:
+    """Tell those who follow it that it broke; nothing while it is broken already."""
+    origin = await lock_origin_tx(tx, watch_id)
+    shown = mask_text(reason)
+    outage = await open_outage_tx(tx, origin, reason=shown, now=now)
+    if outage is None:
+        return NOTHING
+    return await _tell_tx(tx, origin, f"outage-{outage}-broken", lambda name: broken(name, shown, now), reason=shown)
+
+
+async def alert_healed_tx(tx: Tx, watch_id: WatchId, *, now: Millis) -> Delivered:
+    """Tell those who follow it that it works again; nothing when it was not broken."""
+    origin = await lock_origin_tx(tx, watch_id)
+    outage = await close_outage_tx(tx, origin, now)
+    if outage is None:
+        return NOTHING
+    return await _tell_tx(tx, origin, f"outage-{outage}-healed", lambda name: healed(name, now), reason=None)
+
+
+async def alert_operators_tx(tx: Tx, name: str, about: str, *, reason: str, now: Millis) -> Delivered:
+    """Tell those who run this server that a source is no longer called; `about` is told once to each channel."""
+    tellees = await operator_tellees_tx(tx, name)
+    return Delivered(0, await tell_tx(tx, tellees, about, lambda name: broken(name, mask_text(reason), now), now=now))
+
+
+async def _tell_tx(
+    tx: Tx, origin: Origin, about: str, word: Callable[[str], Message], *, reason: str | None
+) -> Delivered:
+    """Events for every shelf that follows, and sends for the channels that want to know."""
+    message = word(origin.name)
+    readers = await _readers_tx(tx, origin, message.at)
+    await add_events_tx(tx, [_event(origin, reader, reason) for reader in readers], message.at)
+    told = await tell_tx(tx, await outage_tellees_tx(tx, origin), about, word, now=message.at)
+    return Delivered(0, ((EVENTS_WAKEUP,) if readers else ()) + told)
+
+
+async def _readers_tx(tx: Tx, origin: Origin, now: Millis) -> list[Reader]:
+    if origin.feed_id is not None:
+        return await feed_readers_tx(tx, [origin.feed_id], now)
+    return [] if origin.series_id is None else await series_readers_tx(tx, origin.series_id)
+
+
+def _event(origin: Origin, reader: Reader, reason: str | None) -> NewEvent:
+    changed = WatchChanged(
+        kind="chapter" if origin.feed_id is None else "item",
+        id=show_id(reader.shown_id),
+        name=reader.name,
+        is_broken=reason is not None,
+        reason=reason or "",
+    )
+    return NewEvent(reader.shelf_id, changed)

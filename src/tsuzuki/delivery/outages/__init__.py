@@ -1,1 +1,0 @@
-"""Sources that broke and healed, and that each is told once."""

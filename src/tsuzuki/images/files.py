@@ -1,0 +1,351 @@
+"""Room on disk, and rows and files that belong to nothing any more.
+
+A row goes before its file: whoever dies in between leaves a file that the sweep finds. What is kept never goes.
+"""
+
+import asyncio
+import hashlib
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Self
+
+import structlog
+
+from tsuzuki.db import Database, Tx
+from tsuzuki.db.disk import sync
+from tsuzuki.images.policy import FORGET_FAILURES_AFTER, SWEEP_AFTER, UNREFERENCED_FOR, ceiling
+from tsuzuki.images.store import (
+    drop_unkept_copy_tx,
+    evictable_bytes_tx,
+    forget_failures_tx,
+    forget_images_tx,
+    lock_download_tx,
+    oldest_images_tx,
+    stored_hashes_tx,
+    unkept_copies_tx,
+    unreferenced_images_tx,
+)
+from tsuzuki.images.types import Evictable
+from tsuzuki.model.errors import TsuzukiError
+from tsuzuki.model.ids import ReleaseId
+from tsuzuki.model.times import SECOND, Millis
+
+_DRAFTS, _TRASH = "drafts", "trash"
+_NAME_LENGTH = 64
+_NO_WAITING: int | None = getattr(os, "RWF_NOWAIT", None)  # Linux has it
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+class ImageFiles:
+    """The folder."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def path_of(self, digest: bytes) -> Path:
+        """Where an image of this content is, or would be."""
+        name = digest.hex()
+        return self._root / name[:2] / name[2:4] / name
+
+    def draft(self) -> "Draft":
+        """A new file that is nobody's image yet."""
+        return Draft(self, self._made(_DRAFTS) / secrets.token_hex(16))
+
+    def open(self, digest: bytes, size: int) -> int | None:
+        """A descriptor of the file; None when it is not here, or not as long as it was."""
+        try:
+            descriptor = os.open(self.path_of(digest), os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        if os.fstat(descriptor).st_size != size:
+            os.close(descriptor)
+            return None
+        return descriptor
+
+    def read_at_once(self, digest: bytes, size: int) -> bytes | None:
+        """The whole file, if that takes no waiting for the disk: this one may be called on the event loop."""
+        if _NO_WAITING is None:
+            return None
+        try:
+            descriptor = os.open(self.path_of(digest), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            data = bytearray(size + 1)
+            read = os.preadv(descriptor, [data], 0, _NO_WAITING)
+        except OSError:  # not in memory, or a file system that cannot tell
+            return None
+        finally:
+            os.close(descriptor)
+        return bytes(data[:size]) if read == size else None
+
+    def read(self, digest: bytes, size: int) -> bytes | None:
+        """The whole file; None as for `open`."""
+        descriptor = self.open(digest, size)
+        if descriptor is None:
+            return None
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
+            return file.readall()
+
+    def has(self, digest: bytes, size: int) -> bool:
+        """Whether the file is here, and as long as it was."""
+        try:
+            return self.path_of(digest).stat().st_size == size
+        except FileNotFoundError:
+            return False
+
+    def remove(self, digest: bytes, *, unless_since: float) -> bool:
+        """Remove the file unless it was stored (again) since that moment; False when it stays or was not there."""
+        trash = self._made(_TRASH) / secrets.token_hex(16)
+        path = self.path_of(digest)
+        try:
+            path.rename(trash)
+        except FileNotFoundError:
+            return False
+        is_old = trash.stat().st_mtime < unless_since
+        if not is_old:
+            with suppress(FileExistsError):
+                path.hardlink_to(trash)
+        trash.unlink()
+        return is_old
+
+    def digests(self) -> Iterator[tuple[bytes, float]]:
+        """Every file with the moment at which it was stored."""
+        for first in sorted(self._folders(self._root)):
+            for second in sorted(self._folders(first)):
+                yield from self._stored(second)
+
+    def sweep(self, *, before: float) -> int:
+        """Remove what was begun before that moment and never became an image; how many."""
+        count = 0
+        for folder in (_DRAFTS, _TRASH):
+            for path in self._entries(self._root / folder):
+                with suppress(FileNotFoundError):
+                    if path.stat().st_mtime < before:
+                        path.unlink()
+                        count += 1
+        return count
+
+    def adopt(self, draft: Path, digest: bytes) -> None:
+        """Give a synced draft its name. Whoever stored the same before loses nothing: the content is the same."""
+        path = self.path_of(digest)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft.replace(path)
+        sync(path.parent)
+
+    def _made(self, name: str) -> Path:
+        folder = self._root / name
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return folder
+
+    @staticmethod
+    def _entries(folder: Path) -> list[Path]:
+        try:
+            return list(folder.iterdir())
+        except FileNotFoundError:
+            return []
+
+    def _folders(self, folder: Path) -> list[Path]:
+        return [path for path in self._entries(folder) if len(path.name) == 2 and path.is_dir()]
+
+    def _stored(self, folder: Path) -> Iterator[tuple[bytes, float]]:
+        for path in self._entries(folder):
+            with suppress(ValueError, FileNotFoundError):
+                if len(path.name) == _NAME_LENGTH:
+                    yield bytes.fromhex(path.name), path.stat().st_mtime
+
+
+class Draft:
+    """A file that is being written; gone at the end of its block unless it was kept."""
+
+    def __init__(self, files: ImageFiles, path: Path) -> None:
+        self._files = files
+        self.path = path
+        self.size = 0
+        self._hash = hashlib.sha256()
+        self.descriptor = os.open(path, _FLAGS, 0o600)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write no more; what was not kept is gone."""
+        os.close(self.descriptor)
+        with suppress(FileNotFoundError):
+            self.path.unlink()
+
+    def write(self, data: bytes) -> None:
+        """Append."""
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self.descriptor, rest) :]
+        self._hash.update(data)
+        self.size += len(data)
+
+    def keep(self) -> bytes:
+        """Make it an image, safe from power cuts; the hash of its content."""
+        os.fsync(self.descriptor)
+        digest = self._hash.digest()
+        self._files.adopt(self.path, digest)
+        return digest
+
+
+class Drafted:
+    """A draft that is begun with its first bytes: one trip to the disk instead of two before anything is shown."""
+
+    def __init__(self, files: ImageFiles) -> None:
+        self._files = files
+        self._draft: Draft | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._draft is not None:
+            self._draft.close()
+
+    @property
+    def draft(self) -> Draft:
+        """The draft, once something was written."""
+        assert self._draft is not None
+        return self._draft
+
+    def write(self, data: bytes) -> Draft:
+        """Append."""
+        if self._draft is None:
+            self._draft = self._files.draft()
+        self._draft.write(data)
+        return self._draft
+
+
+_CHUNK = 200
+_CLOCKS_DIFFER = SECOND
+"""A file system's clock is a little behind. What was stored just before it was evicted is left to the sweep."""
+
+_log = structlog.stdlib.get_logger("tsuzuki.images")
+
+
+class ImageCache:
+    """Sees to it that the cache stays below its size."""
+
+    def __init__(self, db: Database, files: ImageFiles, clock: Callable[[], Millis], *, size: int) -> None:
+        self._db = db
+        self._files = files
+        self._clock = clock
+        self._size = size
+        self._added = 0
+        self._evicting: asyncio.Task[None] | None = None
+
+    def stored(self, size: int) -> None:
+        """So much was added: every now and then this process looks by itself, between the chores."""
+        self._added += size
+        is_idle = self._evicting is None or self._evicting.done()
+        if self._added > self._size // 20 and is_idle:
+            self._added = 0
+            self._evicting = asyncio.create_task(self._evict_aside())
+
+    async def close(self) -> None:
+        """Stop making room; the next start goes on."""
+        if self._evicting is not None:
+            self._evicting.cancel()
+            await asyncio.gather(self._evicting, return_exceptions=True)
+
+    # -- chores
+
+    async def tidy(self) -> dict[str, int]:
+        """Evict what does not fit, and forget what belongs to nothing; how much of each."""
+        return {
+            "failures": await self._forget_failures(),
+            "copies": await self._forget_copies(),
+            "unreferenced": await self._forget_unreferenced(),
+            "evicted": await self.evict(),
+        }
+
+    async def evict(self) -> int:
+        """Make room, the longest unused first, when there is more than may be; how many went."""
+        used = await self._db.read(evictable_bytes_tx)
+        if used <= self._size:
+            return 0
+        count, over = 0, used - ceiling(self._size)
+        while over > 0:
+            oldest = await self._db.read(lambda tx: oldest_images_tx(tx, _CHUNK))
+            chosen = list(_enough(oldest, over))
+            gone = await self._forget(chosen)
+            if not gone:
+                break
+            count, over = count + gone, over - sum(image.bytes for image in chosen)
+        return count
+
+    async def sweep(self) -> int:
+        """Remove files that are no image of ours: of whoever died before the row was written; how many."""
+        before = (self._clock() - SWEEP_AFTER) / SECOND
+        count = await asyncio.to_thread(self._files.sweep, before=before)
+        files = self._files.digests()
+        while some := await asyncio.to_thread(lambda: list(islice(files, _CHUNK))):
+            old = [digest for digest, stored_at in some if stored_at < before]
+            known = await self._known(old)
+            for digest in old:
+                if digest not in known:
+                    count += await asyncio.to_thread(self._files.remove, digest, unless_since=before)
+        return count
+
+    async def _known(self, digests: Iterable[bytes]) -> set[bytes]:
+        wanted = list(digests)
+        return await self._db.read(lambda tx: stored_hashes_tx(tx, wanted)) if wanted else set()
+
+    async def _evict_aside(self) -> None:
+        try:
+            await self.evict()
+        except (TsuzukiError, OSError) as error:
+            # Somebody began to keep one of them, or the disk fails: the chore comes.
+            _log.warning("images_not_evicted", reason=str(error))
+
+    async def _forget(self, images: Iterable[Evictable]) -> int:
+        ids = [image.id for image in images]
+        moment = (self._clock() - _CLOCKS_DIFFER) / SECOND
+        hashes = await self._db.with_tx(lambda tx: forget_images_tx(tx, ids))
+        for digest in hashes:
+            await asyncio.to_thread(self._files.remove, digest, unless_since=moment)
+        return len(hashes)
+
+    async def _forget_unreferenced(self) -> int:
+        before, count = Millis(self._clock() - UNREFERENCED_FOR), 0
+        while some := await self._db.read(lambda tx: unreferenced_images_tx(tx, before=before, most=_CHUNK)):
+            gone = await self._forget(some)
+            count += gone
+            if not gone:
+                break
+        return count
+
+    async def _forget_failures(self) -> int:
+        before, count = Millis(self._clock() - FORGET_FAILURES_AFTER), 0
+        while done := await self._db.with_tx(lambda tx: forget_failures_tx(tx, before=before, most=_CHUNK)):
+            count += done
+        return count
+
+    async def _forget_copies(self) -> int:
+        unkept = await self._db.read(lambda tx: unkept_copies_tx(tx, _CHUNK))
+        return sum([await self._forget_copy(release_id) for release_id in unkept])
+
+    async def _forget_copy(self, release_id: ReleaseId) -> bool:
+        async def forget(tx: Tx) -> bool:
+            await lock_download_tx(tx, release_id)
+            return await drop_unkept_copy_tx(tx, release_id)
+
+        return await self._db.with_tx(forget)
+
+
+def _enough(images: Iterable[Evictable], over: int) -> Iterable[Evictable]:
+    """The first of these, until so many bytes are reached."""
+    for image in images:
+        if over <= 0:
+            return
+        over -= image.bytes
+        yield image

@@ -1,0 +1,423 @@
+"""The next pages, fetched while a reader looks at this one: a few, one at a time, and only while nobody waits."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+import structlog
+
+from tsuzuki.catalogue.single_flight import CallLocks, SingleFlight
+from tsuzuki.db import Database, Tx
+from tsuzuki.images.decoding import DecodedImage, Head, Small, examine, shrink
+from tsuzuki.images.fetching import Arrival, ArrivingReader, ImageFetcher
+from tsuzuki.images.files import Draft, Drafted, ImageFiles
+from tsuzuki.images.policy import LONGEST_ERROR, is_due, is_stale_address, retry_delay
+from tsuzuki.images.store import (
+    find_copied_tx,
+    find_known_tx,
+    known_positions_tx,
+    save_failure_tx,
+    save_image_tx,
+    touch_image_tx,
+)
+from tsuzuki.images.types import Image, ImageSubject, KnownImage, NewImage, page_of
+from tsuzuki.model.errors import NotAnImage, NotFound, NotOurTurn, SourceError, TsuzukiError, Unavailable
+from tsuzuki.model.fetching import Parsers
+from tsuzuki.model.ids import ReleaseId, UserId
+from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.queue.policy import storable
+
+SMALL = 1024 * 1024
+"""Bytes up to which an image is read at once."""
+AT_ONCE = 256 * 1024
+"""Bytes up to which it is tried without a thread: most are in memory, and a thread costs more than reading them."""
+
+_log = structlog.stdlib.get_logger("tsuzuki.images")
+
+
+class OpenImage(msgspec.Struct, frozen=True):
+    """An image that is here: its bytes, or a descriptor of its file, which whoever got it closes."""
+
+    image: Image
+    body: bytes | int
+
+
+class Arriving(msgspec.Struct, frozen=True):
+    """An image that is still coming; whoever got it closes its listener."""
+
+    head: Head
+    listener: ArrivingReader
+
+
+class _Flight(msgspec.Struct):
+    """A download. One that is only ahead of its reader ends when the reader goes elsewhere."""
+
+    arrival: Arrival
+    task: "asyncio.Task[None]"
+    is_ahead: bool
+
+
+class Images:
+    """Every image there is. One per process; several may share the database, the folder, or only the first."""
+
+    def __init__(
+        self,
+        db: Database,
+        files: ImageFiles,
+        fetcher: ImageFetcher,
+        pool: Parsers,
+        *,
+        locks: CallLocks,
+        clock: Callable[[], Millis],
+        stored: Callable[[int], None],
+    ) -> None:
+        """`stored` is told the size of every image that was added."""
+        self._db = db
+        self._files = files
+        self._fetcher = fetcher
+        self._pool = pool
+        self._locks = locks
+        self._clock = clock
+        self._stored = stored
+        self._flights: dict[str, _Flight] = {}
+        self._flying: set[asyncio.Task[None]] = set()
+        self._shrinking = SingleFlight()
+
+    async def close(self) -> None:
+        """End every download; those who wait are told so."""
+        await self._shrinking.close()
+        flying = list(self._flying)
+        for task in flying:
+            task.cancel()
+        await asyncio.gather(*flying, return_exceptions=True)
+
+    async def quiet(self) -> None:
+        """Return when no reader waits for an image."""
+        while waited := [flight.task for flight in self._flights.values() if not flight.is_ahead]:
+            await asyncio.wait(waited)
+
+    # -- for readers
+
+    async def show(
+        self,
+        subject: ImageSubject,
+        *,
+        address: str = "",
+        user_id: UserId | None = None,
+        refresh: bool = False,
+        whole: bool = False,
+    ) -> OpenImage | Arriving:
+        """The image, or what has come of it; a SourceError says why there is none, and when to ask again.
+
+        `refresh` asks the source whatever is here or went wrong before; with `whole` the end is waited for. `address`
+        is where an article's image is.
+        """
+        known = await self._db.read(lambda tx: find_known_tx(tx, subject))
+        if not refresh and known is not None:
+            shown = await self._shown(known.image)
+            if shown is not None:
+                return shown
+        try:
+            self._refuse_too_early(known, refresh=refresh)
+            arrival = self._arrival(subject, address, known, is_ahead=False)
+            head = await asyncio.shield(arrival.head)
+            if not whole and not arrival.image.done():
+                return Arriving(head, arrival.listen())
+            image = await asyncio.shield(arrival.image)
+        except (SourceError, NotFound, Unavailable):
+            shown = await self._shown(await self._copied(subject, user_id))
+            if shown is None:
+                raise
+            return shown
+        return await self._shown_now(image)
+
+    async def show_small(
+        self, subject: ImageSubject, width: int, *, address: str = "", user_id: UserId | None = None
+    ) -> OpenImage:
+        """The image as WebP, at most this wide; made when somebody asks for it first."""
+        small = subject.at(width)
+        known = await self._db.read(lambda tx: find_known_tx(tx, small))
+        shown = await self._shown(None if known is None else known.image)
+        if shown is not None:
+            return shown
+        key = (small.key, width, user_id)
+        made = await self._shrinking.join(key, lambda: self._shrink(small, address, user_id))
+        return await self._shown_now(made)
+
+    async def ensure(
+        self, subject: ImageSubject, *, address: str = "", user_id: UserId | None = None, is_ahead: bool = False
+    ) -> Image:
+        """The image, its file here, verified; whoever asks waits for the whole of it."""
+        known = await self._db.read(lambda tx: find_known_tx(tx, subject))
+        image = await self._here(None if known is None else known.image)
+        if image is not None:
+            return image
+        try:
+            self._refuse_too_early(known)
+            return await self._whole(subject, address, known, is_ahead=is_ahead)
+        except (SourceError, NotFound, Unavailable):
+            image = await self._here(await self._copied(subject, user_id))
+            if image is None:
+                raise
+            return image
+
+    async def _whole(self, subject: ImageSubject, address: str, known: KnownImage | None, *, is_ahead: bool) -> Image:
+        arrival = self._arrival(subject, address, known, is_ahead=is_ahead)
+        try:
+            return await asyncio.shield(arrival.image)
+        except asyncio.CancelledError:
+            flight = self._flights.get(subject.key)
+            if flight is not None and flight.arrival is arrival and flight.is_ahead:
+                self._land(subject.key, flight)  # whoever comes now begins anew
+                flight.task.cancel()
+            raise
+
+    # -- what is here
+
+    async def _shown(self, image: Image | None) -> OpenImage | None:
+        """The image with its bytes, if its file is here."""
+        if image is None:
+            return None
+        body: bytes | int | None = None
+        if image.bytes <= AT_ONCE:
+            body = self._files.read_at_once(image.hash, image.bytes)
+        if body is None:
+            body = await asyncio.to_thread(self._load, image)
+        if body is None:
+            return None
+        await self._touch(image)
+        return OpenImage(image, body)
+
+    async def _shown_now(self, image: Image) -> OpenImage:
+        """The same of one that has just come."""
+        shown = await self._shown(image)
+        if shown is None:
+            raise Unavailable("The image was evicted as soon as it came; the cache is too small.")
+        return shown
+
+    async def _here(self, image: Image | None) -> Image | None:
+        """The image, if its file is here."""
+        if image is None or not await asyncio.to_thread(self._files.has, image.hash, image.bytes):
+            return None
+        return image
+
+    async def _copied(self, subject: ImageSubject, user_id: UserId | None) -> Image | None:
+        """The page in a copy that a shelf keeps: what there is when the source has nothing."""
+        if subject.release_id is None:
+            return None
+        return await self._db.read(lambda tx: find_copied_tx(tx, subject, user_id))
+
+    def _load(self, image: Image) -> bytes | int | None:
+        if image.bytes <= SMALL:
+            return self._files.read(image.hash, image.bytes)
+        return self._files.open(image.hash, image.bytes)
+
+    async def _touch(self, image: Image) -> None:
+        now = self._clock()
+        if is_due(image.used_at, now):
+            await self._db.with_tx(lambda tx: touch_image_tx(tx, image.id, now))
+
+    def _refuse_too_early(self, known: KnownImage | None, *, refresh: bool = False) -> None:
+        """What is broken is left alone for a while, and says so."""
+        now = self._clock()
+        if refresh or known is None or known.error is None or known.retry_at is None or known.retry_at <= now:
+            return
+        wait = known.retry_at - now
+        raise SourceError(f"{known.error} It is asked for again in {-(-wait // SECOND):,} s.", retry_after=wait)
+
+    # -- what comes
+
+    def _arrival(self, subject: ImageSubject, address: str, known: KnownImage | None, *, is_ahead: bool) -> Arrival:
+        """The download of this image: the one that is under way, or a new one; `known` is what there was before."""
+        flight = self._flights.get(subject.key)
+        if flight is not None:
+            flight.is_ahead = flight.is_ahead and is_ahead
+            return flight.arrival
+        arrival = Arrival()
+        task = asyncio.create_task(self._fly(subject, address, arrival, known))
+        self._flights[subject.key] = flight = _Flight(arrival, task, is_ahead)
+        self._flying.add(task)
+        task.add_done_callback(self._flying.discard)
+        task.add_done_callback(lambda _: self._land(subject.key, flight))
+        return arrival
+
+    def _land(self, key: str, flight: _Flight) -> None:
+        if self._flights.get(key) is flight:
+            del self._flights[key]
+
+    async def _fly(self, subject: ImageSubject, address: str, arrival: Arrival, known: KnownImage | None) -> None:
+        """Bring the image, or say to everyone who waits why not."""
+        try:
+            async with self._locks.hold(subject.key) as has_waited:
+                image = await self._brought(subject, known, has_waited=has_waited)
+                if image is None:
+                    await self._bring(subject, address, arrival)
+                else:
+                    arrival.found(image)
+        except SourceError as error:
+            if not _is_ours(error):
+                await self._remember(subject, error, (known.failures if known else 0) + 1)
+            arrival.fail(error)
+        except asyncio.CancelledError:
+            arrival.fail(Unavailable("The image is not waited for any more."))
+            raise
+        except OSError as error:
+            _log.error("image_not_stored", subject=subject.key, reason=str(error))
+            arrival.fail(Unavailable(f"The image cannot be stored: {error.strerror}."))
+        except Exception as error:  # noqa: BLE001  those who wait must hear of it, whatever it is
+            arrival.fail(error)
+
+    async def _brought(self, subject: ImageSubject, known: KnownImage | None, *, has_waited: bool) -> Image | None:
+        """R102: what another process has brought since; None where its file is not here."""
+        now_known = await self._db.read(lambda tx: find_known_tx(tx, subject))
+        before = None if known is None else known.id
+        if now_known is None or (now_known.id == before and not has_waited):
+            return None
+        return await self._here(now_known.image)
+
+    async def _bring(self, subject: ImageSubject, address: str, arrival: Arrival) -> None:
+        """R66: an address that is refused is asked for anew, once."""
+        try:
+            await self._download(subject, address, arrival, again=False)
+        except SourceError as error:
+            if subject.release_id is None or not is_stale_address(error):
+                raise
+            await self._download(subject, address, arrival, again=True)
+
+    async def _download(self, subject: ImageSubject, address: str, arrival: Arrival, *, again: bool) -> None:
+        async with self._fetcher.open(subject, address, again=again) as coming:
+            with Drafted(self._files) as drafted:
+                async for piece in coming.pieces:
+                    arrival.receive(piece)
+                    arrival.wrote(await asyncio.to_thread(drafted.write, piece))
+                head = arrival.finish_head()
+                new = await self._verified(drafted.draft, head)
+                image = await self._save(subject, new, coming.address)
+                arrival.finish(image)
+
+    async def _verified(self, draft: Draft, head: Head) -> NewImage:
+        """The image in its place; NotAnImage or TooLarge when it does not decode."""
+        seen: DecodedImage = await self._pool.run(examine, (str(draft.path),))
+        if seen.media_type != head.media_type:
+            raise NotAnImage("The image is not what its beginning says.")
+        return await self._kept(draft, seen)
+
+    async def _kept(self, draft: Draft, seen: DecodedImage) -> NewImage:
+        digest = await asyncio.to_thread(draft.keep)
+        return NewImage(digest, seen.media_type, seen.width, seen.height, draft.size)
+
+    async def _save(self, subject: ImageSubject, new: NewImage, address: str | None) -> Image:
+        """The file is there before the row: whoever dies in between leaves a file that the sweep finds."""
+        now = self._clock()
+        image = await self._db.with_tx(lambda tx: save_image_tx(tx, subject, new, address=address, now=now))
+        self._stored(image.bytes)
+        return image
+
+    async def _remember(self, subject: ImageSubject, error: SourceError, failures: int) -> None:
+        """And tell those who wait now when to ask again."""
+        now = self._clock()
+        error.retry_after = retry_delay(failures, error)
+        retry_at = Millis(now + error.retry_after)
+        said = storable(str(error))[:LONGEST_ERROR]
+
+        async def save(tx: Tx) -> None:
+            await save_failure_tx(tx, subject, error=said, failures=failures, retry_at=retry_at, now=now)
+
+        with suppress(Unavailable):
+            await self._db.with_tx(save)
+
+    async def _shrink(self, small: ImageSubject, address: str, user_id: UserId | None) -> Image:
+        whole = await self.ensure(small.whole, address=address, user_id=user_id)
+        path = str(self._files.path_of(whole.hash))
+        made: Small = await self._pool.run(shrink, (path, small.thumbnail))
+        with await asyncio.to_thread(self._files.draft) as draft:
+            await asyncio.to_thread(draft.write, made.data)
+            new = await self._kept(draft, DecodedImage("image/webp", made.width, made.height))
+            return await self._save(small, new, None)
+
+
+def _is_ours(error: SourceError) -> bool:
+    """Whether it was only not our turn yet, which says nothing of the image."""
+    return isinstance(error, NotOurTurn)
+
+
+AHEAD: Final = 3
+MOST_READERS: Final = 200
+"""Readers who are remembered; the others are served when they ask."""
+_PLACES = 2
+
+
+class _Reading(msgspec.Struct):
+    """Where somebody reads, and what runs ahead of them."""
+
+    release_id: ReleaseId
+    position: int
+    task: "asyncio.Task[None] | None" = None
+
+    @property
+    def is_running(self) -> bool:
+        return self.task is not None and not self.task.done()
+
+
+class Prefetch:
+    """Runs ahead of readers. One per process."""
+
+    def __init__(self, db: Database, images: Images, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._images = images
+        self._clock = clock
+        self._readers: OrderedDict[UserId, _Reading] = OrderedDict()
+        self._places = asyncio.Semaphore(_PLACES)
+
+    def follow(self, reader: UserId, release_id: ReleaseId, position: int) -> None:
+        """The reader looks at this page. Whoever goes elsewhere is no longer run ahead of."""
+        reading = self._readers.get(reader)
+        if reading is None or reading.release_id != release_id:
+            reading = self._begin(reader, release_id, position)
+        elif reading.position == position:
+            return  # seen to already
+        elif reading.is_running and not 0 < position - reading.position <= AHEAD:
+            reading = self._begin(reader, release_id, position)
+        reading.position = position
+        if not reading.is_running:
+            reading.task = asyncio.create_task(self._run(reading))
+
+    async def close(self) -> None:
+        """Run ahead of nobody."""
+        tasks = [reading.task for reading in self._readers.values() if reading.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begin(self, reader: UserId, release_id: ReleaseId, position: int) -> _Reading:
+        """Forget where the reader was, and who has not been seen for longest."""
+        self._stop(self._readers.pop(reader, None))
+        while len(self._readers) >= MOST_READERS:
+            self._stop(self._readers.popitem(last=False)[1])
+        self._readers[reader] = reading = _Reading(release_id, position)
+        return reading
+
+    @staticmethod
+    def _stop(reading: _Reading | None) -> None:
+        if reading is not None and reading.task is not None:
+            reading.task.cancel()
+
+    async def _run(self, reading: _Reading) -> None:
+        """Fetch what is missing ahead of the reader, who may move on meanwhile; stop at the first that fails."""
+        try:
+            while (position := await self._missing(reading)) is not None:
+                async with self._places:
+                    await self._images.quiet()
+                    await self._images.ensure(page_of(reading.release_id, position), is_ahead=True)
+        except TsuzukiError:
+            return  # there are no more pages, or the source does not answer: the reader will be told
+
+    async def _missing(self, reading: _Reading) -> int | None:
+        """The next page that is not here; None when all that should be is."""
+        wanted = range(reading.position + 1, reading.position + 1 + AHEAD)
+        now = self._clock()
+        known = await self._db.read(lambda tx: known_positions_tx(tx, reading.release_id, wanted, now))
+        return next((position for position in wanted if position not in known), None)

@@ -1,0 +1,79 @@
+"""The services of images over one ground, for those who put the program together."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from tsuzuki.catalogue.calling import Calls
+from tsuzuki.catalogue.chapters import Chapters
+from tsuzuki.catalogue.details import DetailsService
+from tsuzuki.catalogue.single_flight import CallLocks
+from tsuzuki.db import Database
+from tsuzuki.images.articles import ArticleImages
+from tsuzuki.images.downloads import ChapterDownloader, KeptChapters
+from tsuzuki.images.fetching import ImageClient, ImageFetcher
+from tsuzuki.images.files import ImageCache, ImageFiles
+from tsuzuki.images.service import Images, Prefetch
+from tsuzuki.model.fetching import Parsers
+from tsuzuki.model.times import Millis
+from tsuzuki.parsing.pool import ParsePool, PoolOptions
+
+DECODING = PoolOptions(processes=2, cpu_seconds=10, wall_seconds=30, memory_bytes=1024 * 1024 * 1024)
+"""The largest image that we accept takes a third of a gigabyte while it is decoded."""
+
+
+class ImageDeps(msgspec.Struct, frozen=True, kw_only=True):
+    """What images stand on."""
+
+    db: Database
+    client: ImageClient
+    parsers: Parsers
+    calls: Calls
+    chapters: Chapters
+    details: DetailsService
+    locks: CallLocks
+    kept: KeptChapters
+    clock: Callable[[], Millis]
+    random_bytes: Callable[[int], bytes]
+    folder: Path
+    size: int
+    """Of the cache, in bytes."""
+
+
+class Pictures(msgspec.Struct, frozen=True, kw_only=True):
+    """Every service of images."""
+
+    images: Images
+    prefetch: Prefetch
+    kept: KeptChapters
+    articles: ArticleImages
+    room: ImageCache
+    copier: ChapterDownloader
+
+
+@asynccontextmanager
+async def open_images(deps: ImageDeps) -> AsyncIterator[Pictures]:
+    """The services; what is under way is ended at the end of the block."""
+    db, clock = deps.db, deps.clock
+    async with AsyncExitStack() as parts:
+        files = ImageFiles(deps.folder)
+        room = ImageCache(db, files, clock, size=deps.size)
+        parts.push_async_callback(room.close)
+        pool = ParsePool(DECODING)
+        parts.push_async_callback(pool.close)
+        fetcher = ImageFetcher(db, deps.client, deps.calls, chapters=deps.chapters, details=deps.details)
+        parts.push_async_callback(fetcher.close)
+        images = Images(db, files, fetcher, pool, locks=deps.locks, clock=clock, stored=room.stored)
+        parts.push_async_callback(images.close)
+        prefetch = Prefetch(db, images, clock)
+        parts.push_async_callback(prefetch.close)
+        yield Pictures(
+            images=images,
+            prefetch=prefetch,
+            kept=deps.kept,
+            articles=await ArticleImages.open(db, deps.parsers, deps.random_bytes, clock()),
+            room=room,
+            copier=ChapterDownloader(db, images, deps.chapters, clock),
+        )

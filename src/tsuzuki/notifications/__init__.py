@@ -1,0 +1,1 @@
+"""Notifications: channels, what is sent to them, and the alerts of outages."""

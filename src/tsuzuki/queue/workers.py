@@ -1,0 +1,143 @@
+"""The processes that work, as they say of themselves (R125)."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from tsuzuki.db import Database, Tx, load_queries
+from tsuzuki.model.ids import PublicId
+from tsuzuki.model.times import DAY, SECOND, Millis
+
+q = load_queries("tsuzuki.queue.workers")
+
+_names = msgspec.json.Decoder(list[str])
+_counts = msgspec.json.Decoder(dict[str, int])
+
+
+class WorkerProcess(msgspec.Struct, frozen=True):
+    """A process that works."""
+
+    id: PublicId
+    host: str
+    pid: int
+    queues: tuple[str, ...]
+    doing: dict[str, int]
+    """Polls and tasks that are under way, by queue."""
+    started_at: Millis
+
+    @property
+    def name(self) -> str:
+        """As on the tasks that it holds."""
+        return f"{self.host}:{self.pid}"
+
+
+class SeenWorker(WorkerProcess, frozen=True):
+    """And when it was last heard of."""
+
+    seen_at: Millis
+
+
+class _Row(msgspec.Struct, frozen=True):
+    id: PublicId
+    host: str
+    pid: int
+    queues: str
+    doing: str
+    started_at: Millis
+    seen_at: Millis
+
+
+async def beat_tx(tx: Tx, worker: WorkerProcess, now: Millis) -> None:
+    """It works, and this is what it does."""
+    values = {**msgspec.structs.asdict(worker), "queues": _text(worker.queues), "doing": _text(worker.doing)}
+    await tx.run(q.beat, **values, now=now)
+
+
+async def leave_tx(tx: Tx, worker_id: PublicId) -> None:
+    """It has ended as it should."""
+    await tx.run(q.leave, id=worker_id)
+
+
+async def list_workers_tx(tx: Tx) -> list[SeenWorker]:
+    """All that did not end as they should, the longest running first."""
+    return [
+        SeenWorker(
+            id=row.id,
+            host=row.host,
+            pid=row.pid,
+            queues=tuple(_names.decode(row.queues)),
+            doing=_counts.decode(row.doing),
+            started_at=row.started_at,
+            seen_at=row.seen_at,
+        )
+        for row in await tx.many(_Row, q.list_workers)
+    ]
+
+
+async def forget_workers_tx(tx: Tx, before: Millis) -> int:
+    """Forget those that were not heard of since then; how many."""
+    return await tx.run(q.forget_workers, before=before)
+
+
+def _text(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+BEAT_EVERY = Millis(10 * SECOND)
+LOST_AFTER = Millis(30 * SECOND)
+"""Not heard of for so long, it has died, or hangs."""
+KEPT = DAY
+"""So long one that was lost is shown."""
+
+
+class Workforce(msgspec.Struct, frozen=True):
+    """Who works at a moment, and who did and is lost."""
+
+    live: Sequence[SeenWorker]
+    lost: Sequence[SeenWorker]
+
+    def working_on(self, queue: str) -> int:
+        """How many work on this queue."""
+        return sum(queue in worker.queues for worker in self.live)
+
+
+class Workers:
+    """The processes that share this database."""
+
+    def __init__(self, db: Database, clock: Callable[[], Millis]) -> None:
+        self._db = db
+        self._clock = clock
+
+    async def beat(self, worker: WorkerProcess, doing: Mapping[str, int]) -> None:
+        """It works, and this is what it does."""
+        now, seen = self._clock(), msgspec.structs.replace(worker, doing=dict(doing))
+        await self._db.with_tx(lambda tx: beat_tx(tx, seen, now))
+
+    async def leave(self, worker: WorkerProcess) -> None:
+        """It has ended as it should."""
+        await self._db.with_tx(lambda tx: leave_tx(tx, worker.id))
+
+    async def look(self) -> Workforce:
+        """Who works now."""
+        oldest = self._clock() - LOST_AFTER
+        seen = await self._db.read(list_workers_tx)
+        return Workforce(
+            [worker for worker in seen if worker.seen_at >= oldest],
+            [worker for worker in seen if worker.seen_at < oldest],
+        )
+
+    async def why_nobody_works(self) -> str | None:
+        """In words; None when somebody does."""
+        found = await self.look()
+        if found.live:
+            return None
+        if not found.lost:
+            return "No worker is running, so nothing is polled or delivered. Start `tsuzuki work`."
+        last = max(found.lost, key=lambda worker: worker.seen_at)
+        seconds = (self._clock() - last.seen_at) // SECOND
+        return f"No worker was heard of for {seconds:,} s, so nothing is polled or delivered. The last was {last.name}."
+
+    async def forget_lost(self) -> int:
+        """Forget those that were lost long ago; how many."""
+        before = Millis(self._clock() - KEPT)
+        return await self._db.with_tx(lambda tx: forget_workers_tx(tx, before))

@@ -1,1 +1,0 @@
-"""The processes that work, as they say of themselves (R125)."""

@@ -1,1 +1,0 @@
-"""Bookmarks: snapshots that outlive the item, its feed and its source."""

@@ -1,1 +1,0 @@
-"""Groups: how a reader sorts what is followed."""

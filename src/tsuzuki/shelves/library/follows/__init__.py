@@ -1,1 +1,0 @@
-"""Follows: the series of a shelf."""

@@ -1,1 +1,0 @@
-"""Progress: how far each chapter was read, on whichever device, and the history of it."""

@@ -1,0 +1,489 @@
+"""Subscriptions: the feeds of a shelf. The feed behind one is shared by all who follow it (R70)."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from tsuzuki.connectors.page_feeds import web_address
+from tsuzuki.coord.wakeup import POLL_WAKEUP
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.db.deadlines import with_tx_again
+from tsuzuki.db.errors import UniqueViolation
+from tsuzuki.db.locks import lock_feed_tx
+from tsuzuki.model.errors import Conflict, NotFound, TsuzukiError
+from tsuzuki.model.harvest import FeedChange
+from tsuzuki.model.ids import FeedId, GroupId, PublicId, ShelfId, show_id
+from tsuzuki.model.text import natural
+from tsuzuki.model.times import DAY, MINUTE, Millis
+from tsuzuki.net.urls import canonical
+from tsuzuki.shelves.deps import Asked, ShelfDeps
+from tsuzuki.shelves.events import EVENTS_WAKEUP, NewEvent, SubscriptionChanged, add_events_tx, counts_changed_tx
+from tsuzuki.shelves.groups import default_group_tx, own_group_tx
+from tsuzuki.shelves.known import ALWAYS, deliver_known_items_tx
+from tsuzuki.shelves.limits import allow_waking_tx, check_shelf_limit_tx, free_room_tx
+from tsuzuki.shelves.policy import as_before, changed
+from tsuzuki.shelves.saying import new_or
+from tsuzuki.shelves.types import (
+    FeedName,
+    FeedStatus,
+    FormerSubscription,
+    NewRow,
+    NewSubscription,
+    Refreshing,
+    Subscription,
+    SubscriptionChange,
+    SubscriptionResult,
+)
+from tsuzuki.sources.feeds import follow_feed_tx, leave_feed_tx, relink_alone_tx, suspension_changed_tx
+from tsuzuki.sources.store import fetch_whole_tx, lock_known_feeds_tx
+
+q = load_queries("tsuzuki.shelves.subscriptions")
+
+MOST_MISSED = 50
+"""R8: as many as anybody gets who comes later."""
+
+
+async def list_subscriptions_tx(tx: Tx, shelf_id: ShelfId, group_id: GroupId | None = None) -> list[Subscription]:
+    """The shelf's subscriptions, the oldest first; those of one group, if one is given."""
+    return await tx.many(Subscription, q.list_subscriptions, shelf_id=shelf_id, group_id=group_id)
+
+
+async def find_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription | None:
+    """The shelf's subscription with this id; None for another shelf's."""
+    return await tx.maybe(Subscription, q.find_subscription, shelf_id=shelf_id, public_id=public_id)
+
+
+async def refreshing_tx(tx: Tx, shelf_id: ShelfId, now: Millis) -> Refreshing:
+    """How far a refresh of the shelf's feeds has come."""
+    return await tx.one(Refreshing, q.refreshing, shelf_id=shelf_id, now=now)
+
+
+async def feed_names_tx(tx: Tx, shelf_id: ShelfId) -> list[FeedName]:
+    """What the shelf's feeds are called, the oldest first."""
+    return await tx.many(FeedName, q.feed_names, shelf_id=shelf_id)
+
+
+async def find_subscription_to_tx(tx: Tx, shelf_id: ShelfId, link: str, proxy: str) -> PublicId | None:
+    """The shelf's subscription to this address."""
+    return await tx.maybe(
+        PublicId, q.find_subscription_to, shelf_id=shelf_id, link=link, proxy=tx.vault.seal_proxy(proxy)
+    )
+
+
+async def add_subscription_tx(tx: Tx, new: NewRow, now: Millis) -> None:
+    """Store it; UniqueViolation when the shelf has this feed."""
+    await tx.run(q.add_subscription, **msgspec.structs.asdict(new), now=now)
+
+
+async def change_subscription_tx(tx: Tx, wanted: Subscription, *, site_url: str | None, now: Millis) -> None:
+    """Store what is the reader's own of `wanted`; a site's address only where one is given."""
+    await tx.run(
+        q.change_subscription,
+        id=wanted.id,
+        group_id=wanted.group_id,
+        name=wanted.name,
+        site_url=site_url,
+        suspended_at=wanted.suspended_at,
+        notify=wanted.notify,
+        full_text=wanted.full_text,
+        poll_interval=wanted.poll_interval,
+        retention=wanted.retention,
+        now=now,
+    )
+
+
+async def let_in_tx(tx: Tx, subscription_id: int, *, until: Millis) -> None:
+    """Let a suspended subscription have what arrives until then."""
+    await tx.run(q.let_in, id=subscription_id, until=until)
+
+
+async def point_subscription_tx(tx: Tx, subscription_id: int, feed_id: FeedId, now: Millis) -> None:
+    """Let it follow another feed; UniqueViolation when the shelf has that one."""
+    await tx.run(q.point_subscription, id=subscription_id, feed_id=feed_id, now=now)
+
+
+async def carry_states_tx(tx: Tx, shelf_id: ShelfId, old: FeedId, new: FeedId) -> int:
+    """Give entries of one feed the state that the same items have in another."""
+    return await tx.run(q.carry_states, shelf_id=shelf_id, old_feed_id=old, new_feed_id=new)
+
+
+async def clear_shelf_tx(tx: Tx, shelf_id: ShelfId, feed_id: FeedId) -> None:
+    """Take a feed's entries off the shelf; bookmarks stay as they are."""
+    await tx.run(q.detach_bookmarks, shelf_id=shelf_id, feed_id=feed_id)
+    await tx.run(q.delete_entries, shelf_id=shelf_id, feed_id=feed_id)
+
+
+async def delete_subscription_tx(tx: Tx, subscription_id: int) -> None:
+    """Forget it."""
+    await tx.run(q.delete_subscription, id=subscription_id)
+
+
+async def keep_former_tx(tx: Tx, shelf_id: ShelfId, gone: Subscription, now: Millis) -> None:
+    """Remember it and its entries, before they go."""
+    await tx.run(q.drop_former, shelf_id=shelf_id, feed_id=gone.feed_id)
+    await tx.run(q.keep_former, id=gone.id, now=now)
+    await tx.run(q.keep_former_entries, shelf_id=shelf_id, feed_id=gone.feed_id)
+
+
+async def take_former_tx(
+    tx: Tx, shelf_id: ShelfId, *, since: Millis, public_id: PublicId | None = None, feed_id: FeedId | None = None
+) -> FormerSubscription | None:
+    """What the shelf had and left since then, by its id or its feed; None when there is no such."""
+    return await tx.maybe(
+        FormerSubscription, q.take_former, shelf_id=shelf_id, public_id=public_id, feed_id=feed_id, since=since
+    )
+
+
+async def former_name_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> str | None:
+    """What it was called; None when it cannot be restored."""
+    return await tx.maybe(str, q.find_former_name, shelf_id=shelf_id, public_id=public_id)
+
+
+async def restore_tx(tx: Tx, shelf_id: ShelfId, former: FormerSubscription, now: Millis) -> None:
+    """Its entries and what came since then; what was remembered is forgotten."""
+    both = {"shelf_id": shelf_id, "feed_id": former.feed_id}
+    await tx.run(q.restore_entries, **both)
+    await tx.run(q.attach_bookmarks, **both)
+    await tx.run(q.add_missed, **both, since=former.left_at, most=MOST_MISSED, now=now)
+    await tx.run(q.drop_former, **both)
+
+
+async def forget_former_tx(tx: Tx, *, before: Millis, most: int) -> Sequence[FeedId]:
+    """Forget those that were left before then; whose feeds they were."""
+    return await tx.many(FeedId, q.forget_former, before=before, most=most)
+
+
+KEPT = Millis(30 * DAY)
+"""For so long, what was left can be had back."""
+
+_LOOKUPS = 50
+_FORGOTTEN = 50
+"""Feeds at a time: each may take all of its items along."""
+_LET_IN = 10 * MINUTE
+
+
+class Subscriptions:
+    """What a shelf follows of feeds. The first look at a new feed begins at once."""
+
+    def __init__(self, deps: ShelfDeps) -> None:
+        self._deps = deps
+
+    @property
+    def deps(self) -> ShelfDeps:
+        """What it stands on: for an import, which adds more than subscriptions."""
+        return self._deps
+
+    # -- looking
+
+    async def list(
+        self, shelf_id: ShelfId, *, group: PublicId | None = None, status: FeedStatus | None = None
+    ) -> list[Subscription]:
+        """All of the shelf's, or those of a group or status, by name; NotFound for a group of another shelf."""
+
+        async def collect(tx: Tx) -> list[Subscription]:
+            group_id = None if group is None else (await own_group_tx(tx, shelf_id, group)).id
+            return await list_subscriptions_tx(tx, shelf_id, group_id)
+
+        found = await self._deps.db.read(collect)
+        wanted = [one for one in found if status is None or one.status == status]
+        return sorted(wanted, key=lambda one: natural(one.shown_name))
+
+    async def get(self, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
+        """One of the shelf's; NotFound otherwise."""
+        return await self._deps.db.read(lambda tx: own_subscription_tx(tx, shelf_id, public_id))
+
+    async def followed(self, shelf_id: ShelfId, links: Iterable[str]) -> dict[str, PublicId]:
+        """Which of these addresses the shelf follows already."""
+
+        async def collect(tx: Tx) -> dict[str, PublicId]:
+            found = {link: await find_subscription_to_tx(tx, shelf_id, canonical(link), "") for link in links}
+            return {link: public_id for link, public_id in found.items() if public_id is not None}
+
+        return await self._deps.db.read(collect)
+
+    # -- coming
+
+    async def add(self, shelf_id: ShelfId, wish: NewSubscription) -> Subscription:
+        """Follow a feed; Conflict when the shelf does, RefusedAddress for one that may not be called."""
+        made = await self._add_vetted(shelf_id, await self._vet(wish))
+        self._tell()
+        return made
+
+    async def add_many(self, shelf_id: ShelfId, wishes: Iterable[NewSubscription]) -> Sequence[SubscriptionResult]:
+        """Follow those that can be followed; each says what became of it."""
+        tried = []
+        asked = tuple(wishes)
+        for wish, vetted in zip(asked, await self.vet_all(asked), strict=True):
+            try:
+                tried.append(SubscriptionResult(wish.link, await self._add_vetted(shelf_id, vetted)))
+            except TsuzukiError as error:
+                tried.append(SubscriptionResult(wish.link, error=error))
+        self._tell()
+        return tried
+
+    async def vet_all(self, wishes: Iterable[NewSubscription]) -> Sequence[NewSubscription | TsuzukiError]:
+        """Each wish with its canonical address, or why it is refused; many names are looked up at the same time."""
+        places = asyncio.Semaphore(_LOOKUPS)
+
+        async def vet(wish: NewSubscription) -> NewSubscription | TsuzukiError:
+            async with places:
+                try:
+                    return await self._vet(wish)
+                except TsuzukiError as error:
+                    return error
+
+        return await asyncio.gather(*map(vet, wishes))
+
+    async def _vet(self, wish: NewSubscription) -> NewSubscription:
+        link = await self._deps.vet(web_address(wish.link), wish.proxy or None)
+        return msgspec.structs.replace(wish, link=link)
+
+    async def _add_vetted(self, shelf_id: ShelfId, vetted: NewSubscription | TsuzukiError) -> Subscription:
+        if isinstance(vetted, TsuzukiError):
+            raise vetted
+        return await with_tx_again(self._deps.db, lambda tx: self.add_tx(tx, shelf_id, vetted))
+
+    async def add_tx(self, tx: Tx, shelf_id: ShelfId, wish: NewSubscription) -> Subscription:
+        """`add` within a transaction, for an address that was vetted."""
+        now, public_id = self._deps.clock(), self._deps.new_id()
+        group_id = await self._group_tx(tx, shelf_id, wish.group)
+        if await find_subscription_to_tx(tx, shelf_id, wish.link, wish.proxy) is not None:
+            raise _followed(wish.link)
+        await check_shelf_limit_tx(tx, shelf_id, "follows")
+        feed_id = await follow_feed_tx(tx, wish.link, proxy=wish.proxy, now=now)
+        await fetch_whole_tx(tx, feed_id, now)
+        row = NewRow(
+            public_id=public_id,
+            shelf_id=shelf_id,
+            feed_id=feed_id,
+            group_id=group_id,
+            name=wish.name,
+            site_url=wish.site_url,
+            suspended_at=now if wish.is_suspended else None,
+            full_text=wish.full_text,
+        )
+        former = await take_former_tx(tx, shelf_id, since=Millis(now - KEPT), feed_id=feed_id)
+        if former is not None:
+            return await self._return_tx(tx, as_before(former, row, keeps_group=wish.group is None), former)
+        await self._put_tx(tx, row)
+        await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
+        return await self._told_tx(tx, shelf_id, public_id, "added")
+
+    async def restore(self, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
+        """Undo having left a feed: its settings, its group, and what was read and saved of it are as they were.
+
+        NotFound when it is followed again already, or was left too long ago.
+        """
+        made = await with_tx_again(self._deps.db, lambda tx: self._restore_tx(tx, shelf_id, public_id))
+        self._tell()
+        return made
+
+    async def _restore_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
+        await check_shelf_limit_tx(tx, shelf_id, "follows")
+        since = Millis(self._deps.clock() - KEPT)
+        former = await take_former_tx(tx, shelf_id, since=since, public_id=public_id)
+        if former is None:
+            raise NotFound("This cannot be undone any more: it is followed again, or was left too long ago.")
+        await lock_feed_tx(tx, former.feed_id)
+        row = NewRow(
+            public_id=public_id,
+            shelf_id=shelf_id,
+            feed_id=former.feed_id,
+            group_id=await self._group_tx(tx, shelf_id, None),
+            suspended_at=former.suspended_at,
+        )
+        return await self._return_tx(tx, as_before(former, row, keeps_group=True), former)
+
+    async def former_name(self, shelf_id: ShelfId, public_id: PublicId) -> str | None:
+        """What a feed was called that the shelf left and can have back; None when there is no such."""
+        return await self._deps.db.read(lambda tx: former_name_tx(tx, shelf_id, public_id))
+
+    async def _return_tx(self, tx: Tx, row: NewRow, former: FormerSubscription) -> Subscription:
+        now = self._deps.clock()
+        await self._put_tx(tx, row)
+        await restore_tx(tx, row.shelf_id, former, now)
+        await counts_changed_tx(tx, [row.shelf_id], now)
+        return await self._told_tx(tx, row.shelf_id, row.public_id, "added")
+
+    async def _put_tx(self, tx: Tx, row: NewRow) -> None:
+        now = self._deps.clock()
+        try:
+            await add_subscription_tx(tx, row, now)
+        except UniqueViolation as error:
+            raise Conflict("This shelf already follows this feed.") from error
+        await suspension_changed_tx(tx, row.feed_id, by_person=row.suspended_at is None, now=now)
+
+    # -- changing
+
+    async def change(self, shelf_id: ShelfId, public_id: PublicId, change: SubscriptionChange) -> Subscription:
+        """Change what is the reader's own. Another link or proxy is another feed: its state begins anew."""
+        target = await self._target(shelf_id, public_id, change)
+        made = await with_tx_again(
+            self._deps.db, lambda tx: self._change_tx(tx, shelf_id, public_id, change, target=target)
+        )
+        self._tell()
+        return made
+
+    async def _target(
+        self, shelf_id: ShelfId, public_id: PublicId, change: SubscriptionChange
+    ) -> tuple[str, str] | None:
+        """The address to move to, vetted; None when it stays."""
+        if change.link is UNSET and change.proxy is UNSET:
+            return None
+        before = await self.get(shelf_id, public_id)
+        proxy = new_or(change.proxy, before.proxy)
+        link = await self._deps.vet(web_address(new_or(change.link, before.link)), proxy or None)
+        return None if (link, proxy) == (before.link, before.proxy) else (link, proxy)
+
+    async def _change_tx(
+        self,
+        tx: Tx,
+        shelf_id: ShelfId,
+        public_id: PublicId,
+        change: SubscriptionChange,
+        *,
+        target: tuple[str, str] | None,
+    ) -> Subscription:
+        now = self._deps.clock()
+        before = await own_subscription_tx(tx, shelf_id, public_id)
+        if target is not None:
+            await lock_known_feeds_tx(tx, [(before.link, before.proxy), target])
+        elif not isinstance(change.is_suspended, UnsetType):
+            await lock_feed_tx(tx, before.feed_id)  # before its watch, as everyone
+        if change.is_suspended is False and before.suspended_at is not None:
+            await allow_waking_tx(tx, shelf_id, before.id)
+        group_id = before.group_id
+        if not isinstance(change.group, UnsetType):
+            group_id = await self._group_tx(tx, shelf_id, change.group)
+        wanted = changed(before, change, group_id=group_id, now=now)
+        await change_subscription_tx(tx, wanted, site_url=new_or(change.site_url, None), now=now)
+        feed_id = before.feed_id
+        if target is not None:
+            feed_id = await self._move_tx(tx, shelf_id, before, target)
+        if change.is_suspended is not UNSET or target is not None:
+            await suspension_changed_tx(tx, feed_id, by_person=change.is_suspended is False, now=now)
+        if before.suspended_at is not None and wanted.suspended_at is None:
+            since = before.suspended_at if target is None else ALWAYS
+            await deliver_known_items_tx(tx, shelf_id, feed_id, since=since, now=now)
+        return await self._told_tx(tx, shelf_id, public_id, "changed")
+
+    async def _move_tx(self, tx: Tx, shelf_id: ShelfId, before: Subscription, target: tuple[str, str]) -> FeedId:
+        """Follow another address. What only this shelf follows moves as it is; else the same items keep their state."""
+        now = self._deps.clock()
+        link, proxy = target
+        if await find_subscription_to_tx(tx, shelf_id, link, proxy) is not None:
+            raise _followed(link)
+        if await relink_alone_tx(tx, before.feed_id, link, proxy=proxy, now=now):
+            return before.feed_id
+        feed_id = await follow_feed_tx(tx, link, proxy=proxy, now=now)
+        try:
+            await point_subscription_tx(tx, before.id, feed_id, now)
+        except UniqueViolation as error:
+            raise _followed(link) from error
+        await deliver_known_items_tx(tx, shelf_id, feed_id, now=now)
+        await carry_states_tx(tx, shelf_id, before.feed_id, feed_id)
+        await clear_shelf_tx(tx, shelf_id, before.feed_id)
+        await leave_feed_tx(tx, before.feed_id, now)
+        return feed_id
+
+    # -- going
+
+    async def delete(self, shelf_id: ShelfId, public_id: PublicId) -> None:
+        """Follow it no more. Bookmarks stay. All can be had back for a month; then the content goes, when nobody else
+        follows it.
+        """
+
+        async def delete(tx: Tx) -> None:
+            now = self._deps.clock()
+            await free_room_tx(tx, shelf_id)
+            gone = await own_subscription_tx(tx, shelf_id, public_id)
+            await lock_feed_tx(tx, gone.feed_id)  # first: two who leave it would share it, and each wait for the other
+            await keep_former_tx(tx, shelf_id, gone, now)
+            await clear_shelf_tx(tx, shelf_id, gone.feed_id)
+            await delete_subscription_tx(tx, gone.id)
+            await leave_feed_tx(tx, gone.feed_id, now)
+            await counts_changed_tx(tx, [shelf_id], now)
+            await _tell_tx(tx, shelf_id, gone, change="left", now=now)
+
+        await with_tx_again(self._deps.db, delete)
+        self._deps.after_commit(EVENTS_WAKEUP)
+
+    async def forget_former(self) -> int:
+        """A feed that was left a month ago cannot be had back any more; how many those were."""
+        count, now = 0, self._deps.clock()
+        while done := await with_tx_again(self._deps.db, lambda tx: self._forget_former_tx(tx, now)):
+            count += done
+        return count
+
+    @staticmethod
+    async def _forget_former_tx(tx: Tx, now: Millis) -> int:
+        feeds = await forget_former_tx(tx, before=Millis(now - KEPT), most=_FORGOTTEN)
+        for feed_id in sorted(set(feeds)):
+            await leave_feed_tx(tx, feed_id, now)
+        return len(feeds)
+
+    # -- asking
+
+    async def refresh(self, shelf_id: ShelfId, public_id: PublicId) -> Asked:
+        """Have it polled now, suspended or not; none is queued when that was asked for already, or may not be (R96).
+
+        What a suspended one missed meanwhile, and what this look brings, comes onto the shelf.
+        """
+
+        async def open_up(tx: Tx) -> Subscription:
+            found = await own_subscription_tx(tx, shelf_id, public_id)
+            if found.suspended_at is not None:
+                await allow_waking_tx(tx, shelf_id, found.id)
+                now = self._deps.clock()
+                await let_in_tx(tx, found.id, until=Millis(now + _LET_IN))
+                await deliver_known_items_tx(tx, shelf_id, found.feed_id, since=found.suspended_at, now=now)
+            return found
+
+        found = await with_tx_again(self._deps.db, open_up)
+        asked = await self._deps.ask_refresh(found.watch_id)
+        self._tell()
+        return asked
+
+    async def refresh_all(self, shelf_id: ShelfId) -> Asked:
+        """Have all polled now that are not suspended."""
+        asked = await self._deps.ask_refresh_all(shelf_id)
+        self._deps.after_commit(POLL_WAKEUP)
+        return asked
+
+    async def refreshing(self, shelf_id: ShelfId) -> Refreshing:
+        """How far that has come: both are 0 when it is over."""
+        return await self._deps.db.read(lambda tx: refreshing_tx(tx, shelf_id, self._deps.clock()))
+
+    # -- the parts
+
+    async def _group_tx(self, tx: Tx, shelf_id: ShelfId, group: PublicId | None) -> GroupId:
+        found = await (default_group_tx(tx, shelf_id) if group is None else own_group_tx(tx, shelf_id, group))
+        return found.id
+
+    async def _told_tx(self, tx: Tx, shelf_id: ShelfId, public_id: PublicId, change: FeedChange) -> Subscription:
+        """The subscription as it is now, of which open pages are told."""
+        found, now = await own_subscription_tx(tx, shelf_id, public_id), self._deps.clock()
+        await _tell_tx(tx, shelf_id, found, change=change, now=now)
+        return found
+
+    def _tell(self) -> None:
+        self._deps.after_commit(EVENTS_WAKEUP, POLL_WAKEUP)
+
+
+async def own_subscription_tx(tx: Tx, shelf_id: ShelfId, public_id: PublicId) -> Subscription:
+    """The shelf's subscription with this id; NotFound for anything else (I8)."""
+    found = await find_subscription_tx(tx, shelf_id, public_id)
+    if found is None:
+        raise NotFound("There is no such feed.")
+    return found
+
+
+async def _tell_tx(tx: Tx, shelf_id: ShelfId, feed: Subscription, *, change: FeedChange, now: Millis) -> None:
+    news = SubscriptionChanged(id=show_id(feed.public_id), name=feed.shown_name, change=change)
+    await add_events_tx(tx, [NewEvent(shelf_id, news)], now)
+
+
+def _followed(link: str) -> Conflict:
+    return Conflict(f"This shelf follows {link} already.")

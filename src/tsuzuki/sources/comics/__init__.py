@@ -1,1 +1,0 @@
-"""Comics and where each source has them: made, found, mapped, watched."""

@@ -1,0 +1,63 @@
+"""How fast the plans of those who read something let it be called."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from tsuzuki.accounts.activity import is_billed_tx
+from tsuzuki.db import Tx, load_queries
+from tsuzuki.model.ids import FeedId, SeriesId, ShelfId, WatchId
+from tsuzuki.model.plans import list_plans
+from tsuzuki.model.times import Millis
+
+q = load_queries("tsuzuki.sources.pace")
+
+
+class Floor(msgspec.Struct, frozen=True):
+    """How fast a plan lets sources be called; None is without limit."""
+
+    plan: str
+    floor: Millis | None
+
+
+async def set_floors_tx(tx: Tx, shelf_id: ShelfId, floors: Sequence[Floor]) -> int:
+    """What this shelf follows is called as fast as the fastest plan among its readers allows; how many changed."""
+    feeds = await tx.bulk(WatchId, q.set_feed_floors, floors, shelf_id=shelf_id)
+    return len(feeds) + len(await tx.bulk(WatchId, q.set_series_floors, floors, shelf_id=shelf_id))
+
+
+async def set_floors_of_feed_tx(tx: Tx, feed_id: FeedId, floors: Sequence[Floor]) -> None:
+    """The same for one feed."""
+    await tx.bulk(WatchId, q.set_floors_of_feed, floors, feed_id=feed_id)
+
+
+async def set_floors_of_series_tx(tx: Tx, series_id: SeriesId, floors: Sequence[Floor]) -> None:
+    """The same for one series, wherever it is called."""
+    await tx.bulk(WatchId, q.set_floors_of_series, floors, series_id=series_id)
+
+
+async def repair_floors_tx(tx: Tx, floors: Sequence[Floor], *, after: int, until: int) -> int:
+    """The same for the watches with these ids, whoever follows them."""
+    return len(await tx.bulk(WatchId, q.repair_floors, floors, after=after, until=until))
+
+
+async def last_watch_tx(tx: Tx) -> int:
+    """The highest id of a watch."""
+    return await tx.one(int, q.last_watch)
+
+
+async def feed_readers_changed_tx(tx: Tx, feed_id: FeedId) -> None:
+    """Somebody came to a feed, left it, or was moved to it. Nothing while billing is off: then nobody is limited."""
+    if await is_billed_tx(tx):
+        await set_floors_of_feed_tx(tx, feed_id, floors(is_billed=True))
+
+
+async def series_readers_changed_tx(tx: Tx, series_id: SeriesId) -> None:
+    """The same for a series."""
+    if await is_billed_tx(tx):
+        await set_floors_of_series_tx(tx, series_id, floors(is_billed=True))
+
+
+def floors(*, is_billed: bool) -> Sequence[Floor]:
+    """The pace of every plan; with billing off none has a limit."""
+    return [Floor(plan.id, plan.limits.fastest_poll if is_billed else None) for plan in list_plans()]

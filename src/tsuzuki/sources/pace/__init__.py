@@ -1,1 +1,0 @@
-"""How fast the plans of those who read something let it be called."""

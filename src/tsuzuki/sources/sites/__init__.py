@@ -1,1 +1,0 @@
-"""Sources as the operator keeps them: registered, changed, enabled, deregistered."""

@@ -1,0 +1,169 @@
+"""One's own account: who I am, my devices, my tokens, my password, my identity at the provider."""
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.policy import SHORTEST_PASSWORD
+from tsuzuki.accounts.sessions import device_name
+from tsuzuki.accounts.types import Session, Token
+from tsuzuki.http.auth import leave
+from tsuzuki.http.routing import Resource, page
+from tsuzuki.model.ids import show_id
+from tsuzuki.model.times import Millis
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, must_match, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import id_of
+from tsuzuki.web.labels import find_label
+from tsuzuki.web.sign_in import to_provider
+from tsuzuki.web.site import ACCOUNT, SIGN_IN, Site, with_query
+
+LIVES = {"30": 30, "90": 90, "365": 365, "never": None}
+"""In days, by what the forms call them."""
+
+
+class DeviceRow(msgspec.Struct, frozen=True):
+    """A signed-in browser."""
+
+    id: str
+    name: str
+    address: str
+    is_this: bool
+    created_at: Millis
+    last_used_at: Millis
+
+
+class TokenRow(msgspec.Struct, frozen=True):
+    """A token without its secret; `is_open` when it still opens something."""
+
+    id: str
+    token: Token
+    is_open: bool
+
+
+class AccountNotes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page has to say besides: the form that was wrong, or what was done."""
+
+    password: Sheet = BLANK
+    token: Sheet = BLANK
+    done: str | None = None
+    reason: str | None = None
+
+
+def account_page(site: Site) -> Resource:
+    """`/account`"""
+
+    async def show_mine(request: Request, caller: Caller) -> Response:
+        asked = request.query_params
+        notes = AccountNotes(
+            done=find_label("done", asked.get("done")), reason=find_label("reason", asked.get("reason"))
+        )
+        return await show_account(site, request, caller, notes)
+
+    return page(ACCOUNT, site.signed_in(show_mine, ACCOUNT))
+
+
+async def show_account(site: Site, request: Request, caller: Caller, notes: AccountNotes) -> Response:
+    """The whole page, with these notes on it."""
+    accounts = site.accounts
+    now = accounts.deps.clock()
+    every = [token_row(one, now) for one in await accounts.tokens.list(caller)]
+    wrong = notes.password if notes.password != BLANK else notes.token
+    framing = framing_of(site)
+    return framing.show(
+        await framing.frame(request, caller, "account"),
+        "account.html",
+        wrong,
+        me=await accounts.current_user.look(caller),
+        devices=[_device(one, caller) for one in await accounts.sessions.list(caller)],
+        tokens=[row for row in every if row.token.kind == "token"],
+        apps=sum(row.is_open for row in every),
+        lives=LIVES,
+        provider=site.oidc.name,
+        notes=notes,
+        least=SHORTEST_PASSWORD,
+        is_billed=site.billing.is_on,
+    )
+
+
+def _device(session: Session, caller: Caller) -> DeviceRow:
+    return DeviceRow(
+        id=show_id(session.public_id),
+        name=device_name(session.user_agent),
+        address=session.address,
+        is_this=session.id == caller.session_id,
+        created_at=session.created_at,
+        last_used_at=session.last_used_at,
+    )
+
+
+def token_row(token: Token, now: Millis) -> TokenRow:
+    """As a list shows it."""
+    is_over = token.expires_at is not None and token.expires_at <= now
+    return TokenRow(show_id(token.public_id), token, token.revoked_at is None and not is_over)
+
+
+def identity_pages(site: Site) -> tuple[Resource, ...]:
+    """What the two buttons post to."""
+
+    async def link(request: Request, caller: Caller) -> Response:
+        return await to_provider(site, request, caller, wish=with_query(ACCOUNT, done="linked"))
+
+    async def unlink(_: Request, caller: Caller) -> Response:
+        await site.accounts.current_user.unlink(caller)
+        return see(with_query(ACCOUNT, done="unlinked"))
+
+    return (
+        Resource(f"{ACCOUNT}/identity/link", {"POST": site.signed_in(link, ACCOUNT)}),
+        Resource(f"{ACCOUNT}/identity/unlink", {"POST": site.signed_in(unlink, ACCOUNT)}),
+    )
+
+
+def password_page(site: Site) -> Resource:
+    """What the form of the password posts to. Nothing that was typed is shown again."""
+
+    async def change(request: Request, caller: Caller) -> Response:
+        async def show(sheet: Sheet) -> Response:
+            return await show_account(site, request, caller, AccountNotes(password=sheet))
+
+        async def act(form: Form) -> Response:
+            new = must_match(form, "new_password", "repeat")
+            keep = bool(form.one("keep_tokens"))
+            await site.accounts.current_user.change_own_password(
+                caller, form.one("current_password"), new, keep_tokens=keep
+            )
+            return see(with_query(ACCOUNT, done="password"))
+
+        return await fill(request, act, show, rules=Rules())
+
+    return Resource(f"{ACCOUNT}/password", {"POST": site.signed_in(change, ACCOUNT)})
+
+
+def device_pages(site: Site) -> tuple[Resource, ...]:
+    """What the buttons beside the devices post to."""
+
+    async def end_one(request: Request, caller: Caller) -> Response:
+        wanted = id_of(request, "session_id")
+        if wanted == caller.key_public_id:
+            return await _leave(request, "signed_out")
+        await site.accounts.sessions.end(caller, wanted)
+        return see(with_query(ACCOUNT, done="device"))
+
+    async def end_others(_: Request, caller: Caller) -> Response:
+        await site.accounts.sessions.end_others(caller)
+        return see(with_query(ACCOUNT, done="others"))
+
+    async def end_all(request: Request, caller: Caller) -> Response:
+        await site.accounts.sessions.end_others(caller)
+        return await _leave(request, "signed_out_everywhere")
+
+    async def _leave(request: Request, done: str) -> Response:
+        await leave(request, site.accounts.sign_in)
+        return see(with_query(SIGN_IN, done=done))
+
+    return (
+        Resource(f"{ACCOUNT}/devices/{{session_id}}/sign-out", {"POST": site.signed_in(end_one, ACCOUNT)}),
+        Resource(f"{ACCOUNT}/devices/sign-out-others", {"POST": site.signed_in(end_others, ACCOUNT)}),
+        Resource(f"{ACCOUNT}/devices/sign-out-all", {"POST": site.signed_in(end_all, ACCOUNT)}),
+    )

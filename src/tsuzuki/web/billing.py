@@ -1,0 +1,290 @@
+"""Pages of those who pay."""
+
+from typing import Literal
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.types import Slice
+from tsuzuki.billing.books import whose
+from tsuzuki.billing.types import RentedShelf, Used
+from tsuzuki.http.routing import Resource, page
+from tsuzuki.model.errors import Conflict
+from tsuzuki.model.ids import PublicId, show_id
+from tsuzuki.model.plans import BASIC, CURRENCY, Plan, get_plan, list_plans
+from tsuzuki.model.times import DAY, HOUR, MINUTE, Millis
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
+from tsuzuki.web.frame import framing_of
+from tsuzuki.web.ids import id_of, page_of
+from tsuzuki.web.labels import done_text
+from tsuzuki.web.site import ACCOUNT, Site, with_query
+from tsuzuki.web.texts import gettext as _
+from tsuzuki.web.texts import ngettext
+
+BILLING = f"{ACCOUNT}/billing"
+SHELVES = f"{BILLING}/shelves"
+_PER_PAGE = 12
+
+
+class LimitUse(msgspec.Struct, frozen=True):
+    """How much of one limit is used."""
+
+    limit: str
+    used: int
+    room: int | None
+
+
+class ShelfCard(msgspec.Struct, frozen=True):
+    """A rented shelf as it is shown."""
+
+    id: str
+    shelf: RentedShelf
+    plan: Plan
+    counted: list[LimitUse]
+
+
+class Pager(msgspec.Struct, frozen=True):
+    """Where one is in a list of pages; None where there is no further one."""
+
+    page: int
+    newer: int | None
+    older: int | None
+
+
+def billing_page(site: Site) -> Resource:
+    """`/account/billing`"""
+    framing, billing = framing_of(site), site.billing
+
+    async def show(request: Request, caller: Caller) -> Response:
+        desk, who = billing.opened(), whose(caller)
+        tenant_id = await payer_of(site, caller)
+        tenant, totals = await desk.books.tenant(who, tenant_id)
+        used = await desk.rented.use(who, tenant_id)
+        cards = [card_of(shelf, used.get(shelf.public_id)) for shelf in await desk.rented.list(who, tenant_id)]
+        number = page_of(request.query_params)
+        invoices, count = await desk.books.invoices(who, tenant_id, Slice.page(number, _PER_PAGE))
+        return framing.show(
+            await framing.frame(request, caller, "billing"),
+            "billing.html",
+            tenant=tenant,
+            totals=totals,
+            currency=CURRENCY,
+            cards=cards,
+            ahead=await desk.offers.ahead(who, tenant_id),
+            invoices=invoices,
+            pager=pager_of(number, count),
+            done=done_text(request),
+            slept=_one_of(cards, request.query_params.get("slept")),
+            span=span,
+        )
+
+    return page(BILLING, site.signed_in(show))
+
+
+def statement_page(site: Site) -> Resource:
+    """`/account/billing/statement`"""
+    framing, billing = framing_of(site), site.billing
+
+    async def show(request: Request, caller: Caller) -> Response:
+        found = await billing.opened().books.statement(whose(caller), await payer_of(site, caller))
+        frame = await framing.frame(request, caller, "billing")
+        return framing.show(frame, "statement.html", statement=found, totals=found.totals)
+
+    return page(f"{BILLING}/statement", site.signed_in(show))
+
+
+async def payer_of(site: Site, caller: Caller) -> PublicId:
+    """The tenant that the caller belongs to: an operator's own account is one too."""
+    return (await site.accounts.current_user.look(caller)).tenant.public_id
+
+
+def card_of(shelf: RentedShelf, used: Used | None) -> ShelfCard:
+    """What a card shows; a shelf that came this very moment uses nothing."""
+    plan = get_plan(shelf.plan)
+    counted = [
+        LimitUse("follows", 0 if used is None else used.follows, plan.limits.follows),
+        LimitUse("kept", 0 if used is None else used.kept_chapters, plan.limits.kept_chapters),
+    ]
+    return ShelfCard(show_id(shelf.public_id), shelf, plan, counted)
+
+
+def span(length: Millis) -> str:
+    """`15 minutes`, `2 hours`, `30 days`: in the largest unit that it is a multiple of."""
+    if length % DAY == 0:
+        return ngettext("%(count)s day", "%(count)s days", length // DAY)
+    if length % HOUR == 0:
+        return ngettext("%(count)s hour", "%(count)s hours", length // HOUR)
+    return ngettext("%(count)s minute", "%(count)s minutes", length // MINUTE)
+
+
+def pager_of(number: int, count: int) -> Pager:
+    """The pages beside this one."""
+    return Pager(number, number - 1 if number > 1 else None, number + 1 if number * _PER_PAGE < count else None)
+
+
+def _one_of(cards: list[ShelfCard], shelf_id: str | None) -> ShelfCard | None:
+    """The shelf that was just put to sleep: it can be woken again at once."""
+    return next((card for card in cards if card.id == shelf_id and card.shelf.status == "inactive"), None)
+
+
+def invoice_page(site: Site) -> Resource:
+    """`/invoices/{invoice_id}`"""
+    framing, billing = framing_of(site), site.billing
+
+    async def show(request: Request, caller: Caller) -> Response:
+        full = await billing.opened().books.invoice(whose(caller), id_of(request, "invoice_id"))
+        frame = await framing.frame(request, caller, "invoice")
+        return framing.show(
+            frame,
+            "invoice.html",
+            invoice=full.invoice,
+            tenant=full.tenant,
+            items=full.items,
+            total_cents=sum(item.amount_cents for item in full.items),
+            credit_cents=full.credit_cents,
+            refunds=full.refunds,
+            disputes=full.disputes,
+        )
+
+    return page("/invoices/{invoice_id}", site.signed_in(show))
+
+
+LONGEST_NAME = 200
+_RULES = Rules(keep=("name", "plan"), beside={Conflict: "name"})
+_PLAN_RULES = Rules(keep=("plan",))
+_NO_RULES = Rules()
+
+Awake = Literal["active", "inactive"]
+
+
+def shelf_pages(site: Site) -> tuple[Resource, ...]:
+    """Everything that is done to rented shelves."""
+    return (*_new(site), _one(site), _plan(site), _turn(site, "deactivate"), _turn(site, "reactivate"))
+
+
+def _new(site: Site) -> tuple[Resource, ...]:
+    framing, billing = framing_of(site), site.billing
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        deal = await billing.opened().offers.for_new(whose(caller), await payer_of(site, caller))
+        frame = await framing.frame(request, caller, "billing")
+        return framing.show(frame, "shelf_new.html", sheet, deal=deal, span=span, usual=BASIC.id, most=LONGEST_NAME)
+
+    async def show_form(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def rent(request: Request, caller: Caller) -> Response:
+        desk = billing.opened()
+
+        async def act(form: Form) -> Response:
+            name, plan = _name(form), form.one("plan")
+            if not any(known.id == plan for known in list_plans()):
+                raise problem("plan", _("Choose one of these plans."))
+            await desk.rented.create(whose(caller), await payer_of(site, caller), name=name, plan=plan)
+            return see(with_query(BILLING, done="shelf_rented"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+
+    return (
+        page(f"{BILLING}/new", site.signed_in(show_form)),
+        Resource(SHELVES, {"POST": site.signed_in(rent, BILLING)}),
+    )
+
+
+def _one(site: Site) -> Resource:
+    """`/account/billing/shelves/{rented_id}`: its name and its plan."""
+    framing, billing = framing_of(site), site.billing
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        deal = await billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
+        assert deal.shelf is not None
+        frame = await framing.frame(request, caller, "billing")
+        values = {"deal": deal, "shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "most": LONGEST_NAME}
+        done = done_text(request)
+        return framing.show(frame, "shelf_rented.html", sheet, span=span, done=done, **values)
+
+    async def show_shelf(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def rename(request: Request, caller: Caller) -> Response:
+        desk, shelf_id = billing.opened(), id_of(request, "rented_id")
+
+        async def act(form: Form) -> Response:
+            await desk.rented.rename(whose(caller), shelf_id, _name(form))
+            return see(with_query(f"{SHELVES}/{show_id(shelf_id)}", done="shelf_renamed"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+
+    return Resource(
+        f"{SHELVES}/{{rented_id}}", {"GET": site.signed_in(show_shelf), "POST": site.signed_in(rename, BILLING)}
+    )
+
+
+def _plan(site: Site) -> Resource:
+    """`/account/billing/shelves/{rented_id}/plan?plan=`: what another plan costs from now on, and choosing it."""
+    framing, billing = framing_of(site), site.billing
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        plan = sheet.value("plan", request.query_params.get("plan", ""))
+        deal = await billing.opened().offers.for_shelf(whose(caller), id_of(request, "rented_id"))
+        assert deal.shelf is not None
+        frame = await framing.frame(request, caller, "billing")
+        values = {"shelf": deal.shelf, "id": show_id(deal.shelf.public_id), "offer": deal.of(plan)}
+        before = next(one.plan for one in deal.offers if one.plan.id == deal.shelf.plan)
+        return framing.show(frame, "shelf_plan.html", sheet, deal=deal, before=before, span=span, **values)
+
+    async def show_change(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def change(request: Request, caller: Caller) -> Response:
+        desk, shelf_id = billing.opened(), id_of(request, "rented_id")
+
+        async def act(form: Form) -> Response:
+            await desk.rented.change_plan(whose(caller), shelf_id, form.one("plan"))
+            return see(with_query(BILLING, done="plan_changed"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_PLAN_RULES)
+
+    return Resource(
+        f"{SHELVES}/{{rented_id}}/plan", {"GET": site.signed_in(show_change), "POST": site.signed_in(change, BILLING)}
+    )
+
+
+def _turn(site: Site, verb: Literal["deactivate", "reactivate"]) -> Resource:
+    """`/account/billing/shelves/{rented_id}/deactivate`, and the way back."""
+    framing, billing = framing_of(site), site.billing
+    status: Awake = "inactive" if verb == "deactivate" else "active"
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        turn = await billing.opened().offers.turn(whose(caller), id_of(request, "rented_id"), status)
+        frame = await framing.frame(request, caller, "billing")
+        values = {"turn": turn, "id": show_id(turn.shelf.public_id), "verb": verb, "plan": get_plan(turn.shelf.plan)}
+        return framing.show(frame, "shelf_turn.html", sheet, **values)
+
+    async def show_turn(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def turn(request: Request, caller: Caller) -> Response:
+        rented, shelf_id = billing.opened().rented, id_of(request, "rented_id")
+
+        async def act(_: Form) -> Response:
+            if status == "active":
+                await rented.reactivate(whose(caller), shelf_id)
+                return see(with_query(BILLING, done="shelf_awake"))
+            await rented.deactivate(whose(caller), shelf_id)
+            return see(with_query(BILLING, done="shelf_asleep", slept=show_id(shelf_id)))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_NO_RULES)
+
+    return Resource(
+        f"{SHELVES}/{{rented_id}}/{verb}", {"GET": site.signed_in(show_turn), "POST": site.signed_in(turn, BILLING)}
+    )
+
+
+def _name(form: Form) -> str:
+    name = " ".join(form.one("name").split())
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise problem("name", _("Enter a name of 1 to %(most)s characters.", most=LONGEST_NAME))
+    return name

@@ -1,1 +1,0 @@
-"""Finding something to follow: by its address, or in a source's catalogue."""

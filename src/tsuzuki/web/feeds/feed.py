@@ -1,0 +1,302 @@
+"""Adding a feed: an address is looked at, what is there is shown, then it is followed."""
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tsuzuki.accounts.caller import Caller
+from tsuzuki.accounts.types import MemberShelf
+from tsuzuki.connectors.discovery import guesses_told
+from tsuzuki.connectors.page_feeds import typed_address
+from tsuzuki.http.routing import Resource
+from tsuzuki.model.errors import Conflict, RefusedAddress, RefusedProxy, SourceError
+from tsuzuki.model.ids import PublicId, read_id, show_id
+from tsuzuki.model.secrets import mask_text
+from tsuzuki.model.times import SECOND, Millis
+from tsuzuki.polling.addresses import TriedAddress
+from tsuzuki.shelves.deps import Asked
+from tsuzuki.shelves.types import NewSubscription, Subscription, SubscriptionChange
+from tsuzuki.web.asking import Asks, ask_first
+from tsuzuki.web.feeds.page import PATH, feed_row, feeds_done_text
+from tsuzuki.web.feeds.page import PATH as FEEDS
+from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, read_form, see
+from tsuzuki.web.frame import Framing, framing_of
+from tsuzuki.web.ids import id_of
+from tsuzuki.web.keeping_choices import chosen_keep, keep_choices, keep_words, posted_keep, spans_to_count
+from tsuzuki.web.labels import done_text
+from tsuzuki.web.links import data_of, wants_json
+from tsuzuki.web.site import Site, with_query
+from tsuzuki.web.texts import gettext as _
+from tsuzuki.web.texts import ngettext
+
+INTERVALS = (3_600, 21_600, 86_400, 604_800)
+_RULES = Rules(
+    keep=("name", "group", "link", "interval", "retention", "proxy"),
+    beside={Conflict: "link", RefusedProxy: "proxy", SourceError: "link"},
+)
+
+
+def changing_page(site: Site) -> Resource:
+    """`/feeds/{id}`"""
+    framing = framing_of(site)
+    feeds, sources, preview = site.reading.subscriptions, site.crawling.sources, site.preview
+
+    async def show(request: Request, caller: Caller, sheet: Sheet = BLANK) -> Response:
+        frame = await framing.frame(request, caller, "feeds")
+        feed = await feeds.get(frame.shelf.id, id_of(request, "feed_id"))
+        usual = await preview.shelf_keeps(frame.shelf.id)
+        counted = await preview.of_feed(frame.shelf.id, feed.feed_id, spans_to_count(feed.retention, usual))
+        return framing.show(
+            frame,
+            "feed_edit.html",
+            sheet,
+            feed=feed,
+            row=feed_row(feed, frame),
+            pause=await sources.show_pause(),
+            group_id=show_id(feed.group_public_id),
+            interval=_named(feed.poll_interval, SECOND, INTERVALS),
+            proxy=mask_text(feed.proxy),
+            intervals=INTERVALS,
+            keeps=keep_choices(
+                counted,
+                feed.retention,
+                usual,
+                usual_text=_("as on this shelf: %(span)s", span=keep_words(usual)),
+                locale=frame.locale,
+            ),
+            keep=chosen_keep(feed.retention),
+            done=done_text(request),
+        )
+
+    async def show_feed(request: Request, caller: Caller) -> Response:
+        return await show(request, caller)
+
+    async def change(request: Request, caller: Caller) -> Response:
+        async def act(form: Form) -> Response:
+            shelf = await site.accounts.current_user.shelf_of(caller)
+            feed = await feeds.get(shelf.id, id_of(request, "feed_id"))
+            await feeds.change(shelf.id, feed.public_id, _change(form, feed))
+            return see(with_query(f"{PATH}/{request.path_params['feed_id']}", done="feed_saved"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_RULES)
+
+    one = f"{PATH}/{{feed_id}}"
+    return Resource(one, {"GET": site.signed_in(show_feed), "POST": site.signed_in(change, PATH)})
+
+
+def _named(span: Millis | None, unit: Millis, ours: tuple[int, ...]) -> str:
+    if span is None:
+        return "usual"
+    return str(span // unit) if span // unit in ours else "own"
+
+
+def _change(form: Form, feed: Subscription) -> SubscriptionChange:
+    proxy = form.one("proxy").strip()
+    return SubscriptionChange(
+        name=form.one("name").strip()[:500],
+        group=chosen_group(form) or UNSET,
+        link=form.one("link").strip() or UNSET,
+        proxy=UNSET if proxy == mask_text(feed.proxy) else proxy,  # R47: what was shown masked stays
+        is_suspended=form.one("suspended") == "on",
+        notify=form.one("notify") == "on",
+        full_text=form.one("full_text") == "on",
+        poll_interval=_span(form, "interval", SECOND, INTERVALS),
+        retention=posted_keep(form),
+    )
+
+
+def _span(form: Form, name: str, unit: Millis, ours: tuple[int, ...]) -> Millis | UnsetType | None:
+    text = form.one(name)
+    if text == "own":
+        return UNSET
+    if text in ("", "usual"):
+        return None
+    if text not in map(str, ours):
+        raise problem(name, _("Choose one of the options."))
+    return Millis(int(text) * unit)
+
+
+ONE = f"{PATH}/{{feed_id}}"
+
+
+def feed_acts(site: Site) -> tuple[Resource, ...]:
+    """What they post to."""
+    framing, feeds = framing_of(site), site.reading.subscriptions
+
+    async def suspend(request: Request, shelf: MemberShelf) -> Response:
+        form = await read_form(request)
+        wanted = form.one("suspended") == "on"
+        await feeds.change(shelf.id, id_of(request, "feed_id"), SubscriptionChange(is_suspended=wanted))
+        return see(with_query(PATH, done="suspended") if wanted else with_query(PATH, done="resumed"))
+
+    async def refresh(request: Request, caller: Caller) -> Response:
+        shelf = await site.accounts.current_user.shelf_of(caller)
+        asked = await feeds.refresh(shelf.id, id_of(request, "feed_id"))
+        return await _told(framing, request, caller, asked, done="checking")
+
+    async def refresh_all(request: Request, caller: Caller) -> Response:
+        shelf = await site.accounts.current_user.shelf_of(caller)
+        asked = await feeds.refresh_all(shelf.id)
+        return await _told(framing, request, caller, asked, done="checking_all")
+
+    return (
+        Resource(f"{ONE}/suspend", {"POST": site.on_shelf(suspend, PATH)}),
+        Resource(f"{ONE}/refresh", {"POST": site.signed_in(refresh, PATH)}),
+        Resource(f"{PATH}/refresh", {"POST": site.signed_in(refresh_all, PATH)}),
+        *_leaving(site),
+    )
+
+
+async def _told(framing: Framing, request: Request, caller: Caller, asked: Asked, *, done: str) -> Response:
+    """What became of it; R96: where nothing is asked, why, and until when."""
+    if not wants_json(request):
+        return see(with_query(PATH, **why_not(asked) or {"done": done}))
+    told = why_not(asked)
+    if told is None:
+        return data_of({"queued": asked.queued})
+    frame = await framing.frame(request, caller, "feeds")
+    return data_of({"queued": asked.queued, "text": feeds_done_text(told, frame.locale)})
+
+
+def why_not(asked: Asked) -> dict[str, str] | None:
+    """As an address says it; None where something will be looked at."""
+    if asked.not_before is not None:
+        return {"done": "held", "until": str(asked.not_before)}
+    return {"done": "known"} if asked.is_known else None
+
+
+def _leaving(site: Site) -> tuple[Resource, ...]:
+    """Leaving a feed asks first, and says what goes along; for a while it can be taken back."""
+    framing, feeds = framing_of(site), site.reading.subscriptions
+
+    async def ask_delete(request: Request, caller: Caller) -> Response:
+        frame = await framing.frame(request, caller, "feeds")
+        feed = await feeds.get(frame.shelf.id, id_of(request, "feed_id"))
+        number, path = frame.locale.number, f"{PATH}/{show_id(feed.public_id)}"
+        takes = ngettext(
+            "%(count)s entry leaves your inbox, %(unread)s of them unread.",
+            "%(count)s entries leave your inbox, %(unread)s of them unread.",
+            feed.item_count,
+            count=number(feed.item_count),
+            unread=number(feed.unread_count),
+        )
+        keeps = _("Bookmarks are kept. You can undo this within 30 days.")
+        asks = Asks(
+            title=_("Unfollow %(name)s?", name=feed.shown_name),
+            text=f"{takes} {keeps}",
+            yes=_("Unfollow"),
+            no=_("Cancel"),
+            path=f"{path}/delete",
+            back=path,
+        )
+        return ask_first(framing, frame, asks)
+
+    async def delete(request: Request, shelf: MemberShelf) -> Response:
+        feed_id = id_of(request, "feed_id")
+        await feeds.delete(shelf.id, feed_id)
+        return see(with_query(PATH, done="unfollowed", left=show_id(feed_id)))
+
+    async def restore(request: Request, shelf: MemberShelf) -> Response:
+        await feeds.restore(shelf.id, id_of(request, "feed_id"))
+        return see(with_query(PATH, done="restored"))
+
+    return (
+        Resource(f"{ONE}/delete", {"GET": site.signed_in(ask_delete), "POST": site.on_shelf(delete, PATH)}),
+        Resource(f"{ONE}/restore", {"POST": site.on_shelf(restore, PATH)}),
+    )
+
+
+ADD_PATH = f"{FEEDS}/add"
+LONGEST_URL = 8192
+MOST_SHOWN = 5
+_LOOKING = Rules(keep=("url",), beside={SourceError: "url", RefusedAddress: "url"})
+_FOLLOWING = Rules(keep=("url", "link", "name", "group", "full_text"), beside={Conflict: "url", SourceError: "url"})
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What an address is."""
+
+    tried: TriedAddress
+    links: list[tuple[str, str]]
+    """Feeds to choose from: address and title."""
+    followed: Mapping[str, str]
+    """Those of them that are on the shelf, with their ids."""
+
+    @property
+    def new(self) -> list[str]:
+        """Those that can be followed."""
+        return [link for link, _ in self.links if link not in self.followed]
+
+
+def adding_pages(site: Site) -> tuple[Resource, ...]:
+    """`/feeds/add` shows the form and follows; `/feeds/find` looks."""
+    framing = framing_of(site)
+    trier, feeds = site.trier, site.reading.subscriptions
+
+    async def show(request: Request, caller: Caller, sheet: Sheet, found: Found | None = None) -> Response:
+        frame = await framing.frame(request, caller, "feeds")
+        return framing.show(frame, "feed_add.html", sheet, found=found, most=MOST_SHOWN)
+
+    async def show_add(request: Request, caller: Caller) -> Response:
+        url = request.query_params.get("url", "")[:LONGEST_URL]
+        return await show(request, caller, Sheet(values={"url": (url,)}) if url else BLANK)
+
+    async def look(request: Request, caller: Caller) -> Response:
+        async def act(form: Form) -> Response:
+            url = read_url(form)
+            tried = await trier.try_url(url, site.accounts.deps.clock())
+            if tried.kind == "page" and not tried.found:
+                nothing = _("No feed was found at this address.")
+                raise problem("url", f"{nothing} {guesses_told(tried.guessed)}".strip())
+            links = _links(tried, url)
+            shelf = await site.accounts.current_user.shelf_of(caller)
+            followed = await feeds.followed(shelf.id, [link for link, _ in links])
+            found = Found(tried, links, {link: show_id(public_id) for link, public_id in followed.items()})
+            return await show(request, caller, Sheet(values={"url": (url,)}), found)
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_LOOKING)
+
+    async def follow(request: Request, caller: Caller) -> Response:
+        async def act(form: Form) -> Response:
+            shelf = await site.accounts.current_user.shelf_of(caller)
+            await feeds.add(shelf.id, _wish(form))
+            return see(with_query(FEEDS, done="followed"))
+
+        return await fill(request, act, lambda sheet: show(request, caller, sheet), rules=_FOLLOWING)
+
+    return (
+        Resource(ADD_PATH, {"GET": site.signed_in(show_add), "POST": site.signed_in(follow, ADD_PATH)}),
+        Resource(f"{FEEDS}/find", {"POST": site.signed_in(look, ADD_PATH)}),
+    )
+
+
+def _links(tried: TriedAddress, url: str) -> list[tuple[str, str]]:
+    if tried.kind == "page":
+        return [(one.url or "", one.title or one.url or "") for one in tried.found]
+    return [(url, tried.title or url)] if tried.kind == "feed" else []
+
+
+def read_url(form: Form) -> str:
+    """The address that was typed; https where it names no scheme."""
+    url = form.one("url").strip()
+    if not url:
+        raise problem("url", _("Enter an address."))
+    return typed_address(url)
+
+
+def _wish(form: Form) -> NewSubscription:
+    link = form.one("link").strip() or read_url(form)
+    return NewSubscription(
+        link=link,
+        name=form.one("name").strip()[:500],
+        group=chosen_group(form),
+        full_text=form.one("full_text") == "on",
+    )
+
+
+def chosen_group(form: Form) -> PublicId | None:
+    """The group that a form chose; None where it chose none."""
+    return read_id(form.one("group")) if form.one("group") else None

@@ -1,1 +1,0 @@
-"""A series: its chapters, its sources, and how it is followed."""
