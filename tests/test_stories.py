@@ -46,7 +46,7 @@ DOCS = SOURCE.parent.parent / "docs"
 ARCHITECTURE = (DOCS / "architecture.md").read_text("utf-8")
 STORIES = (DOCS / "stories.md").read_text("utf-8")
 OF_REQUESTS = re.compile(
-    r"(http|app|accounts|worker)/|api/(binding|gate|reading|checking|ids|views|cursors|endpoints|forms)\.py"
+    r"(http|app|accounts|worker)/|api/(binding|decoding|endpoints|ids|paging|views)\.py"
     r"|web/(site|frame|rendering|texts|locale|ids|links)\.py|web/templates/(layout|app|app_parts|base|parts)\.html"
 )
 AT_ITS_OWN_TIME = {"inbox/events.py", "inbox/queries.sql", "log.py"}
@@ -83,8 +83,9 @@ class Trace:
         for file in self.files:
             if not SHARED.match(file):
                 found[file] = None
-                for package in LOADS.findall((SOURCE / file).read_text("utf-8")):
-                    found[f"{package.replace('.', '/')}/queries.sql"] = None
+                for area in LOADS.findall((SOURCE / file).read_text("utf-8")):
+                    path = area.replace(".", "/")
+                    found[f"{path}.sql" if (SOURCE / f"{path}.sql").is_file() else f"{path}/queries.sql"] = None
         return list(found)
 
 

@@ -31,8 +31,8 @@ from tsuzuki.web.channels import channel_form
 from tsuzuki.web.feeds.feed import INTERVALS
 from tsuzuki.web.labels import LABELS, find_label, label_of
 from tsuzuki.web.library import SORTS, STATUSES
-from tsuzuki.web.links import texts_for_scripts
 from tsuzuki.web.locale import locale_of
+from tsuzuki.web.scripts import texts_for_scripts
 from tsuzuki.web.series import FITS, MODES
 from tsuzuki.web.settings import CHOICES
 from tsuzuki.web.texts import (

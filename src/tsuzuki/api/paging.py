@@ -1,4 +1,4 @@
-"""Lists by page number."""
+"""Lists by page number, and lists that are read on from where the last page ended."""
 
 from collections.abc import Callable
 from typing import Annotated, TypeVar

@@ -16,8 +16,9 @@ from tsuzuki.model.plans import money
 from tsuzuki.model.times import Millis, iso
 from tsuzuki.web.forms import Sheet
 from tsuzuki.web.labels import label_of
-from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, texts_for_scripts, tile_of
+from tsuzuki.web.links import chapter_path, cover_path, item_path, outside, series_path, tile_of
 from tsuzuki.web.navigation import BAR, MANAGING, READING, RUNNING, NavigationPlace
+from tsuzuki.web.scripts import texts_for_scripts
 from tsuzuki.web.texts import Language, gettext, language, ngettext, pgettext
 
 _OURS = "no-cache"

@@ -45,7 +45,8 @@ from tsuzuki.web.inbox.rows import chapter_name
 from tsuzuki.web.labels import find_label
 from tsuzuki.web.library import PATH as LIBRARY
 from tsuzuki.web.library import STATUSES
-from tsuzuki.web.links import chapter_path, data_of, series_path, wants_json
+from tsuzuki.web.links import chapter_path, series_path
+from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import gettext as _
 from tsuzuki.web.texts import ngettext

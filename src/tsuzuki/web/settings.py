@@ -12,8 +12,8 @@ from tsuzuki.http.routing import Resource
 from tsuzuki.web.forms import BLANK, Form, Rules, Sheet, fill, problem, see
 from tsuzuki.web.frame import framing_of
 from tsuzuki.web.labels import done_text
-from tsuzuki.web.links import data_of, wants_json
 from tsuzuki.web.locale import is_zone
+from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 

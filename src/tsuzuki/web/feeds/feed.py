@@ -27,7 +27,7 @@ from tsuzuki.web.frame import Framing, framing_of
 from tsuzuki.web.ids import id_of
 from tsuzuki.web.keeping_choices import chosen_keep, keep_choices, keep_words, posted_keep, spans_to_count
 from tsuzuki.web.labels import done_text
-from tsuzuki.web.links import data_of, wants_json
+from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site, with_query
 from tsuzuki.web.texts import gettext as _
 from tsuzuki.web.texts import ngettext

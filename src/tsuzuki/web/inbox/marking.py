@@ -18,7 +18,7 @@ from tsuzuki.model.times import Millis
 from tsuzuki.web.forms import Form, read_form, see
 from tsuzuki.web.ids import number_of, numbers_of
 from tsuzuki.web.inbox.view import read_view
-from tsuzuki.web.links import data_of, wants_json
+from tsuzuki.web.scripts import data_of, wants_json
 from tsuzuki.web.site import Site
 from tsuzuki.web.texts import gettext as _
 

@@ -19,9 +19,9 @@ from tsuzuki.web.ids import numbers_of
 from tsuzuki.web.inbox.notes import read_notes
 from tsuzuki.web.inbox.rows import day_after, rows_of
 from tsuzuki.web.inbox.view import View, read_view
-from tsuzuki.web.links import data_of
 from tsuzuki.web.navigation import PLACE_LABELS
 from tsuzuki.web.pictures import Picture, pictures_of
+from tsuzuki.web.scripts import data_of
 from tsuzuki.web.site import Owned, Site
 from tsuzuki.web.texts import gettext as _
 
