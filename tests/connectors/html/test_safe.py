@@ -126,6 +126,13 @@ def test_markup_as_people_write_it_comes_out_harmless_and_fixed(number: int):
     must_be_harmless_and_fixed(mixture(Random(number)))
 
 
+@pytest.mark.parametrize("host", ["h.exa\ufffdmple", "1.2.3.4.5", "xn--a", "h|x.example", "ẞ\u0378.example", "[::g]"])
+def test_a_host_that_cannot_be_leaves_the_picture_of_its_srcset(host: str):
+    safe = sanitise(f'<img srcset="/a.png 2x" src="https://{host}/">', BASE)
+    assert 'src="https://blog.example/a.png"' in safe
+    assert sanitise(safe, BASE) == safe
+
+
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
