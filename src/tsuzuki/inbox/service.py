@@ -17,6 +17,7 @@ from tsuzuki.inbox.entries import (
     UnreadCounts,
 )
 from tsuzuki.inbox.store import (
+    Where,
     count_entries_tx,
     find_item_tx,
     lately_read_tx,
@@ -47,6 +48,10 @@ from tsuzuki.shelves.progress import unmark_since_tx as unmark_chapters_since_tx
 LATEST_MARK = Millis(30 * DAY)
 """A browser that comes back later than this does not know when anything was."""
 
+MOST_CONTENT = 8 * 1024 * 1024
+"""Characters of articles in one answer; the next page has the others."""
+CONTENTS_AT_ONCE = 10
+
 Mark = Callable[[Tx, Millis], Awaitable[int]]
 
 
@@ -70,8 +75,12 @@ class Inbox:
 
         async def look(tx: Tx) -> Page[Entry]:
             where = await where_tx(tx, shelf_id, wanted)
+            total = await count_entries_tx(tx, where, wanted)
+            if wanted.detail == "content":
+                rows, place = await _with_contents_tx(tx, where, wanted, after=after, most=most)
+                return Page(rows, total, place)
             found = await older_entries_tx(tx, where, wanted, after=after, most=most + 1)
-            return Page(found[:most], await count_entries_tx(tx, where, wanted), _next(found, wanted, most))
+            return Page(found[:most], total, _next(found, wanted, most))
 
         return await self._db.read(look)
 
@@ -215,6 +224,27 @@ class Inbox:
 def _next(found: Sequence[Entry], wanted: EntryFilter, most: int) -> PageCursor | None:
     """Where the next page begins, when one more than a page was found."""
     return found[most - 1].place(wanted) if len(found) > most else None
+
+
+async def _with_contents_tx(
+    tx: Tx, where: Where, wanted: EntryFilter, *, after: PageCursor, most: int
+) -> tuple[list[Entry], PageCursor | None]:
+    """A page of entries with their texts; long ones end it early, so that no answer holds up others."""
+    rows: list[Entry] = []
+    room = MOST_CONTENT
+    while True:
+        place = rows[-1].place(wanted) if rows else after
+        step = min(most - len(rows), CONTENTS_AT_ONCE)
+        found = await older_entries_tx(tx, where, wanted, after=place, most=step + 1)
+        for entry in found[:step]:
+            room -= len(entry.content or "")
+            if room < 0 and rows:
+                return rows, rows[-1].place(wanted)
+            rows.append(entry)
+        if len(found) <= step:
+            return rows, None
+        if len(rows) == most:
+            return rows, rows[-1].place(wanted)
 
 
 async def counts_tx(tx: Tx, shelf_id: ShelfId) -> UnreadCounts:

@@ -2,11 +2,13 @@
 
 from tests.api.reader.promises import ITEM, MISSING
 from tests.net.builders import answer
+from tsuzuki.inbox import service
 from tsuzuki.model.times import DAY
 
 EVERY_LIST = (
     *("", "&order_by=created_at", "&unread=true", "&saved=false", "&feed_id={feed}", "&group_id={group}"),
     *("&since=2001-01-01T00:00:00Z", "&since=2001-01-01T00:00:00Z&order_by=created_at", "&search=item"),
+    *("&content=true", "&content=true&search=item&order_by=created_at"),
     *("&search=item&order_by=created_at", "&search=words&feed_id={feed}&unread=true&since=2001-01-01T00:00:00Z"),
 )
 
@@ -48,6 +50,20 @@ async def test_pages_are_exact_at_their_ends(library, me):
             cursor = page["meta"]["next_cursor"]
         assert cursor is None, query
         assert len(set(seen)) == 12, query
+
+
+async def test_long_texts_end_a_page_early_and_none_is_left_out(library, me, monkeypatch):
+    """A page of a hundred articles of two megabytes each held up everybody while it was sent."""
+    monkeypatch.setattr(service, "MOST_CONTENT", 25)  # "Words of 1" are ten characters
+    await me.follow(library.press.publish("/a", *(str(number) for number in range(7))), 7)
+    sizes, seen = [], []
+    cursor: str | None = ""
+    while cursor is not None:
+        page = await me.ask("GET", "/items?limit=5&content=true" + (f"&before={cursor}" if cursor else ""))
+        sizes.append(len(page["data"]))
+        seen += [item["id"] for item in page["data"]]
+        cursor = page["meta"]["next_cursor"]
+    assert (sizes, len(set(seen))) == ([2, 2, 2, 1], 7)
 
 
 async def test_items_are_listed_by_time_and_by_words_and_counted_exactly(library, me):
