@@ -180,7 +180,7 @@ async def test_what_stripe_gave_back_stands_on_the_invoice(town, renter):
     path = f"/invoices/{show_id(found[0].public_id)}"
     (refund,) = (await renter.visitor.get(path)).json()["data"]["refunds"]
     assert (refund["amount_cents"], refund["written_off_cents"], refund["reference"]) == (120, 120, "pi_1")
-    assert "USD 1.20 went back to you on" in (await (await a_guest(town, renter.user)).see(path)).text
+    assert "USD 1.20 was refunded on" in (await (await a_guest(town, renter.user)).see(path)).text
     lines = (await renter.get("/statement"))["lines"]
     assert [line["kind"] for line in lines][-2:] == ["refund", "written_off"]
 
@@ -209,7 +209,7 @@ async def test_an_invoice_is_a_page_to_print_for_its_tenant_and_nobody_else(town
     assert f"Invoice {invoice['number']}" in shown.text
     assert "Reader &amp; Co" in shown.text
     assert "USD 5.00" in shown.text
-    assert "Due at once" in shown.text
+    assert "Due now" in shown.text
     assert (await (await a_guest(town, await town.add())).see(path)).status == 404
     assert (await (await a_guest(town, await town.admin())).see(path)).status == 200
 
@@ -249,7 +249,7 @@ async def test_a_dispute_leaves_a_trace_and_tells_the_operator_once(town, renter
     assert told == ["disputed", "known", "disputed", "known"]
     for who in (renter.user, await town.admin()):
         shown = (await (await a_guest(town, who)).see(f"/invoices/{show_id(found[0].public_id)}")).text
-        assert re.search(r"Disputed on [^<]+: USD 5\.00\. The bank took it back\.", shown)
+        assert re.search(r"Disputed on [^<]+: USD 5\.00\. The bank reversed it\.", shown)
     at_the_desk = await a_guest(town, await town.admin())
     assert "Disputed on " in (await at_the_desk.see(f"/admin/invoices/{show_id(found[0].public_id)}")).text
     assert (await renter.get("/statement"))["totals"] == before
