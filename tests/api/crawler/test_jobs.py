@@ -127,4 +127,4 @@ async def test_a_log_says_how_much_of_it_is_archived(world: World, tmp_path):
     after = (await world.admin.get(logs)).json()
     assert (after["data"], after["meta"]) == ([], {"total": 0, "nextcursor": None, "archived": 1})
     page = await world.town.client.ask("GET", f"/admin/jobs/{world.ids['job']}", headers=world.admin.headers)
-    assert "1 lines of this log are in the archive" in page.text
+    assert "1 lines of this log are archived in the data folder" in page.text
