@@ -43,7 +43,7 @@ async def test_a_persons_own_shelf_is_free_and_the_first_is_the_tenants(shop, ac
 async def test_another_shelf_is_rented_and_owned_by_who_rents_it(shop, accounts):
     tenant = await shop.tenant("basic")
     one, two = await add(accounts, tenant, "one"), await add(accounts, tenant, "two")
-    with pytest.raises(Conflict, match="rented"):
+    with pytest.raises(Conflict, match="billed"):
         await accounts.sharing.make(shelf_user(two), "More")
     made = await shop.billing.rented.create(renter(two), tenant.public_id, name="More", plan="basic")
     names = [[shelf.name for shelf in await accounts.current_user.shelves_of(user)] for user in (one, two)]

@@ -25,10 +25,10 @@ async def deliver(db, *lots):
     """Of each: the feed, its keys, and whether they are no news."""
 
     async def work(tx):
-        made = [
-            NewBatch("item", feed, tuple(await items_tx(tx, feed, keys, NOON)), is_quiet)
-            for feed, keys, is_quiet in lots
-        ]
+        items = {}
+        for place, (feed, keys, _) in sorted(enumerate(lots), key=lambda each: each[1][0]):  # in the order of locks
+            items[place] = tuple(await items_tx(tx, feed, keys, NOON))
+        made = [NewBatch("item", feed, items[place], is_quiet) for place, (feed, _, is_quiet) in enumerate(lots)]
         return await deliver_feeds_tx(tx, made, NOON)
 
     return await db.with_tx(work)

@@ -52,23 +52,23 @@ async def test_a_feeds_form_says_what_each_choice_removes(town):
     feed = max(feeds, key=lambda one: one.item_count)
     path = f"/feeds/{show_id(feed.public_id)}"
     page = (await guest.see(path)).text
-    assert "like the shelf: a year</option>" in page
-    assert f"30 days (removes {counts[feed.public_id]} now)" in page
+    assert "as on this shelf: 1 year</option>" in page
+    assert f"30 days (deletes {counts[feed.public_id]} now)" in page
     assert "90 days</option>" in page
     fields = {"name": feed.name, "link": feed.link, "retention": "0"}
     saved = await follow_to(guest, await guest.send(path, fields))
-    assert '<option value="0" selected>for ever</option>' in saved.text
+    assert '<option value="0" selected>forever</option>' in saved.text
     assert (await guest.send(path, fields | {"retention": "12"})).status == 400
 
 
 async def test_a_shelfs_page_sets_how_long_it_keeps(town):
     guest, user, _, path = await a_reading_guest(town)
     page = (await guest.see(path)).text
-    assert "like this server: a year" in page
-    assert "30 days (removes" in page
+    assert "as on this server: 1 year" in page
+    assert "30 days (deletes" in page
     saved = await follow_to(guest, await guest.send(f"{path}/retention", {"retention": "30"}))
     assert '<option value="30" selected>' in saved.text
-    assert "Saved. What is older goes at night." in saved.text
+    assert "Saved. Older articles are deleted at night." in saved.text
     assert (await town.accounts.current_user.shelf_of(user)).own_retention == 30 * DAY
     assert (await guest.send(f"{path}/retention", {"retention": "31"})).status == 400
     pruned = await town.pruner.prune()
@@ -114,7 +114,7 @@ async def test_operators_see_what_would_go(town):
     guest = await a_guest(town, admin)
     page = (await guest.see("/admin/retention")).text
     assert "Read articles on shelves" in page
-    assert "from 2:00 to 6:00" in page
+    assert "between 2:00 and 6:00" in page
     assert 'href="/admin/retention"' in (await guest.see("/admin")).text
     await town.pruner.prune()
     again = (await token.get("/admin/retention")).json()["data"]["removable"]

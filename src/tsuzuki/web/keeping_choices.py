@@ -65,7 +65,7 @@ def posted_keep(form: Form) -> Millis | UnsetType | None:
 
 
 def keep_words(span: Millis | None) -> str:
-    """`90 days`, `a year`, `2 years`, `for ever`."""
+    """`90 days`, `1 year`, `2 years`, `forever`."""
     if not span:
         return _("forever")
     years, rest = divmod(span, YEAR)

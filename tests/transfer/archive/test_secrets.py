@@ -42,18 +42,18 @@ async def a_shelf_full_of_secrets(db, reader):
 
     async def fill(tx):
         group = (await default_group_tx(tx, reader.shelf_id)).id
-        feed = await follow_feed_tx(
-            tx, "https://example.org/feed", proxy=f"socks5://me:{PASSWORD}@proxy.example.org:1080", now=NOON
-        )
-        row = NewRow(public_id=a_public_id(), shelf_id=reader.shelf_id, feed_id=feed, group_id=group)
-        await add_subscription_tx(tx, row, NOON)
-        await store_items_tx(tx, feed, [a_new_item("kept off the shelf")], NOON)
         mapping = await add_series_source_tx(
             tx, series, source, source_key="one", url="https://example.org/1", now=NOON
         )
         assert mapping is not None
         await upsert_chapters_tx(tx, series, [a_new_chapter(1)], NOON)
         await upsert_releases_tx(tx, series, mapping, [a_new_release(1)], now=NOON)
+        feed = await follow_feed_tx(
+            tx, "https://example.org/feed", proxy=f"socks5://me:{PASSWORD}@proxy.example.org:1080", now=NOON
+        )
+        row = NewRow(public_id=a_public_id(), shelf_id=reader.shelf_id, feed_id=feed, group_id=group)
+        await add_subscription_tx(tx, row, NOON)
+        await store_items_tx(tx, feed, [a_new_item("kept off the shelf")], NOON)
         follow = PlainFollowRow(0, a_public_id(), series, group, "reading", True, ReleasePreferences((source, 5)), NOON)
         await add_follow_tx(tx, reader.shelf_id, follow)
         for kind, config in CHANNELS.items():
